@@ -1,0 +1,51 @@
+/**
+ * Every failure the house knows by name. A code says what happened; the status an HTTP caller
+ * sees is given in `http/problems.ts` and nowhere else.
+ */
+export type ErrorCode =
+  | 'layer-unknown'
+  | 'grid-set-unknown'
+  | 'format-unknown'
+  | 'tile-outside'
+  | 'parameter-refused'
+  | 'request-invalid'
+  | 'config-invalid'
+  /** The source could not be reached, or answered that it cannot serve now. */
+  | 'source-unavailable'
+  | 'source-timeout'
+  /** Too much is already being waited for; come back later. */
+  | 'source-busy'
+  /** The source answered, but not with an image that may enter the cache. */
+  | 'source-bad-answer'
+  | 'store-failed'
+  | 'store-full'
+  /** What was fetched belongs to a generation that a truncation has ended. */
+  | 'generation-stale'
+  | 'data-folder-in-use'
+  | 'stopping';
+
+export interface ErrorDetails {
+  readonly cause?: unknown;
+  /** Why a source's answer was refused, e.g. `service-exception`; one of a short list, for counting. */
+  readonly reason?: string;
+  readonly retryAfterSeconds?: number;
+}
+
+export class TilewardenError extends Error {
+  readonly code: ErrorCode;
+  readonly reason: string | null;
+  readonly retryAfterSeconds: number | null;
+
+  /** `message` may be shown to any caller: no host, path or secret goes into it. Such detail belongs to `cause`. */
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = 'TilewardenError';
+    this.code = code;
+    this.reason = details.reason ?? null;
+    this.retryAfterSeconds = details.retryAfterSeconds ?? null;
+  }
+}
+
+export function isTilewardenError(error: unknown, ...codes: ErrorCode[]): error is TilewardenError {
+  return error instanceof TilewardenError && (codes.length === 0 || codes.includes(error.code));
+}

@@ -1,0 +1,83 @@
+import type { Bounds } from './bounds.ts';
+import { expandBounds } from './bounds.ts';
+import { boundsOfRect, type GridSet, levelOf } from './grid-set.ts';
+import type { GridSubset } from './grid-subset.ts';
+import { coverageAt } from './grid-subset.ts';
+import type { TileRange } from './tile-range.ts';
+import { intersectRects, type TileRect } from './tile-rect.ts';
+
+/** How many tiles are fetched from a source at once. */
+export interface MetatileSize {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** The block of tiles fetched at once, clipped to what the layer offers. */
+export interface Metatile {
+  readonly z: number;
+  /** Place in the grid of metatiles: the same for every tile of the block, so it names the flight. */
+  readonly column: number;
+  readonly row: number;
+  readonly rect: TileRect;
+}
+
+/** The metatile that holds a tile; null when the layer does not offer that tile's block. */
+export function metatileOf(
+  subset: GridSubset,
+  size: MetatileSize,
+  z: number,
+  x: number,
+  y: number,
+): Metatile | null {
+  return metatileAt(subset, size, z, Math.floor(x / size.columns), Math.floor(y / size.rows));
+}
+
+export function metatileAt(
+  subset: GridSubset,
+  size: MetatileSize,
+  z: number,
+  column: number,
+  row: number,
+): Metatile | null {
+  const coverage = coverageAt(subset, z);
+  if (!coverage) return null;
+  const whole = {
+    minX: column * size.columns,
+    minY: row * size.rows,
+    maxX: (column + 1) * size.columns - 1,
+    maxY: (row + 1) * size.rows - 1,
+  };
+  const rect = intersectRects(whole, coverage);
+  return rect && { z, column, row, rect };
+}
+
+/** Each metatile that touches the range, once: low zooms first, row by row. Nothing is listed ahead. */
+export function* metatilesOf(subset: GridSubset, size: MetatileSize, range: TileRange): Generator<Metatile> {
+  for (const { z, rect } of range.levels) {
+    const lastRow = Math.floor(rect.maxY / size.rows);
+    const lastColumn = Math.floor(rect.maxX / size.columns);
+    for (let row = Math.floor(rect.minY / size.rows); row <= lastRow; row++) {
+      for (let column = Math.floor(rect.minX / size.columns); column <= lastColumn; column++) {
+        const metatile = metatileAt(subset, size, z, column, row);
+        if (metatile) yield metatile;
+      }
+    }
+  }
+}
+
+/** What to ask a source for: the metatile's bounds and pixels, widened by `gutter` pixels on every side. */
+export interface MetatileImage {
+  readonly bounds: Bounds;
+  readonly width: number;
+  readonly height: number;
+}
+
+export function metatileImage(gridSet: GridSet, metatile: Metatile, gutter: number): MetatileImage {
+  const { z, rect } = metatile;
+  const margin = gutter * levelOf(gridSet, z).resolution;
+  return {
+    bounds: expandBounds(boundsOfRect(gridSet, z, rect), margin, margin),
+    width: (rect.maxX - rect.minX + 1) * gridSet.tileWidth + 2 * gutter,
+    height: (rect.maxY - rect.minY + 1) * gridSet.tileHeight + 2 * gutter,
+  };
+}

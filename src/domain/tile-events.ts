@@ -1,0 +1,44 @@
+import type { TileIndex, TileSetKey } from './tile-key.ts';
+import type { TileRect } from './tile-rect.ts';
+
+/** What happens to tiles, told by the pipeline and by deletions; whoever counts uses or bytes listens. */
+export type TileEvent =
+  | { readonly type: 'served'; readonly set: TileSetKey; readonly tile: TileIndex; readonly at: number }
+  | {
+      readonly type: 'stored';
+      readonly set: TileSetKey;
+      readonly z: number;
+      readonly rect: TileRect;
+      readonly tiles: number;
+      readonly bytes: number;
+      readonly at: number;
+    }
+  | {
+      readonly type: 'deleted';
+      readonly set: TileSetKey;
+      readonly z: number;
+      readonly rect: TileRect;
+      readonly at: number;
+    }
+  | { readonly type: 'layer-dropped'; readonly layer: string; readonly at: number };
+
+export type TileListener = (event: TileEvent) => void;
+
+export interface TileEvents {
+  emit(event: TileEvent): void;
+  /** Returns what ends the subscription. A listener must not throw and must not wait. */
+  subscribe(listener: TileListener): () => void;
+}
+
+export function createTileEvents(): TileEvents {
+  const listeners = new Set<TileListener>();
+  return {
+    emit(event) {
+      for (const listener of listeners) listener(event);
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import type { Bounds } from '../domain/bounds.ts';
+import type { Format } from '../domain/format.ts';
+import type { GridSet } from '../domain/grid-set.ts';
+import type { Metatile } from '../domain/metatile.ts';
+
+export interface SourceRequest {
+  readonly gridSet: GridSet;
+  readonly metatile: Metatile;
+  /** The metatile with its gutter. */
+  readonly bounds: Bounds;
+  readonly width: number;
+  readonly height: number;
+  /** What the tiles will be stored as; a source may answer in another image format that keeps all of it. */
+  readonly format: Format;
+  /** Complete parameter values, names in upper case. */
+  readonly parameters: ReadonlyMap<string, string>;
+  /** `interactive`: a person waits for it. */
+  readonly priority: 'interactive' | 'task';
+  readonly signal: AbortSignal;
+}
+
+/** Either what a server sent, not yet believed, or pixels that we drew ourselves. */
+export type SourceAnswer =
+  | {
+      readonly kind: 'encoded';
+      readonly bytes: Buffer;
+      /** As the server said, without parameters, lower case; null when it said nothing. */
+      readonly mediaType: string | null;
+    }
+  | {
+      readonly kind: 'pixels';
+      /** RGBA, row by row, not premultiplied. */
+      readonly pixels: Buffer;
+      readonly width: number;
+      readonly height: number;
+    };
+
+/**
+ * Where a layer's pictures come from. Opening a source touches no network: a dead upstream never stops a start.
+ * Failures are `source-unavailable`, `source-timeout`, `source-busy` or `source-bad-answer`; an aborted signal
+ * rejects with its reason. Retrying is the caller's business.
+ */
+export interface TileSource {
+  /** The largest metatile the source can answer at once; null when it can draw any block. */
+  readonly maxMetatile: { readonly columns: number; readonly rows: number } | null;
+  fetch(request: SourceRequest): Promise<SourceAnswer>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,71 @@
+import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
+import type { TileRect } from '../domain/tile-rect.ts';
+
+export interface StoredTile {
+  readonly bytes: Buffer;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  /** CRC-32 of `bytes`, checked on read; also a tile's validator towards clients. */
+  readonly checksum: number;
+}
+
+export interface TileWrite {
+  readonly x: number;
+  readonly y: number;
+  readonly bytes: Buffer;
+  readonly createdAt: number;
+}
+
+/** What a write or deletion changed. Bytes are the sum of the tiles' lengths, negative when a write made tiles smaller. */
+export interface StoreChange {
+  readonly tiles: number;
+  readonly bytes: number;
+}
+
+export interface PageStatistics {
+  readonly set: TileSetKey;
+  readonly z: number;
+  readonly pageX: number;
+  readonly pageY: number;
+  readonly tiles: number;
+  readonly bytes: number;
+}
+
+export interface TileEntry extends TileIndex {
+  readonly bytes: number;
+  readonly createdAt: number;
+}
+
+/**
+ * Keeps tiles. Every driver passes the behaviours in `test/contracts/tile-store.ts`.
+ *
+ * Generations: a number per layer that only rises and is durable before `raiseGeneration` returns. Whoever
+ * fetches a tile notes the generation first and hands it to `putMany`, which stores nothing and throws
+ * `generation-stale` when the layer's generation has risen since, in whatever process that happened.
+ * Deletions do not raise it by themselves: a truncation raises it first and deletes then; an eviction only deletes.
+ *
+ * Failures are `store-failed`, or `store-full` when the disk has no room. A damaged tile is absent, never returned.
+ */
+export interface TileStore {
+  get(set: TileSetKey, tile: TileIndex): Promise<StoredTile | null>;
+  /** The tiles of `rect` that are there and were created at `createdSince` or later, row by row. `rect` is at most 128 × 128 tiles. */
+  present(set: TileSetKey, z: number, rect: TileRect, createdSince: number): Promise<readonly TileIndex[]>;
+  /** All tiles or none. They lie within one zoom of one tile set. */
+  putMany(set: TileSetKey, z: number, tiles: readonly TileWrite[], generation: number): Promise<StoreChange>;
+  /** Visits only what exists. Stops between bundles when the signal aborts, with the signal's reason. */
+  deleteRange(set: TileSetKey, z: number, rect: TileRect, signal?: AbortSignal): Promise<StoreChange>;
+  /** The tiles are gone for every reader when this returns; freeing their space may go on behind it. */
+  dropTileSet(set: TileSetKey): Promise<StoreChange>;
+  dropLayer(layer: string): Promise<StoreChange>;
+
+  generation(layer: string): Promise<number>;
+  raiseGeneration(layer: string): Promise<number>;
+
+  /** Layers that have tiles, whether or not anybody still declares them. */
+  layers(): AsyncIterable<string>;
+  tileSets(layer: string): AsyncIterable<TileSetKey>;
+  pages(set: TileSetKey): AsyncIterable<PageStatistics>;
+  tiles(set: TileSetKey, z: number): AsyncIterable<TileEntry>;
+
+  close(): Promise<void>;
+}

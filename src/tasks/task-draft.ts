@@ -1,0 +1,26 @@
+import type { Polygon } from './task.ts';
+
+/**
+ * A request as a client made it, before defaults and names are looked at. XML, JSON, a form and the command
+ * line all come down to this one document.
+ */
+export interface TaskDraft {
+  readonly layer: string;
+  readonly type?: string;
+  readonly gridSetId?: string;
+  readonly srs?: number;
+  /** minX, minY, maxX, maxY in the grid set's CRS. */
+  readonly coords?: readonly number[];
+  readonly zoomStart?: number;
+  readonly zoomStop?: number;
+  readonly format?: string;
+  readonly threadCount?: number;
+  readonly parameters?: ReadonlyMap<string, string>;
+  readonly tileFailureRetryCount?: number;
+  readonly tileFailureRetryWaitTime?: number;
+  readonly totalFailuresBeforeAborting?: number;
+  readonly area?: { readonly polygons: readonly Polygon[]; readonly crs: 'grid-set' | 'EPSG:4326' };
+  readonly priority?: number;
+  /** A second draft with the same key answers with the first one's task. */
+  readonly idempotencyKey?: string;
+}

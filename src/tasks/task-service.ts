@@ -1,0 +1,53 @@
+import type { Task, TaskState, TaskType } from './task.ts';
+import type { TaskDraft } from './task-draft.ts';
+
+export interface TaskFilter {
+  readonly states?: readonly TaskState[];
+  readonly layer?: string;
+  readonly type?: TaskType;
+  /** Created at or after, milliseconds since 1970. */
+  readonly since?: number;
+  /** Newest first; ids below this one. */
+  readonly beforeId?: number;
+  readonly limit: number;
+}
+
+export interface TaskEstimate {
+  readonly tiles: bigint;
+  readonly metatiles: bigint;
+  readonly upstreamRequests: bigint;
+  /** Null when nothing is known yet to estimate from. */
+  readonly bytes: bigint | null;
+  readonly seconds: number | null;
+}
+
+export interface CancelSelector {
+  readonly layer?: string;
+  readonly id?: number;
+  readonly states: readonly ('pending' | 'running' | 'paused')[];
+}
+
+/** A change worth telling: `id` rises by one with each, so that a listener can ask for what it missed. */
+export interface TaskEvent {
+  readonly id: number;
+  readonly task: Task;
+}
+
+/** Tasks as the HTTP interface and the command line see them. Every promise of a change resolves when it is durable. */
+export interface TaskService {
+  /** Throws `layer-unknown`, `request-invalid` or `parameter-refused`, and then has changed nothing. */
+  create(draft: TaskDraft, createdBy: string): Promise<Task>;
+  estimate(draft: TaskDraft): Promise<TaskEstimate>;
+  get(id: number): Promise<Task | null>;
+  list(filter: TaskFilter): Promise<readonly Task[]>;
+  /** Pending and running tasks in id order, of one layer or of all. */
+  active(layer: string | null): Promise<readonly Task[]>;
+  /** The tasks that were stopped, as they were before. */
+  cancel(selector: CancelSelector, by: string): Promise<readonly Task[]>;
+  pause(id: number): Promise<Task | null>;
+  resume(id: number): Promise<Task | null>;
+  /** A new task over what failed in a finished one. */
+  retryFailed(id: number, createdBy: string): Promise<Task | null>;
+  /** Calls back with every change after `afterEventId` (null: from now on); returns what ends it. */
+  subscribe(afterEventId: number | null, listener: (event: TaskEvent) => void): Promise<() => void>;
+}

@@ -1,0 +1,81 @@
+import type { Bounds } from '../domain/bounds.ts';
+
+export const TASK_TYPES = ['seed', 'reseed', 'truncate'] as const;
+export type TaskType = (typeof TASK_TYPES)[number];
+
+/**
+ * pending ─► running ─► done
+ *    │  ▲       │ ├────► aborted   (killed, or failures reached their limit)
+ *    │  └───────┘ │                (a process died, and the task is taken up again)
+ *    ├──────────► aborted
+ *    └─► paused ◄─┘  paused ─► pending (resumed) | aborted
+ *
+ * done and aborted are final.
+ */
+export const TASK_STATES = ['pending', 'running', 'paused', 'done', 'aborted'] as const;
+export type TaskState = (typeof TASK_STATES)[number];
+
+/** A polygon as in GeoJSON: rings of [x, y], the first the outer one. */
+export type Polygon = readonly (readonly (readonly [number, number])[])[];
+
+/** What was asked for, after every default is filled in and every name is checked. */
+export interface TaskRequest {
+  readonly layer: string;
+  readonly type: TaskType;
+  readonly gridSet: string;
+  readonly format: string;
+  /** Complete parameter values; `parametersId` names the tile set they make. */
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly parametersId: string | null;
+  readonly zoomStart: number;
+  readonly zoomStop: number;
+  /** In the grid set's CRS. */
+  readonly bounds: Bounds;
+  /** Narrows `bounds`; in the grid set's CRS. */
+  readonly area: readonly Polygon[] | null;
+  readonly threadCount: number;
+  readonly tileFailureRetryCount: number;
+  /** Milliseconds. */
+  readonly tileFailureRetryWaitTime: number;
+  readonly totalFailuresBeforeAborting: number;
+  /** Higher goes first; 0 unless said otherwise. */
+  readonly priority: number;
+}
+
+export interface TaskCounters {
+  readonly made: number;
+  readonly present: number;
+  readonly removed: number;
+  readonly blank: number;
+  readonly failed: number;
+  readonly bytes: number;
+  readonly upstreamRequests: number;
+}
+
+export interface TaskErrorSample {
+  readonly at: number;
+  readonly z: number;
+  readonly x: number;
+  readonly y: number;
+  readonly message: string;
+}
+
+export interface Task {
+  readonly id: number;
+  readonly request: TaskRequest;
+  readonly state: TaskState;
+  /** Why it ended or waits, in words; null while all is well. */
+  readonly reason: string | null;
+  readonly tilesProcessed: bigint;
+  readonly tilesTotal: bigint;
+  /** −1 while it cannot be told. */
+  readonly secondsRemaining: number;
+  /** Tiles per second, smoothed; 0 when nothing moves. */
+  readonly tilesPerSecond: number;
+  readonly counters: TaskCounters;
+  readonly errors: readonly TaskErrorSample[];
+  readonly createdBy: string;
+  readonly createdAt: number;
+  readonly startedAt: number | null;
+  readonly endedAt: number | null;
+}
