@@ -1,0 +1,98 @@
+export interface SemaphoreOptions {
+  /** How many may wait before `full` says so; unbounded when left out. */
+  readonly maxWaiting?: number;
+}
+
+interface Waiter {
+  readonly priority: number;
+  readonly admit: () => void;
+}
+
+/** Lets at most `limit` holders in at once; the others wait by priority, then by arrival. */
+export class Semaphore {
+  readonly #maxWaiting: number;
+  readonly #queue: Waiter[] = [];
+  #limit: number;
+  #inUse = 0;
+
+  constructor(limit: number, options: SemaphoreOptions = {}) {
+    this.#limit = checkedLimit(limit);
+    this.#maxWaiting = options.maxWaiting ?? Number.POSITIVE_INFINITY;
+  }
+
+  get limit(): number {
+    return this.#limit;
+  }
+
+  /** Raising it admits waiters at once; lowering it takes effect as holders release. */
+  set limit(limit: number) {
+    this.#limit = checkedLimit(limit);
+    this.#admitWaiting();
+  }
+
+  get inUse(): number {
+    return this.#inUse;
+  }
+
+  get waiting(): number {
+    return this.#queue.length;
+  }
+
+  /** Whether the next caller would have to wait beyond `maxWaiting`; refusing is the caller's business. */
+  get full(): boolean {
+    return this.#inUse >= this.#limit && this.#queue.length >= this.#maxWaiting;
+  }
+
+  /** Resolves to what gives the place back; calling that twice does no harm. Rejects with the signal's reason. */
+  async acquire(signal?: AbortSignal, priority = 0): Promise<() => void> {
+    signal?.throwIfAborted();
+    if (this.#inUse >= this.#limit) return this.#wait(signal, priority);
+    this.#inUse++;
+    return this.#releaser();
+  }
+
+  #wait(signal: AbortSignal | undefined, priority: number): Promise<() => void> {
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        this.#queue.splice(this.#queue.indexOf(waiter), 1);
+        reject(signal?.reason);
+      };
+      const admit = () => {
+        signal?.removeEventListener('abort', leave);
+        resolve(this.#releaser());
+      };
+      const waiter: Waiter = { priority, admit };
+      this.#enqueue(waiter);
+      signal?.addEventListener('abort', leave, { once: true });
+    });
+  }
+
+  #enqueue(waiter: Waiter): void {
+    const ahead = this.#queue.findLastIndex((other) => other.priority >= waiter.priority);
+    this.#queue.splice(ahead + 1, 0, waiter);
+  }
+
+  #releaser(): () => void {
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      this.#inUse--;
+      this.#admitWaiting();
+    };
+  }
+
+  #admitWaiting(): void {
+    while (this.#inUse < this.#limit) {
+      const next = this.#queue.shift();
+      if (!next) return;
+      this.#inUse++;
+      next.admit();
+    }
+  }
+}
+
+function checkedLimit(limit: number): number {
+  if (Number.isInteger(limit) && limit >= 1) return limit;
+  throw new RangeError(`A semaphore's limit must be a whole number from 1, not ${limit}.`);
+}
