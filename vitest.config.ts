@@ -6,5 +6,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 120_000,
     pool: 'forks',
+    // Threads and child processes that a test starts run from the sources too.
+    execArgv: ['--import', new URL('./scripts/typescript/register.mjs', import.meta.url).href],
   },
 });

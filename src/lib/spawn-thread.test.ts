@@ -1,0 +1,22 @@
+import { once } from 'node:events';
+import { expect, it } from 'vitest';
+import { spawnThread, threadUrl } from './spawn-thread.ts';
+
+it('names the thread beside its caller, with the extension the caller has', () => {
+  expect(threadUrl('file:///srv/dist/storage/store.js', 'writer').href).toBe(
+    'file:///srv/dist/storage/writer.js',
+  );
+  expect(threadUrl('file:///srv/src/storage/store.ts', 'writer').href).toBe(
+    'file:///srv/src/storage/writer.ts',
+  );
+});
+
+it('runs a thread from its source, with what it imports', async () => {
+  const thread = spawnThread(
+    new URL('../../test/fixtures/spawner.ts', import.meta.url).href,
+    'answering-thread',
+  );
+  const [answer] = await once(thread, 'message');
+  await thread.terminate();
+  expect(answer).toEqual({ jitter: 1000 });
+});
