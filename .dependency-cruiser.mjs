@@ -1,0 +1,116 @@
+// The doors of the house: who may import whom, types included. docs/architecture.md shows the same table.
+
+const DOORS = {
+  lib: [],
+  domain: ['lib'],
+  db: ['lib'],
+  raster: ['domain', 'lib'],
+  storage: ['domain', 'lib'],
+  sources: ['domain', 'lib'],
+  catalog: ['domain', 'storage', 'sources', 'db', 'lib'],
+  pipeline: ['domain', 'catalog', 'storage', 'sources', 'raster', 'lib'],
+  tasks: ['domain', 'catalog', 'pipeline', 'storage', 'db', 'lib'],
+  quota: ['domain', 'catalog', 'storage', 'db', 'lib'],
+  access: ['domain', 'db', 'lib'],
+  http: ['domain', 'catalog', 'pipeline', 'tasks', 'quota', 'access', 'lib'],
+  config: ['domain', 'storage', 'sources', 'catalog', 'pipeline', 'tasks', 'quota', 'access', 'http', 'lib'],
+  cli: ['config', 'lib'],
+};
+
+const DRIVERS = { storage: ['bundle', 'file', 's3', 'memory'], sources: ['wms', 'xyz', 'archive', 'world'] };
+
+/** Libraries that live in one place each. */
+const HOMES = [
+  { library: 'sharp', home: '^src/raster/' },
+  { library: 'fastify', home: '^src/http/' },
+  { library: 'pg', home: '^src/db/' },
+  { library: 'kysely', home: '^src/db/' },
+  { library: 'better-sqlite3', home: '^src/(db|storage/bundle|sources/archive)/' },
+  { library: '@aws-sdk', home: '^src/storage/s3/' },
+  { library: 'undici', home: '^src/sources/' },
+  { library: '@napi-rs/canvas', home: '^src/sources/world/' },
+];
+
+const TESTS = '\\.test\\.ts$';
+const DRIVER_FOLDERS = Object.entries(DRIVERS).map(([room, names]) => `${room}/(${names.join('|')})`);
+
+const roomRules = Object.entries(DOORS).map(([room, allowed]) => ({
+  name: `doors-of-${room}`,
+  comment: `src/${room} may import ${allowed.join(', ') || 'no other room'}.`,
+  severity: 'error',
+  from: { path: `^src/${room}/`, pathNot: TESTS },
+  to: {
+    path: '^src/',
+    pathNot: `^src/(${[room, ...allowed].join('|')})/${room === 'cli' ? '|^src/app\\.ts$' : ''}`,
+  },
+}));
+
+const libraryRules = HOMES.map(({ library, home }) => ({
+  name: `home-of-${library}`,
+  comment: `${library} is used only in ${home}.`,
+  severity: 'error',
+  from: { path: '^src/', pathNot: `${home}|${TESTS}` },
+  to: { path: `^node_modules/(@types/)?${library}/` },
+}));
+
+export default {
+  forbidden: [
+    ...roomRules,
+    ...libraryRules,
+    {
+      name: 'every-file-has-a-room',
+      comment: 'A file in src lies in a room of the table, or is app.ts.',
+      severity: 'error',
+      from: {},
+      to: { path: '^src/', pathNot: `^src/(${Object.keys(DOORS).join('|')})/|^src/app(\\.test)?\\.ts$` },
+    },
+    {
+      name: 'drivers-are-named-by-app-and-config',
+      comment: 'Everybody else knows the contract, not the driver.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: `^src/(app\\.ts$|config/|${DRIVER_FOLDERS.join('|')})|${TESTS}` },
+      to: { path: `^src/(${DRIVER_FOLDERS.join('|')})/` },
+    },
+    ...Object.entries(DRIVERS).map(([room, names]) => ({
+      name: `drivers-of-${room}-do-not-know-each-other`,
+      severity: 'error',
+      from: { path: `^src/${room}/(${names.join('|')})/`, pathNot: TESTS },
+      to: { path: `^src/${room}/(${names.join('|')})/`, pathNot: `^src/${room}/$1/` },
+    })),
+    {
+      name: 'nobody-imports-cli',
+      severity: 'error',
+      from: { pathNot: '^src/cli/' },
+      to: { path: '^src/cli/' },
+    },
+    {
+      name: 'app-is-imported-by-cli-only',
+      severity: 'error',
+      from: { path: '^src/', pathNot: `^src/cli/|${TESTS}` },
+      to: { path: '^src/app\\.ts$' },
+    },
+    { name: 'no-circle', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'no-tests-in-the-house',
+      severity: 'error',
+      from: { path: '^src/', pathNot: TESTS },
+      to: { path: `^(test|bench|web)/|${TESTS}` },
+    },
+    {
+      name: 'no-development-packages-in-the-house',
+      severity: 'error',
+      from: { path: '^src/', pathNot: TESTS },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
+    },
+    { name: 'imports-lead-somewhere', severity: 'error', from: {}, to: { couldNotResolve: true } },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      conditionNames: ['import', 'node', 'default', 'types'],
+      exportsFields: ['exports'],
+    },
+  },
+};

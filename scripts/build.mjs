@@ -1,0 +1,99 @@
+// Builds everything into dist/: the server, the web pages and the configuration's JSON Schema.
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { argv } from 'node:process';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { digestOf, filesUnder, requiredStep, root, runNode, runNpm, StepError, say, tool } from './steps.mjs';
+
+const dist = join(root, 'dist');
+const stampFile = join(dist, '.stamp');
+
+export async function ensureBuilt() {
+  const stamp = stampOfSources();
+  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return;
+  await build();
+}
+
+/** Works in a folder aside and swaps it in whole, so that dist/ is never half of one build and half of another. */
+export async function build() {
+  const stamp = stampOfSources();
+  const aside = join(root, '.build', `dist-${process.pid}`);
+  rmSync(aside, { recursive: true, force: true });
+  mkdirSync(aside, { recursive: true });
+  try {
+    await buildServer(aside);
+    await buildWeb(join(aside, 'web'));
+    await writeSchema(aside);
+    writeFileSync(join(aside, '.stamp'), stamp);
+    swapIn(aside);
+  } finally {
+    rmSync(aside, { recursive: true, force: true });
+  }
+}
+
+async function buildServer(folder) {
+  const tsc = tool('typescript', 'tsc');
+  await requiredStep('Building the server', () =>
+    runNode([tsc, '-p', 'tsconfig.build.json', '--outDir', folder], { quiet: true }),
+  );
+  const source = join(root, 'src');
+  for (const file of filesUnder(source, (path) => path.endsWith('.ts'))) {
+    const target = join(folder, relative(source, file));
+    mkdirSync(dirname(target), { recursive: true });
+    copyFileSync(file, target);
+  }
+}
+
+async function buildWeb(folder) {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'web', 'package.json'), 'utf8'));
+  if (!scripts?.build) return;
+  await requiredStep('Building the web pages', () =>
+    runNpm(['run', 'build', '-w', 'web', '--', '--outDir', folder, '--emptyOutDir'], { quiet: true }),
+  );
+}
+
+async function writeSchema(folder) {
+  const { createSettingsSchema } = await import(pathToFileURL(join(folder, 'config', 'json-schema.js')).href);
+  writeFileSync(
+    join(folder, 'tilewarden.schema.json'),
+    `${JSON.stringify(createSettingsSchema(), null, 2)}\n`,
+  );
+}
+
+function swapIn(folder) {
+  const old = `${folder}-old`;
+  if (existsSync(dist)) renameSync(dist, old);
+  renameSync(folder, dist);
+  rmSync(old, { recursive: true, force: true });
+}
+
+function stampOfSources() {
+  const ignore = (path) => /[\\/](node_modules|dist)$/.test(path) || /\.test\.ts$/.test(path);
+  const inputs = [
+    'src',
+    'web',
+    'tsconfig.json',
+    'tsconfig.build.json',
+    'package-lock.json',
+    'scripts/build.mjs',
+  ];
+  return digestOf(inputs, ignore);
+}
+
+if (argv[1] === fileURLToPath(import.meta.url)) {
+  try {
+    await build();
+  } catch (error) {
+    if (!(error instanceof StepError)) throw error;
+    say(error.message);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,32 @@
+// npm run check: formatting, lint, types and doors. Quick enough to run before every commit.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { argv } from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { root, runNode, step, tool } from './steps.mjs';
+
+/** How many steps passed and failed. All run, so that one look shows everything that is wrong. */
+export async function check() {
+  const tsc = tool('typescript', 'tsc');
+  const steps = [
+    ['Formatting and lint', [tool('@biomejs/biome', 'biome'), 'check', '--error-on-warnings', '.']],
+    ['Types', [tsc, '-p', 'tsconfig.json']],
+    [
+      'Doors between the rooms',
+      [tool('dependency-cruiser', 'depcruise'), 'src', '--output-type', 'err-long'],
+    ],
+  ];
+  if (existsSync(join(root, 'web', 'tsconfig.json'))) {
+    steps.splice(2, 0, ['Types of the web pages', [tsc, '-p', 'web', '--noEmit']]);
+  }
+  let passed = 0;
+  for (const [title, args] of steps) {
+    if (await step(title, () => runNode(args, { quiet: true }))) passed++;
+  }
+  return { passed, failed: steps.length - passed };
+}
+
+if (argv[1] === fileURLToPath(import.meta.url)) {
+  const { failed } = await check();
+  process.exitCode = failed > 0 ? 1 : 0;
+}

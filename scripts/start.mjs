@@ -1,0 +1,20 @@
+// npm start: installs and builds when needed, then serves in this very process, so that signals and the
+// exit code are the server's own. Arguments pass through: npm start -- --port 9000 --data ./d
+import { requireNode, root, StepError, say } from './steps.mjs';
+
+requireNode();
+try {
+  const { ensureInstalled } = await import('./install.mjs');
+  await ensureInstalled();
+  const { ensureBuilt } = await import('./build.mjs');
+  await ensureBuilt();
+} catch (error) {
+  if (!(error instanceof StepError)) throw error;
+  say(error.message);
+  process.exit(1);
+}
+const { join } = await import('node:path');
+const { pathToFileURL } = await import('node:url');
+const main = join(root, 'dist', 'cli', 'main.js');
+process.argv = [process.execPath, main, 'serve', ...process.argv.slice(2)];
+await import(pathToFileURL(main).href);

@@ -1,0 +1,94 @@
+// What the other scripts share. They run before anything is installed: only what comes with Node.js.
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = fileURLToPath(new URL('..', import.meta.url));
+
+const OLDEST_NODE = [20, 19];
+
+export class StepError extends Error {}
+
+export function say(line) {
+  process.stderr.write(`${line}\n`);
+}
+
+export function requireNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1])) return;
+  say(`Tilewarden needs Node.js ${OLDEST_NODE.join('.')} or later; this is ${process.versions.node}.`);
+  say('Install a current one from https://nodejs.org/ and run the command again.');
+  process.exit(1);
+}
+
+/** Runs a program in the project's folder, its output in this terminal or collected; never rejects. */
+export function run(command, args, { quiet = false, env = {} } = {}) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, {
+      cwd: root,
+      env: { ...process.env, ...env },
+      stdio: quiet ? ['ignore', 'pipe', 'pipe'] : ['ignore', 2, 2],
+    });
+    const chunks = [];
+    child.stdout?.on('data', (chunk) => chunks.push(chunk));
+    child.stderr?.on('data', (chunk) => chunks.push(chunk));
+    child.on('error', (error) => resolve({ ok: false, output: error.message }));
+    child.on('close', (code) => resolve({ ok: code === 0, output: Buffer.concat(chunks).toString() }));
+  });
+}
+
+export function runNode(args, options) {
+  return run(process.execPath, args, options);
+}
+
+/** npm as it was called, so that a second version on the machine is not picked up. */
+export function runNpm(args, options) {
+  const npm = process.env.npm_execpath;
+  if (npm && /\.c?js$/.test(npm)) return runNode([npm, ...args], options);
+  return run(process.platform === 'win32' ? 'npm.cmd' : 'npm', args, options);
+}
+
+/** The entry point of a tool that a package brings, e.g. tool('typescript', 'tsc'). */
+export function tool(packageName, name) {
+  const folder = join(root, 'node_modules', packageName);
+  const { bin } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  return join(folder, typeof bin === 'string' ? bin : bin[name]);
+}
+
+/** Says what is going on and how long it took; shows a quiet step's output only when it fails. */
+export async function step(title, work) {
+  const start = performance.now();
+  say(`… ${title}`);
+  const { ok, output } = await work();
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  if (!ok && output) say(output.trimEnd());
+  say(`${ok ? '✓' : '✗'} ${title} (${seconds} s)`);
+  return ok;
+}
+
+export async function requiredStep(title, work) {
+  if (!(await step(title, work))) throw new StepError(`${title} failed.`);
+}
+
+/** A digest of the names and contents of files and folders. */
+export function digestOf(paths, ignore = () => false) {
+  const hash = createHash('sha256');
+  for (const path of paths) {
+    for (const file of filesUnder(join(root, path), ignore)) {
+      hash.update(`${relative(root, file)}\0`);
+      hash.update(readFileSync(file));
+    }
+  }
+  return hash.digest('hex');
+}
+
+export function* filesUnder(path, ignore = () => false) {
+  if (!existsSync(path) || ignore(path)) return;
+  if (!statSync(path).isDirectory()) {
+    yield path;
+    return;
+  }
+  for (const name of readdirSync(path).sort()) yield* filesUnder(join(path, name), ignore);
+}

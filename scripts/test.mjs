@@ -1,0 +1,59 @@
+// npm test: installs, builds, checks, then runs every test. The last line says how many passed and failed.
+// Arguments go to vitest: npm test -- src/domain
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { requireNode, root, runNode, StepError, say, tool } from './steps.mjs';
+
+requireNode();
+const total = await runAll();
+process.stdout.write(`${total.passed} passed, ${total.failed} failed\n`);
+process.exitCode = total.failed > 0 ? 1 : 0;
+
+async function runAll() {
+  try {
+    const { ensureInstalled } = await import('./install.mjs');
+    await ensureInstalled();
+    const { ensureBuilt } = await import('./build.mjs');
+    await ensureBuilt();
+  } catch (error) {
+    if (!(error instanceof StepError)) throw error;
+    say(error.message);
+    return { passed: 0, failed: 1 };
+  }
+  const { check } = await import('./check.mjs');
+  const checks = await check();
+  const tests = await runTests();
+  return { passed: checks.passed + tests.passed, failed: checks.failed + tests.failed };
+}
+
+async function runTests() {
+  const report = join(root, '.build', `vitest-${process.pid}.json`);
+  mkdirSync(join(root, '.build'), { recursive: true });
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+  const { ok } = await runNode([tool('vitest', 'vitest'), 'run', ...reporters, ...process.argv.slice(2)]);
+  const counts = countTests(report);
+  rmSync(report, { force: true });
+  // A run that failed outside any test (an unhandled rejection, a crash) is a failure too.
+  return ok || counts.failed > 0 ? counts : { ...counts, failed: 1 };
+}
+
+function countTests(report) {
+  let results;
+  try {
+    results = JSON.parse(readFileSync(report, 'utf8'));
+  } catch {
+    return { passed: 0, failed: 1 };
+  }
+  const leftOut = results.testResults.flatMap((file) =>
+    file.assertionResults.filter((test) => test.status !== 'passed' && test.status !== 'failed'),
+  );
+  for (const test of leftOut) say(`left out: ${test.fullName}`);
+  const brokenFiles = results.testResults.filter(
+    (file) => file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed'),
+  );
+  const countLeftOut = process.env.CI === 'true' ? leftOut.length : 0;
+  return {
+    passed: results.numPassedTests,
+    failed: results.numFailedTests + brokenFiles.length + countLeftOut,
+  };
+}

@@ -1,0 +1,106 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const MAX_LINES = 400;
+
+interface SourceFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+function sourceFiles(): readonly SourceFile[] {
+  const names = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' });
+  return names
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(root, 'src', name))
+    .map((file) => ({
+      path: relative(root, file).replaceAll('\\', '/'),
+      text: readFileSync(file, 'utf8'),
+    }));
+}
+
+function readJson(path: string): unknown {
+  return JSON.parse(readFileSync(join(root, path), 'utf8'));
+}
+
+interface LockEntry {
+  readonly hasInstallScript?: boolean;
+  readonly resolved?: string;
+  readonly integrity?: string;
+  readonly link?: boolean;
+}
+
+interface Manifest {
+  readonly dependencies?: Record<string, string>;
+  readonly devDependencies?: Record<string, string>;
+  readonly allowScripts?: Record<string, boolean>;
+}
+
+// The doors themselves are checked by dependency-cruiser in `npm run check`.
+describe('the house', () => {
+  const files = sourceFiles();
+  const code = files.filter(({ path }) => !path.endsWith('.test.ts'));
+
+  it('reads the environment in config and nowhere else', () => {
+    const readers = code.filter(({ text }) => /\bprocess\s*\.\s*env\b/.test(text));
+    expect(readers.map(({ path }) => path).filter((path) => !path.startsWith('src/config/'))).toEqual([]);
+  });
+
+  it('has no file that outgrew its room', () => {
+    const long = files.filter(({ text }) => text.split('\n').length > MAX_LINES + 1);
+    expect(long.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('has no drawer for odds and ends', () => {
+    const drawers = files.filter(({ path }) => /\b(utils?|helpers?|misc|common)\b/.test(path));
+    expect(drawers.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('names files in kebab-case', () => {
+    const others = files.filter(
+      ({ path }) => !/^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.bench)?\.ts$/.test(basename(path)),
+    );
+    expect(others.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('has no inner barrel', () => {
+    const barrels = code.filter(
+      ({ path, text }) => /\/index\.ts$/.test(path) || /^export \* from/m.test(text),
+    );
+    expect(barrels.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('evaluates no text as code', () => {
+    const evaluators = code.filter(({ text }) => /\beval\(|\bnew Function\(|from 'node:vm'/.test(text));
+    expect(evaluators.map(({ path }) => path)).toEqual([]);
+  });
+});
+
+describe('the packages it stands on', () => {
+  const lock = readJson('package-lock.json') as { readonly packages: Record<string, LockEntry> };
+  const manifest = readJson('package.json') as Manifest;
+  const packages = Object.entries(lock.packages).filter(([path]) => path.startsWith('node_modules/'));
+
+  it('run no install script that is not allowed or refused by name', () => {
+    const withScripts = packages
+      .filter(([, entry]) => entry.hasInstallScript)
+      .map(([path]) => path.replace(/^.*node_modules\//, ''));
+    const decided = Object.keys(manifest.allowScripts ?? {});
+    expect(withScripts.filter((name) => !decided.includes(name))).toEqual([]);
+  });
+
+  it('are held to exact versions', () => {
+    const loose = [manifest, readJson('web/package.json') as Manifest]
+      .flatMap(({ dependencies, devDependencies }) => Object.entries({ ...dependencies, ...devDependencies }))
+      .filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version));
+    expect(loose).toEqual([]);
+  });
+
+  it('come from the registry with a checksum', () => {
+    const strangers = packages.filter(([, entry]) => !entry.link && (!entry.integrity || entry.resolved));
+    expect(strangers.map(([path]) => path)).toEqual([]);
+  });
+});
