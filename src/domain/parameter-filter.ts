@@ -1,3 +1,7 @@
+import { createHash } from 'node:crypto';
+import { RE2JS } from 're2js';
+import { TilewardenError } from './errors.ts';
+
 /** Decides which values of one request parameter make a tile set of their own. */
 export interface ParameterFilter {
   /** Upper case. */
@@ -14,4 +18,236 @@ export interface ParameterSelection {
   /** Null when every value is its default. */
   readonly id: string | null;
   readonly values: ReadonlyMap<string, string>;
+}
+
+export type LetterCase = 'none' | 'upper' | 'lower';
+
+interface FilterOptions {
+  readonly name: string;
+  /** What an absent or empty value stands for; always accepted, whether or not it is listed or matches. */
+  readonly defaultValue?: string;
+}
+
+export interface FixedValuesFilterOptions extends FilterOptions {
+  readonly values: readonly string[];
+  readonly normalize?: LetterCase;
+}
+
+export interface RegexFilterOptions extends FilterOptions {
+  /** Must match the whole value; letters of either case match when `normalize` is set. */
+  readonly regex: string;
+  readonly normalize?: LetterCase;
+}
+
+export interface NumberFilterOptions extends FilterOptions {
+  /** Empty: any number. */
+  readonly values: readonly number[];
+  /** A value stands for the nearest listed one if it is closer to it than this. */
+  readonly threshold?: number;
+}
+
+/** Bytes. */
+export const MAX_PARAMETER_VALUE = 1024;
+
+const DEFAULT_INTEGER_THRESHOLD = 1;
+const DEFAULT_FLOAT_THRESHOLD = 1e-6;
+const PARAMETER_NAME = /^[A-Za-z_][A-Za-z0-9_.:-]{0,63}$/;
+const INTEGER = /^[+-]?\d{1,16}$/;
+const FLOAT = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?$/i;
+/** A surrogate without its partner has no UTF-8 form, so two different ones would share an id. */
+const LONE_SURROGATE = /\p{Surrogate}/u;
+const LISTED_IN_MESSAGE = 20;
+const SHOWN_IN_MESSAGE = 100;
+
+export function createFixedValuesFilter(options: FixedValuesFilterOptions): ParameterFilter {
+  const normalize = caseNormalizer(options.normalize);
+  const allowed = new Set(options.values.map(normalize));
+  return createFilter(options, [...allowed], normalize, (value) => {
+    const normalized = normalize(value);
+    return allowed.has(normalized) ? normalized : null;
+  });
+}
+
+export function createRegexFilter(options: RegexFilterOptions): ParameterFilter {
+  const normalize = caseNormalizer(options.normalize);
+  const ignoreCase = (options.normalize ?? 'none') !== 'none';
+  const pattern = compile(options.name, options.regex, ignoreCase);
+  return createFilter(options, null, normalize, (value) =>
+    pattern.matches(value) ? normalize(value) : null,
+  );
+}
+
+export function createIntegerFilter(options: NumberFilterOptions): ParameterFilter {
+  const read = (text: string) => (INTEGER.test(text) ? Number(text) : Number.NaN);
+  return createNumberFilter(options, DEFAULT_INTEGER_THRESHOLD, read, String);
+}
+
+export function createFloatFilter(options: NumberFilterOptions): ParameterFilter {
+  const read = (text: string) => (FLOAT.test(text) ? Number(text) : Number.NaN);
+  return createNumberFilter(options, DEFAULT_FLOAT_THRESHOLD, read, printFloat);
+}
+
+/** Names are compared without regard to case; those that no filter knows are ignored. Throws `parameter-refused`. */
+export function selectParameters(
+  filters: readonly ParameterFilter[],
+  given: ReadonlyMap<string, string>,
+): ParameterSelection {
+  const values = new Map<string, string>();
+  if (filters.length === 0) return { id: null, values };
+  const asked = withUpperCaseNames(given);
+  let allDefault = true;
+  for (const filter of filters) {
+    const value = filter.apply(asked.get(filter.name) ?? '');
+    allDefault &&= value === filter.defaultValue;
+    values.set(filter.name, value);
+  }
+  return { id: allDefault ? null : parametersIdOf(values), values };
+}
+
+/** Whether the filters, as they are now, could still lead a request to this stored combination of values. */
+export function couldProduce(
+  filters: readonly ParameterFilter[],
+  values: ReadonlyMap<string, string>,
+): boolean {
+  return (
+    filters.length === values.size &&
+    filters.every((filter) => {
+      const value = values.get(filter.name);
+      return value !== undefined && standsForItself(filter, value);
+    })
+  );
+}
+
+/** Hex SHA-1 over complete values. See docs/decisions/0001-parameters-id.md. */
+export function parametersIdOf(values: ReadonlyMap<string, string>): string {
+  const sorted = [...values].sort(([a], [b]) => (a < b ? -1 : 1));
+  const ambiguous = sorted.some(([, value]) => value.includes('&'));
+  const text = ambiguous
+    ? JSON.stringify(sorted)
+    : `?${sorted.map(([name, value]) => `${name}=${value}`).join('&')}`;
+  return createHash('sha1').update(text, 'utf8').digest('hex');
+}
+
+function withUpperCaseNames(given: ReadonlyMap<string, string>): Map<string, string> {
+  const upper = new Map<string, string>();
+  for (const [name, value] of given) {
+    const key = name.toUpperCase();
+    if (!upper.has(key)) upper.set(key, value);
+  }
+  return upper;
+}
+
+function standsForItself(filter: ParameterFilter, value: string): boolean {
+  try {
+    return filter.apply(value) === value;
+  } catch {
+    return false;
+  }
+}
+
+/** `interpret` answers null for a value that is not allowed. */
+function createFilter(
+  options: FilterOptions,
+  listed: readonly string[] | null,
+  normalize: (value: string) => string,
+  interpret: (value: string) => string | null,
+): ParameterFilter {
+  const name = checkedName(options.name);
+  const defaultValue = normalize(options.defaultValue ?? '');
+  checkDefault(name, defaultValue);
+  const values = listed && withDefault(listed, defaultValue);
+  return {
+    name,
+    defaultValue,
+    values,
+    apply(value) {
+      if (value === '') return defaultValue;
+      if (!isSound(value)) throw refusal(name, value, values);
+      if (normalize(value) === defaultValue) return defaultValue;
+      const result = interpret(value);
+      if (result === null) throw refusal(name, value, values);
+      return result;
+    },
+  };
+}
+
+function createNumberFilter(
+  options: NumberFilterOptions,
+  defaultThreshold: number,
+  read: (text: string) => number,
+  print: (value: number) => string,
+): ParameterFilter {
+  const threshold = options.threshold ?? defaultThreshold;
+  const { values } = options;
+  const canonical = (text: string) => {
+    const number = read(text);
+    return Number.isFinite(number) ? print(number) : text;
+  };
+  return createFilter(options, values.length > 0 ? values.map(print) : null, canonical, (text) => {
+    const number = read(text);
+    if (!Number.isFinite(number)) return null;
+    if (values.length === 0) return print(number);
+    const best = nearest(values, number);
+    return best === number || Math.abs(best - number) < threshold ? print(best) : null;
+  });
+}
+
+function nearest(values: readonly number[], wanted: number): number {
+  return values.reduce((best, value) => (Math.abs(value - wanted) < Math.abs(best - wanted) ? value : best));
+}
+
+/** Always with a decimal point, e.g. `5.0` and `1.0e-7`. */
+function printFloat(value: number): string {
+  const text = String(value === 0 ? 0 : value);
+  return text.includes('.') ? text : text.replace(/^-?\d+/, '$&.0');
+}
+
+function caseNormalizer(letterCase: LetterCase = 'none'): (value: string) => string {
+  if (letterCase === 'upper') return (value) => value.toUpperCase();
+  if (letterCase === 'lower') return (value) => value.toLowerCase();
+  return (value) => value;
+}
+
+function compile(name: string, regex: string, ignoreCase: boolean): RE2JS {
+  try {
+    return RE2JS.compile(regex, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new TilewardenError('config-invalid', `The regex of parameter ${name} cannot be used: ${why}`, {
+      cause,
+    });
+  }
+}
+
+function checkedName(name: string): string {
+  if (PARAMETER_NAME.test(name)) return name.toUpperCase();
+  throw new TilewardenError(
+    'config-invalid',
+    `Parameter name ${JSON.stringify(name)} must be a letter or _ followed by up to 63 of A-Z, 0-9, _ . : -`,
+  );
+}
+
+function checkDefault(name: string, defaultValue: string): void {
+  if (isSound(defaultValue)) return;
+  throw new TilewardenError(
+    'config-invalid',
+    `The default of parameter ${name} must be text of at most ${MAX_PARAMETER_VALUE} bytes.`,
+  );
+}
+
+function isSound(value: string): boolean {
+  return Buffer.byteLength(value) <= MAX_PARAMETER_VALUE && !LONE_SURROGATE.test(value);
+}
+
+function withDefault(listed: readonly string[], defaultValue: string): readonly string[] {
+  return defaultValue === '' || listed.includes(defaultValue) ? listed : [defaultValue, ...listed];
+}
+
+function refusal(name: string, value: string, allowed: readonly string[] | null): TilewardenError {
+  const shown = value.length > SHOWN_IN_MESSAGE ? `${value.slice(0, SHOWN_IN_MESSAGE)}…` : value;
+  const violation = `${shown} violates filter for parameter ${name}`;
+  if (!allowed) return new TilewardenError('parameter-refused', violation);
+  const more = allowed.length > LISTED_IN_MESSAGE ? `, and ${allowed.length - LISTED_IN_MESSAGE} more` : '';
+  const list = allowed.slice(0, LISTED_IN_MESSAGE).join(', ');
+  return new TilewardenError('parameter-refused', `${violation}; allowed: ${list}${more}`);
 }

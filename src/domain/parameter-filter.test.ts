@@ -1,0 +1,272 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { TilewardenError } from './errors.ts';
+import {
+  couldProduce,
+  createFixedValuesFilter,
+  createFloatFilter,
+  createIntegerFilter,
+  createRegexFilter,
+  parametersIdOf,
+  selectParameters,
+} from './parameter-filter.ts';
+
+const styles = createFixedValuesFilter({
+  name: 'styles',
+  defaultValue: 'population',
+  values: ['population', 'polygon', 'pophatch'],
+});
+const anything = (name: string) => createRegexFilter({ name, regex: '(?s).*' });
+
+function refusalOf(action: () => unknown): TilewardenError {
+  try {
+    action();
+  } catch (error) {
+    if (error instanceof TilewardenError) return error;
+  }
+  throw new Error('nothing was refused');
+}
+
+describe('a filter of fixed values', () => {
+  it('accepts what is listed, stands in for what is absent, and names what is allowed', () => {
+    expect(styles.apply('polygon')).toBe('polygon');
+    expect(styles.apply('')).toBe('population');
+    const refused = refusalOf(() => styles.apply('purple'));
+    expect(refused.code).toBe('parameter-refused');
+    expect(refused.message).toBe(
+      'purple violates filter for parameter STYLES; allowed: population, polygon, pophatch',
+    );
+    expect(() => styles.apply('POLYGON')).toThrow('violates filter');
+  });
+
+  it('brings letters to one case when told to', () => {
+    const upper = createFixedValuesFilter({
+      name: 'S',
+      values: ['a', 'B'],
+      defaultValue: 'a',
+      normalize: 'upper',
+    });
+    expect(upper.values).toEqual(['A', 'B']);
+    expect(upper.apply('b')).toBe('B');
+    expect(upper.apply('')).toBe('A');
+    expect(selectParameters([upper], new Map([['S', 'a']])).id).toBeNull();
+    const lower = createFixedValuesFilter({ name: 'S', values: ['Dark'], normalize: 'lower' });
+    expect(lower.apply('DARK')).toBe('dark');
+  });
+
+  it('accepts its default even when that is not listed', () => {
+    const filter = createFixedValuesFilter({ name: 'TIME', values: ['2026'], defaultValue: 'now' });
+    expect(filter.apply('now')).toBe('now');
+    expect(filter.values).toEqual(['now', '2026']);
+  });
+
+  it('shortens what it repeats of a long value and of a long list', () => {
+    const filter = createFixedValuesFilter({
+      name: 'S',
+      values: Array.from({ length: 5000 }, (_, i) => `v${i}`),
+    });
+    expect(refusalOf(() => filter.apply('x'.repeat(1_000_000))).message.length).toBeLessThan(400);
+  });
+});
+
+describe('a filter by regular expression', () => {
+  const filter = createRegexFilter({
+    name: 'CQL_FILTER',
+    defaultValue: 'INCLUDE',
+    regex: '[A-Z_]+ [<>=]+ [0-9]+',
+  });
+
+  it('must match the whole value', () => {
+    expect(filter.apply('TOTPOP > 10000')).toBe('TOTPOP > 10000');
+    expect(() => filter.apply('TOTPOP > 10000 OR 1=1')).toThrow(
+      'TOTPOP > 10000 OR 1=1 violates filter for parameter CQL_FILTER',
+    );
+    expect(() => filter.apply('x TOTPOP > 1')).toThrow('violates filter');
+  });
+
+  it('accepts its default even when that does not match', () => {
+    expect(filter.apply('INCLUDE')).toBe('INCLUDE');
+    expect(filter.values).toBeNull();
+  });
+
+  it('matches letters of either case when they are normalised', () => {
+    const lower = createRegexFilter({ name: 'P', regex: '[a-z]+', normalize: 'lower' });
+    expect(lower.apply('AbC')).toBe('abc');
+    expect(() => createRegexFilter({ name: 'P', regex: '[a-z]+' }).apply('AbC')).toThrow('violates');
+  });
+
+  it('reads no value above 1 KiB', () => {
+    const free = anything('P');
+    expect(free.apply('a'.repeat(1024))).toHaveLength(1024);
+    expect(() => free.apply('a'.repeat(1025))).toThrow('violates filter');
+    expect(() => free.apply('ä'.repeat(513))).toThrow('violates filter');
+  });
+
+  it.each(['(a+)+', '(a|a)*', '(a|aa)+', '(.*a){20}', '(a*)*', '([a-z]+)*=', '(a?){100}a{100}'])(
+    'answers on hostile values for %s',
+    (regex) => {
+      const hostile = createRegexFilter({ name: 'P', regex });
+      expect(() => hostile.apply(`${'a'.repeat(1023)}!`)).toThrow('violates filter');
+    },
+  );
+
+  it('says what is wrong with a pattern it cannot use', () => {
+    const refused = refusalOf(() => createRegexFilter({ name: 'P', regex: '(' }));
+    expect(refused.code).toBe('config-invalid');
+    expect(refused.message).toContain('regex of parameter P');
+    expect(() => createRegexFilter({ name: 'P', regex: '(a)\\1' })).toThrow('cannot be used');
+  });
+});
+
+describe('a filter of numbers', () => {
+  it('takes the nearest integer closer than the threshold, and that strictly', () => {
+    const filter = createIntegerFilter({ name: 'ELEVATION', values: [0, 100, 200], threshold: 10 });
+    expect(filter.apply('100')).toBe('100');
+    expect(filter.apply('+109')).toBe('100');
+    expect(filter.apply('-9')).toBe('0');
+    expect(() => filter.apply('110')).toThrow(
+      '110 violates filter for parameter ELEVATION; allowed: 0, 100, 200',
+    );
+    expect(() => filter.apply('1.5')).toThrow('violates filter');
+    expect(() => filter.apply('0x10')).toThrow('violates filter');
+    expect(() => filter.apply('NaN')).toThrow('violates filter');
+  });
+
+  it('accepts only what is listed when no threshold is given', () => {
+    const filter = createIntegerFilter({ name: 'E', values: [5] });
+    expect(filter.apply('5')).toBe('5');
+    expect(() => filter.apply('6')).toThrow('violates filter');
+  });
+
+  it('prints floats with a decimal point', () => {
+    const filter = createFloatFilter({ name: 'E', values: [5, 2.5], threshold: 0.1, defaultValue: '5' });
+    expect(filter.apply('5')).toBe('5.0');
+    expect(filter.apply('4.95')).toBe('5.0');
+    expect(filter.apply('2.5')).toBe('2.5');
+    expect(filter.defaultValue).toBe('5.0');
+    expect(selectParameters([filter], new Map([['E', '5.00']])).id).toBeNull();
+    expect(() => filter.apply('2.4')).toThrow('allowed: 5.0, 2.5');
+  });
+
+  it('accepts any number when none is listed, and one spelling of each', () => {
+    const float = createFloatFilter({ name: 'E', values: [] });
+    expect(['1', '1.00', '+1', '1e0', '.1e1'].map(float.apply)).toEqual(Array(5).fill('1.0'));
+    expect(float.apply('1e-7')).toBe('1.0e-7');
+    expect(float.apply('-0')).toBe('0.0');
+    expect(() => float.apply('1e999')).toThrow('violates filter');
+    expect(() => float.apply('Infinity')).toThrow('violates filter');
+    expect(createIntegerFilter({ name: 'E', values: [] }).apply('007')).toBe('7');
+  });
+});
+
+describe('a selection of parameters', () => {
+  it('has the id that GeoWebCache gives the same values', () => {
+    const selection = selectParameters([styles], new Map([['Styles', 'pophatch']]));
+    expect(selection.id).toBe('7510004a12f49fdd49a2ba366e9c4594be7e4358');
+    expect(selection.values).toEqual(new Map([['STYLES', 'pophatch']]));
+  });
+
+  it('has no id when all values are defaults, spelled out or not', () => {
+    expect(selectParameters([styles], new Map()).id).toBeNull();
+    expect(selectParameters([styles], new Map([['STYLES', 'population']])).id).toBeNull();
+    expect(selectParameters([], new Map([['STYLES', 'x']]))).toEqual({ id: null, values: new Map() });
+  });
+
+  it('ignores names that no filter knows and completes what is missing', () => {
+    const selection = selectParameters(
+      [styles, anything('env')],
+      new Map([
+        ['env', 'a'],
+        ['x', 'y'],
+      ]),
+    );
+    expect(selection.values).toEqual(
+      new Map([
+        ['STYLES', 'population'],
+        ['ENV', 'a'],
+      ]),
+    );
+  });
+
+  it('has one id whatever the order of the filters', () => {
+    const given = new Map([
+      ['A', '1'],
+      ['B', '2'],
+    ]);
+    const [a, b] = [anything('A'), anything('B')];
+    expect(selectParameters([a, b], given).id).toBe(selectParameters([b, a], given).id);
+  });
+
+  it('keeps apart values that try to look like other parameters', () => {
+    const filters = [anything('A'), anything('B')];
+    const idOf = (a: string, b: string) =>
+      selectParameters(
+        filters,
+        new Map([
+          ['A', a],
+          ['B', b],
+        ]),
+      ).id;
+    expect(idOf('1&B=2', '3')).not.toBe(idOf('1', '2&B=3'));
+    const one = selectParameters([anything('A')], new Map([['A', '1&B=2']])).id;
+    expect(one).not.toBe(idOf('1', '2'));
+  });
+
+  it('refuses text that has no UTF-8 form', () => {
+    expect(() => anything('A').apply('\ud800')).toThrow('violates filter');
+    expect(anything('A').apply('😀')).toBe('😀');
+  });
+
+  it('never gives two combinations of values one id', () => {
+    const text = fc.string({ unit: fc.constantFrom('a', '&', '=', '?', 'A', 'B', '"', ',', '[', ']', '\\') });
+    const names = fc.uniqueArray(fc.constantFrom('A', 'B', 'C'), { minLength: 1 });
+    const combination = names.chain((chosen) =>
+      fc.tuple(...chosen.map((name) => fc.tuple(fc.constant(name), text))).map((pairs) => new Map(pairs)),
+    );
+    const canonical = (values: Map<string, string>) => JSON.stringify([...values].sort());
+    fc.assert(
+      fc.property(combination, combination, (one, other) => {
+        expect(parametersIdOf(one) === parametersIdOf(other)).toBe(canonical(one) === canonical(other));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe('a stored combination of values', () => {
+  it('could be produced as long as the filters would lead to it', () => {
+    const stored = new Map([['STYLES', 'pophatch']]);
+    expect(couldProduce([styles], stored)).toBe(true);
+    expect(couldProduce([createFixedValuesFilter({ name: 'STYLES', values: ['polygon'] })], stored)).toBe(
+      false,
+    );
+    expect(couldProduce([styles, anything('ENV')], stored)).toBe(false);
+    expect(couldProduce([anything('ENV')], stored)).toBe(false);
+    expect(couldProduce([], stored)).toBe(false);
+  });
+
+  it('could be produced right after it was selected', () => {
+    const filters = [
+      createFloatFilter({ name: 'F', values: [1, 2.5, -3], threshold: 1 }),
+      createRegexFilter({ name: 'R', regex: '[A-Zß]*', normalize: 'upper' }),
+    ];
+    const given = fc.record({
+      F: fc.constantFrom('', '1.5', '2', '-2.5', '2.5'),
+      R: fc.stringMatching(/^[a-zß]*$/),
+    });
+    fc.assert(
+      fc.property(given, (values) => {
+        const selection = selectParameters(filters, new Map(Object.entries(values)));
+        expect(couldProduce(filters, selection.values)).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('a parameter name', () => {
+  it('is refused when it could be mistaken for something else', () => {
+    for (const name of ['', 'A=B', 'A&B', ' A', 'ä', 'x'.repeat(65)]) {
+      expect(() => anything(name)).toThrow('must be a letter');
+    }
+  });
+});
