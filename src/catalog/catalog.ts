@@ -1,0 +1,108 @@
+import { TilewardenError } from '../domain/errors.ts';
+import type { GridSet } from '../domain/grid-set.ts';
+import type { Layer } from '../domain/layer.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { TileSource } from '../sources/tile-source.ts';
+import type { TileStore } from '../storage/tile-store.ts';
+import type { BoundLayer } from './bound-layer.ts';
+import { createLayer } from './create-layer.ts';
+import type { LayerDeclaration } from './layer-declaration.ts';
+
+/** Layers, grid sets and stores as they are declared now. */
+export interface Catalog {
+  layer(name: string): BoundLayer | null;
+  /** In the order of declaration. Layers are made while one goes through them. */
+  layers(): Iterable<Layer>;
+  layerNames(): Iterable<string>;
+  /** By name or alias. */
+  gridSet(name: string): GridSet | null;
+  gridSets(): Iterable<GridSet>;
+  stores(): ReadonlyMap<string, TileStore>;
+  /** Closes the sources it opened. The stores belong to whoever opened them. */
+  close(): Promise<void>;
+}
+
+export interface CatalogOptions<Source> {
+  readonly layers: readonly LayerDeclaration<Source>[];
+  readonly gridSets: readonly GridSet[];
+  readonly stores: ReadonlyMap<string, TileStore>;
+  /** Touches no network: an upstream that is down is noticed when a tile is asked for. */
+  readonly openSource: (source: Source, layer: string) => TileSource;
+  readonly log: Logger;
+}
+
+export function openCatalog<Source>(options: CatalogOptions<Source>): Catalog {
+  const declarations = new Map(options.layers.map((declaration) => [declaration.name, declaration]));
+  const gridSets = gridSetsByName(options.gridSets);
+  const bound = new Map<string, BoundLayer>();
+  const sources = new Map<string, TileSource>();
+
+  const gridSet = (name: string) => gridSets.get(name) ?? null;
+
+  function layer(name: string): BoundLayer | null {
+    const known = bound.get(name);
+    if (known) return known;
+    const declaration = declarations.get(name);
+    if (!declaration) return null;
+    const made = bind(declaration);
+    bound.set(name, made);
+    return made;
+  }
+
+  function bind(declaration: LayerDeclaration<Source>): BoundLayer {
+    return {
+      layer: createLayer(declaration, gridSet),
+      store: storeOf(declaration, options.stores),
+      source: () => sourceOf(declaration),
+    };
+  }
+
+  function sourceOf(declaration: LayerDeclaration<Source>): TileSource {
+    const open = sources.get(declaration.name);
+    if (open) return open;
+    const source = options.openSource(declaration.source, declaration.name);
+    sources.set(declaration.name, source);
+    options.log.debug({ layer: declaration.name }, 'source opened');
+    return source;
+  }
+
+  function* layers(): Generator<Layer> {
+    for (const name of declarations.keys()) {
+      const found = layer(name);
+      if (found) yield found.layer;
+    }
+  }
+
+  async function close(): Promise<void> {
+    const open = [...sources.values()];
+    sources.clear();
+    await Promise.all(open.map((source) => source.close()));
+  }
+
+  return {
+    layer,
+    layers,
+    layerNames: () => declarations.keys(),
+    gridSet,
+    gridSets: () => options.gridSets,
+    stores: () => options.stores,
+    close,
+  };
+}
+
+function gridSetsByName(gridSets: readonly GridSet[]): ReadonlyMap<string, GridSet> {
+  const names = new Map<string, GridSet>();
+  for (const gridSet of gridSets) {
+    for (const name of [gridSet.name, ...gridSet.aliases]) names.set(name, gridSet);
+  }
+  return names;
+}
+
+function storeOf(declaration: LayerDeclaration, stores: ReadonlyMap<string, TileStore>): TileStore {
+  const store = stores.get(declaration.store);
+  if (store) return store;
+  throw new TilewardenError(
+    'config-invalid',
+    `Layer ${declaration.name} names the store ${declaration.store}, which is not declared.`,
+  );
+}

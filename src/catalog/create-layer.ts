@@ -1,0 +1,74 @@
+import { TilewardenError } from '../domain/errors.ts';
+import { FORMAT_NAMES, type Format, formatOf } from '../domain/format.ts';
+import type { GridSet } from '../domain/grid-set.ts';
+import { createGridSubset, type GridSubset } from '../domain/grid-subset.ts';
+import type { Layer } from '../domain/layer.ts';
+import {
+  createFixedValuesFilter,
+  createFloatFilter,
+  createIntegerFilter,
+  createRegexFilter,
+  type ParameterFilter,
+} from '../domain/parameter-filter.ts';
+import type { GridSubsetDeclaration, LayerDeclaration, ParameterDeclaration } from './layer-declaration.ts';
+
+export type FindGridSet = (name: string) => GridSet | null;
+
+/** Throws `config-invalid`, which names what is wrong with the declaration. */
+export function createLayer(declaration: LayerDeclaration, findGridSet: FindGridSet): Layer {
+  const [columns, rows] = declaration.metatile;
+  return {
+    name: declaration.name,
+    title: declaration.title,
+    description: declaration.description,
+    formats: atLeastOne(declaration.formats.map(createFormat), 'format'),
+    gridSubsets: atLeastOne(
+      declaration.gridSets.map((subset) => createSubset(subset, findGridSet)),
+      'grid set',
+    ),
+    metatile: { columns, rows },
+    gutter: declaration.gutter,
+    parameters: declaration.parameters.map(createFilter),
+    expireCacheSeconds: declaration.expireCache === 0 ? null : declaration.expireCache,
+    expireClientsSeconds: declaration.expireClients,
+  };
+}
+
+function createFormat(mediaType: string): Format {
+  const format = formatOf(mediaType);
+  if (format) return format;
+  throw new TilewardenError(
+    'config-invalid',
+    `There is no format ${mediaType}; there are ${FORMAT_NAMES.join(', ')}.`,
+  );
+}
+
+function createSubset(declaration: GridSubsetDeclaration, findGridSet: FindGridSet): GridSubset {
+  const gridSet = findGridSet(declaration.name);
+  if (!gridSet) throw new TilewardenError('config-invalid', `There is no grid set ${declaration.name}.`);
+  const { extent, zoomStart, zoomStop } = declaration;
+  return createGridSubset(gridSet, {
+    ...(extent && { extent }),
+    ...(zoomStart !== undefined && { zoomStart }),
+    ...(zoomStop !== undefined && { zoomStop }),
+  });
+}
+
+export function createFilter(declaration: ParameterDeclaration): ParameterFilter {
+  const base = { name: declaration.name, defaultValue: declaration.default };
+  if (declaration.kind === 'regex') {
+    return createRegexFilter({ ...base, regex: declaration.regex, normalize: declaration.normalize });
+  }
+  if (declaration.kind === 'values') {
+    return createFixedValuesFilter({ ...base, values: declaration.values, normalize: declaration.normalize });
+  }
+  const { values, threshold } = declaration;
+  const options = { ...base, values, ...(threshold !== undefined && { threshold }) };
+  return declaration.kind === 'integers' ? createIntegerFilter(options) : createFloatFilter(options);
+}
+
+function atLeastOne<T>(items: readonly T[], what: string): readonly [T, ...T[]] {
+  const [first, ...rest] = items;
+  if (first === undefined) throw new TilewardenError('config-invalid', `A layer needs at least one ${what}.`);
+  return [first, ...rest];
+}

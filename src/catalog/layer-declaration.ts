@@ -1,0 +1,45 @@
+import type { Bounds } from '../domain/bounds.ts';
+import type { LetterCase } from '../domain/parameter-filter.ts';
+
+/** A layer as an administrator writes it down, defaults filled in. Plain data: it can be kept and compared. */
+export interface LayerDeclaration<Source = unknown> {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  /** What the layer's driver understands; opaque to the catalog. */
+  readonly source: Source;
+  /** The name of a declared store. */
+  readonly store: string;
+  readonly formats: readonly string[];
+  readonly gridSets: readonly GridSubsetDeclaration[];
+  readonly metatile: readonly [columns: number, rows: number];
+  readonly gutter: number;
+  readonly parameters: readonly ParameterDeclaration[];
+  /** Seconds; 0: tiles stay fresh for ever. */
+  readonly expireCache: number;
+  /** Seconds; 0: say nothing to clients. */
+  readonly expireClients: number;
+}
+
+export interface GridSubsetDeclaration {
+  readonly name: string;
+  readonly extent?: Bounds | undefined;
+  readonly zoomStart?: number | undefined;
+  readonly zoomStop?: number | undefined;
+}
+
+interface ParameterBase {
+  readonly name: string;
+  readonly default: string;
+}
+
+export type ParameterDeclaration = ParameterBase &
+  (
+    | { readonly kind: 'values'; readonly values: readonly string[]; readonly normalize: LetterCase }
+    | { readonly kind: 'regex'; readonly regex: string; readonly normalize: LetterCase }
+    | {
+        readonly kind: 'integers' | 'floats';
+        readonly values: readonly number[];
+        readonly threshold?: number | undefined;
+      }
+  );
