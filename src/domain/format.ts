@@ -34,10 +34,30 @@ const FORMATS: readonly Format[] = [
 
 export const FORMAT_NAMES: readonly string[] = FORMATS.map((format) => format.mediaType);
 
+/** Other spellings that clients use, without spaces. */
+const ALIASES: ReadonlyMap<string, string> = new Map([
+  ['image/jpg', 'image/jpeg'],
+  ['image/png;mode=24bit', 'image/png24'],
+  ['image/png;mode=8bit', 'image/png8'],
+]);
+
+/** By media type, in any case. Parameters of image types do not matter, save the modes of PNG. */
 export function formatOf(mediaType: string): Format | null {
-  return FORMATS.find((format) => format.mediaType === mediaType) ?? null;
+  return named(mediaType) ?? namedLoosely(mediaType.toLowerCase().replaceAll(' ', ''));
 }
 
 export function formatOfExtension(extension: string): Format | null {
-  return FORMATS.find((format) => format.extensions.includes(extension)) ?? null;
+  const wanted = extension.toLowerCase();
+  return FORMATS.find((format) => format.extensions.includes(wanted)) ?? null;
+}
+
+function namedLoosely(mediaType: string): Format | null {
+  const spelled = named(ALIASES.get(mediaType) ?? mediaType);
+  const [type = ''] = mediaType.split(';', 1);
+  if (spelled || type === mediaType || !type.startsWith('image/')) return spelled;
+  return named(ALIASES.get(type) ?? type);
+}
+
+function named(mediaType: string): Format | null {
+  return FORMATS.find((format) => format.mediaType === mediaType) ?? null;
 }

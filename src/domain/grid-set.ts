@@ -52,6 +52,7 @@ export interface GridSetOptions {
   readonly levelNames?: readonly string[];
   readonly tileWidth?: number;
   readonly tileHeight?: number;
+  /** 1, or the length of a degree at the equator for EPSG:4326, when left out. */
   readonly metersPerUnit?: number;
   readonly pixelSize?: number;
   readonly alignTopLeft?: boolean;
@@ -61,6 +62,11 @@ export interface GridSetOptions {
 export const METERS_PER_DEGREE = 111319.49079327358;
 export const MAX_LEVELS = 31;
 
+const MAX_TILE_SIZE = 4096;
+/** Tiles along a side of a level. */
+const MAX_TILES_ALONG = 2 ** 32;
+/** The least share of its coordinates that a tile may span, lest rounding move an edge by EDGE_TOLERANCE. */
+const MIN_SPAN_SHARE = 2e-11;
 const DEFAULT_TILE_SIZE = 256;
 const DEFAULT_PIXEL_SIZE = 0.00028;
 /** An extent that reaches less than this share of a tile into the next one does not open a new row or column. */
@@ -71,13 +77,14 @@ const EDGE_TOLERANCE = 1e-4;
 export function createGridSet(options: GridSetOptions): GridSet {
   const tileWidth = options.tileWidth ?? DEFAULT_TILE_SIZE;
   const tileHeight = options.tileHeight ?? DEFAULT_TILE_SIZE;
-  const metersPerUnit = options.metersPerUnit ?? 1;
+  const metersPerUnit = options.metersPerUnit ?? (options.srs === 4326 ? METERS_PER_DEGREE : 1);
   const pixelSize = options.pixelSize ?? DEFAULT_PIXEL_SIZE;
   const alignTopLeft = options.alignTopLeft ?? false;
   const { extent } = options;
-  checkExtent(options.name, extent);
-  const resolutions = ladderOf(options, { tileWidth, tileHeight, metersPerUnit, pixelSize });
-  checkLadder(options.name, resolutions);
+  const pixel = { tileWidth, tileHeight, metersPerUnit, pixelSize };
+  checkOptions(options, pixel);
+  const resolutions = ladderOf(options, pixel);
+  checkLadder(options, resolutions);
 
   const levels = resolutions.map((resolution, z): GridLevel => {
     const tileSpanX = resolution * tileWidth;
@@ -95,6 +102,7 @@ export function createGridSet(options: GridSetOptions): GridSet {
       top: alignTopLeft ? extent.maxY : extent.minY + rows * tileSpanY,
     };
   });
+  checkLevels(options, levels);
   return {
     name: options.name,
     aliases: options.aliases ?? [],
@@ -152,10 +160,12 @@ export function tilesOfBounds(gridSet: GridSet, z: number, bounds: Bounds): Tile
     (level.top - inside.minY) / level.tileSpanY,
     level.rows,
   );
-  return { minX: columns.first, minY: rows.first, maxX: columns.last, maxY: rows.last };
+  return columns && rows && { minX: columns.first, minY: rows.first, maxX: columns.last, maxY: rows.last };
 }
 
-function spanOf(from: number, to: number, count: number): { first: number; last: number } {
+/** Null for what lies in the sliver of the extent that the grid leaves out, see EXTENT_TOLERANCE. */
+function spanOf(from: number, to: number, count: number): { first: number; last: number } | null {
+  if (to <= 0 || from >= count) return null;
   const first = clamp(Math.floor(from + EDGE_TOLERANCE), 0, count - 1);
   const last = clamp(Math.ceil(to - EDGE_TOLERANCE) - 1, first, count - 1);
   return { first, last };
@@ -177,24 +187,19 @@ interface PixelGeometry {
 }
 
 function ladderOf(options: GridSetOptions, pixel: PixelGeometry): readonly number[] {
-  const given = [options.resolutions, options.scaleDenominators, options.levels].filter(
-    (way) => way !== undefined,
-  );
-  if (given.length !== 1) {
-    throw new TilewardenError(
-      'config-invalid',
-      `Grid set ${options.name} needs exactly one of resolutions, scaleDenominators and levels.`,
-    );
+  const { resolutions, scaleDenominators, levels } = options;
+  const given = [resolutions, scaleDenominators, levels].filter((way) => way !== undefined);
+  check(options, given.length === 1, 'needs exactly one of resolutions, scaleDenominators and levels');
+  if (resolutions) return resolutions;
+  if (scaleDenominators) {
+    return scaleDenominators.map((scale) => (pixel.pixelSize * scale) / pixel.metersPerUnit);
   }
-  if (options.resolutions) return options.resolutions;
-  if (options.scaleDenominators) {
-    return options.scaleDenominators.map((scale) => (pixel.pixelSize * scale) / pixel.metersPerUnit);
-  }
-  return halvingLadder(options.extent, options.levels ?? 0, pixel);
+  return halvingLadder(options.extent, levels ?? 0, pixel);
 }
 
 /** Level 0 has one tile along the shorter side and as many as the longer side needs. */
 function halvingLadder(extent: Bounds, levels: number, pixel: PixelGeometry): readonly number[] {
+  if (!Number.isInteger(levels) || levels < 1 || levels > MAX_LEVELS) return [];
   const acrossX = (extent.maxX - extent.minX) / pixel.tileWidth;
   const acrossY = (extent.maxY - extent.minY) / pixel.tileHeight;
   const wide = acrossX >= acrossY;
@@ -204,26 +209,53 @@ function halvingLadder(extent: Bounds, levels: number, pixel: PixelGeometry): re
   return Array.from({ length: levels }, (_, z) => first / 2 ** z);
 }
 
-function checkExtent(name: string, extent: Bounds): void {
+function checkOptions(options: GridSetOptions, pixel: PixelGeometry): void {
+  const { extent, srs } = options;
   const finite = Object.values(extent).every(Number.isFinite);
-  if (finite && extent.minX < extent.maxX && extent.minY < extent.maxY) return;
-  throw new TilewardenError(
-    'config-invalid',
-    `The extent of grid set ${name} must be minX < maxX and minY < maxY.`,
+  check(options, options.name !== '', 'needs a name');
+  check(options, Number.isSafeInteger(srs) && srs > 0, 'needs the number of an SRS');
+  check(
+    options,
+    finite && extent.minX < extent.maxX && extent.minY < extent.maxY,
+    'needs an extent with minX < maxX and minY < maxY',
+  );
+  for (const size of [pixel.tileWidth, pixel.tileHeight]) {
+    const fits = Number.isInteger(size) && size >= 1 && size <= MAX_TILE_SIZE;
+    check(options, fits, `needs tiles of 1 to ${MAX_TILE_SIZE} pixels`);
+  }
+  check(options, isPositive(pixel.metersPerUnit), 'needs a positive metersPerUnit');
+  check(options, isPositive(pixel.pixelSize), 'needs a positive pixelSize');
+}
+
+function checkLadder(options: GridSetOptions, resolutions: readonly number[]): void {
+  const { length } = resolutions;
+  check(options, length >= 1 && length <= MAX_LEVELS, `needs 1 to ${MAX_LEVELS} levels`);
+  const falling = resolutions.every(
+    (value, z) => isPositive(value) && value < (resolutions[z - 1] ?? Number.POSITIVE_INFINITY),
+  );
+  check(options, falling, 'needs resolutions that are positive and fall from level to level');
+  const names = options.levelNames ?? [];
+  check(
+    options,
+    names.length === 0 || (names.length === length && new Set(names).size === length),
+    'needs as many different level names as levels, or none',
   );
 }
 
-function checkLadder(name: string, resolutions: readonly number[]): void {
-  if (resolutions.length < 1 || resolutions.length > MAX_LEVELS) {
-    throw new TilewardenError('config-invalid', `Grid set ${name} must have 1 to ${MAX_LEVELS} levels.`);
-  }
-  const falling = resolutions.every(
-    (value, z) => value > 0 && value < (resolutions[z - 1] ?? Number.POSITIVE_INFINITY),
+function checkLevels(options: GridSetOptions, levels: readonly GridLevel[]): void {
+  const farthest = Math.max(...Object.values(options.extent).map(Math.abs));
+  const fine = levels.every(
+    (level) =>
+      Math.max(level.columns, level.rows) <= MAX_TILES_ALONG &&
+      Math.min(level.tileSpanX, level.tileSpanY) >= farthest * MIN_SPAN_SHARE,
   );
-  if (!falling) {
-    throw new TilewardenError(
-      'config-invalid',
-      `The resolutions of grid set ${name} must be positive and fall from level to level.`,
-    );
-  }
+  check(options, fine, 'has resolutions too fine to be told apart within its extent');
+}
+
+function check(options: GridSetOptions, holds: boolean, what: string): void {
+  if (!holds) throw new TilewardenError('config-invalid', `Grid set ${options.name} ${what}.`);
+}
+
+function isPositive(value: number): boolean {
+  return Number.isFinite(value) && value > 0;
 }

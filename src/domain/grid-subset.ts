@@ -12,6 +12,8 @@ export interface GridSubset {
   readonly extent: Bounds;
   readonly zoomStart: number;
   readonly zoomStop: number;
+  /** What is offered at each zoom from `zoomStart` on, worked out once: every request asks for it. */
+  readonly coverages: readonly (TileRect | null)[];
 }
 
 export interface GridSubsetOptions {
@@ -20,11 +22,12 @@ export interface GridSubsetOptions {
   readonly zoomStop?: number;
 }
 
+/** A `zoomStop` beyond the last level means the last level. Throws `config-invalid`. */
 export function createGridSubset(gridSet: GridSet, options: GridSubsetOptions = {}): GridSubset {
   const maxZoom = gridSet.levels.length - 1;
   const zoomStart = options.zoomStart ?? 0;
   const zoomStop = Math.min(options.zoomStop ?? maxZoom, maxZoom);
-  if (zoomStart < 0 || zoomStart > zoomStop) {
+  if (![zoomStart, zoomStop].every(Number.isInteger) || zoomStart < 0 || zoomStart > zoomStop) {
     throw new TilewardenError(
       'config-invalid',
       `zoomStart ${zoomStart} of grid set ${gridSet.name} must lie between 0 and zoomStop ${zoomStop}.`,
@@ -34,13 +37,15 @@ export function createGridSubset(gridSet: GridSet, options: GridSubsetOptions = 
   if (!extent) {
     throw new TilewardenError('config-invalid', `The extent lies outside grid set ${gridSet.name}.`);
   }
-  return { gridSet, extent, zoomStart, zoomStop };
+  const coverages = gridSet.levels
+    .slice(zoomStart, zoomStop + 1)
+    .map((_, offset) => tilesOfBounds(gridSet, zoomStart + offset, extent));
+  return { gridSet, extent, zoomStart, zoomStop, coverages };
 }
 
 /** All tiles the layer offers at a zoom; null when the zoom is not offered. */
 export function coverageAt(subset: GridSubset, z: number): TileRect | null {
-  if (!Number.isInteger(z) || z < subset.zoomStart || z > subset.zoomStop) return null;
-  return tilesOfBounds(subset.gridSet, z, subset.extent);
+  return subset.coverages[z - subset.zoomStart] ?? null;
 }
 
 export function subsetContains(subset: GridSubset, z: number, x: number, y: number): boolean {

@@ -1,7 +1,9 @@
-import type { Format } from './format.ts';
+import { TilewardenError } from './errors.ts';
+import { type Format, formatOf, formatOfExtension } from './format.ts';
 import type { GridSubset } from './grid-subset.ts';
 import type { MetatileSize } from './metatile.ts';
 import type { ParameterFilter } from './parameter-filter.ts';
+import { shortened } from './shortened.ts';
 
 /** What an administrator declares and a client asks for. */
 export interface Layer {
@@ -20,4 +22,44 @@ export interface Layer {
   readonly expireCacheSeconds: number | null;
   /** Seconds a client may keep a tile. 0: say nothing. */
   readonly expireClientsSeconds: number;
+}
+
+const MAX_LAYER_NAME = 200;
+const UNPRINTABLE = /[\p{Control}\p{Surrogate}]/u;
+
+/** Any text of 1 to 200 characters without control characters. Throws `config-invalid`. */
+export function checkLayerName(name: string): void {
+  const { length } = [...name];
+  if (length >= 1 && length <= MAX_LAYER_NAME && !UNPRINTABLE.test(name)) return;
+  throw new TilewardenError(
+    'config-invalid',
+    `Layer name ${JSON.stringify(shortened(name))} must have 1 to ${MAX_LAYER_NAME} characters and no control characters.`,
+  );
+}
+
+/** By the grid set's name or an alias of it. Throws `grid-set-unknown`. */
+export function gridSubsetOf(layer: Layer, nameOrAlias: string): GridSubset {
+  const found =
+    layer.gridSubsets.find(({ gridSet }) => gridSet.name === nameOrAlias) ??
+    layer.gridSubsets.find(({ gridSet }) => gridSet.aliases.includes(nameOrAlias));
+  if (found) return found;
+  const offered = layer.gridSubsets.map(({ gridSet }) => gridSet.name).join(', ');
+  throw new TilewardenError(
+    'grid-set-unknown',
+    `Layer ${layer.name} has no grid set ${shortened(nameOrAlias)}; it has ${offered}.`,
+  );
+}
+
+/** By media type as `formatOf` reads it, or by file extension. Throws `format-unknown`. */
+export function formatOfLayer(layer: Layer, mediaTypeOrExtension: string): Format {
+  const wanted = mediaTypeOrExtension.includes('/')
+    ? formatOf(mediaTypeOrExtension)
+    : formatOfExtension(mediaTypeOrExtension);
+  const found = layer.formats.find((format) => format.mediaType === wanted?.mediaType);
+  if (found) return found;
+  const offered = layer.formats.map((format) => format.mediaType).join(', ');
+  throw new TilewardenError(
+    'format-unknown',
+    `Layer ${layer.name} has no format ${shortened(mediaTypeOrExtension)}; it has ${offered}.`,
+  );
 }

@@ -4,7 +4,7 @@ import { boundsOfRect, type GridSet, levelOf } from './grid-set.ts';
 import type { GridSubset } from './grid-subset.ts';
 import { coverageAt } from './grid-subset.ts';
 import type { TileRange } from './tile-range.ts';
-import { intersectRects, type TileRect } from './tile-rect.ts';
+import { intersectRects, rectContains, type TileRect } from './tile-rect.ts';
 
 /** How many tiles are fetched from a source at once. */
 export interface MetatileSize {
@@ -21,7 +21,7 @@ export interface Metatile {
   readonly rect: TileRect;
 }
 
-/** The metatile that holds a tile; null when the layer does not offer that tile's block. */
+/** The metatile that holds a tile; null when the layer does not offer that tile. */
 export function metatileOf(
   subset: GridSubset,
   size: MetatileSize,
@@ -29,7 +29,8 @@ export function metatileOf(
   x: number,
   y: number,
 ): Metatile | null {
-  return metatileAt(subset, size, z, Math.floor(x / size.columns), Math.floor(y / size.rows));
+  const metatile = metatileAt(subset, size, z, Math.floor(x / size.columns), Math.floor(y / size.rows));
+  return metatile && rectContains(metatile.rect, x, y) ? metatile : null;
 }
 
 export function metatileAt(

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { RE2JS } from 're2js';
 import { TilewardenError } from './errors.ts';
+import { shortened } from './shortened.ts';
 
 /** Decides which values of one request parameter make a tile set of their own. */
 export interface ParameterFilter {
@@ -57,7 +58,6 @@ const FLOAT = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?$/i;
 /** A surrogate without its partner has no UTF-8 form, so two different ones would share an id. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 const LISTED_IN_MESSAGE = 20;
-const SHOWN_IN_MESSAGE = 100;
 
 export function createFixedValuesFilter(options: FixedValuesFilterOptions): ParameterFilter {
   const normalize = caseNormalizer(options.normalize);
@@ -244,8 +244,7 @@ function withDefault(listed: readonly string[], defaultValue: string): readonly 
 }
 
 function refusal(name: string, value: string, allowed: readonly string[] | null): TilewardenError {
-  const shown = value.length > SHOWN_IN_MESSAGE ? `${value.slice(0, SHOWN_IN_MESSAGE)}…` : value;
-  const violation = `${shown} violates filter for parameter ${name}`;
+  const violation = `${shortened(value)} violates filter for parameter ${name}`;
   if (!allowed) return new TilewardenError('parameter-refused', violation);
   const more = allowed.length > LISTED_IN_MESSAGE ? `, and ${allowed.length - LISTED_IN_MESSAGE} more` : '';
   const list = allowed.slice(0, LISTED_IN_MESSAGE).join(', ');

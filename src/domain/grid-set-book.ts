@@ -1,0 +1,40 @@
+import { TilewardenError } from './errors.ts';
+import type { GridSet } from './grid-set.ts';
+import { shortened } from './shortened.ts';
+
+/** The grid sets that layers can choose from. */
+export interface GridSetBook {
+  readonly gridSets: readonly GridSet[];
+  /** By name, or by an alias that is nobody's name. */
+  find(nameOrAlias: string): GridSet | null;
+  /** As `find`, but throws `grid-set-unknown`. */
+  get(nameOrAlias: string): GridSet;
+}
+
+/** Throws `config-invalid` when two grid sets have one name. An alias leads to the first grid set that claims it. */
+export function createGridSetBook(gridSets: readonly GridSet[]): GridSetBook {
+  const byName = new Map<string, GridSet>();
+  for (const gridSet of gridSets) {
+    if (byName.has(gridSet.name)) {
+      throw new TilewardenError('config-invalid', `There are two grid sets named ${gridSet.name}.`);
+    }
+    byName.set(gridSet.name, gridSet);
+  }
+  const byAlias = new Map<string, GridSet>();
+  for (const gridSet of gridSets) {
+    for (const alias of gridSet.aliases) if (!byAlias.has(alias)) byAlias.set(alias, gridSet);
+  }
+  const find = (nameOrAlias: string) => byName.get(nameOrAlias) ?? byAlias.get(nameOrAlias) ?? null;
+  return {
+    gridSets,
+    find,
+    get(nameOrAlias) {
+      const found = find(nameOrAlias);
+      if (found) return found;
+      throw new TilewardenError(
+        'grid-set-unknown',
+        `There is no grid set ${shortened(nameOrAlias)}; there are ${[...byName.keys()].join(', ')}.`,
+      );
+    },
+  };
+}
