@@ -1,0 +1,57 @@
+import { decodeImage } from './decode-image.ts';
+import { refuseImage } from './image-refusal.ts';
+import type { RasterImage } from './raster-image.ts';
+import { recogniseImage } from './recognise-image.ts';
+
+/** Characters of a server's own words that are kept for the log. */
+const EXCERPT_LENGTH = 500;
+const SNIFFED_BYTES = 1024;
+/** An image with this many times the pixels asked for is an attack or a mistake of another kind than a wrong size. */
+const OVERSIZED_FACTOR = 4;
+const NAMES_OF_TYPES: Readonly<Record<string, string>> = {
+  'image/jpg': 'image/jpeg',
+  'image/pjpeg': 'image/jpeg',
+  'image/x-png': 'image/png',
+  'image/png8': 'image/png',
+  'image/png24': 'image/png',
+  'image/png32': 'image/png',
+};
+
+/**
+ * The gate between a server's answer and the cache: an image of the type it was called, complete, of exactly
+ * the size that was asked for. Anything else is `source-bad-answer` with a reason; the server's own words are
+ * in `cause` only.
+ */
+export async function acceptImage(
+  bytes: Buffer,
+  declaredMediaType: string | null,
+  width: number,
+  height: number,
+): Promise<RasterImage> {
+  if (bytes.length === 0) throw refuseImage('empty');
+  const found = recogniseImage(bytes);
+  if (!found) throw refusalOfText(bytes);
+  if (declaredMediaType !== null && plainType(declaredMediaType) !== found) {
+    throw refuseImage('wrong-type', new Error(`it is ${found}, called ${declaredMediaType.slice(0, 100)}`));
+  }
+  return await decodeImage(bytes, { maxPixels: OVERSIZED_FACTOR * width * height, size: { width, height } });
+}
+
+/** `IMAGE/PNG; mode=8bit` and `image/x-png` are both `image/png`. */
+function plainType(mediaType: string): string {
+  const type = (mediaType.split(';')[0] ?? '').trim().toLowerCase();
+  return NAMES_OF_TYPES[type] ?? type;
+}
+
+function refusalOfText(bytes: Buffer): Error {
+  const start = bytes
+    .toString('utf8', 0, SNIFFED_BYTES)
+    .replace(/^\uFEFF/, '')
+    .trimStart();
+  const excerpt = new Error(bytes.toString('utf8', 0, EXCERPT_LENGTH * 4).slice(0, EXCERPT_LENGTH));
+  if (/^<(!doctype\s+html|html[\s>])/i.test(start)) return refuseImage('html', excerpt);
+  if (/^<(\?xml|!doctype|[a-z:]*serviceexception|[a-z:]*exceptionreport)/i.test(start)) {
+    return refuseImage(/<html[\s>]/i.test(start) ? 'html' : 'service-exception', excerpt);
+  }
+  return refuseImage('not-an-image', excerpt);
+}

@@ -1,0 +1,41 @@
+import sharp, { type Metadata } from 'sharp';
+import { isTilewardenError } from '../domain/errors.ts';
+import { checkStructure } from './check-structure.ts';
+import { refuseImage } from './image-refusal.ts';
+import type { RasterImage } from './raster-image.ts';
+import { recogniseImage } from './recognise-image.ts';
+
+export interface DecodeLimits {
+  readonly maxPixels: number;
+  /** Refuses any other size before a pixel is decoded. */
+  readonly size?: { readonly width: number; readonly height: number };
+}
+
+/** Decodes every pixel to RGBA. Whatever is incomplete, animated or too large is refused as `source-bad-answer`. */
+export async function decodeImage(bytes: Buffer, limits: DecodeLimits): Promise<RasterImage> {
+  const mediaType = recogniseImage(bytes);
+  if (!mediaType) throw refuseImage('not-an-image');
+  checkStructure(bytes, mediaType);
+  try {
+    const image = sharp(bytes, { failOn: 'warning', limitInputPixels: false });
+    checkMetadata(await image.metadata(), limits);
+    const { data, info } = await image
+      .toColourspace('srgb')
+      .ensureAlpha()
+      .raw({ depth: 'uchar' })
+      .toBuffer({ resolveWithObject: true });
+    return { width: info.width, height: info.height, pixels: data };
+  } catch (error) {
+    throw isTilewardenError(error) ? error : refuseImage('truncated', error);
+  }
+}
+
+function checkMetadata({ width, height, pages }: Metadata, limits: DecodeLimits): void {
+  if ((pages ?? 1) > 1) throw refuseImage('animated');
+  const { size, maxPixels } = limits;
+  if (width * height > maxPixels)
+    throw refuseImage('oversized', new Error(`it is ${width}×${height} pixels`));
+  if (size && (width !== size.width || height !== size.height)) {
+    throw refuseImage('wrong-size', new Error(`it is ${width}×${height}, not ${size.width}×${size.height}`));
+  }
+}

@@ -1,0 +1,51 @@
+import sharp, { type Sharp } from 'sharp';
+import { TilewardenError } from '../domain/errors.ts';
+import type { Format } from '../domain/format.ts';
+import { encodeIndexedPng, encodeTrueColourPng } from './encode-png.ts';
+import { opaqueRgb } from './opaque-rgb.ts';
+import type { RasterImage } from './raster-image.ts';
+
+/** Above this many pixels the library does all the work: our own loops would hold the event loop for too long. */
+const MAX_PIXELS_FOR_LOOPS = 512 * 512;
+
+type Encode = (image: RasterImage) => Promise<Buffer>;
+
+/** The settings and their cost are in docs/decisions/0020-encoding-for-speed.md. */
+const ENCODERS: Readonly<Record<string, Encode>> = {
+  'image/png': async (image) => {
+    if (isLarge(image)) return await largePng(image);
+    return (await encodeIndexedPng(image)) ?? (await encodeTrueColourPng(image));
+  },
+  'image/png8': async (image) => {
+    const exact = isLarge(image) ? null : await encodeIndexedPng(image);
+    return exact ?? (await rgba(image).png({ palette: true, effort: 1, dither: 0 }).toBuffer());
+  },
+  'image/png24': async (image) => (isLarge(image) ? await largePng(image) : await encodeTrueColourPng(image)),
+  'image/jpeg': async (image) => await rgb(image).jpeg({ quality: 80 }).toBuffer(),
+  'image/webp': async (image) => await rgba(image).webp({ quality: 80, effort: 2 }).toBuffer(),
+  'image/gif': async (image) => await rgba(image).gif({ effort: 4, dither: 0 }).toBuffer(),
+};
+
+export async function encodeImage(image: RasterImage, format: Format): Promise<Buffer> {
+  const encode = ENCODERS[format.mediaType];
+  if (!encode) throw new TilewardenError('format-unknown', `Images are not made as ${format.mediaType}.`);
+  return await encode(image);
+}
+
+function isLarge({ width, height }: RasterImage): boolean {
+  return width * height > MAX_PIXELS_FOR_LOOPS;
+}
+
+async function largePng(image: RasterImage): Promise<Buffer> {
+  return await rgba(image).png({ compressionLevel: 3, adaptiveFiltering: false }).toBuffer();
+}
+
+function rgba({ pixels, width, height }: RasterImage): Sharp {
+  return sharp(pixels, { raw: { width, height, channels: 4 } });
+}
+
+function rgb(image: RasterImage): Sharp {
+  const { width, height } = image;
+  if (isLarge(image)) return rgba(image).flatten({ background: '#ffffff' });
+  return sharp(opaqueRgb(image), { raw: { width, height, channels: 3 } });
+}
