@@ -1,0 +1,183 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openTestPostgres, type TestPostgres } from '../../test/fixtures/postgres.ts';
+import { systemClock } from '../lib/clock.ts';
+import { silentLogger } from '../lib/logger.ts';
+import type { Database } from './database.ts';
+import { migrate } from './migrate.ts';
+import { MIGRATIONS } from './migrations/migration-list.ts';
+import { openDatabase } from './open-database.ts';
+
+const quiet = { clock: systemClock, log: silentLogger };
+let folder = '';
+let postgres: TestPostgres;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tilewarden-db-'));
+  postgres = await openTestPostgres();
+});
+
+afterAll(async () => {
+  await postgres.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+let files = 0;
+const places = {
+  sqlite: async () => join(folder, `${++files}.db`),
+  postgres: () => postgres.createDatabase(),
+};
+
+describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => {
+  async function withDatabase(work: (database: Database, location: string) => Promise<void>): Promise<void> {
+    const location = await places[dialect]();
+    const database = await openDatabase({ location, ...quiet });
+    try {
+      await work(database, location);
+    } finally {
+      await database.close();
+    }
+  }
+
+  it('opens the second time without changing anything', () =>
+    withDatabase(async (database, location) => {
+      const again = await openDatabase({ location, ...quiet });
+      const rows = await again.query.selectFrom('migrations').select('number').execute();
+      expect(rows).toHaveLength(MIGRATIONS.length);
+      await again.close();
+      expect(database.dialect).toBe(dialect);
+    }));
+
+  it('migrates once when several processes open it together', async () => {
+    const location = await places[dialect]();
+    const opened = await Promise.all([1, 2, 3].map(() => openDatabase({ location, ...quiet })));
+    for (const database of opened) await database.close();
+    expect(opened).toHaveLength(3);
+  });
+
+  it('refuses a database that a later version has changed, and says what to do', () =>
+    withDatabase(async (database) => {
+      await database.transaction('test', async (query) => {
+        await query.insertInto('migrations').values({ number: 99, applied_at: 0 }).execute();
+      });
+      const opening = migrate(database, MIGRATIONS, quiet);
+      await expect(opening).rejects.toMatchObject({ code: 'database-ahead' });
+    }));
+
+  it('leaves nothing behind of a migration that fails half-way', () =>
+    withDatabase(async (database) => {
+      const number = MIGRATIONS.length + 1;
+      const broken = {
+        number,
+        name: 'broken',
+        up: async (query: Database['query']) => {
+          await query.schema.createTable('half').addColumn('id', 'integer').execute();
+          throw new Error('power cut');
+        },
+      };
+      await expect(migrate(database, [...MIGRATIONS, broken], quiet)).rejects.toThrow('power cut');
+      const tables = await database.query.introspection.getTables();
+      expect(tables.map((table) => table.name)).not.toContain('half');
+      const rows = await database.query.selectFrom('migrations').select('number').execute();
+      expect(rows).toHaveLength(MIGRATIONS.length);
+    }));
+
+  it('keeps whole numbers exact up to 2^63 − 1', () =>
+    withDatabase(async (database) => {
+      const value = 9_223_372_036_854_775_807n;
+      const row = await database.transaction('test', (query) =>
+        query
+          .insertInto('counters')
+          .values({ name: 'big', value: value as unknown as number })
+          .returning('value')
+          .executeTakeFirstOrThrow(),
+      );
+      expect(row.value).toBe(value);
+      const small = await database.query
+        .selectFrom('counters')
+        .select('value')
+        .where('name', '=', 'task-events')
+        .executeTakeFirstOrThrow();
+      expect(small.value).toBe(0);
+    }));
+
+  it('undoes a transaction whose work throws', () =>
+    withDatabase(async (database) => {
+      const failing = database.transaction('test', async (query) => {
+        await query.insertInto('counters').values({ name: 'gone', value: 1 }).execute();
+        throw new Error('no');
+      });
+      await expect(failing).rejects.toThrow('no');
+      const rows = await database.query
+        .selectFrom('counters')
+        .where('name', '=', 'gone')
+        .selectAll()
+        .execute();
+      expect(rows).toEqual([]);
+    }));
+
+  it('runs transactions under one lock one after the other, from several connections', () =>
+    withDatabase(async (first, location) => {
+      const second = await openDatabase({ location, ...quiet });
+      const raise = (database: Database) =>
+        database.transaction('test', async (query) => {
+          const { value } = await query
+            .selectFrom('counters')
+            .select('value')
+            .where('name', '=', 'lease-tokens')
+            .executeTakeFirstOrThrow();
+          await query
+            .updateTable('counters')
+            .set({ value: value + 1 })
+            .where('name', '=', 'lease-tokens')
+            .execute();
+        });
+      await Promise.all(Array.from({ length: 40 }, (_, i) => raise(i % 2 ? first : second)));
+      const row = await first.query
+        .selectFrom('counters')
+        .select('value')
+        .where('name', '=', 'lease-tokens')
+        .executeTakeFirstOrThrow();
+      expect(row.value).toBe(40);
+      await second.close();
+    }));
+
+  it('tells listeners of a notification until they stop listening', () =>
+    withDatabase(async (database) => {
+      let heard = 0;
+      const stop = database.listen('tasks', () => heard++);
+      await expect
+        .poll(async () => {
+          await database.notify('tasks');
+          return heard;
+        })
+        .toBeGreaterThan(0);
+      stop();
+      const before = heard;
+      await database.notify('tasks');
+      await database.notify('others');
+      expect(heard).toBe(before);
+    }));
+});
+
+it('reading from SQLite never waits for a writer', async () => {
+  const location = await places.sqlite();
+  const writer = await openDatabase({ location, ...quiet });
+  const reader = await openDatabase({ location, ...quiet });
+  await writer.transaction('test', async (query) => {
+    await query.insertInto('counters').values({ name: 'unseen', value: 1 }).execute();
+    const rows = await reader.query.selectFrom('counters').select('name').execute();
+    expect(rows.map((row) => row.name)).not.toContain('unseen');
+  });
+  await reader.close();
+  await writer.close();
+});
+
+it('an address where no PostgreSQL answers is refused without naming it', async () => {
+  const location = 'postgres://someone:secret@127.0.0.1:1/none';
+  const opening = openDatabase({ location, ...quiet });
+  await expect(opening).rejects.toMatchObject({ code: 'database-unreachable' });
+  await expect(opening).rejects.not.toThrow('secret');
+});

@@ -1,0 +1,36 @@
+import type { Kysely } from 'kysely';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Schema } from './schema.ts';
+
+/** Statements over the house's tables, the same in both dialects. */
+export type Statements = Kysely<Schema>;
+
+export type Dialect = 'sqlite' | 'postgres';
+
+/**
+ * One relational database. Whole numbers come back as `number` where a double holds them exactly and as
+ * `bigint` beyond, in both dialects.
+ */
+export interface Database {
+  readonly dialect: Dialect;
+  /** For reading only. Never waits for a writer in SQLite. */
+  readonly query: Statements;
+  /**
+   * Durable when it resolves, undone when `work` throws. Transactions under the same `lock` run one after the
+   * other, in whatever process they are, and become visible in that order; SQLite has one lock for all.
+   */
+  transaction<Result>(lock: string, work: (query: Statements) => Promise<Result>): Promise<Result>;
+  /** Tells every listener of this channel: in PostgreSQL in all processes, in SQLite in this one. */
+  notify(channel: string): Promise<void>;
+  /** A notification may be lost with a connection: whoever listens also looks from time to time. */
+  listen(channel: string, listener: () => void): () => void;
+  close(): Promise<void>;
+}
+
+export interface DatabaseOptions {
+  /** A `postgres://` address, or the path of an SQLite file. */
+  readonly location: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+}

@@ -1,0 +1,100 @@
+import type { Generated } from 'kysely';
+
+/** A whole number that may lie beyond 2^53. */
+export type BigCount = number | bigint;
+
+/** Every table of the house. A room adds its own here and in a migration. */
+export interface Schema {
+  migrations: MigrationsTable;
+  counters: CountersTable;
+  tasks: TasksTable;
+  task_leases: TaskLeasesTable;
+  task_failures: TaskFailuresTable;
+}
+
+export interface MigrationsTable {
+  number: number;
+  applied_at: number;
+}
+
+/** Numbers that only rise. */
+export interface CountersTable {
+  name: string;
+  value: number;
+}
+
+export interface TasksTable {
+  id: Generated<number>;
+  /** From the counter `task-events`, raised with every change of the row. */
+  event_id: number;
+  state: string;
+  reason: string | null;
+  layer: string;
+  type: string;
+  /** JSON. */
+  request: string;
+  /** JSON. */
+  plan: string;
+  thread_count: number;
+  weight: number;
+  /** 1 when the task is small enough to be let past long ones. */
+  express: number;
+  /** Milliseconds of threads it has had, divided by its weight; the smallest goes next. */
+  fair_time: number;
+  piece_count: number;
+  /** The first piece that nobody has leased yet. */
+  next_piece: number;
+  tiles_total: BigCount;
+  tiles_processed: BigCount;
+  made: BigCount;
+  present: BigCount;
+  removed: BigCount;
+  blank: BigCount;
+  failed: BigCount;
+  bytes: BigCount;
+  upstream_requests: BigCount;
+  /** Steps given up for good. */
+  failures: number;
+  /** JSON, the latest few. */
+  error_samples: string;
+  created_by: string;
+  created_at: number;
+  started_at: number | null;
+  ended_at: number | null;
+  idempotency_key: string | null;
+}
+
+/** Pieces in flight, and pieces handed back before their end. */
+export interface TaskLeasesTable {
+  task_id: number;
+  piece: number;
+  /** Fencing token, from the counter `lease-tokens`; the holder shows it with every report. */
+  token: number;
+  /** Null when the piece waits for somebody to take it up again. */
+  owner: string | null;
+  threads: number;
+  /** Raised with every report: a lease whose beat stands still has lost its holder. */
+  beat: number;
+  done_steps: number;
+  /** How often a worker died at `done_steps`. */
+  crashes: number;
+}
+
+/** Steps that failed: waiting for another attempt, or given up. */
+export interface TaskFailuresTable {
+  id: Generated<number>;
+  task_id: number;
+  z: number;
+  min_x: number;
+  min_y: number;
+  max_x: number;
+  max_y: number;
+  tiles: BigCount;
+  attempts: number;
+  /** Milliseconds since 1970; null when given up. */
+  retry_at: number | null;
+  /** Of the lease that tries it again now. */
+  token: number | null;
+  reason: string;
+  at: number;
+}

@@ -1,0 +1,117 @@
+import type BetterSqlite3 from 'better-sqlite3';
+import { CompiledQuery, type DatabaseConnection, type Driver, type QueryResult } from 'kysely';
+import type { Clock } from '../../lib/clock.ts';
+import { DatabaseError } from '../database-error.ts';
+import { exactNumber } from '../exact-number.ts';
+
+/** Milliseconds that a transaction waits for another process's. */
+const LONGEST_WAIT = 10_000;
+const POLL_INTERVAL = 5;
+
+/**
+ * One connection, used by one holder at a time. Statements are prepared once. A transaction takes the write lock
+ * at its start and waits for it without blocking the thread, so a stopped writer elsewhere cannot stall a server.
+ */
+export class SqliteDriver implements Driver {
+  readonly #database: BetterSqlite3.Database;
+  readonly #clock: Clock;
+  readonly #connection: DatabaseConnection;
+  #lastHolder: Promise<void> = Promise.resolve();
+  #release: () => void = () => {};
+
+  constructor(database: BetterSqlite3.Database, clock: Clock) {
+    this.#database = database.defaultSafeIntegers(true);
+    this.#clock = clock;
+    this.#connection = createConnection(database);
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    const before = this.#lastHolder;
+    let release = () => {};
+    this.#lastHolder = new Promise((resolve) => {
+      release = resolve;
+    });
+    await before;
+    this.#release = release;
+    return this.#connection;
+  }
+
+  async releaseConnection(): Promise<void> {
+    this.#release();
+  }
+
+  async beginTransaction(): Promise<void> {
+    const deadline = this.#clock.monotonic() + LONGEST_WAIT;
+    while (!this.#tryBegin()) {
+      if (this.#clock.monotonic() > deadline) {
+        throw new DatabaseError('database-busy', 'Another process holds the database for too long.');
+      }
+      await this.#clock.sleep(POLL_INTERVAL);
+    }
+  }
+
+  #tryBegin(): boolean {
+    try {
+      this.#database.exec('begin immediate');
+      return true;
+    } catch (error) {
+      if (isBusy(error)) return false;
+      throw error;
+    }
+  }
+
+  async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw('commit'));
+  }
+
+  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    if (this.#database.inTransaction) await connection.executeQuery(CompiledQuery.raw('rollback'));
+  }
+
+  async destroy(): Promise<void> {
+    this.#database.close();
+  }
+}
+
+function createConnection(database: BetterSqlite3.Database): DatabaseConnection {
+  const prepared = new Map<string, BetterSqlite3.Statement<unknown[]>>();
+
+  const statementOf = (text: string) => {
+    const known = prepared.get(text);
+    if (known) return known;
+    const statement = database.prepare<unknown[]>(text);
+    // Statement texts are few and fixed; a bound all the same, so that a mistake cannot fill the memory.
+    if (prepared.size >= 500) prepared.clear();
+    prepared.set(text, statement);
+    return statement;
+  };
+
+  return {
+    async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
+      const statement = statementOf(sql);
+      if (statement.reader) {
+        const rows = statement.all(...parameters) as Record<string, unknown>[];
+        for (const row of rows) shrinkIntegers(row);
+        return { rows: rows as Row[] };
+      }
+      const { changes, lastInsertRowid } = statement.run(...parameters);
+      return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+    },
+    // biome-ignore lint/correctness/useYield: a driver without streaming says so when it is asked
+    async *streamQuery() {
+      throw new Error('This driver does not stream.');
+    },
+  };
+}
+
+function shrinkIntegers(row: Record<string, unknown>): void {
+  for (const [name, value] of Object.entries(row)) {
+    if (typeof value === 'bigint') row[name] = exactNumber(value);
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
+}
