@@ -45,14 +45,33 @@ export interface RenewResult {
   readonly upstreamRequests: number;
 }
 
+/** For gauges. */
+export interface PipelineStatus {
+  readonly flights: number;
+  readonly waitingReads: number;
+  readonly memoryTierBytes: number;
+  readonly memoryTierTiles: number;
+}
+
 /** The one road of a tile: look, join a flight, look again, fetch the metatile, check, cut, store, answer. */
 export interface TilePipeline {
+  /**
+   * Throws `tile-outside`; `source-…` when the source fails and no older tile is there; `source-busy` when too
+   * many wait already. Who aborts leaves alone: the others who wait for the same metatile go on waiting.
+   */
   read(tiles: ResolvedTileSet, tile: TileIndex, signal?: AbortSignal): Promise<TileAnswer>;
-  /** Returns when the tiles are in the store. */
+  /**
+   * Returns when the tiles are in the store. All tiles of the metatile are stored, so that neighbours show one
+   * picture. With `all` the source is asked after the call began, never before.
+   */
   renew(request: RenewRequest): Promise<RenewResult>;
-  /** Drops what the memory tier holds of these tiles: another process has replaced or removed them. */
+  /**
+   * Another process has replaced or removed these tiles: drops what the memory tier holds of them, and a flight
+   * that is under way keeps nothing of what it brings. Later reads start anew.
+   */
   forget(set: TileSetKey, z: number, rect: TileRect): void;
   forgetLayer(layer: string): void;
-  /** Waits for tiles that are still being stored behind answers already given. */
+  status(): PipelineStatus;
+  /** Gives up what is still being fetched and waits for tiles that are being stored behind answers already given. */
   close(): Promise<void>;
 }

@@ -1,0 +1,209 @@
+import { crc32 } from 'node:zlib';
+import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import type { TileEvents } from '../domain/tile-events.ts';
+import type { TileIndex } from '../domain/tile-key.ts';
+import type { Clock } from '../lib/clock.ts';
+import { Semaphore } from '../lib/semaphore.ts';
+import type { TileEncoder } from '../raster/tile-encoder.ts';
+import type { SourceAnswer, SourceRequest, TileSource } from '../sources/tile-source.ts';
+import type { TileStore } from '../storage/tile-store.ts';
+import { type AcceptedMetatile, acceptAnswer, sourceRequestOf } from './accept-answer.ts';
+import type { Flight } from './flight.ts';
+import type { MemoryTier } from './memory-tier.ts';
+import { orAborted } from './or-aborted.ts';
+import type { SeldomWarning } from './seldom-warning.ts';
+
+export interface FlightCrewOptions {
+  readonly clock: Clock;
+  readonly events: TileEvents;
+  readonly encoder: TileEncoder;
+  readonly tier: MemoryTier;
+  readonly warn: SeldomWarning;
+  readonly deadlineMs: number;
+  readonly maxFetchesPerSource: number;
+  readonly maxLandings: number;
+  readonly maxEncodings: number;
+}
+
+interface Fetched {
+  readonly request: SourceRequest;
+  readonly answer: SourceAnswer;
+  /** When the source was asked: a tile is never younger than its pixels. */
+  readonly createdAt: number;
+}
+
+/**
+ * Carries metatiles from their source into the store. Three bounds keep memory flat: fetches of one source
+ * (held until the tiles are stored, so that a fast source waits for slow encoding and a dead one holds up only
+ * itself), decoded metatiles, and tiles being encoded. Those who wait in person go first at each.
+ */
+export class FlightCrew {
+  readonly #options: FlightCrewOptions;
+  readonly #landings: Semaphore;
+  readonly #encodings: Semaphore;
+  readonly #fetches = new WeakMap<TileSource, Semaphore>();
+  readonly #failingStores = new WeakSet<TileStore>();
+
+  constructor(options: FlightCrewOptions) {
+    this.#options = options;
+    this.#landings = new Semaphore(options.maxLandings);
+    this.#encodings = new Semaphore(options.maxEncodings);
+  }
+
+  /** Whether the last write to the store failed. */
+  isFailing(store: TileStore): boolean {
+    return this.#failingStores.has(store);
+  }
+
+  /** Returns when the tiles are stored. Rejects with the flight's failure; ending the flight is the caller's business. */
+  async carry(flight: Flight): Promise<void> {
+    const source = flight.plan.tiles.bound.source();
+    const arrived = new AbortController();
+    this.#limitTime(flight, arrived.signal);
+    try {
+      const leaveSource = await this.#fetchesOf(source).acquire(flight.signal, rankOf(flight));
+      try {
+        const fetched = await this.#fetch(flight, source);
+        flight.fetched = true;
+        arrived.abort();
+        await this.#bringIn(flight, fetched);
+      } finally {
+        leaveSource();
+      }
+    } finally {
+      arrived.abort();
+    }
+  }
+
+  #limitTime(flight: Flight, arrived: AbortSignal): void {
+    const { clock, deadlineMs } = this.#options;
+    const giveUp = () => {
+      const message = 'The map source did not answer in time.';
+      flight.abort(new TilewardenError('source-timeout', message, { reason: 'deadline' }));
+    };
+    clock.sleep(deadlineMs, arrived).then(giveUp, () => {});
+  }
+
+  #fetchesOf(source: TileSource): Semaphore {
+    const known = this.#fetches.get(source);
+    if (known) return known;
+    const fetches = new Semaphore(this.#options.maxFetchesPerSource);
+    this.#fetches.set(source, fetches);
+    return fetches;
+  }
+
+  async #fetch(flight: Flight, source: TileSource): Promise<Fetched> {
+    const createdAt = this.#options.clock.now();
+    const request = sourceRequestOf(flight.plan, flight.signal);
+    try {
+      const answer = await orAborted(source.fetch(request), flight.signal);
+      return { request, answer, createdAt };
+    } catch (cause) {
+      if (flight.signal.aborted || isTilewardenError(cause)) throw cause;
+      const message = 'The map source failed in an unexpected way.';
+      throw new TilewardenError('source-unavailable', message, { reason: 'unexpected', cause });
+    }
+  }
+
+  async #bringIn(flight: Flight, { request, answer, createdAt }: Fetched): Promise<void> {
+    const leave = await this.#landings.acquire(flight.signal, rankOf(flight));
+    try {
+      const accepted = await acceptAnswer(flight.plan, request, answer, this.#options.encoder);
+      await this.#encodeAll(flight, accepted, createdAt);
+      await this.#keep(flight);
+    } finally {
+      leave();
+    }
+  }
+
+  /** Tiles that somebody waits for come first; the others follow side by side. */
+  async #encodeAll(flight: Flight, accepted: AcceptedMetatile, createdAt: number): Promise<void> {
+    const pending = tilesOf(flight);
+    const encodeNext = async (): Promise<void> => {
+      flight.signal.throwIfAborted();
+      const [tile] = pending.splice(Math.max(0, indexOfAwaited(flight, pending)), 1);
+      if (tile) await this.#encode(flight, accepted, tile, createdAt);
+    };
+    const awaited = pending.filter((tile) => flight.isAwaited(tile)).length;
+    await Promise.all(Array.from({ length: awaited }, encodeNext));
+    const lane = async () => {
+      while (pending.length > 0) await encodeNext();
+    };
+    await Promise.all(Array.from({ length: this.#options.maxEncodings }, lane));
+  }
+
+  async #encode(
+    flight: Flight,
+    accepted: AcceptedMetatile,
+    tile: TileIndex,
+    createdAt: number,
+  ): Promise<void> {
+    const leave = await this.#encodings.acquire(flight.signal, flight.isAwaited(tile) ? 1 : 0);
+    try {
+      const { bytes, blank } = await accepted.encode(tile);
+      flight.handOut({ ...tile, bytes, blank, createdAt, checksum: crc32(bytes) });
+    } finally {
+      leave();
+    }
+  }
+
+  async #keep(flight: Flight): Promise<void> {
+    const { tiles, generation } = flight.plan;
+    flight.signal.throwIfAborted();
+    if (flight.outdated) throw outdated();
+    if (generation === null) return this.#keepInMemory(flight);
+    try {
+      await this.#store(flight, generation);
+      this.#failingStores.delete(tiles.bound.store);
+    } catch (error) {
+      if (!isTilewardenError(error, 'generation-stale')) this.#storeFailed(flight, error);
+      throw error;
+    }
+    this.#keepInMemory(flight);
+  }
+
+  async #store(flight: Flight, generation: number): Promise<void> {
+    const { tiles, metatile } = flight.plan;
+    const { z, rect } = metatile;
+    const change = await tiles.bound.store.putMany(tiles.set, z, flight.madeTiles(), generation);
+    const at = this.#options.clock.now();
+    this.#options.events.emit({ type: 'stored', set: tiles.set, z, rect, ...change, at });
+  }
+
+  #storeFailed(flight: Flight, error: unknown): void {
+    this.#failingStores.add(flight.plan.tiles.bound.store);
+    this.#options.warn(error, 'tiles could not be stored; they are served without being kept on disk');
+    this.#keepInMemory(flight);
+  }
+
+  /** Holds what was asked for; of the others only what it held before, renewed. */
+  #keepInMemory(flight: Flight): void {
+    const { tier } = this.#options;
+    const { tiles, metatile } = flight.plan;
+    const kept = flight.madeTiles().filter((made) => flight.wasAsked(made) || tier.has(tiles.set, made));
+    tier.drop(tiles.set, metatile.z, metatile.rect);
+    if (flight.outdated) return;
+    for (const made of kept) tier.put(tiles.set, made, made);
+  }
+}
+
+function rankOf(flight: Flight): number {
+  return flight.plan.priority === 'interactive' ? 1 : 0;
+}
+
+function indexOfAwaited(flight: Flight, pending: readonly TileIndex[]): number {
+  return pending.findIndex((tile) => flight.isAwaited(tile));
+}
+
+function tilesOf({ plan }: Flight): TileIndex[] {
+  const { z, rect } = plan.metatile;
+  const tiles: TileIndex[] = [];
+  for (let y = rect.minY; y <= rect.maxY; y++) {
+    for (let x = rect.minX; x <= rect.maxX; x++) tiles.push({ z, x, y });
+  }
+  return tiles;
+}
+
+function outdated(): TilewardenError {
+  return new TilewardenError('generation-stale', 'The tiles were fetched before newer ones replaced them.');
+}

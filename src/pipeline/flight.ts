@@ -1,0 +1,126 @@
+import type { Metatile } from '../domain/metatile.ts';
+import type { TileIndex } from '../domain/tile-key.ts';
+import type { StoredTile } from '../storage/tile-store.ts';
+import { createDeferred, type Deferred } from './deferred.ts';
+import { orAborted } from './or-aborted.ts';
+import type { ResolvedTileSet } from './tile-pipeline.ts';
+
+export interface MadeTile extends StoredTile, TileIndex {
+  /** Of one colour. */
+  readonly blank: boolean;
+}
+
+export interface FlightPlan {
+  /** Rises with each flight. */
+  readonly number: number;
+  readonly tiles: ResolvedTileSet;
+  readonly metatile: Metatile;
+  /** Noted before anything is fetched; null when the store could not say it, and then nothing is stored. */
+  readonly generation: number | null;
+  readonly priority: 'interactive' | 'task';
+}
+
+/** `turned-back`: it ended without fetching, because what it was started for is in the store. */
+type FlightEnd = 'landed' | 'turned-back' | { readonly error: unknown };
+
+/**
+ * The making of one metatile, shared by all who wait for it. Each tile is handed out as soon as it is made;
+ * `landed` settles when all of them are stored. Until a first tile is handed out the flight lives only as long
+ * as somebody waits for it.
+ */
+export class Flight {
+  readonly plan: FlightPlan;
+  /** Called when everybody who waited has left before anything was handed out. */
+  onAbandoned: () => void = () => {};
+  /** Set when newer tiles than these exist or may exist: nobody joins any more, and nothing of it is kept. */
+  outdated = false;
+  /** Set when the source has answered: from then on only our own work is waited for. */
+  fetched = false;
+  readonly #controller = new AbortController();
+  readonly #made = new Map<number, MadeTile>();
+  readonly #waiting = new Map<number, Deferred<MadeTile | null>>();
+  readonly #asked = new Set<number>();
+  readonly #landing = createDeferred<boolean>();
+  #end: FlightEnd | null = null;
+  #holders = 0;
+  #handedOut = false;
+
+  constructor(plan: FlightPlan) {
+    this.plan = plan;
+  }
+
+  /** Aborts when the flight is given up. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  abort(reason: unknown): void {
+    this.#controller.abort(reason);
+  }
+
+  /** Null: the flight turned back; the caller looks into the store again. */
+  async tile(tile: TileIndex, signal?: AbortSignal): Promise<MadeTile | null> {
+    const index = this.#indexOf(tile);
+    this.#asked.add(index);
+    const made = this.#made.get(index);
+    if (made) return made;
+    const waiting = this.#waiting.get(index) ?? createDeferred<MadeTile | null>();
+    this.#waiting.set(index, waiting);
+    if (this.#end) settle(waiting, this.#end, null);
+    return this.#hold(waiting.promise, signal);
+  }
+
+  /** True when all tiles are in the store, false when the flight turned back. */
+  landed(signal: AbortSignal): Promise<boolean> {
+    return this.#hold(this.#landing.promise, signal);
+  }
+
+  madeTiles(): readonly MadeTile[] {
+    return [...this.#made.values()];
+  }
+
+  /** Whether anybody asked for this tile, answered or not. */
+  wasAsked(tile: TileIndex): boolean {
+    return this.#asked.has(this.#indexOf(tile));
+  }
+
+  isAwaited(tile: TileIndex): boolean {
+    return this.#waiting.has(this.#indexOf(tile));
+  }
+
+  handOut(made: MadeTile): void {
+    const index = this.#indexOf(made);
+    this.#made.set(index, made);
+    const waiting = this.#waiting.get(index);
+    if (!waiting) return;
+    this.#waiting.delete(index);
+    this.#handedOut = true;
+    waiting.resolve(made);
+  }
+
+  end(how: FlightEnd): void {
+    this.#end = how;
+    for (const waiting of this.#waiting.values()) settle(waiting, how, null);
+    settle(this.#landing, how, how === 'landed');
+  }
+
+  async #hold<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    this.#holders++;
+    try {
+      return await orAborted(promise, signal);
+    } finally {
+      this.#holders--;
+      if (this.#holders === 0 && !this.#handedOut && !this.#end) this.onAbandoned();
+    }
+  }
+
+  #indexOf({ x, y }: TileIndex): number {
+    const { minX, minY, maxX } = this.plan.metatile.rect;
+    return (y - minY) * (maxX - minX + 1) + (x - minX);
+  }
+}
+
+function settle<T>(waiting: Deferred<T>, end: FlightEnd, value: T): void {
+  if (typeof end === 'object') waiting.reject(end.error);
+  waiting.resolve(value);
+}

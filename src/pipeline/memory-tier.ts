@@ -1,0 +1,209 @@
+import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
+import { tileSetId } from '../domain/tile-key.ts';
+import { rectContains, type TileRect } from '../domain/tile-rect.ts';
+import type { StoredTile } from '../storage/tile-store.ts';
+import type { TileAnswer } from './tile-pipeline.ts';
+
+/** What an entry costs besides its bytes: the objects around them, rounded up. */
+const ENTRY_OVERHEAD_BYTES = 256;
+/** Below it on both axes a place fits into one exact number, which is cheaper to look up than a text. */
+const NUMERIC_KEY_LIMIT = 2 ** 26;
+
+type PlaceKey = number | string;
+
+interface Entry {
+  readonly bucket: Bucket;
+  readonly tile: TileIndex;
+  readonly key: PlaceKey;
+  readonly answer: TileAnswer;
+  readonly cost: number;
+  newer: Entry | null;
+  older: Entry | null;
+}
+
+/** The tiles of one tile set, a map for each zoom. */
+interface Bucket {
+  readonly set: TileSetKey;
+  readonly levels: Map<PlaceKey, Entry>[];
+  readonly loads: Set<Load>;
+  tiles: number;
+  live: boolean;
+}
+
+/** A look into the store that is under way. */
+export interface Load {
+  readonly tile: TileIndex;
+  readonly bucket: Bucket;
+  valid: boolean;
+}
+
+/**
+ * Tiles in memory before the store, the least recently used leaving first when their bytes pass the bound.
+ * It never outlives what it copies: dropping tiles also voids the looks into the store that began before.
+ */
+export class MemoryTier {
+  readonly #maxBytes: number;
+  readonly #layers = new Map<string, Map<string, Bucket>>();
+  readonly #bucketOfKey = new WeakMap<TileSetKey, Bucket>();
+  #newest: Entry | null = null;
+  #oldest: Entry | null = null;
+  #bytes = 0;
+  #tiles = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get tiles(): number {
+    return this.#tiles;
+  }
+
+  get(set: TileSetKey, tile: TileIndex): TileAnswer | null {
+    const entry = this.#find(set)?.levels[tile.z]?.get(placeKey(tile.x, tile.y));
+    if (!entry) return null;
+    if (entry !== this.#newest) {
+      this.#unlink(entry);
+      this.#linkNewest(entry);
+    }
+    return entry.answer;
+  }
+
+  has(set: TileSetKey, tile: TileIndex): boolean {
+    return this.#find(set)?.levels[tile.z]?.has(placeKey(tile.x, tile.y)) ?? false;
+  }
+
+  put(set: TileSetKey, tile: TileIndex, stored: StoredTile): void {
+    const cost = stored.bytes.length + ENTRY_OVERHEAD_BYTES;
+    this.#dropTile(set, tile);
+    if (cost > this.#maxBytes) return;
+    const bucket = this.#bucketFor(set);
+    const { bytes, createdAt, checksum } = stored;
+    const answer: TileAnswer = { bytes, createdAt, checksum, outcome: 'HIT' };
+    const { z, x, y } = tile;
+    this.#add({ bucket, tile: { z, x, y }, key: placeKey(x, y), answer, cost, newer: null, older: null });
+    while (this.#bytes > this.#maxBytes && this.#oldest) this.#remove(this.#oldest);
+  }
+
+  /** Call before looking into the store, and `endLoad` with what was found, always. */
+  beginLoad(set: TileSetKey, tile: TileIndex): Load {
+    const bucket = this.#bucketFor(set);
+    const load: Load = { tile, bucket, valid: true };
+    bucket.loads.add(load);
+    return load;
+  }
+
+  /** Keeps what was found, unless the tile was dropped or replaced while the look was under way. */
+  endLoad(load: Load, found: StoredTile | null): void {
+    const { bucket, tile } = load;
+    bucket.loads.delete(load);
+    if (found && load.valid) this.put(bucket.set, tile, found);
+    this.#retireIfEmpty(bucket);
+  }
+
+  drop(set: TileSetKey, z: number, rect: TileRect): void {
+    const bucket = this.#find(set);
+    if (!bucket) return;
+    for (const load of bucket.loads) {
+      if (load.tile.z === z && rectContains(rect, load.tile.x, load.tile.y)) load.valid = false;
+    }
+    for (const entry of entriesWithin(bucket, z, rect)) this.#remove(entry);
+  }
+
+  dropLayer(layer: string): void {
+    for (const bucket of this.#layers.get(layer)?.values() ?? []) {
+      for (const load of bucket.loads) load.valid = false;
+      for (const level of bucket.levels) {
+        for (const entry of level?.values() ?? []) this.#remove(entry);
+      }
+    }
+  }
+
+  #dropTile(set: TileSetKey, { z, x, y }: TileIndex): void {
+    this.drop(set, z, { minX: x, minY: y, maxX: x, maxY: y });
+  }
+
+  #find(set: TileSetKey): Bucket | undefined {
+    const known = this.#bucketOfKey.get(set);
+    if (known?.live) return known;
+    const bucket = this.#layers.get(set.layer)?.get(tileSetId(set));
+    if (bucket) this.#bucketOfKey.set(set, bucket);
+    return bucket;
+  }
+
+  #bucketFor(set: TileSetKey): Bucket {
+    const known = this.#find(set);
+    if (known) return known;
+    const bucket: Bucket = { set, levels: [], loads: new Set(), tiles: 0, live: true };
+    const ofLayer = this.#layers.get(set.layer) ?? new Map<string, Bucket>();
+    this.#layers.set(set.layer, ofLayer.set(tileSetId(set), bucket));
+    this.#bucketOfKey.set(set, bucket);
+    return bucket;
+  }
+
+  #add(entry: Entry): void {
+    const { levels } = entry.bucket;
+    const level = levels[entry.tile.z] ?? new Map<PlaceKey, Entry>();
+    levels[entry.tile.z] = level.set(entry.key, entry);
+    entry.bucket.tiles++;
+    this.#tiles++;
+    this.#bytes += entry.cost;
+    this.#linkNewest(entry);
+  }
+
+  #remove(entry: Entry): void {
+    entry.bucket.levels[entry.tile.z]?.delete(entry.key);
+    entry.bucket.tiles--;
+    this.#tiles--;
+    this.#bytes -= entry.cost;
+    this.#unlink(entry);
+    this.#retireIfEmpty(entry.bucket);
+  }
+
+  #retireIfEmpty(bucket: Bucket): void {
+    if (!bucket.live || bucket.tiles > 0 || bucket.loads.size > 0) return;
+    bucket.live = false;
+    const ofLayer = this.#layers.get(bucket.set.layer);
+    ofLayer?.delete(tileSetId(bucket.set));
+    if (ofLayer?.size === 0) this.#layers.delete(bucket.set.layer);
+  }
+
+  #linkNewest(entry: Entry): void {
+    entry.newer = null;
+    entry.older = this.#newest;
+    if (this.#newest) this.#newest.newer = entry;
+    this.#newest = entry;
+    this.#oldest ??= entry;
+  }
+
+  #unlink(entry: Entry): void {
+    if (entry.newer) entry.newer.older = entry.older;
+    if (entry.older) entry.older.newer = entry.newer;
+    if (this.#newest === entry) this.#newest = entry.older;
+    if (this.#oldest === entry) this.#oldest = entry.newer;
+  }
+}
+
+function placeKey(x: number, y: number): PlaceKey {
+  return x < NUMERIC_KEY_LIMIT && y < NUMERIC_KEY_LIMIT ? y * NUMERIC_KEY_LIMIT + x : `${x}/${y}`;
+}
+
+/** Walks over the rectangle or over what is there, whichever is less. */
+function* entriesWithin(bucket: Bucket, z: number, rect: TileRect): Generator<Entry> {
+  const level = bucket.levels[z];
+  if (!level) return;
+  const places = (rect.maxX - rect.minX + 1) * (rect.maxY - rect.minY + 1);
+  if (places > level.size) {
+    for (const entry of level.values()) if (rectContains(rect, entry.tile.x, entry.tile.y)) yield entry;
+    return;
+  }
+  for (let y = rect.minY; y <= rect.maxY; y++) {
+    for (let x = rect.minX; x <= rect.maxX; x++) {
+      const entry = level.get(placeKey(x, y));
+      if (entry) yield entry;
+    }
+  }
+}

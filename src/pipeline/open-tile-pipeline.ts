@@ -1,0 +1,244 @@
+import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import { type Metatile, metatileOf } from '../domain/metatile.ts';
+import type { TileEvents } from '../domain/tile-events.ts';
+import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
+import type { TileRect } from '../domain/tile-rect.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Random } from '../lib/random.ts';
+import { createTileEncoder } from '../raster/tile-encoder.ts';
+import type { StoredTile } from '../storage/tile-store.ts';
+import type { Flight } from './flight.ts';
+import { FlightControl, isSourceFailure } from './flight-control.ts';
+import { FlightCrew } from './flight-crew.ts';
+import { freshSince } from './fresh-since.ts';
+import { MemoryTier } from './memory-tier.ts';
+import { NegativeMemory } from './negative-memory.ts';
+import { noMetrics, type PipelineMetrics } from './pipeline-metrics.ts';
+import { DEFAULT_PIPELINE_SETTINGS, type PipelineSettings } from './pipeline-settings.ts';
+import { Renewer } from './renewer.ts';
+import { checkTile, metatileSizeOf } from './resolve-tile-set.ts';
+import { createSeldomWarning, type SeldomWarning } from './seldom-warning.ts';
+import type {
+  CacheOutcome,
+  PipelineStatus,
+  RenewRequest,
+  RenewResult,
+  ResolvedTileSet,
+  TileAnswer,
+  TilePipeline,
+} from './tile-pipeline.ts';
+
+export interface TilePipelineOptions {
+  readonly events: TileEvents;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly settings?: Partial<PipelineSettings>;
+  readonly metrics?: PipelineMetrics;
+}
+
+/** A flight that turns back sends its readers to the store again; more often than this is a store that lies. */
+const MAX_LOOKS = 4;
+const BUSY_RETRY_SECONDS = 5;
+
+export function openTilePipeline(options: TilePipelineOptions): TilePipeline {
+  return new Pipeline(options);
+}
+
+class Pipeline implements TilePipeline {
+  readonly #clock: Clock;
+  readonly #events: TileEvents;
+  readonly #metrics: PipelineMetrics;
+  readonly #settings: PipelineSettings;
+  readonly #warn: SeldomWarning;
+  readonly #tier: MemoryTier;
+  readonly #crew: FlightCrew;
+  readonly #flights: FlightControl;
+  readonly #renewer: Renewer;
+  readonly #unsubscribe: () => void;
+  #waitingReads = 0;
+
+  constructor({ events, clock, random, log, settings, metrics = noMetrics }: TilePipelineOptions) {
+    this.#clock = clock;
+    this.#events = events;
+    this.#metrics = metrics;
+    this.#settings = { ...DEFAULT_PIPELINE_SETTINGS, ...settings };
+    const { memoryTierBytes, negativeTtlMs, warnIntervalMs } = this.#settings;
+    this.#warn = createSeldomWarning(log, clock, warnIntervalMs);
+    this.#tier = new MemoryTier(memoryTierBytes);
+    this.#crew = new FlightCrew({
+      ...this.#settings,
+      clock,
+      events,
+      tier: this.#tier,
+      encoder: createTileEncoder(),
+      warn: this.#warn,
+      deadlineMs: this.#settings.flightDeadlineMs,
+    });
+    const failures = new NegativeMemory({ clock, random, ttlMs: negativeTtlMs });
+    this.#flights = new FlightControl({ crew: this.#crew, failures, metrics, warn: this.#warn });
+    this.#renewer = new Renewer(this.#flights, clock);
+    this.#unsubscribe = events.subscribe((event) => {
+      if (event.type === 'deleted') this.#tier.drop(event.set, event.z, event.rect);
+      if (event.type === 'layer-dropped') this.forgetLayer(event.layer);
+    });
+  }
+
+  read(tiles: ResolvedTileSet, tile: TileIndex, signal?: AbortSignal): Promise<TileAnswer> {
+    const kept = this.#tier.get(tiles.set, tile);
+    if (!kept || !this.#isFresh(tiles, kept)) return this.#readBehindMemory(tiles, tile, signal);
+    this.#served(tiles.set, tile);
+    return Promise.resolve(kept);
+  }
+
+  renew(request: RenewRequest): Promise<RenewResult> {
+    return this.#renewer.renew(request);
+  }
+
+  forget(set: TileSetKey, z: number, rect: TileRect): void {
+    this.#tier.drop(set, z, rect);
+    this.#flights.outdate(set, z, rect);
+  }
+
+  forgetLayer(layer: string): void {
+    this.#tier.dropLayer(layer);
+    this.#flights.outdateLayer(layer);
+  }
+
+  status(): PipelineStatus {
+    return {
+      flights: this.#flights.size,
+      waitingReads: this.#waitingReads,
+      memoryTierBytes: this.#tier.bytes,
+      memoryTierTiles: this.#tier.tiles,
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.#flights.close();
+    this.#unsubscribe();
+  }
+
+  async #readBehindMemory(
+    tiles: ResolvedTileSet,
+    tile: TileIndex,
+    signal: AbortSignal | undefined,
+  ): Promise<TileAnswer> {
+    checkTile(tiles, tile);
+    for (let look = 0; look < MAX_LOOKS; look++) {
+      const answer = await this.#lookOrFly(tiles, tile, signal);
+      if (!answer) continue;
+      this.#served(tiles.set, tile);
+      return answer;
+    }
+    throw busy('The tile is being replaced again and again.');
+  }
+
+  /** Null: the tile is in the store by now. */
+  async #lookOrFly(
+    tiles: ResolvedTileSet,
+    tile: TileIndex,
+    signal: AbortSignal | undefined,
+  ): Promise<TileAnswer | null> {
+    const found = await this.#look(tiles, tile);
+    if (found && this.#isFresh(tiles, found)) return answerWith(found, 'HIT');
+    try {
+      return await this.#fly(tiles, tile, signal);
+    } catch (error) {
+      if (found && isSourceFailure(error)) return answerWith(found, 'STALE');
+      throw error;
+    }
+  }
+
+  /** A store that fails is no reason to refuse a tile: it is made again. */
+  async #look(tiles: ResolvedTileSet, tile: TileIndex): Promise<StoredTile | null> {
+    const load = this.#tier.beginLoad(tiles.set, tile);
+    let found: StoredTile | null = null;
+    try {
+      found = await tiles.bound.store.get(tiles.set, tile);
+    } catch (error) {
+      this.#readFailed(tiles, error);
+    }
+    this.#tier.endLoad(load, found);
+    return found;
+  }
+
+  async #fly(
+    tiles: ResolvedTileSet,
+    tile: TileIndex,
+    signal: AbortSignal | undefined,
+  ): Promise<TileAnswer | null> {
+    if (this.#waitingReads >= this.#settings.maxWaitingReads) {
+      this.#metrics.count('read-refused', tiles.set, null);
+      throw busy('Too many tiles are being waited for.');
+    }
+    this.#waitingReads++;
+    try {
+      const flight = await this.#joinOrStart(tiles, tile, signal);
+      const made = await flight.tile(tile, signal);
+      return made && answerWith(made, this.#canStore(flight) ? 'MISS' : 'BYPASS');
+    } finally {
+      this.#waitingReads--;
+    }
+  }
+
+  async #joinOrStart(
+    tiles: ResolvedTileSet,
+    tile: TileIndex,
+    signal: AbortSignal | undefined,
+  ): Promise<Flight> {
+    const generation = await this.#generationOf(tiles);
+    signal?.throwIfAborted();
+    const metatile = metatileHolding(tiles, tile);
+    const joined = this.#flights.find(tiles.set, metatile, generation);
+    if (joined) return joined;
+    this.#flights.refuseIfFailing(tiles.set, metatile);
+    const isThere = async () => {
+      const found = await this.#look(tiles, tile);
+      return found !== null && this.#isFresh(tiles, found);
+    };
+    return this.#flights.start({ tiles, metatile, generation, priority: 'interactive' }, isThere);
+  }
+
+  async #generationOf(tiles: ResolvedTileSet): Promise<number | null> {
+    try {
+      return await tiles.bound.store.generation(tiles.set.layer);
+    } catch (error) {
+      this.#readFailed(tiles, error);
+      return null;
+    }
+  }
+
+  #readFailed(tiles: ResolvedTileSet, error: unknown): void {
+    this.#metrics.count('store-read-failed', tiles.set, isTilewardenError(error) ? error.code : 'unexpected');
+    this.#warn(error, 'the tile store could not be read; tiles are fetched from their source instead');
+  }
+
+  #canStore({ plan }: Flight): boolean {
+    return plan.generation !== null && !this.#crew.isFailing(plan.tiles.bound.store);
+  }
+
+  #isFresh(tiles: ResolvedTileSet, { createdAt }: { readonly createdAt: number }): boolean {
+    const { layer } = tiles.bound;
+    return layer.expireCacheSeconds === null || createdAt >= freshSince(layer, this.#clock);
+  }
+
+  #served(set: TileSetKey, tile: TileIndex): void {
+    this.#events.emit({ type: 'served', set, tile, at: this.#clock.now() });
+  }
+}
+
+function metatileHolding(tiles: ResolvedTileSet, { z, x, y }: TileIndex): Metatile {
+  const metatile = metatileOf(tiles.subset, metatileSizeOf(tiles), z, x, y);
+  if (metatile) return metatile;
+  throw new TilewardenError('tile-outside', `Layer ${tiles.set.layer} has no tile ${x},${y} at zoom ${z}.`);
+}
+
+function answerWith({ bytes, createdAt, checksum }: StoredTile, outcome: CacheOutcome): TileAnswer {
+  return { bytes, createdAt, checksum, outcome };
+}
+
+function busy(message: string): TilewardenError {
+  return new TilewardenError('source-busy', message, { retryAfterSeconds: BUSY_RETRY_SECONDS });
+}

@@ -1,0 +1,11 @@
+/** Settles as the promise does, or rejects with the signal's reason, whichever comes first. */
+export function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return promise;
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    const settled = () => signal.removeEventListener('abort', abort);
+    promise.finally(settled).then(resolve, reject);
+    if (signal.aborted) return abort();
+    signal.addEventListener('abort', abort, { once: true });
+  });
+}

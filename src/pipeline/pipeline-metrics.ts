@@ -1,0 +1,19 @@
+import type { TileSetKey } from '../domain/tile-key.ts';
+
+export type PipelineCount =
+  | 'flight-started'
+  | 'flight-joined'
+  /** With the reason of the gate, or the code of the error. */
+  | 'flight-failed'
+  | 'flight-abandoned'
+  /** Answered with the failure of a moment ago, without asking the source. */
+  | 'failure-repeated'
+  | 'read-refused'
+  | 'store-read-failed';
+
+/** Whoever counts what the pipeline does. Must not throw and must not wait. */
+export interface PipelineMetrics {
+  count(what: PipelineCount, set: TileSetKey, reason: string | null): void;
+}
+
+export const noMetrics: PipelineMetrics = { count: () => {} };

@@ -1,0 +1,29 @@
+export interface PipelineSettings {
+  /** Bytes of tiles held in memory before the store; 0 holds none. */
+  readonly memoryTierBytes: number;
+  /** How many reads may wait for a source; further ones are refused at once with `source-busy`. */
+  readonly maxWaitingReads: number;
+  /** Metatiles of one source that are being fetched, cut or stored at once. */
+  readonly maxFetchesPerSource: number;
+  /** Metatiles held as pixels at once: cut, encoded, and stored behind the answer. */
+  readonly maxLandings: number;
+  /** Tiles being encoded at once. */
+  readonly maxEncodings: number;
+  /** How long a failure is answered again without asking the source again. Milliseconds. */
+  readonly negativeTtlMs: number;
+  /** How long a source may take, waiting in line included. Milliseconds. */
+  readonly flightDeadlineMs: number;
+  /** The same warning about the store is not repeated within it. Milliseconds. */
+  readonly warnIntervalMs: number;
+}
+
+export const DEFAULT_PIPELINE_SETTINGS: PipelineSettings = {
+  memoryTierBytes: 64 * 1024 * 1024,
+  maxWaitingReads: 2000,
+  maxFetchesPerSource: 32,
+  maxLandings: 8,
+  maxEncodings: 4,
+  negativeTtlMs: 1000,
+  flightDeadlineMs: 60_000,
+  warnIntervalMs: 60_000,
+};

@@ -1,0 +1,92 @@
+import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import type { TileIndex } from '../domain/tile-key.ts';
+import { intersectRects, rectContains, type TileRect } from '../domain/tile-rect.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Flight } from './flight.ts';
+import type { FlightControl } from './flight-control.ts';
+import { freshSince } from './fresh-since.ts';
+import type { RenewRequest, RenewResult } from './tile-pipeline.ts';
+
+const MAX_ATTEMPTS = 3;
+const NOTHING_DONE: RenewResult = { made: 0, present: 0, blank: 0, bytes: 0, upstreamRequests: 0 };
+
+/** Fetches and replaces metatiles for tasks, on the same road that reads take. */
+export class Renewer {
+  readonly #flights: FlightControl;
+  readonly #clock: Clock;
+
+  constructor(flights: FlightControl, clock: Clock) {
+    this.#flights = flights;
+    this.#clock = clock;
+  }
+
+  /** What a truncation outran is fetched again under the new generation. */
+  async renew(request: RenewRequest): Promise<RenewResult> {
+    const within = intersectRects(request.within, request.metatile.rect);
+    if (!within) return NOTHING_DONE;
+    const after = this.#flights.started;
+    let upstreamRequests = 0;
+    const onStart = () => upstreamRequests++;
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      const result = await this.#tryOnce({ ...request, within }, after, onStart);
+      if (result) return { ...result, upstreamRequests };
+    }
+    throw new TilewardenError('generation-stale', 'The layer is being emptied or renewed again and again.');
+  }
+
+  /** Null: what was made may not be kept, or somebody else made it. */
+  async #tryOnce(request: RenewRequest, after: number, onStart: () => void): Promise<RenewResult | null> {
+    const { tiles, metatile, within, mode, signal } = request;
+    signal.throwIfAborted();
+    const generation = await tiles.bound.store.generation(tiles.set.layer);
+    const present = mode === 'all' ? new Set<string>() : await this.#presentIn(request);
+    if (present.size === sizeOf(within)) return { ...NOTHING_DONE, present: present.size };
+    signal.throwIfAborted();
+    const joined = this.#flights.find(tiles.set, metatile, generation, mode === 'all' ? after : 0);
+    const flight = joined ?? this.#start(request, generation, onStart);
+    const stored = await flight.landed(signal).catch(falseIfOutdated);
+    return stored ? resultOf(flight, within, present, joined === null) : null;
+  }
+
+  #start({ tiles, metatile }: RenewRequest, generation: number, onStart: () => void): Flight {
+    onStart();
+    return this.#flights.start({ tiles, metatile, generation, priority: 'task' }, async () => false);
+  }
+
+  async #presentIn({ tiles, metatile, within }: RenewRequest): Promise<Set<string>> {
+    const since = freshSince(tiles.bound.layer, this.#clock);
+    const present = await tiles.bound.store.present(tiles.set, metatile.z, within, since);
+    return new Set(present.map(placeOf));
+  }
+}
+
+function falseIfOutdated(error: unknown): false {
+  if (isTilewardenError(error, 'generation-stale')) return false;
+  throw error;
+}
+
+/** The bytes count for the one who started the flight, so that they count once. */
+function resultOf(
+  flight: Flight,
+  within: TileRect,
+  present: ReadonlySet<string>,
+  ownFlight: boolean,
+): RenewResult {
+  const all = flight.madeTiles();
+  const made = all.filter((tile) => rectContains(within, tile.x, tile.y) && !present.has(placeOf(tile)));
+  return {
+    made: made.length,
+    present: present.size,
+    blank: made.filter((tile) => tile.blank).length,
+    bytes: ownFlight ? all.reduce((sum, tile) => sum + tile.bytes.length, 0) : 0,
+    upstreamRequests: 0,
+  };
+}
+
+function sizeOf(rect: TileRect): number {
+  return (rect.maxX - rect.minX + 1) * (rect.maxY - rect.minY + 1);
+}
+
+function placeOf({ x, y }: TileIndex): string {
+  return `${x}/${y}`;
+}

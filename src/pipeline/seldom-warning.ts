@@ -1,0 +1,21 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+
+export type SeldomWarning = (error: unknown, message: string) => void;
+
+/** Warns once per interval and message, and says then how often it kept silent before. */
+export function createSeldomWarning(log: Logger, clock: Clock, intervalMs: number): SeldomWarning {
+  const states = new Map<string, { nextAt: number; kept: number }>();
+  return (error, message) => {
+    const now = clock.monotonic();
+    const state = states.get(message) ?? { nextAt: now, kept: 0 };
+    states.set(message, state);
+    if (now < state.nextAt) {
+      state.kept++;
+      return;
+    }
+    log.warn({ err: error, suppressed: state.kept }, message);
+    state.nextAt = now + intervalMs;
+    state.kept = 0;
+  };
+}
