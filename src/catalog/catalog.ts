@@ -1,5 +1,5 @@
 import { TilewardenError } from '../domain/errors.ts';
-import type { GridSet } from '../domain/grid-set.ts';
+import type { GridSetBook } from '../domain/grid-set-book.ts';
 import type { Layer } from '../domain/layer.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { TileSource } from '../sources/tile-source.ts';
@@ -14,9 +14,7 @@ export interface Catalog {
   /** In the order of declaration. Layers are made while one goes through them. */
   layers(): Iterable<Layer>;
   layerNames(): Iterable<string>;
-  /** By name or alias. */
-  gridSet(name: string): GridSet | null;
-  gridSets(): Iterable<GridSet>;
+  readonly gridSets: GridSetBook;
   stores(): ReadonlyMap<string, TileStore>;
   /** Closes the sources it opened. The stores belong to whoever opened them. */
   close(): Promise<void>;
@@ -24,7 +22,7 @@ export interface Catalog {
 
 export interface CatalogOptions<Source> {
   readonly layers: readonly LayerDeclaration<Source>[];
-  readonly gridSets: readonly GridSet[];
+  readonly gridSets: GridSetBook;
   readonly stores: ReadonlyMap<string, TileStore>;
   /** Touches no network: an upstream that is down is noticed when a tile is asked for. */
   readonly openSource: (source: Source, layer: string) => TileSource;
@@ -33,11 +31,8 @@ export interface CatalogOptions<Source> {
 
 export function openCatalog<Source>(options: CatalogOptions<Source>): Catalog {
   const declarations = new Map(options.layers.map((declaration) => [declaration.name, declaration]));
-  const gridSets = gridSetsByName(options.gridSets);
   const bound = new Map<string, BoundLayer>();
   const sources = new Map<string, TileSource>();
-
-  const gridSet = (name: string) => gridSets.get(name) ?? null;
 
   function layer(name: string): BoundLayer | null {
     const known = bound.get(name);
@@ -51,7 +46,7 @@ export function openCatalog<Source>(options: CatalogOptions<Source>): Catalog {
 
   function bind(declaration: LayerDeclaration<Source>): BoundLayer {
     return {
-      layer: createLayer(declaration, gridSet),
+      layer: createLayer(declaration, options.gridSets),
       store: storeOf(declaration, options.stores),
       source: () => sourceOf(declaration),
     };
@@ -83,19 +78,10 @@ export function openCatalog<Source>(options: CatalogOptions<Source>): Catalog {
     layer,
     layers,
     layerNames: () => declarations.keys(),
-    gridSet,
-    gridSets: () => options.gridSets,
+    gridSets: options.gridSets,
     stores: () => options.stores,
     close,
   };
-}
-
-function gridSetsByName(gridSets: readonly GridSet[]): ReadonlyMap<string, GridSet> {
-  const names = new Map<string, GridSet>();
-  for (const gridSet of gridSets) {
-    for (const name of [gridSet.name, ...gridSet.aliases]) names.set(name, gridSet);
-  }
-  return names;
 }
 
 function storeOf(declaration: LayerDeclaration, stores: ReadonlyMap<string, TileStore>): TileStore {

@@ -1,6 +1,6 @@
 import { TilewardenError } from '../domain/errors.ts';
 import { FORMAT_NAMES, type Format, formatOf } from '../domain/format.ts';
-import type { GridSet } from '../domain/grid-set.ts';
+import type { GridSetBook } from '../domain/grid-set-book.ts';
 import { createGridSubset, type GridSubset } from '../domain/grid-subset.ts';
 import type { Layer } from '../domain/layer.ts';
 import {
@@ -12,10 +12,8 @@ import {
 } from '../domain/parameter-filter.ts';
 import type { GridSubsetDeclaration, LayerDeclaration, ParameterDeclaration } from './layer-declaration.ts';
 
-export type FindGridSet = (name: string) => GridSet | null;
-
-/** Throws `config-invalid`, which names what is wrong with the declaration. */
-export function createLayer(declaration: LayerDeclaration, findGridSet: FindGridSet): Layer {
+/** Throws `config-invalid` or `grid-set-unknown`, which names what is wrong with the declaration. */
+export function createLayer(declaration: LayerDeclaration, gridSets: GridSetBook): Layer {
   const [columns, rows] = declaration.metatile;
   return {
     name: declaration.name,
@@ -23,7 +21,7 @@ export function createLayer(declaration: LayerDeclaration, findGridSet: FindGrid
     description: declaration.description,
     formats: atLeastOne(declaration.formats.map(createFormat), 'format'),
     gridSubsets: atLeastOne(
-      declaration.gridSets.map((subset) => createSubset(subset, findGridSet)),
+      declaration.gridSets.map((subset) => createSubset(subset, gridSets)),
       'grid set',
     ),
     metatile: { columns, rows },
@@ -43,9 +41,8 @@ function createFormat(mediaType: string): Format {
   );
 }
 
-function createSubset(declaration: GridSubsetDeclaration, findGridSet: FindGridSet): GridSubset {
-  const gridSet = findGridSet(declaration.name);
-  if (!gridSet) throw new TilewardenError('config-invalid', `There is no grid set ${declaration.name}.`);
+function createSubset(declaration: GridSubsetDeclaration, gridSets: GridSetBook): GridSubset {
+  const gridSet = gridSets.get(declaration.name);
   const { extent, zoomStart, zoomStop } = declaration;
   return createGridSubset(gridSet, {
     ...(extent && { extent }),

@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import { createBuiltInGridSets } from '../domain/built-in-grid-sets.ts';
+import { createGridSetBook } from '../domain/grid-set-book.ts';
+import { silentLogger } from '../lib/logger.ts';
+import type { TileSource } from '../sources/tile-source.ts';
+import type { TileStore } from '../storage/tile-store.ts';
+import { openCatalog } from './catalog.ts';
+import type { LayerDeclaration } from './layer-declaration.ts';
+
+const gridSets = createGridSetBook(createBuiltInGridSets());
+const store = {} as TileStore;
+
+function declare(name: string, changes: Partial<LayerDeclaration<string>> = {}): LayerDeclaration<string> {
+  return {
+    name,
+    title: name,
+    description: '',
+    source: `source of ${name}`,
+    store: 'default',
+    formats: ['image/png', 'image/jpeg'],
+    gridSets: [{ name: 'EPSG:3857', zoomStop: 5 }],
+    metatile: [4, 2],
+    gutter: 0,
+    parameters: [],
+    expireCache: 0,
+    expireClients: 60,
+    ...changes,
+  };
+}
+
+function open(layers: readonly LayerDeclaration<string>[]) {
+  const opened: string[] = [];
+  const closed: string[] = [];
+  const openSource = (source: string): TileSource => {
+    opened.push(source);
+    return {
+      maxMetatile: null,
+      fetch: () => Promise.reject(new Error('nothing is fetched here')),
+      close: async () => void closed.push(source),
+    };
+  };
+  const stores = new Map([['default', store]]);
+  return {
+    catalog: openCatalog({ layers, gridSets, stores, openSource, log: silentLogger }),
+    opened,
+    closed,
+  };
+}
+
+describe('a catalog', () => {
+  it('joins a layer to its store and its source', () => {
+    const { catalog } = open([declare('a')]);
+    const bound = catalog.layer('a');
+    expect(bound?.layer).toMatchObject({
+      name: 'a',
+      metatile: { columns: 4, rows: 2 },
+      expireCacheSeconds: null,
+      expireClientsSeconds: 60,
+    });
+    expect(bound?.layer.formats.map(({ mediaType }) => mediaType)).toEqual(['image/png', 'image/jpeg']);
+    expect(bound?.layer.gridSubsets[0]).toMatchObject({ gridSet: { name: 'EPSG:900913' }, zoomStop: 5 });
+    expect(bound?.store).toBe(store);
+  });
+
+  it('does not know a layer that nobody declared', () => {
+    expect(open([declare('a')]).catalog.layer('b')).toBeNull();
+    expect(open([declare('a')]).catalog.layer('__proto__')).toBeNull();
+  });
+
+  it('opens a source when it is first needed, once, and closes it in the end', async () => {
+    const { catalog, opened, closed } = open([declare('a'), declare('b')]);
+    const bound = catalog.layer('a');
+    expect(opened).toEqual([]);
+    expect(bound?.source()).toBe(catalog.layer('a')?.source());
+    expect(opened).toEqual(['source of a']);
+    await catalog.close();
+    expect(closed).toEqual(['source of a']);
+  });
+
+  it('goes through its layers in the order of declaration', () => {
+    const { catalog } = open([declare('b'), declare('a')]);
+    expect([...catalog.layers()].map(({ name }) => name)).toEqual(['b', 'a']);
+  });
+
+  it('is open at once with ten thousand layers and makes only those that are asked for', () => {
+    const names = Array.from({ length: 10_000 }, (_, n) => `layer ${n}`);
+    // A format that does not exist fails when, and only when, the layer is made.
+    const layers = names.map((name, n) => declare(name, n === 7 ? {} : { formats: ['image/none'] }));
+    const { catalog } = open(layers);
+    expect(catalog.layer('layer 7')?.layer.name).toBe('layer 7');
+    expect(() => catalog.layer('layer 8')).toThrow(/image\/none/);
+  });
+
+  it('makes every kind of parameter filter', () => {
+    const { catalog } = open([
+      declare('a', {
+        parameters: [
+          { name: 'styles', default: 'A', kind: 'values', values: ['a', 'b'], normalize: 'upper' },
+          { name: 'filter', default: '', kind: 'regex', regex: '[a-z]+', normalize: 'none' },
+          { name: 'elevation', default: '0', kind: 'integers', values: [0, 100], threshold: 20 },
+          { name: 'angle', default: '1.5', kind: 'floats', values: [1.5, 2.5] },
+        ],
+      }),
+    ]);
+    const [styles, filter, elevation, angle] = catalog.layer('a')?.layer.parameters ?? [];
+    expect(styles?.apply('b')).toBe('B');
+    expect(filter?.apply('abc')).toBe('abc');
+    expect(() => filter?.apply('ABC')).toThrow();
+    expect(elevation?.apply('110')).toBe('100');
+    expect(() => angle?.apply('2')).toThrow();
+  });
+});

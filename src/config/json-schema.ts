@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { isSecretKey } from './secrets.ts';
+import { settingsSchema } from './settings-schema.ts';
+
+export type JsonSchema = z.core.JSONSchema.JSONSchema;
+
+const SECRET_FORMS = [
+  { type: 'string' },
+  { type: 'object', properties: { env: { type: 'string' } }, required: ['env'], additionalProperties: false },
+  {
+    type: 'object',
+    properties: { file: { type: 'string' } },
+    required: ['file'],
+    additionalProperties: false,
+  },
+];
+
+/** JSON Schema of the configuration file, for editors and for whoever generates such files. */
+export function createSettingsSchema(): JsonSchema {
+  return z.toJSONSchema(settingsSchema, {
+    io: 'input',
+    override: ({ jsonSchema, path }) => {
+      if (jsonSchema.type !== 'string' || !path.some((step) => isSecretKey(String(step)))) return;
+      const { description } = jsonSchema;
+      for (const key of Object.keys(jsonSchema)) delete jsonSchema[key];
+      Object.assign(jsonSchema, { anyOf: SECRET_FORMS, ...(description && { description }) });
+    },
+  });
+}

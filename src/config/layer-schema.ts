@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import { FORMAT_NAMES } from '../domain/format.ts';
+import { sourceSchema } from './driver-schemas.ts';
+import { extentSchema } from './grid-set-schema.ts';
+
+const MAX_ZOOM = 30;
+const MAX_METATILE = 20;
+const MAX_GUTTER = 512;
+
+const nameSchema = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(/^\P{Cc}+$/u, { error: 'must not hold control characters' })
+  .regex(/^\S(.*\S)?$/su, { error: 'must not begin or end with a space' });
+
+const zoomSchema = z.int().min(0).max(MAX_ZOOM);
+
+const gridSubsetSchema = z.union([
+  z.string().min(1),
+  z
+    .strictObject({
+      name: z.string().min(1),
+      zoomStart: zoomSchema.optional(),
+      zoomStop: zoomSchema.optional(),
+      extent: extentSchema.optional(),
+    })
+    .refine(({ zoomStart = 0, zoomStop = MAX_ZOOM }) => zoomStart <= zoomStop, {
+      error: 'must not be below zoomStart',
+      path: ['zoomStop'],
+    }),
+]);
+
+/** YAML reads `default: 5` as a number; a parameter's value is text in the end. */
+const textSchema = z.union([z.string(), z.number()]);
+
+export const parameterSchema = z
+  .strictObject({
+    name: z.string().min(1).describe('Name of the request parameter'),
+    default: textSchema.default('').describe('What an absent value stands for'),
+    values: z.array(textSchema).min(1).optional().describe('The values that may be asked for'),
+    regex: z.string().min(1).optional().describe('RE2 expression that must match the whole value'),
+    integers: z.array(z.int()).optional().describe('Whole numbers that may be asked for; none listed: any'),
+    floats: z.array(z.number()).optional().describe('Numbers that may be asked for; none listed: any'),
+    threshold: z.number().positive().optional().describe('How near to a listed number a value must be'),
+    normalize: z
+      .enum(['none', 'upper', 'lower'])
+      .optional()
+      .describe('Letter case that values are brought to'),
+  })
+  .superRefine((given, context) => {
+    const refuse = (message: string, path: string[] = []) =>
+      context.addIssue({ code: 'custom', message, path, input: given });
+    const kinds = ['values', 'regex', 'integers', 'floats'].filter((key) => Object.hasOwn(given, key));
+    const numbers = given.integers ?? given.floats;
+    if (kinds.length > 1) refuse('needs only one of values, regex, integers and floats');
+    if (kinds.length === 0 && !given.normalize) {
+      refuse('needs one of values, regex, integers, floats and normalize');
+    }
+    if (given.threshold !== undefined && !numbers) refuse('goes only with integers or floats', ['threshold']);
+    if (given.normalize && numbers) refuse('goes only with values or regex', ['normalize']);
+  });
+
+export const layerSchema = z.strictObject({
+  name: nameSchema,
+  title: z.string().optional().describe('For people; the name when absent'),
+  description: z.string().default(''),
+  source: sourceSchema,
+  formats: z
+    .array(z.enum(FORMAT_NAMES))
+    .min(1)
+    .default(['image/png'])
+    .describe('The first one is the default'),
+  gridSets: z
+    .array(gridSubsetSchema)
+    .min(1)
+    .default(['EPSG:900913', 'EPSG:4326'])
+    .describe('Names, or a name with zoomStart, zoomStop and extent; the first one is the default'),
+  metatile: z
+    .tuple([z.int().min(1).max(MAX_METATILE), z.int().min(1).max(MAX_METATILE)])
+    .default([4, 4])
+    .describe('Columns and rows of tiles fetched at once'),
+  gutter: z.int().min(0).max(MAX_GUTTER).default(0).describe('Pixels fetched around a metatile and cut away'),
+  parameters: z
+    .array(parameterSchema)
+    .default([])
+    .describe('Request parameters that make tile sets of their own'),
+  store: z.string().default('default').describe('The name of a store'),
+  expireCache: z.int().min(0).default(0).describe('Seconds a tile stays fresh; 0: for ever'),
+  expireClients: z.int().min(0).default(0).describe('Seconds a client may keep a tile; 0: say nothing'),
+});

@@ -1,0 +1,261 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describeSettings } from './describe-settings.ts';
+import { type LoadedSettings, loadSettings, type SettingsInput } from './load-settings.ts';
+import { SettingsError } from './settings-error.ts';
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tilewarden-settings-'));
+});
+
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function load(yaml: string | null, input: Partial<SettingsInput> = {}): LoadedSettings {
+  if (yaml !== null) writeFileSync(join(folder, 'tilewarden.yaml'), yaml);
+  return loadSettings({ flags: {}, environment: {}, workingFolder: folder, ...input });
+}
+
+function problemsOf(yaml: string | null, input: Partial<SettingsInput> = {}): readonly string[] {
+  try {
+    load(yaml, input);
+  } catch (error) {
+    if (error instanceof SettingsError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+const WMS_LAYER = `
+  - name: topp:states
+    source: { type: wms, url: 'http://127.0.0.1:8090/wms', layers: states }
+`;
+
+describe('settings without a file', () => {
+  it('offer the world on loopback', () => {
+    const { settings, configFile } = load(null);
+    expect(configFile).toBeNull();
+    expect(settings.server).toEqual({
+      host: '127.0.0.1',
+      port: 8080,
+      prefixes: ['', '/geowebcache', '/geoserver/gwc'],
+      trustedProxies: [],
+    });
+    expect(settings.data).toBe(join(folder, 'data'));
+    expect(settings.memoryTierBytes).toBe(64 * 2 ** 20);
+    expect(settings.stores).toMatchObject({ default: { type: 'bundle' } });
+    expect(settings.layers).toMatchObject([
+      {
+        name: 'world',
+        formats: ['image/png', 'image/jpeg', 'image/webp'],
+        gridSets: [
+          { name: 'EPSG:900913', zoomStop: 12 },
+          { name: 'EPSG:4326', zoomStop: 12 },
+        ],
+        parameters: [{ kind: 'values', default: 'light', values: ['light', 'dark', 'outline'] }],
+      },
+    ]);
+  });
+});
+
+describe('precedence', () => {
+  const yaml = 'server: { host: 127.0.0.2, port: 1000 }\ndata: tiles\n';
+
+  it('puts flags over the environment, that over the file, that over defaults', () => {
+    const environment = { TILEWARDEN_PORT: '2000', TILEWARDEN_LOG_LEVEL: 'debug' };
+    const { settings } = load(yaml, { environment, flags: { port: '3000' } });
+    expect(settings.server.port).toBe(3000);
+    expect(settings.log.level).toBe('debug');
+    expect(settings.server.host).toBe('127.0.0.2');
+    expect(load(yaml, { environment }).settings.server.port).toBe(2000);
+    expect(load(yaml).settings.server.port).toBe(1000);
+  });
+
+  it('takes a folder named in the file relative to the file, and one given by flag relative to the caller', () => {
+    writeFileSync(join(folder, 'other.yaml'), 'data: tiles\n');
+    const elsewhere = tmpdir();
+    const flags = { config: join(folder, 'other.yaml') };
+    expect(load(null, { flags, workingFolder: elsewhere }).settings.data).toBe(join(folder, 'tiles'));
+    expect(load(null, { flags: { ...flags, data: 'd' }, workingFolder: elsewhere }).settings.data).toBe(
+      join(elsewhere, 'd'),
+    );
+  });
+
+  it('finds tilewarden.yaml beside the data folder', () => {
+    const { configFile } = load(yaml, { flags: { data: join(folder, 'd') }, workingFolder: tmpdir() });
+    expect(configFile).toBe(join(folder, 'tilewarden.yaml'));
+  });
+
+  it('treats an empty environment variable as not set', () => {
+    expect(load(yaml, { environment: { TILEWARDEN_PORT: '' } }).settings.server.port).toBe(1000);
+  });
+});
+
+describe('problems', () => {
+  it('name the line, the column, the path and the allowed values', () => {
+    const yaml = `layers:${WMS_LAYER}    formats: [image/png, image/bmp]\n`;
+    expect(problemsOf(yaml)).toEqual([
+      expect.stringMatching(
+        /^tilewarden\.yaml:4:26 {2}layers\[0\]\.formats\[1\] must be one of image\/png, .*, got "image\/bmp"$/,
+      ),
+    ]);
+  });
+
+  it('lead into the alternative that was meant', () => {
+    const yaml = `layers:${WMS_LAYER}    gridSets: [EPSG:900913, { name: EPSG:4326, zoomStop: ten }]\n`;
+    expect(problemsOf(yaml)).toEqual([
+      'tilewarden.yaml:4:58  layers[0].gridSets[1].zoomStop must be a number, got "ten"',
+    ]);
+  });
+
+  it('report unknown keys with what was probably meant', () => {
+    expect(problemsOf(`layer: []\nserver:\n  prot: 80\nlayers:${WMS_LAYER}    metatiles: [4, 4]\n`)).toEqual([
+      'tilewarden.yaml:3:3  server.prot is not a setting; did you mean port?',
+      'tilewarden.yaml:7:5  layers[0].metatiles is not a setting; did you mean metatile?',
+      'tilewarden.yaml:1:1  layer is not a setting; did you mean layers?',
+    ]);
+  });
+
+  it('list the known keys when none is near', () => {
+    expect(problemsOf('log: { colour: true }\n')).toEqual([
+      'tilewarden.yaml:1:8  log.colour is not a setting; known here: level',
+    ]);
+  });
+
+  it('say which kinds of source there are', () => {
+    const [problem] = problemsOf('layers:\n  - { name: a, source: { type: wmss } }\n');
+    expect(problem).toMatch(
+      /^tilewarden\.yaml:2:32 {2}layers\[0\]\.source\.type must be one of .*wms.*, got "wmss"; did you mean wms\?$/,
+    );
+  });
+
+  it('say what is missing', () => {
+    expect(problemsOf('layers:\n  - source: { type: world }\n')).toEqual([
+      'tilewarden.yaml:2:5  layers[0].name is missing; it must be text',
+    ]);
+  });
+
+  it('point at names that lead nowhere and names that are there twice', () => {
+    const yaml = `layers:${WMS_LAYER}    gridSets: [EPSG:900914]${WMS_LAYER}    store: defualt\n`;
+    expect(problemsOf(yaml)).toEqual([
+      'tilewarden.yaml:4:16  layers[0].gridSets[0] names the grid set EPSG:900914, which is not declared; did you mean EPSG:900913?',
+      'tilewarden.yaml:5:11  layers[1].name is taken: another layer is named topp:states too',
+      'tilewarden.yaml:7:12  layers[1].store names the store defualt, which is not declared; did you mean default?',
+    ]);
+  });
+
+  it('point at a regular expression that cannot be used', () => {
+    const [problem] = problemsOf(`layers:${WMS_LAYER}    parameters: [{ name: A, regex: '(' }]\n`);
+    expect(problem).toMatch(/^tilewarden\.yaml:2:5 {2}layers\[0\] cannot be used: The regex of parameter A/);
+  });
+
+  it('come from flags and variables by their names', () => {
+    expect(
+      problemsOf(null, { flags: { port: 'http' }, environment: { TILEWARDEN_LOG_LEVEL: 'loud' } }),
+    ).toEqual([
+      '--port  must be a number, got "http"',
+      'TILEWARDEN_LOG_LEVEL  must be one of debug, info, warn, error, silent, got "loud"',
+    ]);
+  });
+
+  it('tell of faults in the YAML itself', () => {
+    expect(problemsOf('server: { port: 1\nlayers: []\n')[0]).toMatch(/^tilewarden\.yaml:2:\d+ {2}/);
+    expect(problemsOf('server: {}\nserver: {}\n')[0]).toMatch(/^tilewarden\.yaml:2:1 {2}.*unique/);
+    expect(problemsOf('- a\n')[0]).toMatch(/must be a map/);
+  });
+
+  it('tell of a file that is not there', () => {
+    expect(problemsOf(null, { flags: { config: 'nowhere.yaml' } })).toEqual([
+      '--config  there is no file nowhere.yaml',
+    ]);
+  });
+
+  it('refuse a parameter that says in two ways what it allows', () => {
+    const yaml = `layers:${WMS_LAYER}    parameters: [{ name: A, values: [a], regex: b }]\n`;
+    expect(problemsOf(yaml)).toEqual([
+      'tilewarden.yaml:4:18  layers[0].parameters[0] needs only one of values, regex, integers and floats',
+    ]);
+  });
+});
+
+describe('grid sets of one’s own', () => {
+  it('can be used by layers', () => {
+    const yaml = `
+gridSets:
+  - { name: LAMB93, srs: 2154, extent: [0, 6000000, 1300000, 7200000], resolutions: [1000, 500], tileSize: 512 }
+layers:${WMS_LAYER}    gridSets: [LAMB93]
+`;
+    const { settings } = load(yaml);
+    expect(settings.gridSets.find('LAMB93')).toMatchObject({ srs: 2154, tileWidth: 512, tileHeight: 512 });
+  });
+
+  it('are refused when the name is taken or the ladder is said twice', () => {
+    const yaml = `
+gridSets:
+  - { name: EPSG:4326, srs: 4326, extent: [-180, -90, 180, 90], levels: 3 }
+`;
+    expect(problemsOf(yaml)[0]).toMatch(/^tilewarden\.yaml:3:5 {2}gridSets\[0\] cannot be used: .*EPSG:4326/);
+    const twice = yaml.replace('levels: 3', 'levels: 3, resolutions: [1]');
+    expect(problemsOf(twice)[0]).toMatch(/gridSets\[0\] needs exactly one of/);
+  });
+});
+
+describe('secrets', () => {
+  const yaml = `
+layers:
+  - name: a
+    source:
+      type: wms
+      url: 'http://127.0.0.1:8090/wms'
+      layers: states
+      user: anna
+      password: { env: WMS_PASSWORD }
+      headers: { X-Key: { file: key.txt } }
+`;
+
+  it('come from the environment and from files', () => {
+    writeFileSync(join(folder, 'key.txt'), 'k3y\n');
+    const { settings } = load(yaml, { environment: { WMS_PASSWORD: 'pa55' } });
+    expect(settings.layers[0]?.source).toMatchObject({ password: 'pa55', headers: { 'X-Key': 'k3y' } });
+  });
+
+  it('are masked when the settings are shown', () => {
+    writeFileSync(join(folder, 'key.txt'), 'k3y\n');
+    const shown = describeSettings(
+      load(yaml, {
+        environment: { WMS_PASSWORD: 'pa55' },
+        flags: { database: 'postgres://tiles:hidden@127.0.0.1/db' },
+      }),
+    );
+    expect(shown).not.toMatch(/pa55|k3y|hidden/);
+    expect(shown).toContain('postgres://tiles:********@127.0.0.1/db');
+  });
+
+  it('that cannot be found are problems, and no problem shows a secret', () => {
+    expect(problemsOf(yaml)).toEqual([
+      'tilewarden.yaml:9:17  layers[0].source.password refers to the environment variable WMS_PASSWORD, which is not set',
+      'tilewarden.yaml:10:25  layers[0].source.headers.X-Key refers to the file key.txt, which cannot be read (ENOENT)',
+    ]);
+    const literal = yaml.replace('{ env: WMS_PASSWORD }', '[hush]').replace('{ file: key.txt }', 'x');
+    expect(problemsOf(literal).join()).not.toContain('hush');
+  });
+});
+
+describe('shown settings', () => {
+  it('are a configuration file that means the same', () => {
+    const yaml = `
+memoryTier: { size: 1 GiB }
+layers:${WMS_LAYER}    gridSets: [{ name: EPSG:4326, zoomStop: 10, extent: [-130, 20, -60, 55] }]
+    parameters: [{ name: TIME, default: 5, integers: [5, 10], threshold: 2 }]
+`;
+    const first = load(yaml);
+    const second = load(describeSettings(first));
+    expect(second.settings.layers).toEqual(first.settings.layers);
+    expect(second.settings.memoryTierBytes).toBe(2 ** 30);
+  });
+});

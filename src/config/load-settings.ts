@@ -1,0 +1,144 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Environment } from './environment.ts';
+import { type Explanation, explainIssues } from './explain-issue.ts';
+import { resolveSettings } from './resolve-settings.ts';
+import { maskSecrets, type RevealedTree, revealSecrets } from './secrets.ts';
+import { CONFIG_FILE, SETTING_OVERRIDES, type SettingOverride } from './setting-overrides.ts';
+import { isRecord, printPath, type SettingPath } from './setting-path.ts';
+import type { Settings } from './settings.ts';
+import { SettingsError } from './settings-error.ts';
+import { type SettingsDocument, settingsSchema } from './settings-schema.ts';
+import { parseYamlFile, type YamlFile } from './yaml-file.ts';
+
+export interface SettingsInput {
+  /** By name without dashes, e.g. `log-level`. */
+  readonly flags: Readonly<Record<string, string | undefined>>;
+  readonly environment: Environment;
+  readonly workingFolder: string;
+}
+
+export interface LoadedSettings {
+  readonly settings: Settings;
+  /** Null when there is no configuration file. */
+  readonly configFile: string | null;
+  /** The file's own form with every default filled in and every secret masked. */
+  readonly shown: unknown;
+}
+
+interface GivenOverride {
+  readonly override: SettingOverride;
+  readonly value: string | number;
+  /** As it is called in messages, e.g. `--port` or `TILEWARDEN_PORT`. */
+  readonly origin: string;
+}
+
+const DEFAULT_DATA = 'data';
+const DEFAULT_CONFIG_NAME = 'tilewarden.yaml';
+const MAX_CONFIG_BYTES = 64 * 2 ** 20;
+
+/** Flags lie over the environment, that over the file, that over defaults. Throws `SettingsError` with everything that is wrong. */
+export function loadSettings(input: SettingsInput): LoadedSettings {
+  const overrides = givenOverrides(input);
+  const configFile = findConfigFile(input, overrides);
+  const file = readConfigFile(configFile);
+  if (file && file.problems.length > 0) throw new SettingsError(file.problems);
+  const merged = mergeOverrides(file?.value ?? {}, overrides);
+  const folder = configFile ? dirname(configFile) : input.workingFolder;
+  const revealed = revealSecrets(merged, input.environment, folder);
+  const locate = createLocator(file, overrides);
+  const document = checkDocument(revealed, locate);
+  const { settings, problems } = resolveSettings(document);
+  if (problems.length > 0) throw new SettingsError(problems.map(locate));
+  const dataIsFromFile = file !== null && !overrides.some(({ override }) => override.flag === 'data');
+  const data = resolve(dataIsFromFile ? folder : input.workingFolder, document.data);
+  return {
+    settings: { ...settings, data },
+    configFile,
+    shown: maskSecrets({ ...document, data }, revealed.secretPaths),
+  };
+}
+
+function givenOverrides({ flags, environment }: SettingsInput): readonly GivenOverride[] {
+  return SETTING_OVERRIDES.flatMap((override) => {
+    const flag = flags[override.flag];
+    const variable = environment[override.variable] || undefined;
+    const text = flag ?? variable;
+    if (text === undefined) return [];
+    const origin = flag !== undefined ? `--${override.flag}` : override.variable;
+    const value = override.numeric && /^\d+$/.test(text) ? Number(text) : text;
+    return [{ override, value, origin }];
+  });
+}
+
+function findConfigFile(
+  { flags, environment, workingFolder }: SettingsInput,
+  overrides: readonly GivenOverride[],
+): string | null {
+  const flag = flags[CONFIG_FILE.flag];
+  const named = flag ?? (environment[CONFIG_FILE.variable] || undefined);
+  if (named !== undefined) {
+    const path = resolve(workingFolder, named);
+    if (existsSync(path)) return path;
+    const origin = flag !== undefined ? `--${CONFIG_FILE.flag}` : CONFIG_FILE.variable;
+    throw new SettingsError([`${origin}  there is no file ${named}`]);
+  }
+  const data = overrides.find(({ override }) => override.flag === 'data')?.value ?? DEFAULT_DATA;
+  const besideData = join(dirname(resolve(workingFolder, String(data))), DEFAULT_CONFIG_NAME);
+  return existsSync(besideData) ? besideData : null;
+}
+
+function readConfigFile(path: string | null): YamlFile | null {
+  if (path === null) return null;
+  const name = basename(path);
+  const text = readText(path, name);
+  const file = parseYamlFile(name, text);
+  if (file.problems.length > 0 || isRecord(file.value)) return file;
+  throw new SettingsError([`${name}:1:1  must be a map of settings such as "server:" and "layers:"`]);
+}
+
+function readText(path: string, name: string): string {
+  try {
+    const text = readFileSync(path, 'utf8');
+    if (text.length <= MAX_CONFIG_BYTES) return text;
+  } catch (error) {
+    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    throw new SettingsError([`${name}  cannot be read (${why})`]);
+  }
+  throw new SettingsError([`${name}  is larger than ${MAX_CONFIG_BYTES} bytes`]);
+}
+
+function mergeOverrides(tree: unknown, overrides: readonly GivenOverride[]): unknown {
+  return overrides.reduce((merged, { override, value }) => withValueAt(merged, override.path, value), tree);
+}
+
+function withValueAt(tree: unknown, path: SettingPath, value: unknown): unknown {
+  const [step, ...rest] = path;
+  if (step === undefined) return value;
+  // What is not a map stays, so that the check reports it.
+  if (tree !== undefined && tree !== null && !isRecord(tree)) return tree;
+  return { ...tree, [step]: withValueAt(tree?.[step], rest, value) };
+}
+
+type Locate = (explanation: Explanation) => string;
+
+/** Puts the place in front of what is wrong: a line of the file, a flag or a variable. */
+function createLocator(file: YamlFile | null, overrides: readonly GivenOverride[]): Locate {
+  return ({ path, key, message }) => {
+    const printed = printPath(key === undefined ? path : [...path, key]);
+    const given = overrides.find(({ override }) => printPath(override.path) === printed);
+    if (given) return `${given.origin}  ${message}`;
+    if (!file) return `${printed}  ${message}`;
+    const place = key === undefined ? file.placeOf(path) : file.placeOfKey(path, key);
+    return `${place}  ${printed} ${message}`;
+  };
+}
+
+function checkDocument(revealed: RevealedTree, locate: Locate): SettingsDocument {
+  const result = settingsSchema.safeParse(revealed.tree);
+  const visible = maskSecrets(revealed.tree, revealed.secretPaths);
+  const issues = result.success ? [] : explainIssues(result.error.issues, visible);
+  const problems = [...revealed.problems, ...issues].map(locate);
+  if (!result.success || problems.length > 0) throw new SettingsError(problems);
+  return result.data;
+}

@@ -1,0 +1,157 @@
+import { createLayer } from '../catalog/create-layer.ts';
+import type {
+  GridSubsetDeclaration,
+  LayerDeclaration,
+  ParameterDeclaration,
+} from '../catalog/layer-declaration.ts';
+import { boundsOf } from '../domain/bounds.ts';
+import { createBuiltInGridSets } from '../domain/built-in-grid-sets.ts';
+import { isTilewardenError } from '../domain/errors.ts';
+import { createGridSet, type GridSet } from '../domain/grid-set.ts';
+import { createGridSetBook, type GridSetBook } from '../domain/grid-set-book.ts';
+import { closestName } from '../lib/closest-name.ts';
+import type { SourceSettings } from './driver-schemas.ts';
+import type { Explanation } from './explain-issue.ts';
+import type { SettingPath } from './setting-path.ts';
+import type { Settings } from './settings.ts';
+import type { SettingsDocument } from './settings-schema.ts';
+import { parseSize } from './size.ts';
+
+type GivenGridSet = SettingsDocument['gridSets'][number];
+type GivenLayer = SettingsDocument['layers'][number];
+type GivenSubset = GivenLayer['gridSets'][number];
+type GivenParameter = GivenLayer['parameters'][number];
+
+export interface ResolvedSettings {
+  readonly settings: Omit<Settings, 'data'>;
+  readonly problems: readonly Explanation[];
+}
+
+/** Turns the file's form into the house's, and finds what no schema can: names that lead nowhere, or are there twice. */
+export function resolveSettings(document: SettingsDocument): ResolvedSettings {
+  const problems: Explanation[] = [];
+  const gridSets = resolveGridSets(document.gridSets, problems);
+  const layers = document.layers.map(toDeclaration);
+  checkLayers(document, layers, gridSets, problems);
+  const settings = {
+    server: document.server,
+    database: document.database,
+    log: document.log,
+    memoryTierBytes: sizeOf(document.memoryTier.size),
+    stores: document.stores,
+    upstreams: document.upstreams,
+    gridSets,
+    layers,
+  };
+  return { settings, problems };
+}
+
+function sizeOf(size: number | string): number {
+  return typeof size === 'number' ? size : (parseSize(size) ?? 0);
+}
+
+function resolveGridSets(given: readonly GivenGridSet[], problems: Explanation[]): GridSetBook {
+  const gridSets: GridSet[] = [...createBuiltInGridSets()];
+  for (const [index, options] of given.entries()) {
+    attempt(['gridSets', index], problems, () => {
+      const gridSet = toGridSet(options);
+      createGridSetBook([...gridSets, gridSet]);
+      gridSets.push(gridSet);
+    });
+  }
+  return createGridSetBook(gridSets);
+}
+
+function toGridSet(given: GivenGridSet): GridSet {
+  const { extent, tileSize, resolutions, scaleDenominators, levels, levelNames, metersPerUnit, ...rest } =
+    given;
+  const [tileWidth, tileHeight] = typeof tileSize === 'number' ? [tileSize, tileSize] : tileSize;
+  return createGridSet({
+    ...rest,
+    extent: boundsOf(extent),
+    tileWidth,
+    tileHeight,
+    ...(resolutions && { resolutions }),
+    ...(scaleDenominators && { scaleDenominators }),
+    ...(levels !== undefined && { levels }),
+    ...(levelNames && { levelNames }),
+    ...(metersPerUnit !== undefined && { metersPerUnit }),
+  });
+}
+
+function toDeclaration(given: GivenLayer): LayerDeclaration<SourceSettings> {
+  return {
+    ...given,
+    title: given.title ?? given.name,
+    gridSets: given.gridSets.map(toSubset),
+    parameters: given.parameters.map(toParameter),
+  };
+}
+
+function toSubset(given: GivenSubset): GridSubsetDeclaration {
+  if (typeof given === 'string') return { name: given };
+  const { extent, ...rest } = given;
+  return { ...rest, ...(extent && { extent: boundsOf(extent) }) };
+}
+
+function toParameter(given: GivenParameter): ParameterDeclaration {
+  const base = { name: given.name, default: String(given.default) };
+  const { values, regex, integers, floats, threshold, normalize = 'none' } = given;
+  if (integers) return { ...base, kind: 'integers', values: integers, threshold };
+  if (floats) return { ...base, kind: 'floats', values: floats, threshold };
+  if (values) return { ...base, kind: 'values', values: values.map(String), normalize };
+  return { ...base, kind: 'regex', regex: regex ?? '(?s).*', normalize };
+}
+
+function checkLayers(
+  document: SettingsDocument,
+  layers: readonly LayerDeclaration[],
+  gridSets: GridSetBook,
+  problems: Explanation[],
+): void {
+  const names = new Set<string>();
+  const stores = Object.keys(document.stores);
+  for (const [index, layer] of layers.entries()) {
+    const path = ['layers', index];
+    if (names.has(layer.name)) {
+      problems.push({
+        path: [...path, 'name'],
+        message: `is taken: another layer is named ${layer.name} too`,
+      });
+    }
+    names.add(layer.name);
+    if (!stores.includes(layer.store))
+      problems.push({ path: [...path, 'store'], message: unknownName('store', layer.store, stores) });
+    const gridSetsKnown = checkGridSetNames(layer, path, gridSets, problems);
+    if (gridSetsKnown) attempt(path, problems, () => void createLayer(layer, gridSets));
+  }
+}
+
+function checkGridSetNames(
+  layer: LayerDeclaration,
+  path: SettingPath,
+  gridSets: GridSetBook,
+  problems: Explanation[],
+): boolean {
+  const known = gridSets.gridSets.flatMap(({ name, aliases }) => [name, ...aliases]);
+  const unknown = [...layer.gridSets.entries()].filter(([, { name }]) => !gridSets.find(name));
+  for (const [index, { name }] of unknown) {
+    problems.push({ path: [...path, 'gridSets', index], message: unknownName('grid set', name, known) });
+  }
+  return unknown.length === 0;
+}
+
+function unknownName(what: string, name: string, known: readonly string[]): string {
+  const meant = closestName(name, known);
+  const hint = meant ? `did you mean ${meant}?` : `there are ${known.join(', ')}`;
+  return `names the ${what} ${name}, which is not declared; ${hint}`;
+}
+
+function attempt(path: SettingPath, problems: Explanation[], work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    if (!isTilewardenError(error)) throw error;
+    problems.push({ path, message: `cannot be used: ${error.message}` });
+  }
+}

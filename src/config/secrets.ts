@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Environment } from './environment.ts';
+import { isRecord, printPath, type SettingPath } from './setting-path.ts';
+
+export const MASK = '********';
+
+export interface RevealedTree {
+  readonly tree: unknown;
+  /** Printed paths of values that came from elsewhere and are not shown. */
+  readonly secretPaths: ReadonlySet<string>;
+  readonly problems: readonly { readonly path: SettingPath; readonly message: string }[];
+}
+
+/** Keys whose values are never shown, wherever they stand. All headers count: one of them is the credential. */
+export function isSecretKey(key: string): boolean {
+  return /^(password|secret|token|headers|authorization|accessKeyId|secretAccessKey|sessionToken)$/i.test(
+    key,
+  );
+}
+
+/** Replaces `{ env: NAME }` and `{ file: path }` by what they refer to. Paths are relative to `folder`. */
+export function revealSecrets(tree: unknown, environment: Environment, folder: string): RevealedTree {
+  const secretPaths = new Set<string>();
+  const problems: { path: SettingPath; message: string }[] = [];
+
+  function reveal(value: unknown, path: SettingPath): unknown {
+    if (Array.isArray(value)) return value.map((item, index) => reveal(item, [...path, index]));
+    if (!isRecord(value)) return value;
+    const reference = referenceOf(value);
+    if (!reference) {
+      return Object.fromEntries(
+        Object.entries(value).map(([key, item]) => [key, reveal(item, [...path, key])]),
+      );
+    }
+    secretPaths.add(printPath(path));
+    const found = reference.env !== null ? fromEnvironment(reference.env) : fromFile(reference.file);
+    if (found.message !== null) problems.push({ path, message: found.message });
+    return found.value;
+  }
+
+  function fromEnvironment(name: string): Found {
+    const value = environment[name];
+    if (value !== undefined) return { value, message: null };
+    return { value: '', message: `refers to the environment variable ${name}, which is not set` };
+  }
+
+  function fromFile(path: string): Found {
+    try {
+      return { value: readFileSync(resolve(folder, path), 'utf8').replace(/\r?\n$/, ''), message: null };
+    } catch (error) {
+      const why = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+      return { value: '', message: `refers to the file ${path}, which cannot be read (${why})` };
+    }
+  }
+
+  return { tree: reveal(tree, []), secretPaths, problems };
+}
+
+interface Found {
+  readonly value: string;
+  readonly message: string | null;
+}
+
+type Reference =
+  | { readonly env: string; readonly file: null }
+  | { readonly env: null; readonly file: string };
+
+function referenceOf(value: Record<string, unknown>): Reference | null {
+  if (Object.keys(value).length !== 1) return null;
+  if (typeof value.env === 'string') return { env: value.env, file: null };
+  if (typeof value.file === 'string') return { env: null, file: value.file };
+  return null;
+}
+
+/** The tree as it may be printed: no password, header value, or credentials inside a URL. */
+export function maskSecrets(tree: unknown, secretPaths: ReadonlySet<string>): unknown {
+  function mask(value: unknown, path: SettingPath, hidden: boolean): unknown {
+    if (Array.isArray(value)) return value.map((item, index) => mask(item, [...path, index], hidden));
+    if (isRecord(value)) {
+      return Object.fromEntries(
+        Object.entries(value).map(([key, item]) => [
+          key,
+          mask(item, [...path, key], hidden || isSecretKey(key)),
+        ]),
+      );
+    }
+    if (value === null || value === undefined) return value;
+    if (hidden || secretPaths.has(printPath(path))) return MASK;
+    return typeof value === 'string' ? value.replace(/(:\/\/[^/?#@:]*):[^/?#@]*@/g, `$1:${MASK}@`) : value;
+  }
+  return mask(tree, [], false);
+}

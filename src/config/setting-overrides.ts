@@ -1,0 +1,62 @@
+/** Settings that a flag or an environment variable can give, and where they stand in the file. */
+export interface SettingOverride {
+  readonly flag: string;
+  readonly variable: string;
+  readonly path: readonly string[];
+  readonly placeholder: string;
+  readonly help: string;
+  readonly numeric?: true;
+}
+
+export const SETTING_OVERRIDES: readonly SettingOverride[] = [
+  {
+    flag: 'host',
+    variable: 'TILEWARDEN_HOST',
+    path: ['server', 'host'],
+    placeholder: 'ADDRESS',
+    help: 'address to listen on (127.0.0.1)',
+  },
+  {
+    flag: 'port',
+    variable: 'TILEWARDEN_PORT',
+    path: ['server', 'port'],
+    placeholder: 'PORT',
+    help: 'port to listen on, 0 picks a free one (8080)',
+    numeric: true,
+  },
+  {
+    flag: 'data',
+    variable: 'TILEWARDEN_DATA',
+    path: ['data'],
+    placeholder: 'FOLDER',
+    help: 'where tiles and state are kept (./data)',
+  },
+  {
+    flag: 'database',
+    variable: 'TILEWARDEN_DATABASE',
+    path: ['database'],
+    placeholder: 'URL',
+    help: 'postgres:// URL (SQLite in the data folder)',
+  },
+  {
+    flag: 'memory-tier',
+    variable: 'TILEWARDEN_MEMORY_TIER',
+    path: ['memoryTier', 'size'],
+    placeholder: 'SIZE',
+    help: 'memory for tiles in front of the stores, e.g. 256 MiB (64 MiB)',
+  },
+  {
+    flag: 'log-level',
+    variable: 'TILEWARDEN_LOG_LEVEL',
+    path: ['log', 'level'],
+    placeholder: 'LEVEL',
+    help: 'debug, info, warn, error or silent (info)',
+  },
+];
+
+export const CONFIG_FILE = {
+  flag: 'config',
+  variable: 'TILEWARDEN_CONFIG',
+  placeholder: 'FILE',
+  help: 'configuration file (tilewarden.yaml beside the data folder, if present)',
+} as const;

@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { storeSchema, upstreamSchema } from './driver-schemas.ts';
+import { gridSetSchema } from './grid-set-schema.ts';
+import { layerSchema } from './layer-schema.ts';
+import { parseSize } from './size.ts';
+import { WORLD_LAYER } from './world-layer.ts';
+
+const sizeSchema = z
+  .union([z.int().min(0), z.string()])
+  .refine((size) => typeof size === 'number' || parseSize(size) !== null, {
+    error: 'must be a size such as 64 MiB, 1 GB or 1048576',
+  })
+  .describe('Bytes, or a number with a unit such as 64 MiB');
+
+const prefixSchema = z.string().regex(/^(\/[A-Za-z0-9._~-]+)*$/, {
+  error: "must be '' or a path such as /geowebcache, without a slash at its end",
+});
+
+const serverSchema = z.strictObject({
+  host: z.string().min(1).default('127.0.0.1').describe('Address to listen on'),
+  port: z.int().min(0).max(65535).default(8080).describe('Port to listen on; 0 picks a free one'),
+  prefixes: z
+    .array(prefixSchema)
+    .min(1)
+    .default(['', '/geowebcache', '/geoserver/gwc'])
+    .describe('Paths below which everything is offered'),
+  trustedProxies: z
+    .array(z.string().min(1))
+    .default([])
+    .describe('Proxies whose X-Forwarded-* headers are believed'),
+});
+
+/** The configuration file. Flags and environment variables lie over it; every absent key has a default. */
+export const settingsSchema = z.strictObject({
+  server: serverSchema.prefault({}),
+  data: z.string().min(1).default('data').describe('Folder for tiles and state'),
+  database: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, { error: 'must be a postgres:// URL' })
+    .nullable()
+    .default(null)
+    .describe('postgres:// URL; SQLite in the data folder when absent'),
+  log: z
+    .strictObject({ level: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info') })
+    .prefault({}),
+  memoryTier: z
+    .strictObject({
+      size: sizeSchema.default('64 MiB').describe('Memory for tiles in front of the stores; 0: none'),
+    })
+    .prefault({}),
+  stores: z
+    .record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/), storeSchema)
+    .default({ default: { type: 'bundle' } }),
+  upstreams: z
+    .record(z.string().min(1), upstreamSchema)
+    .default({})
+    .describe('Limits for each host that sources speak to'),
+  gridSets: z.array(gridSetSchema).default([]).describe('Grid sets beside the built-in ones'),
+  layers: z
+    .array(layerSchema)
+    .prefault([WORLD_LAYER])
+    .describe('One layer named world, drawn by the server itself, when absent'),
+});
+
+/** The file's own form, with every default filled in. */
+export type SettingsDocument = z.output<typeof settingsSchema>;

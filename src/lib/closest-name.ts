@@ -1,0 +1,38 @@
+/** The name that was probably meant; null when none is near enough to be worth mentioning. */
+export function closestName(given: string, names: Iterable<string>): string | null {
+  let best: string | null = null;
+  let bestDistance = Math.max(1, Math.floor(given.length / 3)) + 1;
+  for (const name of names) {
+    const distance = editDistance(given.toLowerCase(), name.toLowerCase(), bestDistance);
+    if (distance >= bestDistance) continue;
+    best = name;
+    bestDistance = distance;
+  }
+  return best;
+}
+
+/** Letters inserted, left out, replaced or swapped with a neighbour; `limit` when they are that many or more. */
+function editDistance(from: string, to: string, limit: number): number {
+  if (Math.abs(from.length - to.length) >= limit) return limit;
+  let rowBeforeLast: readonly number[] = [];
+  let lastRow: readonly number[] = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= from.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= to.length; column++) {
+      const replaced = at(lastRow, column - 1) + (from[row - 1] === to[column - 1] ? 0 : 1);
+      const swapped = isSwap(from, to, row, column) ? at(rowBeforeLast, column - 2) + 1 : replaced;
+      current.push(Math.min(replaced, swapped, at(lastRow, column) + 1, at(current, column - 1) + 1));
+    }
+    rowBeforeLast = lastRow;
+    lastRow = current;
+  }
+  return Math.min(at(lastRow, to.length), limit);
+}
+
+function isSwap(from: string, to: string, row: number, column: number): boolean {
+  return row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
+}
+
+function at(row: readonly number[], column: number): number {
+  return row[column] ?? Number.POSITIVE_INFINITY;
+}
