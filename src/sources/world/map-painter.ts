@@ -1,0 +1,146 @@
+import { type Canvas, createCanvas, Path2D, type SKRSContext2D } from '@napi-rs/canvas';
+import { graticuleOf } from './graticule.ts';
+import { paintGraticule } from './graticule-painter.ts';
+import { paintDegrees, paintNames } from './label-painter.ts';
+import { createTextMeasure, registerMapFont } from './map-font.ts';
+import type { MapShape } from './map-shape.ts';
+import { type MapStyle, type MapStyleName, mapStyleOf, type Stroke } from './map-style.ts';
+import type { MapView } from './map-view.ts';
+import { type PathSink, SvgPathSink, UNITS_PER_PIXEL } from './path-sink.ts';
+import { ShapeTracer } from './shape-tracer.ts';
+import type { WorldAtlas } from './world-atlas.ts';
+import { WorldLibrary } from './world-library.ts';
+
+/** In degrees per pixel. */
+const NAMES_BELOW_RESOLUTION = 0.6;
+const WIDE_STROKES_BELOW_RESOLUTION = 0.2;
+const DEGREES_BELOW_RESOLUTION = 0.03;
+
+/** Draws pieces of the world map. Keeps its data and its canvas; belongs to one thread. */
+export class MapPainter {
+  readonly #library: WorldLibrary;
+  #canvas: Canvas | null = null;
+
+  constructor() {
+    registerMapFont();
+    this.#library = new WorldLibrary(createTextMeasure());
+  }
+
+  /** RGBA, every pixel opaque. */
+  paint(view: MapView, styleName: MapStyleName): Uint8Array<ArrayBuffer> {
+    const style = mapStyleOf(styleName);
+    const canvas = this.#canvasFor(view);
+    const context = canvas.getContext('2d');
+    const atlas = this.#library.atlasFor(view);
+    const tracer = new ShapeTracer(view);
+    const graticule = graticuleOf(view);
+    const wideStrokes = view.resolutionX < WIDE_STROKES_BELOW_RESOLUTION;
+    context.fillStyle = style.sea;
+    context.fillRect(0, 0, view.width, view.height);
+    if (wideStrokes) paintShallows(context, style, atlas, tracer);
+    for (const [colour, rings] of this.#ringsByColour(view, style, atlas)) {
+      fillRings(context, colour, rings, tracer);
+    }
+    paintGraticule(context, view, style, graticule);
+    if (wideStrokes) paintBorderTint(context, style, atlas, tracer);
+    paintLines(context, style, atlas, tracer);
+    const names = view.resolutionX < NAMES_BELOW_RESOLUTION ? this.#library.labels(view) : [];
+    if (view.resolutionX < DEGREES_BELOW_RESOLUTION) paintDegrees(context, view, style, graticule, names);
+    paintNames(context, view, style, names);
+    return new Uint8Array(canvas.data());
+  }
+
+  /** A canvas holds memory that the garbage collector does not see, so one is used again and again. */
+  #canvasFor(view: MapView): Canvas {
+    if (this.#canvas?.width === view.width && this.#canvas.height === view.height) return this.#canvas;
+    this.#canvas = createCanvas(view.width, view.height);
+    return this.#canvas;
+  }
+
+  #ringsByColour(view: MapView, style: MapStyle, atlas: WorldAtlas): Map<string, MapShape[]> {
+    const gazetteer = this.#library.gazetteer(view.projection);
+    const byColour = new Map<string, MapShape[]>();
+    for (const country of atlas.countries) {
+      const tint = gazetteer.get(country.name)?.tint ?? 0;
+      const colour = tint < 0 ? style.ice : (style.land[tint % style.land.length] ?? style.ice);
+      const rings = byColour.get(colour) ?? [];
+      rings.push(...country.rings);
+      byColour.set(colour, rings);
+    }
+    return byColour;
+  }
+}
+
+function fillRings(
+  context: SKRSContext2D,
+  colour: string,
+  rings: readonly MapShape[],
+  tracer: ShapeTracer,
+): void {
+  inUnits(context, () => {
+    context.fillStyle = colour;
+    context.fill(
+      pathOf((sink) => tracer.traceRings(rings, sink)),
+      'evenodd',
+    );
+  });
+}
+
+function paintShallows(
+  context: SKRSContext2D,
+  style: MapStyle,
+  atlas: WorldAtlas,
+  tracer: ShapeTracer,
+): void {
+  if (style.shallows.length === 0) return;
+  const path = pathOf((sink) => tracer.traceLinesCoarsely(atlas.coasts, sink));
+  stroke(context, path, style.shallows);
+}
+
+function paintBorderTint(
+  context: SKRSContext2D,
+  style: MapStyle,
+  atlas: WorldAtlas,
+  tracer: ShapeTracer,
+): void {
+  if (!style.borderTint) return;
+  const path = pathOf((sink) => tracer.traceLinesCoarsely(atlas.borders, sink));
+  stroke(context, path, [style.borderTint]);
+}
+
+function paintLines(context: SKRSContext2D, style: MapStyle, atlas: WorldAtlas, tracer: ShapeTracer): void {
+  stroke(
+    context,
+    pathOf((sink) => tracer.traceLines(atlas.borders, sink)),
+    [style.border],
+  );
+  stroke(
+    context,
+    pathOf((sink) => tracer.traceLines(atlas.coasts, sink)),
+    [style.coast],
+  );
+}
+
+function stroke(context: SKRSContext2D, path: Path2D, strokes: readonly Stroke[]): void {
+  inUnits(context, () => {
+    context.lineJoin = 'round';
+    for (const { colour, width } of strokes) {
+      context.strokeStyle = colour;
+      context.lineWidth = width * UNITS_PER_PIXEL;
+      context.stroke(path);
+    }
+  });
+}
+
+function pathOf(trace: (sink: PathSink) => void): Path2D {
+  const sink = new SvgPathSink();
+  trace(sink);
+  return new Path2D(sink.data);
+}
+
+function inUnits(context: SKRSContext2D, draw: () => void): void {
+  context.save();
+  context.scale(1 / UNITS_PER_PIXEL, 1 / UNITS_PER_PIXEL);
+  draw();
+  context.restore();
+}
