@@ -1,7 +1,7 @@
 import type { BoundLayer } from '../catalog/bound-layer.ts';
 import { TilewardenError } from '../domain/errors.ts';
-import type { Format } from '../domain/format.ts';
-import { coverageAt, type GridSubset } from '../domain/grid-subset.ts';
+import { coverageAt } from '../domain/grid-subset.ts';
+import { formatOfLayer, gridSubsetOf } from '../domain/layer.ts';
 import type { MetatileSize } from '../domain/metatile.ts';
 import { selectParameters } from '../domain/parameter-filter.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
@@ -12,7 +12,7 @@ import type { ResolvedTileSet } from './tile-pipeline.ts';
 export interface TileSetNames {
   /** The grid set's name or one of its aliases. */
   readonly gridSet: string | null;
-  /** Media type. */
+  /** Media type or file extension. */
   readonly format: string | null;
   /** As they came; names in any case, those that no filter knows are ignored. */
   readonly parameters: ReadonlyMap<string, string>;
@@ -68,8 +68,8 @@ export function gutterOf(tiles: ResolvedTileSet): number {
 
 function makeTileSet(bound: BoundLayer, names: TileSetNames): ResolvedTileSet {
   const { layer } = bound;
-  const subset = subsetNamed(bound, names.gridSet);
-  const format = formatNamed(bound, names.format);
+  const subset = names.gridSet === null ? layer.gridSubsets[0] : gridSubsetOf(layer, names.gridSet);
+  const format = names.format === null ? layer.formats[0] : formatOfLayer(layer, names.format);
   const selection = selectParameters(layer.parameters, names.parameters);
   const set = {
     layer: layer.name,
@@ -85,30 +85,6 @@ function rememberPlain(bound: BoundLayer, names: TileSetNames, tiles: ResolvedTi
   const ofGridSet = ofLayer.get(names.gridSet) ?? new Map<string | null, ResolvedTileSet>();
   plainTileSets.set(bound, ofLayer.set(names.gridSet, ofGridSet.set(names.format, tiles)));
   return tiles;
-}
-
-function subsetNamed({ layer }: BoundLayer, name: string | null): GridSubset {
-  if (name === null) return layer.gridSubsets[0];
-  const found = layer.gridSubsets.find(
-    ({ gridSet }) => gridSet.name === name || gridSet.aliases.includes(name),
-  );
-  if (found) return found;
-  const offered = layer.gridSubsets.map(({ gridSet }) => gridSet.name).join(', ');
-  throw new TilewardenError(
-    'grid-set-unknown',
-    `Layer ${layer.name} has no grid set ${name}; it has ${offered}.`,
-  );
-}
-
-function formatNamed({ layer }: BoundLayer, mediaType: string | null): Format {
-  if (mediaType === null) return layer.formats[0];
-  const found = layer.formats.find((format) => format.mediaType === mediaType);
-  if (found) return found;
-  const offered = layer.formats.map((format) => format.mediaType).join(', ');
-  throw new TilewardenError(
-    'format-unknown',
-    `Layer ${layer.name} has no format ${mediaType}; it has ${offered}.`,
-  );
 }
 
 function outside({ set }: ResolvedTileSet, what: string): TilewardenError {
