@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest';
+import { createBuiltInGridSets } from './built-in-grid-sets.ts';
+import { boundsOfTile, levelOf } from './grid-set.ts';
+import { createGridSetBook } from './grid-set-book.ts';
+import { isWebMercator, sameSrs } from './srs.ts';
+
+const book = createGridSetBook(createBuiltInGridSets());
+
+describe('the built-in grid sets', () => {
+  it.each([
+    ['EPSG:4326', 22, 0.703125, 2, 1],
+    ['EPSG:4326x2', 22, 0.3515625, 2, 1],
+    ['EPSG:900913', 31, 156543.03390625, 1, 1],
+    ['EPSG:900913x2', 31, 78271.516953125, 1, 1],
+    ['WebMercatorQuad', 25, 156543.033928041, 1, 1],
+    ['WorldCRS84Quad', 18, 0.703125, 2, 1],
+    ['GlobalCRS84Pixel', 18, 2, 1, 1],
+    ['GlobalCRS84Scale', 21, 1.25764139776733, 2, 1],
+    ['GoogleCRS84Quad', 19, 1.40625, 1, 1],
+  ])(
+    '%s has %d levels from %d units a pixel, and %d × %d tiles at level 0',
+    (name, levels, resolution, columns, rows) => {
+      const gridSet = book.get(name);
+      const first = levelOf(gridSet, 0);
+      expect(gridSet.levels).toHaveLength(levels);
+      expect(first.resolution).toBeCloseTo(resolution, 8);
+      expect([first.columns, first.rows]).toEqual([columns, rows]);
+    },
+  );
+
+  it('end at the finest pixels and scales that their standards name', () => {
+    expect(levelOf(book.get('GlobalCRS84Pixel'), 17).resolution * 3600).toBeCloseTo(0.01, 12);
+    expect(levelOf(book.get('GlobalCRS84Scale'), 20).scaleDenominator).toBe(100);
+    expect(levelOf(book.get('WebMercatorQuad'), 0).scaleDenominator).toBeCloseTo(559082264.028717, 5);
+    expect(levelOf(book.get('WorldCRS84Quad'), 0).scaleDenominator).toBeCloseTo(279541132.0143589, 5);
+  });
+
+  it('double from level to level where they are quad trees', () => {
+    for (const name of ['EPSG:4326', 'EPSG:900913', 'EPSG:900913x2', 'WebMercatorQuad', 'WorldCRS84Quad']) {
+      const gridSet = book.get(name);
+      const { columns, rows } = levelOf(gridSet, 0);
+      for (const [z, level] of gridSet.levels.entries()) {
+        expect([name, z, level.columns, level.rows]).toEqual([name, z, columns * 2 ** z, rows * 2 ** z]);
+      }
+    }
+  });
+
+  it('name their levels as clients ask for them', () => {
+    expect(levelOf(book.get('EPSG:4326'), 3).name).toBe('EPSG:4326:3');
+    expect(levelOf(book.get('WebMercatorQuad'), 3).name).toBe('3');
+  });
+
+  it('cover the same ground with tiles of 512 pixels', () => {
+    for (const name of ['EPSG:4326', 'EPSG:900913']) {
+      const bounds = boundsOfTile(book.get(name), 7, 3, 5);
+      expect(boundsOfTile(book.get(`${name}x2`), 7, 3, 5)).toEqual(bounds);
+    }
+  });
+
+  it('put row 0 in the north', () => {
+    expect(boundsOfTile(book.get('EPSG:4326'), 1, 0, 0)).toEqual({
+      minX: -180,
+      minY: 0,
+      maxX: -90,
+      maxY: 90,
+    });
+    const { minX, maxY } = boundsOfTile(book.get('EPSG:900913'), 30, 0, 0);
+    expect([minX, maxY]).toEqual([-20037508.34, 20037508.34]);
+  });
+
+  it('let the tiles of a grid aligned to its top reach below the extent', () => {
+    expect(boundsOfTile(book.get('GoogleCRS84Quad'), 0, 0, 0)).toMatchObject({ maxY: 90, minX: -180 });
+    expect(boundsOfTile(book.get('GoogleCRS84Quad'), 0, 0, 0).minY).toBeCloseTo(-270, 8);
+  });
+
+  it('know which of them common web maps can use', () => {
+    const usable = book.gridSets.filter(isWebMercator).map((gridSet) => gridSet.name);
+    expect(usable).toEqual(['EPSG:900913', 'EPSG:900913x2', 'WebMercatorQuad']);
+  });
+});
+
+describe('a book of grid sets', () => {
+  it('finds by name and by alias', () => {
+    expect(book.find('EPSG:3857')?.name).toBe('EPSG:900913');
+    expect(book.find('GoogleMapsCompatible')?.name).toBe('EPSG:900913');
+    expect(book.find('EPSG:2056')).toBeNull();
+  });
+
+  it('says what there is when asked for what there is not', () => {
+    expect(() => book.get('EPSG:2056')).toThrow(/no grid set EPSG:2056; there are EPSG:4326, EPSG:900913/);
+  });
+
+  it('refuses two grid sets of one name', () => {
+    const [first] = createBuiltInGridSets();
+    expect(() => createGridSetBook(first ? [first, first] : [])).toThrow('two grid sets named EPSG:4326');
+  });
+
+  it('prefers a name to an alias', () => {
+    const [geodetic, mercator] = createBuiltInGridSets();
+    if (!geodetic || !mercator) throw new Error('no built-in grid sets');
+    const renamed = { ...geodetic, name: 'EPSG:3857' };
+    expect(createGridSetBook([mercator, renamed]).find('EPSG:3857')).toBe(renamed);
+  });
+});
+
+describe('codes of reference systems', () => {
+  it('are the same for all names of web mercator and for nothing else', () => {
+    expect(sameSrs(3857, 900913)).toBe(true);
+    expect(sameSrs(102100, 102113)).toBe(true);
+    expect(sameSrs(4326, 4326)).toBe(true);
+    expect(sameSrs(4326, 3857)).toBe(false);
+  });
+});

@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import { createBuiltInGridSets } from './built-in-grid-sets.ts';
+import { type Format, formatOf, formatOfExtension } from './format.ts';
+import { createGridSetBook } from './grid-set-book.ts';
+import { createGridSubset } from './grid-subset.ts';
+import { checkLayerName, formatOfLayer, gridSubsetOf, type Layer } from './layer.ts';
+
+const book = createGridSetBook(createBuiltInGridSets());
+
+function needFormat(mediaType: string): Format {
+  const format = formatOf(mediaType);
+  if (!format) throw new Error(`no format ${mediaType}`);
+  return format;
+}
+
+const layer: Layer = {
+  name: 'topp:states',
+  title: 'States',
+  description: '',
+  formats: [needFormat('image/png'), needFormat('image/jpeg')],
+  gridSubsets: [createGridSubset(book.get('EPSG:900913')), createGridSubset(book.get('EPSG:4326'))],
+  metatile: { columns: 4, rows: 4 },
+  gutter: 0,
+  parameters: [],
+  expireCacheSeconds: null,
+  expireClientsSeconds: 7200,
+};
+
+describe('a layer', () => {
+  it('offers its grid sets by name and by alias', () => {
+    expect(gridSubsetOf(layer, 'EPSG:4326').gridSet.name).toBe('EPSG:4326');
+    expect(gridSubsetOf(layer, 'EPSG:3857').gridSet.name).toBe('EPSG:900913');
+  });
+
+  it('says which grid sets it has when asked for another', () => {
+    expect(() => gridSubsetOf(layer, 'WorldCRS84Quad')).toThrow(
+      expect.objectContaining({
+        code: 'grid-set-unknown',
+        message: 'Layer topp:states has no grid set WorldCRS84Quad; it has EPSG:900913, EPSG:4326.',
+      }),
+    );
+  });
+
+  it('offers its formats by media type and by extension', () => {
+    expect(formatOfLayer(layer, 'image/png').mediaType).toBe('image/png');
+    expect(formatOfLayer(layer, 'jpg').mediaType).toBe('image/jpeg');
+    expect(formatOfLayer(layer, 'image/jpg').mediaType).toBe('image/jpeg');
+  });
+
+  it('says which formats it has when asked for another', () => {
+    const refusal = (name: string) => ({
+      code: 'format-unknown',
+      message: `Layer topp:states has no format ${name}; it has image/png, image/jpeg.`,
+    });
+    for (const name of ['image/webp', 'webp', 'exe', 'image/nonsense']) {
+      expect(() => formatOfLayer(layer, name)).toThrow(expect.objectContaining(refusal(name)));
+    }
+  });
+
+  it('repeats only the beginning of an endless name', () => {
+    const endless = 'x'.repeat(8000);
+    expect(() => gridSubsetOf(layer, endless)).toThrow(/^.{1,250}$/);
+    expect(() => formatOfLayer(layer, endless)).toThrow(/^.{1,250}$/);
+  });
+});
+
+describe('a layer name', () => {
+  it.each([
+    'topp:states',
+    'img states',
+    'a.b',
+    '..',
+    'Straßen/Wege',
+    '地図',
+    '😀',
+    'x'.repeat(200),
+    '😀'.repeat(200),
+  ])('may be %s', (name) => {
+    expect(() => checkLayerName(name)).not.toThrow();
+  });
+
+  it.each(['', 'a\nb', 'a\u0000b', '\u007f', '\ud800', 'x'.repeat(201)])('may not be %j', (name) => {
+    expect(() => checkLayerName(name)).toThrow(expect.objectContaining({ code: 'config-invalid' }));
+  });
+});
+
+describe('a format', () => {
+  it.each([
+    ['image/png', 'image/png'],
+    ['IMAGE/PNG', 'image/png'],
+    ['image/png; mode=24bit', 'image/png24'],
+    ['image/png;mode=8bit', 'image/png8'],
+    ['image/png; charset=binary', 'image/png'],
+    ['image/jpg', 'image/jpeg'],
+    ['image/jpg; q=0.8', 'image/jpeg'],
+    ['image/webp', 'image/webp'],
+    ['application/vnd.mapbox-vector-tile', 'application/vnd.mapbox-vector-tile'],
+  ])('asked for as %s is %s', (asked, mediaType) => {
+    expect(formatOf(asked)?.mediaType).toBe(mediaType);
+  });
+
+  it.each(['', 'png', 'image/', 'image/avif', 'text/html', 'application/vnd.mapbox-vector-tile; x=1', ';'])(
+    'is not %j',
+    (asked) => {
+      expect(formatOf(asked)).toBeNull();
+    },
+  );
+
+  it('is known by its extensions', () => {
+    const known = ['png', 'png8', 'png24', 'jpeg', 'jpg', 'JPG', 'gif', 'webp', 'pbf', 'mvt'];
+    expect(known.map((extension) => formatOfExtension(extension)?.contentType)).toEqual([
+      ...Array(3).fill('image/png'),
+      ...Array(3).fill('image/jpeg'),
+      'image/gif',
+      'image/webp',
+      ...Array(2).fill('application/vnd.mapbox-vector-tile'),
+    ]);
+    expect(formatOfExtension('avif')).toBeNull();
+  });
+});
