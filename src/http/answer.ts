@@ -1,0 +1,32 @@
+import type { ServerResponse } from 'node:http';
+
+/** Header names and values in turn: the form that costs least to send. */
+export type Headers = readonly string[];
+
+/** Writes the body piece by piece and ends the response itself, at the latest when the signal aborts. */
+export type Streamer = (response: ServerResponse, signal: AbortSignal) => void;
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Buffer | string | null | Streamer;
+}
+
+const NO_HEADERS: Headers = [];
+
+export function textAnswer(status: number, text: string, headers: Headers = NO_HEADERS): Answer {
+  return { status, headers: ['Content-Type', 'text/plain; charset=utf-8', ...headers], body: text };
+}
+
+export function jsonAnswer(value: unknown, headers: Headers = NO_HEADERS, status = 200): Answer {
+  return {
+    status,
+    headers: ['Content-Type', 'application/json', ...headers],
+    body: JSON.stringify(value, numbersForBigInts),
+  };
+}
+
+/** What counts tiles is a bigint inside. Beyond 2^53 a JSON number loses its last digits, which a count that large can spare. */
+function numbersForBigInts(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? Number(value) : value;
+}

@@ -1,0 +1,17 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** RFC 9110, 13.2.2: If-None-Match decides alone when it is there; dates are compared in whole seconds. */
+export function isNotModified(headers: IncomingHttpHeaders, etag: string, modifiedAt: number): boolean {
+  const tags = headers['if-none-match'];
+  if (tags !== undefined) return matchesTag(tags, etag);
+  const since = headers['if-modified-since'];
+  if (since === undefined) return false;
+  const time = Date.parse(since);
+  return !Number.isNaN(time) && Math.floor(modifiedAt / 1000) * 1000 <= time;
+}
+
+/** RFC 9110, 13.1.2: compared weakly, so `W/"x"` stands for `"x"`, which a proxy that compresses may have made of it. */
+function matchesTag(header: string, etag: string): boolean {
+  if (header === etag || header.trim() === '*') return true;
+  return header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
+}

@@ -1,0 +1,176 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from '../lib/logger.ts';
+import type { Access, Caller } from './access.ts';
+import type { Answer } from './answer.ts';
+import { CallerGone, Exchange } from './exchange.ts';
+import { authorise, refuseCrossSite, refuseEncodedBody, refuseForeignLayer } from './gate.ts';
+import type { HttpLimits } from './limits.ts';
+import { ownAddress } from './own-address.ts';
+import { HttpProblem, problemOf } from './problems.ts';
+import type { Route } from './route.ts';
+import type { Router } from './router.ts';
+import { send } from './send.ts';
+import type { TrustsProxy } from './trusted-proxies.ts';
+import { beginVisit, refuseExcess, routeOf, sharingOf, type Visit } from './visit.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    visit: Visit | null;
+  }
+}
+
+export interface DispatcherOptions {
+  readonly router: Router;
+  readonly access: Access;
+  readonly trusts: TrustsProxy;
+  readonly log: Logger;
+  readonly limits: HttpLimits;
+  /** Tells the request ids of this run from those of the last one. */
+  readonly idPrefix: string;
+}
+
+export interface Dispatcher {
+  /** Before the body is read: finds the route, asks who is calling, and refuses what needs no reading. */
+  admit(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void;
+  serve(request: FastifyRequest, reply: FastifyReply): void;
+  fail(error: unknown, request: FastifyRequest, reply: FastifyReply): void;
+  /** Ends the answers that would go on for ever. */
+  endStreams(): void;
+}
+
+/** How long the rest of a refused body is read and thrown away, so that its sender gets to see the answer. */
+const LINGER_MS = 1000;
+
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
+  const { router, access, trusts, log, limits, idPrefix } = options;
+  const stopping = new AbortController();
+  let requests = 0;
+
+  return {
+    admit(request, reply, done) {
+      const visit = beginVisit(request.raw, router, nextId());
+      request.visit = visit;
+      if (visit.match.role === 'public') {
+        done(problemIn(() => openExchange(visit, request.raw, reply.raw, null)));
+        return;
+      }
+      admitCaller(visit, request.raw, reply.raw).then(() => done(), done);
+    },
+
+    serve(request, reply) {
+      reply.hijack();
+      const visit = request.visit;
+      if (!visit?.exchange || visit.match.kind !== 'found') return;
+      if (Buffer.isBuffer(request.body)) visit.exchange.body = request.body;
+      void answer(visit, visit.match.route, visit.exchange, reply.raw);
+    },
+
+    fail(error, request, reply) {
+      reply.hijack();
+      const visit = request.visit ?? beginVisit(request.raw, router, nextId());
+      answerProblem(visit, frameworkProblem(error, limits), reply.raw);
+      lingerOver(request.raw);
+    },
+
+    endStreams: () => stopping.abort(),
+  };
+
+  function nextId(): string {
+    requests += 1;
+    return `${idPrefix}-${requests.toString(36)}`;
+  }
+
+  async function admitCaller(visit: Visit, raw: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (visit.match.role === 'public') return;
+    const caller = await authorise(access, raw, trusts, visit.match.role);
+    const { params } = openExchange(visit, raw, response, caller);
+    if (raw.method === 'GET' || raw.method === 'HEAD') return;
+    refuseForeignLayer(caller, params.layer);
+    refuseCrossSite(raw, new URL(ownAddress(raw, '', trusts)).host);
+    refuseEncodedBody(raw);
+  }
+
+  function openExchange(
+    visit: Visit,
+    request: IncomingMessage,
+    response: ServerResponse,
+    caller: Caller | null,
+  ): Exchange {
+    refuseExcess(request, visit, limits);
+    const { params } = routeOf(visit.match);
+    const { id, path, query, prefix } = visit;
+    visit.exchange = new Exchange({ id, path, query, prefix, params, caller, request, response, trusts });
+    return visit.exchange;
+  }
+
+  async function answer(
+    visit: Visit,
+    route: Route,
+    exchange: Exchange,
+    response: ServerResponse,
+  ): Promise<void> {
+    try {
+      deliver(visit, await route.handler(exchange), response, exchange);
+    } catch (error) {
+      answerProblem(visit, error, response);
+    }
+  }
+
+  function answerProblem(visit: Visit, error: unknown, response: ServerResponse): void {
+    if (error instanceof CallerGone || response.destroyed) return;
+    const { answer: problem, unexpected } = problemOf(error, visit.id);
+    const details = { requestId: visit.id, path: visit.path, err: error };
+    if (unexpected) log.error(details, 'A request failed unexpectedly');
+    if (response.headersSent) {
+      response.destroy();
+      return;
+    }
+    deliver(visit, problem, response, visit.exchange);
+  }
+
+  function deliver(visit: Visit, content: Answer, response: ServerResponse, exchange: Exchange | null): void {
+    if (response.destroyed) return;
+    send(response, content, {
+      requestId: visit.id,
+      sharing: sharingOf(visit.match),
+      signal: () => (exchange ? AbortSignal.any([exchange.signal, stopping.signal]) : stopping.signal),
+    });
+  }
+}
+
+function problemIn(step: () => void): Error | undefined {
+  try {
+    step();
+    return undefined;
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+/** What the framework refuses while it reads a body, in our words. */
+function frameworkProblem(error: unknown, limits: HttpLimits): unknown {
+  const { code = '', statusCode = 500 } = error as { code?: unknown; statusCode?: unknown };
+  if (typeof code !== 'string' || !code.startsWith('FST_')) return error;
+  if (statusCode === 413) {
+    return new HttpProblem('body-too-large', `A body may have at most ${limits.bodySize} bytes.`);
+  }
+  if (statusCode === 415) {
+    return new HttpProblem('media-type-unsupported', 'The Content-Type of the request is not a media type.');
+  }
+  return statusCode === 400
+    ? new HttpProblem('body-unreadable', 'The body could not be read to its end.')
+    : error;
+}
+
+/**
+ * A socket that is closed while bytes of the caller lie unread resets the connection, and the caller loses
+ * the answer with it. So they are read for a while; whoever goes on sending is cut off.
+ */
+function lingerOver(raw: IncomingMessage): void {
+  if (raw.complete || raw.destroyed) return;
+  raw.resume();
+  const cut = setTimeout(() => raw.socket.destroy(), LINGER_MS);
+  raw.once('close', () => clearTimeout(cut));
+  raw.once('end', () => clearTimeout(cut));
+}

@@ -1,0 +1,81 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { Caller } from './access.ts';
+import { ownAddress } from './own-address.ts';
+import type { PathParams } from './router.ts';
+import type { TrustsProxy } from './trusted-proxies.ts';
+
+export interface ExchangeParts {
+  readonly id: string;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly path: string;
+  readonly query: string;
+  readonly prefix: string;
+  readonly params: PathParams;
+  readonly caller: Caller | null;
+  readonly trusts: TrustsProxy;
+}
+
+const NO_BODY = Buffer.alloc(0);
+
+/** A request as handlers see it. */
+export class Exchange {
+  readonly id: string;
+  /** As it came: not decoded, without the query. */
+  readonly path: string;
+  /** As it came, without the question mark. */
+  readonly query: string;
+  readonly params: PathParams;
+  /** Null on public routes, where nobody asks. */
+  readonly caller: Caller | null;
+  body: Buffer;
+  readonly #parts: ExchangeParts;
+  #controller: AbortController | null;
+
+  constructor(parts: ExchangeParts) {
+    this.id = parts.id;
+    this.path = parts.path;
+    this.query = parts.query;
+    this.params = parts.params;
+    this.caller = parts.caller;
+    this.body = NO_BODY;
+    this.#parts = parts;
+    this.#controller = null;
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.#parts.request.headers;
+  }
+
+  /** The parameter of that name in the path; the route's pattern has it. */
+  param(name: string): string {
+    return this.params[name] ?? '';
+  }
+
+  /** The absolute address of this server as the caller knows it, prefix included, without a closing slash. */
+  get baseUrl(): string {
+    return ownAddress(this.#parts.request, this.#parts.prefix, this.#parts.trusts);
+  }
+
+  /** Aborts when the caller goes away before the answer is complete. Made only when somebody looks. */
+  get signal(): AbortSignal {
+    if (this.#controller) return this.#controller.signal;
+    const controller = new AbortController();
+    const { response } = this.#parts;
+    const onClose = (): void => {
+      if (!response.writableFinished) controller.abort(new CallerGone());
+    };
+    if (response.destroyed) onClose();
+    response.once('close', onClose);
+    this.#controller = controller;
+    return controller.signal;
+  }
+}
+
+/** Why work for a caller was given up. Nobody is left to answer, and nothing went wrong. */
+export class CallerGone extends Error {
+  constructor() {
+    super('The caller has gone away.');
+    this.name = 'CallerGone';
+  }
+}

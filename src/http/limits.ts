@@ -1,0 +1,38 @@
+/** Bounds on what one caller can ask of the server. Times in milliseconds, sizes in bytes. */
+export interface HttpLimits {
+  readonly addressLength: number;
+  readonly headerSize: number;
+  readonly headerCount: number;
+  readonly bodySize: number;
+  /** From the first byte of a request to the end of its headers. */
+  readonly headersTimeout: number;
+  /** From the first byte of a request to the end of its body. */
+  readonly requestTimeout: number;
+  /** How long a connection may lie idle between requests. */
+  readonly keepAliveTimeout: number;
+  /** How long a connection may make no progress at all, e.g. because the caller does not read. */
+  readonly idleTimeout: number;
+  /** How often slow connections are looked for. */
+  readonly connectionsCheckingInterval: number;
+  readonly connections: number;
+  readonly requestsPerConnection: number;
+  readonly eventStreams: number;
+  /** How long a stop waits for answers under way. */
+  readonly drainTimeout: number;
+}
+
+export const DEFAULT_LIMITS: HttpLimits = {
+  addressLength: 8 * 1024,
+  headerSize: 16 * 1024,
+  headerCount: 100,
+  bodySize: 64 * 1024,
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 65_000,
+  idleTimeout: 120_000,
+  connectionsCheckingInterval: 1_000,
+  connections: 10_000,
+  requestsPerConnection: 1_000,
+  eventStreams: 100,
+  drainTimeout: 8_000,
+};

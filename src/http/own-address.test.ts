@@ -1,0 +1,69 @@
+import type { IncomingMessage } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { ownAddress } from './own-address.ts';
+import { createProxyTrust, isLoopbackHost } from './trusted-proxies.ts';
+
+function requestFrom(remoteAddress: string, headers: Record<string, string>): IncomingMessage {
+  const socket = { remoteAddress, localAddress: '10.0.0.1', localPort: 8080 };
+  return { headers, socket } as unknown as IncomingMessage;
+}
+
+const FORWARDED = {
+  host: 'inside:8080',
+  'x-forwarded-host': 'maps.example, inner.example',
+  'x-forwarded-proto': 'https',
+  'x-forwarded-prefix': '/cache',
+};
+
+describe('the own address', () => {
+  it('is the one the caller used, with the prefix', () => {
+    const request = requestFrom('192.0.2.1', { host: 'maps.example:8080' });
+    expect(ownAddress(request, '/geowebcache', () => false)).toBe('http://maps.example:8080/geowebcache');
+  });
+
+  it('is what a trusted proxy says it is', () => {
+    const trusts = createProxyTrust(['10.0.0.0/8']);
+    const address = ownAddress(requestFrom('::ffff:10.1.2.3', FORWARDED), '', trusts);
+    expect(address).toBe('https://maps.example/cache');
+  });
+
+  it('is not what somebody else says it is', () => {
+    const trusts = createProxyTrust(['10.0.0.0/8']);
+    expect(ownAddress(requestFrom('192.0.2.1', FORWARDED), '', trusts)).toBe('http://inside:8080');
+  });
+
+  it.each(['evil"><script>', 'a b', 'a/b', 'user@host', ''])('does not repeat the host %j', (host) => {
+    expect(ownAddress(requestFrom('192.0.2.1', { host }), '', () => false)).toBe('http://10.0.0.1:8080');
+  });
+});
+
+describe('trusted proxies', () => {
+  it.each([
+    ['10.0.0.7', '10.0.0.7', true],
+    ['10.0.0.7', '10.0.0.8', false],
+    ['fd00::/8', 'fd12::1', true],
+    ['10.0.0.0/8', 'not an address', false],
+  ])('listed as %s take %s for one: %s', (entry, address, trusted) => {
+    expect(createProxyTrust([entry])(address)).toBe(trusted);
+  });
+
+  it.each(['10.0.0.0/33', 'proxy.example', '10.0.0.0/x', ''])('are not listed as %j', (entry) => {
+    expect(() => createProxyTrust([entry])).toThrow('is neither an address nor a network');
+  });
+});
+
+describe('loopback', () => {
+  it.each([
+    ['localhost', true],
+    ['localhost:8080', true],
+    ['127.0.0.1', true],
+    ['127.9.9.9:80', true],
+    ['::1', true],
+    ['[::1]:8080', true],
+    ['0.0.0.0', false],
+    ['127.0.0.1.evil.example', false],
+    ['maps.example:8080', false],
+  ])('includes %s: %s', (host, expected) => {
+    expect(isLoopbackHost(host)).toBe(expected);
+  });
+});

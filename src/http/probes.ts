@@ -1,0 +1,48 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import { textAnswer } from './answer.ts';
+import type { Handler } from './route.ts';
+
+export interface ReadinessDeps {
+  /** Rejects when the server cannot do its work, e.g. because a tile cannot be written and read back. */
+  readonly readiness: (signal: AbortSignal) => Promise<void>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** A check that takes longer has failed. */
+const CHECK_TIMEOUT_MS = 5_000;
+/** Probes in between get the last result: asking often must not cost anything. */
+const RESULT_LASTS_MS = 1_000;
+
+export const answerAlive: Handler = () => textAnswer(200, 'alive\n');
+
+/** `/readyz`: yes or no. Why not is for the log, not for strangers. */
+export function createReadiness({ readiness, clock, log }: ReadinessDeps): Handler {
+  let last: { readonly ready: Promise<boolean>; readonly at: number } | null = null;
+
+  return async () => {
+    const now = clock.monotonic();
+    if (!last || now - last.at >= RESULT_LASTS_MS) last = { ready: check(), at: now };
+    return (await last.ready)
+      ? textAnswer(200, 'ready\n')
+      : textAnswer(503, 'not ready\n', ['Retry-After', '5']);
+  };
+
+  async function check(): Promise<boolean> {
+    const timeout = AbortSignal.timeout(CHECK_TIMEOUT_MS);
+    try {
+      await Promise.race([readiness(timeout), rejectionOf(timeout)]);
+      return true;
+    } catch (error) {
+      log.warn({ err: error }, 'The server is not ready');
+      return false;
+    }
+  }
+}
+
+function rejectionOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}

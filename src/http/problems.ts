@@ -1,0 +1,114 @@
+import { type ErrorCode, isTilewardenError } from '../domain/errors.ts';
+import { type Answer, type Headers, textAnswer } from './answer.ts';
+
+/** What can be wrong with a request before anything of ours has looked at it. */
+export type HttpProblemCode =
+  | 'path-unknown'
+  | 'path-malformed'
+  | 'method-not-allowed'
+  | 'credentials-needed'
+  | 'forbidden'
+  | 'cross-site'
+  | 'address-too-long'
+  | 'headers-too-large'
+  | 'body-too-large'
+  | 'body-unreadable'
+  | 'media-type-unsupported'
+  | 'too-many-requests'
+  | 'task-unknown'
+  | 'conflict'
+  | 'request-timeout';
+
+/** Of every status we answer, the one place where it is given. */
+const STATUS: Readonly<Record<ErrorCode | HttpProblemCode, number>> = {
+  'path-malformed': 400,
+  'body-unreadable': 400,
+  'request-invalid': 400,
+  'parameter-refused': 400,
+  'grid-set-unknown': 400,
+  'format-unknown': 400,
+  'credentials-needed': 401,
+  forbidden: 403,
+  'cross-site': 403,
+  'path-unknown': 404,
+  'layer-unknown': 404,
+  'tile-outside': 404,
+  'task-unknown': 404,
+  'method-not-allowed': 405,
+  'request-timeout': 408,
+  conflict: 409,
+  'body-too-large': 413,
+  'address-too-long': 414,
+  'media-type-unsupported': 415,
+  'too-many-requests': 429,
+  'headers-too-large': 431,
+  'config-invalid': 500,
+  'data-folder-in-use': 500,
+  'source-bad-answer': 502,
+  'source-unavailable': 502,
+  'source-busy': 503,
+  'store-failed': 503,
+  'store-full': 503,
+  'generation-stale': 503,
+  stopping: 503,
+  'source-timeout': 504,
+};
+
+/** Seconds; for failures that do not say themselves when to come back. */
+const DEFAULT_RETRY_AFTER = 5;
+const LONGEST_MESSAGE = 1000;
+
+export class HttpProblem extends Error {
+  readonly code: HttpProblemCode;
+  readonly headers: Headers;
+
+  /** `message` is shown to the caller. */
+  constructor(code: HttpProblemCode, message: string, headers: Headers = []) {
+    super(message);
+    this.name = 'HttpProblem';
+    this.code = code;
+    this.headers = headers;
+  }
+}
+
+export interface Problem {
+  readonly answer: Answer;
+  /** True for what nobody foresaw: it belongs in the log with its stack. */
+  readonly unexpected: boolean;
+}
+
+/** Whatever was thrown, as an answer of one line without internals. */
+export function problemOf(error: unknown, requestId: string): Problem {
+  if (error instanceof HttpProblem) {
+    return { answer: problemAnswer(STATUS[error.code], error.message, error.headers), unexpected: false };
+  }
+  if (isTilewardenError(error) && STATUS[error.code] !== 500) {
+    const status = STATUS[error.code];
+    return {
+      answer: problemAnswer(status, error.message, retryAfter(status, error.retryAfterSeconds)),
+      unexpected: false,
+    };
+  }
+  const message = `Something went wrong in the server; its log says what, under request ${requestId}.`;
+  return { answer: problemAnswer(500, message, []), unexpected: true };
+}
+
+export function statusOf(code: ErrorCode | HttpProblemCode): number {
+  return STATUS[code];
+}
+
+function problemAnswer(status: number, message: string, headers: Headers): Answer {
+  return textAnswer(status, `${oneLine(message)}\n`, ['Cache-Control', 'no-store', ...headers]);
+}
+
+function retryAfter(status: number, seconds: number | null): Headers {
+  if (status < 502) return [];
+  return ['Retry-After', String(Math.max(1, Math.ceil(seconds ?? DEFAULT_RETRY_AFTER)))];
+}
+
+/** Names come from callers; what would break the line or hide text is made visible. */
+function oneLine(message: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this takes out
+  const visible = message.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, '\ufffd');
+  return visible.length > LONGEST_MESSAGE ? `${visible.slice(0, LONGEST_MESSAGE)}…` : visible;
+}

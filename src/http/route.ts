@@ -1,0 +1,44 @@
+import type { Answer } from './answer.ts';
+import type { Exchange } from './exchange.ts';
+
+export const ROLES = ['viewer', 'operator', 'admin'] as const;
+/** Each role may do what the ones before it may. */
+export type Role = (typeof ROLES)[number];
+export type RouteRole = Role | 'public';
+
+export const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const;
+/** `HEAD` goes with every `GET`. */
+export type Method = (typeof METHODS)[number];
+
+export type Handler = (exchange: Exchange) => Answer | Promise<Answer>;
+
+/** One line of the table of routes. */
+export interface Route {
+  readonly method: Method;
+  /**
+   * `{name}` stands for one segment, decoded once, so that it may hold a slash that came as `%2F`.
+   * It may share its segment with text around it: in `/rest/seed/{layer}.json` the last `.json` is cut off.
+   */
+  readonly path: string;
+  readonly role: RouteRole;
+  readonly handler: Handler;
+  /** `anyone`: pages of other sites may read the answer. Without it only our own may. */
+  readonly sharing?: 'anyone';
+}
+
+export function checkRoutes(routes: readonly Route[]): void {
+  const seen = new Set<string>();
+  for (const route of routes) {
+    checkRole(route);
+    const name = `${route.method} ${route.path}`;
+    if (seen.has(name)) throw new Error(`The route ${name} is declared twice`);
+    seen.add(name);
+  }
+}
+
+/** The type asks for a role already; this holds for whoever gets round it: a route without one does not start. */
+function checkRole(route: Route): void {
+  const known: readonly unknown[] = ['public', ...ROLES];
+  if (known.includes(route.role)) return;
+  throw new Error(`The route ${route.method} ${route.path} does not declare a role`);
+}

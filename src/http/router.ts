@@ -1,0 +1,167 @@
+import { checkRoutes, METHODS, type Route, type RouteRole } from './route.ts';
+
+export type Match =
+  | { readonly kind: 'found'; readonly route: Route; readonly params: PathParams; readonly role: RouteRole }
+  | {
+      readonly kind: 'method-not-allowed';
+      readonly allow: string;
+      readonly role: RouteRole;
+      readonly route: Route;
+    }
+  | { readonly kind: 'unknown'; readonly role: RouteRole }
+  | { readonly kind: 'malformed'; readonly role: RouteRole };
+
+export type PathParams = Readonly<Record<string, string>>;
+
+export interface Router {
+  /** `path` is as it came: not decoded, without a query. */
+  match(method: string, path: string): { readonly prefix: string; readonly match: Match };
+}
+
+/** Below these an unknown path asks for credentials first, so that a stranger learns nothing by trying paths. */
+const CLOSED_AREAS: ReadonlySet<string> = new Set(['rest', 'api', 'masstruncate', 'diskquota', 'metrics']);
+
+interface Place {
+  readonly segments: readonly SegmentPattern[];
+  /** By method; the first one names the place in problems. */
+  readonly routes: Map<string, Route>;
+  readonly allow: string;
+  /** What a caller needs to be told that a method is not allowed here. */
+  readonly role: RouteRole;
+}
+
+/** `/geowebcache` leads to `/geowebcache/`: the page there has relative addresses. So is this one, for proxies that add to the path. */
+const BARE_PREFIX: Place = placeOf('', [
+  {
+    method: 'GET',
+    path: '',
+    role: 'public',
+    handler: ({ path }) => ({
+      status: 308,
+      headers: ['Location', `${path.slice(path.lastIndexOf('/') + 1)}/`],
+      body: null,
+    }),
+  },
+]);
+
+interface SegmentPattern {
+  readonly before: string;
+  /** Null: the segment is plain text, `before`. */
+  readonly name: string | null;
+  readonly after: string;
+}
+
+/**
+ * Finds routes by path. Paths are taken apart before they are decoded, and each segment is decoded once:
+ * that is what lets a layer's name hold a slash, a dot or a percent sign.
+ */
+export function createRouter(routes: readonly Route[], prefixes: readonly string[]): Router {
+  checkRoutes(routes);
+  const bySegmentCount = placesBySegmentCount(routes);
+  const longestFirst = [...prefixes].sort((a, b) => b.length - a.length);
+
+  return {
+    match(method, path) {
+      if (path !== '' && prefixes.includes(path))
+        return { prefix: path, match: matchMethod(BARE_PREFIX, method, {}) };
+      const prefix = longestFirst.find((candidate) => path.startsWith(`${candidate}/`));
+      if (prefix === undefined) return { prefix: '', match: { kind: 'unknown', role: 'public' } };
+      const segments = decodeSegments(path.slice(prefix.length + 1));
+      return { prefix, match: matchSegments(method, segments) };
+    },
+  };
+
+  function matchSegments(method: string, segments: readonly (string | null)[]): Match {
+    const role = roleOfArea(segments[0] ?? null);
+    if (segments.includes(null)) return { kind: 'malformed', role };
+    for (const place of bySegmentCount.get(segments.length) ?? []) {
+      const params = matchPlace(place, segments as readonly string[]);
+      if (params) return matchMethod(place, method, params);
+    }
+    return { kind: 'unknown', role };
+  }
+}
+
+function matchMethod(place: Place, method: string, params: PathParams): Match {
+  const route = place.routes.get(method === 'HEAD' ? 'GET' : method);
+  if (route) return { kind: 'found', route, params, role: route.role };
+  const [first] = place.routes.values();
+  if (!first) return { kind: 'unknown', role: place.role };
+  return { kind: 'method-not-allowed', allow: place.allow, role: place.role, route: first };
+}
+
+function matchPlace(place: Place, segments: readonly string[]): PathParams | null {
+  let params: Record<string, string> | null = null;
+  for (let i = 0; i < segments.length; i++) {
+    const pattern = place.segments[i];
+    const segment = segments[i];
+    if (!pattern || segment === undefined) return null;
+    if (pattern.name === null) {
+      if (segment !== pattern.before) return null;
+      continue;
+    }
+    if (!matchesAround(pattern, segment)) return null;
+    params ??= Object.create(null) as Record<string, string>;
+    params[pattern.name] = segment.slice(pattern.before.length, segment.length - pattern.after.length);
+  }
+  return params ?? NO_PARAMS;
+}
+
+const NO_PARAMS: PathParams = Object.freeze({});
+
+function matchesAround({ before, after }: SegmentPattern, segment: string): boolean {
+  return (
+    segment.length > before.length + after.length && segment.startsWith(before) && segment.endsWith(after)
+  );
+}
+
+function placesBySegmentCount(routes: readonly Route[]): ReadonlyMap<number, readonly Place[]> {
+  const byPath = groupBy(routes, (route) => route.path);
+  const places = Array.from(byPath, ([path, group]) => placeOf(path, group));
+  return groupBy(places, (place) => place.segments.length);
+}
+
+function groupBy<Key, Item>(items: readonly Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {
+  const groups = new Map<Key, Item[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group) group.push(item);
+    if (!group) groups.set(key, [item]);
+  }
+  return groups;
+}
+
+function placeOf(path: string, group: readonly Route[]): Place {
+  const methods = METHODS.filter((method) => group.some((route) => route.method === method));
+  return {
+    segments: path.slice(1).split('/').map(segmentPatternOf),
+    routes: new Map(group.map((route) => [route.method, route])),
+    allow: methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', '),
+    role: group.some((route) => route.role === 'public') ? 'public' : 'viewer',
+  };
+}
+
+function segmentPatternOf(text: string): SegmentPattern {
+  const [, before = text, name = null, after = ''] = /^([^{]*)\{(\w+)\}([^{]*)$/.exec(text) ?? [];
+  return { before, name, after };
+}
+
+function roleOfArea(first: string | null): RouteRole {
+  const area = first?.split('.')[0] ?? '';
+  return CLOSED_AREAS.has(area) ? 'viewer' : 'public';
+}
+
+/** Null stands for a segment that is not valid percent-encoded UTF-8. */
+function decodeSegments(path: string): readonly (string | null)[] {
+  if (!path.includes('%')) return path.split('/');
+  return path.split('/').map(decodeSegment);
+}
+
+function decodeSegment(segment: string): string | null {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return null;
+  }
+}

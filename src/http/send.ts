@@ -1,0 +1,71 @@
+import type { ServerResponse } from 'node:http';
+import type { Answer, Headers } from './answer.ts';
+
+/** For answers that pages of other sites may read: tiles, their descriptions, and what goes wrong with them. */
+const SHARED_HEADERS: Headers = [
+  'X-Content-Type-Options',
+  'nosniff',
+  'Access-Control-Allow-Origin',
+  '*',
+  'Access-Control-Expose-Headers',
+  '*',
+  'Cross-Origin-Resource-Policy',
+  'cross-origin',
+];
+
+const OWN_HEADERS: Headers = [
+  'X-Content-Type-Options',
+  'nosniff',
+  'Cross-Origin-Resource-Policy',
+  'same-origin',
+  'Cross-Origin-Opener-Policy',
+  'same-origin',
+  'Referrer-Policy',
+  'no-referrer',
+];
+
+/** Given unless the answer says otherwise. */
+const OWN_DEFAULTS: readonly (readonly [string, string])[] = [
+  ['Cache-Control', 'no-store'],
+  ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
+];
+
+export interface SendOptions {
+  readonly requestId: string;
+  readonly sharing: 'anyone' | undefined;
+  /** Ends bodies that are streamed. */
+  signal(): AbortSignal;
+}
+
+export function send(response: ServerResponse, answer: Answer, options: SendOptions): void {
+  const headers = completeHeaders(answer.headers, options);
+  const { status, body } = answer;
+  const toHead = response.req.method === 'HEAD';
+  if (typeof body === 'function') {
+    response.writeHead(status, headers);
+    if (toHead) response.end();
+    if (!toHead) body(response, options.signal());
+    return;
+  }
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  // RFC 9110, 8.6: neither a 204 nor, in our case, a 304 says how long a body it does not have would be.
+  if (status !== 304 && status !== 204) headers.push('Content-Length', String(bytes?.length ?? 0));
+  response.writeHead(status, headers);
+  response.end(toHead ? undefined : bytes);
+}
+
+function completeHeaders(own: Headers, { requestId, sharing }: SendOptions): string[] {
+  if (sharing === 'anyone') return [...own, 'X-Request-Id', requestId, ...SHARED_HEADERS];
+  const headers = [...own, 'X-Request-Id', requestId, ...OWN_HEADERS];
+  for (const [name, value] of OWN_DEFAULTS) {
+    if (!hasHeader(own, name)) headers.push(name, value);
+  }
+  return headers;
+}
+
+function hasHeader(headers: Headers, name: string): boolean {
+  for (let i = 0; i < headers.length; i += 2) {
+    if (headers[i] === name) return true;
+  }
+  return false;
+}

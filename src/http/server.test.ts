@@ -1,0 +1,248 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  catalogOf,
+  createTestApp,
+  hit,
+  LISTENING,
+  layerNamed,
+  type Read,
+  recordingLogger,
+  tileAnswer,
+} from '../../test/fixtures/http-app.ts';
+import { systemClock } from '../lib/clock.ts';
+import { createLoopbackAccess } from './access.ts';
+import { type HttpServer, type HttpServerDeps, type HttpServerOptions, openHttpServer } from './server.ts';
+
+const opened: HttpServer[] = [];
+
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((server) => server.close()));
+});
+
+async function open(
+  deps: Partial<HttpServerDeps> = {},
+  options: Partial<HttpServerOptions> = {},
+): Promise<HttpServer> {
+  const server = await openHttpServer(
+    {
+      catalog: catalogOf([layerNamed('world')]),
+      pipeline: { read: hit },
+      readiness: async () => {},
+      assets: [],
+      access: createLoopbackAccess(),
+      clock: systemClock,
+      log: recordingLogger([]),
+      ...deps,
+    },
+    { ...LISTENING, ...options },
+  );
+  opened.push(server);
+  return server;
+}
+
+/** Sends the text as it is and returns everything that comes back until the connection ends. */
+async function conversation(server: HttpServer, ...parts: readonly string[]): Promise<string> {
+  const socket = connect(server.address.port, server.address.host);
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk) => chunks.push(chunk));
+  socket.on('error', () => {});
+  for (const part of parts) socket.write(part);
+  await once(socket, 'close');
+  return Buffer.concat(chunks).toString();
+}
+
+describe('the paths of the server', () => {
+  it.each(['', '/geowebcache', '/geoserver/gwc'])('answer under the prefix "%s"', async (prefix) => {
+    const { request } = createTestApp();
+    expect(await request('GET', `${prefix}/healthz`)).toMatchObject({ status: 200, text: 'alive\n' });
+    expect(await request('GET', `${prefix}/tiles/world/0/0/0.png`)).toMatchObject({ status: 200 });
+  });
+
+  it('lead from a bare prefix to its folder', async () => {
+    const { request } = createTestApp();
+    expect(await request('GET', '/geowebcache')).toMatchObject({
+      status: 308,
+      headers: { location: 'geowebcache/' },
+    });
+    expect(await request('GET', '/geoserver/gwc')).toMatchObject({
+      status: 308,
+      headers: { location: 'gwc/' },
+    });
+  });
+
+  it.each(['/nothing', '/HEALTHZ', '/healthz/', '//healthz', '/healthz;x', '/healthz.html', '/tiles'])(
+    'do not include %s',
+    async (path) => {
+      const { request } = createTestApp();
+      const answer = await request('GET', path);
+      expect(answer.status).toBe(404);
+      expect(answer.text).toBe('There is nothing at this path.\n');
+      expect(answer.headers['content-type']).toBe('text/plain; charset=utf-8');
+    },
+  );
+
+  it.each(['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'PROPFIND'])(
+    'refuse %s where only reading is possible',
+    async (method) => {
+      const server = await open();
+      const answer = await fetchRaw(server, method, '/tiles/world/0/0/0.png');
+      expect(answer).toMatch(/^HTTP\/1\.1 405 /);
+      expect(answer).toContain('\r\nAllow: GET, HEAD\r\n');
+      expect(answer).toContain('This path answers only GET, HEAD.\n');
+    },
+  );
+
+  it('below the administrative ones are not told to strangers', async () => {
+    const { request } = createTestApp({ access: { loopbackOnly: false, authenticate: async () => null } });
+    for (const path of [
+      '/rest/nothing',
+      '/api/v1/nothing',
+      '/masstruncate/x',
+      '/diskquota.yaml',
+      '/rest/%zz',
+    ]) {
+      const answer = await request('DELETE', path);
+      expect(answer.status).toBe(401);
+      expect(answer.headers['www-authenticate']).toBe('Basic realm="Tilewarden", charset="UTF-8"');
+    }
+  });
+});
+
+describe('readiness', () => {
+  it('is told when the check succeeds', async () => {
+    const { request } = createTestApp();
+    expect(await request('GET', '/readyz')).toMatchObject({ status: 200, text: 'ready\n' });
+  });
+
+  it('is denied without a reason, which the log has', async () => {
+    const readiness = async () => {
+      throw new Error('no space on /var/lib/tiles');
+    };
+    const { request, log } = createTestApp({ deps: { readiness } });
+    expect(await request('GET', '/readyz')).toMatchObject({ status: 503, text: 'not ready\n' });
+    expect(log).toMatchObject([{ level: 'warn' }]);
+  });
+
+  it('is not checked again for every probe', async () => {
+    let checks = 0;
+    const readiness = async () => {
+      checks += 1;
+    };
+    const { request } = createTestApp({ deps: { readiness } });
+    await Promise.all(Array.from({ length: 20 }, () => request('GET', '/readyz')));
+    expect(checks).toBe(1);
+  });
+});
+
+describe('limits', () => {
+  it('refuse an address over 8 KiB', async () => {
+    const { request } = createTestApp();
+    expect(await request('GET', `/tiles/${'x'.repeat(8200)}/0/0/0.png`)).toMatchObject({ status: 414 });
+  });
+
+  it('refuse headers over 16 KiB', async () => {
+    const server = await open();
+    const answer = await conversation(
+      server,
+      `GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(17_000)}\r\n\r\n`,
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 431 /);
+  });
+
+  it('refuse more than 100 headers', async () => {
+    const { request } = createTestApp();
+    const headers = Object.fromEntries(Array.from({ length: 120 }, (_, i) => [`x-${i}`, '1']));
+    expect(await request('GET', '/healthz', { headers })).toMatchObject({ status: 431 });
+  });
+
+  it('cut a connection that sends its headers too slowly', async () => {
+    const server = await open({}, { limits: { headersTimeout: 200, connectionsCheckingInterval: 50 } });
+    const answer = await conversation(server, 'GET /healthz HTTP/1.1\r\nHost: x\r\n');
+    expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  it('answer what is not HTTP in one line', async () => {
+    const server = await open();
+    const answer = await conversation(server, 'hello\r\n\r\n');
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answer).toContain('This is not a valid HTTP request.\n');
+  });
+});
+
+describe('the door', () => {
+  it('stays shut to other machines while there are no accounts', async () => {
+    await expect(open({}, { host: '0.0.0.0' })).rejects.toMatchObject({ code: 'config-invalid' });
+  });
+
+  it('does not start with a route that declares no role', async () => {
+    const { createRouter } = await import('./router.ts');
+    const route = { method: 'GET', path: '/x', handler: () => ({ status: 200, headers: [], body: null }) };
+    expect(() => createRouter([route as never], [''])).toThrow('does not declare a role');
+  });
+});
+
+describe('closing', () => {
+  it('waits for answers under way and then ends idle connections', async () => {
+    const gate = deferred();
+    const reading = deferred();
+    const read: Read = async () => {
+      reading.resolve();
+      await gate.promise;
+      return tileAnswer();
+    };
+    const server = await open({ pipeline: { read } });
+    const tile = fetch(`${server.address.url}tiles/world/0/0/0.png`);
+    await reading.promise;
+    const closed = server.close();
+    gate.resolve();
+    expect((await tile).status).toBe(200);
+    await closed;
+    await expect(fetch(`${server.address.url}healthz`)).rejects.toThrow();
+  });
+
+  it('does not wait for ever', async () => {
+    const read: Read = () => new Promise(() => {});
+    const server = await open({ pipeline: { read } }, { limits: { drainTimeout: 100 } });
+    const tile = fetch(`${server.address.url}tiles/world/0/0/0.png`).catch((error: unknown) => error);
+    await server.close();
+    expect(await tile).toBeInstanceOf(Error);
+  });
+});
+
+describe('a caller that goes away', () => {
+  it('ends the wait for its tile and leaves nothing in the log', async () => {
+    const gone = deferred();
+    const reading = deferred();
+    const read: Read = (_tiles, _tile, signal) =>
+      new Promise((_resolve, reject) => {
+        reading.resolve();
+        signal?.addEventListener('abort', () => {
+          gone.resolve();
+          reject(signal.reason);
+        });
+      });
+    const entries: Parameters<typeof recordingLogger>[0] = [];
+    const server = await open({ pipeline: { read }, log: recordingLogger(entries) });
+    const leaving = new AbortController();
+    const tile = fetch(`${server.address.url}tiles/world/0/0/0.png`, { signal: leaving.signal });
+    await reading.promise;
+    leaving.abort();
+    await expect(tile).rejects.toThrow();
+    await gone.promise;
+    expect(entries).toEqual([]);
+  });
+});
+
+async function fetchRaw(server: HttpServer, method: string, path: string): Promise<string> {
+  return conversation(server, `${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+}
+
+function deferred(): { promise: Promise<void>; resolve: () => void } {
+  let resolve = (): void => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}

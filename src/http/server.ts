@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto';
+import { METHODS as NODE_METHODS } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import Fastify, { type FastifyInstance } from 'fastify';
+import { TilewardenError } from '../domain/errors.ts';
+import type { Access } from './access.ts';
+import { answerBrokenConnection } from './broken-connection.ts';
+import { createDispatcher, type Dispatcher } from './dispatcher.ts';
+import { DEFAULT_LIMITS, type HttpLimits } from './limits.ts';
+import { createRouter } from './router.ts';
+import { createRoutes, type RouteDeps } from './routes.ts';
+import { createProxyTrust, isLoopbackHost } from './trusted-proxies.ts';
+
+export interface HttpServerDeps extends RouteDeps {
+  readonly access: Access;
+}
+
+export interface HttpServerOptions {
+  readonly host: string;
+  /** 0 picks a free one. */
+  readonly port: number;
+  /** Every path answers below each of these, e.g. `['', '/geowebcache']`. */
+  readonly prefixes: readonly string[];
+  readonly trustedProxies: readonly string[];
+  readonly limits?: Partial<HttpLimits>;
+}
+
+export interface HttpServer {
+  readonly address: { readonly host: string; readonly port: number; readonly url: string };
+  /** Answers what is under way, but waits no longer than the drain limit. */
+  close(): Promise<void>;
+}
+
+/** For requests without a socket, in tests. */
+export interface HttpApp {
+  readonly fastify: FastifyInstance;
+  readonly dispatcher: Dispatcher;
+}
+
+export async function openHttpServer(deps: HttpServerDeps, options: HttpServerOptions): Promise<HttpServer> {
+  refuseOpenDoor(deps.access, options.host);
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const app = createHttpApp(deps, options);
+  const { host, port } = options;
+  await app.fastify.listen({ host, port, backlog: 1024 });
+  const { port: boundPort } = app.fastify.server.address() as AddressInfo;
+  return {
+    address: {
+      host,
+      port: boundPort,
+      url: `http://${host.includes(':') ? `[${host}]` : host}:${boundPort}/`,
+    },
+    close: () => drain(app, limits.drainTimeout),
+  };
+}
+
+export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions): HttpApp {
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const fastify = createFastify(limits);
+  const dispatcher = createDispatcher({
+    router: createRouter(createRoutes(deps), options.prefixes),
+    access: deps.access,
+    trusts: createProxyTrust(options.trustedProxies),
+    log: deps.log,
+    limits,
+    idPrefix: randomBytes(6).toString('hex'),
+  });
+  fastify.decorateRequest('visit', null);
+  fastify.addHook('onRequest', dispatcher.admit);
+  fastify.setErrorHandler(dispatcher.fail);
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  fastify.route({ method: everyMethod(fastify), url: ONLY_ROUTE, handler: dispatcher.serve });
+  return { fastify, dispatcher };
+}
+
+const ONLY_ROUTE = '/';
+
+function createFastify(limits: HttpLimits): FastifyInstance {
+  const fastify = Fastify({
+    // Paths are looked up in our own table (docs/decisions/0040); the framework sees one.
+    rewriteUrl: () => ONLY_ROUTE,
+    logger: false,
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    bodyLimit: limits.bodySize,
+    requestTimeout: limits.requestTimeout,
+    keepAliveTimeout: limits.keepAliveTimeout,
+    connectionTimeout: limits.idleTimeout,
+    maxRequestsPerSocket: limits.requestsPerConnection,
+    http: {
+      maxHeaderSize: limits.headerSize,
+      headersTimeout: limits.headersTimeout,
+      connectionsCheckingInterval: limits.connectionsCheckingInterval,
+    },
+    clientErrorHandler: answerBrokenConnection,
+  });
+  fastify.server.maxConnections = limits.connections;
+  return fastify as unknown as FastifyInstance;
+}
+
+/** Methods that no route has are answered too: with 405 or 404, as the table says. */
+function everyMethod(fastify: FastifyInstance): string[] {
+  const methods = NODE_METHODS.filter((method) => method !== 'CONNECT');
+  for (const method of methods) {
+    if (!fastify.supportedMethods.includes(method)) fastify.addHttpMethod(method, { hasBody: false });
+  }
+  return methods;
+}
+
+function refuseOpenDoor(access: Access, host: string): void {
+  if (!access.loopbackOnly || isLoopbackHost(host)) return;
+  throw new TilewardenError(
+    'config-invalid',
+    `Without accounts the server listens on loopback only, e.g. 127.0.0.1; ${host} can be reached from outside.`,
+  );
+}
+
+async function drain({ fastify, dispatcher }: HttpApp, timeout: number): Promise<void> {
+  dispatcher.endStreams();
+  const deadline = setTimeout(() => fastify.server.closeAllConnections(), timeout);
+  try {
+    await fastify.close();
+  } finally {
+    clearTimeout(deadline);
+  }
+}

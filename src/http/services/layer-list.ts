@@ -1,0 +1,41 @@
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { GridSubset } from '../../domain/grid-subset.ts';
+import type { Layer } from '../../domain/layer.ts';
+import { jsonAnswer } from '../answer.ts';
+import type { Handler } from '../route.ts';
+
+/** `/tiles.json`: what a map needs to show any layer in any of its grid sets. */
+export function createLayerList(catalog: Pick<Catalog, 'layers'>): Handler {
+  return () => {
+    const layers = Array.from(catalog.layers(), describeLayer);
+    return jsonAnswer({ layers }, ['Cache-Control', 'no-cache']);
+  };
+}
+
+function describeLayer(layer: Layer): object {
+  return {
+    name: layer.name,
+    title: layer.title,
+    gridSets: layer.gridSubsets.map(describeSubset),
+    formats: layer.formats.map((format) => format.mediaType),
+    extensions: layer.formats.map((format) => format.extensions[0]),
+    parameters: layer.parameters.map(({ name, defaultValue, values }) => ({
+      name,
+      default: defaultValue,
+      values,
+    })),
+  };
+}
+
+function describeSubset({ gridSet, extent, zoomStart, zoomStop }: GridSubset): object {
+  return {
+    name: gridSet.name,
+    srs: `EPSG:${gridSet.srs}`,
+    extent: [extent.minX, extent.minY, extent.maxX, extent.maxY],
+    zoomStart,
+    zoomStop,
+    resolutions: gridSet.levels.map((level) => level.resolution),
+    tileSize: [gridSet.tileWidth, gridSet.tileHeight],
+    origins: gridSet.levels.map((level) => [gridSet.extent.minX, level.top]),
+  };
+}

@@ -1,0 +1,64 @@
+import { boundsOfTile, levelOf } from '../../domain/grid-set.ts';
+import type { TileIndex } from '../../domain/tile-key.ts';
+import type { CacheOutcome, ResolvedTileSet, TileAnswer } from '../../pipeline/tile-pipeline.ts';
+import type { Headers } from '../answer.ts';
+
+/** In GeoWebCache's words, which know no stale tiles. */
+const CACHE_RESULT: Readonly<Record<CacheOutcome, string>> = {
+  HIT: 'HIT',
+  STALE: 'HIT',
+  MISS: 'MISS',
+  BYPASS: 'MISS',
+};
+
+/** The headers that every tile of a set has, made once. */
+export function tileSetHeaders({ subset, format }: ResolvedTileSet): Headers {
+  const { gridSet } = subset;
+  return [
+    'Content-Type',
+    format.contentType,
+    'geowebcache-gridset',
+    gridSet.name,
+    'geowebcache-crs',
+    `EPSG:${gridSet.srs}`,
+  ];
+}
+
+/** The same bytes have the same validator, whichever server or run made them. */
+export function tileEtag({ checksum, bytes }: TileAnswer): string {
+  return `"${checksum.toString(16)}-${bytes.length.toString(36)}"`;
+}
+
+export function freshnessHeaders(tiles: ResolvedTileSet, answer: TileAnswer, etag: string): Headers {
+  return [
+    'ETag',
+    etag,
+    'Last-Modified',
+    new Date(answer.createdAt).toUTCString(),
+    'X-Cache',
+    answer.outcome,
+    ...cacheControl(tiles, answer.outcome),
+  ];
+}
+
+/** A stale tile is looked at again next time: by then the source may be back. */
+function cacheControl(tiles: ResolvedTileSet, outcome: CacheOutcome): Headers {
+  const seconds = tiles.bound.layer.expireClientsSeconds;
+  if (outcome === 'STALE') return ['Cache-Control', 'max-age=0, must-revalidate'];
+  return seconds > 0 ? ['Cache-Control', `max-age=${seconds}, must-revalidate`] : [];
+}
+
+export function placeHeaders(tiles: ResolvedTileSet, tile: TileIndex, outcome: CacheOutcome): Headers {
+  const { gridSet } = tiles.subset;
+  const { minX, minY, maxX, maxY } = boundsOfTile(gridSet, tile.z, tile.x, tile.y);
+  // GeoWebCache counts rows from the bottom.
+  const row = levelOf(gridSet, tile.z).rows - 1 - tile.y;
+  return [
+    'geowebcache-cache-result',
+    CACHE_RESULT[outcome],
+    'geowebcache-tile-index',
+    `[${tile.x}, ${row}, ${tile.z}]`,
+    'geowebcache-tile-bounds',
+    `${minX},${minY},${maxX},${maxY}`,
+  ];
+}

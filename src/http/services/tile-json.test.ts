@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { catalogOf, createTestApp, format, layerNamed, subset } from '../../../test/fixtures/http-app.ts';
+
+describe('TileJSON', () => {
+  it('describes a layer under the address the caller used', async () => {
+    const catalog = catalogOf([layerNamed('a/b.json')]);
+    const { request } = createTestApp({ deps: { catalog } });
+    const answer = await request('GET', '/geowebcache/tiles/a%2Fb.json.json?styles=dark&x=1');
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/json',
+      'access-control-allow-origin': '*',
+    });
+    expect(JSON.parse(answer.text)).toEqual({
+      tilejson: '3.0.0',
+      name: 'Title of a/b.json',
+      scheme: 'xyz',
+      tiles: ['http://localhost/geowebcache/tiles/a%2Fb.json/{z}/{x}/{y}.png?STYLES=dark'],
+      minzoom: 0,
+      maxzoom: 12,
+      bounds: [-180, -85.05112878, 180, 85.05112878].map((degrees) => expect.closeTo(degrees, 5)),
+    });
+  });
+
+  it('lists the layers inside vector tiles as unknown', async () => {
+    const formats = [format('application/vnd.mapbox-vector-tile')] as const;
+    const { request } = createTestApp({ deps: { catalog: catalogOf([layerNamed('v', { formats })]) } });
+    expect(JSON.parse((await request('GET', '/tiles/v.json')).text)).toMatchObject({ vector_layers: [] });
+  });
+
+  it('is not made for an unknown layer or one without web mercator', async () => {
+    const gridSubsets = [subset('EPSG:4326', 3)] as const;
+    const { request } = createTestApp({ deps: { catalog: catalogOf([layerNamed('deg', { gridSubsets })]) } });
+    expect((await request('GET', '/tiles/mars.json')).status).toBe(404);
+    expect((await request('GET', '/tiles/deg.json')).status).toBe(400);
+  });
+});
+
+describe('the list of layers', () => {
+  it('has what a map needs to show each of them', async () => {
+    const gridSubsets = [subset('EPSG:4326', 2)] as const;
+    const { request } = createTestApp({ deps: { catalog: catalogOf([layerNamed('deg', { gridSubsets })]) } });
+    const { layers } = JSON.parse((await request('GET', '/tiles.json')).text);
+    expect(layers).toHaveLength(1);
+    expect(layers[0]).toMatchObject({
+      name: 'deg',
+      title: 'Title of deg',
+      formats: ['image/png', 'image/jpeg'],
+      extensions: ['png', 'jpeg'],
+      parameters: [{ name: 'STYLES', default: 'light', values: ['light', 'dark'] }],
+      gridSets: [
+        {
+          name: 'EPSG:4326',
+          srs: 'EPSG:4326',
+          extent: [-180, -90, 180, 90],
+          zoomStart: 0,
+          zoomStop: 2,
+          tileSize: [256, 256],
+        },
+      ],
+    });
+    const [gridSet] = layers[0].gridSets;
+    expect(gridSet.resolutions[0]).toBe(0.703125);
+    expect(gridSet.origins[0]).toEqual([-180, 90]);
+    expect(gridSet.origins).toHaveLength(gridSet.resolutions.length);
+  });
+});

@@ -1,0 +1,66 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createTestApp } from '../../test/fixtures/http-app.ts';
+import { loadWebAssets } from './web-assets.ts';
+
+const SCRIPT = `${'const x = 1;\n'.repeat(200)}`;
+let folder = '';
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tilewarden-web-'));
+  await mkdir(join(folder, 'assets'));
+  await writeFile(join(folder, 'index.html'), '<!doctype html><title>x</title>');
+  await writeFile(join(folder, 'assets', 'index-1a2b3c4d.js'), SCRIPT);
+  await writeFile(join(folder, 'notes.secret'), 'not part of the page');
+});
+
+afterEach(() => rm(folder, { recursive: true }));
+
+describe('the page', () => {
+  it.each(['/', '/geowebcache/', '/geoserver/gwc/'])(
+    'is shown at %s and runs only its own scripts',
+    async (url) => {
+      const { request } = createTestApp({ deps: { assets: await loadWebAssets(folder) } });
+      const answer = await request('GET', url);
+      expect(answer.status).toBe(200);
+      expect(answer.text).toContain('<title>x</title>');
+      expect(answer.headers).toMatchObject({
+        'content-type': 'text/html; charset=utf-8',
+        'cache-control': 'no-cache',
+        'cross-origin-opener-policy': 'same-origin',
+        'referrer-policy': 'no-referrer',
+      });
+      expect(answer.headers['content-security-policy']).toContain("default-src 'none'; script-src 'self'");
+      expect(answer.headers['content-security-policy']).not.toContain('unsafe');
+    },
+  );
+
+  it('has parts that browsers keep for ever and get packed', async () => {
+    const { fastify } = createTestApp({ deps: { assets: await loadWebAssets(folder) } });
+    const answer = await fastify.inject({
+      url: '/assets/index-1a2b3c4d.js',
+      headers: { host: 'localhost', 'accept-encoding': 'br, gzip' },
+    });
+    expect(answer.headers['cache-control']).toBe('public, max-age=31536000, immutable');
+    expect(answer.headers['content-encoding']).toBe('gzip');
+    expect(gunzipSync(answer.rawPayload).toString()).toBe(SCRIPT);
+  });
+
+  it('is not sent again to whoever has it', async () => {
+    const { request } = createTestApp({ deps: { assets: await loadWebAssets(folder) } });
+    const { headers } = await request('GET', '/');
+    const again = await request('GET', '/', { headers: { 'if-none-match': headers.etag ?? '' } });
+    expect(again).toMatchObject({ status: 304, text: '' });
+  });
+
+  it.each(['/notes.secret', '/assets/', '/assets/..%2findex.html', '/..%5cindex.html', '/%00'])(
+    'has nothing at %s',
+    async (url) => {
+      const { request } = createTestApp({ deps: { assets: await loadWebAssets(folder) } });
+      expect((await request('GET', url)).status).toBe(404);
+    },
+  );
+});

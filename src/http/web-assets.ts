@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { extname, join, relative, sep } from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { Answer } from './answer.ts';
+import { isNotModified } from './conditional.ts';
+import type { Exchange } from './exchange.ts';
+import type { Route } from './route.ts';
+
+export interface WebAsset {
+  /** From the page's folder, with slashes, e.g. `assets/index-1a2b.js`. */
+  readonly path: string;
+  readonly contentType: string;
+  readonly bytes: Buffer;
+  /** Null when packing does not pay. */
+  readonly packed: Buffer | null;
+  readonly etag: string;
+}
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.ico': 'image/x-icon',
+  '.json': 'application/json',
+  '.woff2': 'font/woff2',
+  '.txt': 'text/plain; charset=utf-8',
+};
+
+/** Nothing but what this server sends is run or shown on its pages. */
+const PAGE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const INDEX = 'index.html';
+/** The build puts a hash of the content into these names, so one name never changes what it means. */
+const HASHED = /^assets\/.*-[\w-]{8,}\.\w+$/;
+
+/** Reads the page into memory: at request time no path is made from what a caller sent. */
+export async function loadWebAssets(folder: string): Promise<readonly WebAsset[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile() && contentTypeOf(entry.name) !== null);
+  return Promise.all(
+    files.map(async (entry) => {
+      const file = join(entry.parentPath, entry.name);
+      return createWebAsset(relative(folder, file).split(sep).join('/'), await readFile(file));
+    }),
+  );
+}
+
+export async function createWebAsset(path: string, bytes: Buffer): Promise<WebAsset> {
+  const packed = await promisify(gzip)(bytes);
+  const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
+  return {
+    path,
+    contentType: contentTypeOf(path) ?? 'application/octet-stream',
+    bytes,
+    packed: packed.length < bytes.length * 0.9 ? packed : null,
+    etag: `"${hash}"`,
+  };
+}
+
+export function assetRoutes(assets: readonly WebAsset[]): readonly Route[] {
+  return assets.map((asset) => ({
+    method: 'GET',
+    path: asset.path === INDEX ? '/' : `/${asset.path}`,
+    role: 'public',
+    handler: (exchange) => assetAnswer(exchange, asset),
+  }));
+}
+
+function assetAnswer(exchange: Exchange, asset: WebAsset): Answer {
+  const packed = acceptsGzip(exchange.headers['accept-encoding']) ? asset.packed : null;
+  const headers = [
+    'Cache-Control',
+    HASHED.test(asset.path) ? 'public, max-age=31536000, immutable' : 'no-cache',
+    'Content-Security-Policy',
+    PAGE_POLICY,
+    'ETag',
+    asset.etag,
+    'Vary',
+    'Accept-Encoding',
+  ];
+  if (isNotModified(exchange.headers, asset.etag, Number.POSITIVE_INFINITY)) {
+    return { status: 304, headers, body: null };
+  }
+  headers.push('Content-Type', asset.contentType);
+  if (packed) headers.push('Content-Encoding', 'gzip');
+  return { status: 200, headers, body: packed ?? asset.bytes };
+}
+
+function acceptsGzip(header: string | string[] | undefined): boolean {
+  return /\bgzip\b(?!\s*;\s*q=0(?:\.0+)?\s*(?:,|$))/i.test(String(header ?? ''));
+}
+
+function contentTypeOf(path: string): string | null {
+  return CONTENT_TYPES[extname(path)] ?? null;
+}
