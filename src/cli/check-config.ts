@@ -1,0 +1,16 @@
+import { describeSettings } from '../config/describe-settings.ts';
+import { readEnvironment } from '../config/environment.ts';
+import { loadSettings } from '../config/load-settings.ts';
+import type { Command } from './command.ts';
+import { SETTING_FLAGS } from './setting-flags.ts';
+
+export const checkConfig: Command = {
+  name: 'check-config',
+  summary: 'check the settings and print what is in effect, secrets masked',
+  flags: SETTING_FLAGS,
+  async run(flags, terminal) {
+    const loaded = loadSettings({ flags, environment: readEnvironment(), workingFolder: process.cwd() });
+    terminal.out(describeSettings(loaded));
+    return 0;
+  },
+};

@@ -1,0 +1,5 @@
+import { checkConfig } from './check-config.ts';
+import type { Command } from './command.ts';
+import { serve } from './serve.ts';
+
+export const COMMANDS: readonly Command[] = [serve, checkConfig];

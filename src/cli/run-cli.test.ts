@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import type { Command } from './command.ts';
+import { runCli } from './run-cli.ts';
+
+const fly: Command = {
+  name: 'fly',
+  summary: 'go up',
+  flags: [
+    { name: 'height', placeholder: 'METRES', help: 'how far up' },
+    { name: 'quiet', placeholder: null, help: 'without a sound' },
+  ],
+  async run(flags, terminal) {
+    terminal.out(JSON.stringify(flags));
+    return 3;
+  },
+};
+
+async function run(...args: string[]) {
+  let out = '';
+  let err = '';
+  const terminal = {
+    out: (text: string) => {
+      out += text;
+    },
+    err: (text: string) => {
+      err += text;
+    },
+  };
+  return { code: await runCli(args, [fly], terminal), out, err };
+}
+
+describe('the command line', () => {
+  it('runs a command with its flags and ends with its exit code', async () => {
+    expect(await run('fly', '--height', '10', '--quiet')).toEqual({
+      code: 3,
+      out: '{"height":"10","quiet":"true"}',
+      err: '',
+    });
+    expect((await run('fly', '--height=10')).out).toBe('{"height":"10"}');
+  });
+
+  it('suggests the command that was meant', async () => {
+    expect(await run('fyl')).toEqual({
+      code: 2,
+      out: '',
+      err: 'There is no command fyl. Did you mean fly?\nSee: tilewarden --help\n',
+    });
+  });
+
+  it('suggests the flag that was meant', async () => {
+    expect(await run('fly', '--hieght', '10')).toEqual({
+      code: 2,
+      out: '',
+      err: 'fly has no flag --hieght. Did you mean --height?\nSee: tilewarden fly --help\n',
+    });
+  });
+
+  it('refuses what it would have to ignore', async () => {
+    expect((await run('fly', 'away')).err).toContain('does not know what to do with away');
+    expect((await run('fly', '--height')).err).toContain('--height needs a value: METRES');
+    expect((await run('fly', '--quiet=yes')).err).toContain('--quiet takes no value');
+    expect((await run()).code).toBe(2);
+  });
+
+  it('helps', async () => {
+    const general = await run('--help');
+    expect(general.code).toBe(0);
+    expect(general.out).toContain('fly  go up');
+    expect((await run('fly', '--help')).out).toContain('--height METRES  how far up');
+  });
+
+  it('says its version', async () => {
+    expect((await run('--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+});

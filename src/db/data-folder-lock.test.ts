@@ -1,0 +1,44 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { openDataFolderLock } from './data-folder-lock.ts';
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tilewarden-lock-'));
+});
+
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+it('lets one holder in at a time', () => {
+  const first = openDataFolderLock(folder);
+  expect(first).not.toBeNull();
+  expect(openDataFolderLock(folder)).toBeNull();
+  first?.close();
+  const second = openDataFolderLock(folder);
+  expect(second).not.toBeNull();
+  second?.close();
+});
+
+it('is free again when its holder was killed', async () => {
+  const sqlite = fileURLToPath(import.meta.resolve('better-sqlite3'));
+  const holder = spawn(process.execPath, [
+    '-e',
+    `const db = new (require(${JSON.stringify(sqlite)}))(${JSON.stringify(join(folder, 'lock.db'))});
+     db.exec('begin exclusive'); console.log('held'); setInterval(() => {}, 1000);`,
+  ]);
+  await once(holder.stdout, 'data');
+  expect(openDataFolderLock(folder)).toBeNull();
+  holder.kill('SIGKILL');
+  await once(holder, 'exit');
+  const lock = openDataFolderLock(folder);
+  expect(lock).not.toBeNull();
+  lock?.close();
+});
