@@ -9,14 +9,14 @@ const GOOGLE_CRS84_SCALE = 559082264.0287178;
 const MINUTE = 1 / 60;
 const SECOND = 1 / 3600;
 
-/** Degrees a pixel, OGC 07-057r7 annex E.2. */
+/** Degrees a pixel, OGC 07-057r7 annex E. */
 const PIXEL_SIZES = [
   ...[2, 1, 0.5],
   ...[20, 10, 5, 2, 1].map((minutes) => minutes * MINUTE),
   ...[30, 15, 5, 3, 1, 0.5, 0.3, 0.1, 0.03, 0.01].map((seconds) => seconds * SECOND),
 ];
 
-/** OGC 07-057r7 annex E.1. */
+/** OGC 07-057r7 annex E. */
 const ROUND_SCALES = [
   ...[500e6, 250e6, 100e6, 50e6, 25e6, 10e6, 5e6, 2.5e6, 1e6],
   ...[500e3, 250e3, 100e3, 50e3, 25e3, 10e3, 5e3, 2.5e3, 1e3],
@@ -63,7 +63,7 @@ function mercator(density: 1 | 2): GridSet {
   });
 }
 
-/** OGC 17-083r4 annex D; their levels are named by bare numbers. */
+/** OGC 17-083r4; their levels are named by bare numbers. */
 function ogcTileMatrixSets(): readonly GridSet[] {
   return [
     createGridSet({
