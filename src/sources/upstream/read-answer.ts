@@ -1,0 +1,70 @@
+import type { Dispatcher } from 'undici';
+import { isTilewardenError } from '../../domain/errors.ts';
+import { failureOfBody, failureOfStatus, parseRetryAfter, refuseAnswer } from './upstream-failure.ts';
+
+/** Characters of an error answer that are kept for the log. */
+const EXCERPT_LENGTH = 500;
+
+type Body = Dispatcher.ResponseData['body'];
+
+export interface ReadLimits {
+  readonly maxBytes: number;
+  /** For messages in the log. */
+  readonly host: string;
+  readonly now: number;
+}
+
+/** The whole body of a plain 200; anything else is thrown and its socket closed. */
+export async function readAnswer(response: Dispatcher.ResponseData, limits: ReadLimits): Promise<Buffer> {
+  const { statusCode, headers, body } = response;
+  // A body that is given up fails once more, with nobody left to hear it.
+  body.on('error', () => undefined);
+  try {
+    if (statusCode !== 200) {
+      const detail = `${limits.host} answered ${statusCode}: ${await readExcerpt(body)}`;
+      throw failureOfStatus(statusCode, detail, parseRetryAfter(textOf(headers['retry-after']), limits.now));
+    }
+    const encoding = textOf(headers['content-encoding']);
+    if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+      throw refuseAnswer('encoded-body', `${limits.host} encoded its answer as ${encoding.slice(0, 50)}`);
+    }
+    return await readBody(body, Number(textOf(headers['content-length']) ?? 0), limits);
+  } finally {
+    body.destroy();
+  }
+}
+
+export function textOf(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header;
+}
+
+async function readBody(body: Body, declaredLength: number, { maxBytes, host }: ReadLimits): Promise<Buffer> {
+  const tooLong = () => refuseAnswer('too-long', `${host} sent more than ${maxBytes} bytes`);
+  if (declaredLength > maxBytes) throw tooLong();
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (length > maxBytes) throw tooLong();
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw isTilewardenError(error) ? error : failureOfBody(error, host);
+  }
+  return Buffer.concat(chunks, length);
+}
+
+/** An error page that cannot be read says nothing; the status is what counts. */
+async function readExcerpt(body: Body): Promise<string> {
+  let text = '';
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      text += chunk.toString('utf8', 0, EXCERPT_LENGTH * 4);
+      if (text.length >= EXCERPT_LENGTH) break;
+    }
+  } catch {
+    return text.slice(0, EXCERPT_LENGTH);
+  }
+  return text.slice(0, EXCERPT_LENGTH);
+}

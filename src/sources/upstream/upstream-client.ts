@@ -1,0 +1,180 @@
+import { Pool } from 'undici';
+import { TilewardenError } from '../../domain/errors.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { AddressRefused, createAddressGuard } from './address-guard.ts';
+import { HostGate, type UpstreamPriority } from './host-gate.ts';
+import { readAnswer, textOf } from './read-answer.ts';
+import { failureOfConnection, timedOut, unavailable } from './upstream-failure.ts';
+import { hostAndPort, type UpstreamSettings, upstreamOptionsFor } from './upstream-options.ts';
+
+export interface UpstreamRequest {
+  /** http or https; credentials in it are not used. */
+  readonly url: URL;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly priority: UpstreamPriority;
+  readonly signal: AbortSignal;
+  /** For the first byte and for the whole answer; the client's own limits when left out. */
+  readonly timeoutMs?: number;
+}
+
+export interface UpstreamAnswer {
+  readonly bytes: Buffer;
+  /** As the server said, without parameters, lower case; null when it said nothing. */
+  readonly mediaType: string | null;
+}
+
+/**
+ * The one way out of the house: all sources share it, so that a host's limits hold for all of them together.
+ * Answers only with a complete, plain 200; fails as `TileSource` says, without retrying.
+ */
+export interface UpstreamClient {
+  get(request: UpstreamRequest): Promise<UpstreamAnswer>;
+  /** Ends what is under way. */
+  close(): Promise<void>;
+}
+
+export interface UpstreamLimits {
+  readonly connectMs: number;
+  readonly firstByteMs: number;
+  readonly totalMs: number;
+  readonly maxBytes: number;
+  readonly maxWaiting: number;
+  readonly maxInteractiveWaitMs: number;
+}
+
+export interface UpstreamClientOptions {
+  readonly userAgent: string;
+  /** By `host:port` or `host`. */
+  readonly upstreams: UpstreamSettings;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly limits?: Partial<UpstreamLimits>;
+}
+
+const DEFAULT_LIMITS: UpstreamLimits = {
+  connectMs: 3_000,
+  firstByteMs: 15_000,
+  totalMs: 60_000,
+  maxBytes: 32 * 1024 * 1024,
+  maxWaiting: 512,
+  maxInteractiveWaitMs: 15_000,
+};
+
+interface Host {
+  readonly name: string;
+  readonly pool: Pool;
+  readonly gate: HostGate;
+}
+
+export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClient {
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const gates = new Map<string, HostGate>();
+  const hosts = new Map<string, Host>();
+  const closing = new AbortController();
+
+  function hostOf(url: URL): Host {
+    const known = hosts.get(url.origin);
+    if (known) return known;
+    const settings = upstreamOptionsFor(options.upstreams, url);
+    const guard = createAddressGuard(settings);
+    if (!guard.allowsHost(url.hostname)) throw unavailable(new AddressRefused(url.hostname));
+    const name = hostAndPort(url);
+    const gate = gates.get(name) ?? new HostGate({ ...limits, ...settings }, options.clock);
+    const pool = new Pool(url.origin, {
+      connections: settings.concurrency,
+      connect: { timeout: limits.connectMs, lookup: guard.lookup },
+      headersTimeout: limits.firstByteMs,
+      bodyTimeout: limits.totalMs,
+    });
+    const host = { name, pool, gate };
+    gates.set(name, gate);
+    hosts.set(url.origin, host);
+    return host;
+  }
+
+  async function ask(host: Host, request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamAnswer> {
+    const response = await host.pool
+      .request({
+        method: 'GET',
+        path: request.url.pathname + request.url.search,
+        headers: { ...request.headers, 'user-agent': options.userAgent, 'accept-encoding': 'identity' },
+        headersTimeout: request.timeoutMs ?? limits.firstByteMs,
+        signal,
+      })
+      .catch((error: unknown) => {
+        throw failureOfConnection(error, host.name);
+      });
+    const now = options.clock.now();
+    const bytes = await readAnswer(response, { maxBytes: limits.maxBytes, host: host.name, now });
+    return { bytes, mediaType: mediaTypeOf(textOf(response.headers['content-type'])) };
+  }
+
+  async function askInTime(
+    host: Host,
+    request: UpstreamRequest,
+    stop: AbortController,
+  ): Promise<UpstreamAnswer> {
+    const done = new AbortController();
+    options.clock.sleep(request.timeoutMs ?? limits.totalMs, done.signal).then(
+      () => stop.abort(timedOut(`${host.name} did not finish its answer in time`)),
+      () => undefined,
+    );
+    try {
+      return await ask(host, request, stop.signal);
+    } finally {
+      done.abort();
+    }
+  }
+
+  async function enterAndAsk(request: UpstreamRequest, stop: AbortController): Promise<UpstreamAnswer> {
+    const host = hostOf(request.url);
+    const leave = await host.gate.enter(request.priority, stop.signal);
+    try {
+      return await askInTime(host, request, stop);
+    } catch (error) {
+      const failure = stop.signal.aborted ? stop.signal.reason : error;
+      options.log.debug({ upstream: host.name, err: failure }, 'An upstream request failed');
+      throw failure;
+    } finally {
+      leave();
+    }
+  }
+
+  return {
+    async get(request) {
+      request.signal.throwIfAborted();
+      closing.signal.throwIfAborted();
+      const stop = new AbortController();
+      const release = abortWith(stop, [request.signal, closing.signal]);
+      try {
+        return await enterAndAsk(request, stop);
+      } finally {
+        release();
+      }
+    },
+    async close() {
+      closing.abort(
+        new TilewardenError('source-unavailable', 'The server is stopping.', { reason: 'stopping' }),
+      );
+      await Promise.all([...hosts.values()].map(({ pool }) => pool.destroy()));
+    },
+  };
+}
+
+/** AbortSignal.any keeps every combination alive as long as the longest-lived signal; this lets go. */
+function abortWith(stop: AbortController, signals: readonly AbortSignal[]): () => void {
+  const ends = signals.map((signal) => {
+    const abort = () => stop.abort(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    return () => signal.removeEventListener('abort', abort);
+  });
+  return () => {
+    for (const end of ends) end();
+  };
+}
+
+function mediaTypeOf(header: string | undefined): string | null {
+  const type = header?.split(';')[0]?.trim().toLowerCase();
+  return type ? type : null;
+}

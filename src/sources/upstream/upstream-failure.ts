@@ -1,0 +1,78 @@
+import { TilewardenError } from '../../domain/errors.ts';
+import { AddressRefused } from './address-guard.ts';
+
+/** Why an upstream's answer was refused before anybody looked for an image in it; for counting. */
+export type UpstreamRefusal = 'status' | 'encoded-body' | 'too-long' | 'truncated';
+
+const MAX_RETRY_AFTER_SECONDS = 86_400;
+
+const REFUSALS: Readonly<Record<UpstreamRefusal, string>> = {
+  status: 'The map source answered with an error.',
+  'encoded-body': 'The map source sent a compressed answer although none was asked for.',
+  'too-long': 'The map source sent more than is allowed.',
+  truncated: 'The map source ended its answer too early.',
+};
+
+export function refuseAnswer(reason: UpstreamRefusal, detail: string): TilewardenError {
+  return new TilewardenError('source-bad-answer', REFUSALS[reason], { reason, cause: new Error(detail) });
+}
+
+export function timedOut(detail: string): TilewardenError {
+  return new TilewardenError('source-timeout', 'The map source did not answer in time.', {
+    cause: new Error(detail),
+  });
+}
+
+export function unavailable(cause: unknown, retryAfterSeconds?: number): TilewardenError {
+  const reason = cause instanceof AddressRefused ? 'address-refused' : 'connection';
+  return new TilewardenError('source-unavailable', 'The map source cannot be reached.', {
+    cause,
+    reason,
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  });
+}
+
+/** 5xx: it cannot serve now; 429: it asks for patience; anything else but 200: the answer is of no use. */
+export function failureOfStatus(status: number, detail: string, retryAfter: number | null): TilewardenError {
+  const cause = new Error(detail);
+  const patience = retryAfter === null ? {} : { retryAfterSeconds: retryAfter };
+  if (status === 429) {
+    return new TilewardenError('source-busy', 'The map source asks for fewer requests.', {
+      cause,
+      reason: 'status',
+      ...patience,
+    });
+  }
+  if (status < 500) return refuseAnswer('status', detail);
+  return new TilewardenError('source-unavailable', 'The map source answered that it cannot serve now.', {
+    cause,
+    reason: 'status',
+    ...patience,
+  });
+}
+
+/** RFC 9110, 10.2.3: a number of seconds or a date. */
+export function parseRetryAfter(value: string | undefined, now: number): number | null {
+  if (value === undefined) return null;
+  const seconds = /^\d+$/.test(value) ? Number(value) : Math.ceil((Date.parse(value) - now) / 1000);
+  return Number.isFinite(seconds) ? Math.min(MAX_RETRY_AFTER_SECONDS, Math.max(1, seconds)) : null;
+}
+
+/** undici's codes for what went wrong before or while headers came. */
+export function failureOfConnection(error: unknown, host: string): TilewardenError {
+  const code = codeOf(error);
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return timedOut(`${host} did not accept a connection in time`);
+  if (code === 'UND_ERR_HEADERS_TIMEOUT') return timedOut(`${host} did not begin to answer in time`);
+  if (code === 'UND_ERR_BODY_TIMEOUT') return timedOut(`${host} stopped in the middle of its answer`);
+  return unavailable(error);
+}
+
+export function failureOfBody(error: unknown, host: string): TilewardenError {
+  if (codeOf(error) === 'UND_ERR_BODY_TIMEOUT')
+    return timedOut(`${host} stopped in the middle of its answer`);
+  return refuseAnswer('truncated', `${host} ended its answer early: ${String(error)}`);
+}
+
+function codeOf(error: unknown): string | null {
+  return error instanceof Error && 'code' in error ? String(error.code) : null;
+}

@@ -1,0 +1,77 @@
+import type { Bounds } from '../../domain/bounds.ts';
+import { formatOf } from '../../domain/format.ts';
+import type { SourceRequest } from '../tile-source.ts';
+import { plainNumber } from './plain-number.ts';
+import type { WmsSourceOptions } from './wms-source-options.ts';
+
+/** What every WMS can be expected to have; other image formats are made from PNG. */
+const COMMON_FORMATS: ReadonlySet<string> = new Set(['image/png', 'image/jpeg']);
+const GOOGLE_MERCATOR = 900913;
+
+export type MapRequest = Pick<
+  SourceRequest,
+  'gridSet' | 'bounds' | 'width' | 'height' | 'format' | 'parameters'
+>;
+
+/** The GetMap address for a request. Our own words win over parameters, those over the options, those over the URL's. */
+export function mapRequestUrl(base: string, options: WmsSourceOptions, request: MapRequest): URL {
+  const url = new URL(base);
+  const query = new Map<string, readonly [name: string, value: string]>();
+  const put = (name: string, value: string) => query.set(name.toUpperCase(), [name, value]);
+  for (const [name, value] of url.searchParams) put(name, value);
+  for (const [name, value] of declaredParameters(options, request)) put(name, value);
+  for (const [name, value] of request.parameters) put(name, value);
+  for (const [name, value] of ownParameters(options, request)) put(name, value);
+  const sent = [...query.entries()].filter(([name, [, value]]) => value !== '' || name === 'STYLES');
+  url.search = new URLSearchParams(sent.map(([, [name, value]]) => [name, value])).toString();
+  return url;
+}
+
+/** The format to ask for, by name. */
+export function requestFormat(options: WmsSourceOptions, { format }: Pick<MapRequest, 'format'>): string {
+  if (options.requestFormat) return options.requestFormat;
+  if (format.kind === 'opaque' || COMMON_FORMATS.has(format.mediaType)) return format.mediaType;
+  return 'image/png';
+}
+
+function declaredParameters(options: WmsSourceOptions, request: MapRequest): readonly [string, string][] {
+  const alpha = formatOf(requestFormat(options, request))?.alpha ?? true;
+  return [
+    ['LAYERS', options.layers],
+    ['STYLES', options.styles],
+    ['TRANSPARENT', options.transparent && alpha && request.format.alpha ? 'TRUE' : 'FALSE'],
+    ['BGCOLOR', options.bgColor ?? ''],
+    ...Object.entries(options.vendorParameters),
+  ];
+}
+
+function ownParameters(options: WmsSourceOptions, request: MapRequest): readonly [string, string][] {
+  const newer = options.version === '1.3.0';
+  const crs = crsOf(options, request);
+  return [
+    ['SERVICE', 'WMS'],
+    ['VERSION', options.version],
+    ['REQUEST', 'GetMap'],
+    ['EXCEPTIONS', newer ? 'XML' : 'application/vnd.ogc.se_xml'],
+    [newer ? 'CRS' : 'SRS', crs],
+    ['BBOX', printBounds(request.bounds, newer && request.gridSet.yCoordinateFirst && crs !== 'CRS:84')],
+    ['WIDTH', String(request.width)],
+    ['HEIGHT', String(request.height)],
+    ['FORMAT', requestFormat(options, request)],
+  ];
+}
+
+function crsOf(options: WmsSourceOptions, { gridSet }: MapRequest): string {
+  const declared = options.srs[String(gridSet.srs)];
+  if (declared !== undefined) return declared;
+  if (gridSet.srs === GOOGLE_MERCATOR) return 'EPSG:3857';
+  // WMS 1.3.0, annex B: EPSG:4326 has latitude first; CRS:84 is the same with longitude first.
+  if (options.version === '1.3.0' && gridSet.srs === 4326 && !gridSet.yCoordinateFirst) return 'CRS:84';
+  return `EPSG:${gridSet.srs}`;
+}
+
+/** WMS 1.3.0, 6.7.2: in the order of the CRS's axes. In 1.1.1 x comes first whatever the CRS says. */
+function printBounds({ minX, minY, maxX, maxY }: Bounds, yFirst: boolean): string {
+  const numbers = yFirst ? [minY, minX, maxY, maxX] : [minX, minY, maxX, maxY];
+  return numbers.map(plainNumber).join(',');
+}
