@@ -124,12 +124,14 @@ export class FlightCrew {
       const [tile] = pending.splice(Math.max(0, indexOfAwaited(flight, pending)), 1);
       if (tile) await this.#encode(flight, accepted, tile, createdAt);
     };
-    const awaited = pending.filter((tile) => flight.isAwaited(tile)).length;
-    await Promise.all(Array.from({ length: awaited }, encodeNext));
-    const lane = async () => {
-      while (pending.length > 0) await encodeNext();
+    const encodeWhile = async (goOn: () => boolean): Promise<void> => {
+      const lane = async () => {
+        while (goOn()) await encodeNext();
+      };
+      await Promise.all(Array.from({ length: this.#options.maxEncodings }, lane));
     };
-    await Promise.all(Array.from({ length: this.#options.maxEncodings }, lane));
+    await encodeWhile(() => pending.some((tile) => flight.isAwaited(tile)));
+    await encodeWhile(() => pending.length > 0);
   }
 
   async #encode(

@@ -1,6 +1,7 @@
 import type { BoundLayer } from '../catalog/bound-layer.ts';
 import { TilewardenError } from '../domain/errors.ts';
-import { coverageAt } from '../domain/grid-subset.ts';
+import type { Format } from '../domain/format.ts';
+import { coverageAt, type GridSubset } from '../domain/grid-subset.ts';
 import { formatOfLayer, gridSubsetOf } from '../domain/layer.ts';
 import type { MetatileSize } from '../domain/metatile.ts';
 import { selectParameters } from '../domain/parameter-filter.ts';
@@ -20,15 +21,18 @@ export interface TileSetNames {
 
 const SINGLE_TILE: MetatileSize = { columns: 1, rows: 1 };
 
+type PlainTileSets = Map<GridSubset, Map<Format, ResolvedTileSet>>;
+
 /** Tile sets with default parameters are made once for each layer: most requests ask for them. */
-const plainTileSets = new WeakMap<BoundLayer, Map<string | null, Map<string | null, ResolvedTileSet>>>();
+const plainTileSets = new WeakMap<BoundLayer, PlainTileSets>();
 
 /** Throws `grid-set-unknown`, `format-unknown` or `parameter-refused`, with what is allowed in the message. */
 export function resolveTileSet(bound: BoundLayer, names: TileSetNames): ResolvedTileSet {
-  const plain = names.parameters.size === 0 || bound.layer.parameters.length === 0;
-  if (!plain) return makeTileSet(bound, names);
-  const known = plainTileSets.get(bound)?.get(names.gridSet)?.get(names.format);
-  return known ?? rememberPlain(bound, names, makeTileSet(bound, names));
+  const { layer } = bound;
+  const subset = names.gridSet === null ? layer.gridSubsets[0] : gridSubsetOf(layer, names.gridSet);
+  const format = names.format === null ? layer.formats[0] : formatOfLayer(layer, names.format);
+  const plain = names.parameters.size === 0 || layer.parameters.length === 0;
+  return plain ? plainTileSet(bound, subset, format) : makeTileSet(bound, subset, format, names.parameters);
 }
 
 /** Throws `tile-outside` and says what is inside. */
@@ -66,11 +70,24 @@ export function gutterOf(tiles: ResolvedTileSet): number {
   return readyMade ? 0 : tiles.bound.layer.gutter;
 }
 
-function makeTileSet(bound: BoundLayer, names: TileSetNames): ResolvedTileSet {
+function plainTileSet(bound: BoundLayer, subset: GridSubset, format: Format): ResolvedTileSet {
+  const ofLayer: PlainTileSets = plainTileSets.get(bound) ?? new Map();
+  const ofSubset = ofLayer.get(subset) ?? new Map<Format, ResolvedTileSet>();
+  const known = ofSubset.get(format);
+  if (known) return known;
+  const made = makeTileSet(bound, subset, format, new Map());
+  plainTileSets.set(bound, ofLayer.set(subset, ofSubset.set(format, made)));
+  return made;
+}
+
+function makeTileSet(
+  bound: BoundLayer,
+  subset: GridSubset,
+  format: Format,
+  parameters: ReadonlyMap<string, string>,
+): ResolvedTileSet {
   const { layer } = bound;
-  const subset = names.gridSet === null ? layer.gridSubsets[0] : gridSubsetOf(layer, names.gridSet);
-  const format = names.format === null ? layer.formats[0] : formatOfLayer(layer, names.format);
-  const selection = selectParameters(layer.parameters, names.parameters);
+  const selection = selectParameters(layer.parameters, parameters);
   const set = {
     layer: layer.name,
     gridSet: subset.gridSet.name,
@@ -78,13 +95,6 @@ function makeTileSet(bound: BoundLayer, names: TileSetNames): ResolvedTileSet {
     parametersId: selection.id,
   };
   return { bound, subset, format, selection, set };
-}
-
-function rememberPlain(bound: BoundLayer, names: TileSetNames, tiles: ResolvedTileSet): ResolvedTileSet {
-  const ofLayer = plainTileSets.get(bound) ?? new Map<string | null, Map<string | null, ResolvedTileSet>>();
-  const ofGridSet = ofLayer.get(names.gridSet) ?? new Map<string | null, ResolvedTileSet>();
-  plainTileSets.set(bound, ofLayer.set(names.gridSet, ofGridSet.set(names.format, tiles)));
-  return tiles;
 }
 
 function outside({ set }: ResolvedTileSet, what: string): TilewardenError {

@@ -1,0 +1,196 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  createGate,
+  openTileRoad,
+  type TileRoad,
+  type TileRoadOptions,
+  until,
+} from '../../test/fixtures/tile-road.ts';
+import { TilewardenError } from '../domain/errors.ts';
+
+const roads: TileRoad[] = [];
+
+function open(options?: TileRoadOptions): TileRoad {
+  const road = openTileRoad(options);
+  roads.push(road);
+  return road;
+}
+
+afterEach(async () => {
+  for (const road of roads.splice(0)) await road.close();
+});
+
+const landed = (road: TileRoad) => until(() => road.pipeline.status().flights === 0);
+
+function failing(road: TileRoad): void {
+  road.source.answer = async () => {
+    throw new TilewardenError('source-unavailable', 'The map source cannot be reached.');
+  };
+}
+
+function holding(road: TileRoad) {
+  const gate = createGate();
+  road.source.answer = async (request) => {
+    const answer = road.source.draw(request);
+    await gate.opened;
+    return answer;
+  };
+  return gate;
+}
+
+async function truncate(road: TileRoad): Promise<void> {
+  await road.store.raiseGeneration('roads');
+  await road.store.dropLayer('roads');
+  road.pipeline.forgetLayer('roads');
+}
+
+describe('freshness', () => {
+  it('renews a tile that has expired', async () => {
+    const road = open({ layer: { expireCacheSeconds: 60 } });
+    await road.read(4, 5, 6);
+    await landed(road);
+    road.clock.advance(60_000);
+    expect((await road.read(4, 5, 6)).outcome).toBe('HIT');
+    road.clock.advance(1);
+    road.source.version = 2;
+    const renewed = await road.read(4, 5, 6);
+    expect(renewed.outcome).toBe('MISS');
+    expect(await road.shows(renewed.bytes, { z: 4, x: 5, y: 6 }, 2)).toBe(true);
+    await landed(road);
+    const again = await road.read(4, 5, 6);
+    expect(again.outcome).toBe('HIT');
+    expect(await road.shows(again.bytes, { z: 4, x: 5, y: 6 }, 2)).toBe(true);
+  });
+
+  it('serves an expired tile while the source fails, and asks again later', async () => {
+    const road = open({ layer: { expireCacheSeconds: 60 } });
+    const first = await road.read(4, 5, 6);
+    await landed(road);
+    road.clock.advance(61_000);
+    failing(road);
+    const stale = await road.read(4, 5, 6);
+    expect(stale.outcome).toBe('STALE');
+    expect(stale.bytes.equals(first.bytes)).toBe(true);
+    expect((await road.read(4, 5, 6)).outcome).toBe('STALE');
+    expect(road.source.requests).toHaveLength(2);
+    road.clock.advance(1001);
+    road.source.answer = road.source.draw;
+    expect((await road.read(4, 5, 6)).outcome).toBe('MISS');
+  });
+});
+
+describe('a truncation', () => {
+  it('keeps what was fetched before it out of the store and of the memory tier', async () => {
+    const road = open();
+    const gate = holding(road);
+    const before = road.read(4, 5, 6);
+    await until(() => road.source.requests.length === 1);
+    await truncate(road);
+    gate.open();
+    expect(await road.shows((await before).bytes, { z: 4, x: 5, y: 6 })).toBe(true);
+    await landed(road);
+    expect(await road.store.get(road.tiles.set, { z: 4, x: 5, y: 6 })).toBeNull();
+    expect(road.pipeline.status().memoryTierTiles).toBe(0);
+    expect(road.warnings).toEqual([]);
+  });
+
+  it('is never answered with what was fetched before it, by whatever process it was made', async () => {
+    const road = open();
+    const gate = holding(road);
+    const before = road.read(4, 5, 6);
+    await until(() => road.source.requests.length === 1);
+    await road.store.raiseGeneration('roads');
+    road.source.version = 2;
+    const after = road.read(4, 5, 6);
+    await until(() => road.source.requests.length === 2);
+    gate.open();
+    await before;
+    expect(await road.shows((await after).bytes, { z: 4, x: 5, y: 6 }, 2)).toBe(true);
+    await landed(road);
+    const kept = await road.store.get(road.tiles.set, { z: 4, x: 5, y: 6 });
+    expect(await road.shows(kept?.bytes ?? Buffer.alloc(0), { z: 4, x: 5, y: 6 }, 2)).toBe(true);
+  });
+
+  it('is not undone by a look into the store that began before it', async () => {
+    const road = open();
+    await road.renew('all', 4, 5, 6);
+    const gate = createGate();
+    const { get } = road.store;
+    road.store.get = async (...args) => {
+      const found = await get(...args);
+      await gate.opened;
+      return found;
+    };
+    const before = road.read(4, 5, 6);
+    await truncate(road);
+    gate.open();
+    await before;
+    road.store.get = get;
+    road.source.version = 2;
+    const after = await road.read(4, 5, 6);
+    expect(await road.shows(after.bytes, { z: 4, x: 5, y: 6 }, 2)).toBe(true);
+  });
+
+  it('outruns tiles another process has replaced', async () => {
+    const road = open();
+    const gate = holding(road);
+    const before = road.read(4, 5, 6);
+    await until(() => road.source.requests.length === 1);
+    road.pipeline.forget({ ...road.tiles.set }, 4, { minX: 7, minY: 7, maxX: 9, maxY: 9 });
+    gate.open();
+    await before;
+    await landed(road);
+    expect(await road.store.get(road.tiles.set, { z: 4, x: 5, y: 6 })).toBeNull();
+  });
+
+  it('empties the memory tier when it is told as an event', async () => {
+    const road = open();
+    await road.read(4, 5, 6);
+    await landed(road);
+    const { set } = road.tiles;
+    await road.store.deleteRange(set, 4, { minX: 5, minY: 6, maxX: 5, maxY: 6 });
+    road.emit({ type: 'deleted', set, z: 4, rect: { minX: 5, minY: 6, maxX: 5, maxY: 6 }, at: 0 });
+    expect((await road.read(4, 5, 6)).outcome).toBe('MISS');
+    await landed(road);
+    await road.store.dropLayer('roads');
+    road.emit({ type: 'layer-dropped', layer: 'roads', at: 0 });
+    expect((await road.read(4, 5, 6)).outcome).toBe('MISS');
+  });
+});
+
+describe('a store that fails', () => {
+  const broken = () => new TilewardenError('store-failed', 'The store is broken.');
+
+  it('is passed by when it can be neither read nor written', async () => {
+    const road = open();
+    for (const method of ['get', 'putMany', 'generation'] as const) {
+      road.store[method] = async () => {
+        throw broken();
+      };
+    }
+    const answer = await road.read(4, 5, 6);
+    expect(answer.outcome).toBe('BYPASS');
+    expect(await road.shows(answer.bytes, { z: 4, x: 5, y: 6 })).toBe(true);
+    expect(road.warnings).toEqual([
+      'the tile store could not be read; tiles are fetched from their source instead',
+    ]);
+  });
+
+  it('does not keep an answer from going out when it is full, and warns once', async () => {
+    const road = open();
+    const { putMany } = road.store;
+    road.store.putMany = async () => {
+      throw new TilewardenError('store-full', 'The disk is full.');
+    };
+    expect((await road.read(4, 5, 6)).outcome).toBe('MISS');
+    await landed(road);
+    expect((await road.read(4, 0, 0)).outcome).toBe('BYPASS');
+    await landed(road);
+    expect(road.warnings).toEqual(['tiles could not be stored; they are served without being kept on disk']);
+    expect((await road.read(4, 5, 6)).outcome).toBe('HIT');
+    road.store.putMany = putMany;
+    await road.read(4, 8, 8);
+    await landed(road);
+    expect((await road.read(4, 12, 12)).outcome).toBe('MISS');
+  });
+});

@@ -1,0 +1,302 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  createGate,
+  openTileRoad,
+  type TileRoad,
+  type TileRoadOptions,
+  until,
+} from '../../test/fixtures/tile-road.ts';
+import { TilewardenError } from '../domain/errors.ts';
+
+const roads: TileRoad[] = [];
+
+function open(options?: TileRoadOptions): TileRoad {
+  const road = openTileRoad(options);
+  roads.push(road);
+  return road;
+}
+
+afterEach(async () => {
+  for (const road of roads.splice(0)) await road.close();
+});
+
+const unavailable = () => new TilewardenError('source-unavailable', 'The map source cannot be reached.');
+
+function hold(road: TileRoad) {
+  const gate = createGate();
+  road.source.answer = async (request) => {
+    await gate.opened;
+    return road.source.draw(request);
+  };
+  return gate;
+}
+
+describe('reading a tile', () => {
+  it('fetches it once and answers from the cache afterwards', async () => {
+    const road = open();
+    const first = await road.read(4, 5, 6);
+    await until(() => road.pipeline.status().flights === 0);
+    const second = await road.read(4, 5, 6);
+    expect([first.outcome, second.outcome]).toEqual(['MISS', 'HIT']);
+    expect(second.bytes.equals(first.bytes)).toBe(true);
+    expect(second.checksum).toBe(first.checksum);
+    expect(await road.shows(first.bytes, { z: 4, x: 5, y: 6 })).toBe(true);
+    expect(road.source.requests).toHaveLength(1);
+  });
+
+  it('has the neighbours of the same metatile in the store by then', async () => {
+    const road = open();
+    await road.read(4, 5, 6);
+    await until(() => road.pipeline.status().flights === 0);
+    const neighbour = await road.read(4, 7, 7);
+    expect(neighbour.outcome).toBe('HIT');
+    expect(await road.shows(neighbour.bytes, { z: 4, x: 7, y: 7 })).toBe(true);
+    expect(road.source.requests).toHaveLength(1);
+  });
+
+  it('answers as soon as the tile is encoded, before the metatile is stored', async () => {
+    const road = open();
+    const gate = createGate();
+    const { putMany } = road.store;
+    road.store.putMany = async (...args) => {
+      await gate.opened;
+      return await putMany(...args);
+    };
+    const answer = await road.read(4, 5, 6);
+    expect(answer.outcome).toBe('MISS');
+    expect(await road.store.get(road.tiles.set, { z: 4, x: 5, y: 6 })).toBeNull();
+    gate.open();
+    await until(() => road.pipeline.status().flights === 0);
+    expect(await road.store.get(road.tiles.set, { z: 4, x: 5, y: 6 })).not.toBeNull();
+  });
+
+  it('lets others have their tiles from a metatile that is still being stored', async () => {
+    const road = open();
+    const gate = createGate();
+    const { putMany } = road.store;
+    road.store.putMany = async (...args) => {
+      await gate.opened;
+      return await putMany(...args);
+    };
+    await road.read(4, 5, 6);
+    const neighbour = await road.read(4, 4, 4);
+    expect(await road.shows(neighbour.bytes, { z: 4, x: 4, y: 4 })).toBe(true);
+    expect(road.source.requests).toHaveLength(1);
+    gate.open();
+  });
+
+  it('makes the answer wait when too much is being stored behind answers already given', async () => {
+    const road = open({ settings: { maxLandings: 1 } });
+    const gate = createGate();
+    const { putMany } = road.store;
+    road.store.putMany = async (...args) => {
+      await gate.opened;
+      return await putMany(...args);
+    };
+    await road.read(4, 0, 0);
+    let answered = false;
+    const second = road.read(4, 8, 8).then(() => {
+      answered = true;
+    });
+    await until(() => road.source.requests.length === 2);
+    // By now an unhindered read has come all the way.
+    await open().read(4, 8, 8);
+    expect(answered).toBe(false);
+    gate.open();
+    await second;
+  });
+
+  it('refuses a tile outside and says what is inside, without asking anybody', async () => {
+    const road = open();
+    await expect(road.read(2, 4, 0)).rejects.toThrow(/tile 4,0 at zoom 2; columns are 0 to 3, rows 0 to 3/);
+    await expect(road.read(10, 0, 0)).rejects.toThrow(/zoom 10; it has zooms 0 to 9/);
+    expect(road.source.requests).toHaveLength(0);
+  });
+
+  it('tells who served and stored what', async () => {
+    const road = open();
+    await road.read(4, 5, 6);
+    await until(() => road.pipeline.status().flights === 0);
+    const [stored] = road.events.filter(({ type }) => type === 'stored');
+    expect(stored).toMatchObject({ z: 4, rect: { minX: 4, minY: 4, maxX: 7, maxY: 7 }, tiles: 16 });
+    expect(road.events.filter(({ type }) => type === 'served')).toHaveLength(1);
+  });
+
+  it('asks a source for no more than it can answer at once', async () => {
+    const road = open({ maxMetatile: { columns: 1, rows: 1 }, layer: { gutter: 10 } });
+    const { bytes } = await road.read(4, 5, 6);
+    const [request] = road.source.requests;
+    expect([request?.width, request?.height]).toEqual([64, 64]);
+    expect(await road.shows(bytes, { z: 4, x: 5, y: 6 })).toBe(true);
+  });
+
+  it('cuts the gutter away', async () => {
+    const road = open({ layer: { gutter: 10 } });
+    const { bytes } = await road.read(4, 5, 6);
+    expect(road.source.requests[0]?.width).toBe(4 * 64 + 20);
+    expect(await road.shows(bytes, { z: 4, x: 5, y: 6 })).toBe(true);
+  });
+});
+
+describe('200 readers of one missing tile', () => {
+  const readers = (road: TileRoad) => Array.from({ length: 200 }, () => road.read(4, 5, 6));
+
+  it('cost one request to a healthy source', async () => {
+    const road = open();
+    const answers = await Promise.all(readers(road));
+    expect(new Set(answers.map(({ checksum }) => checksum)).size).toBe(1);
+    expect(road.source.requests).toHaveLength(1);
+  });
+
+  it('cost one request to a failing source, and share its failure', async () => {
+    const road = open();
+    road.source.answer = async () => {
+      throw unavailable();
+    };
+    const results = await Promise.allSettled(readers(road));
+    expect(results.every((result) => result.status === 'rejected')).toBe(true);
+    expect(road.source.requests).toHaveLength(1);
+    expect(road.warnings).toEqual(['the source of layer roads failed: source-unavailable']);
+  });
+
+  it('cost one request to a source that hangs, and are all answered at the deadline', async () => {
+    const road = open();
+    road.source.answer = () => new Promise(() => {});
+    const results = Promise.allSettled(readers(road));
+    await until(() => road.pipeline.status().waitingReads === 200 && road.source.requests.length === 1);
+    road.clock.advance(60_000);
+    for (const result of await results) {
+      expect(result).toMatchObject({ status: 'rejected', reason: { code: 'source-timeout' } });
+    }
+    expect(road.source.requests).toHaveLength(1);
+    expect(road.source.requests[0]?.signal.aborted).toBe(true);
+    expect(road.pipeline.status().waitingReads).toBe(0);
+  });
+
+  it('may be spread over the tiles of its metatile', async () => {
+    const road = open();
+    const places = Array.from({ length: 200 }, (_, i) => ({ z: 4, x: 4 + (i % 4), y: 4 + ((i >> 2) % 4) }));
+    const answers = await Promise.all(places.map(({ z, x, y }) => road.read(z, x, y)));
+    for (const [i, place] of places.slice(0, 16).entries()) {
+      expect(await road.shows(answers[i]?.bytes ?? Buffer.alloc(0), place)).toBe(true);
+    }
+    expect(road.source.requests).toHaveLength(1);
+  });
+});
+
+describe('a metatile that failed', () => {
+  it('answers the same for a moment without asking the source, and then is asked for again', async () => {
+    const road = open();
+    road.source.answer = async () => {
+      throw unavailable();
+    };
+    await expect(road.read(4, 5, 6)).rejects.toMatchObject({ code: 'source-unavailable' });
+    road.clock.advance(999);
+    await expect(road.read(4, 4, 4)).rejects.toMatchObject({ code: 'source-unavailable' });
+    expect(road.source.requests).toHaveLength(1);
+    road.source.answer = road.source.draw;
+    road.clock.advance(1);
+    expect((await road.read(4, 5, 6)).outcome).toBe('MISS');
+    expect(road.source.requests).toHaveLength(2);
+  });
+
+  it('does not speak for other metatiles', async () => {
+    const road = open();
+    road.source.answer = async (request, number) => {
+      if (number === 0) throw unavailable();
+      return road.source.draw(request);
+    };
+    await expect(road.read(4, 5, 6)).rejects.toThrow();
+    expect((await road.read(4, 9, 6)).outcome).toBe('MISS');
+  });
+
+  it('hides an unexpected error behind one that may be shown', async () => {
+    const road = open();
+    road.source.answer = async () => {
+      throw new TypeError('cannot read /secret/path');
+    };
+    const failure = await road.read(4, 5, 6).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'source-unavailable', reason: 'unexpected' });
+    expect(String(failure)).not.toContain('secret');
+  });
+});
+
+describe('a reader who leaves', () => {
+  it('does not take the tile from the others', async () => {
+    const road = open();
+    const gate = hold(road);
+    const leaving = new AbortController();
+    const left = road.read(4, 5, 6, leaving.signal);
+    const staying = road.read(4, 5, 6);
+    await until(() => road.pipeline.status().waitingReads === 2 && road.source.requests.length === 1);
+    leaving.abort(new Error('gone'));
+    await expect(left).rejects.toThrow('gone');
+    gate.open();
+    expect((await staying).outcome).toBe('MISS');
+    expect(road.source.requests).toHaveLength(1);
+  });
+
+  it('ends the fetch when nobody else waits, and the next reader starts a new one', async () => {
+    const road = open();
+    const gate = hold(road);
+    const leaving = new AbortController();
+    const left = road.read(4, 5, 6, leaving.signal);
+    await until(() => road.source.requests.length === 1);
+    leaving.abort(new Error('gone'));
+    await expect(left).rejects.toThrow('gone');
+    expect(road.source.requests[0]?.signal.aborted).toBe(true);
+    const next = road.read(4, 5, 6);
+    gate.open();
+    expect((await next).outcome).toBe('MISS');
+    expect(road.source.requests).toHaveLength(2);
+    expect(road.warnings).toEqual([]);
+  });
+});
+
+describe('too many waiting readers', () => {
+  it('are refused at once with a time to come back, while hits go on', async () => {
+    const road = open({ settings: { maxWaitingReads: 3 } });
+    await road.read(4, 0, 0);
+    await until(() => road.pipeline.status().flights === 0);
+    const gate = hold(road);
+    const waiting = [4, 8, 12].map((x) => road.read(4, x, 8));
+    await until(() => road.pipeline.status().waitingReads === 3);
+    await expect(road.read(4, 0, 12)).rejects.toMatchObject({ code: 'source-busy', retryAfterSeconds: 5 });
+    expect((await road.read(4, 0, 0)).outcome).toBe('HIT');
+    gate.open();
+    await Promise.all(waiting);
+  });
+
+  it('of one dead source do not hold up another one', async () => {
+    const settings = { maxFetchesPerSource: 2 };
+    const road = open({ settings });
+    const alive = openTileRoad();
+    road.source.answer = () => new Promise(() => {});
+    const stuck = [0, 4, 8, 12].map((x) => road.read(4, x, 0).catch((error: unknown) => error));
+    await until(() => road.source.requests.length === 2 && road.pipeline.status().waitingReads === 4);
+    const tiles = {
+      ...alive.tiles,
+      bound: { ...alive.tiles.bound, store: road.store },
+      set: { ...alive.tiles.set, layer: 'other' },
+    };
+    expect((await road.pipeline.read(tiles, { z: 1, x: 0, y: 0 })).outcome).toBe('MISS');
+    road.clock.advance(60_000);
+    for (const failure of await Promise.all(stuck)) expect(failure).toMatchObject({ code: 'source-timeout' });
+    await alive.close();
+  });
+});
+
+describe('closing', () => {
+  it('waits for what is being stored and gives up what is being fetched', async () => {
+    const road = openTileRoad();
+    await road.read(4, 5, 6);
+    road.source.answer = () => new Promise(() => {});
+    const fetching = road.read(4, 0, 0);
+    fetching.catch(() => {});
+    await until(() => road.source.requests.length === 2);
+    await road.close();
+    await expect(fetching).rejects.toMatchObject({ code: 'stopping' });
+    expect(await road.store.get(road.tiles.set, { z: 4, x: 5, y: 6 })).not.toBeNull();
+    await expect(road.read(4, 12, 12)).rejects.toMatchObject({ code: 'stopping' });
+  });
+});

@@ -1,0 +1,197 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  createGate,
+  openTileRoad,
+  type TileRoad,
+  type TileRoadOptions,
+  until,
+} from '../../test/fixtures/tile-road.ts';
+import { TilewardenError } from '../domain/errors.ts';
+import { createGridSubset } from '../domain/grid-subset.ts';
+
+const roads: TileRoad[] = [];
+
+function open(options?: TileRoadOptions): TileRoad {
+  const road = openTileRoad(options);
+  roads.push(road);
+  return road;
+}
+
+afterEach(async () => {
+  for (const road of roads.splice(0)) await road.close();
+});
+
+const tile = { z: 4, x: 5, y: 6 };
+
+async function storedVersion(road: TileRoad): Promise<number | null> {
+  const found = await road.store.get(road.tiles.set, tile);
+  if (!found) return null;
+  for (const version of [1, 2, 3]) if (await road.shows(found.bytes, tile, version)) return version;
+  throw new Error('a tile of no known version');
+}
+
+describe('renewing a metatile', () => {
+  it('makes what is missing and counts exactly', async () => {
+    const road = open();
+    const result = await road.renew('missing', 4, 5, 6);
+    expect(result).toMatchObject({ made: 16, present: 0, blank: 0, upstreamRequests: 1 });
+    expect(result.bytes).toBeGreaterThan(0);
+    expect(road.source.requests[0]?.priority).toBe('task');
+    expect(await road.renew('missing', 4, 5, 6)).toEqual({
+      made: 0,
+      present: 16,
+      blank: 0,
+      bytes: 0,
+      upstreamRequests: 0,
+    });
+    expect(road.source.requests).toHaveLength(1);
+  });
+
+  it('counts only what was asked for, of which some is present and some is blank', async () => {
+    const road = open();
+    road.source.answer = ({ width, height }) => {
+      return { kind: 'pixels', width, height, pixels: Buffer.alloc(width * height * 4, 200) };
+    };
+    await road.renew('all', 4, 5, 6);
+    await road.store.deleteRange(road.tiles.set, 4, { minX: 5, minY: 4, maxX: 7, maxY: 7 });
+    const metatile = road.source.requests[0]?.metatile;
+    if (!metatile) throw new Error('nothing was asked');
+    const within = { minX: 0, minY: 4, maxX: 5, maxY: 5 };
+    const { signal } = new AbortController();
+    const result = await road.pipeline.renew({
+      tiles: road.tiles,
+      metatile,
+      within,
+      mode: 'missing',
+      signal,
+    });
+    expect(result).toMatchObject({ made: 2, present: 2, blank: 2, upstreamRequests: 1 });
+  });
+
+  it('makes again what has expired', async () => {
+    const road = open({ layer: { expireCacheSeconds: 60 } });
+    await road.renew('missing', 4, 5, 6);
+    road.clock.advance(60_001);
+    road.source.version = 2;
+    expect(await road.renew('missing', 4, 5, 6)).toMatchObject({ made: 16, present: 0 });
+    expect(await storedVersion(road)).toBe(2);
+  });
+
+  it('replaces everything when told to, also in the memory tier', async () => {
+    const road = open();
+    await road.read(4, 5, 6);
+    await until(() => road.pipeline.status().flights === 0);
+    road.source.version = 2;
+    expect(await road.renew('all', 4, 5, 6)).toMatchObject({ made: 16, present: 0 });
+    const answer = await road.read(4, 5, 6);
+    expect(answer.outcome).toBe('HIT');
+    expect(await road.shows(answer.bytes, tile, 2)).toBe(true);
+  });
+
+  it('stores nothing outside what the layer offers', async () => {
+    const { gridSet } = openTileRoad().tiles.subset;
+    const extent = { minX: gridSet.extent.minX, minY: 0, maxX: 0, maxY: gridSet.extent.maxY };
+    const road = open({ layer: { gridSubsets: [createGridSubset(gridSet, { extent })] } });
+    expect(await road.renew('all', 2, 0, 0)).toMatchObject({ made: 4 });
+    const { minX, minY, maxX, maxY } = road.source.requests[0]?.metatile.rect ?? {};
+    expect([minX, minY, maxX, maxY]).toEqual([0, 0, 1, 1]);
+  });
+
+  it('is not satisfied by a fetch that began before it, which then is not kept', async () => {
+    const road = open();
+    const gate = createGate();
+    road.source.answer = async (request) => {
+      const answer = road.source.draw(request);
+      await gate.opened;
+      return answer;
+    };
+    const reading = road.read(4, 5, 6);
+    await until(() => road.source.requests.length === 1);
+    road.source.version = 2;
+    const renewing = road.renew('all', 4, 5, 6);
+    await until(() => road.source.requests.length === 2);
+    gate.open();
+    expect(await road.shows((await reading).bytes, tile, 1)).toBe(true);
+    expect(await renewing).toMatchObject({ made: 16, upstreamRequests: 1 });
+    await until(() => road.pipeline.status().flights === 0);
+    expect(await storedVersion(road)).toBe(2);
+  });
+
+  it('lets readers have what it fetches, and seeds join what readers fetch', async () => {
+    const road = open();
+    const gate = createGate();
+    road.source.answer = async (request) => {
+      await gate.opened;
+      return road.source.draw(request);
+    };
+    const renewing = road.renew('all', 4, 5, 6);
+    await until(() => road.source.requests.length === 1);
+    const reading = road.read(4, 5, 6);
+    await until(() => road.pipeline.status().waitingReads === 1);
+    const seeding = road.renew('missing', 4, 5, 6);
+    gate.open();
+    expect((await reading).outcome).toBe('MISS');
+    expect(await renewing).toMatchObject({ made: 16, upstreamRequests: 1 });
+    expect(await seeding).toMatchObject({ made: 16, bytes: 0, upstreamRequests: 0 });
+    expect(road.source.requests).toHaveLength(1);
+  });
+
+  it('of the same metatile twice at once satisfies both', async () => {
+    const road = open();
+    const results = await Promise.all([1, 2, 3].map(() => road.renew('all', 4, 5, 6)));
+    for (const result of results) expect(result).toMatchObject({ made: 16, present: 0 });
+  });
+
+  it('fetches again what a truncation outran', async () => {
+    const road = open();
+    road.source.answer = async (request, number) => {
+      const answer = road.source.draw(request);
+      road.source.version = 2;
+      if (number === 0) await road.store.raiseGeneration('roads');
+      return answer;
+    };
+    expect(await road.renew('all', 4, 5, 6)).toMatchObject({ made: 16, upstreamRequests: 2 });
+    expect(await storedVersion(road)).toBe(2);
+  });
+
+  it('gives up when truncations never end', async () => {
+    const road = open();
+    road.source.answer = async (request) => {
+      await road.store.raiseGeneration('roads');
+      return road.source.draw(request);
+    };
+    await expect(road.renew('all', 4, 5, 6)).rejects.toMatchObject({ code: 'generation-stale' });
+    expect(road.source.requests).toHaveLength(3);
+  });
+
+  it('reports what the source and the store fail with, and asks again at once when told to', async () => {
+    const road = open();
+    road.source.answer = async () => {
+      throw new TilewardenError('source-bad-answer', 'Not an image.', { reason: 'html' });
+    };
+    await expect(road.renew('missing', 4, 5, 6)).rejects.toMatchObject({ reason: 'html' });
+    road.source.answer = road.source.draw;
+    road.store.putMany = async () => {
+      throw new TilewardenError('store-full', 'The disk is full.');
+    };
+    await expect(road.renew('missing', 4, 5, 6)).rejects.toMatchObject({ code: 'store-full' });
+  });
+
+  it('stops when told to, and nothing of it is stored', async () => {
+    const road = open();
+    const gate = createGate();
+    road.source.answer = async (request) => {
+      await gate.opened;
+      return road.source.draw(request);
+    };
+    const stop = new AbortController();
+    const renewing = road.renew('all', 4, 5, 6, stop.signal);
+    await until(() => road.source.requests.length === 1);
+    stop.abort(new Error('killed'));
+    await expect(renewing).rejects.toThrow('killed');
+    expect(road.source.requests[0]?.signal.aborted).toBe(true);
+    gate.open();
+    await until(() => road.pipeline.status().flights === 0);
+    expect(await storedVersion(road)).toBeNull();
+  });
+});
