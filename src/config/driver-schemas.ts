@@ -1,21 +1,14 @@
 import { z } from 'zod';
+import { upstreamOptions } from '../sources/upstream/upstream-options.ts';
+import { wmsSourceOptions } from '../sources/wms/wms-source-options.ts';
+import { worldSourceOptions } from '../sources/world/world-source-options.ts';
+import { bundleStoreOptions } from '../storage/bundle/bundle-store-options.ts';
+import { memoryStoreOptions } from '../storage/memory/memory-store-options.ts';
 
-export const storeSchema = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('bundle') }),
-  z.strictObject({ type: z.literal('memory') }),
-]);
-export const sourceSchema = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('world') }),
-  z.strictObject({
-    type: z.literal('wms'),
-    url: z.url(),
-    layers: z.string(),
-    user: z.string().optional(),
-    headers: z.record(z.string(), z.string()).optional(),
-    password: z.string().optional(),
-  }),
-]);
-export const upstreamSchema = z.strictObject({ concurrency: z.int().optional() });
+// Each driver owns its options; here they become one choice by `type`.
+export const storeSchema = z.discriminatedUnion('type', [bundleStoreOptions, memoryStoreOptions]);
+export const sourceSchema = z.discriminatedUnion('type', [wmsSourceOptions, worldSourceOptions]);
+export const upstreamSchema = upstreamOptions;
 
 export type StoreSettings = z.output<typeof storeSchema>;
 export type SourceSettings = z.output<typeof sourceSchema>;

@@ -76,8 +76,7 @@ function messageOf(issue: Issue, value: unknown): string {
   if (issue.code === 'invalid_union') return messageForDiscriminator(issue, value);
   if (issue.code === 'too_small') return messageForLimit('at least', issue.minimum, issue.origin, value);
   if (issue.code === 'too_big') return messageForLimit('at most', issue.maximum, issue.origin, value);
-  if (issue.code === 'invalid_format' && issue.format === 'url') return `must be a URL${butGot(value)}`;
-  return issue.message;
+  return typeof value === 'object' ? issue.message : `${issue.message}${butGot(value)}`;
 }
 
 function messageForType(issue: z.core.$ZodIssueInvalidType, value: unknown): string {

@@ -213,7 +213,7 @@ layers:
       type: wms
       url: 'http://127.0.0.1:8090/wms'
       layers: states
-      user: anna
+      username: anna
       password: { env: WMS_PASSWORD }
       headers: { X-Key: { file: key.txt } }
 `;

@@ -50,7 +50,7 @@ export const settingsSchema = z.strictObject({
     .prefault({}),
   stores: z
     .record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/), storeSchema)
-    .default({ default: { type: 'bundle' } }),
+    .prefault({ default: { type: 'bundle' } }),
   upstreams: z
     .record(z.string().min(1), upstreamSchema)
     .default({})
