@@ -5,8 +5,10 @@ import { projectLatitude } from './map-projection.ts';
 export interface MapShape {
   readonly x: Float64Array;
   readonly y: Float64Array;
-  /** 1 where lines meet: such a point stays where it is when lines are smoothed. */
+  /** 1 where lines meet or the data are cut: such a point stays where it is when lines are smoothed. */
   readonly fixed: Uint8Array;
+  /** It already goes around the world more than once: it must not be repeated every 360 degrees. */
+  readonly unrolled: boolean;
   readonly minX: number;
   readonly minY: number;
   readonly maxX: number;
@@ -53,12 +55,13 @@ function polarRing(
   const pole = (open[0]?.[1] ?? 0) < 0 ? -90 : 90;
   const first = spread[0] ?? 0;
   const last = spread.at(-1) ?? 0;
-  return shapeOf(
+  const shape = shapeOf(
     projection,
     [...positions, [last, pole], [first, pole], open[0] ?? [first, pole]],
     [...spread, last, first, first],
-    (position) => isAtPole(position) || draft.isFixed(position),
+    draft.isFixed,
   );
+  return { ...shape, unrolled: true };
 }
 
 function shapeOf(
@@ -72,9 +75,9 @@ function shapeOf(
   const fixed = new Uint8Array(positions.length);
   for (const [place, position] of positions.entries()) {
     y[place] = projectLatitude(projection, position[1] ?? 0);
-    if (isFixed(position)) fixed[place] = 1;
+    if (isAtAntimeridian(position) || isAtPole(position) || isFixed(position)) fixed[place] = 1;
   }
-  return { x, y, fixed, ...extremes(x, y) };
+  return { x, y, fixed, unrolled: false, ...extremes(x, y) };
 }
 
 function extremes(x: Float64Array, y: Float64Array): Pick<MapShape, 'minX' | 'minY' | 'maxX' | 'maxY'> {

@@ -67,7 +67,7 @@ export class ShapeTracer {
     const { resolutionX, resolutionY, left, top } = this.#view;
     if (-shape.minY / resolutionY - top < this.#box.top) return;
     if (-shape.maxY / resolutionY - top > this.#box.bottom) return;
-    for (const shift of [-360, 0, 360]) {
+    for (const shift of shape.unrolled ? [0] : [-360, 0, 360]) {
       const from = (shape.minX + shift) / resolutionX - left;
       const to = (shape.maxX + shift) / resolutionX - left;
       if (to >= this.#box.left && from <= this.#box.right) yield shift;

@@ -1,0 +1,84 @@
+import type { Bounds } from '../../domain/bounds.ts';
+import { TilewardenError } from '../../domain/errors.ts';
+import { type GridSet, METERS_PER_DEGREE } from '../../domain/grid-set.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { spawnThread } from '../../lib/spawn-thread.ts';
+import type { SourceRequest, TileSource } from '../tile-source.ts';
+import type { DrawingJob } from './drawing-job.ts';
+import { DrawingPool } from './drawing-pool.ts';
+import { type MapProjection, projectionOf } from './map-projection.ts';
+import { MAP_STYLES, type MapStyleName } from './map-style.ts';
+import { createMapView } from './map-view.ts';
+import type { WorldSourceOptions } from './world-source-options.ts';
+
+export interface WorldSourceDeps {
+  readonly logger: Logger;
+}
+
+const MAX_WAITING = 256;
+const DRAWING_TIMEOUT_MS = 30_000;
+/** A metatile of this many pixels holds 64 MiB. */
+const MAX_PIXELS = 4096 * 4096;
+
+/** The built-in map of the world. No thread starts and nothing is read before the first picture. */
+export function openWorldSource(options: WorldSourceOptions, deps: WorldSourceDeps): TileSource {
+  const pool = new DrawingPool({
+    threads: options.threads,
+    maxWaiting: MAX_WAITING,
+    timeoutMs: DRAWING_TIMEOUT_MS,
+    startThread: () => spawnThread(import.meta.url, 'drawing-thread', { name: 'world-map' }),
+    logger: deps.logger,
+  });
+  return {
+    maxMetatile: null,
+    async fetch(request) {
+      const pixels = await pool.draw(jobOf(request), request);
+      return { kind: 'pixels', pixels, width: request.width, height: request.height };
+    },
+    close: () => pool.close(),
+  };
+}
+
+function jobOf(request: SourceRequest): DrawingJob {
+  const { gridSet, width, height } = request;
+  if (width * height > MAX_PIXELS) {
+    throw new TilewardenError(
+      'request-invalid',
+      `The built-in map draws at most ${MAX_PIXELS} pixels at once.`,
+    );
+  }
+  const projection = projectionFor(gridSet);
+  const view = createMapView(projection, inDegrees(request.bounds, projection), width, height);
+  return { view, style: styleOf(request.parameters) };
+}
+
+function projectionFor(gridSet: GridSet): MapProjection {
+  const projection = projectionOf(gridSet.srs);
+  if (projection) return projection;
+  throw new TilewardenError(
+    'source-unavailable',
+    `The built-in map is drawn in EPSG:4326 and EPSG:3857, not in EPSG:${gridSet.srs} (${gridSet.name}).`,
+    { reason: 'unsupported-crs' },
+  );
+}
+
+function inDegrees(bounds: Bounds, projection: MapProjection): Bounds {
+  const unit = projection === 'mercator' ? METERS_PER_DEGREE : 1;
+  return {
+    minX: bounds.minX / unit,
+    minY: bounds.minY / unit,
+    maxX: bounds.maxX / unit,
+    maxY: bounds.maxY / unit,
+  };
+}
+
+function styleOf(parameters: ReadonlyMap<string, string>): MapStyleName {
+  const wanted = parameters.get('STYLES') ?? '';
+  if (wanted === '') return 'light';
+  const style = MAP_STYLES.find((name) => name === wanted);
+  if (style) return style;
+  throw new TilewardenError(
+    'parameter-refused',
+    `STYLES of the built-in map is one of ${MAP_STYLES.join(', ')}, not ${JSON.stringify(wanted)}.`,
+  );
+}
