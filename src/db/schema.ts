@@ -10,6 +10,9 @@ export interface Schema {
   tasks: TasksTable;
   task_leases: TaskLeasesTable;
   task_failures: TaskFailuresTable;
+  users: UsersTable;
+  tokens: TokensTable;
+  sessions: SessionsTable;
 }
 
 export interface MigrationsTable {
@@ -97,4 +100,39 @@ export interface TaskFailuresTable {
   token: number | null;
   reason: string;
   at: number;
+}
+
+export interface UsersTable {
+  name: string;
+  /** Derived key with its salt and cost, as `access/password-hash.ts` writes it. */
+  password: string;
+  role: string;
+  /** JSON list of patterns. */
+  layers: string;
+  /** 1 while the password is the one that the server made up at its first start. */
+  password_initial: number;
+  created_at: number;
+  changed_at: number;
+}
+
+export interface TokensTable {
+  id: Generated<number>;
+  name: string;
+  /** SHA-256 of the token, hexadecimal. */
+  hash: string;
+  role: string;
+  /** JSON list of patterns. */
+  layers: string;
+  created_by: string;
+  created_at: number;
+  expires_at: number | null;
+  last_used_at: number | null;
+}
+
+export interface SessionsTable {
+  /** SHA-256 of what the cookie holds, hexadecimal. */
+  hash: string;
+  user_name: string;
+  created_at: number;
+  seen_at: number;
 }

@@ -1,4 +1,5 @@
 import type { Migration } from '../migration.ts';
 import { createTaskTables } from './0001-create-task-tables.ts';
+import { createAccountTables } from './0002-create-account-tables.ts';
 
-export const MIGRATIONS: readonly Migration[] = [createTaskTables];
+export const MIGRATIONS: readonly Migration[] = [createTaskTables, createAccountTables];
