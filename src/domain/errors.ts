@@ -9,6 +9,8 @@ export type ErrorCode =
   | 'tile-outside'
   | 'parameter-refused'
   | 'request-invalid'
+  /** As many tasks as may wait are waiting. */
+  | 'too-many-tasks'
   | 'config-invalid'
   /** The source could not be reached, or answered that it cannot serve now. */
   | 'source-unavailable'

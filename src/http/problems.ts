@@ -41,6 +41,7 @@ const STATUS: Readonly<Record<ErrorCode | HttpProblemCode, number>> = {
   'address-too-long': 414,
   'media-type-unsupported': 415,
   'too-many-requests': 429,
+  'too-many-tasks': 429,
   'headers-too-large': 431,
   'config-invalid': 500,
   'data-folder-in-use': 500,
