@@ -16,7 +16,7 @@ export interface TileWrite {
   readonly createdAt: number;
 }
 
-/** What a write or deletion changed. Bytes are the sum of the tiles' lengths, negative when a write made tiles smaller. */
+/** After minus before, so a deletion's figures are negative. Bytes are the sum of the tiles' lengths. */
 export interface StoreChange {
   readonly tiles: number;
   readonly bytes: number;
@@ -28,6 +28,11 @@ export interface PageStatistics {
   readonly pageX: number;
   readonly pageY: number;
   readonly tiles: number;
+  readonly bytes: number;
+}
+
+export interface SweepingStatistics {
+  readonly files: number;
   readonly bytes: number;
 }
 
@@ -50,13 +55,21 @@ export interface TileStore {
   get(set: TileSetKey, tile: TileIndex): Promise<StoredTile | null>;
   /** The tiles of `rect` that are there and were created at `createdSince` or later, row by row. `rect` is at most 128 × 128 tiles. */
   present(set: TileSetKey, z: number, rect: TileRect, createdSince: number): Promise<readonly TileIndex[]>;
-  /** All tiles or none. They lie within one zoom of one tile set. */
+  /**
+   * All tiles or none, as far as any reader of this machine's running processes can tell; when a crash cuts the
+   * write in two, each tile that is there is whole and the statistics count exactly those. One zoom of one tile set.
+   */
   putMany(set: TileSetKey, z: number, tiles: readonly TileWrite[], generation: number): Promise<StoreChange>;
   /** Visits only what exists. Stops between bundles when the signal aborts, with the signal's reason. */
   deleteRange(set: TileSetKey, z: number, rect: TileRect, signal?: AbortSignal): Promise<StoreChange>;
-  /** The tiles are gone for every reader when this returns; freeing their space may go on behind it. */
-  dropTileSet(set: TileSetKey): Promise<StoreChange>;
-  dropLayer(layer: string): Promise<StoreChange>;
+  /**
+   * The tiles are gone for every reader when this returns; freeing their space may go on behind it. Neither says
+   * what was there: counting it would take longer than dropping it.
+   */
+  dropTileSet(set: TileSetKey): Promise<void>;
+  dropLayer(layer: string): Promise<void>;
+  /** What has been dropped and still takes room. */
+  sweeping(): Promise<SweepingStatistics>;
 
   generation(layer: string): Promise<number>;
   raiseGeneration(layer: string): Promise<number>;

@@ -1,0 +1,71 @@
+import { TilewardenError } from '../../domain/errors.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { BundleReader, type OpenBundle } from './bundle-reader.ts';
+import type { BundleWriter } from './bundle-writer.ts';
+import { DAMAGE_MESSAGE, DamagedBundle, isBusy, storeFailure } from './sqlite-failure.ts';
+
+/** Milliseconds a reader waits, leaving the thread to others, while a process opens or closes the same bundle. */
+const PATIENCE = 5000;
+const BUSY_PAUSE = 1;
+/** Milliseconds without a read after which a bundle is closed. */
+const IDLE_AFTER = 30_000;
+const TIDY_INTERVAL = 2000;
+
+/** Reads bundles as they come: busy, damaged, gone. */
+export class BundleAccess {
+  readonly #reader: BundleReader;
+  readonly #writer: BundleWriter;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #stopping = new AbortController();
+  readonly #tidying: Promise<void>;
+
+  constructor(maxOpenBundles: number, writer: BundleWriter, clock: Clock, log: Logger) {
+    this.#reader = new BundleReader(maxOpenBundles);
+    this.#writer = writer;
+    this.#clock = clock;
+    this.#log = log;
+    this.#tidying = this.#tidy();
+  }
+
+  /** Null when the bundle does not exist or cannot be read as one. */
+  async read<T>(folder: string, use: (bundle: OpenBundle) => T): Promise<T | null> {
+    const begun = this.#clock.monotonic();
+    while (!this.#stopping.signal.aborted) {
+      try {
+        return this.#reader.read(folder, this.#clock.monotonic(), use);
+      } catch (error) {
+        if (error instanceof DamagedBundle) return this.#remove(folder, error);
+        if (!isBusy(error) || this.#clock.monotonic() - begun > PATIENCE) throw storeFailure(error);
+        await this.#clock.sleep(BUSY_PAUSE);
+      }
+    }
+    throw new TilewardenError('store-failed', 'The tile store is closed.');
+  }
+
+  closeBelow(folder: string): void {
+    this.#reader.closeBelow(folder);
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    await this.#tidying;
+    this.#reader.closeAll();
+  }
+
+  async #remove(folder: string, damage: DamagedBundle): Promise<null> {
+    this.#reader.close(folder);
+    const removed = await this.#writer.run({ type: 'discard-bundle', path: damage.path });
+    if (removed) this.#log.warn({ file: damage.path, reason: damage.message }, DAMAGE_MESSAGE);
+    return null;
+  }
+
+  async #tidy(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      await this.#clock.sleep(TIDY_INTERVAL, signal).catch(() => undefined);
+      this.#reader.closeIdle(this.#clock.monotonic() - IDLE_AFTER);
+    }
+  }
+}

@@ -1,0 +1,202 @@
+import { existsSync } from 'node:fs';
+import { crc32 } from 'node:zlib';
+import type { Statement } from 'better-sqlite3';
+import type { StoreChange } from '../tile-store.ts';
+import { openForWriting, type Sqlite } from './bundle-file.ts';
+import { type KeyRange, type PageCover, pageOfKey } from './bundle-grid.ts';
+import { DamagedBundle, isBusy, isDamage } from './sqlite-failure.ts';
+import type { KeyedTile } from './tile-batch.ts';
+
+interface Counts {
+  tiles: number;
+  bytes: number;
+}
+
+interface Statements {
+  readonly begin: Statement<[]>;
+  readonly commit: Statement<[]>;
+  readonly rollBack: Statement<[]>;
+  readonly size: Statement<[number], number>;
+  readonly replace: Statement<[number, number, number, Uint8Array]>;
+  readonly pages: Statement<[], Counts & { page: number }>;
+  readonly addToPage: Statement<[number, number, number]>;
+  readonly removeEmptyPages: Statement<[]>;
+  readonly countRange: Statement<[number, number], Counts>;
+  readonly deleteRange: Statement<[number, number]>;
+  readonly torn: Statement<[number, number, number], number>;
+}
+
+/** A bundle that is open for writing. The page statistics change in the same transaction as the tiles they count. */
+export class BundleEditor {
+  readonly path: string;
+  readonly #db: Sqlite;
+  readonly #statements: Statements;
+  #emptied = false;
+  #freed = false;
+  /** By the monotonic clock of the thread. */
+  usedAt = 0;
+
+  private constructor(path: string, db: Sqlite) {
+    this.path = path;
+    this.#db = db;
+    this.#statements = statementsOf(db);
+  }
+
+  /** Null when the file has gone. */
+  static open(path: string): BundleEditor | null {
+    let db: Sqlite | null = null;
+    try {
+      db = openForWriting(path);
+      return new BundleEditor(path, db);
+    } catch (error) {
+      db?.close();
+      if (!existsSync(path)) return null;
+      throw DamagedBundle.if(error, path);
+    }
+  }
+
+  /** Whether the last deletion took all there was; its rows are then left to whoever removes the file. */
+  get emptied(): boolean {
+    return this.#emptied;
+  }
+
+  /** The bundle's file is in its place until the bundle is removed, and its name is never used again. */
+  isCurrent(): boolean {
+    return existsSync(this.path);
+  }
+
+  begin(): void {
+    this.usedAt = performance.now();
+    this.#emptied = false;
+    this.#guarded(() => this.#statements.begin.run());
+  }
+
+  put(tiles: readonly KeyedTile[]): StoreChange {
+    return this.#guarded(() => {
+      const changes = new Map<number, Counts>();
+      for (const tile of tiles) this.#replace(tile, changes);
+      return this.#count(changes);
+    });
+  }
+
+  delete(covers: readonly PageCover[]): StoreChange {
+    return this.#guarded(() => {
+      const present = new Map(this.#statements.pages.all().map((row) => [row.page, row]));
+      const touched = covers.filter((cover) => present.has(cover.page));
+      const changes = new Map(
+        touched.map((cover) => [
+          cover.page,
+          negated((cover.whole && present.get(cover.page)) || this.#countOf(cover.ranges)),
+        ]),
+      );
+      const left = sumOf(present.values()).tiles + sumOf(changes.values()).tiles;
+      this.#emptied = left === 0;
+      if (this.#emptied) return sumOf(changes.values());
+      for (const range of touched.flatMap((cover) => cover.ranges)) {
+        this.#statements.deleteRange.run(range.first, range.last);
+      }
+      this.#freed = true;
+      return this.#count(changes);
+    });
+  }
+
+  discard(key: number, checksum: number, createdAt: number): StoreChange {
+    return this.#guarded(() => {
+      const size = this.#statements.torn.get(key, checksum, createdAt);
+      if (size === undefined) return { tiles: 0, bytes: 0 };
+      this.#statements.deleteRange.run(key, key);
+      return this.#count(new Map([[pageOfKey(key), negated({ tiles: 1, bytes: size })]]));
+    });
+  }
+
+  /** Space that a deletion freed goes back to the file system. */
+  commit(): void {
+    this.#guarded(() => {
+      if (this.#emptied) return;
+      this.#statements.commit.run();
+      if (this.#freed) this.#db.exec('PRAGMA incremental_vacuum');
+      this.#freed = false;
+    });
+  }
+
+  rollBackUnlessCommitted(): void {
+    if (this.#db.inTransaction) this.#statements.rollBack.run();
+  }
+
+  /** The log is copied into the file first, so that it takes no room even while others still read it. */
+  close(): void {
+    try {
+      if (this.isCurrent()) this.#db.pragma('wal_checkpoint(TRUNCATE)');
+    } catch (error) {
+      if (!isBusy(error) && !isDamage(error)) throw error;
+    } finally {
+      this.#db.close();
+    }
+  }
+
+  #replace(tile: KeyedTile, changes: Map<number, Counts>): void {
+    const { size, replace } = this.#statements;
+    const before = size.get(tile.key);
+    replace.run(tile.key, tile.createdAt, crc32(tile.bytes), tile.bytes);
+    const change = changes.get(pageOfKey(tile.key)) ?? { tiles: 0, bytes: 0 };
+    change.tiles += before === undefined ? 1 : 0;
+    change.bytes += tile.bytes.length - (before ?? 0);
+    changes.set(pageOfKey(tile.key), change);
+  }
+
+  #count(changes: ReadonlyMap<number, Counts>): StoreChange {
+    for (const [page, change] of changes) this.#statements.addToPage.run(page, change.tiles, change.bytes);
+    this.#statements.removeEmptyPages.run();
+    return sumOf(changes.values());
+  }
+
+  #countOf(ranges: readonly KeyRange[]): Counts {
+    return sumOf(ranges.map((range) => this.#statements.countRange.get(range.first, range.last)));
+  }
+
+  #guarded<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw DamagedBundle.if(error, this.path);
+    }
+  }
+}
+
+function statementsOf(db: Sqlite): Statements {
+  return {
+    begin: db.prepare('BEGIN IMMEDIATE'),
+    commit: db.prepare('COMMIT'),
+    rollBack: db.prepare('ROLLBACK'),
+    size: db.prepare<[number], number>('SELECT length(bytes) FROM tile WHERE key = ?').pluck(),
+    replace: db.prepare('REPLACE INTO tile VALUES (?, ?, ?, ?)'),
+    pages: db.prepare('SELECT page, tiles, bytes FROM page'),
+    addToPage: db.prepare(
+      `INSERT INTO page VALUES (?, ?, ?)
+       ON CONFLICT (page) DO UPDATE SET tiles = tiles + excluded.tiles, bytes = bytes + excluded.bytes`,
+    ),
+    removeEmptyPages: db.prepare('DELETE FROM page WHERE tiles = 0'),
+    countRange: db.prepare(
+      'SELECT count(*) AS tiles, ifnull(sum(length(bytes)), 0) AS bytes FROM tile WHERE key BETWEEN ? AND ?',
+    ),
+    deleteRange: db.prepare('DELETE FROM tile WHERE key BETWEEN ? AND ?'),
+    torn: db
+      .prepare<[number, number, number], number>(
+        'SELECT length(bytes) FROM tile WHERE key = ? AND checksum = ? AND created_at = ?',
+      )
+      .pluck(),
+  };
+}
+
+function sumOf(counts: Iterable<Counts | undefined>): Counts {
+  const sum = { tiles: 0, bytes: 0 };
+  for (const count of counts) {
+    sum.tiles += count?.tiles ?? 0;
+    sum.bytes += count?.bytes ?? 0;
+  }
+  return sum;
+}
+
+function negated(counts: Counts): Counts {
+  return { tiles: 0 - counts.tiles, bytes: 0 - counts.bytes };
+}

@@ -1,0 +1,156 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
+import type { TileSetKey } from '../../domain/tile-key.ts';
+import type { BundleAddress, BundleLayout } from './bundle-layout.ts';
+import { isNodeError } from './node-error.ts';
+import { moveToTrash } from './trash.ts';
+
+export type Sqlite = Database.Database;
+
+const EXTENSION = '.sqlite';
+/**
+ * Bytes. Measured with tiles of 100 B to 20 KB: files of 1.05 times the tiles' bytes, against 1.12 with 4 KiB and
+ * 1.18 with 8 KiB, at the same speed of reading.
+ */
+const SQLITE_PAGE_BYTES = 2048;
+/** Bytes of the log after which it is copied into the file. */
+const CHECKPOINT_BYTES = 8 * 1024 ** 2;
+/** Milliseconds a writer waits for writers of other processes. */
+const WRITER_PATIENCE = 15_000;
+/** Above the largest bundle that is likely, so that a read is a look into memory. */
+const MAPPED_BYTES = 1024 ** 3;
+
+const SCHEMA = `
+  CREATE TABLE bundle (identity TEXT NOT NULL, z INTEGER NOT NULL, x INTEGER NOT NULL, y INTEGER NOT NULL);
+  CREATE TABLE page (page INTEGER PRIMARY KEY, tiles INTEGER NOT NULL, bytes INTEGER NOT NULL);
+  CREATE TABLE tile (
+    key INTEGER PRIMARY KEY, created_at INTEGER NOT NULL, checksum INTEGER NOT NULL, bytes BLOB NOT NULL
+  );
+  PRAGMA user_version = 1;
+`;
+
+/**
+ * A bundle's file has a name of its own for ever: a file that follows it in the same folder has another. SQLite
+ * finds a file's log by its name, so a process that still holds a removed bundle can never touch its successor's.
+ */
+export function findBundleFile(folder: string): string | null {
+  if (!existsSync(folder)) return null;
+  const name = entriesOf(folder).find((entry) => entry.endsWith(EXTENSION));
+  return name === undefined ? null : `${folder}/${name}`;
+}
+
+/**
+ * Makes the bundle elsewhere and moves it into its place whole, so that no other process ever sees it without its
+ * tables. Of several processes that do this at once one succeeds; the others find that one's file.
+ */
+export function makeBundleFile(layout: BundleLayout, address: BundleAddress): void {
+  const id = randomUUID();
+  const folder = join(layout.making, id);
+  mkdirSync(folder, { recursive: true });
+  try {
+    writeEmptyBundle(join(folder, `${id}${EXTENSION}`), address);
+    mkdirSync(dirname(address.folder), { recursive: true });
+    removeLeftovers(address.folder);
+    renameSync(folder, address.folder);
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    if (!isNodeError(error, 'ENOTEMPTY', 'EEXIST', 'ENOENT')) throw error;
+  }
+}
+
+/** Out of sight at once for every process; false when it was not there. */
+export function removeBundleFile(layout: BundleLayout, path: string): boolean {
+  const removed = moveToTrash(layout.trash, path);
+  removeLeftovers(dirname(path));
+  return removed;
+}
+
+export function openForReading(path: string): Sqlite {
+  return configured(new Database(path, { fileMustExist: true, timeout: 0 }), (db) => {
+    db.pragma('query_only = ON');
+    db.pragma(`mmap_size = ${MAPPED_BYTES}`);
+    db.pragma('cache_size = -128');
+    db.pragma('user_version');
+  });
+}
+
+/** For a disk that has no room for a log, or may not be written: sound as long as nobody writes. */
+export function openUnchanging(path: string): Sqlite {
+  const name = encodeURI(path).replaceAll('?', '%3f').replaceAll('#', '%23');
+  return new Database(`file:${name}?immutable=1`, { readonly: true, fileMustExist: true });
+}
+
+export function openForWriting(path: string): Sqlite {
+  return configured(new Database(path, { fileMustExist: true, timeout: WRITER_PATIENCE }), (db) => {
+    // The log is synced when it is copied into the file, not at each commit: tiles are renewable, a file is not.
+    db.pragma('synchronous = NORMAL');
+    db.pragma('cache_size = -2048');
+    db.pragma(`wal_autocheckpoint = ${CHECKPOINT_BYTES / SQLITE_PAGE_BYTES}`);
+    db.pragma(`journal_size_limit = ${CHECKPOINT_BYTES}`);
+    db.pragma('user_version');
+  });
+}
+
+/** JSON keeps any two names apart, and any text whole. */
+export function identityOf(set: TileSetKey): string {
+  return JSON.stringify([set.layer, set.gridSet, set.format, set.parametersId]);
+}
+
+export function tileSetOf(identity: string): TileSetKey {
+  const [layer, gridSet, format, parametersId] = JSON.parse(identity) as [
+    string,
+    string,
+    string,
+    string | null,
+  ];
+  return { layer, gridSet, format, parametersId };
+}
+
+/** Logs whose bundle has gone, left by a process that died or still reads it; then the folder, if nothing is in it. */
+function removeLeftovers(folder: string): void {
+  const entries = entriesOf(folder);
+  const orphans = entries.filter((entry) => !entries.includes(entry.replace(/-(wal|shm)$/, '')));
+  for (const orphan of orphans) rmSync(`${folder}/${orphan}`, { force: true });
+  if (orphans.length < entries.length) return;
+  try {
+    rmdirSync(folder);
+  } catch (error) {
+    if (!isNodeError(error, 'ENOENT', 'ENOTEMPTY', 'EEXIST')) throw error;
+  }
+}
+
+function entriesOf(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (isNodeError(error, 'ENOENT')) return [];
+    throw error;
+  }
+}
+
+function writeEmptyBundle(path: string, address: BundleAddress): void {
+  const db = new Database(path);
+  try {
+    db.pragma('synchronous = OFF');
+    db.pragma(`page_size = ${SQLITE_PAGE_BYTES}`);
+    db.pragma('auto_vacuum = INCREMENTAL');
+    db.pragma('journal_mode = WAL');
+    db.exec(SCHEMA);
+    const { set, z, bundleX, bundleY } = address;
+    db.prepare('INSERT INTO bundle VALUES (?, ?, ?, ?)').run(identityOf(set), z, bundleX, bundleY);
+  } finally {
+    db.close();
+  }
+}
+
+function configured(db: Sqlite, configure: (db: Sqlite) => void): Sqlite {
+  try {
+    configure(db);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}

@@ -1,0 +1,52 @@
+import { opendir } from 'node:fs/promises';
+import type { TileRect } from '../../domain/tile-rect.ts';
+import { bundleIndexOf } from './bundle-grid.ts';
+import { parseBundleFolder } from './bundle-layout.ts';
+import { isNodeError } from './node-error.ts';
+
+/** Up to this many bundles it is quicker to look for each than to list the folder they are in. */
+const MAX_PROBED = 64;
+
+export interface ListedBundle {
+  readonly bundleX: number;
+  readonly bundleY: number;
+}
+
+/** The names of the folders in a folder; none when it does not exist. */
+export async function* listFolders(folder: string): AsyncGenerator<string> {
+  try {
+    for await (const entry of await opendir(folder)) if (entry.isDirectory()) yield entry.name;
+  } catch (error) {
+    if (!isNodeError(error, 'ENOENT')) throw error;
+  }
+}
+
+export async function* listLevels(setFolder: string): AsyncGenerator<number> {
+  for await (const name of listFolders(setFolder)) if (/^\d+$/.test(name)) yield Number(name);
+}
+
+export async function* listBundles(setFolder: string, z: number): AsyncGenerator<ListedBundle> {
+  for await (const name of listFolders(`${setFolder}/${z}`)) {
+    const place = parseBundleFolder(name);
+    if (place) yield { bundleX: place[0], bundleY: place[1] };
+  }
+}
+
+/** Bundles that may hold tiles of `rect`. */
+export async function* bundlesTouching(
+  setFolder: string,
+  z: number,
+  rect: TileRect,
+): AsyncGenerator<ListedBundle> {
+  const [minX, maxX] = [bundleIndexOf(rect.minX), bundleIndexOf(rect.maxX)];
+  const [minY, maxY] = [bundleIndexOf(rect.minY), bundleIndexOf(rect.maxY)];
+  if ((maxX - minX + 1) * (maxY - minY + 1) <= MAX_PROBED) {
+    for (let bundleY = minY; bundleY <= maxY; bundleY++)
+      for (let bundleX = minX; bundleX <= maxX; bundleX++) yield { bundleX, bundleY };
+    return;
+  }
+  for await (const bundle of listBundles(setFolder, z)) {
+    const { bundleX, bundleY } = bundle;
+    if (bundleX >= minX && bundleX <= maxX && bundleY >= minY && bundleY <= maxY) yield bundle;
+  }
+}

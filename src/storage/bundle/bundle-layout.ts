@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { TileSetKey } from '../../domain/tile-key.ts';
+
+/** Where things lie under the root of a bundle store. */
+export interface BundleLayout {
+  readonly layers: string;
+  /** Dropped things on their way out. */
+  readonly trash: string;
+  /** Bundles that are being made and are not yet in their place. */
+  readonly making: string;
+  readonly generations: string;
+}
+
+/** A bundle and the place it has, or would have. */
+export interface BundleAddress {
+  readonly set: TileSetKey;
+  readonly z: number;
+  readonly bundleX: number;
+  readonly bundleY: number;
+  /** Holds the bundle's one file; may not exist. */
+  readonly folder: string;
+}
+
+/** Enough for a person to recognise a name by; the hash behind it tells names apart. */
+const READABLE_CHARACTERS = 40;
+/** Hexadecimal digits: 80 bits. */
+const HASH_DIGITS = 20;
+
+export function bundleLayout(root: string): BundleLayout {
+  return {
+    layers: join(root, 'layers'),
+    trash: join(root, 'trash'),
+    making: join(root, 'making'),
+    generations: join(root, 'generations.sqlite'),
+  };
+}
+
+export function layerFolder(layout: BundleLayout, layer: string): string {
+  return join(layout.layers, folderName(layer, [layer]));
+}
+
+export function tileSetFolder(layout: BundleLayout, set: TileSetKey): string {
+  const readable = `${set.gridSet} ${set.format}`;
+  return join(
+    layerFolder(layout, set.layer),
+    folderName(readable, [set.gridSet, set.format, set.parametersId]),
+  );
+}
+
+export function bundleFolder(setFolder: string, z: number, bundleX: number, bundleY: number): string {
+  return `${setFolder}/${z}/${bundleX}_${bundleY}`;
+}
+
+/** `[bundleX, bundleY]` of a bundle's folder name, null for any other name. */
+export function parseBundleFolder(name: string): readonly [number, number] | null {
+  const match = /^(\d+)_(\d+)$/.exec(name);
+  return match ? [Number(match[1]), Number(match[2])] : null;
+}
+
+/** `topp:states` → `topp-states-…`: nothing of a name but its letters and digits gets into a path. */
+function folderName(readable: string, identity: readonly (string | null)[]): string {
+  const slug = readable
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, READABLE_CHARACTERS);
+  const hash = createHash('sha256').update(JSON.stringify(identity)).digest('hex').slice(0, HASH_DIGITS);
+  return `${slug}-${hash}`;
+}

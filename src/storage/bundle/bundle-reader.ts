@@ -1,0 +1,190 @@
+import { existsSync, statSync } from 'node:fs';
+import type { Statement } from 'better-sqlite3';
+import { findBundleFile, openForReading, openUnchanging, type Sqlite } from './bundle-file.ts';
+import { DamagedBundle, isRefusedOpen } from './sqlite-failure.ts';
+
+export interface TileRow {
+  readonly created_at: number;
+  readonly checksum: number;
+  readonly bytes: Buffer;
+}
+
+export interface PageRow {
+  readonly page: number;
+  readonly tiles: number;
+  readonly bytes: number;
+}
+
+export interface EntryRow {
+  readonly key: number;
+  readonly created_at: number;
+  readonly size: number;
+}
+
+/** A bundle that is open for reading. */
+export interface OpenBundle {
+  readonly path: string;
+  readonly tile: Statement<[number], TileRow>;
+  readonly pages: Statement<[], PageRow>;
+  readonly entries: Statement<[number, number], EntryRow>;
+  readonly presentKeys: Statement<[number, number, number], number>;
+  /** Null for a bundle without tiles. */
+  readonly identity: Statement<[], string>;
+}
+
+interface Handle extends OpenBundle {
+  readonly db: Sqlite;
+  readonly fileBytes: number;
+  /** Whether others may write to the bundle while this handle reads. */
+  readonly shared: boolean;
+  usedAt: number;
+  mappedBytes: number;
+}
+
+/** Another process may replace a bundle while it is being opened; more often than this is no coincidence. */
+const OPENING_ATTEMPTS = 5;
+/** What one read brings into memory at most, as the system maps a neighbourhood at once. */
+const BYTES_MAPPED_BY_A_READ = 128 * 1024;
+/** All mapped parts of bundles together; they count as the process's memory, though the system can take them back. */
+const MAX_MAPPED_BYTES = 64 * 1024 ** 2;
+
+/** Keeps the bundles that were read last open. Everything here happens on the calling thread, in microseconds. */
+export class BundleReader {
+  readonly #maxOpen: number;
+  readonly #handles = new Map<string, Handle>();
+  #mappedBytes = 0;
+
+  constructor(maxOpen: number) {
+    this.#maxOpen = maxOpen;
+  }
+
+  get openBundles(): number {
+    return this.#handles.size;
+  }
+
+  /** Null when there is no such bundle now, in whatever process it was removed. */
+  read<T>(folder: string, now: number, use: (bundle: OpenBundle) => T): T | null {
+    const handle = this.#current(folder) ?? this.#open(folder);
+    if (!handle) return null;
+    handle.usedAt = now;
+    this.#countMapped(handle);
+    try {
+      return use(handle);
+    } catch (error) {
+      throw DamagedBundle.if(error, handle.path);
+    } finally {
+      this.#makeRoom();
+    }
+  }
+
+  /** Closes what nobody has read since `before`, and what is no longer in its place, so that its space is freed. */
+  closeIdle(before: number): void {
+    for (const [folder, handle] of this.#handles) {
+      if (handle.usedAt < before || !existsSync(handle.path)) this.close(folder);
+    }
+  }
+
+  closeBelow(folder: string): void {
+    for (const name of this.#handles.keys()) {
+      if (name.startsWith(`${folder}/`)) this.close(name);
+    }
+  }
+
+  close(folder: string): void {
+    const handle = this.#handles.get(folder);
+    if (!handle) return;
+    this.#handles.delete(folder);
+    this.#mappedBytes -= handle.mappedBytes;
+    handle.db.close();
+  }
+
+  closeAll(): void {
+    for (const folder of this.#handles.keys()) this.close(folder);
+  }
+
+  #current(folder: string): Handle | null {
+    const handle = this.#handles.get(folder);
+    if (!handle) return null;
+    if (isCurrent(handle)) {
+      this.#handles.delete(folder);
+      this.#handles.set(folder, handle);
+      return handle;
+    }
+    this.close(folder);
+    return null;
+  }
+
+  #open(folder: string): Handle | null {
+    for (let attempt = 0; attempt < OPENING_ATTEMPTS; attempt++) {
+      const path = findBundleFile(folder);
+      if (!path) return null;
+      const handle = this.#tryOpening(path);
+      if (!handle) continue;
+      this.#handles.set(folder, handle);
+      return handle;
+    }
+    return null;
+  }
+
+  #tryOpening(path: string): Handle | null {
+    try {
+      const handle = handleOf(path, openForReading(path), true);
+      if (isCurrent(handle)) return handle;
+      handle.db.close();
+      return null;
+    } catch (error) {
+      if (!existsSync(path)) return null;
+      if (!isRefusedOpen(error) || existsSync(`${path}-wal`)) throw DamagedBundle.if(error, path);
+      return handleOf(path, openUnchanging(path), false);
+    }
+  }
+
+  #countMapped(handle: Handle): void {
+    const grown = Math.min(handle.fileBytes, handle.mappedBytes + BYTES_MAPPED_BY_A_READ);
+    this.#mappedBytes += grown - handle.mappedBytes;
+    handle.mappedBytes = grown;
+  }
+
+  #makeRoom(): void {
+    while (this.#handles.size > this.#maxOpen || this.#mappedBytes > MAX_MAPPED_BYTES) {
+      const oldest = this.#handles.keys().next();
+      if (oldest.done) return;
+      this.close(oldest.value);
+    }
+  }
+}
+
+/** A file is in its place until its bundle is removed, and its name is never used again. */
+function isCurrent(handle: Handle): boolean {
+  if (!existsSync(handle.path)) return false;
+  return handle.shared || !existsSync(`${handle.path}-wal`);
+}
+
+function handleOf(path: string, db: Sqlite, shared: boolean): Handle {
+  try {
+    return {
+      path,
+      db,
+      shared,
+      fileBytes: statSync(path).size,
+      usedAt: 0,
+      mappedBytes: 0,
+      tile: db.prepare('SELECT created_at, checksum, bytes FROM tile WHERE key = ?'),
+      pages: db.prepare('SELECT page, tiles, bytes FROM page ORDER BY page'),
+      entries: db.prepare(
+        'SELECT key, created_at, length(bytes) AS size FROM tile WHERE key BETWEEN ? AND ? ORDER BY key',
+      ),
+      presentKeys: db
+        .prepare<[number, number, number], number>(
+          'SELECT key FROM tile WHERE key BETWEEN ? AND ? AND created_at >= ?',
+        )
+        .pluck(),
+      identity: db
+        .prepare<[], string>('SELECT identity FROM bundle WHERE EXISTS (SELECT 1 FROM page)')
+        .pluck(),
+    };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}

@@ -1,0 +1,20 @@
+import { z } from 'zod';
+
+export const bundleStoreOptions = z
+  .strictObject({
+    type: z.literal('bundle'),
+    maxOpenBundles: z
+      .int()
+      .min(4)
+      .max(4096)
+      .default(256)
+      .describe('Bundles kept open for reading. Each takes up to three file descriptors.'),
+    sweepBytesPerSecond: z
+      .int()
+      .positive()
+      .default(1024 ** 3)
+      .describe('How fast the space of dropped tiles is given back to the file system.'),
+  })
+  .describe('Keeps tiles in SQLite files of at most 128 × 128 tiles below the data folder.');
+
+export type BundleStoreOptions = z.infer<typeof bundleStoreOptions>;

@@ -1,0 +1,192 @@
+import { mkdirSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { crc32 } from 'node:zlib';
+import type { TileIndex, TileSetKey } from '../../domain/tile-key.ts';
+import type { TileRect } from '../../domain/tile-rect.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { StoreChange, TileStore } from '../tile-store.ts';
+import { BundleAccess } from './bundle-access.ts';
+import { tileSetOf } from './bundle-file.ts';
+import {
+  bundlesTouching,
+  type ListedBundle,
+  listBundles,
+  listFolders,
+  listLevels,
+} from './bundle-folders.ts';
+import { bundleIndexOf, coverOfBundle, keyOfTile, keysOfPage } from './bundle-grid.ts';
+import { bundleFolder, bundleLayout, layerFolder } from './bundle-layout.ts';
+import { pageStatistics, tileEntry, tilePlace } from './bundle-listing.ts';
+import type { OpenBundle, TileRow } from './bundle-reader.ts';
+import type { BundleStoreOptions } from './bundle-store-options.ts';
+import { BundleWriter } from './bundle-writer.ts';
+import { openGenerations } from './generations.ts';
+import { storeFailure } from './sqlite-failure.ts';
+import { Sweeper } from './sweeper.ts';
+import { packTiles } from './tile-batch.ts';
+import { createTileSetFolders } from './tile-set-folders.ts';
+import { measureTrash, moveToTrash } from './trash.ts';
+
+export interface BundleStoreTools {
+  /** Absolute; made when it is not there. */
+  readonly root: string;
+  readonly log: Logger;
+  readonly clock: Clock;
+}
+
+/** Several stores, in one process or in many, may be open on the same root. */
+export async function openBundleStore(
+  options: BundleStoreOptions,
+  tools: BundleStoreTools,
+): Promise<TileStore> {
+  const { root, log, clock } = tools;
+  const layout = bundleLayout(root);
+  mkdirSync(layout.layers, { recursive: true });
+  const generations = openGenerations(layout);
+  const writer = new BundleWriter(root, log);
+  const access = new BundleAccess(options.maxOpenBundles, writer, clock, log);
+  const sweeper = new Sweeper(layout, options.sweepBytesPerSecond, clock, log);
+  const folderOf = createTileSetFolders(layout);
+  sweeper.wake();
+
+  const readBundle = <T>(set: TileSetKey, z: number, at: ListedBundle, use: (bundle: OpenBundle) => T) =>
+    access.read(bundleFolder(folderOf(set), z, at.bundleX, at.bundleY), use);
+
+  async function discardTorn(path: string, key: number, row: TileRow): Promise<null> {
+    log.warn({ file: path, key }, 'removed a damaged tile; it is made anew');
+    await writer.run({ type: 'discard-tile', path, key, checksum: row.checksum, createdAt: row.created_at });
+    return null;
+  }
+
+  async function presentKeys(set: TileSetKey, z: number, at: ListedBundle, rect: TileRect, since: number) {
+    const keys: number[] = [];
+    for (const { ranges } of coverOfBundle(at.bundleX, at.bundleY, rect)) {
+      const found = await readBundle(set, z, at, (bundle) =>
+        ranges.flatMap((range) => bundle.presentKeys.all(range.first, range.last, since)),
+      );
+      if (!found) return keys;
+      keys.push(...found);
+      await nextTurn();
+    }
+    return keys;
+  }
+
+  /** Renaming is one step for every process, however much the folder holds. */
+  async function drop(folder: string): Promise<void> {
+    try {
+      moveToTrash(layout.trash, folder);
+    } catch (error) {
+      throw storeFailure(error);
+    }
+    access.closeBelow(folder);
+    await writer.run({ type: 'close-below', folder });
+    sweeper.wake();
+  }
+
+  async function tileSetIn(folder: string): Promise<TileSetKey | null> {
+    for await (const z of listLevels(folder)) {
+      for await (const { bundleX, bundleY } of listBundles(folder, z)) {
+        const identity = await access.read(bundleFolder(folder, z, bundleX, bundleY), (b) =>
+          b.identity.get(),
+        );
+        if (identity) return tileSetOf(identity);
+      }
+    }
+    return null;
+  }
+
+  async function* tileSetsBelow(folder: string): AsyncGenerator<TileSetKey> {
+    for await (const name of listFolders(folder)) {
+      const set = await tileSetIn(`${folder}/${name}`);
+      if (set) yield set;
+    }
+  }
+
+  return {
+    async get(set, tile) {
+      const key = keyOfTile(tile.x, tile.y);
+      const at = { bundleX: bundleIndexOf(tile.x), bundleY: bundleIndexOf(tile.y) };
+      const found = await readBundle(set, tile.z, at, (bundle) => ({
+        path: bundle.path,
+        row: bundle.tile.get(key),
+      }));
+      if (!found?.row) return null;
+      const { bytes, checksum, created_at: createdAt } = found.row;
+      if (crc32(bytes) !== checksum) return discardTorn(found.path, key, found.row);
+      return { bytes, checksum, createdAt };
+    },
+
+    async present(set, z, rect, createdSince) {
+      const tiles: TileIndex[] = [];
+      for await (const at of bundlesTouching(folderOf(set), z, rect)) {
+        const keys = await presentKeys(set, z, at, rect, createdSince);
+        for (const key of keys) tiles.push({ z, ...tilePlace(at, key) });
+      }
+      return tiles.sort((a, b) => a.y - b.y || a.x - b.x);
+    },
+
+    async putMany(set, z, tiles, generation) {
+      const { slots, bytes } = packTiles(tiles);
+      return writer.run({ type: 'put', set, z, generation, slots, bytes }, [bytes.buffer]);
+    },
+
+    async deleteRange(set, z, rect, signal) {
+      const total = { tiles: 0, bytes: 0 };
+      for await (const at of bundlesTouching(folderOf(set), z, rect)) {
+        signal?.throwIfAborted();
+        const change: StoreChange = await writer.run({ type: 'delete', set, z, ...at, rect });
+        total.tiles += change.tiles;
+        total.bytes += change.bytes;
+      }
+      sweeper.wake();
+      return total;
+    },
+
+    dropTileSet: (set) => drop(folderOf(set)),
+    dropLayer: (layer) => drop(layerFolder(layout, layer)),
+    sweeping: () => measureTrash(layout.trash),
+
+    async generation(layer) {
+      return generations.read(layer);
+    },
+    raiseGeneration: (layer) => writer.run({ type: 'raise', layer }),
+
+    async *layers() {
+      for await (const name of listFolders(layout.layers)) {
+        const sets = tileSetsBelow(`${layout.layers}/${name}`);
+        const first = await sets.next();
+        await sets.return(undefined);
+        if (!first.done) yield first.value.layer;
+      }
+    },
+    tileSets: (layer) => tileSetsBelow(layerFolder(layout, layer)),
+
+    async *pages(set) {
+      for await (const z of listLevels(folderOf(set))) {
+        for await (const at of listBundles(folderOf(set), z)) {
+          const rows = (await readBundle(set, z, at, (bundle) => bundle.pages.all())) ?? [];
+          for (const row of rows) yield pageStatistics(set, z, at, row);
+        }
+      }
+    },
+
+    async *tiles(set, z) {
+      for await (const at of listBundles(folderOf(set), z)) {
+        const pages = (await readBundle(set, z, at, (bundle) => bundle.pages.all())) ?? [];
+        for (const { page } of pages) {
+          const { first, last } = keysOfPage(page);
+          const rows = (await readBundle(set, z, at, (bundle) => bundle.entries.all(first, last))) ?? [];
+          for (const row of rows) yield tileEntry(z, at, row);
+        }
+      }
+    },
+
+    async close() {
+      await access.close();
+      await writer.close();
+      await sweeper.stop();
+      generations.close();
+    },
+  };
+}

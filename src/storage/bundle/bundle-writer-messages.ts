@@ -1,0 +1,90 @@
+import type { TileSetKey } from '../../domain/tile-key.ts';
+import type { TileRect } from '../../domain/tile-rect.ts';
+import type { StoreChange } from '../tile-store.ts';
+import type { FailureMessage } from './sqlite-failure.ts';
+
+/** A tile of a put; its bytes lie in the message's `bytes`, behind those of the tile before it. */
+export interface TileSlot {
+  readonly x: number;
+  readonly y: number;
+  readonly createdAt: number;
+  readonly length: number;
+}
+
+export interface PutCommand {
+  readonly type: 'put';
+  readonly set: TileSetKey;
+  readonly z: number;
+  readonly generation: number;
+  readonly slots: readonly TileSlot[];
+  readonly bytes: Uint8Array;
+}
+
+export interface DeleteCommand {
+  readonly type: 'delete';
+  readonly set: TileSetKey;
+  readonly z: number;
+  readonly bundleX: number;
+  readonly bundleY: number;
+  readonly rect: TileRect;
+}
+
+/** Removes a tile whose bytes do not have its checksum, unless it has been replaced meanwhile. */
+export interface DiscardTileCommand {
+  readonly type: 'discard-tile';
+  readonly path: string;
+  readonly key: number;
+  readonly checksum: number;
+  readonly createdAt: number;
+}
+
+/** Removes a file that cannot be read as a bundle. */
+export interface DiscardBundleCommand {
+  readonly type: 'discard-bundle';
+  readonly path: string;
+}
+
+export interface RaiseCommand {
+  readonly type: 'raise';
+  readonly layer: string;
+}
+
+export interface CloseBelowCommand {
+  readonly type: 'close-below';
+  readonly folder: string;
+}
+
+export interface CloseCommand {
+  readonly type: 'close';
+}
+
+export type WriterCommand =
+  | PutCommand
+  | DeleteCommand
+  | DiscardTileCommand
+  | DiscardBundleCommand
+  | RaiseCommand
+  | CloseBelowCommand
+  | CloseCommand;
+
+/** What each command answers. */
+export interface WriterResults {
+  readonly put: StoreChange;
+  readonly delete: StoreChange;
+  readonly 'discard-tile': StoreChange;
+  readonly 'discard-bundle': boolean;
+  readonly raise: number;
+  readonly 'close-below': null;
+  readonly close: null;
+}
+
+export interface WriterRequest {
+  readonly id: number;
+  readonly command: WriterCommand;
+}
+
+export type WriterAnswer =
+  | { readonly id: number; readonly result: WriterResults[keyof WriterResults] }
+  | { readonly id: number; readonly failure: FailureMessage }
+  /** Not an answer to anything: the thread found and removed a file that is not a bundle. */
+  | { readonly damaged: string; readonly reason: string };

@@ -1,0 +1,101 @@
+import type { Worker } from 'node:worker_threads';
+import { TilewardenError } from '../../domain/errors.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { Semaphore } from '../../lib/semaphore.ts';
+import { spawnThread } from '../../lib/spawn-thread.ts';
+import type { WriterAnswer, WriterCommand, WriterRequest, WriterResults } from './bundle-writer-messages.ts';
+import { DAMAGE_MESSAGE, failureOf } from './sqlite-failure.ts';
+
+interface Pending {
+  readonly resolve: (result: WriterResults[keyof WriterResults]) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Commands that lie with the thread at once. Small, so that a truncation does not wait behind a long queue of tiles. */
+const MAX_IN_FLIGHT = 16;
+/** A truncation's mark goes before tiles that wait for their turn. */
+const URGENT = 1;
+
+/** The one thread of a store that writes. It is started when first needed, and again after it died. */
+export class BundleWriter {
+  readonly #root: string;
+  readonly #log: Logger;
+  readonly #turns = new Semaphore(MAX_IN_FLIGHT);
+  readonly #pending = new Map<number, Pending>();
+  #thread: Worker | null = null;
+  #closed = false;
+  #lastId = 0;
+
+  constructor(root: string, log: Logger) {
+    this.#root = root;
+    this.#log = log;
+  }
+
+  /** Rejects with the store's failure; with `store-failed` also when the thread dies before it answers. */
+  async run<C extends WriterCommand>(
+    command: C,
+    transfer: readonly ArrayBuffer[] = [],
+  ): Promise<WriterResults[C['type']]> {
+    const release = await this.#turns.acquire(undefined, command.type === 'raise' ? URGENT : 0);
+    try {
+      if (this.#closed) throw new TilewardenError('store-failed', 'The tile store is closed.');
+      return (await this.#ask(command, transfer)) as WriterResults[C['type']];
+    } finally {
+      release();
+    }
+  }
+
+  /** Waits for the commands that were handed over before. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const thread = this.#thread;
+    if (!thread) return;
+    await this.#ask({ type: 'close' }, []).catch((error: unknown) => {
+      this.#log.warn({ err: error }, 'the writer of the tile store did not close its files');
+    });
+    this.#thread = null;
+    await thread.terminate();
+  }
+
+  #ask(
+    command: WriterCommand,
+    transfer: readonly ArrayBuffer[],
+  ): Promise<WriterResults[keyof WriterResults]> {
+    const thread = this.#thread ?? this.#start();
+    const id = ++this.#lastId;
+    return new Promise((resolve, reject) => {
+      this.#pending.set(id, { resolve, reject });
+      thread.postMessage({ id, command } satisfies WriterRequest, [...transfer]);
+    });
+  }
+
+  #start(): Worker {
+    const thread = spawnThread(import.meta.url, 'bundle-writer-thread', { workerData: { root: this.#root } });
+    thread.on('message', (answer: WriterAnswer) => this.#settle(answer));
+    thread.on('error', (error) => this.#abandon(thread, error));
+    thread.on('exit', () => this.#abandon(thread, new Error('the thread ended')));
+    this.#thread = thread;
+    return thread;
+  }
+
+  #settle(answer: WriterAnswer): void {
+    if ('damaged' in answer) {
+      this.#log.warn({ file: answer.damaged, reason: answer.reason }, DAMAGE_MESSAGE);
+      return;
+    }
+    const pending = this.#pending.get(answer.id);
+    this.#pending.delete(answer.id);
+    if ('failure' in answer) pending?.reject(failureOf(answer.failure));
+    if ('result' in answer) pending?.resolve(answer.result);
+  }
+
+  #abandon(thread: Worker, cause: Error): void {
+    if (this.#thread !== thread) return;
+    this.#thread = null;
+    this.#log.error({ err: cause }, 'the writer of the tile store died and is started again when needed');
+    for (const pending of this.#pending.values()) {
+      pending.reject(new TilewardenError('store-failed', 'The tile store failed.', { cause }));
+    }
+    this.#pending.clear();
+  }
+}

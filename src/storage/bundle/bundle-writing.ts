@@ -1,0 +1,193 @@
+import { dirname } from 'node:path';
+import { TilewardenError } from '../../domain/errors.ts';
+import type { StoreChange } from '../tile-store.ts';
+import { BundleEditor } from './bundle-editor.ts';
+import { findBundleFile, makeBundleFile, removeBundleFile } from './bundle-file.ts';
+import { coverOfBundle } from './bundle-grid.ts';
+import { type BundleAddress, type BundleLayout, bundleFolder, tileSetFolder } from './bundle-layout.ts';
+import type { DeleteCommand, DiscardTileCommand, PutCommand } from './bundle-writer-messages.ts';
+import { type Generations, openGenerations } from './generations.ts';
+import { DamagedBundle } from './sqlite-failure.ts';
+import { groupByBundle } from './tile-batch.ts';
+
+/** Bundles open for writing at once. */
+const MAX_EDITORS = 32;
+/** Milliseconds without a write after which a bundle is closed, and its log removed. */
+const IDLE_AFTER = 2000;
+/** Bundles may be removed while they are being opened; more often than this is no coincidence. */
+const ATTEMPTS = 20;
+
+const NOTHING: StoreChange = { tiles: 0, bytes: 0 };
+
+type OnDamage = (path: string, reason: string) => void;
+
+/** The writing half of the store. It runs in its own thread, one command after another. */
+export class BundleWriting {
+  readonly #layout: BundleLayout;
+  readonly #onDamage: OnDamage;
+  readonly #generations: Generations;
+  readonly #editors = new Map<string, BundleEditor>();
+
+  constructor(layout: BundleLayout, onDamage: OnDamage) {
+    this.#layout = layout;
+    this.#onDamage = onDamage;
+    this.#generations = openGenerations(layout);
+  }
+
+  /**
+   * Takes the write locks of all bundles concerned, in an order that is the same in every process, and only then
+   * looks at the generation. A truncation that raises it later finds these bundles in its listing and waits for
+   * their locks; one that raised it before is seen here. So no tile outlives a truncation that it is older than.
+   */
+  put(command: PutCommand): StoreChange {
+    this.#checkGeneration(command);
+    const groups = groupByBundle(command, tileSetFolder(this.#layout, command.set));
+    return this.#locked(
+      groups.map((group) => group.address),
+      true,
+      (editors) => {
+        this.#checkGeneration(command);
+        return sum(groups.map((group, at) => editors[at]?.put(group.tiles) ?? NOTHING));
+      },
+    );
+  }
+
+  delete(command: DeleteCommand): StoreChange {
+    const { set, z, bundleX, bundleY, rect } = command;
+    const folder = bundleFolder(tileSetFolder(this.#layout, set), z, bundleX, bundleY);
+    const address = { set, z, bundleX, bundleY, folder };
+    return this.#locked([address], false, ([editor]) => {
+      if (!editor) return NOTHING;
+      const change = editor.delete([...coverOfBundle(bundleX, bundleY, rect)]);
+      if (editor.emptied) removeBundleFile(this.#layout, editor.path);
+      return change;
+    });
+  }
+
+  discardTile(command: DiscardTileCommand): StoreChange {
+    const discarded = this.#removingDamage(() => {
+      const editor = BundleEditor.open(command.path);
+      try {
+        editor?.begin();
+        const change = editor?.discard(command.key, command.checksum, command.createdAt);
+        editor?.commit();
+        return change ?? NOTHING;
+      } finally {
+        editor?.close();
+      }
+    });
+    return discarded ?? NOTHING;
+  }
+
+  discardBundle(path: string): boolean {
+    this.#close(dirname(path));
+    return removeBundleFile(this.#layout, path);
+  }
+
+  raise(layer: string): number {
+    return this.#generations.raise(layer);
+  }
+
+  closeIdle(now: number): void {
+    for (const [folder, editor] of this.#editors) {
+      if (now - editor.usedAt > IDLE_AFTER || !editor.isCurrent()) this.#close(folder);
+    }
+  }
+
+  closeBelow(folder: string): void {
+    for (const name of this.#editors.keys()) {
+      if (name.startsWith(`${folder}/`)) this.#close(name);
+    }
+  }
+
+  close(): void {
+    for (const folder of this.#editors.keys()) this.#close(folder);
+    this.#generations.close();
+  }
+
+  #checkGeneration(command: PutCommand): void {
+    const { layer } = command.set;
+    if (this.#generations.read(layer) === command.generation) return;
+    throw new TilewardenError('generation-stale', `Layer ${layer} was truncated since this was fetched.`);
+  }
+
+  /** Runs `work` in transactions on bundles that are in their place, and commits them all. */
+  #locked(
+    addresses: readonly BundleAddress[],
+    create: boolean,
+    work: (editors: readonly BundleEditor[]) => StoreChange,
+  ): StoreChange {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const change = this.#removingDamage(() => this.#attempt(addresses, create, work));
+      if (change) return change;
+      for (const address of addresses) this.#closeUnlessCurrent(address.folder);
+    }
+    throw new TilewardenError('store-failed', 'The tile store failed.', {
+      cause: new Error('no bundle stays in place'),
+    });
+  }
+
+  /** Null when a bundle was removed meanwhile, so that the caller starts again. */
+  #attempt(
+    addresses: readonly BundleAddress[],
+    create: boolean,
+    work: (editors: readonly BundleEditor[]) => StoreChange,
+  ): StoreChange | null {
+    const editors = addresses
+      .map((address) => this.#editor(address, create))
+      .filter((editor) => editor !== null);
+    if (!create && editors.length === 0) return NOTHING;
+    if (editors.length < addresses.length) return null;
+    try {
+      for (const editor of editors) editor.begin();
+      if (!editors.every((editor) => editor.isCurrent())) return null;
+      const change = work(editors);
+      for (const editor of editors) editor.commit();
+      return change;
+    } finally {
+      for (const editor of editors) editor.rollBackUnlessCommitted();
+      this.#makeRoom();
+    }
+  }
+
+  #removingDamage<T>(work: () => T): T | null {
+    try {
+      return work();
+    } catch (error) {
+      if (!(error instanceof DamagedBundle)) throw error;
+      if (removeBundleFile(this.#layout, error.path)) this.#onDamage(error.path, error.message);
+      return null;
+    }
+  }
+
+  #editor(address: BundleAddress, create: boolean): BundleEditor | null {
+    const known = this.#editors.get(address.folder);
+    if (known) return known;
+    if (create && !findBundleFile(address.folder)) makeBundleFile(this.#layout, address);
+    const path = findBundleFile(address.folder);
+    const editor = path ? BundleEditor.open(path) : null;
+    if (editor) this.#editors.set(address.folder, editor);
+    return editor;
+  }
+
+  #makeRoom(): void {
+    const byUse = [...this.#editors].sort(([, a], [, b]) => a.usedAt - b.usedAt);
+    for (const [folder] of byUse.slice(0, Math.max(0, byUse.length - MAX_EDITORS))) this.#close(folder);
+  }
+
+  #closeUnlessCurrent(folder: string): void {
+    if (!this.#editors.get(folder)?.isCurrent()) this.#close(folder);
+  }
+
+  #close(folder: string): void {
+    const editor = this.#editors.get(folder);
+    this.#editors.delete(folder);
+    editor?.close();
+  }
+}
+
+function sum(changes: readonly StoreChange[]): StoreChange {
+  const tiles = changes.reduce((total, change) => total + change.tiles, 0);
+  const bytes = changes.reduce((total, change) => total + change.bytes, 0);
+  return { tiles, bytes };
+}

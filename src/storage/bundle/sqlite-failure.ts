@@ -1,0 +1,77 @@
+import Database from 'better-sqlite3';
+import { type ErrorCode, isTilewardenError, TilewardenError } from '../../domain/errors.ts';
+
+const NO_ROOM = new Set(['SQLITE_FULL', 'SQLITE_IOERR_SHMSIZE', 'ENOSPC', 'EDQUOT']);
+
+/** What the log says, once, when such a file is removed. */
+export const DAMAGE_MESSAGE = 'removed a damaged bundle; its tiles are made anew';
+
+/** Another connection holds what this one needs, for the moment. */
+export function isBusy(error: unknown): boolean {
+  return sqliteCode(error).startsWith('SQLITE_BUSY');
+}
+
+/** The file is not, or no longer, a bundle. */
+export function isDamage(error: unknown): boolean {
+  const code = sqliteCode(error);
+  if (code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT')) return true;
+  return code === 'SQLITE_ERROR' && error instanceof Error && error.message.startsWith('no such table');
+}
+
+/** Says which file it is that cannot be read. */
+export class DamagedBundle extends Error {
+  readonly path: string;
+
+  private constructor(path: string, cause: Error) {
+    super(cause.message, { cause });
+    this.name = 'DamagedBundle';
+    this.path = path;
+  }
+
+  /** The error itself when it speaks of something else than damage. */
+  static if(error: unknown, path: string): unknown {
+    return error instanceof Error && isDamage(error) ? new DamagedBundle(path, error) : error;
+  }
+}
+
+/** The file is there but its log cannot be opened beside it: no room, no permission, no descriptors left. */
+export function isRefusedOpen(error: unknown): boolean {
+  const code = sqliteCode(error);
+  return code.startsWith('SQLITE_CANTOPEN') || code.startsWith('SQLITE_READONLY') || isNoRoom(error);
+}
+
+export function storeFailure(error: unknown): TilewardenError {
+  if (isTilewardenError(error)) return error;
+  if (isNoRoom(error))
+    return new TilewardenError('store-full', 'The disk of the tile store is full.', { cause: error });
+  return new TilewardenError('store-failed', 'The tile store failed.', { cause: error });
+}
+
+/** A failure as a message between threads carries it. */
+export interface FailureMessage {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly cause: string;
+}
+
+export function failureMessage(error: unknown): FailureMessage {
+  const { code, message, cause } = storeFailure(error);
+  return { code, message, cause: cause instanceof Error ? `${causeCode(cause)}${cause.message}` : '' };
+}
+
+export function failureOf(message: FailureMessage): TilewardenError {
+  const details = message.cause === '' ? {} : { cause: new Error(message.cause) };
+  return new TilewardenError(message.code, message.message, details);
+}
+
+function isNoRoom(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && NO_ROOM.has(String(error.code));
+}
+
+function sqliteCode(error: unknown): string {
+  return error instanceof Database.SqliteError ? error.code : '';
+}
+
+function causeCode(cause: Error): string {
+  return 'code' in cause ? `${cause.code}: ` : '';
+}

@@ -1,0 +1,46 @@
+import type { TileWrite } from '../tile-store.ts';
+import { bundleIndexOf, keyOfTile } from './bundle-grid.ts';
+import { type BundleAddress, bundleFolder } from './bundle-layout.ts';
+import type { PutCommand, TileSlot } from './bundle-writer-messages.ts';
+
+export interface KeyedTile {
+  readonly key: number;
+  readonly createdAt: number;
+  readonly bytes: Uint8Array;
+}
+
+export interface BundleBatch {
+  readonly address: BundleAddress;
+  readonly tiles: KeyedTile[];
+}
+
+/** One buffer of its own for all tiles, so that it can be handed to another thread without a further copy. */
+export function packTiles(tiles: readonly TileWrite[]): {
+  slots: TileSlot[];
+  bytes: Uint8Array<ArrayBuffer>;
+} {
+  const slots = tiles.map(({ x, y, createdAt, bytes }) => ({ x, y, createdAt, length: bytes.length }));
+  const bytes = new Uint8Array(slots.reduce((total, slot) => total + slot.length, 0));
+  let at = 0;
+  for (const tile of tiles) {
+    bytes.set(tile.bytes, at);
+    at += tile.bytes.length;
+  }
+  return { slots, bytes };
+}
+
+/** In one order everywhere: whoever locks several bundles locks them in this order. */
+export function groupByBundle(command: PutCommand, setFolder: string): BundleBatch[] {
+  const batches = new Map<string, BundleBatch>();
+  const { set, z } = command;
+  let at = 0;
+  for (const { x, y, createdAt, length } of command.slots) {
+    const [bundleX, bundleY] = [bundleIndexOf(x), bundleIndexOf(y)];
+    const folder = bundleFolder(setFolder, z, bundleX, bundleY);
+    const batch = batches.get(folder) ?? { address: { set, z, bundleX, bundleY, folder }, tiles: [] };
+    batches.set(folder, batch);
+    batch.tiles.push({ key: keyOfTile(x, y), createdAt, bytes: command.bytes.subarray(at, at + length) });
+    at += length;
+  }
+  return [...batches.values()].sort((a, b) => (a.address.folder < b.address.folder ? -1 : 1));
+}

@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, renameSync } from 'node:fs';
+import { lstat, opendir, rm, rmdir, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../../lib/clock.ts';
+import type { SweepingStatistics } from '../tile-store.ts';
+import { isNodeError } from './node-error.ts';
+
+/** Bytes a file system gives for each block that `lstat` counts. */
+const BLOCK_BYTES = 512;
+/** Milliseconds after which something half made belongs to a process that died making it. */
+const ABANDONED_AFTER = 10 * 60_000;
+
+/** Takes a file or folder out of sight at once, whatever it holds. False when it was not there. */
+export function moveToTrash(trash: string, path: string): boolean {
+  mkdirSync(trash, { recursive: true });
+  try {
+    renameSync(path, join(trash, randomUUID()));
+    return true;
+  } catch (error) {
+    if (isNodeError(error, 'ENOENT')) return false;
+    throw error;
+  }
+}
+
+export async function measureTrash(trash: string): Promise<SweepingStatistics> {
+  let files = 0;
+  let bytes = 0;
+  for await (const path of filesBelow(trash)) {
+    files++;
+    bytes += await takenBy(path);
+  }
+  return { files, bytes };
+}
+
+/** Removes what lies in the trash, at a bounded rate, whichever process put it there. */
+export async function sweepTrash(
+  trash: string,
+  bytesPerSecond: number,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  for await (const path of filesBelow(trash)) {
+    const bytes = await takenBy(path);
+    await tolerateAbsence(unlink(path));
+    await clock.sleep((bytes / bytesPerSecond) * 1000, signal);
+  }
+  for await (const entry of entriesOf(trash)) await removeEmptyFolders(join(trash, entry.name));
+}
+
+/** Things that a process which died had begun to make. */
+export async function removeAbandoned(making: string, clock: Clock): Promise<void> {
+  for await (const entry of entriesOf(making)) {
+    const path = join(making, entry.name);
+    const status = await tolerateAbsence(lstat(path));
+    if (status && clock.now() - status.mtimeMs > ABANDONED_AFTER)
+      await rm(path, { recursive: true, force: true });
+  }
+}
+
+async function* filesBelow(folder: string): AsyncGenerator<string> {
+  for await (const entry of entriesOf(folder)) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) yield* filesBelow(path);
+    if (!entry.isDirectory()) yield path;
+  }
+}
+
+/** Folders that another process sweeps at the same time are as good as empty. */
+async function* entriesOf(folder: string) {
+  const opened = await tolerateAbsence(opendir(folder));
+  if (opened) yield* opened;
+}
+
+async function removeEmptyFolders(path: string): Promise<void> {
+  for await (const entry of entriesOf(path)) {
+    if (entry.isDirectory()) await removeEmptyFolders(join(path, entry.name));
+  }
+  await rmdir(path).catch((error: unknown) => {
+    if (!isNodeError(error, 'ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR')) throw error;
+  });
+}
+
+async function takenBy(path: string): Promise<number> {
+  const status = await tolerateAbsence(lstat(path));
+  return (status?.blocks ?? 0) * BLOCK_BYTES;
+}
+
+async function tolerateAbsence<T>(work: Promise<T>): Promise<T | null> {
+  return work.catch((error: unknown) => {
+    if (isNodeError(error, 'ENOENT', 'ENOTDIR')) return null;
+    throw error;
+  });
+}

@@ -1,0 +1,187 @@
+import { crc32 } from 'node:zlib';
+import { TilewardenError } from '../../domain/errors.ts';
+import { pageOf } from '../../domain/page.ts';
+import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
+import { rectContains, type TileRect } from '../../domain/tile-rect.ts';
+import type {
+  PageStatistics,
+  StoreChange,
+  StoredTile,
+  TileEntry,
+  TileStore,
+  TileWrite,
+} from '../tile-store.ts';
+import type { MemoryStoreOptions } from './memory-store-options.ts';
+
+interface MemoryTile extends StoredTile {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** One zoom of one tile set, by `x,y`. */
+type Level = Map<string, MemoryTile>;
+
+interface MemoryTileSet {
+  readonly key: TileSetKey;
+  readonly levels: Map<number, Level>;
+}
+
+const NOTHING: StoreChange = { tiles: 0, bytes: 0 };
+
+export function createMemoryStore(options: MemoryStoreOptions): TileStore {
+  const maxBytes = options.maxBytes ?? Number.POSITIVE_INFINITY;
+  const sets = new Map<string, MemoryTileSet>();
+  const generations = new Map<string, number>();
+  let usedBytes = 0;
+
+  const levelOf = (set: TileSetKey, z: number) => sets.get(tileSetId(set))?.levels.get(z);
+
+  function levelForWriting(key: TileSetKey, z: number): Level {
+    const set = sets.get(tileSetId(key)) ?? { key, levels: new Map<number, Level>() };
+    const level: Level = set.levels.get(z) ?? new Map();
+    sets.set(tileSetId(key), set);
+    set.levels.set(z, level);
+    return level;
+  }
+
+  function forgetIfEmpty(key: TileSetKey, z: number): void {
+    const set = sets.get(tileSetId(key));
+    if (set?.levels.get(z)?.size === 0) set.levels.delete(z);
+    if (set?.levels.size === 0) sets.delete(tileSetId(key));
+  }
+
+  function checkGeneration(layer: string, generation: number): void {
+    if (generation === (generations.get(layer) ?? 0)) return;
+    throw new TilewardenError('generation-stale', `Layer ${layer} was truncated since this was fetched.`);
+  }
+
+  function dropWhere(matches: (key: TileSetKey) => boolean): void {
+    for (const [id, set] of sets) {
+      if (!matches(set.key)) continue;
+      for (const level of set.levels.values()) usedBytes -= sumOf(level.values()).bytes;
+      sets.delete(id);
+    }
+  }
+
+  return {
+    async get(set, tile) {
+      const found = levelOf(set, tile.z)?.get(placeOf(tile.x, tile.y));
+      return found ? { bytes: found.bytes, createdAt: found.createdAt, checksum: found.checksum } : null;
+    },
+
+    async present(set, z, rect, createdSince) {
+      const tiles = tilesWithin(levelOf(set, z), rect).filter((tile) => tile.createdAt >= createdSince);
+      return tiles.sort((a, b) => a.y - b.y || a.x - b.x).map(({ x, y }) => ({ z, x, y }));
+    },
+
+    async putMany(set, z, tiles, generation) {
+      checkGeneration(set.layer, generation);
+      const batch = new Map(tiles.map((tile) => [placeOf(tile.x, tile.y), keep(tile)]));
+      const change = changeOf(levelOf(set, z), batch);
+      if (usedBytes + change.bytes > maxBytes)
+        throw new TilewardenError('store-full', 'The memory store is full.');
+      if (batch.size === 0) return NOTHING;
+      const level = levelForWriting(set, z);
+      for (const [place, tile] of batch) level.set(place, tile);
+      usedBytes += change.bytes;
+      return change;
+    },
+
+    async deleteRange(set, z, rect, signal) {
+      signal?.throwIfAborted();
+      const level = levelOf(set, z);
+      const doomed = tilesWithin(level, rect);
+      for (const tile of doomed) level?.delete(placeOf(tile.x, tile.y));
+      forgetIfEmpty(set, z);
+      const change = sumOf(doomed);
+      usedBytes -= change.bytes;
+      return negated(change);
+    },
+
+    async dropTileSet(set) {
+      dropWhere((key) => tileSetId(key) === tileSetId(set));
+    },
+    async dropLayer(layer) {
+      dropWhere((key) => key.layer === layer);
+    },
+    async sweeping() {
+      return { files: 0, bytes: 0 };
+    },
+
+    async generation(layer) {
+      return generations.get(layer) ?? 0;
+    },
+    async raiseGeneration(layer) {
+      const raised = (generations.get(layer) ?? 0) + 1;
+      generations.set(layer, raised);
+      return raised;
+    },
+
+    async *layers() {
+      yield* new Set([...sets.values()].map((set) => set.key.layer));
+    },
+    async *tileSets(layer) {
+      yield* [...sets.values()].map((set) => set.key).filter((key) => key.layer === layer);
+    },
+    async *pages(set) {
+      const levels = [...(sets.get(tileSetId(set))?.levels ?? [])];
+      for (const [z, level] of levels) yield* pagesOf(set, z, level);
+    },
+    async *tiles(set, z) {
+      yield* [...(levelOf(set, z)?.values() ?? [])].map((tile) => entryOf(z, tile));
+    },
+
+    async close() {
+      sets.clear();
+    },
+  };
+}
+
+function placeOf(x: number, y: number): string {
+  return `${x},${y}`;
+}
+
+function keep(tile: TileWrite): MemoryTile {
+  const bytes = Buffer.from(tile.bytes);
+  return { x: tile.x, y: tile.y, bytes, createdAt: tile.createdAt, checksum: crc32(bytes) };
+}
+
+function tilesWithin(level: Level | undefined, rect: TileRect): MemoryTile[] {
+  return [...(level?.values() ?? [])].filter((tile) => rectContains(rect, tile.x, tile.y));
+}
+
+function changeOf(level: Level | undefined, batch: Level): StoreChange {
+  const replaced = sumOf([...batch.keys()].flatMap((place) => level?.get(place) ?? []));
+  const added = sumOf(batch.values());
+  return { tiles: added.tiles - replaced.tiles, bytes: added.bytes - replaced.bytes };
+}
+
+function sumOf(tiles: Iterable<MemoryTile>): StoreChange {
+  let count = 0;
+  let bytes = 0;
+  for (const tile of tiles) {
+    count++;
+    bytes += tile.bytes.length;
+  }
+  return { tiles: count, bytes };
+}
+
+/** Without a negative zero, which callers would see in an equality. */
+function negated(change: StoreChange): StoreChange {
+  return { tiles: 0 - change.tiles, bytes: 0 - change.bytes };
+}
+
+function pagesOf(set: TileSetKey, z: number, level: Level): Iterable<PageStatistics> {
+  const pages = new Map<string, PageStatistics>();
+  for (const tile of level.values()) {
+    const [pageX, pageY] = [pageOf(tile.x), pageOf(tile.y)];
+    const { tiles, bytes } = pages.get(placeOf(pageX, pageY)) ?? NOTHING;
+    const grown = { set, z, pageX, pageY, tiles: tiles + 1, bytes: bytes + tile.bytes.length };
+    pages.set(placeOf(pageX, pageY), grown);
+  }
+  return pages.values();
+}
+
+function entryOf(z: number, tile: MemoryTile): TileEntry {
+  return { z, x: tile.x, y: tile.y, bytes: tile.bytes.length, createdAt: tile.createdAt };
+}
