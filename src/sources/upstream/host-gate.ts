@@ -1,6 +1,7 @@
 import { TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
+import { linkAbort } from './linked-abort.ts';
 import { RateWindow } from './rate-window.ts';
 
 export type UpstreamPriority = 'interactive' | 'task';
@@ -48,10 +49,7 @@ export class HostGate {
   }
 
   async #passInTime(signal: AbortSignal): Promise<() => void> {
-    const patience = new AbortController();
-    const onAbort = () => patience.abort(signal.reason);
-    signal.throwIfAborted();
-    signal.addEventListener('abort', onAbort, { once: true });
+    const patience = linkAbort(signal);
     const passed = new AbortController();
     this.#clock.sleep(this.#options.maxInteractiveWaitMs, passed.signal).then(
       () => patience.abort(this.#busy()),
@@ -61,7 +59,7 @@ export class HostGate {
       return await this.#pass('interactive', patience.signal);
     } finally {
       passed.abort();
-      signal.removeEventListener('abort', onAbort);
+      patience.release();
     }
   }
 

@@ -4,6 +4,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { AddressRefused, createAddressGuard } from './address-guard.ts';
 import { HostGate, type UpstreamPriority } from './host-gate.ts';
+import { type LinkedAbort, linkAbort } from './linked-abort.ts';
 import { readAnswer, textOf } from './read-answer.ts';
 import { failureOfConnection, timedOut, unavailable } from './upstream-failure.ts';
 import { hostAndPort, type UpstreamSettings, upstreamOptionsFor } from './upstream-options.ts';
@@ -110,11 +111,7 @@ export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClie
     return { bytes, mediaType: mediaTypeOf(textOf(response.headers['content-type'])) };
   }
 
-  async function askInTime(
-    host: Host,
-    request: UpstreamRequest,
-    stop: AbortController,
-  ): Promise<UpstreamAnswer> {
+  async function askInTime(host: Host, request: UpstreamRequest, stop: LinkedAbort): Promise<UpstreamAnswer> {
     const done = new AbortController();
     options.clock.sleep(request.timeoutMs ?? limits.totalMs, done.signal).then(
       () => stop.abort(timedOut(`${host.name} did not finish its answer in time`)),
@@ -127,7 +124,7 @@ export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClie
     }
   }
 
-  async function enterAndAsk(request: UpstreamRequest, stop: AbortController): Promise<UpstreamAnswer> {
+  async function enterAndAsk(request: UpstreamRequest, stop: LinkedAbort): Promise<UpstreamAnswer> {
     const host = hostOf(request.url);
     const leave = await host.gate.enter(request.priority, stop.signal);
     try {
@@ -143,14 +140,12 @@ export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClie
 
   return {
     async get(request) {
-      request.signal.throwIfAborted();
-      closing.signal.throwIfAborted();
-      const stop = new AbortController();
-      const release = abortWith(stop, [request.signal, closing.signal]);
+      const stop = linkAbort(request.signal, closing.signal);
       try {
+        stop.signal.throwIfAborted();
         return await enterAndAsk(request, stop);
       } finally {
-        release();
+        stop.release();
       }
     },
     async close() {
@@ -159,18 +154,6 @@ export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClie
       );
       await Promise.all([...hosts.values()].map(({ pool }) => pool.destroy()));
     },
-  };
-}
-
-/** AbortSignal.any keeps every combination alive as long as the longest-lived signal; this lets go. */
-function abortWith(stop: AbortController, signals: readonly AbortSignal[]): () => void {
-  const ends = signals.map((signal) => {
-    const abort = () => stop.abort(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    return () => signal.removeEventListener('abort', abort);
-  });
-  return () => {
-    for (const end of ends) end();
   };
 }
 

@@ -16,14 +16,14 @@ export type MapRequest = Pick<
 /** The GetMap address for a request. Our own words win over parameters, those over the options, those over the URL's. */
 export function mapRequestUrl(base: string, options: WmsSourceOptions, request: MapRequest): URL {
   const url = new URL(base);
-  const query = new Map<string, readonly [name: string, value: string]>();
+  const query = new Map<string, [name: string, value: string]>();
   const put = (name: string, value: string) => query.set(name.toUpperCase(), [name, value]);
   for (const [name, value] of url.searchParams) put(name, value);
   for (const [name, value] of declaredParameters(options, request)) put(name, value);
   for (const [name, value] of request.parameters) put(name, value);
   for (const [name, value] of ownParameters(options, request)) put(name, value);
-  const sent = [...query.entries()].filter(([name, [, value]]) => value !== '' || name === 'STYLES');
-  url.search = new URLSearchParams(sent.map(([, [name, value]]) => [name, value])).toString();
+  const sent = [...query.values()].filter(([name, value]) => value !== '' || name.toUpperCase() === 'STYLES');
+  url.search = new URLSearchParams(sent).toString();
   return url;
 }
 

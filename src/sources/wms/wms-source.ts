@@ -1,5 +1,6 @@
 import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
+import { linkAbort } from '../upstream/linked-abort.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { mapRequestUrl, requestFormat } from './map-request.ts';
 import type { WmsSourceOptions } from './wms-source-options.ts';
@@ -48,18 +49,12 @@ export function openWmsSource(options: WmsSourceOptions, { upstream }: WmsSource
   return {
     maxMetatile: null,
     async fetch(request) {
-      closing.signal.throwIfAborted();
-      const stop = new AbortController();
-      const stopForCaller = () => stop.abort(request.signal.reason);
-      const stopForClose = () => stop.abort(closing.signal.reason);
-      request.signal.throwIfAborted();
-      request.signal.addEventListener('abort', stopForCaller, { once: true });
-      closing.signal.addEventListener('abort', stopForClose, { once: true });
+      const stop = linkAbort(request.signal, closing.signal);
       try {
+        stop.signal.throwIfAborted();
         return await fetchFromAny(request, stop.signal);
       } finally {
-        request.signal.removeEventListener('abort', stopForCaller);
-        closing.signal.removeEventListener('abort', stopForClose);
+        stop.release();
       }
     },
     async close() {

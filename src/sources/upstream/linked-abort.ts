@@ -1,0 +1,26 @@
+export interface LinkedAbort {
+  readonly signal: AbortSignal;
+  abort(reason: unknown): void;
+  /** Lets go of the signals that were linked. */
+  release(): void;
+}
+
+/**
+ * Aborts as soon as one of the signals does, with its reason. Unlike AbortSignal.any it leaves nothing behind
+ * on a signal that lives as long as the server.
+ */
+export function linkAbort(...signals: readonly AbortSignal[]): LinkedAbort {
+  const controller = new AbortController();
+  const links = signals.map((signal) => ({ signal, stop: () => controller.abort(signal.reason) }));
+  for (const { signal, stop } of links) {
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+  }
+  return {
+    signal: controller.signal,
+    abort: (reason) => controller.abort(reason),
+    release() {
+      for (const { signal, stop } of links) signal.removeEventListener('abort', stop);
+    },
+  };
+}

@@ -1,0 +1,131 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createBuiltInGridSets } from '../../src/domain/built-in-grid-sets.ts';
+import { isTilewardenError } from '../../src/domain/errors.ts';
+import { type Format, formatOf } from '../../src/domain/format.ts';
+import { createGridSubset } from '../../src/domain/grid-subset.ts';
+import { metatileAt, metatileImage } from '../../src/domain/metatile.ts';
+import { acceptImage } from '../../src/raster/accept-image.ts';
+import type { SourceAnswer, SourceRequest, TileSource } from '../../src/sources/tile-source.ts';
+
+/** What a driver hands over to have its source put through the behaviours below. */
+export interface TileSourceHarness {
+  /** A new source; `close` ends it and whatever it needed. */
+  open(): Promise<{ readonly source: TileSource; close(): Promise<void> }>;
+  readonly formats: readonly string[];
+  /** Makes every request fail from now on; null for a source that draws by itself and cannot. */
+  readonly breakIt: (() => void) | null;
+  /** Makes every request hang until it is aborted; null for a source too quick for that. */
+  readonly hang: (() => void) | null;
+}
+
+const FAILURES = ['source-unavailable', 'source-timeout', 'source-busy', 'source-bad-answer'] as const;
+
+/** A request for the metatile of 2×2 tiles at zoom 2, column and row 0, with its gutter. */
+export function sourceRequest(
+  changes: Partial<SourceRequest> & { readonly gridSetName?: string; readonly gutter?: number } = {},
+): SourceRequest {
+  const name = changes.gridSetName ?? 'EPSG:900913';
+  const gridSet = createBuiltInGridSets().find((known) => known.name === name);
+  if (!gridSet) throw new Error(`no grid set ${name}`);
+  const metatile = metatileAt(createGridSubset(gridSet), { columns: 2, rows: 2 }, 2, 0, 0);
+  if (!metatile) throw new Error('no metatile');
+  return {
+    gridSet,
+    metatile,
+    ...metatileImage(gridSet, metatile, changes.gutter ?? 0),
+    format: formatOf('image/png') as Format,
+    parameters: new Map(),
+    priority: 'interactive',
+    signal: new AbortController().signal,
+    ...changes,
+  };
+}
+
+async function sizeOf(answer: SourceAnswer, { width, height }: SourceRequest): Promise<readonly number[]> {
+  if (answer.kind === 'pixels') return [answer.width, answer.height, answer.pixels.length];
+  const image = await acceptImage(answer.bytes, answer.mediaType, width, height);
+  return [image.width, image.height, image.pixels.length];
+}
+
+export function describeTileSource(name: string, harness: TileSourceHarness): void {
+  describe(`${name} as a tile source`, () => {
+    let opened: Awaited<ReturnType<TileSourceHarness['open']>>;
+    beforeEach(async () => {
+      opened = await harness.open();
+    });
+    afterEach(async () => await opened.close());
+
+    async function failureOf(request: SourceRequest): Promise<unknown> {
+      return await opened.source.fetch(request).then(
+        () => null,
+        (error: unknown) => error,
+      );
+    }
+
+    for (const mediaType of harness.formats) {
+      it(`answers an image of the size asked for, for tiles of ${mediaType}`, async () => {
+        for (const gridSetName of ['EPSG:900913', 'EPSG:4326']) {
+          const format = formatOf(mediaType) as Format;
+          const request = sourceRequest({ gridSetName, format, gutter: 7 });
+          const answer = await opened.source.fetch(request);
+          expect(await sizeOf(answer, request)).toEqual([526, 526, 526 * 526 * 4]);
+        }
+      });
+    }
+
+    it('draws the same place the same way each time', async () => {
+      const [first, second] = await Promise.all([
+        opened.source.fetch(sourceRequest()),
+        opened.source.fetch(sourceRequest()),
+      ]);
+      expect(bytesOf(first).equals(bytesOf(second))).toBe(true);
+    });
+
+    it('rejects with the reason of a signal that has aborted', async () => {
+      const reason = new Error('nobody waits any more');
+      expect(await failureOf(sourceRequest({ signal: AbortSignal.abort(reason) }))).toBe(reason);
+    });
+
+    it('refuses requests after it was closed', async () => {
+      await opened.source.close();
+      const failure = await failureOf(sourceRequest());
+      expect(isTilewardenError(failure, ...FAILURES, 'stopping')).toBe(true);
+    });
+
+    it('can be closed twice', async () => {
+      await opened.source.close();
+      await expect(opened.source.close()).resolves.toBeUndefined();
+    });
+
+    const { breakIt, hang } = harness;
+    if (breakIt) {
+      it('fails with a code of a source', async () => {
+        breakIt();
+        const failure = await failureOf(sourceRequest());
+        expect(isTilewardenError(failure, ...FAILURES)).toBe(true);
+      });
+    }
+
+    if (hang) {
+      it('stops when it is aborted in the middle', async () => {
+        hang();
+        const controller = new AbortController();
+        const failing = failureOf(sourceRequest({ signal: controller.signal }));
+        const reason = new Error('enough');
+        setImmediate(() => controller.abort(reason));
+        expect(await failing).toBe(reason);
+      });
+
+      it('ends what is under way when it is closed', async () => {
+        hang();
+        const failing = failureOf(sourceRequest());
+        setImmediate(() => void opened.source.close());
+        expect(isTilewardenError(await failing, ...FAILURES, 'stopping')).toBe(true);
+      });
+    }
+  });
+}
+
+function bytesOf(answer: SourceAnswer): Buffer {
+  return answer.kind === 'pixels' ? answer.pixels : answer.bytes;
+}
