@@ -84,6 +84,10 @@ export class Flight {
     return this.#asked.has(this.#indexOf(tile));
   }
 
+  hasMade(tile: TileIndex): boolean {
+    return this.#made.has(this.#indexOf(tile));
+  }
+
   isAwaited(tile: TileIndex): boolean {
     return this.#waiting.has(this.#indexOf(tile));
   }

@@ -176,8 +176,10 @@ class Pipeline implements TilePipeline {
     this.#waitingReads++;
     try {
       const flight = await this.#joinOrStart(tiles, tile, signal);
+      // A tile that was made before it was asked for is a hit, though it may still be on its way into the store.
+      const outcome = flight.hasMade(tile) ? 'HIT' : 'MISS';
       const made = await flight.tile(tile, signal);
-      return made && answerWith(made, this.#canStore(flight) ? 'MISS' : 'BYPASS');
+      return made && answerWith(made, this.#canStore(flight) ? outcome : 'BYPASS');
     } finally {
       this.#waitingReads--;
     }
