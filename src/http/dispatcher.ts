@@ -48,14 +48,14 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   let requests = 0;
 
   return {
-    admit(request, reply, done) {
+    admit(request, _reply, done) {
       const visit = beginVisit(request.raw, router, nextId());
       request.visit = visit;
       if (visit.match.role === 'public') {
-        done(problemIn(() => openExchange(visit, request.raw, reply.raw, null)));
+        done(problemIn(() => openExchange(visit, request.raw, null)));
         return;
       }
-      admitCaller(visit, request.raw, reply.raw).then(() => done(), done);
+      admitCaller(visit, request.raw).then(() => done(), done);
     },
 
     serve(request, reply) {
@@ -81,26 +81,21 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return `${idPrefix}-${requests.toString(36)}`;
   }
 
-  async function admitCaller(visit: Visit, raw: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function admitCaller(visit: Visit, raw: IncomingMessage): Promise<void> {
     if (visit.match.role === 'public') return;
     const caller = await authorise(access, raw, trusts, visit.match.role);
-    const { params } = openExchange(visit, raw, response, caller);
+    const { params } = openExchange(visit, raw, caller);
     if (raw.method === 'GET' || raw.method === 'HEAD') return;
     refuseForeignLayer(caller, params.layer);
     refuseCrossSite(raw, new URL(ownAddress(raw, '', trusts)).host);
     refuseEncodedBody(raw);
   }
 
-  function openExchange(
-    visit: Visit,
-    request: IncomingMessage,
-    response: ServerResponse,
-    caller: Caller | null,
-  ): Exchange {
+  function openExchange(visit: Visit, request: IncomingMessage, caller: Caller | null): Exchange {
     refuseExcess(request, visit, limits);
     const { params } = routeOf(visit.match);
     const { id, path, query, prefix } = visit;
-    visit.exchange = new Exchange({ id, path, query, prefix, params, caller, request, response, trusts });
+    visit.exchange = new Exchange({ id, path, query, prefix, params, caller, request, trusts });
     return visit.exchange;
   }
 

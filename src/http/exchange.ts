@@ -1,4 +1,5 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Caller } from './access.ts';
 import { ownAddress } from './own-address.ts';
 import type { PathParams } from './router.ts';
@@ -7,7 +8,6 @@ import type { TrustsProxy } from './trusted-proxies.ts';
 export interface ExchangeParts {
   readonly id: string;
   readonly request: IncomingMessage;
-  readonly response: ServerResponse;
   readonly path: string;
   readonly query: string;
   readonly prefix: string;
@@ -30,7 +30,6 @@ export class Exchange {
   readonly caller: Caller | null;
   body: Buffer;
   readonly #parts: ExchangeParts;
-  #controller: AbortController | null;
 
   constructor(parts: ExchangeParts) {
     this.id = parts.id;
@@ -40,7 +39,6 @@ export class Exchange {
     this.caller = parts.caller;
     this.body = NO_BODY;
     this.#parts = parts;
-    this.#controller = null;
   }
 
   get headers(): IncomingHttpHeaders {
@@ -57,19 +55,23 @@ export class Exchange {
     return ownAddress(this.#parts.request, this.#parts.prefix, this.#parts.trusts);
   }
 
-  /** Aborts when the caller goes away before the answer is complete. Made only when somebody looks. */
+  /** Aborts when the caller goes away. */
   get signal(): AbortSignal {
-    if (this.#controller) return this.#controller.signal;
-    const controller = new AbortController();
-    const { response } = this.#parts;
-    const onClose = (): void => {
-      if (!response.writableFinished) controller.abort(new CallerGone());
-    };
-    if (response.destroyed) onClose();
-    response.once('close', onClose);
-    this.#controller = controller;
-    return controller.signal;
+    return connectionSignal(this.#parts.request.socket);
   }
+}
+
+/** By socket: an AbortController costs as much as a third of a hit, and a connection carries many requests. */
+const connectionSignals = new WeakMap<Socket, AbortSignal>();
+
+function connectionSignal(socket: Socket): AbortSignal {
+  const known = connectionSignals.get(socket);
+  if (known) return known;
+  const controller = new AbortController();
+  socket.once('close', () => controller.abort(new CallerGone()));
+  if (socket.destroyed) controller.abort(new CallerGone());
+  connectionSignals.set(socket, controller.signal);
+  return controller.signal;
 }
 
 /** Why work for a caller was given up. Nobody is left to answer, and nothing went wrong. */

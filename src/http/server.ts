@@ -75,6 +75,7 @@ export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions):
 }
 
 const ONLY_ROUTE = '/';
+const IDLE_SWEEP_MS = 50;
 
 function createFastify(limits: HttpLimits): FastifyInstance {
   const fastify = Fastify({
@@ -119,10 +120,14 @@ function refuseOpenDoor(access: Access, host: string): void {
 
 async function drain({ fastify, dispatcher }: HttpApp, timeout: number): Promise<void> {
   dispatcher.endStreams();
-  const deadline = setTimeout(() => fastify.server.closeAllConnections(), timeout);
+  const { server } = fastify;
+  const deadline = setTimeout(() => server.closeAllConnections(), timeout);
+  // A connection whose last answer ended after the stop began lies idle, and nobody else would close it.
+  const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS);
   try {
     await fastify.close();
   } finally {
     clearTimeout(deadline);
+    clearInterval(sweep);
   }
 }

@@ -11,8 +11,7 @@ const CACHE_RESULT: Readonly<Record<CacheOutcome, string>> = {
   BYPASS: 'MISS',
 };
 
-/** The headers that every tile of a set has, made once. */
-export function tileSetHeaders({ subset, format }: ResolvedTileSet): Headers {
+function tileSetHeaders({ subset, format }: ResolvedTileSet): Headers {
   const { gridSet } = subset;
   return [
     'Content-Type',
@@ -25,11 +24,44 @@ export function tileSetHeaders({ subset, format }: ResolvedTileSet): Headers {
 }
 
 /** The same bytes have the same validator, whichever server or run made them. */
-export function tileEtag({ checksum, bytes }: TileAnswer): string {
+function tileEtag({ checksum, bytes }: TileAnswer): string {
   return `"${checksum.toString(16)}-${bytes.length.toString(36)}"`;
 }
 
-export function freshnessHeaders(tiles: ResolvedTileSet, answer: TileAnswer, etag: string): Headers {
+export interface TileHeaders {
+  readonly etag: string;
+  /** What a 304 carries too. */
+  readonly freshness: Headers;
+  readonly all: Headers;
+}
+
+/** A tile in memory is answered many times: what its headers are is worked out once. */
+export function createTileHeaders(): (
+  tiles: ResolvedTileSet,
+  tile: TileIndex,
+  answer: TileAnswer,
+) => TileHeaders {
+  const remembered = new WeakMap<
+    TileAnswer,
+    TileHeaders & { readonly of: ResolvedTileSet; readonly at: TileIndex }
+  >();
+  return (tiles, tile, answer) => {
+    const known = remembered.get(answer);
+    if (known?.of === tiles && sameTile(known.at, tile)) return known;
+    const etag = tileEtag(answer);
+    const freshness = freshnessHeaders(tiles, answer, etag);
+    const all = [...tileSetHeaders(tiles), ...freshness, ...placeHeaders(tiles, tile, answer.outcome)];
+    const made = { etag, freshness, all, of: tiles, at: tile };
+    remembered.set(answer, made);
+    return made;
+  };
+}
+
+function sameTile(a: TileIndex, b: TileIndex): boolean {
+  return a.x === b.x && a.y === b.y && a.z === b.z;
+}
+
+function freshnessHeaders(tiles: ResolvedTileSet, answer: TileAnswer, etag: string): Headers {
   return [
     'ETag',
     etag,
@@ -48,7 +80,7 @@ function cacheControl(tiles: ResolvedTileSet, outcome: CacheOutcome): Headers {
   return seconds > 0 ? ['Cache-Control', `max-age=${seconds}, must-revalidate`] : [];
 }
 
-export function placeHeaders(tiles: ResolvedTileSet, tile: TileIndex, outcome: CacheOutcome): Headers {
+function placeHeaders(tiles: ResolvedTileSet, tile: TileIndex, outcome: CacheOutcome): Headers {
   const { gridSet } = tiles.subset;
   const { minX, minY, maxX, maxY } = boundsOfTile(gridSet, tile.z, tile.x, tile.y);
   // GeoWebCache counts rows from the bottom.

@@ -5,13 +5,12 @@ import { shortened } from '../../domain/shortened.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import { checkTile, resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
-import type { Answer, Headers } from '../answer.ts';
 import { isNotModified } from '../conditional.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Handler } from '../route.ts';
 import { parametersOf } from './query-parameters.ts';
 import { formatNamed, indexOf, splitRow } from './tile-address.ts';
-import { freshnessHeaders, placeHeaders, tileEtag, tileSetHeaders } from './tile-headers.ts';
+import { createTileHeaders } from './tile-headers.ts';
 import { webMercatorSubset } from './web-mercator.ts';
 
 export interface TileServiceDeps {
@@ -22,7 +21,6 @@ export interface TileServiceDeps {
 interface ServedTileSet {
   readonly bound: BoundLayer;
   readonly tiles: ResolvedTileSet;
-  readonly headers: Headers;
 }
 
 const MOST_REMEMBERED = 1000;
@@ -30,6 +28,7 @@ const MOST_REMEMBERED = 1000;
 /** `/tiles/{layer}[/{gridSet}]/{z}/{x}/{tile}` */
 export function createTileService({ catalog, pipeline }: TileServiceDeps): Handler {
   const remembered = new Map<string, ServedTileSet>();
+  const headersOf = createTileHeaders();
 
   return async function tile(exchange) {
     const { row, extension } = splitRow(exchange.param('tile'));
@@ -41,7 +40,11 @@ export function createTileService({ catalog, pipeline }: TileServiceDeps): Handl
     const served = tileSetOf(exchange, extension);
     checkTile(served.tiles, index);
     const answer = await pipeline.read(served.tiles, index, exchange.signal);
-    return tileAnswer(exchange, served, index, answer);
+    const { etag, freshness, all } = headersOf(served.tiles, index, answer);
+    if (isNotModified(exchange.headers, etag, answer.createdAt)) {
+      return { status: 304, headers: freshness, body: null };
+    }
+    return { status: 200, headers: all, body: answer.bytes };
   };
 
   /** Most requests ask for one of a few tile sets: looking one up again costs a look into a map. */
@@ -76,20 +79,5 @@ function serveTileSet(
     format: formatNamed(layer, extension).mediaType,
     parameters: parametersOf(query, layer.parameters),
   });
-  return { bound, tiles, headers: tileSetHeaders(tiles) };
-}
-
-function tileAnswer(
-  exchange: Exchange,
-  { tiles, headers }: ServedTileSet,
-  index: TileIndex,
-  answer: Awaited<ReturnType<TilePipeline['read']>>,
-): Answer {
-  const etag = tileEtag(answer);
-  const freshness = freshnessHeaders(tiles, answer, etag);
-  if (isNotModified(exchange.headers, etag, answer.createdAt)) {
-    return { status: 304, headers: freshness, body: null };
-  }
-  const all = [...headers, ...freshness, ...placeHeaders(tiles, index, answer.outcome)];
-  return { status: 200, headers: all, body: answer.bytes };
+  return { bound, tiles };
 }
