@@ -1,0 +1,22 @@
+import { describe, expect, it } from 'vitest';
+import { behavesAsTileStore } from '../../../test/contracts/tile-store.ts';
+import { createMemoryStore } from './memory-store.ts';
+
+const set = { layer: 'roads', gridSet: 'EPSG:4326', format: 'image/png', parametersId: null };
+const tile = (x: number, bytes: number) => ({ x, y: 0, bytes: Buffer.alloc(bytes), createdAt: 1 });
+
+describe('a memory store', () => {
+  behavesAsTileStore({ open: async () => createMemoryStore({ type: 'memory' }), modelRuns: 200 });
+
+  it('refuses what would exceed its limit, and takes it when there is room again', async () => {
+    const store = createMemoryStore({ type: 'memory', maxBytes: 100 });
+    await store.putMany(set, 1, [tile(0, 60), tile(1, 40)], 0);
+    await expect(store.putMany(set, 1, [tile(2, 1)], 0)).rejects.toMatchObject({ code: 'store-full' });
+    await store.putMany(set, 1, [tile(0, 30)], 0);
+    await store.putMany(set, 1, [tile(2, 30)], 0);
+    await expect(store.putMany(set, 1, [tile(3, 1)], 0)).rejects.toMatchObject({ code: 'store-full' });
+    await store.deleteRange(set, 1, { minX: 0, minY: 0, maxX: 0, maxY: 0 });
+    await store.putMany(set, 1, [tile(3, 1)], 0);
+    expect(await store.get(set, { z: 1, x: 3, y: 0 })).not.toBeNull();
+  });
+});

@@ -1,0 +1,36 @@
+import { pageOf } from '../../src/domain/page.ts';
+import type { TileSetKey } from '../../src/domain/tile-key.ts';
+import type { PageStatistics, StoreChange, TileStore, TileWrite } from '../../src/storage/tile-store.ts';
+
+export const NOTHING: StoreChange = { tiles: 0, bytes: 0 };
+
+export function tile(x: number, y: number, content: string, createdAt = 1): TileWrite {
+  return { x, y, bytes: Buffer.from(content), createdAt };
+}
+
+export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const collected: T[] = [];
+  for await (const item of items) collected.push(item);
+  return collected;
+}
+
+export function sortedPages(pages: Iterable<PageStatistics>): PageStatistics[] {
+  return [...pages].sort((a, b) => a.z - b.z || a.pageY - b.pageY || a.pageX - b.pageX);
+}
+
+/** The statistics that `pages` should tell, worked out by reading every tile. */
+export async function recount(store: TileStore, set: TileSetKey): Promise<PageStatistics[]> {
+  const pages = new Map<string, PageStatistics>();
+  const zooms = new Set((await collect(store.pages(set))).map((page) => page.z));
+  for (const z of zooms) {
+    for await (const { x, y } of store.tiles(set, z)) {
+      const found = await store.get(set, { z, x, y });
+      if (!found) continue;
+      const [pageX, pageY] = [pageOf(x), pageOf(y)];
+      const id = `${z} ${pageX} ${pageY}`;
+      const { tiles, bytes } = pages.get(id) ?? NOTHING;
+      pages.set(id, { set, z, pageX, pageY, tiles: tiles + 1, bytes: bytes + found.bytes.length });
+    }
+  }
+  return sortedPages(pages.values());
+}

@@ -1,0 +1,398 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { TileSetKey } from '../../src/domain/tile-key.ts';
+import type { TileRect } from '../../src/domain/tile-rect.ts';
+import type { TileStore } from '../../src/storage/tile-store.ts';
+import { checkAgainstModel, storeCommands } from './tile-store-model.ts';
+import { collect, NOTHING, recount, sortedPages, tile } from './tile-store-tools.ts';
+
+export interface TileStoreHarness {
+  /** An empty store. The behaviours close it. */
+  open(): Promise<TileStore>;
+  /** How many random sequences of commands to try. */
+  readonly modelRuns: number;
+}
+
+const states: TileSetKey = {
+  layer: 'topp:states',
+  gridSet: 'EPSG:900913',
+  format: 'image/png',
+  parametersId: null,
+};
+const roads: TileSetKey = { ...states, layer: 'roads' };
+const EVERYTHING: TileRect = { minX: 0, minY: 0, maxX: 2 ** 30, maxY: 2 ** 30 };
+
+/** Registers what every tile store does, whatever it is made of. */
+export function behavesAsTileStore(harness: TileStoreHarness): void {
+  let store: TileStore;
+  beforeEach(async () => {
+    store = await harness.open();
+  });
+  afterEach(() => store.close());
+  const use = (): TileStore => store;
+  readsWhatWasWritten(use);
+  writesAllOrNothing(use);
+  keepsGenerations(use);
+  deletes(use);
+  tellsWhatIsThere(use);
+  takesAnyName(use);
+  standsConcurrentUse(use);
+  followsTheModel(use, harness.modelRuns);
+}
+
+function readsWhatWasWritten(use: () => TileStore): void {
+  describe('reading', () => {
+    it('answers null for a tile that was never written', async () => {
+      expect(await use().get(states, { z: 3, x: 1, y: 2 })).toBeNull();
+    });
+
+    it('gives back the bytes and the time of each tile, with a checksum of the bytes', async () => {
+      await use().putMany(states, 3, [tile(1, 2, 'hello', 1700000000123), tile(2, 2, '', 7)], 0);
+      expect(await use().get(states, { z: 3, x: 1, y: 2 })).toEqual({
+        bytes: Buffer.from('hello'),
+        createdAt: 1700000000123,
+        checksum: 0x3610a686,
+      });
+      expect(await use().get(states, { z: 3, x: 2, y: 2 })).toMatchObject({
+        bytes: Buffer.alloc(0),
+        checksum: 0,
+      });
+    });
+
+    it('keeps tiles of a megabyte and tiles at the far corner of zoom 30', async () => {
+      const far = 2 ** 30 - 1;
+      const large = Buffer.alloc(1024 ** 2, 'abc');
+      await use().putMany(states, 30, [{ x: far, y: far, bytes: large, createdAt: 1 }], 0);
+      expect((await use().get(states, { z: 30, x: far, y: far }))?.bytes.equals(large)).toBe(true);
+      expect(await use().get(states, { z: 30, x: far - 128, y: far })).toBeNull();
+    });
+
+    it('keeps zooms, layers, grid sets, formats and parameters apart', async () => {
+      const sets = [
+        states,
+        roads,
+        { ...states, gridSet: 'EPSG:4326' },
+        { ...states, format: 'image/jpeg' },
+        { ...states, parametersId: 'da39a3ee' },
+      ];
+      for (const [at, set] of sets.entries()) {
+        await use().putMany(set, 3, [tile(1, 2, `low ${at}`)], 0);
+        await use().putMany(set, 4, [tile(1, 2, `high ${at}`)], 0);
+      }
+      for (const [at, set] of sets.entries()) {
+        expect((await use().get(set, { z: 3, x: 1, y: 2 }))?.bytes.toString()).toBe(`low ${at}`);
+        expect((await use().get(set, { z: 4, x: 1, y: 2 }))?.bytes.toString()).toBe(`high ${at}`);
+      }
+    });
+
+    it('does not notice what a caller does to its buffer after the write', async () => {
+      const bytes = Buffer.from('before');
+      await use().putMany(states, 0, [{ x: 0, y: 0, bytes, createdAt: 1 }], 0);
+      bytes.fill('x');
+      expect((await use().get(states, { z: 0, x: 0, y: 0 }))?.bytes.toString()).toBe('before');
+    });
+
+    it('tells which tiles of a block are there and recent enough, row by row', async () => {
+      const old = [tile(127, 127, 'a', 10), tile(130, 126, 'b', 10)];
+      const recent = [tile(128, 127, 'c', 20), tile(126, 128, 'd', 30), tile(126, 126, 'e', 20)];
+      await use().putMany(states, 9, [...old, ...recent, tile(200, 127, 'outside', 40)], 0);
+      const block = { minX: 120, minY: 120, maxX: 135, maxY: 135 };
+      const places = (since: number) =>
+        use()
+          .present(states, 9, block, since)
+          .then((tiles) => tiles.map(({ z, x, y }) => [z, x, y]));
+      expect(await places(0)).toEqual([
+        [9, 126, 126],
+        [9, 130, 126],
+        [9, 127, 127],
+        [9, 128, 127],
+        [9, 126, 128],
+      ]);
+      expect(await places(20)).toEqual([
+        [9, 126, 126],
+        [9, 128, 127],
+        [9, 126, 128],
+      ]);
+      expect(await use().present(roads, 9, block, 0)).toEqual([]);
+    });
+  });
+}
+
+function writesAllOrNothing(use: () => TileStore): void {
+  describe('writing', () => {
+    it('counts new tiles, and only the difference when it replaces them', async () => {
+      expect(await use().putMany(states, 3, [tile(1, 2, 'four'), tile(2, 2, 'sixsix')], 0)).toEqual({
+        tiles: 2,
+        bytes: 10,
+      });
+      expect(await use().putMany(states, 3, [tile(1, 2, 'longer'), tile(3, 2, 'new')], 0)).toEqual({
+        tiles: 1,
+        bytes: 5,
+      });
+      expect(await use().putMany(states, 3, [tile(1, 2, 's')], 0)).toEqual({ tiles: 0, bytes: -5 });
+    });
+
+    it('takes an empty list for what it is', async () => {
+      expect(await use().putMany(states, 3, [], 0)).toEqual(NOTHING);
+      expect(await collect(use().layers())).toEqual([]);
+    });
+
+    it('lets the last of two tiles for one place win', async () => {
+      const change = await use().putMany(states, 3, [tile(1, 2, 'first'), tile(1, 2, 'second')], 0);
+      expect(change).toEqual({ tiles: 1, bytes: 6 });
+      expect((await use().get(states, { z: 3, x: 1, y: 2 }))?.bytes.toString()).toBe('second');
+    });
+
+    it('stores a block that lies across four bundles and eight pages as one', async () => {
+      const block = [126, 127, 128, 129].flatMap((x) =>
+        [126, 127, 128, 129].map((y) => tile(x, y, `${x},${y}`)),
+      );
+      expect(await use().putMany(states, 9, block, 0)).toEqual({ tiles: 16, bytes: 16 * 7 });
+      expect(await use().present(states, 9, { minX: 100, minY: 100, maxX: 200, maxY: 200 }, 0)).toHaveLength(
+        16,
+      );
+    });
+  });
+}
+
+function keepsGenerations(use: () => TileStore): void {
+  describe('generations', () => {
+    it('begin at nought and rise by one, for each layer alone', async () => {
+      expect(await use().generation('topp:states')).toBe(0);
+      expect(await use().raiseGeneration('topp:states')).toBe(1);
+      expect(await use().raiseGeneration('topp:states')).toBe(2);
+      expect(await use().generation('topp:states')).toBe(2);
+      expect(await use().generation('roads')).toBe(0);
+    });
+
+    it('keep out what was fetched before a truncation, all of it', async () => {
+      await use().putMany(states, 9, [tile(127, 1, 'there')], 0);
+      await use().raiseGeneration('topp:states');
+      const late = use().putMany(states, 9, [tile(127, 1, 'stale'), tile(128, 1, 'stale')], 0);
+      await expect(late).rejects.toMatchObject({ code: 'generation-stale' });
+      expect((await use().get(states, { z: 9, x: 127, y: 1 }))?.bytes.toString()).toBe('there');
+      expect(await use().get(states, { z: 9, x: 128, y: 1 })).toBeNull();
+      expect(await use().putMany(states, 9, [tile(128, 1, 'fresh')], 1)).toEqual({ tiles: 1, bytes: 5 });
+      expect(await use().putMany(roads, 9, [tile(128, 1, 'other')], 0)).toEqual({ tiles: 1, bytes: 5 });
+    });
+
+    it('outlive the layer being dropped', async () => {
+      await use().raiseGeneration('roads');
+      await use().putMany(roads, 0, [tile(0, 0, 'x')], 1);
+      await use().dropLayer('roads');
+      expect(await use().generation('roads')).toBe(1);
+    });
+
+    it('are never the same for two that raise at once', async () => {
+      const raised = await Promise.all(Array.from({ length: 20 }, () => use().raiseGeneration('roads')));
+      expect(new Set(raised).size).toBe(20);
+      expect(await use().generation('roads')).toBe(20);
+    });
+  });
+}
+
+function deletes(use: () => TileStore): void {
+  describe('deleting', () => {
+    const grid = [0, 15, 16, 126, 127, 128, 300].flatMap((x) =>
+      [0, 16, 127, 128].map((y) => tile(x, y, `${x},${y}`)),
+    );
+
+    it.each([
+      ['one tile', { minX: 15, minY: 16, maxX: 15, maxY: 16 }],
+      ['one page', { minX: 0, minY: 0, maxX: 15, maxY: 15 }],
+      ['one bundle', { minX: 0, minY: 0, maxX: 127, maxY: 127 }],
+      ['a block across bundles', { minX: 16, minY: 16, maxX: 128, maxY: 128 }],
+      ['more than there can be', EVERYTHING],
+      ['nothing', { minX: 1000, minY: 1000, maxX: 2000, maxY: 2000 }],
+    ])('takes exactly the tiles of a range: %s', async (_, rect) => {
+      await use().putMany(states, 9, grid, 0);
+      const inside = grid.filter(
+        (t) => t.x >= rect.minX && t.x <= rect.maxX && t.y >= rect.minY && t.y <= rect.maxY,
+      );
+      const bytes = inside.reduce((sum, t) => sum + t.bytes.length, 0);
+      expect(await use().deleteRange(states, 9, rect)).toEqual({
+        tiles: 0 - inside.length,
+        bytes: 0 - bytes,
+      });
+      for (const t of grid) {
+        expect((await use().get(states, { z: 9, x: t.x, y: t.y })) === null).toBe(inside.includes(t));
+      }
+      expect(sortedPages(await collect(use().pages(states)))).toEqual(await recount(use(), states));
+    });
+
+    it('leaves other zooms and tile sets alone, and finds nothing the second time', async () => {
+      await use().putMany(states, 9, [tile(1, 1, 'gone')], 0);
+      await use().putMany(states, 8, [tile(1, 1, 'stays')], 0);
+      await use().putMany(roads, 9, [tile(1, 1, 'stays')], 0);
+      await use().deleteRange(states, 9, EVERYTHING);
+      expect(await use().deleteRange(states, 9, EVERYTHING)).toEqual(NOTHING);
+      expect(await use().get(states, { z: 8, x: 1, y: 1 })).not.toBeNull();
+      expect(await use().get(roads, { z: 9, x: 1, y: 1 })).not.toBeNull();
+    });
+
+    it('can be written to again', async () => {
+      await use().putMany(states, 9, grid, 0);
+      await use().deleteRange(states, 9, EVERYTHING);
+      expect(await use().putMany(states, 9, grid, 0)).toMatchObject({ tiles: grid.length });
+      expect((await use().get(states, { z: 9, x: 127, y: 128 }))?.bytes.toString()).toBe('127,128');
+    });
+
+    it('stops with the reason of its signal', async () => {
+      await use().putMany(states, 9, grid, 0);
+      const reason = new Error('enough');
+      await expect(use().deleteRange(states, 9, EVERYTHING, AbortSignal.abort(reason))).rejects.toBe(reason);
+    });
+
+    it('drops a tile set or a whole layer and nothing else', async () => {
+      const jpeg = { ...states, format: 'image/jpeg' };
+      for (const set of [states, jpeg, roads]) await use().putMany(set, 9, grid, 0);
+      await use().dropTileSet(states);
+      expect(await use().get(states, { z: 9, x: 0, y: 0 })).toBeNull();
+      expect(await use().get(jpeg, { z: 9, x: 0, y: 0 })).not.toBeNull();
+      await use().dropLayer('topp:states');
+      expect(await use().get(jpeg, { z: 9, x: 0, y: 0 })).toBeNull();
+      expect(await collect(use().layers())).toEqual(['roads']);
+      await use().dropLayer('never seen');
+      expect(await use().putMany(states, 9, grid, 0)).toMatchObject({ tiles: grid.length });
+    });
+
+    it('frees what it dropped in the end', async () => {
+      await use().putMany(states, 9, grid, 0);
+      await use().dropLayer('topp:states');
+      await expect.poll(() => use().sweeping(), { timeout: 10_000 }).toEqual({ files: 0, bytes: 0 });
+    });
+  });
+}
+
+function tellsWhatIsThere(use: () => TileStore): void {
+  describe('telling what is there', () => {
+    it('counts tiles and bytes by page', async () => {
+      await use().putMany(
+        states,
+        9,
+        [tile(0, 0, 'ab'), tile(15, 15, 'cde'), tile(16, 15, 'f'), tile(300, 129, 'g')],
+        0,
+      );
+      await use().putMany(states, 2, [tile(3, 3, 'h')], 0);
+      expect(sortedPages(await collect(use().pages(states)))).toEqual([
+        { set: states, z: 2, pageX: 0, pageY: 0, tiles: 1, bytes: 1 },
+        { set: states, z: 9, pageX: 0, pageY: 0, tiles: 2, bytes: 5 },
+        { set: states, z: 9, pageX: 1, pageY: 0, tiles: 1, bytes: 1 },
+        { set: states, z: 9, pageX: 18, pageY: 8, tiles: 1, bytes: 1 },
+      ]);
+      expect(await collect(use().pages(roads))).toEqual([]);
+    });
+
+    it('iterates the tiles of a zoom with their sizes and times', async () => {
+      await use().putMany(states, 9, [tile(5, 200, 'abc', 17), tile(129, 1, '', 18)], 0);
+      const entries = await collect(use().tiles(states, 9));
+      expect(entries.sort((a, b) => a.x - b.x)).toEqual([
+        { z: 9, x: 5, y: 200, bytes: 3, createdAt: 17 },
+        { z: 9, x: 129, y: 1, bytes: 0, createdAt: 18 },
+      ]);
+      expect(await collect(use().tiles(states, 8))).toEqual([]);
+    });
+
+    it('names layers and tile sets that have tiles, and no others', async () => {
+      const styled = { ...roads, parametersId: '0a4d55a8d778e5022fab701977c5d840bbc486d0' };
+      for (const set of [states, roads, styled]) await use().putMany(set, 9, [tile(1, 1, 'x')], 0);
+      await use().raiseGeneration('empty');
+      expect((await collect(use().layers())).sort()).toEqual(['roads', 'topp:states']);
+      expect(await collect(use().tileSets('roads'))).toEqual(expect.arrayContaining([roads, styled]));
+      await use().deleteRange(states, 9, EVERYTHING);
+      expect(await collect(use().layers())).toEqual(['roads']);
+      expect(await collect(use().tileSets('topp:states'))).toEqual([]);
+    });
+  });
+}
+
+function takesAnyName(use: () => TileStore): void {
+  describe('names', () => {
+    const names = [
+      'topp:states',
+      'img states',
+      'a.b',
+      '..',
+      '.',
+      '/',
+      '../../etc',
+      'Straße',
+      '地図',
+      'A',
+      'a',
+      'CON',
+    ];
+
+    it('may be anything, and keep their tiles apart', async () => {
+      const long = [
+        'x'.repeat(200),
+        `${'x'.repeat(199)}y`,
+        '図'.repeat(200),
+        ' ',
+        'a\\b',
+        'a\u0000b',
+        '%2e%2e',
+        '\ud800',
+      ];
+      const all = [...names, ...long];
+      for (const layer of all) await use().putMany({ ...states, layer }, 1, [tile(0, 0, layer)], 0);
+      for (const layer of all) {
+        const found = await use().get({ ...states, layer }, { z: 1, x: 0, y: 0 });
+        expect(found?.bytes.equals(Buffer.from(layer))).toBe(true);
+      }
+      expect(new Set(await collect(use().layers()))).toEqual(new Set(all));
+    });
+
+    it('may be anything for grid sets, formats and parameters too', async () => {
+      const sets = names.flatMap((name): TileSetKey[] => [
+        { ...states, gridSet: name },
+        { ...states, format: name },
+        { ...states, parametersId: name },
+      ]);
+      for (const set of sets) await use().putMany(set, 1, [tile(0, 0, JSON.stringify(set))], 0);
+      for (const set of sets) {
+        const found = await use().get(set, { z: 1, x: 0, y: 0 });
+        expect(found?.bytes.toString()).toBe(JSON.stringify(set));
+      }
+      const listed = await collect(use().tileSets(states.layer));
+      expect(new Set(listed.map((set) => JSON.stringify(set)))).toEqual(
+        new Set(sets.map((set) => JSON.stringify(set))),
+      );
+    });
+  });
+}
+
+function standsConcurrentUse(use: () => TileStore): void {
+  it('counts exactly while many write, read and delete at once', async () => {
+    const block = { minX: 0, minY: 0, maxX: 20, maxY: 20 };
+    const changes = await Promise.all(
+      Array.from({ length: 60 }, async (_, at) => {
+        if (at % 7 === 6) return use().deleteRange(states, 5, block);
+        const x = (at * 11) % 140;
+        const written = [tile(x, 3, 'a'.repeat(at + 1)), tile(x + 1, 3, 'b'.repeat(at + 1))];
+        const change = await use().putMany(states, 5, written, 0);
+        await use().get(states, { z: 5, x, y: 3 });
+        return change;
+      }),
+    );
+    const pages = await collect(use().pages(states));
+    const sum = (counts: readonly { tiles: number; bytes: number }[]) => ({
+      tiles: counts.reduce((total, count) => total + count.tiles, 0),
+      bytes: counts.reduce((total, count) => total + count.bytes, 0),
+    });
+    expect(sum(pages)).toEqual(sum(changes));
+    expect(sortedPages(pages)).toEqual(await recount(use(), states));
+  });
+}
+
+function followsTheModel(use: () => TileStore, runs: number): void {
+  it('does what a plain map of tiles does, after any sequence of commands', async () => {
+    await fc.assert(
+      fc.asyncProperty(storeCommands, async (commands) => {
+        for (const layer of await collect(use().layers())) await use().dropLayer(layer);
+        await checkAgainstModel(use(), commands);
+      }),
+      { numRuns: runs },
+    );
+  });
+}
