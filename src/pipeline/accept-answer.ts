@@ -22,7 +22,7 @@ export interface AcceptedMetatile {
 }
 
 const BYTES_PER_PIXEL = 4;
-const MARKUP_TYPE = /^(text\/|application\/(json|xml|problem))|[+/](html|xml|json)$/;
+const MARKUP_TYPE = /^text\/|html|xml|json/;
 /** To encode them again would cost a second loss. */
 const LOSSY_TYPES: readonly string[] = ['image/jpeg', 'image/webp'];
 

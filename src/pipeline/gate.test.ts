@@ -1,0 +1,183 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type MockAnswer, type MockWms, openMockWms } from '../../test/fixtures/mock-wms.ts';
+import { showsPlace } from '../../test/fixtures/mock-wms-pixels.ts';
+import { openTileRoad, type TileRoad, until } from '../../test/fixtures/tile-road.ts';
+import { type Format, formatOf } from '../domain/format.ts';
+import { boundsOfTile } from '../domain/grid-set.ts';
+import { systemClock } from '../lib/clock.ts';
+import { silentLogger } from '../lib/logger.ts';
+import { acceptImage } from '../raster/accept-image.ts';
+import type { TileSource } from '../sources/tile-source.ts';
+import {
+  openUpstreamClient,
+  type UpstreamClient,
+  type UpstreamLimits,
+} from '../sources/upstream/upstream-client.ts';
+import { upstreamOptions } from '../sources/upstream/upstream-options.ts';
+import { openWmsSource } from '../sources/wms/wms-source.ts';
+import { wmsSourceOptions } from '../sources/wms/wms-source-options.ts';
+
+const BAD_ANSWERS: readonly MockAnswer[] = [
+  { status: 500, body: 'broken' },
+  { status: 404, body: 'no such layer' },
+  { status: 503, body: 'later' },
+  { status: 204 },
+  'xml',
+  'xml-as-image',
+  'html',
+  'empty',
+  'cut-length',
+  'cut-chunk',
+  'cut-close',
+  'half-image',
+  'wrong-size',
+  'wrong-type',
+  'mislabelled',
+  'animated',
+  'oversized',
+  'compressed',
+  'endless',
+  'redirect',
+  'reset',
+];
+const MODES = [
+  { mode: 'metatile', metatile: { columns: 2, rows: 2 } },
+  { mode: 'single-tile', metatile: { columns: 1, rows: 1 } },
+];
+const FORMATS = ['image/png', 'image/jpeg', 'image/webp'];
+const TILE = { z: 4, x: 5, y: 6 };
+
+let wms: MockWms;
+let patient: UpstreamClient;
+let impatient: UpstreamClient;
+let source: TileSource;
+let road: TileRoad;
+
+beforeAll(async () => {
+  wms = await openMockWms();
+  patient = openUpstream({ maxBytes: 2 * 1024 * 1024 });
+  impatient = openUpstream({ firstByteMs: 200, totalMs: 400 });
+  source = openSource(patient);
+});
+
+afterEach(async () => {
+  wms.release();
+  await road.close();
+});
+
+afterAll(async () => {
+  await source.close();
+  await patient.close();
+  await impatient.close();
+  await wms.close();
+});
+
+function openUpstream(limits: Partial<UpstreamLimits>): UpstreamClient {
+  const upstreams = { [new URL(wms.url).host]: upstreamOptions.parse({ allowPrivate: true }) };
+  return openUpstreamClient({
+    userAgent: 'Tilewarden',
+    upstreams,
+    clock: systemClock,
+    log: silentLogger,
+    limits,
+  });
+}
+
+function openSource(upstream: UpstreamClient): TileSource {
+  return openWmsSource(wmsSourceOptions.parse({ type: 'wms', url: wms.url, layers: 'roads' }), { upstream });
+}
+
+function format(mediaType: string): Format {
+  const found = formatOf(mediaType);
+  if (!found) throw new Error(`no format ${mediaType}`);
+  return found;
+}
+
+async function showsRoads(bytes: Buffer, mediaType: string): Promise<boolean> {
+  const { gridSet } = road.tiles.subset;
+  const image = await acceptImage(bytes, mediaType, gridSet.tileWidth, gridSet.tileHeight);
+  const bounds = boundsOfTile(gridSet, TILE.z, TILE.x, TILE.y);
+  const parameters = new Map([['LAYERS', 'roads']]);
+  const lossy = mediaType !== 'image/png';
+  return showsPlace(
+    image,
+    { srs: 3857, bounds, width: image.width, height: image.height, parameters },
+    lossy,
+  );
+}
+
+async function tilesInStore(): Promise<number> {
+  let count = 0;
+  for await (const _ of road.store.tiles(road.tiles.set, TILE.z)) count++;
+  return count;
+}
+
+describe.each(MODES)('in $mode mode', ({ metatile }) => {
+  it.each(['hang', 'hang-body'] as const)('gives up a server that answers with %s', async (answer) => {
+    road = openTileRoad({ source: openSource(impatient), layer: { metatile } });
+    wms.answer = answer;
+    await expect(road.read(TILE.z, TILE.x, TILE.y)).rejects.toMatchObject({ code: 'source-timeout' });
+    expect(await tilesInStore()).toBe(0);
+  });
+
+  describe.each(FORMATS)('%s', (mediaType) => {
+    it.each(BAD_ANSWERS.map((answer) => [JSON.stringify(answer), answer] as const))(
+      'never caches or serves the bad answer %s, and recovers from it',
+      async (_, answer) => {
+        road = openTileRoad({ source, layer: { metatile, formats: [format(mediaType)] } });
+        wms.answer = answer;
+        await expect(road.read(TILE.z, TILE.x, TILE.y)).rejects.toMatchObject({
+          code: expect.stringMatching(/^source-/),
+        });
+        await until(() => road.pipeline.status().flights === 0);
+        expect(await tilesInStore()).toBe(0);
+        expect(road.pipeline.status().memoryTierTiles).toBe(0);
+
+        wms.answer = 'good';
+        road.clock.advance(1001);
+        const { bytes, outcome } = await road.read(TILE.z, TILE.x, TILE.y);
+        expect(outcome).toBe('MISS');
+        expect(await showsRoads(bytes, mediaType)).toBe(true);
+      },
+    );
+  });
+});
+
+describe('200 readers of one missing tile of a real server', () => {
+  it.each<[string, MockAnswer]>([
+    ['healthy', 'good'],
+    ['failing', { status: 503 }],
+    ['hanging', 'hang'],
+  ])('cost one request when it is %s', async (_, answer) => {
+    road = openTileRoad({ source: answer === 'hang' ? openSource(impatient) : source });
+    wms.answer = answer;
+    const before = wms.requests.length;
+    await Promise.allSettled(Array.from({ length: 200 }, () => road.read(TILE.z, TILE.x, TILE.y)));
+    expect(wms.requests.length - before).toBe(1);
+  });
+});
+
+describe('opaque tiles', () => {
+  const vector = format('application/vnd.mapbox-vector-tile');
+  const opaque = (bytes: Buffer, type: string | null) => {
+    road = openTileRoad({ layer: { formats: [vector], gutter: 10 } });
+    road.source.answer = () => ({ kind: 'encoded', bytes, mediaType: type });
+    return road.read(TILE.z, TILE.x, TILE.y);
+  };
+
+  it('travel as they came, one at a time', async () => {
+    const bytes = Buffer.from([0x1a, 0x03, 0x0a, 0x01, 0x61]);
+    expect((await opaque(bytes, 'application/x-protobuf')).bytes.equals(bytes)).toBe(true);
+    expect(road.source.requests[0]).toMatchObject({ width: 64, height: 64, metatile: { column: 5, row: 6 } });
+  });
+
+  it('are refused when they are empty, a page or an error message', async () => {
+    await expect(opaque(Buffer.alloc(0), 'application/x-protobuf')).rejects.toMatchObject({
+      reason: 'empty',
+    });
+    for (const type of ['text/html', 'application/json', 'application/vnd.ogc.se_xml', 'text/plain']) {
+      await expect(opaque(Buffer.from('oops'), type)).rejects.toMatchObject({ code: 'source-bad-answer' });
+    }
+    await expect(opaque(Buffer.from('<html>'), null)).rejects.toMatchObject({ code: 'source-bad-answer' });
+  });
+});

@@ -1,0 +1,61 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { openTileRoad, TILE_SIZE, until } from '../../test/fixtures/tile-road.ts';
+import { createGridSet } from '../domain/grid-set.ts';
+import { createGridSubset } from '../domain/grid-subset.ts';
+
+const worldExtent = {
+  minX: -20037508.342789244,
+  minY: -20037508.342789244,
+  maxX: 20037508.342789244,
+  maxY: 20037508.342789244,
+};
+
+describe('every tile of a metatile', () => {
+  it('gets its own pixels, whatever the metatile, gutter, zoom and extent', async () => {
+    const gridSet = createGridSet({
+      name: 'small-tiles',
+      srs: 3857,
+      extent: worldExtent,
+      levels: 8,
+      tileWidth: TILE_SIZE,
+      tileHeight: TILE_SIZE,
+    });
+    const fraction = fc.double({ min: -1, max: 0.9, noNaN: true });
+    const scene = fc.record({
+      metatile: fc.record({ columns: fc.integer({ min: 1, max: 5 }), rows: fc.integer({ min: 1, max: 5 }) }),
+      gutter: fc.constantFrom(0, 1, 7, 32),
+      z: fc.integer({ min: 0, max: 7 }),
+      corner: fc.tuple(fraction, fraction),
+      pick: fc.tuple(
+        fc.double({ min: 0, max: 0.999, noNaN: true }),
+        fc.double({ min: 0, max: 0.999, noNaN: true }),
+      ),
+    });
+    await fc.assert(
+      fc.asyncProperty(scene, async ({ metatile, gutter, z, corner, pick }) => {
+        const [left, bottom] = corner.map((share) => share * worldExtent.maxX) as [number, number];
+        const subset = createGridSubset(gridSet, { extent: { ...worldExtent, minX: left, minY: bottom } });
+        const road = openTileRoad({ layer: { metatile, gutter, gridSubsets: [subset] } });
+        const side = 2 ** z;
+        const firstColumn = Math.floor(((left / worldExtent.maxX + 1) / 2) * side);
+        const lastRow = Math.ceil((1 - (bottom / worldExtent.maxX + 1) / 2) * side) - 1;
+        const x = Math.min(side - 1, firstColumn + 1 + Math.floor(pick[0] * (side - firstColumn)));
+        const y = Math.floor(pick[1] * lastRow);
+        const answer = await road.read(z, x, y);
+        expect(await road.shows(answer.bytes, { z, x, y })).toBe(true);
+        await until(() => road.pipeline.status().flights === 0);
+        let stored = 0;
+        for await (const entry of road.store.tiles(road.tiles.set, z)) {
+          const found = await road.store.get(road.tiles.set, entry);
+          expect(found && (await road.shows(found.bytes, entry))).toBe(true);
+          stored++;
+        }
+        const rect = road.source.requests[0]?.metatile.rect ?? { minX: 0, minY: 0, maxX: -1, maxY: -1 };
+        expect(stored).toBe((rect.maxX - rect.minX + 1) * (rect.maxY - rect.minY + 1));
+        await road.close();
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { openTileRoad } from '../../test/fixtures/tile-road.ts';
+import { formatOf } from '../domain/format.ts';
+import { createFixedValuesFilter } from '../domain/parameter-filter.ts';
+import { checkTile, metatileSizeOf, resolveTileSet } from './resolve-tile-set.ts';
+
+const filter = createFixedValuesFilter({ name: 'STYLES', defaultValue: 'light', values: ['light', 'dark'] });
+const { bound } = openTileRoad({ layer: { parameters: [filter] } }).tiles;
+const defaults = { gridSet: null, format: null, parameters: new Map<string, string>() };
+
+describe('naming a tile set', () => {
+  it('takes the layer’s defaults for what is not named', () => {
+    const { set } = resolveTileSet(bound, defaults);
+    expect(set).toEqual({ layer: 'roads', gridSet: 'small-tiles', format: 'image/png', parametersId: null });
+  });
+
+  it('is one thing for all who name the same, however they spell it', () => {
+    const plain = resolveTileSet(bound, defaults);
+    expect(resolveTileSet(bound, { ...defaults, gridSet: 'small-tiles', format: 'png' })).toBe(plain);
+    const spelled = resolveTileSet(bound, { ...defaults, parameters: new Map([['styles', 'light']]) });
+    expect(spelled.set).toEqual(plain.set);
+  });
+
+  it('gives other parameter values a tile set of their own', () => {
+    const dark = resolveTileSet(bound, { ...defaults, parameters: new Map([['styles', 'dark']]) });
+    expect(dark.set.parametersId).toMatch(/^[0-9a-f]{40}$/);
+    expect(dark.selection.values.get('STYLES')).toBe('dark');
+  });
+
+  it('says what there is when a name is unknown', () => {
+    expect(() => resolveTileSet(bound, { ...defaults, gridSet: 'EPSG:1' })).toThrow(/it has small-tiles/);
+    expect(() => resolveTileSet(bound, { ...defaults, format: 'image/gif' })).toThrow(/it has image\/png/);
+    const parameters = new Map([['STYLES', 'pink']]);
+    expect(() => resolveTileSet(bound, { ...defaults, parameters })).toThrow(/light, dark/);
+  });
+});
+
+describe('checking a tile', () => {
+  const tiles = resolveTileSet(bound, defaults);
+
+  it('lets pass what the layer offers', () => {
+    expect(() => checkTile(tiles, { z: 2, x: 3, y: 0 })).not.toThrow();
+  });
+
+  it.each([
+    [{ z: 2, x: 4, y: 0 }],
+    [{ z: 2, x: -1, y: 0 }],
+    [{ z: 2, x: 0.5, y: 0 }],
+    [{ z: 2, x: Number.NaN, y: 0 }],
+    [{ z: -1, x: 0, y: 0 }],
+    [{ z: 40, x: 0, y: 0 }],
+  ])('refuses %o', (tile) => {
+    expect(() => checkTile(tiles, tile)).toThrow(expect.objectContaining({ code: 'tile-outside' }));
+  });
+});
+
+describe('the size of a metatile', () => {
+  it('is the layer’s, but no more than the source can answer', () => {
+    expect(metatileSizeOf(openTileRoad().tiles)).toEqual({ columns: 4, rows: 4 });
+    const narrow = openTileRoad({ maxMetatile: { columns: 8, rows: 1 } });
+    expect(metatileSizeOf(narrow.tiles)).toEqual({ columns: 4, rows: 1 });
+  });
+
+  it('is one tile when tiles cannot be cut', () => {
+    const vector = formatOf('pbf') ?? formatOf('application/vnd.mapbox-vector-tile');
+    if (!vector) throw new Error('no vector tiles');
+    expect(metatileSizeOf(openTileRoad({ layer: { formats: [vector] } }).tiles)).toEqual({
+      columns: 1,
+      rows: 1,
+    });
+  });
+});
