@@ -1,0 +1,90 @@
+import { SaxesParser, type SaxesTagPlain } from 'saxes';
+import { type XmlElement, XmlError, type XmlPlace } from './xml-element.ts';
+
+export interface XmlLimits {
+  readonly bytes: number;
+  readonly depth: number;
+  readonly elements: number;
+  /** Of one element. */
+  readonly attributes: number;
+}
+
+export const XML_LIMITS: XmlLimits = { bytes: 64 * 1024, depth: 20, elements: 1000, attributes: 32 };
+
+interface OpenElement {
+  readonly name: string;
+  readonly attributes: ReadonlyMap<string, string>;
+  readonly children: XmlElement[];
+  readonly place: XmlPlace;
+  text: string;
+}
+
+/**
+ * Reads a document into a tree. A document type is an error, whatever it says: no entity is ever defined,
+ * so none can be expanded or fetched. Throws `XmlError`.
+ */
+export function readXml(text: string, limits: XmlLimits = XML_LIMITS): XmlElement {
+  if (Buffer.byteLength(text) > limits.bytes) {
+    throw new XmlError(`the document is larger than ${limits.bytes} bytes`, { line: 1, column: 1 });
+  }
+  return new TreeReader(limits).read(text);
+}
+
+class TreeReader {
+  readonly #parser = new SaxesParser({ position: true });
+  readonly #open: OpenElement[] = [];
+  readonly #limits: XmlLimits;
+  #elements = 0;
+  #root: XmlElement | null = null;
+
+  constructor(limits: XmlLimits) {
+    this.#limits = limits;
+    this.#parser.on('error', (error) => this.#refuse(error.message.replace(/^\d+:\d+: /, '')));
+    this.#parser.on('doctype', () => this.#refuse('a document type (DOCTYPE) is not allowed'));
+    this.#parser.on('opentag', (tag) => this.#begin(tag));
+    this.#parser.on('closetag', () => this.#end());
+    this.#parser.on('text', (text) => this.#addText(text));
+    this.#parser.on('cdata', (text) => this.#addText(text));
+  }
+
+  read(text: string): XmlElement {
+    this.#parser.write(text).close();
+    return this.#root ?? this.#refuse('the document has no element');
+  }
+
+  #begin(tag: SaxesTagPlain): void {
+    const attributes = new Map(Object.entries(tag.attributes));
+    this.#elements += 1;
+    if (this.#elements > this.#limits.elements) this.#refuse(`more than ${this.#limits.elements} elements`);
+    if (this.#open.length >= this.#limits.depth)
+      this.#refuse(`more than ${this.#limits.depth} elements deep`);
+    if (attributes.size > this.#limits.attributes)
+      this.#refuse(`more than ${this.#limits.attributes} attributes`);
+    this.#open.push({ name: localName(tag.name), attributes, children: [], place: this.#place(), text: '' });
+  }
+
+  #end(): void {
+    const element = this.#open.pop();
+    if (!element) return;
+    const parent = this.#open.at(-1);
+    if (parent) parent.children.push(element);
+    if (!parent) this.#root = element;
+  }
+
+  #addText(text: string): void {
+    const element = this.#open.at(-1);
+    if (element) element.text += text;
+  }
+
+  #place(): XmlPlace {
+    return { line: this.#parser.line, column: this.#parser.column + 1 };
+  }
+
+  #refuse(message: string): never {
+    throw new XmlError(message, this.#place());
+  }
+}
+
+function localName(name: string): string {
+  return name.slice(name.indexOf(':') + 1);
+}

@@ -1,0 +1,118 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decodeXml } from './decode-xml.ts';
+import { readXml } from './read-xml.ts';
+import { element, writeXml } from './write-xml.ts';
+import { XmlError } from './xml-element.ts';
+
+describe('reading XML', () => {
+  it('makes a tree of names, attributes, text and places', () => {
+    const root = readXml(
+      '<?xml version="1.0"?>\n<g:a xmlns:g="urn:x" b="1">\n  <c>x &amp; <![CDATA[<y>]]></c><!-- no --><d/>\n</g:a>',
+    );
+    expect(root).toMatchObject({
+      name: 'a',
+      children: [
+        { name: 'c', text: 'x & <y>' },
+        { name: 'd', text: '' },
+      ],
+    });
+    expect(root.attributes.get('b')).toBe('1');
+    expect(root.children[0]?.place).toMatchObject({ line: 3 });
+  });
+
+  it.each([
+    ['an empty text', '', 'document'],
+    ['plain text', 'hello', 'text data outside of root'],
+    ['an open element', '<a><b></a>', 'unexpected close tag'],
+    ['two roots', '<a/><b/>', 'only one root'],
+    ['an unknown entity', '<a>&nbsp;</a>', 'undefined entity'],
+    ['a document type', '<!DOCTYPE a><a/>', 'DOCTYPE'],
+    ['an external entity', '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>', 'DOCTYPE'],
+    ['an external subset', '<!DOCTYPE a SYSTEM "http://127.0.0.1/x.dtd"><a/>', 'DOCTYPE'],
+    ['deep nesting', '<a>'.repeat(21) + '</a>'.repeat(21), '20 elements deep'],
+    ['many elements', `<a>${'<b/>'.repeat(1000)}</a>`, '1000 elements'],
+    [
+      'many attributes',
+      `<a ${Array.from({ length: 33 }, (_, i) => `a${i}=""`).join(' ')}/>`,
+      '32 attributes',
+    ],
+    ['many bytes', `<a>${'x'.repeat(65_536)}</a>`, '65536 bytes'],
+  ])('refuses %s and says where', (_case, text, message) => {
+    const read = () => readXml(text);
+    expect(read).toThrow(XmlError);
+    expect(read).toThrow(message);
+  });
+
+  it('refuses a thousandfold entity in a few milliseconds', () => {
+    const entities = Array.from(
+      { length: 20 },
+      (_, i) => `<!ENTITY e${i} "${`&e${i + 1};`.repeat(10)}">`,
+    ).join('');
+    const began = performance.now();
+    expect(() => readXml(`<!DOCTYPE a [${entities}]><a>&e0;</a>`)).toThrow('DOCTYPE');
+    expect(performance.now() - began).toBeLessThan(50);
+  });
+
+  it('gives back what was written', () => {
+    const name = fc.constantFrom('a', 'b', 'layerName');
+    const text = fc.string({ unit: 'binary', maxLength: 30 });
+    fc.assert(
+      fc.property(name, text, text, (tag, content, attribute) => {
+        const root = readXml(writeXml(element('root', [element(tag, content, { x: attribute })])));
+        const expected = (value: string) =>
+          value.replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd');
+        expect(root.children[0]?.text).toBe(expected(content));
+        expect(root.children[0]?.attributes.get('x')).toBe(expected(attribute));
+      }),
+    );
+  });
+
+  it('never fails but with a place', () => {
+    const pieces = fc.constantFrom(
+      '<',
+      '>',
+      '/',
+      'a',
+      '<a>',
+      '</a>',
+      '&',
+      ';',
+      '"',
+      '=',
+      '<![CDATA[',
+      ']]>',
+      '<!--',
+      '<?',
+      '\u0000',
+      '<!DOCTYPE',
+    );
+    fc.assert(
+      fc.property(fc.array(pieces, { maxLength: 30 }), (parts) => {
+        try {
+          readXml(parts.join(''));
+        } catch (error) {
+          expect(error).toBeInstanceOf(XmlError);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('decoding XML', () => {
+  it('follows the mark, then the declaration, then UTF-8', () => {
+    expect(decodeXml(Buffer.from('\ufeff<a>ä</a>', 'utf16le'))).toBe('<a>ä</a>');
+    expect(decodeXml(Buffer.from('<?xml version="1.0" encoding="ISO-8859-1"?><a>ä</a>', 'latin1'))).toContain(
+      'ä',
+    );
+    expect(decodeXml(Buffer.from('<a>ä</a>'))).toBe('<a>ä</a>');
+  });
+
+  it.each([
+    ['other encodings', Buffer.from('<?xml version="1.0" encoding="utf-7"?><a/>')],
+    ['broken UTF-8', Buffer.from([0x3c, 0x61, 0xff, 0x3e])],
+  ])('refuses %s', (_case, bytes) => {
+    expect(() => decodeXml(bytes)).toThrow(XmlError);
+  });
+});
