@@ -24,6 +24,13 @@ export type ErrorCode =
   /** What was fetched belongs to a generation that a truncation has ended. */
   | 'generation-stale'
   | 'data-folder-in-use'
+  /** Too many wrong passwords, or too many at once; come back later. */
+  | 'attempts-throttled'
+  | 'account-unknown'
+  /** The name is taken, or it is the last administrator. */
+  | 'account-conflict'
+  /** What is not recorded is not done. */
+  | 'audit-unwritable'
   | 'stopping';
 
 export interface ErrorDetails {

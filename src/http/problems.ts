@@ -34,13 +34,16 @@ const STATUS: Readonly<Record<ErrorCode | HttpProblemCode, number>> = {
   'layer-unknown': 404,
   'tile-outside': 404,
   'task-unknown': 404,
+  'account-unknown': 404,
   'method-not-allowed': 405,
   'request-timeout': 408,
   conflict: 409,
+  'account-conflict': 409,
   'body-too-large': 413,
   'address-too-long': 414,
   'media-type-unsupported': 415,
   'too-many-requests': 429,
+  'attempts-throttled': 429,
   'too-many-tasks': 429,
   'headers-too-large': 431,
   'config-invalid': 500,
@@ -51,6 +54,7 @@ const STATUS: Readonly<Record<ErrorCode | HttpProblemCode, number>> = {
   'store-failed': 503,
   'store-full': 503,
   'generation-stale': 503,
+  'audit-unwritable': 503,
   stopping: 503,
   'source-timeout': 504,
 };
@@ -103,7 +107,7 @@ function problemAnswer(status: number, message: string, headers: Headers): Answe
 }
 
 function retryAfter(status: number, seconds: number | null): Headers {
-  if (status < 502) return [];
+  if (status < 502 && status !== 429) return [];
   return ['Retry-After', String(Math.max(1, Math.ceil(seconds ?? DEFAULT_RETRY_AFTER)))];
 }
 

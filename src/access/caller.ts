@@ -1,0 +1,39 @@
+import type { Role } from './role.ts';
+
+/** Who is asking. */
+export interface Caller {
+  /** A user's name, or `token:NAME`. */
+  readonly name: string;
+  readonly role: Role;
+  /** Patterns of the layers the caller may work on; `*` in one stands for any text. */
+  readonly layers: readonly string[];
+  /** How the caller has shown who it is; `machine`: by being on this one, where there are no accounts. */
+  readonly via: 'password' | 'session' | 'token' | 'machine';
+}
+
+export function mayWorkOn(caller: Pick<Caller, 'layers'>, layer: string): boolean {
+  return caller.layers.some((pattern) => matchesPattern(pattern, layer));
+}
+
+/** Whether the caller may work on every layer there is or will be. */
+export function mayWorkOnAll(caller: Pick<Caller, 'layers'>): boolean {
+  return caller.layers.some((pattern) => /^\*+$/.test(pattern));
+}
+
+function matchesPattern(pattern: string, layer: string): boolean {
+  const [first = '', ...parts] = pattern.split('*');
+  const last = parts.pop();
+  if (last === undefined) return pattern === layer;
+  const fits = layer.length >= first.length + last.length && layer.startsWith(first) && layer.endsWith(last);
+  return fits && holdsInOrder(layer.slice(first.length, layer.length - last.length), parts);
+}
+
+function holdsInOrder(text: string, parts: readonly string[]): boolean {
+  let from = 0;
+  for (const part of parts) {
+    const at = text.indexOf(part, from);
+    if (at < 0) return false;
+    from = at + part.length;
+  }
+  return true;
+}

@@ -1,0 +1,144 @@
+import type { Worker } from 'node:worker_threads';
+import { TilewardenError } from '../domain/errors.ts';
+import { spawnThread } from '../lib/spawn-thread.ts';
+import {
+  createSalt,
+  createUnmatchable,
+  DEFAULT_COST,
+  formatStored,
+  parseStored,
+  type ScryptCost,
+  type StoredPassword,
+  sameCost,
+  sameKey,
+} from './password-hash.ts';
+
+export interface DerivationJob {
+  readonly password: string;
+  readonly salt: Uint8Array;
+  readonly cost: ScryptCost;
+}
+
+export type DerivationResult = Uint8Array;
+
+export interface PasswordCheck {
+  readonly matches: boolean;
+  /** It was stored at another cost than passwords are now: store it anew. */
+  readonly outdated: boolean;
+}
+
+export interface PasswordHasherOptions {
+  readonly cost?: ScryptCost;
+  readonly maxWaiting?: number;
+}
+
+interface Waiting extends DerivationJob {
+  readonly resolve: (key: Uint8Array) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Beyond these a caller is told to come back. Those who have logged in from there before have places of their own. */
+const MAX_WAITING = 16;
+const TRUSTED_PLACES = 8;
+
+/**
+ * Derives keys on one thread of its own, one after the other. The pool of threads that Node keeps is shared with
+ * reading files: four logins at once would hold up every tile.
+ */
+export class PasswordHasher {
+  readonly #cost: ScryptCost;
+  readonly #maxWaiting: number;
+  readonly #unmatchable: StoredPassword;
+  readonly #waiting: Waiting[] = [];
+  #current: Waiting | null = null;
+  #thread: Worker | null = null;
+  #closed = false;
+
+  constructor({ cost = DEFAULT_COST, maxWaiting = MAX_WAITING }: PasswordHasherOptions = {}) {
+    this.#cost = cost;
+    this.#maxWaiting = maxWaiting;
+    this.#unmatchable = createUnmatchable(cost);
+  }
+
+  /** The text to store. */
+  async hash(password: string): Promise<string> {
+    const salt = createSalt();
+    const key = await this.#derive({ password, salt, cost: this.#cost }, true);
+    return formatStored({ cost: this.#cost, salt, key: Buffer.from(key) });
+  }
+
+  /** `stored` null stands for a user who does not exist: it takes as long and never matches. */
+  async check(password: string, stored: string | null, trusted: boolean): Promise<PasswordCheck> {
+    const known = stored === null ? null : parseStored(stored);
+    const { cost, salt, key } = known ?? this.#unmatchable;
+    const derived = await this.#derive({ password, salt, cost }, trusted);
+    const matches = sameKey(derived, key) && known !== null;
+    return { matches, outdated: !sameCost(cost, this.#cost) };
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const thread = this.#thread;
+    this.#fail(stopping());
+    await thread?.terminate();
+  }
+
+  #derive(job: DerivationJob, trusted: boolean): Promise<Uint8Array> {
+    if (this.#closed) throw stopping();
+    const places = this.#maxWaiting + (trusted ? TRUSTED_PLACES : 0);
+    if (this.#waiting.length >= places) {
+      throw new TilewardenError('attempts-throttled', 'Too many are logging in at once; try again shortly.', {
+        retryAfterSeconds: 2,
+      });
+    }
+    return new Promise((resolve, reject) => {
+      const waiting = { ...job, resolve, reject };
+      if (trusted) this.#waiting.unshift(waiting);
+      if (!trusted) this.#waiting.push(waiting);
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    if (this.#current) return;
+    const job = this.#waiting.shift();
+    if (!job) return;
+    this.#current = job;
+    const { password, salt, cost } = job;
+    this.#runningThread().postMessage({ password, salt, cost } satisfies DerivationJob);
+  }
+
+  #runningThread(): Worker {
+    if (this.#thread) return this.#thread;
+    const thread = spawnThread(import.meta.url, 'password-thread');
+    thread.on('message', (key: DerivationResult) => {
+      this.#current?.resolve(key);
+      this.#current = null;
+      this.#next();
+    });
+    thread.once('error', (error) => this.#lose(thread, error));
+    thread.once('exit', () => this.#lose(thread, new Error('The password thread has ended')));
+    thread.unref();
+    this.#thread = thread;
+    return thread;
+  }
+
+  /** A thread that broke takes the job with it that broke it; the others get a new one. */
+  #lose(thread: Worker, error: Error): void {
+    if (this.#thread !== thread) return;
+    this.#thread = null;
+    this.#current?.reject(error);
+    this.#current = null;
+    this.#next();
+  }
+
+  #fail(error: Error): void {
+    this.#thread = null;
+    for (const job of [this.#current, ...this.#waiting.splice(0)]) job?.reject(error);
+    this.#current = null;
+  }
+}
+
+function stopping(): TilewardenError {
+  return new TilewardenError('stopping', 'The server is stopping.');
+}

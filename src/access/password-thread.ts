@@ -1,0 +1,17 @@
+import { setPriority } from 'node:os';
+import { type MessagePort, parentPort } from 'node:worker_threads';
+import type { DerivationJob, DerivationResult } from './password-hasher.ts';
+import { deriveKey } from './password-hash.ts';
+
+/** Linux gives each thread its own niceness: whoever logs in gives way to whoever looks at a map. */
+const NICENESS = 10;
+
+function serve(port: MessagePort): void {
+  if (process.platform === 'linux') setPriority(NICENESS);
+  port.on('message', ({ password, salt, cost }: DerivationJob) => {
+    const key: DerivationResult = deriveKey(password, salt, cost);
+    port.postMessage(key);
+  });
+}
+
+if (parentPort) serve(parentPort);
