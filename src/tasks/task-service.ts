@@ -27,7 +27,10 @@ export interface CancelSelector {
   readonly states: readonly ('pending' | 'running' | 'paused')[];
 }
 
-/** A change worth telling: `id` rises by one with each, so that a listener can ask for what it missed. */
+/**
+ * A change worth telling. Ids rise, over restarts too. A listener that was away asks for what came after the last
+ * id it saw, and gets each task that has changed since, once, as it is now.
+ */
 export interface TaskEvent {
   readonly id: number;
   readonly task: Task;
@@ -35,7 +38,7 @@ export interface TaskEvent {
 
 /** Tasks as the HTTP interface and the command line see them. Every promise of a change resolves when it is durable. */
 export interface TaskService {
-  /** Throws `layer-unknown`, `request-invalid` or `parameter-refused`, and then has changed nothing. */
+  /** Throws `layer-unknown`, `request-invalid`, `parameter-refused` or `too-many-tasks`, and then has changed nothing. */
   create(draft: TaskDraft, createdBy: string): Promise<Task>;
   estimate(draft: TaskDraft): Promise<TaskEstimate>;
   get(id: number): Promise<Task | null>;

@@ -62,6 +62,8 @@ export interface TaskErrorSample {
 
 export interface Task {
   readonly id: number;
+  /** The number of its latest change; see `TaskEvent`. */
+  readonly eventId: number;
   readonly request: TaskRequest;
   readonly state: TaskState;
   /** Why it ended or waits, in words; null while all is well. */

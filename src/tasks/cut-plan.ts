@@ -1,0 +1,65 @@
+import type { MetatileSize } from '../domain/metatile.ts';
+import type { TileRangeLevel } from '../domain/tile-range.ts';
+import type { ZoomGeometry } from './area-cover.ts';
+import type { PlanLevel, TaskPlan } from './task-plan.ts';
+import { pieceCount } from './task-plan.ts';
+
+/** Tiles along the side of a bundle: a piece lies within as few bundles as it can. */
+const BUNDLE_SIDE = 128;
+/** Small tasks are cut finer, so that every thread gets several pieces. */
+const PIECES_PER_THREAD = 8;
+/** A truncation of one zoom is cut into at most this many stripes: between two it can be stopped and tells its progress. */
+const TRUNCATE_STRIPES = 32;
+
+export function cutSeedPlan(
+  levels: readonly TileRangeLevel[],
+  metatile: MetatileSize,
+  threads: number,
+  geometry: readonly ZoomGeometry[] | null,
+): TaskPlan {
+  let columns = largestMultiple(metatile.columns);
+  let rows = largestMultiple(metatile.rows);
+  let plan = planWith(levels, metatile, columns, rows, geometry);
+  while (pieceCount(plan) < threads * PIECES_PER_THREAD && (columns > 1 || rows > 1)) {
+    columns = Math.ceil(columns / 2);
+    rows = Math.ceil(rows / 2);
+    plan = planWith(levels, metatile, columns, rows, geometry);
+  }
+  return plan;
+}
+
+export function cutTruncatePlan(
+  levels: readonly TileRangeLevel[],
+  geometry: readonly ZoomGeometry[] | null,
+): TaskPlan {
+  const cut = levels.map(({ z, rect }): PlanLevel => {
+    const height = rect.maxY - rect.minY + 1;
+    const blockRows = Math.ceil(height / TRUNCATE_STRIPES / BUNDLE_SIDE) * BUNDLE_SIDE;
+    return { z, rect, blockColumns: rect.maxX + 1, blockRows };
+  });
+  const stepColumns = Math.max(...cut.map((level) => level.blockColumns));
+  const stepRows = Math.max(...cut.map((level) => level.blockRows));
+  return { levels: cut, stepColumns, stepRows, geometry };
+}
+
+/** In metatiles. */
+function largestMultiple(size: number): number {
+  return Math.max(1, Math.floor(BUNDLE_SIDE / size));
+}
+
+function planWith(
+  levels: readonly TileRangeLevel[],
+  metatile: MetatileSize,
+  columns: number,
+  rows: number,
+  geometry: readonly ZoomGeometry[] | null,
+): TaskPlan {
+  const blockColumns = columns * metatile.columns;
+  const blockRows = rows * metatile.rows;
+  return {
+    levels: levels.map(({ z, rect }) => ({ z, rect, blockColumns, blockRows })),
+    stepColumns: metatile.columns,
+    stepRows: metatile.rows,
+    geometry,
+  };
+}

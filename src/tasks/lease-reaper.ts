@@ -1,0 +1,61 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { LeaseStore } from './store/lease-store.ts';
+
+export interface LeaseReaperOptions {
+  readonly leases: LeaseStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Milliseconds. A holder reports every second; one that has not for this long is taken to be gone. */
+const SILENCE = 15_000;
+const LOOK_INTERVAL = 2500;
+/** After a longer pause between looks (a stopped process, a database that was away) nothing is known about holders. */
+const LONGEST_PAUSE = 3 * LOOK_INTERVAL;
+
+interface Sight {
+  readonly beat: number;
+  readonly since: number;
+}
+
+/**
+ * Takes leases back from holders that have gone silent. Silence is what this process has seen by its monotonic
+ * clock, so setting the time of day costs no living worker its lease.
+ */
+export function openLeaseReaper({ leases, clock, log }: LeaseReaperOptions): { close(): Promise<void> } {
+  const ending = new AbortController();
+  let sights = new Map<number, Sight>();
+  let lastLook = clock.monotonic();
+
+  async function look(): Promise<void> {
+    const beats = await leases.beats();
+    const now = clock.monotonic();
+    const known = now - lastLook > LONGEST_PAUSE ? new Map<number, Sight>() : sights;
+    lastLook = now;
+    sights = new Map();
+    for (const { token, beat } of beats) {
+      const before = known.get(token);
+      const since = before?.beat === beat ? before.since : now;
+      sights.set(token, { beat, since });
+      if (now - since < SILENCE) continue;
+      log.warn({ token }, 'a worker has gone silent; its piece goes to another');
+      await leases.free({ token }, true);
+    }
+  }
+
+  async function loop(): Promise<void> {
+    while (!ending.signal.aborted) {
+      await look().catch((error: unknown) => log.warn({ err: error }, 'looking after leases failed'));
+      await clock.sleep(LOOK_INTERVAL, ending.signal).catch(() => {});
+    }
+  }
+
+  const looping = loop();
+  return {
+    async close() {
+      ending.abort();
+      await looping;
+    },
+  };
+}

@@ -1,0 +1,200 @@
+import { isTilewardenError } from '../domain/errors.ts';
+import type { TileSetKey } from '../domain/tile-key.ts';
+import type { TileRect } from '../domain/tile-rect.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
+import { type AreaCover, countCovered } from './area-cover.ts';
+import { LeaseTally, type StepOutcome, type TallySnapshot } from './lease-tally.ts';
+import { performStep, type StepContext, type StepPlace } from './perform-step.ts';
+import type { Lease, LeaseStore, Report, ReportAnswer } from './store/lease-store.ts';
+import { coverOf, stepsOf } from './task-plan.ts';
+
+/** Tells every memory tier that may hold these tiles; resolves when they have let go of them. */
+export type TilesChanged = (set: TileSetKey, z: number, rect: TileRect) => Promise<void>;
+
+export interface LeaseRunOptions {
+  readonly leases: LeaseStore;
+  readonly pipeline: TilePipeline;
+  readonly tilesChanged: TilesChanged;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Whether this worker has no thread left for other tasks. */
+  readonly crowded: () => boolean;
+}
+
+/** Milliseconds. What a crash may repeat, and how long a task whose turn has come waits. */
+const REPORT_INTERVAL = 1000;
+/** The first report comes sooner, so that a short task's progress is seen. */
+const FIRST_REPORT = 250;
+/** Milliseconds between attempts to reach the database, and when to stop: the lease will be given to somebody else. */
+const DATABASE_PAUSE = 500;
+const DATABASE_PATIENCE = 60_000;
+
+interface Work {
+  readonly step: StepPlace;
+  readonly end: (outcome: StepOutcome) => void;
+}
+
+/** One lease, from its taking to its end. */
+export class LeaseRun {
+  readonly lease: Lease;
+  readonly #options: LeaseRunOptions;
+  readonly #tiles: ResolvedTileSet;
+  readonly #cover: AreaCover | null;
+  readonly #tally: LeaseTally;
+  readonly #work: Iterator<Work>;
+  readonly #abort = new AbortController();
+  #handingBack = false;
+  #exhausted = false;
+  #beat = 0;
+  #lastReport: number;
+  #reporting: Promise<void> = Promise.resolve();
+
+  constructor(lease: Lease, tiles: ResolvedTileSet, options: LeaseRunOptions) {
+    this.lease = lease;
+    this.#options = options;
+    this.#tiles = tiles;
+    this.#cover = coverOf(lease.plan, lease.request);
+    this.#tally = new LeaseTally(lease.plan, lease.kind === 'piece' ? lease.doneSteps : 0);
+    this.#work = this.#workOf(lease);
+    this.#lastReport = options.clock.monotonic();
+  }
+
+  /** Stops taking further steps; what is in flight is finished, reported and handed back with the rest. */
+  handBack(): void {
+    this.#handingBack = true;
+  }
+
+  /** Cancels what is in flight, upstream requests included. */
+  abort(reason: Error): void {
+    this.#handingBack = true;
+    this.#abort.abort(reason);
+  }
+
+  /** Resolves when nothing of it runs any more; never rejects for a step that failed. */
+  async run(): Promise<void> {
+    const { request, fresh } = this.lease;
+    // Before the first tile goes: what is being fetched now must not be stored behind the truncation.
+    if (request.type === 'truncate' && fresh) await this.#tiles.bound.store.raiseGeneration(request.layer);
+    const lanes = Promise.all(Array.from({ length: this.lease.threads }, () => this.#lane()));
+    const ended = new AbortController();
+    const reports = this.#reportRegularly(ended.signal);
+    reports.catch((error: Error) => this.abort(error));
+    try {
+      await lanes;
+    } finally {
+      ended.abort();
+      await reports;
+    }
+    await this.#report(this.#exhausted ? 'finish' : 'hand-back');
+  }
+
+  async #lane(): Promise<void> {
+    while (!this.#handingBack) {
+      const next = this.#work.next();
+      if (next.done) {
+        this.#exhausted = true;
+        return;
+      }
+      const outcome = await this.#perform(next.value.step);
+      if (this.#abort.signal.aborted && !outcome.ok) {
+        this.#exhausted = false;
+        return;
+      }
+      next.value.end(outcome);
+      if (this.lease.kind === 'piece' && this.lease.careful) await this.#report('go-on');
+    }
+  }
+
+  async #perform(step: StepPlace): Promise<StepOutcome> {
+    const context: StepContext = {
+      type: this.lease.request.type,
+      tiles: this.#tiles,
+      cover: this.#cover,
+      pipeline: this.#options.pipeline,
+      clock: this.#options.clock,
+      signal: this.#abort.signal,
+    };
+    try {
+      return { ok: true, counts: await performStep(step, context) };
+    } catch (error) {
+      const tiles = countCovered(this.#cover, step.z, step.rect);
+      return { ok: false, tiles, reason: this.#reasonOf(error) };
+    }
+  }
+
+  #reasonOf(error: unknown): string {
+    if (isTilewardenError(error)) return error.message;
+    if (!this.#abort.signal.aborted) {
+      this.#options.log.error(
+        { err: error, task: this.lease.taskId },
+        'a step of a task failed unexpectedly',
+      );
+    }
+    return 'an unexpected failure; the log says more';
+  }
+
+  *#workOf(lease: Lease): Generator<Work> {
+    if (lease.kind === 'piece') {
+      for (const step of stepsOf(lease.plan, lease.piece, lease.doneSteps)) {
+        yield { step, end: (outcome) => this.#tally.stepEnded(step.index, step, outcome) };
+      }
+      return;
+    }
+    for (const step of lease.steps) {
+      yield { step, end: (outcome) => this.#tally.retryEnded(step.id, step, step.tiles, outcome) };
+    }
+  }
+
+  async #reportRegularly(ended: AbortSignal): Promise<void> {
+    for (let wait = FIRST_REPORT; !ended.aborted; wait = REPORT_INTERVAL) {
+      await this.#options.clock.sleep(wait, ended).catch(() => {});
+      if (!ended.aborted) await this.#report('go-on');
+    }
+  }
+
+  /** One at a time, in order. */
+  #report(intent: Report['intent']): Promise<void> {
+    this.#reporting = this.#reporting.then(() => this.#reportNow(intent));
+    return this.#reporting;
+  }
+
+  async #reportNow(intent: Report['intent']): Promise<void> {
+    if (this.#abort.signal.aborted && intent === 'go-on') return;
+    const snapshot = this.#tally.take();
+    await this.#tellOfChanges(snapshot);
+    const answer = await this.#send(this.#reportOf(snapshot, intent));
+    if (answer === 'over') this.abort(new Error('The lease has ended.'));
+    if (answer === 'hand-back') this.handBack();
+  }
+
+  async #tellOfChanges({ changed }: TallySnapshot): Promise<void> {
+    for (const [z, rect] of changed) await this.#options.tilesChanged(this.#tiles.set, z, rect);
+  }
+
+  #reportOf(snapshot: TallySnapshot, intent: Report['intent']): Report {
+    const now = this.#options.clock.monotonic();
+    const workMs = Math.max(0, now - this.#lastReport);
+    this.#lastReport = now;
+    const { doneSteps, counts, failures, retried } = snapshot;
+    const { token } = this.lease;
+    const crowded = this.#options.crowded();
+    return { token, beat: this.#beat++, doneSteps, counts, failures, retried, workMs, intent, crowded };
+  }
+
+  /** A database that is away for a moment costs no work; one that stays away costs the lease. */
+  async #send(report: Report): Promise<ReportAnswer> {
+    const { clock, leases, log } = this.#options;
+    const deadline = clock.monotonic() + DATABASE_PATIENCE;
+    for (;;) {
+      try {
+        return await leases.report(report);
+      } catch (error) {
+        log.warn({ err: error, task: this.lease.taskId }, 'a report could not be recorded');
+        if (clock.monotonic() > deadline) return 'over';
+        await clock.sleep(DATABASE_PAUSE);
+      }
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import type { TileRect } from '../domain/tile-rect.ts';
+import type { StepPlace } from './perform-step.ts';
+import { type Counts, NO_COUNTS, type StepFailure } from './store/lease-store.ts';
+import type { TaskPlan } from './task-plan.ts';
+
+/** How a step ended: its counts (null: nothing to do), or why it failed. */
+export type StepOutcome =
+  | { readonly ok: true; readonly counts: Counts | null }
+  | { readonly ok: false; readonly tiles: bigint; readonly reason: string };
+
+export interface TallySnapshot {
+  readonly doneSteps: number;
+  readonly counts: Counts;
+  readonly failures: readonly StepFailure[];
+  readonly retried: ReadonlyMap<number, string | null>;
+  /** Where tiles were replaced or removed, rounded up to a rectangle a zoom. */
+  readonly changed: ReadonlyMap<number, TileRect>;
+}
+
+/**
+ * What has been done under a lease and not been reported. Steps of a piece end in any order; they are counted
+ * once all before them have ended, so that one number says which of them a crash would repeat.
+ */
+export class LeaseTally {
+  #doneSteps: number;
+  readonly #ended = new Map<number, { step: StepPlace; outcome: StepOutcome }>();
+  #counts: Counts = NO_COUNTS;
+  #failures: StepFailure[] = [];
+  #retried = new Map<number, string | null>();
+  #changed = new Map<number, TileRect>();
+
+  readonly #plan: TaskPlan;
+
+  constructor(plan: TaskPlan, doneSteps: number) {
+    this.#plan = plan;
+    this.#doneSteps = doneSteps;
+  }
+
+  stepEnded(index: number, step: StepPlace, outcome: StepOutcome): void {
+    this.#ended.set(index, { step, outcome });
+    for (let next = this.#ended.get(this.#doneSteps); next; next = this.#ended.get(this.#doneSteps)) {
+      this.#ended.delete(this.#doneSteps);
+      this.#doneSteps++;
+      this.#count(next.step, next.outcome);
+    }
+  }
+
+  retryEnded(id: number, step: StepPlace, tiles: bigint, outcome: StepOutcome): void {
+    this.#retried.set(id, outcome.ok ? null : outcome.reason);
+    if (!outcome.ok) return;
+    this.#counts = addCounts(this.#counts, { ...(outcome.counts ?? NO_COUNTS), processed: tiles });
+    this.#noteChange(step, outcome.counts);
+  }
+
+  /** What is new since the last call. */
+  take(): TallySnapshot {
+    const snapshot = {
+      doneSteps: this.#doneSteps,
+      counts: this.#counts,
+      failures: this.#failures,
+      retried: this.#retried,
+      changed: this.#changed,
+    };
+    this.#counts = NO_COUNTS;
+    this.#failures = [];
+    this.#retried = new Map();
+    this.#changed = new Map();
+    return snapshot;
+  }
+
+  #count(step: StepPlace, outcome: StepOutcome): void {
+    if (!outcome.ok) {
+      this.#failures.push({ z: step.z, rect: step.rect, tiles: outcome.tiles, reason: outcome.reason });
+      return;
+    }
+    if (!outcome.counts) return;
+    this.#counts = addCounts(this.#counts, outcome.counts);
+    this.#noteChange(step, outcome.counts);
+  }
+
+  #noteChange({ z, rect }: StepPlace, counts: Counts | null): void {
+    if (!counts || counts.processed === BigInt(counts.present)) return;
+    const known = this.#changed.get(z);
+    const whole = wholeSteps(rect, this.#plan);
+    this.#changed.set(z, known ? union(known, whole) : whole);
+  }
+}
+
+function addCounts(a: Counts, b: Counts): Counts {
+  return {
+    processed: a.processed + b.processed,
+    made: a.made + b.made,
+    present: a.present + b.present,
+    removed: a.removed + b.removed,
+    blank: a.blank + b.blank,
+    bytes: a.bytes + b.bytes,
+    upstreamRequests: a.upstreamRequests + b.upstreamRequests,
+  };
+}
+
+/** A metatile is stored whole, also where it reaches beyond what was asked for. */
+function wholeSteps(rect: TileRect, { stepColumns, stepRows }: TaskPlan): TileRect {
+  return {
+    minX: Math.floor(rect.minX / stepColumns) * stepColumns,
+    minY: Math.floor(rect.minY / stepRows) * stepRows,
+    maxX: (Math.floor(rect.maxX / stepColumns) + 1) * stepColumns - 1,
+    maxY: (Math.floor(rect.maxY / stepRows) + 1) * stepRows - 1,
+  };
+}
+
+function union(a: TileRect, b: TileRect): TileRect {
+  return {
+    minX: Math.min(a.minX, b.minX),
+    minY: Math.min(a.minY, b.minY),
+    maxX: Math.max(a.maxX, b.maxX),
+    maxY: Math.max(a.maxY, b.maxY),
+  };
+}

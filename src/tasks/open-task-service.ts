@@ -1,0 +1,152 @@
+import type { ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Database } from '../db/database.ts';
+import { TilewardenError } from '../domain/errors.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Random } from '../lib/random.ts';
+import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
+import { estimateTask } from './estimate-task.ts';
+import { openHistoryKeeper } from './history-keeper.ts';
+import { openLeaseReaper } from './lease-reaper.ts';
+import { planRetry } from './plan-retry.ts';
+import { planTask } from './plan-task.ts';
+import { createLeaseStore, type LeaseStore } from './store/lease-store.ts';
+import { TASKS_CHANGED, TASKS_WAITING } from './store/task-rows.ts';
+import { createTaskStore, type TaskStore } from './store/task-store.ts';
+import type { Task } from './task.ts';
+import type { TaskDraft } from './task-draft.ts';
+import { TaskRunner } from './task-runner.ts';
+import type { TaskService } from './task-service.ts';
+import type { TaskSettings } from './task-settings.ts';
+import { TaskWatch } from './task-watch.ts';
+import { openWorkerPool } from './worker-pool.ts';
+
+export interface TaskServiceOptions {
+  readonly database: Database;
+  readonly catalog: Pick<Catalog, 'layer'>;
+  readonly pipeline: TilePipeline;
+  readonly settings: TaskSettings;
+  /** Starts a process that calls `openTaskWorker`; not needed when `settings.workers` is 0. */
+  readonly forkWorker?: () => ChildProcess;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+export interface OpenTaskService extends TaskService {
+  /** Workers hand their pieces back; what is unfinished goes on at the next start. */
+  close(): Promise<void>;
+}
+
+/** Those who do the work. */
+interface Workforce {
+  wake(): void;
+  cancel(taskId: number): void;
+  close(): Promise<void>;
+}
+
+/** Earlier tasks that an estimate of time rests on. */
+const EARLIER_TASKS = 5;
+
+export async function openTaskService(options: TaskServiceOptions): Promise<OpenTaskService> {
+  const { database, catalog, settings, clock, random, log } = options;
+  const store = createTaskStore(database);
+  const leases = createLeaseStore({ database, clock, random });
+  // With SQLite this is the only server, so nobody can be holding a lease; elsewhere the reaper finds out.
+  if (database.dialect === 'sqlite') await leases.adopt();
+  const watch = new TaskWatch({ database, store, clock, log }, await store.latestEventId());
+  const reaper = openLeaseReaper({ leases, clock, log });
+  const history = openHistoryKeeper({ store, clock, log, settings });
+  const workforce = openWorkforce(options, store, leases);
+  const stopListening = database.listen(TASKS_WAITING, () => workforce.wake());
+  const plan = (draft: TaskDraft) =>
+    planTask(draft, { layer: (name) => catalog.layer(name), maxThreadCount: settings.maxThreadCount });
+  const paced = (task: Task | null) => task && watch.withPace(task);
+
+  async function record(task: Parameters<TaskStore['create']>[0]): Promise<Task> {
+    const created = await store.create(task, clock.now(), settings.maxUnfinished);
+    if (created) return created;
+    throw new TilewardenError(
+      'too-many-tasks',
+      `${settings.maxUnfinished} tasks are waiting or running; wait for some to end, or stop them.`,
+    );
+  }
+
+  return {
+    async create(draft, createdBy) {
+      const { request, plan: cut, tilesTotal } = plan(draft);
+      const idempotencyKey = draft.idempotencyKey ?? null;
+      return record({ request, plan: cut, tilesTotal, createdBy, idempotencyKey });
+    },
+    async estimate(draft) {
+      const planned = plan(draft);
+      const { layer, type } = planned.request;
+      const earlier = await store.list({ layer, type, states: ['done'], limit: EARLIER_TASKS });
+      return estimateTask(planned, earlier);
+    },
+    get: async (id) => paced(await store.get(id)),
+    list: async (filter) => (await store.list(filter)).map((task) => watch.withPace(task)),
+    active: async (layer) => (await store.active(layer)).map((task) => watch.withPace(task)),
+    async cancel(selector, by) {
+      const stopped = await store.cancel(selector, `stopped by ${by}`, clock.now());
+      for (const task of stopped) workforce.cancel(task.id);
+      return stopped;
+    },
+    async pause(id) {
+      const paused = await store.pause(id);
+      if (paused) workforce.cancel(id);
+      return paused;
+    },
+    resume: (id) => store.resume(id),
+    async retryFailed(id, createdBy) {
+      const retry = await planRetry(store, id);
+      return retry && record({ ...retry, createdBy, idempotencyKey: null });
+    },
+    subscribe: (afterEventId, listener) => watch.subscribe(afterEventId, listener),
+    async close() {
+      stopListening();
+      await workforce.close();
+      await reaper.close();
+      await history.close();
+      await watch.close();
+    },
+  };
+}
+
+function openWorkforce(options: TaskServiceOptions, store: TaskStore, leases: LeaseStore): Workforce {
+  const { settings, forkWorker, database, pipeline, clock, random, log } = options;
+  const name = `${process.pid}-${randomUUID().slice(0, 8)}`;
+  if (settings.workers > 0 && forkWorker) {
+    return openWorkerPool({
+      count: settings.workers,
+      threads: settings.maxThreads,
+      fork: forkWorker,
+      name,
+      workerGone: async (owner, crashed) => void (await leases.free({ owner }, crashed)),
+      tasksChanged: () => void database.notify(TASKS_CHANGED).catch(() => {}),
+      tilesChanged: (set, z, rect) => pipeline.forget(set, z, rect),
+      clock,
+      random,
+      log,
+    });
+  }
+  const runner = new TaskRunner({
+    owner: name,
+    threads: settings.maxThreads,
+    workers: 1,
+    leases,
+    pipeline,
+    tilesChanged: async (set, z, rect) => pipeline.forget(set, z, rect),
+    layer: (layer) => options.catalog.layer(layer),
+    failTask: (id, reason) => store.fail(id, reason, clock.now()),
+    clock,
+    log,
+  });
+  return {
+    wake: () => runner.wake(),
+    cancel: (taskId) => runner.cancel(taskId),
+    close: () => runner.stop(),
+  };
+}

@@ -1,0 +1,140 @@
+import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import { metatileAt } from '../domain/metatile.ts';
+import { intersectRects, type TileRect } from '../domain/tile-rect.ts';
+import type { Clock } from '../lib/clock.ts';
+import { metatileSizeOf } from '../pipeline/resolve-tile-set.ts';
+import type { RenewResult, ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
+import { type AreaCover, countCovered } from './area-cover.ts';
+import { type Counts, NO_COUNTS } from './store/lease-store.ts';
+import type { TaskType } from './task.ts';
+
+export interface StepContext {
+  readonly type: TaskType;
+  readonly tiles: ResolvedTileSet;
+  readonly cover: AreaCover | null;
+  readonly pipeline: TilePipeline;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+export interface StepPlace {
+  readonly z: number;
+  readonly rect: TileRect;
+}
+
+/** How often a step is tried again on the spot when it is not to blame. */
+const PATIENCE = 10;
+/** Seconds. */
+const USUAL_PAUSE = 1;
+const LONGEST_PAUSE = 30;
+
+/** Does all of a step's tiles or throws; null when the area has none of them. */
+export async function performStep(step: StepPlace, context: StepContext): Promise<Counts | null> {
+  const expected = countCovered(context.cover, step.z, step.rect);
+  if (expected === 0n) return null;
+  if (context.type === 'truncate') return removeTiles(step, expected, context);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await renewTiles(step, Number(expected), context);
+    } catch (error) {
+      context.signal.throwIfAborted();
+      if (attempt >= PATIENCE || !(await worthWaiting(error, context))) throw error;
+    }
+  }
+}
+
+/** A truncation has overtaken the fetch, or the upstream asked us to come back later. */
+async function worthWaiting(error: unknown, { clock, signal }: StepContext): Promise<boolean> {
+  if (isTilewardenError(error, 'generation-stale')) return true;
+  if (!isTilewardenError(error, 'source-busy')) return false;
+  const seconds = Math.min(error.retryAfterSeconds ?? USUAL_PAUSE, LONGEST_PAUSE);
+  await clock.sleep(seconds * 1000, signal);
+  return true;
+}
+
+async function renewTiles(step: StepPlace, expected: number, context: StepContext): Promise<Counts> {
+  let sum: RenewResult = { made: 0, present: 0, blank: 0, bytes: 0, upstreamRequests: 0 };
+  const rect = coveredRect(step, context.cover);
+  for (const { metatile, within } of metatilesIn(context.tiles, step.z, rect)) {
+    const result = await context.pipeline.renew({
+      tiles: context.tiles,
+      metatile,
+      within,
+      mode: context.type === 'reseed' ? 'all' : 'missing',
+      signal: context.signal,
+    });
+    sum = add(sum, result);
+  }
+  if (sum.made + sum.present < expected) {
+    throw new TilewardenError('tile-outside', 'The layer no longer offers these tiles.');
+  }
+  // Where an area covers only part of a metatile, the tiles beside it are made too but not counted.
+  const made = Math.min(sum.made, expected);
+  return {
+    processed: BigInt(expected),
+    made,
+    present: expected - made,
+    removed: 0,
+    blank: Math.min(sum.blank, made),
+    bytes: sum.bytes,
+    upstreamRequests: sum.upstreamRequests,
+  };
+}
+
+/** By the layer as it is now: its metatiles may have changed since the task was cut into steps. */
+function* metatilesIn(tiles: ResolvedTileSet, z: number, rect: TileRect) {
+  const size = metatileSizeOf(tiles);
+  const lastRow = Math.floor(rect.maxY / size.rows);
+  const lastColumn = Math.floor(rect.maxX / size.columns);
+  for (let row = Math.floor(rect.minY / size.rows); row <= lastRow; row++) {
+    for (let column = Math.floor(rect.minX / size.columns); column <= lastColumn; column++) {
+      const metatile = metatileAt(tiles.subset, size, z, column, row);
+      const within = metatile && intersectRects(metatile.rect, rect);
+      if (metatile && within) yield { metatile, within };
+    }
+  }
+}
+
+function coveredRect({ z, rect }: StepPlace, cover: AreaCover | null): TileRect {
+  if (!cover) return rect;
+  const bands = [...cover.bands(z, rect)];
+  const runs = bands.flatMap((band) => band.runs);
+  return {
+    minX: Math.min(...runs.map((run) => run.minX)),
+    minY: Math.min(...bands.map((band) => band.minY)),
+    maxX: Math.max(...runs.map((run) => run.maxX)),
+    maxY: Math.max(...bands.map((band) => band.maxY)),
+  };
+}
+
+function add(a: RenewResult, b: RenewResult): RenewResult {
+  return {
+    made: a.made + b.made,
+    present: a.present + b.present,
+    blank: a.blank + b.blank,
+    bytes: a.bytes + b.bytes,
+    upstreamRequests: a.upstreamRequests + b.upstreamRequests,
+  };
+}
+
+async function removeTiles(step: StepPlace, expected: bigint, context: StepContext): Promise<Counts> {
+  const { tiles, signal } = context;
+  let removed = 0;
+  let bytes = 0;
+  for (const rect of rectsOf(step, context.cover)) {
+    const change = await tiles.bound.store.deleteRange(tiles.set, step.z, rect, signal);
+    removed += Math.abs(change.tiles);
+    bytes += Math.abs(change.bytes);
+  }
+  return { ...NO_COUNTS, processed: expected, removed, bytes };
+}
+
+function* rectsOf({ z, rect }: StepPlace, cover: AreaCover | null): Generator<TileRect> {
+  if (!cover) {
+    yield rect;
+    return;
+  }
+  for (const { minY, maxY, runs } of cover.bands(z, rect)) {
+    for (const { minX, maxX } of runs) yield { minX, minY, maxX, maxY };
+  }
+}

@@ -1,0 +1,237 @@
+import type { BoundLayer } from '../catalog/bound-layer.ts';
+import { type Bounds, intersectBounds } from '../domain/bounds.ts';
+import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import { levelOf } from '../domain/grid-set.ts';
+import type { GridSubset } from '../domain/grid-subset.ts';
+import type { Layer } from '../domain/layer.ts';
+import { type TileRangeLevel, tileRangeOf } from '../domain/tile-range.ts';
+import { metatileSizeOf, resolveTileSet } from '../pipeline/resolve-tile-set.ts';
+import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
+import { type AreaCover, countCovered, createAreaCover, zoomGeometryOf } from './area-cover.ts';
+import { cutSeedPlan, cutTruncatePlan } from './cut-plan.ts';
+import { type Polygon, TASK_TYPES, type TaskRequest, type TaskType } from './task.ts';
+import { areaIn, WEB_MERCATOR_CODES } from './task-area.ts';
+import type { TaskDraft } from './task-draft.ts';
+import type { TaskPlan } from './task-plan.ts';
+
+export interface PlannedTask {
+  readonly request: TaskRequest;
+  readonly plan: TaskPlan;
+  readonly tiles: ResolvedTileSet;
+  readonly cover: AreaCover | null;
+  readonly tilesTotal: bigint;
+}
+
+export interface PlanOptions {
+  readonly layer: (name: string) => BoundLayer | null;
+  readonly maxThreadCount: number;
+}
+
+/** What the database can count. */
+const MAX_TILES = 2n ** 63n - 1n;
+const MAX_PRIORITY = 10;
+const DEFAULT_RETRY_COUNT = 2;
+const MAX_RETRY_COUNT = 100;
+/** Milliseconds. */
+const DEFAULT_RETRY_WAIT = 1000;
+const MAX_RETRY_WAIT = 3_600_000;
+const DEFAULT_FAILURE_LIMIT = 1000;
+/** In tiles of the deepest zoom: what a point or a line is widened by, so that it lies in a tile. */
+const HAIR = 0.001;
+
+/** Fills in defaults, checks every name and number, and counts exactly. Touches no store and no network. */
+export function planTask(draft: TaskDraft, options: PlanOptions): PlannedTask {
+  const bound = options.layer(draft.layer);
+  if (!bound) throw new TilewardenError('layer-unknown', `Unknown layer: ${draft.layer}`);
+  const type = typeOf(draft.type);
+  const tiles = tileSetOf(bound, draft);
+  const { subset } = tiles;
+  const zooms = zoomsOf(draft, subset);
+  const area = areaIn(subset.gridSet, draft.area);
+  const bounds = boundsOf(draft, subset, zooms.stop, area);
+  const { levels } = tileRangeOf(subset, zooms.start, zooms.stop, bounds);
+  const geometry = area && levels.map(({ z }) => zoomGeometryOf(subset.gridSet, z));
+  const cover = area && geometry && createAreaCover(area, geometry);
+  const tilesTotal = countTotal(levels, cover);
+  const threadCount = threadsOf(draft, type, options.maxThreadCount);
+  const request: TaskRequest = {
+    layer: bound.layer.name,
+    type,
+    gridSet: tiles.set.gridSet,
+    format: tiles.set.format,
+    parameters: Object.fromEntries(tiles.selection.values),
+    parametersId: tiles.set.parametersId,
+    zoomStart: zooms.start,
+    zoomStop: zooms.stop,
+    bounds,
+    area,
+    threadCount,
+    ...failureRulesOf(draft),
+    priority: priorityOf(draft.priority),
+  };
+  const plan =
+    type === 'truncate'
+      ? cutTruncatePlan(levels, geometry)
+      : cutSeedPlan(levels, metatileSizeOf(tiles), threadCount, geometry);
+  return { request, plan, tiles, cover, tilesTotal };
+}
+
+function typeOf(type = 'seed'): TaskType {
+  const found = TASK_TYPES.find((known) => known === type.toLowerCase());
+  if (found) return found;
+  throw invalid(`type ${JSON.stringify(type)} is unknown; allowed: ${TASK_TYPES.join(', ')}.`);
+}
+
+function tileSetOf(bound: BoundLayer, draft: TaskDraft): ResolvedTileSet {
+  const names = {
+    gridSet: gridSetNameOf(bound.layer, draft),
+    format: draft.format ?? null,
+    parameters: draft.parameters ?? new Map<string, string>(),
+  };
+  try {
+    return resolveTileSet(bound, names);
+  } catch (error) {
+    if (isTilewardenError(error, 'grid-set-unknown')) throw invalid(`gridSetId: ${error.message}`);
+    if (isTilewardenError(error, 'format-unknown')) throw invalid(`format: ${error.message}`);
+    throw error;
+  }
+}
+
+/** `gridSetId` wins over `srs`; with neither, null for the layer's first. */
+function gridSetNameOf(layer: Layer, { gridSetId, srs }: TaskDraft): string | null {
+  if (gridSetId !== undefined) return gridSetId;
+  if (srs === undefined) return null;
+  const matching = layer.gridSubsets.filter(
+    ({ gridSet }) => canonicalCode(gridSet.srs) === canonicalCode(srs),
+  );
+  const [only, another] = matching;
+  if (!only) {
+    const offered = layer.gridSubsets
+      .map(({ gridSet }) => `${gridSet.name} (EPSG:${gridSet.srs})`)
+      .join(', ');
+    throw invalid(`srs ${srs} is of none of the grid sets of layer ${layer.name}: ${offered}.`);
+  }
+  if (another) {
+    const names = matching.map(({ gridSet }) => gridSet.name).join(', ');
+    throw invalid(`gridSetId must be specified: several grid sets have srs ${srs} (${names}).`);
+  }
+  return only.gridSet.name;
+}
+
+function canonicalCode(srs: number): number {
+  return WEB_MERCATOR_CODES.has(srs) ? 3857 : srs;
+}
+
+function zoomsOf(draft: TaskDraft, subset: GridSubset): { start: number; stop: number } {
+  const start = wholeNumber('zoomStart', draft.zoomStart) ?? subset.zoomStart;
+  const asked = wholeNumber('zoomStop', draft.zoomStop) ?? subset.zoomStop;
+  const stop = Math.min(asked, subset.zoomStop);
+  if (start > stop) {
+    throw invalid(
+      `zoomStart ${start} must not be greater than zoomStop ${stop}; the layer has zooms ${subset.zoomStart} to ${subset.zoomStop}.`,
+    );
+  }
+  if (stop < subset.zoomStart) {
+    throw invalid(`zoomStop ${stop} is below the layer's first zoom, ${subset.zoomStart}.`);
+  }
+  return { start: Math.max(start, subset.zoomStart), stop };
+}
+
+function wholeNumber(field: string, value: number | undefined): number | null {
+  if (value === undefined) return null;
+  if (Number.isInteger(value) && value >= 0) return value;
+  throw invalid(`${field} must be a whole number from 0, not ${value}.`);
+}
+
+function boundsOf(
+  draft: TaskDraft,
+  subset: GridSubset,
+  zoomStop: number,
+  area: readonly Polygon[] | null,
+): Bounds {
+  const level = levelOf(subset.gridSet, zoomStop);
+  let bounds: Bounds | null = subset.extent;
+  if (draft.coords) {
+    const asked = widened(coordsOf(draft.coords), level.tileSpanX * HAIR, level.tileSpanY * HAIR);
+    bounds = intersectBounds(asked, bounds);
+  }
+  if (!bounds) throw invalid(`bounds lie outside the layer, which covers ${describe(subset.extent)}.`);
+  if (!area) return bounds;
+  const within = intersectBounds(boundsOfArea(area), bounds);
+  if (!within) throw invalid(`area lies outside ${describe(bounds)}.`);
+  return within;
+}
+
+function coordsOf(coords: readonly number[]): Bounds {
+  const [minX, minY, maxX, maxY] = coords;
+  const four = coords.length === 4 && coords.every((value) => Number.isFinite(value));
+  if (!four || minX === undefined || minY === undefined || maxX === undefined || maxY === undefined) {
+    throw invalid('bounds must be four numbers: minX, minY, maxX, maxY.');
+  }
+  if (minX <= maxX && minY <= maxY) return { minX, minY, maxX, maxY };
+  throw invalid(`bounds must have minX <= maxX and minY <= maxY, not ${coords.join(', ')}.`);
+}
+
+function widened(bounds: Bounds, dx: number, dy: number): Bounds {
+  const flatX = bounds.minX === bounds.maxX ? dx : 0;
+  const flatY = bounds.minY === bounds.maxY ? dy : 0;
+  return {
+    minX: bounds.minX - flatX,
+    minY: bounds.minY - flatY,
+    maxX: bounds.maxX + flatX,
+    maxY: bounds.maxY + flatY,
+  };
+}
+
+function boundsOfArea(area: readonly Polygon[]): Bounds {
+  let [minX, minY, maxX, maxY] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (const [x, y] of area.flat(2)) {
+    [minX, maxX] = [Math.min(minX, x), Math.max(maxX, x)];
+    [minY, maxY] = [Math.min(minY, y), Math.max(maxY, y)];
+  }
+  return { minX, minY, maxX, maxY };
+}
+
+function countTotal(levels: readonly TileRangeLevel[], cover: AreaCover | null): bigint {
+  const total = levels.reduce((sum, { z, rect }) => sum + countCovered(cover, z, rect), 0n);
+  if (total === 0n) throw invalid('the request holds no tile of the layer.');
+  if (total > MAX_TILES) throw invalid(`the request holds ${total} tiles, more than can be counted.`);
+  return total;
+}
+
+function threadsOf({ threadCount }: TaskDraft, type: TaskType, max: number): number {
+  if (type === 'truncate' || threadCount === undefined) return 1;
+  if (Number.isNaN(threadCount)) throw invalid('threadCount must be a number.');
+  return Math.max(1, Math.min(Math.floor(threadCount), max));
+}
+
+function failureRulesOf(draft: TaskDraft) {
+  return {
+    tileFailureRetryCount: limited(draft.tileFailureRetryCount, DEFAULT_RETRY_COUNT, MAX_RETRY_COUNT),
+    tileFailureRetryWaitTime: limited(draft.tileFailureRetryWaitTime, DEFAULT_RETRY_WAIT, MAX_RETRY_WAIT),
+    totalFailuresBeforeAborting: limited(
+      draft.totalFailuresBeforeAborting,
+      DEFAULT_FAILURE_LIMIT,
+      Number.MAX_SAFE_INTEGER,
+    ),
+  };
+}
+
+/** GeoWebCache's clients send -1 for "as usual". */
+function limited(value: number | undefined, usual: number, max: number): number {
+  if (value === undefined || Number.isNaN(value) || value < 0) return usual;
+  return Math.min(Math.floor(value), max);
+}
+
+function priorityOf(priority = 0): number {
+  if (Number.isInteger(priority) && Math.abs(priority) <= MAX_PRIORITY) return priority;
+  throw invalid(`priority must be a whole number from ${-MAX_PRIORITY} to ${MAX_PRIORITY}, not ${priority}.`);
+}
+
+function describe({ minX, minY, maxX, maxY }: Bounds): string {
+  return [minX, minY, maxX, maxY].join(', ');
+}
+
+function invalid(message: string): TilewardenError {
+  return new TilewardenError('request-invalid', message);
+}

@@ -1,0 +1,141 @@
+import type { Statements } from '../../db/database.ts';
+import type { TaskLeasesTable } from '../../db/schema.ts';
+import { countCovered } from '../area-cover.ts';
+import { coverOf, pieceAt, stepCount, stepsOf } from '../task-plan.ts';
+import { finishIfComplete } from './finish-task.ts';
+import {
+  abortOverLimit,
+  type FailureTally,
+  mergeSamples,
+  noFailures,
+  recordFailureAgain,
+} from './record-failures.ts';
+import { nextOf, planOf, requestOf, type TaskRow } from './task-rows.ts';
+import { isRetry, returnPiece } from './task-store.ts';
+
+/** Whose leases are taken back. */
+export type LeaseHolder = 'everybody' | { readonly owner: string } | { readonly token: number };
+
+/** A step at which this many workers died is passed over. */
+const FATAL_CRASHES = 3;
+const FATAL_REASON = `${FATAL_CRASHES} worker processes ended while making these tiles`;
+
+export async function freeLeases(
+  query: Statements,
+  holder: LeaseHolder,
+  crashed: boolean,
+  now: number,
+): Promise<number> {
+  let held = query.selectFrom('task_leases').selectAll().where('owner', 'is not', null);
+  if (holder !== 'everybody') {
+    held =
+      'owner' in holder ? held.where('owner', '=', holder.owner) : held.where('token', '=', holder.token);
+  }
+  const leases = await held.execute();
+  for (const lease of leases) {
+    if (crashed) await freeAfterCrash(query, lease, now);
+    await returnPiece(query, lease.task_id, lease.piece, lease.token);
+    await finishIfComplete(query, lease.task_id, now);
+  }
+  return leases.length;
+}
+
+async function freeAfterCrash(query: Statements, lease: TaskLeasesTable, now: number): Promise<void> {
+  const task = await query
+    .selectFrom('tasks')
+    .selectAll()
+    .where('id', '=', lease.task_id)
+    .executeTakeFirstOrThrow();
+  if (isRetry(lease.piece)) return countCrashedRetries(query, task, lease.token, now);
+  const crashes = lease.crashes + 1;
+  if (crashes < FATAL_CRASHES) {
+    await query.updateTable('task_leases').set({ crashes }).where('token', '=', lease.token).execute();
+    return;
+  }
+  await passOver(query, task, lease, now);
+}
+
+/** Which of the steps was fatal is not known; each of them has had an attempt. */
+async function countCrashedRetries(
+  query: Statements,
+  task: TaskRow,
+  token: number,
+  now: number,
+): Promise<void> {
+  const tried = await query.selectFrom('task_failures').select('id').where('token', '=', token).execute();
+  const tally = noFailures();
+  const context = { now, random: () => 0.5 };
+  for (const { id } of tried) {
+    await recordFailureAgain(
+      query,
+      task,
+      id,
+      'a worker process ended while making these tiles',
+      tally,
+      context,
+    );
+  }
+  await addFailures(query, task, tally, now);
+}
+
+/** Gives up the step at which workers die, and lets the piece go on behind it. */
+async function passOver(
+  query: Statements,
+  task: TaskRow,
+  lease: TaskLeasesTable,
+  now: number,
+): Promise<void> {
+  const plan = planOf(task);
+  const piece = pieceAt(plan, lease.piece);
+  const step = piece && stepsOf(plan, piece, lease.done_steps).next().value;
+  if (!piece || !step) return;
+  const tiles = countCovered(coverOf(plan, requestOf(task)), step.z, step.rect);
+  await query
+    .insertInto('task_failures')
+    .values({
+      task_id: task.id,
+      z: step.z,
+      min_x: step.rect.minX,
+      min_y: step.rect.minY,
+      max_x: step.rect.maxX,
+      max_y: step.rect.maxY,
+      tiles,
+      attempts: FATAL_CRASHES,
+      retry_at: null,
+      token: null,
+      reason: FATAL_REASON,
+      at: now,
+    })
+    .execute();
+  await query
+    .updateTable('task_leases')
+    .set({ crashes: 0, done_steps: step.index + 1 })
+    .where('token', '=', lease.token)
+    .execute();
+  const { z, rect } = step;
+  const samples = [{ at: now, z, x: rect.minX, y: rect.minY, message: FATAL_REASON }];
+  await addFailures(query, task, { tiles, steps: 1, samples }, now);
+  if (step.index + 1 < stepCount(plan, piece)) return;
+  await query.deleteFrom('task_leases').where('token', '=', lease.token).execute();
+}
+
+async function addFailures(
+  query: Statements,
+  task: TaskRow,
+  tally: FailureTally,
+  now: number,
+): Promise<void> {
+  const eventId = await nextOf(query, 'task-events');
+  await query
+    .updateTable('tasks')
+    .set((eb) => ({
+      event_id: eventId,
+      tiles_processed: eb('tiles_processed', '+', tally.tiles),
+      failed: eb('failed', '+', tally.tiles),
+      failures: eb('failures', '+', tally.steps),
+      error_samples: mergeSamples(task.error_samples, tally.samples),
+    }))
+    .where('id', '=', task.id)
+    .execute();
+  await abortOverLimit(query, task, tally, now);
+}

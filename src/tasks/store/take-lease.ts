@@ -1,0 +1,229 @@
+import type { Statements } from '../../db/database.ts';
+import type { TaskFailuresTable } from '../../db/schema.ts';
+import { coverOf, nextPiece, type Piece, pieceAt, stepCount, type TaskPlan } from '../task-plan.ts';
+import { finishIfComplete } from './finish-task.ts';
+import type { FailedStep, Lease, LeaseWish } from './lease-store.ts';
+import { nextOf, planOf, requestOf, type TaskRow } from './task-rows.ts';
+
+/** Failed steps that one lease tries again. */
+const RETRY_BATCH = 32;
+/** Milliseconds. A wait longer than any we give comes from a clock that has been set back, and is over. */
+const LONGEST_RETRY_WAIT = 3_600_000 * 2;
+/** Tasks that turn out to have nothing left are ended on the way; more of them wait for the next call. */
+const MAX_LOOKS = 100;
+
+/** The next work by fair turn; null when nothing can be done now. */
+export async function takeLease(query: Statements, wish: LeaseWish, now: number): Promise<Lease | null> {
+  if (wish.freeThreads < 1) return null;
+  for (let look = 0; look < MAX_LOOKS; look++) {
+    const next = await nextInTurn(query, now).limit(1).executeTakeFirst();
+    if (!next) return null;
+    const lease = await takeFrom(query, next.id, Number(next.busy ?? 0), wish, now);
+    if (lease) return lease;
+  }
+  return null;
+}
+
+/** Tasks that have work which can be done now and threads left to do it, whose turn it is first. */
+export function nextInTurn(query: Statements, now: number) {
+  return query
+    .selectFrom('tasks')
+    .leftJoin(
+      (eb) =>
+        eb
+          .selectFrom('task_leases')
+          .select(({ fn }) => ['task_id', fn.sum('threads').as('busy')])
+          .where('owner', 'is not', null)
+          .groupBy('task_id')
+          .as('held'),
+      (join) => join.onRef('held.task_id', '=', 'tasks.id'),
+    )
+    .select(['tasks.id', 'tasks.express', 'tasks.fair_time', 'held.busy'])
+    .where('tasks.state', 'in', ['pending', 'running'])
+    .where((eb) => eb.or([eb('held.busy', 'is', null), eb('held.busy', '<', eb.ref('tasks.thread_count'))]))
+    .where((eb) =>
+      eb.or([
+        eb('tasks.next_piece', '<', eb.ref('tasks.piece_count')),
+        eb.exists(
+          eb
+            .selectFrom('task_leases')
+            .select('task_leases.piece')
+            .whereRef('task_leases.task_id', '=', 'tasks.id')
+            .where('task_leases.owner', 'is', null),
+        ),
+        eb.exists(
+          eb
+            .selectFrom('task_failures')
+            .select('task_failures.id')
+            .whereRef('task_failures.task_id', '=', 'tasks.id')
+            .where('task_failures.token', 'is', null)
+            .where((when) =>
+              when.or([
+                when('task_failures.retry_at', '<=', now),
+                when('task_failures.retry_at', '>', now + LONGEST_RETRY_WAIT),
+              ]),
+            ),
+        ),
+      ]),
+    )
+    .orderBy('tasks.express', 'desc')
+    .orderBy('tasks.fair_time')
+    .orderBy('tasks.id');
+}
+
+async function takeFrom(
+  query: Statements,
+  id: number,
+  busy: number,
+  wish: LeaseWish,
+  now: number,
+): Promise<Lease | null> {
+  const task = await query.selectFrom('tasks').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+  const share = Math.ceil(task.thread_count / wish.workers);
+  const threads = Math.min(wish.freeThreads, task.thread_count - busy, share);
+  const lease =
+    (await takeReturned(query, task, wish.owner, threads)) ??
+    (await takeFailed(query, task, wish.owner, threads, now)) ??
+    (await takeNext(query, task, wish.owner, threads));
+  if (task.state === 'pending') await start(query, task, now);
+  if (!lease) await finishIfComplete(query, id, now);
+  return lease;
+}
+
+async function start(query: Statements, task: TaskRow, now: number): Promise<void> {
+  await query
+    .updateTable('tasks')
+    .set({
+      state: 'running',
+      started_at: task.started_at ?? now,
+      event_id: await nextOf(query, 'task-events'),
+    })
+    .where('id', '=', task.id)
+    .execute();
+}
+
+async function takeReturned(
+  query: Statements,
+  task: TaskRow,
+  owner: string,
+  threads: number,
+): Promise<Lease | null> {
+  const waiting = await query
+    .selectFrom('task_leases')
+    .selectAll()
+    .where('task_id', '=', task.id)
+    .where('owner', 'is', null)
+    .orderBy('piece')
+    .limit(1)
+    .executeTakeFirst();
+  if (!waiting) return null;
+  const plan = planOf(task);
+  const piece = pieceAt(plan, waiting.piece);
+  if (!piece) throw new Error(`Task ${task.id} has no piece ${waiting.piece}.`);
+  const careful = waiting.crashes > 0;
+  const token = await nextOf(query, 'lease-tokens');
+  const granted = careful ? 1 : usable(plan, piece, waiting.done_steps, threads);
+  await query
+    .updateTable('task_leases')
+    .set({ owner, token, threads: granted, beat: 0 })
+    .where('task_id', '=', task.id)
+    .where('piece', '=', waiting.piece)
+    .execute();
+  const base = {
+    token,
+    taskId: task.id,
+    request: requestOf(task),
+    plan,
+    threads: granted,
+    fresh: isFresh(task),
+  };
+  return { ...base, kind: 'piece', piece, doneSteps: waiting.done_steps, careful };
+}
+
+function isFresh(task: TaskRow): boolean {
+  return BigInt(task.tiles_processed) === 0n;
+}
+
+/** No more threads than there are steps: others can use them. */
+function usable(plan: TaskPlan, piece: Piece, doneSteps: number, threads: number): number {
+  return Math.max(1, Math.min(threads, stepCount(plan, piece) - doneSteps));
+}
+
+async function takeFailed(
+  query: Statements,
+  task: TaskRow,
+  owner: string,
+  threads: number,
+  now: number,
+): Promise<Lease | null> {
+  const due = await query
+    .selectFrom('task_failures')
+    .selectAll()
+    .where('task_id', '=', task.id)
+    .where('token', 'is', null)
+    .where((eb) => eb.or([eb('retry_at', '<=', now), eb('retry_at', '>', now + LONGEST_RETRY_WAIT)]))
+    .orderBy('id')
+    .limit(RETRY_BATCH)
+    .execute();
+  if (due.length === 0) return null;
+  const token = await nextOf(query, 'lease-tokens');
+  const granted = Math.min(threads, due.length);
+  await insertLease(query, task.id, -token, token, owner, granted);
+  const ids = due.map((row) => row.id);
+  await query.updateTable('task_failures').set({ token }).where('id', 'in', ids).execute();
+  return {
+    kind: 'retry',
+    token,
+    taskId: task.id,
+    request: requestOf(task),
+    plan: planOf(task),
+    threads: granted,
+    fresh: isFresh(task),
+    steps: due.map(failedStepOf),
+  };
+}
+
+export function failedStepOf(row: Pick<TaskFailuresTable, StepColumn> & { id: number }): FailedStep {
+  return {
+    id: row.id,
+    z: row.z,
+    rect: { minX: row.min_x, minY: row.min_y, maxX: row.max_x, maxY: row.max_y },
+    tiles: BigInt(row.tiles),
+  };
+}
+
+type StepColumn = 'z' | 'min_x' | 'min_y' | 'max_x' | 'max_y' | 'tiles';
+
+async function takeNext(
+  query: Statements,
+  task: TaskRow,
+  owner: string,
+  threads: number,
+): Promise<Lease | null> {
+  const plan = planOf(task);
+  const request = requestOf(task);
+  const piece =
+    task.next_piece < task.piece_count ? nextPiece(plan, coverOf(plan, request), task.next_piece) : null;
+  const nextOrdinal = piece ? piece.ordinal + 1 : task.piece_count;
+  await query.updateTable('tasks').set({ next_piece: nextOrdinal }).where('id', '=', task.id).execute();
+  if (!piece) return null;
+  const token = await nextOf(query, 'lease-tokens');
+  const granted = usable(plan, piece, 0, threads);
+  await insertLease(query, task.id, piece.ordinal, token, owner, granted);
+  const base = { token, taskId: task.id, request, plan, threads: granted, fresh: isFresh(task) };
+  return { ...base, kind: 'piece', piece, doneSteps: 0, careful: false };
+}
+
+async function insertLease(
+  query: Statements,
+  taskId: number,
+  piece: number,
+  token: number,
+  owner: string,
+  threads: number,
+): Promise<void> {
+  await query
+    .insertInto('task_leases')
+    .values({ task_id: taskId, piece, token, owner, threads, beat: 0, done_steps: 0, crashes: 0 })
+    .execute();
+}

@@ -1,0 +1,332 @@
+import type { Database, Statements } from '../../db/database.ts';
+import type { TileRect } from '../../domain/tile-rect.ts';
+import type { Task, TaskRequest, TaskState } from '../task.ts';
+import { pieceCount, type TaskPlan } from '../task-plan.ts';
+import type { CancelSelector, TaskFilter } from '../task-service.ts';
+import { stateAfter, statesBefore, type TaskHappening } from '../task-state.ts';
+import { changeTasks, nextOf, TASKS_CHANGED, TASKS_WAITING, type TaskRow, taskOf } from './task-rows.ts';
+
+export interface NewTask {
+  readonly request: TaskRequest;
+  readonly plan: TaskPlan;
+  readonly tilesTotal: bigint;
+  readonly createdBy: string;
+  readonly idempotencyKey: string | null;
+}
+
+export interface FailedRect {
+  readonly z: number;
+  readonly rect: TileRect;
+  readonly tiles: bigint;
+}
+
+export interface Retention {
+  /** Finished before this, milliseconds since 1970: forgotten. */
+  readonly endedBefore: number;
+  readonly keep: number;
+}
+
+/** Tasks in the database. Every behaviour in `test/contracts/task-store.ts` holds in both dialects. */
+export interface TaskStore {
+  /** The task, or the one that was made before under the same idempotency key. Null when too many are unfinished. */
+  create(task: NewTask, now: number, maxUnfinished: number): Promise<Task | null>;
+  get(id: number): Promise<Task | null>;
+  list(filter: TaskFilter): Promise<readonly Task[]>;
+  active(layer: string | null): Promise<readonly Task[]>;
+  /** The tasks that were stopped, as they were before. */
+  cancel(selector: CancelSelector, reason: string, now: number): Promise<readonly Task[]>;
+  /** Null when there is no such task or it is in no state for it. */
+  pause(id: number): Promise<Task | null>;
+  resume(id: number): Promise<Task | null>;
+  /** Ends a task whose work has become impossible. */
+  fail(id: number, reason: string, now: number): Promise<void>;
+  plan(id: number): Promise<TaskPlan | null>;
+  givenUp(id: number, limit: number): Promise<readonly FailedRect[]>;
+  /** In the order of their latest changes. */
+  changedSince(eventId: number, limit: number): Promise<readonly Task[]>;
+  latestEventId(): Promise<number>;
+  /** Returns how many were forgotten. */
+  forget(retention: Retention): Promise<number>;
+}
+
+/** Tiles; a task of no more is let past longer ones, so that it ends within seconds. */
+const EXPRESS_TILES = 256n;
+const UNFINISHED: readonly TaskState[] = ['pending', 'running', 'paused'];
+const FINISHED: readonly TaskState[] = ['done', 'aborted'];
+const LONGEST_LIST = 1000;
+const CHANGE = [TASKS_CHANGED];
+const WORK = [TASKS_CHANGED, TASKS_WAITING];
+
+export function createTaskStore(database: Database): TaskStore {
+  const { query } = database;
+
+  return {
+    create: (task, now, maxUnfinished) =>
+      changeTasks(database, WORK, (inside) => createTask(inside, task, now, maxUnfinished)),
+
+    async get(id) {
+      const row = await query.selectFrom('tasks').selectAll().where('id', '=', id).executeTakeFirst();
+      return row ? taskOf(row) : null;
+    },
+
+    async list(filter) {
+      let found = query.selectFrom('tasks').selectAll();
+      if (filter.states) found = found.where('state', 'in', filter.states);
+      if (filter.layer !== undefined) found = found.where('layer', '=', filter.layer);
+      if (filter.type !== undefined) found = found.where('type', '=', filter.type);
+      if (filter.since !== undefined) found = found.where('created_at', '>=', filter.since);
+      if (filter.beforeId !== undefined) found = found.where('id', '<', filter.beforeId);
+      const limit = Math.min(filter.limit, LONGEST_LIST);
+      return (await found.orderBy('id', 'desc').limit(limit).execute()).map(taskOf);
+    },
+
+    async active(layer) {
+      let found = query.selectFrom('tasks').selectAll().where('state', 'in', ['pending', 'running']);
+      if (layer !== null) found = found.where('layer', '=', layer);
+      return (await found.orderBy('id').execute()).map(taskOf);
+    },
+
+    cancel: (selector, reason, now) =>
+      changeTasks(database, CHANGE, (inside) => cancelTasks(inside, selector, reason, now)),
+    pause: (id) => changeTasks(database, CHANGE, (inside) => pauseTask(inside, id)),
+    resume: (id) => changeTasks(database, WORK, (inside) => resumeTask(inside, id)),
+    fail: (id, reason, now) =>
+      changeTasks(database, CHANGE, (inside) => endTask(inside, id, 'failed', reason, now)),
+
+    async plan(id) {
+      const row = await query.selectFrom('tasks').select('plan').where('id', '=', id).executeTakeFirst();
+      return row ? (JSON.parse(row.plan) as TaskPlan) : null;
+    },
+
+    async givenUp(id, limit) {
+      const rows = await query
+        .selectFrom('task_failures')
+        .selectAll()
+        .where('task_id', '=', id)
+        .where('retry_at', 'is', null)
+        .orderBy('id')
+        .limit(limit)
+        .execute();
+      return rows.map((row) => ({
+        z: row.z,
+        rect: { minX: row.min_x, minY: row.min_y, maxX: row.max_x, maxY: row.max_y },
+        tiles: BigInt(row.tiles),
+      }));
+    },
+
+    async changedSince(eventId, limit) {
+      const rows = await query
+        .selectFrom('tasks')
+        .selectAll()
+        .where('event_id', '>', eventId)
+        .orderBy('event_id')
+        .limit(limit)
+        .execute();
+      return rows.map(taskOf);
+    },
+
+    async latestEventId() {
+      const row = await query
+        .selectFrom('counters')
+        .select('value')
+        .where('name', '=', 'task-events')
+        .executeTakeFirstOrThrow();
+      return row.value;
+    },
+
+    forget: (retention) => changeTasks(database, [], (inside) => forgetFinished(inside, retention)),
+  };
+}
+
+async function createTask(
+  query: Statements,
+  task: NewTask,
+  now: number,
+  maxUnfinished: number,
+): Promise<Task | null> {
+  const earlier = task.idempotencyKey !== null ? await byKey(query, task.idempotencyKey) : undefined;
+  if (earlier) return taskOf(earlier);
+  if ((await countUnfinished(query)) >= maxUnfinished) return null;
+  const { request, plan } = task;
+  const row = await query
+    .insertInto('tasks')
+    .values({
+      event_id: await nextOf(query, 'task-events'),
+      state: 'pending',
+      reason: null,
+      layer: request.layer,
+      type: request.type,
+      request: JSON.stringify(request),
+      plan: JSON.stringify(plan),
+      thread_count: request.threadCount,
+      weight: 2 ** request.priority,
+      express: task.tilesTotal <= EXPRESS_TILES ? 1 : 0,
+      fair_time: await fairTimeNow(query),
+      piece_count: pieceCount(plan),
+      next_piece: 0,
+      tiles_total: task.tilesTotal,
+      ...NOTHING_DONE,
+      created_by: task.createdBy,
+      created_at: now,
+      started_at: null,
+      ended_at: null,
+      idempotency_key: task.idempotencyKey,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  return taskOf(row);
+}
+
+const NOTHING_DONE = {
+  tiles_processed: 0,
+  made: 0,
+  present: 0,
+  removed: 0,
+  blank: 0,
+  failed: 0,
+  bytes: 0,
+  upstream_requests: 0,
+  failures: 0,
+  error_samples: '[]',
+};
+
+async function byKey(query: Statements, key: string): Promise<TaskRow | undefined> {
+  return query.selectFrom('tasks').selectAll().where('idempotency_key', '=', key).executeTakeFirst();
+}
+
+async function countUnfinished(query: Statements): Promise<number> {
+  const row = await query
+    .selectFrom('tasks')
+    .select(({ fn }) => fn.countAll().as('count'))
+    .where('state', 'in', UNFINISHED)
+    .executeTakeFirstOrThrow();
+  return Number(row.count);
+}
+
+/** A newcomer starts level with those that are there: neither ahead of them for hours nor behind them. */
+async function fairTimeNow(query: Statements): Promise<number> {
+  const row = await query
+    .selectFrom('tasks')
+    .select(({ fn }) => fn.min('fair_time').as('least'))
+    .where('state', 'in', ['pending', 'running'])
+    .executeTakeFirst();
+  return row?.least ?? 0;
+}
+
+async function cancelTasks(
+  query: Statements,
+  selector: CancelSelector,
+  reason: string,
+  now: number,
+): Promise<readonly Task[]> {
+  const states = statesBefore('killed').filter((state) =>
+    (selector.states as readonly TaskState[]).includes(state),
+  );
+  if (states.length === 0) return [];
+  let found = query.selectFrom('tasks').selectAll().where('state', 'in', states);
+  if (selector.layer !== undefined) found = found.where('layer', '=', selector.layer);
+  if (selector.id !== undefined) found = found.where('id', '=', selector.id);
+  const rows = await found.orderBy('id').execute();
+  for (const row of rows) await endTask(query, row.id, 'killed', reason, now);
+  return rows.map(taskOf);
+}
+
+/** Aborts the task if its state allows it. Its leases end with it: their holders' reports come too late. */
+export async function endTask(
+  query: Statements,
+  id: number,
+  happening: 'killed' | 'failed',
+  reason: string,
+  now: number,
+): Promise<void> {
+  const changed = await query
+    .updateTable('tasks')
+    .set({ state: 'aborted', reason, ended_at: now, event_id: await nextOf(query, 'task-events') })
+    .where('id', '=', id)
+    .where('state', 'in', statesBefore(happening))
+    .executeTakeFirst();
+  if (changed.numUpdatedRows === 0n) return;
+  await query.deleteFrom('task_leases').where('task_id', '=', id).execute();
+  await query
+    .updateTable('task_failures')
+    .set({ retry_at: null, token: null })
+    .where('task_id', '=', id)
+    .execute();
+}
+
+async function pauseTask(query: Statements, id: number): Promise<Task | null> {
+  const task = await moveTask(query, id, 'paused', {});
+  if (!task) return null;
+  const held = await query
+    .selectFrom('task_leases')
+    .select(['piece', 'token'])
+    .where('task_id', '=', id)
+    .where('owner', 'is not', null)
+    .execute();
+  for (const { piece, token } of held) await returnPiece(query, id, piece, token);
+  return task;
+}
+
+/** Its holder's token ends here; what it reported stays done. */
+export async function returnPiece(
+  query: Statements,
+  taskId: number,
+  piece: number,
+  token: number,
+): Promise<void> {
+  if (isRetry(piece)) {
+    await query.updateTable('task_failures').set({ token: null }).where('token', '=', token).execute();
+    await query.deleteFrom('task_leases').where('token', '=', token).execute();
+    return;
+  }
+  await query
+    .updateTable('task_leases')
+    .set({ owner: null, threads: 0, token: await nextOf(query, 'lease-tokens') })
+    .where('task_id', '=', taskId)
+    .where('piece', '=', piece)
+    .execute();
+}
+
+/** Leases over failed steps have no place among the pieces; their number is made from the token. */
+export function isRetry(piece: number): boolean {
+  return piece < 0;
+}
+
+async function resumeTask(query: Statements, id: number): Promise<Task | null> {
+  return moveTask(query, id, 'resumed', { fair_time: await fairTimeNow(query) });
+}
+
+async function moveTask(
+  query: Statements,
+  id: number,
+  happening: TaskHappening,
+  more: { fair_time?: number },
+): Promise<Task | null> {
+  const row = await query.selectFrom('tasks').selectAll().where('id', '=', id).executeTakeFirst();
+  const state = row && stateAfter(row.state as TaskState, happening);
+  if (!state) return null;
+  const changed = await query
+    .updateTable('tasks')
+    .set({ state, event_id: await nextOf(query, 'task-events'), ...more })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  return taskOf(changed);
+}
+
+async function forgetFinished(query: Statements, { endedBefore, keep }: Retention): Promise<number> {
+  const surplus = await query
+    .selectFrom('tasks')
+    .select('id')
+    .where('state', 'in', FINISHED)
+    .orderBy('id', 'desc')
+    .offset(keep)
+    .limit(1)
+    .executeTakeFirst();
+  const gone = await query
+    .deleteFrom('tasks')
+    .where('state', 'in', FINISHED)
+    .where((eb) => eb.or([eb('ended_at', '<', endedBefore), eb('id', '<=', surplus?.id ?? 0)]))
+    .executeTakeFirst();
+  return Number(gone.numDeletedRows);
+}

@@ -1,0 +1,55 @@
+import { TilewardenError } from '../domain/errors.ts';
+import type { GridSet } from '../domain/grid-set.ts';
+import type { Polygon } from './task.ts';
+import type { TaskDraft } from './task-draft.ts';
+
+export const WEB_MERCATOR_CODES: ReadonlySet<number> = new Set([3857, 900913, 102100, 102113]);
+
+const MAX_POINTS = 10_000;
+const EARTH_RADIUS = 6378137;
+/** Where web mercator ends. */
+const MAX_LATITUDE = 85.06;
+
+type Ring = Polygon[number];
+type Point = Ring[number];
+
+/** The draft's area in the grid set's CRS; null when it has none. */
+export function areaIn(gridSet: GridSet, area: TaskDraft['area']): readonly Polygon[] | null {
+  if (!area) return null;
+  checkShape(area.polygons);
+  const convert = area.crs === 'grid-set' ? same : fromLonLat(gridSet);
+  return area.polygons.map((polygon) => polygon.map((ring) => ring.map(convert)));
+}
+
+function checkShape(polygons: readonly Polygon[]): void {
+  const rings = polygons.flat();
+  const points = rings.flat();
+  if (polygons.length === 0 || rings.some((ring) => ring.length < 3)) {
+    throw invalid('area must hold polygons whose rings have at least three points.');
+  }
+  if (points.length > MAX_POINTS) throw invalid(`area may have at most ${MAX_POINTS} points.`);
+  if (!points.every(([x, y]) => Number.isFinite(x) && Number.isFinite(y))) {
+    throw invalid('area must have finite coordinates.');
+  }
+}
+
+const same = (point: Point): Point => point;
+
+function fromLonLat(gridSet: GridSet): (point: Point) => Point {
+  if (gridSet.srs === 4326) return same;
+  if (WEB_MERCATOR_CODES.has(gridSet.srs)) return mercator;
+  throw invalid(
+    `area in EPSG:4326 can be used with grid sets in EPSG:4326 and EPSG:3857; give it in the CRS of ${gridSet.name}.`,
+  );
+}
+
+function mercator([longitude, latitude]: Point): Point {
+  const bounded = Math.min(Math.max(latitude, -MAX_LATITUDE), MAX_LATITUDE);
+  const x = (longitude * Math.PI * EARTH_RADIUS) / 180;
+  const y = Math.log(Math.tan(Math.PI / 4 + (bounded * Math.PI) / 360)) * EARTH_RADIUS;
+  return [x, y];
+}
+
+function invalid(message: string): TilewardenError {
+  return new TilewardenError('request-invalid', message);
+}

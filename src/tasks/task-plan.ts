@@ -1,0 +1,164 @@
+import { intersectRects, type TileRect } from '../domain/tile-rect.ts';
+import { type AreaCover, createAreaCover, type ZoomGeometry } from './area-cover.ts';
+import type { TaskRequest } from './task.ts';
+
+/**
+ * How a task is cut up: a pure function from an ordinal to a piece, fixed when the task is accepted, so that
+ * nothing has to be listed and a change of the layer cannot move a piece. Low zooms come first.
+ */
+export interface TaskPlan {
+  readonly levels: readonly PlanLevel[];
+  /** What is done at once, in tiles; a metatile of the layer as it was when the task was accepted. */
+  readonly stepColumns: number;
+  readonly stepRows: number;
+  /** Of the zooms of an area; null when the task has none. */
+  readonly geometry: readonly ZoomGeometry[] | null;
+}
+
+export interface PlanLevel {
+  readonly z: number;
+  readonly rect: TileRect;
+  /** A piece's size in tiles. Pieces lie on multiples of it, and it is a multiple of the step's. */
+  readonly blockColumns: number;
+  readonly blockRows: number;
+}
+
+/** The part of a task that one worker leases. */
+export interface Piece {
+  readonly ordinal: number;
+  readonly z: number;
+  readonly rect: TileRect;
+}
+
+/** The part of a piece that is done or not done as a whole. */
+export interface Step {
+  /** Counts from 0 within its piece. */
+  readonly index: number;
+  readonly z: number;
+  readonly rect: TileRect;
+}
+
+export function coverOf(plan: TaskPlan, request: TaskRequest): AreaCover | null {
+  return request.area && plan.geometry && createAreaCover(request.area, plan.geometry);
+}
+
+export function pieceCount(plan: TaskPlan): number {
+  return plan.levels.reduce((sum, level) => sum + blocksOf(level).count, 0);
+}
+
+export function pieceAt(plan: TaskPlan, ordinal: number): Piece | null {
+  const place = placeOf(plan, ordinal);
+  if (!place) return null;
+  const { level, row, column } = place;
+  const rect = intersectRects(blockRect(level, column, row), level.rect);
+  return rect && { ordinal, z: level.z, rect };
+}
+
+/** The first piece from `ordinal` on that has a tile of the area; null when there is none. */
+export function nextPiece(plan: TaskPlan, cover: AreaCover | null, ordinal: number): Piece | null {
+  if (!cover) return pieceAt(plan, ordinal);
+  for (let from = ordinal; ; ) {
+    const place = placeOf(plan, from);
+    if (!place) return null;
+    const column = firstColumn(cover, place.level, place.row, place.column);
+    if (column !== null) return pieceAt(plan, ordinalOf(place, place.row, column));
+    const row = firstRow(cover, place.level, place.row + 1);
+    from = row === null ? place.firstOfNextLevel : ordinalOf(place, row, blocksOf(place.level).minColumn);
+  }
+}
+
+export function stepCount(plan: TaskPlan, piece: Piece): number {
+  const columns = spanCount(piece.rect.minX, piece.rect.maxX, plan.stepColumns);
+  return columns * spanCount(piece.rect.minY, piece.rect.maxY, plan.stepRows);
+}
+
+/** Row by row from the step with index `from`. */
+export function* stepsOf(plan: TaskPlan, piece: Piece, from: number): Generator<Step> {
+  const { stepColumns, stepRows } = plan;
+  const minColumn = Math.floor(piece.rect.minX / stepColumns);
+  const minRow = Math.floor(piece.rect.minY / stepRows);
+  const columns = spanCount(piece.rect.minX, piece.rect.maxX, stepColumns);
+  const count = stepCount(plan, piece);
+  for (let index = from; index < count; index++) {
+    const minX = (minColumn + (index % columns)) * stepColumns;
+    const minY = (minRow + Math.floor(index / columns)) * stepRows;
+    const whole = { minX, minY, maxX: minX + stepColumns - 1, maxY: minY + stepRows - 1 };
+    const rect = intersectRects(whole, piece.rect);
+    if (rect) yield { index, z: piece.z, rect };
+  }
+}
+
+interface Place {
+  readonly level: PlanLevel;
+  readonly firstOfLevel: number;
+  readonly firstOfNextLevel: number;
+  readonly column: number;
+  readonly row: number;
+}
+
+function placeOf(plan: TaskPlan, ordinal: number): Place | null {
+  let first = 0;
+  for (const level of plan.levels) {
+    const { minColumn, minRow, columns, count } = blocksOf(level);
+    const within = ordinal - first;
+    if (within < count) {
+      return {
+        level,
+        firstOfLevel: first,
+        firstOfNextLevel: first + count,
+        column: minColumn + (within % columns),
+        row: minRow + Math.floor(within / columns),
+      };
+    }
+    first += count;
+  }
+  return null;
+}
+
+function ordinalOf({ level, firstOfLevel }: Place, row: number, column: number): number {
+  const { minColumn, minRow, columns } = blocksOf(level);
+  return firstOfLevel + (row - minRow) * columns + (column - minColumn);
+}
+
+function blocksOf({ rect, blockColumns, blockRows }: PlanLevel) {
+  const columns = spanCount(rect.minX, rect.maxX, blockColumns);
+  return {
+    minColumn: Math.floor(rect.minX / blockColumns),
+    minRow: Math.floor(rect.minY / blockRows),
+    columns,
+    count: columns * spanCount(rect.minY, rect.maxY, blockRows),
+  };
+}
+
+function blockRect({ blockColumns, blockRows }: PlanLevel, column: number, row: number): TileRect {
+  const minX = column * blockColumns;
+  const minY = row * blockRows;
+  return { minX, minY, maxX: minX + blockColumns - 1, maxY: minY + blockRows - 1 };
+}
+
+function spanCount(min: number, max: number, size: number): number {
+  return Math.floor(max / size) - Math.floor(min / size) + 1;
+}
+
+/** The first block of a row of blocks, from `column` on, that holds a covered tile. */
+function firstColumn(cover: AreaCover, level: PlanLevel, row: number, column: number): number | null {
+  const { rect } = level;
+  const block = blockRect(level, column, row);
+  const rest = intersectRects({ ...block, maxX: rect.maxX }, rect);
+  if (!rest) return null;
+  let first: number | null = null;
+  for (const band of cover.bands(level.z, rest)) {
+    const minX = band.runs[0]?.minX ?? rect.maxX;
+    first = Math.min(first ?? minX, minX);
+  }
+  return first === null ? null : Math.floor(first / level.blockColumns);
+}
+
+/** The first row of blocks, from `row` on, that holds a covered tile. */
+function firstRow(cover: AreaCover, level: PlanLevel, row: number): number | null {
+  const { rect } = level;
+  const rest = intersectRects({ ...rect, minY: row * level.blockRows }, rect);
+  if (!rest) return null;
+  const band = cover.bands(level.z, rest).next();
+  return band.done ? null : Math.floor(band.value.minY / level.blockRows);
+}

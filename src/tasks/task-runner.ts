@@ -1,0 +1,149 @@
+import type { BoundLayer } from '../catalog/bound-layer.ts';
+import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import { resolveTileSet } from '../pipeline/resolve-tile-set.ts';
+import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
+import { LeaseRun, type LeaseRunOptions } from './lease-run.ts';
+import type { Lease } from './store/lease-store.ts';
+import type { TaskRequest } from './task.ts';
+
+export interface TaskRunnerOptions extends Omit<LeaseRunOptions, 'crowded'> {
+  /** Names this worker in the leases it holds. */
+  readonly owner: string;
+  /** Steps that this worker has in flight at most. */
+  readonly threads: number;
+  /** Workers that share the tasks, this one included. */
+  readonly workers: number;
+  readonly layer: (name: string) => BoundLayer | null;
+  /** A task cannot go on: its layer is gone, or no longer has the tile set. */
+  readonly failTask: (id: number, reason: string) => Promise<void>;
+}
+
+/** Milliseconds between looks for work when nobody calls. */
+const LOOK_INTERVAL = 1000;
+/** Milliseconds that steps in flight get to end by themselves when the runner stops. */
+const STOP_PATIENCE = 2000;
+
+/** Leases work and does it, as much at once as it has threads. */
+export class TaskRunner {
+  readonly #options: TaskRunnerOptions;
+  readonly #runs = new Map<LeaseRun, Promise<void>>();
+  readonly #looping: Promise<void>;
+  readonly #ending = new AbortController();
+  #stopping = false;
+  #wakeUp = new AbortController();
+
+  constructor(options: TaskRunnerOptions) {
+    this.#options = options;
+    this.#looping = this.#loop();
+  }
+
+  /** There may be work. */
+  wake(): void {
+    this.#wakeUp.abort();
+  }
+
+  /** Ends what runs of a task at once: its state has changed and its leases are no longer valid. */
+  cancel(taskId: number): void {
+    for (const run of this.#runs.keys()) {
+      if (run.lease.taskId === taskId) run.abort(new Error('The task was stopped.'));
+    }
+  }
+
+  /** Hands every piece back and resolves when nothing runs. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#ending.abort();
+    this.wake();
+    for (const run of this.#runs.keys()) run.handBack();
+    const patience = new AbortController();
+    void this.#options.clock
+      .sleep(STOP_PATIENCE, patience.signal)
+      .then(() => this.#abortAll())
+      .catch(() => {});
+    await this.#looping;
+    await Promise.all(this.#runs.values());
+    patience.abort();
+  }
+
+  #abortAll(): void {
+    const reason = new TilewardenError('stopping', 'The server is stopping.');
+    for (const run of this.#runs.keys()) run.abort(reason);
+  }
+
+  async #loop(): Promise<void> {
+    while (!this.#stopping) {
+      this.#wakeUp = new AbortController();
+      const full = await this.#takeAll().catch((error: unknown) => {
+        this.#options.log.warn({ err: error }, 'looking for work failed');
+      });
+      if (this.#stopping) return;
+      const wait = full ? LOOK_INTERVAL * 60 : LOOK_INTERVAL;
+      await this.#options.clock.sleep(wait, this.#wakeUp.signal).catch(() => {});
+    }
+  }
+
+  /** True when no thread is free any more: the end of a run will wake us. */
+  async #takeAll(): Promise<boolean> {
+    const { leases, owner, workers } = this.#options;
+    for (let free = this.#freeThreads(); free > 0; free = this.#freeThreads()) {
+      const lease = await leases.take({ owner, freeThreads: free, workers });
+      if (!lease) return false;
+      await this.#start(lease);
+      if (this.#stopping) return false;
+    }
+    return true;
+  }
+
+  #freeThreads(): number {
+    let free = this.#options.threads;
+    for (const { lease } of this.#runs.keys()) free -= lease.threads;
+    return free;
+  }
+
+  async #start(lease: Lease): Promise<void> {
+    const tiles = await this.#tilesOf(lease);
+    if (!tiles) return;
+    const run = new LeaseRun(lease, tiles, { ...this.#options, crowded: () => this.#freeThreads() < 1 });
+    const running = run
+      .run()
+      .catch((error: unknown) => this.#abandon(lease, error))
+      .finally(() => {
+        this.#runs.delete(run);
+        this.wake();
+      });
+    this.#runs.set(run, running);
+    if (this.#stopping) run.handBack();
+  }
+
+  async #tilesOf({ taskId, request }: Lease): Promise<ResolvedTileSet | null> {
+    try {
+      return tileSetOf(request, this.#options.layer);
+    } catch (error) {
+      if (!isTilewardenError(error)) throw error;
+      await this.#options.failTask(taskId, error.message);
+      return null;
+    }
+  }
+
+  /** Not a step has failed but the way to do any: somebody takes the lease up after a pause. */
+  async #abandon({ taskId, token }: Lease, error: unknown): Promise<void> {
+    const { clock, leases, log } = this.#options;
+    log.error({ err: error, task: taskId }, 'work on a task was given up');
+    await clock.sleep(LOOK_INTERVAL, this.#ending.signal).catch(() => {});
+    await leases.free({ token }, true).catch((err: unknown) => log.error({ err }, 'a lease stays behind'));
+  }
+}
+
+/** The tile set that the task was accepted for, or why it is no longer to be had. */
+function tileSetOf(request: TaskRequest, layer: TaskRunnerOptions['layer']): ResolvedTileSet {
+  const bound = layer(request.layer);
+  if (!bound) throw new TilewardenError('layer-unknown', `Layer ${request.layer} does not exist any more.`);
+  const { gridSet, format } = request;
+  const tiles = resolveTileSet(bound, {
+    gridSet,
+    format,
+    parameters: new Map(Object.entries(request.parameters)),
+  });
+  if (tiles.set.parametersId === request.parametersId) return tiles;
+  throw new TilewardenError('parameter-refused', `The parameters of layer ${request.layer} have changed.`);
+}

@@ -1,0 +1,25 @@
+export interface TaskSettings {
+  /** A request's `threadCount` is reduced to this. */
+  readonly maxThreadCount: number;
+  /** Metatiles in flight over all tasks of this server. */
+  readonly maxThreads: number;
+  /** Worker processes; 0 runs tasks in the server's own process. */
+  readonly workers: number;
+  /** Tasks that may wait or run at once; a further one is refused. */
+  readonly maxUnfinished: number;
+  /** Finished tasks are kept this long, and this many. */
+  readonly keepDays: number;
+  readonly keepFinished: number;
+}
+
+export const DEFAULT_TASK_SETTINGS: Omit<TaskSettings, 'workers' | 'maxThreads'> = {
+  maxThreadCount: 64,
+  maxUnfinished: 1000,
+  keepDays: 30,
+  keepFinished: 10_000,
+};
+
+/** By the number of processor cores: a worker for each, and enough metatiles in flight to keep an upstream busy. */
+export function taskSettingsFor(cores: number): TaskSettings {
+  return { ...DEFAULT_TASK_SETTINGS, workers: cores, maxThreads: Math.max(8, cores * 4) };
+}

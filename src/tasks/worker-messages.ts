@@ -1,0 +1,23 @@
+import type { TileSetKey } from '../domain/tile-key.ts';
+import type { TileRect } from '../domain/tile-rect.ts';
+
+/** What the server tells a worker process. */
+export type ToWorker =
+  /** The first message: who the worker is and how much it may do at once. */
+  | { readonly type: 'start'; readonly owner: string; readonly threads: number; readonly workers: number }
+  | { readonly type: 'work' }
+  | { readonly type: 'cancel'; readonly taskId: number }
+  | { readonly type: 'tiles-forgotten'; readonly id: number }
+  | { readonly type: 'stop' };
+
+/** What a worker process tells the server. */
+export type FromWorker =
+  | { readonly type: 'ready' }
+  | { readonly type: 'tasks-changed' }
+  | {
+      readonly type: 'tiles-changed';
+      readonly id: number;
+      readonly set: TileSetKey;
+      readonly z: number;
+      readonly rect: TileRect;
+    };

@@ -1,0 +1,110 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import type { TileSetKey } from '../domain/tile-key.ts';
+import type { TileRect } from '../domain/tile-rect.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import { jitter, type Random } from '../lib/random.ts';
+import type { FromWorker, ToWorker } from './worker-messages.ts';
+
+export interface WorkerPoolOptions {
+  readonly count: number;
+  /** Over all workers. */
+  readonly threads: number;
+  /** Starts a process that calls `openTaskWorker` and has a channel to us. */
+  readonly fork: () => ChildProcess;
+  /** Names this pool in leases, e.g. by the server's process id and a random part. */
+  readonly name: string;
+  readonly workerGone: (owner: string, crashed: boolean) => Promise<void>;
+  readonly tasksChanged: () => void;
+  readonly tilesChanged: (set: TileSetKey, z: number, rect: TileRect) => void;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+export interface WorkerPool {
+  wake(): void;
+  cancel(taskId: number): void;
+  /** Asks the workers to hand their pieces back, and ends those that do not in time. */
+  close(): Promise<void>;
+}
+
+/** Milliseconds. */
+const FIRST_PAUSE = 200;
+const LONGEST_PAUSE = 10_000;
+/** A worker that has lived this long has not died of its start. */
+const SOUND_LIFE = 30_000;
+const STOP_PATIENCE = 6000;
+
+/** Keeps a number of worker processes alive. */
+export function openWorkerPool(options: WorkerPoolOptions): WorkerPool {
+  const { clock, log, random } = options;
+  const ending = new AbortController();
+  const workers = new Set<ChildProcess>();
+  const threads = Math.max(1, Math.floor(options.threads / options.count));
+
+  function tell(worker: ChildProcess, message: ToWorker): void {
+    // A worker that has just died cannot be told; its exit is handled where it is waited for.
+    if (worker.connected) worker.send(message, () => {});
+  }
+
+  function hear(worker: ChildProcess, message: FromWorker): void {
+    if (message.type === 'tasks-changed') options.tasksChanged();
+    if (message.type !== 'tiles-changed') return;
+    options.tilesChanged(message.set, message.z, message.rect);
+    tell(worker, { type: 'tiles-forgotten', id: message.id });
+  }
+
+  async function liveOnce(owner: string): Promise<void> {
+    const worker = options.fork();
+    workers.add(worker);
+    worker.on('message', (message: FromWorker) => hear(worker, message));
+    worker.on('error', (error) => log.warn({ err: error, owner }, 'a worker process could not be reached'));
+    tell(worker, { type: 'start', owner, threads, workers: options.count });
+    const [code, signal] = worker.exitCode === null ? await once(worker, 'exit') : [worker.exitCode, null];
+    workers.delete(worker);
+    const crashed = !ending.signal.aborted;
+    if (crashed) log.warn({ owner, code, signal }, 'a worker process ended; another takes its place');
+    await options.workerGone(owner, crashed);
+  }
+
+  async function keepAlive(index: number): Promise<void> {
+    let pause = FIRST_PAUSE;
+    for (let life = 1; !ending.signal.aborted; life++) {
+      const born = clock.monotonic();
+      await liveOnce(`${options.name}/${index}.${life}`).catch((error: unknown) => {
+        log.error({ err: error }, 'a worker process could not be looked after');
+      });
+      if (ending.signal.aborted) return;
+      if (clock.monotonic() - born > SOUND_LIFE) pause = FIRST_PAUSE;
+      await clock.sleep(jitter(pause, 0.2, random), ending.signal).catch(() => {});
+      pause = Math.min(pause * 2, LONGEST_PAUSE);
+    }
+  }
+
+  const lives = Array.from({ length: options.count }, (_, index) => keepAlive(index + 1));
+
+  async function killLate(signal: AbortSignal): Promise<void> {
+    await clock.sleep(STOP_PATIENCE, signal);
+    for (const worker of workers) worker.kill('SIGKILL');
+  }
+
+  return {
+    wake() {
+      for (const worker of workers) tell(worker, { type: 'work' });
+    },
+    cancel(taskId) {
+      for (const worker of workers) tell(worker, { type: 'cancel', taskId });
+    },
+    async close() {
+      ending.abort();
+      for (const worker of workers) tell(worker, { type: 'stop' });
+      const done = new AbortController();
+      const killing = killLate(done.signal).catch(() => {});
+      await Promise.all(lives);
+      done.abort();
+      await killing;
+    },
+  };
+}
