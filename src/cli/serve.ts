@@ -1,4 +1,3 @@
-import { openApp } from '../app.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { loadSettings } from '../config/load-settings.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -24,6 +23,8 @@ export const serve: Command = {
     const log = createLogger({ level: settings.log.level, pretty: process.stderr.isTTY === true });
     exitOnTheUnforeseen(log);
     const stop = waitForStop(log);
+    // Loaded only now: the other commands, and a refusal of settings, need none of it.
+    const { openApp } = await import('../app.ts');
     const app = await openApp(settings, { log, clock: systemClock, random: systemRandom });
     terminal.out(`Tilewarden is ready at ${app.url}\n`);
     await stop;
