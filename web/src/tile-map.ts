@@ -1,0 +1,139 @@
+import Zoom from 'ol/control/Zoom.js';
+import TileLayer from 'ol/layer/Tile.js';
+import OlMap from 'ol/Map.js';
+import Projection from 'ol/proj/Projection.js';
+import { get as knownProjection, transform } from 'ol/proj.js';
+import TileImage from 'ol/source/TileImage.js';
+import TileGrid from 'ol/tilegrid/TileGrid.js';
+import View from 'ol/View.js';
+import type { GridSetEntry } from './layer-list.ts';
+import { type Selection, tileAddress } from './selection.ts';
+
+/** What the map tells of itself: where the pointer is, or the middle of the map when there is none. */
+export interface MapReport {
+  readonly zoom: number;
+  readonly position: string;
+  readonly tile: string | null;
+}
+
+export interface TileMapEvents {
+  onMove(report: MapReport): void;
+  onTileFailed(address: string): void;
+}
+
+/** A full map of one selection at a time. */
+export class TileMap {
+  readonly #map: OlMap;
+  readonly #layer = new TileLayer<TileImage>();
+  readonly #events: TileMapEvents;
+  #selection: Selection | null = null;
+  #grid: TileGrid | null = null;
+  #pointer: number[] | null = null;
+
+  constructor(target: HTMLElement, events: TileMapEvents) {
+    this.#events = events;
+    // Arrow keys, plus and minus reach the map only when it can have the focus.
+    target.tabIndex = 0;
+    this.#map = new OlMap({ target, layers: [this.#layer], controls: [new Zoom()] });
+    this.#map.on('pointermove', (event) => {
+      this.#pointer = event.coordinate;
+      this.#report();
+    });
+    this.#map.on('moveend', () => this.#report());
+    target.addEventListener('pointerleave', () => {
+      this.#pointer = null;
+      this.#report();
+    });
+  }
+
+  show(selection: Selection): void {
+    const { gridSet } = selection;
+    const sameView =
+      this.#selection?.gridSet.name === gridSet.name && this.#selection.layer === selection.layer;
+    const projection = projectionOf(gridSet);
+    const grid = gridOf(gridSet);
+    this.#layer.setSource(this.#sourceOf(selection, projection, grid));
+    if (!sameView) this.#map.setView(this.#viewOf(gridSet, projection));
+    this.#selection = selection;
+    this.#grid = grid;
+    this.#pointer = null;
+    this.#report();
+  }
+
+  #sourceOf(selection: Selection, projection: Projection, tileGrid: TileGrid): TileImage {
+    const source = new TileImage({
+      projection,
+      tileGrid,
+      wrapX: true,
+      tileUrlFunction: ([z = 0, x = 0, y = 0]) => tileAddress(selection, z, x, y),
+    });
+    source.on('tileloaderror', ({ tile }) => {
+      const [z = 0, x = 0, y = 0] = tile.getTileCoord();
+      this.#events.onTileFailed(tileAddress(selection, z, x, y));
+    });
+    return source;
+  }
+
+  /** Another grid set shows the same place when both have a place on earth. */
+  #viewOf(gridSet: GridSetEntry, projection: Projection): View {
+    const view = new View({
+      projection,
+      resolutions: gridSet.resolutions.slice(gridSet.zoomStart, gridSet.zoomStop + 1),
+      constrainResolution: true,
+      showFullExtent: true,
+    });
+    const before = this.#selection && this.#map.getView();
+    const centre = before?.getCenter();
+    const isOnEarth =
+      before && knownProjection(before.getProjection().getCode()) && knownProjection(gridSet.srs);
+    if (!before || !centre || !isOnEarth) {
+      view.fit([...gridSet.extent], { size: this.#map.getSize() ?? [800, 600], nearest: true });
+      return view;
+    }
+    view.setCenter(transform(centre, before.getProjection(), projection));
+    const metres = (before.getResolution() ?? 1) * (before.getProjection().getMetersPerUnit() ?? 1);
+    view.setResolution(metres / (projection.getMetersPerUnit() ?? 1));
+    return view;
+  }
+
+  #report(): void {
+    const view = this.#map.getView();
+    const at = this.#pointer ?? view.getCenter();
+    const resolution = view.getResolution();
+    if (!this.#selection || !this.#grid || !at || !resolution) return;
+    const zoom = this.#grid.getZForResolution(resolution);
+    const [z = 0, x = 0, y = 0] = this.#grid.getTileCoordForCoordAndZ(at, zoom);
+    const range = this.#grid.getFullTileRange(zoom);
+    this.#events.onMove({
+      zoom,
+      position: positionOf(at, view.getProjection()),
+      tile: range?.containsXY(x, y) ? tileAddress(this.#selection, z, x, y) : null,
+    });
+  }
+}
+
+function projectionOf(gridSet: GridSetEntry): Projection {
+  return (
+    knownProjection(gridSet.srs) ??
+    new Projection({ code: gridSet.srs, units: 'm', extent: [...gridSet.extent] })
+  );
+}
+
+function gridOf(gridSet: GridSetEntry): TileGrid {
+  return new TileGrid({
+    extent: [...gridSet.extent],
+    minZoom: gridSet.zoomStart,
+    resolutions: gridSet.resolutions.slice(0, gridSet.zoomStop + 1),
+    origins: gridSet.origins.slice(0, gridSet.zoomStop + 1).map((origin) => [...origin]),
+    tileSize: [...gridSet.tileSize],
+  });
+}
+
+/** In degrees where the projection is known, e.g. `59.91° N, 10.75° E`; in its own units otherwise. */
+function positionOf(at: number[], projection: Projection): string {
+  if (!knownProjection(projection.getCode())) return at.map((value) => value.toFixed(1)).join(', ');
+  const [longitude = 0, latitude = 0] = transform(at, projection, 'EPSG:4326');
+  const turned = longitude - Math.floor((longitude + 180) / 360) * 360;
+  const northing = `${Math.abs(latitude).toFixed(3)}° ${latitude < 0 ? 'S' : 'N'}`;
+  return `${northing}, ${Math.abs(turned).toFixed(3)}° ${turned < 0 ? 'W' : 'E'}`;
+}
