@@ -63,6 +63,7 @@ export class FlightBoard {
   }
 }
 
-export function flightKey(set: TileSetKey, { z, column, row }: Metatile): string {
-  return `${tileSetId(set)}${z}/${column}/${row}`;
+/** By the tiles themselves: a task may still carry metatiles of a size that the layer no longer has. */
+export function flightKey(set: TileSetKey, { z, rect }: Metatile): string {
+  return `${tileSetId(set)}${z}/${rect.minX}-${rect.maxX}/${rect.minY}-${rect.maxY}`;
 }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Metatile } from '../domain/metatile.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import type { StoredTile } from '../storage/tile-store.ts';
@@ -47,6 +48,8 @@ export class Flight {
 
   constructor(plan: FlightPlan) {
     this.plan = plan;
+    // Each tile that waits to be encoded listens to it.
+    setMaxListeners(0, this.#controller.signal);
   }
 
   /** Aborts when the flight is given up. */

@@ -113,6 +113,23 @@ describe('reading a tile', () => {
     expect(road.source.requests).toHaveLength(0);
   });
 
+  it('looks again before it fetches: the tile may have been stored since the first look', async () => {
+    const road = open({ settings: { memoryTierBytes: 0 } });
+    const gate = createGate();
+    const { get } = road.store;
+    road.store.get = async (...args) => {
+      const found = await get(...args);
+      await gate.opened;
+      return found;
+    };
+    const late = road.read(4, 5, 6);
+    road.store.get = get;
+    await road.renew('all', 4, 5, 6);
+    gate.open();
+    expect((await late).outcome).toBe('HIT');
+    expect(road.source.requests).toHaveLength(1);
+  });
+
   it('tells who served and stored what', async () => {
     const road = open();
     await road.read(4, 5, 6);

@@ -136,6 +136,25 @@ describe('renewing a metatile', () => {
     expect(road.source.requests).toHaveLength(1);
   });
 
+  it('is not mistaken for another metatile when its size is no longer the layer’s', async () => {
+    const road = open();
+    const gate = createGate();
+    road.source.answer = async (request) => {
+      await gate.opened;
+      return road.source.draw(request);
+    };
+    const rect = { minX: 2, minY: 2, maxX: 3, maxY: 3 };
+    const metatile = { z: 4, column: 1, row: 1, rect };
+    const { signal } = new AbortController();
+    const renewing = road.pipeline.renew({ tiles: road.tiles, metatile, within: rect, mode: 'all', signal });
+    await until(() => road.source.requests.length === 1);
+    const reading = road.read(4, 5, 6);
+    await until(() => road.source.requests.length === 2);
+    gate.open();
+    expect(await renewing).toMatchObject({ made: 4 });
+    expect(await road.shows((await reading).bytes, tile)).toBe(true);
+  });
+
   it('of the same metatile twice at once satisfies both', async () => {
     const road = open();
     const results = await Promise.all([1, 2, 3].map(() => road.renew('all', 4, 5, 6)));
