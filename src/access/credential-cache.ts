@@ -12,7 +12,7 @@ const MAX_ENTRIES = 1000;
 export class CredentialCache {
   readonly #clock: Clock;
   readonly #key = randomBytes(32);
-  /** When each entry ends, oldest first. */
+  /** When each entry ends, the one used longest ago first. */
   readonly #ends = new Map<string, number>();
 
   constructor(clock: Clock) {
@@ -23,27 +23,28 @@ export class CredentialCache {
     return this.#ends.size;
   }
 
-  holds(name: string, password: string, stored: string): boolean {
-    const entry = this.#entryOf(name, password, stored);
-    const end = this.#ends.get(entry);
-    if (end === undefined) return false;
-    if (this.#clock.monotonic() < end) return true;
-    this.#ends.delete(entry);
-    return false;
+  /** The name under which these are remembered; it tells nothing about them. */
+  entryOf(name: string, password: string, stored: string): string {
+    const hmac = createHmac('sha256', this.#key);
+    for (const part of [name, password, stored]) hmac.update(`${Buffer.byteLength(part)}\0`).update(part);
+    return hmac.digest('base64');
   }
 
-  remember(name: string, password: string, stored: string): void {
-    const entry = this.#entryOf(name, password, stored);
+  /** What is used stays. */
+  holds(entry: string): boolean {
+    const end = this.#ends.get(entry);
+    if (end === undefined) return false;
+    this.#ends.delete(entry);
+    if (this.#clock.monotonic() >= end) return false;
+    this.remember(entry);
+    return true;
+  }
+
+  remember(entry: string): void {
     this.#ends.delete(entry);
     this.#ends.set(entry, this.#clock.monotonic() + LASTS_MS);
     if (this.#ends.size <= MAX_ENTRIES) return;
     const [oldest] = this.#ends.keys();
     if (oldest !== undefined) this.#ends.delete(oldest);
-  }
-
-  #entryOf(...parts: readonly string[]): string {
-    const hmac = createHmac('sha256', this.#key);
-    for (const part of parts) hmac.update(`${Buffer.byteLength(part)}\0`).update(part);
-    return hmac.digest('base64');
   }
 }

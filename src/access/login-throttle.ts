@@ -13,6 +13,7 @@ export interface Attempt {
 }
 
 const MAX_ENTRIES = 10_000;
+const FORGOTTEN_AT_ONCE = 1000;
 
 /**
  * Slows down guessing, by where it comes from and by what it aims at. Where an account has been logged in to
@@ -28,13 +29,22 @@ export class LoginThrottle {
     this.#clock = clock;
   }
 
+  /** How much is remembered. */
+  get size(): number {
+    return this.#sources.size + this.#accounts.size + this.#trusted.size;
+  }
+
+  /** Whether this account has been logged in to from there before. */
+  trusts(address: string, account: string): boolean {
+    return this.#trusted.has(pairOf(address, account));
+  }
+
   /** Throws `attempts-throttled`, which says when to come back. */
   begin(address: string, account: string): Attempt {
     const now = this.#clock.monotonic();
-    const source = sourceOf(address);
-    const pair = `${source}\n${account}`;
+    const pair = pairOf(address, account);
     const reserve = this.#trusted.get(pair);
-    const charged = reserve ? [reserve] : this.#ordinary(source, account, now);
+    const charged = reserve ? [reserve] : this.#ordinary(sourceOf(address), account, now);
     const wait = waitFor(charged, now);
     if (wait > 0) throw tooMany(wait);
     return this.#attempt(
@@ -63,20 +73,31 @@ export class LoginThrottle {
   }
 }
 
+function pairOf(address: string, account: string): string {
+  return `${sourceOf(address)}\n${account}`;
+}
+
 /** An account that many guess at still lets in a first try from where nothing has failed. */
 function waitFor([first, ...others]: readonly AttemptBucket[], now: number): number {
   if (!first || first.isFull(now)) return 0;
   return Math.max(...[first, ...others].map((bucket) => bucket.wait(now)));
 }
 
-/** Bounded: of too many, the one that was not asked for longest is forgotten. */
+/** Bounded: of too many, those that were not asked for longest are forgotten. */
 function bucketOf(buckets: Map<string, AttemptBucket>, key: string, now: number): AttemptBucket {
   const bucket = buckets.get(key) ?? new AttemptBucket(now);
   buckets.delete(key);
   buckets.set(key, bucket);
-  const [oldest] = buckets.keys();
-  if (buckets.size > MAX_ENTRIES && oldest !== undefined) buckets.delete(oldest);
+  if (buckets.size > MAX_ENTRIES) forgetOldest(buckets);
   return bucket;
+}
+
+/** Many at once: a map is slow to say which of its entries is the oldest while it forgets them one by one. */
+function forgetOldest(buckets: Map<string, AttemptBucket>): void {
+  for (const key of buckets.keys()) {
+    if (buckets.size <= MAX_ENTRIES - FORGOTTEN_AT_ONCE) return;
+    buckets.delete(key);
+  }
 }
 
 function tooMany(wait: number): TilewardenError {

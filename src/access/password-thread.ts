@@ -1,7 +1,7 @@
 import { setPriority } from 'node:os';
 import { type MessagePort, parentPort } from 'node:worker_threads';
-import type { DerivationJob, DerivationResult } from './password-hasher.ts';
 import { deriveKey } from './password-hash.ts';
+import type { DerivationJob, DerivationResult } from './password-hasher.ts';
 
 /** Linux gives each thread its own niceness: whoever logs in gives way to whoever looks at a map. */
 const NICENESS = 10;

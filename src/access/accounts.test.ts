@@ -1,0 +1,297 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { basic, createHeldClock, GOOD_PASSWORD, openTestAccounts } from '../../test/fixtures/accounts.ts';
+import type { Presented } from './authenticator.ts';
+import { isKnownToAll, weaknessOf } from './password-rules.ts';
+import { SESSION_IDLE_MS, SESSION_LIFE_MS } from './session-store.ts';
+
+const MARY = { name: 'mary', password: GOOD_PASSWORD, role: 'operator', layers: ['topp:*'] } as const;
+const MINUTE = 60_000;
+
+function shows(authorization: string | null, more: Partial<Presented> = {}): Presented {
+  return { authorization, session: null, address: '10.0.0.1', ...more };
+}
+
+describe('a user', () => {
+  it('is who knows the name and the password', async () => {
+    const { users, authenticator } = await openTestAccounts();
+    await users.add(MARY);
+    expect(await authenticator.authenticate(shows(basic('mary', GOOD_PASSWORD)))).toEqual({
+      name: 'mary',
+      role: 'operator',
+      layers: ['topp:*'],
+      via: 'password',
+    });
+    expect(await authenticator.authenticate(shows(basic('mary', 'wrong')))).toBeNull();
+    expect(await authenticator.authenticate(shows(basic('Mary', GOOD_PASSWORD)))).toBeNull();
+  });
+
+  it.each([
+    null,
+    '',
+    'Basic',
+    'Basic !!!',
+    'Basic bWFyeQ==',
+    'Digest username="mary"',
+    `Basic ${'A'.repeat(2000)}`,
+    'Basic /////w==',
+    'Bearer',
+    'Bearer a b',
+  ])('is not who shows %j', async (authorization) => {
+    const { authenticator } = await openTestAccounts();
+    expect(await authenticator.authenticate(shows(authorization))).toBeNull();
+  });
+
+  it('is checked once, however many requests come at once', async () => {
+    const { users, authenticator } = await openTestAccounts();
+    await users.add(MARY);
+    const asked = Array.from({ length: 100 }, () =>
+      authenticator.authenticate(shows(basic('mary', GOOD_PASSWORD))),
+    );
+    expect((await Promise.all(asked)).every((caller) => caller?.name === 'mary')).toBe(true);
+  });
+
+  it('has the old password refused and the new role from the next request on', async () => {
+    const { users, authenticator } = await openTestAccounts();
+    await users.add(MARY);
+    await authenticator.authenticate(shows(basic('mary', GOOD_PASSWORD)));
+    await users.change('mary', { password: 'another long sentence', role: 'viewer' });
+    expect(await authenticator.authenticate(shows(basic('mary', GOOD_PASSWORD)))).toBeNull();
+    const now = await authenticator.authenticate(shows(basic('mary', 'another long sentence')));
+    expect(now).toMatchObject({ role: 'viewer' });
+  });
+
+  it('who was removed is nobody, and so are the tokens and sessions that came from there', async () => {
+    const { users, tokens, sessions, authenticator } = await openTestAccounts();
+    await users.add(MARY);
+    const session = await sessions.begin('mary');
+    const { secret } = await tokens.create(
+      { name: 'cron', role: 'viewer', layers: ['*'], expiresAt: null },
+      'mary',
+    );
+    await authenticator.authenticate(shows(basic('mary', GOOD_PASSWORD)));
+    await users.remove('mary');
+    expect(await authenticator.authenticate(shows(basic('mary', GOOD_PASSWORD)))).toBeNull();
+    expect(await authenticator.authenticate(shows(null, { session }))).toBeNull();
+    expect(await authenticator.authenticate(shows(`Bearer ${secret}`))).toBeNull();
+  });
+
+  it('is not made twice, without a name, or with a password that anybody would try', async () => {
+    const { users } = await openTestAccounts();
+    await users.add(MARY);
+    await expect(users.add(MARY)).rejects.toMatchObject({ code: 'account-conflict' });
+    for (const name of ['', 'a:b', 'a b', '-a', 'ä', 'a'.repeat(65)]) {
+      await expect(users.add({ ...MARY, name })).rejects.toMatchObject({ code: 'request-invalid' });
+    }
+    await expect(users.add({ ...MARY, name: 'bob', password: 'short' })).rejects.toMatchObject({
+      code: 'request-invalid',
+    });
+    await expect(users.add({ ...MARY, name: 'bob', layers: [] })).rejects.toMatchObject({
+      code: 'request-invalid',
+    });
+  });
+
+  it('who is the last administrator stays one', async () => {
+    const { users, ensureAdministrator } = await openTestAccounts();
+    await ensureAdministrator(GOOD_PASSWORD);
+    await users.add(MARY);
+    await expect(users.remove('admin')).rejects.toMatchObject({ code: 'account-conflict' });
+    await expect(users.change('admin', { role: 'viewer' })).rejects.toMatchObject({
+      code: 'account-conflict',
+    });
+    await users.change('mary', { role: 'admin' });
+    await users.remove('admin');
+    expect((await users.list()).map(({ name }) => name)).toEqual(['mary']);
+  });
+
+  it('who guesses is slowed down, and cannot keep out who has been in', async () => {
+    const { users, authenticator } = await openTestAccounts(createHeldClock());
+    await users.add(MARY);
+    await authenticator.authenticate(shows(basic('mary', GOOD_PASSWORD)));
+    for (let i = 0; i < 10; i++) {
+      const guess = shows(basic('mary', `guess ${i}`), { address: '10.6.6.6' });
+      expect(await authenticator.authenticate(guess)).toBeNull();
+    }
+    await expect(
+      authenticator.authenticate(shows(basic('mary', 'guess'), { address: '10.6.6.6' })),
+    ).rejects.toMatchObject({ code: 'attempts-throttled', retryAfterSeconds: 30 });
+    await expect(
+      authenticator.authenticate(shows(basic('mary', GOOD_PASSWORD), { address: '10.6.6.6' })),
+    ).rejects.toMatchObject({ code: 'attempts-throttled' });
+    expect(await authenticator.authenticate(shows(basic('mary', GOOD_PASSWORD)))).toMatchObject({
+      name: 'mary',
+    });
+  });
+
+  it('leaves failed logins in the audit log, without what was typed for a name', async () => {
+    const { users, authenticator, audit } = await openTestAccounts();
+    await users.add(MARY);
+    await authenticator.authenticate(shows(basic('mary', 'guess one')));
+    await authenticator.authenticate(shows(basic('my password', 'guess two')));
+    await audit.record({ phase: 'ended', action: 'flush' });
+    const logins = await audit.read({ text: 'login', limit: 10 });
+    expect(logins).toMatchObject([
+      { actor: null, source: '10.0.0.1', outcome: 'refused' },
+      { actor: 'mary', source: '10.0.0.1', outcome: 'refused' },
+    ]);
+    expect(JSON.stringify(logins)).not.toMatch(/guess|my password/);
+  });
+});
+
+describe('a token', () => {
+  const CRON = { name: 'cron', role: 'operator', layers: ['a', 'b*'], expiresAt: null } as const;
+
+  it('lets a script in as Bearer and as a Basic password', async () => {
+    const { tokens, authenticator } = await openTestAccounts();
+    const { secret } = await tokens.create(CRON, 'admin');
+    const caller = { name: 'token:cron', role: 'operator', layers: ['a', 'b*'], via: 'token' };
+    expect(await authenticator.authenticate(shows(`Bearer ${secret}`))).toEqual(caller);
+    expect(await authenticator.authenticate(shows(`bearer  ${secret}`))).toEqual(caller);
+    expect(await authenticator.authenticate(shows(basic('anything', secret)))).toEqual(caller);
+  });
+
+  it('is kept nowhere', async () => {
+    const { tokens, database, folder } = await openTestAccounts();
+    const { secret } = await tokens.create(CRON, 'admin');
+    const rows = await database.query.selectFrom('tokens').selectAll().execute();
+    expect(JSON.stringify(rows)).not.toContain(secret.slice(3));
+    expect(readFileSync(`${folder}/accounts.db-wal`).includes(secret.slice(3))).toBe(false);
+  });
+
+  it('ends with its time, or when it is revoked', async () => {
+    const clock = createHeldClock();
+    const { tokens, authenticator } = await openTestAccounts(clock);
+    const short = await tokens.create({ ...CRON, expiresAt: clock.now() + MINUTE }, 'admin');
+    const long = await tokens.create(CRON, 'admin');
+    clock.advance(MINUTE);
+    expect(await authenticator.authenticate(shows(`Bearer ${short.secret}`))).toBeNull();
+    expect(await authenticator.authenticate(shows(`Bearer ${long.secret}`))).not.toBeNull();
+    await tokens.revoke(long.token.id);
+    expect(await authenticator.authenticate(shows(`Bearer ${long.secret}`))).toBeNull();
+    await expect(tokens.revoke(long.token.id)).rejects.toMatchObject({ code: 'account-unknown' });
+  });
+
+  it('is not made to be dead already', async () => {
+    const { tokens } = await openTestAccounts();
+    await expect(tokens.create({ ...CRON, expiresAt: 0 }, 'admin')).rejects.toMatchObject({
+      code: 'request-invalid',
+    });
+  });
+
+  it('shows when it was last used', async () => {
+    const { tokens, authenticator } = await openTestAccounts();
+    const { secret } = await tokens.create(CRON, 'admin');
+    await authenticator.authenticate(shows(`Bearer ${secret}`));
+    await expect.poll(async () => (await tokens.list())[0]?.lastUsedAt).toBeGreaterThan(0);
+  });
+});
+
+describe('a session', () => {
+  async function begin() {
+    const clock = createHeldClock();
+    const accounts = await openTestAccounts(clock);
+    await accounts.users.add(MARY);
+    const session = await accounts.sessions.begin('mary');
+    const who = async () =>
+      (await accounts.authenticator.authenticate(shows(null, { session })))?.name ?? null;
+    return { ...accounts, clock, session, who };
+  }
+
+  it('ends half an hour after it was last used', async () => {
+    const { clock, who } = await begin();
+    clock.advance(SESSION_IDLE_MS - MINUTE);
+    expect(await who()).toBe('mary');
+    clock.advance(SESSION_IDLE_MS - MINUTE);
+    expect(await who()).toBe('mary');
+    clock.advance(SESSION_IDLE_MS + MINUTE);
+    expect(await who()).toBeNull();
+  });
+
+  it('ends after half a day, used or not', async () => {
+    const { clock, who } = await begin();
+    for (let passed = 0; passed < SESSION_LIFE_MS; passed += 20 * MINUTE) {
+      expect(await who()).toBe('mary');
+      clock.advance(20 * MINUTE);
+    }
+    clock.advance(MINUTE);
+    expect(await who()).toBeNull();
+  });
+
+  it('ends with logging out, and with a new password', async () => {
+    const { sessions, users, session, who, authenticator } = await begin();
+    const another = await sessions.begin('mary');
+    await sessions.end(session);
+    expect(await who()).toBeNull();
+    await users.change('mary', { password: 'another long sentence' });
+    expect(await authenticator.authenticate(shows(null, { session: another }))).toBeNull();
+  });
+
+  it('does not count beside an Authorization header', async () => {
+    const { session, authenticator } = await begin();
+    expect(await authenticator.authenticate(shows(basic('mary', 'wrong'), { session }))).toBeNull();
+  });
+
+  it('is one of twenty at most', async () => {
+    const { sessions, who, clock } = await begin();
+    for (let i = 0; i < 20; i++) {
+      clock.advance(1);
+      await sessions.begin('mary');
+    }
+    expect(await who()).toBeNull();
+  });
+});
+
+describe('the first administrator', () => {
+  it('gets the password that is given', async () => {
+    const { ensureAdministrator, authenticator, passwordFile, users } = await openTestAccounts();
+    expect(await ensureAdministrator(GOOD_PASSWORD)).toBeNull();
+    expect(await authenticator.authenticate(shows(basic('admin', GOOD_PASSWORD)))).toMatchObject({
+      role: 'admin',
+      layers: ['*'],
+    });
+    expect(existsSync(passwordFile)).toBe(false);
+    expect(await users.find('admin')).toMatchObject({ passwordIsInitial: false });
+  });
+
+  it('gets one made up otherwise, kept for the owner of the data until it is changed', async () => {
+    const { ensureAdministrator, authenticator, passwordFile, users } = await openTestAccounts();
+    const password = await ensureAdministrator(null);
+    expect(password).toMatch(/^[a-zA-Z2-9]{24}$/);
+    expect(readFileSync(passwordFile, 'utf8')).toBe(`${password}\n`);
+    expect(statSync(passwordFile).mode & 0o777).toBe(0o600);
+    expect(await authenticator.authenticate(shows(basic('admin', password ?? '')))).not.toBeNull();
+    expect(await users.find('admin')).toMatchObject({ passwordIsInitial: true });
+    await users.change('admin', { password: GOOD_PASSWORD });
+    expect(existsSync(passwordFile)).toBe(false);
+    expect(await users.find('admin')).toMatchObject({ passwordIsInitial: false });
+  });
+
+  it('is not made again, nor given another password, by a later start', async () => {
+    const { ensureAdministrator, authenticator } = await openTestAccounts();
+    await ensureAdministrator(GOOD_PASSWORD);
+    expect(await ensureAdministrator('another long sentence')).toBeNull();
+    expect(await ensureAdministrator(null)).toBeNull();
+    expect(await authenticator.authenticate(shows(basic('admin', GOOD_PASSWORD)))).not.toBeNull();
+  });
+});
+
+describe('a password', () => {
+  it.each([
+    'geoserver',
+    'GeoWebCache',
+    'secured',
+    'password123!',
+    '1234567890!admin',
+    'abcabcabcabc',
+    'marymary',
+  ])('such as %s is known to all', (password) => {
+    expect(isKnownToAll(password, 'mary')).toBe(true);
+  });
+
+  it.each([GOOD_PASSWORD, 'ünïcödé ünïcödé', 'correct-horse-battery', 'x'.repeat(4).concat('9f8e7d6c5b4a')])(
+    'such as %s is fine',
+    (password) => {
+      expect(weaknessOf(password, 'mary')).toBeNull();
+    },
+  );
+});

@@ -1,0 +1,89 @@
+import { type FileHandle, open, rename, stat } from 'node:fs/promises';
+
+export interface AuditFileOptions {
+  readonly path: string;
+  /** Bytes after which a new file is begun. */
+  readonly maxBytes: number;
+  /** How many full files are kept beside the current one, as `.1` (the latest), `.2` and so on. */
+  readonly keep: number;
+}
+
+const OWNER_AND_GROUP = 0o640;
+const NEWLINE = 0x0a;
+
+/** The file at the end of which lines are put. One caller at a time. */
+export class AuditFile {
+  readonly #options: AuditFileOptions;
+  #handle: FileHandle | null = null;
+
+  constructor(options: AuditFileOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when the text is on the disk. */
+  async append(text: string): Promise<void> {
+    try {
+      const handle = await this.#current();
+      await handle.appendFile(text);
+      await handle.datasync();
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    const handle = this.#handle;
+    this.#handle = null;
+    await handle?.close();
+  }
+
+  async #current(): Promise<FileHandle> {
+    if (this.#handle && !(await this.#isInPlace(this.#handle))) await this.close();
+    this.#handle ??= await openForAppending(this.#options.path);
+    if ((await this.#handle.stat()).size < this.#options.maxBytes) return this.#handle;
+    await this.close();
+    await this.#shift();
+    this.#handle = await openForAppending(this.#options.path);
+    return this.#handle;
+  }
+
+  /** Somebody else may have moved the file away, to keep it elsewhere. */
+  async #isInPlace(handle: FileHandle): Promise<boolean> {
+    const there = await stat(this.#options.path).catch(ignoreAbsence);
+    const here = await handle.stat();
+    return there !== null && there.ino === here.ino && there.dev === here.dev;
+  }
+
+  async #shift(): Promise<void> {
+    const { path, keep } = this.#options;
+    for (let number = keep; number > 1; number--) {
+      await rename(`${path}.${number - 1}`, `${path}.${number}`).catch(ignoreAbsence);
+    }
+    await rename(path, `${path}.1`);
+  }
+}
+
+async function openForAppending(path: string): Promise<FileHandle> {
+  const handle = await open(path, 'a+', OWNER_AND_GROUP);
+  try {
+    await endTornLine(handle);
+    return handle;
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/** What a crash or a full disk has cut off stays behind as a line of its own. */
+async function endTornLine(handle: FileHandle): Promise<void> {
+  const { size } = await handle.stat();
+  if (size === 0) return;
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(1), 0, 1, size - 1);
+  if (bytesRead === 1 && buffer[0] !== NEWLINE) await handle.appendFile('\n');
+}
+
+function ignoreAbsence(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT') return null;
+  throw error;
+}

@@ -1,0 +1,130 @@
+import { TilewardenError } from '../domain/errors.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import { type AuditDraft, type AuditEntry, auditEntry } from './audit-entry.ts';
+import { AuditFile } from './audit-file.ts';
+import { type AuditFilter, readAuditFiles } from './read-audit-files.ts';
+
+export interface AuditLog {
+  /** Resolves when the entry is on the disk. Throws `audit-unwritable`: then the change must not be made. */
+  record(draft: AuditDraft): Promise<void>;
+  /**
+   * For what strangers cause, such as failed logins: nobody waits for it, and beyond a few a second they are only
+   * counted, so that nobody can drive the changes of administrators out of the log.
+   */
+  note(draft: AuditDraft): void;
+  /** Newest first. */
+  read(filter: AuditFilter): Promise<readonly AuditEntry[]>;
+  /** Writes what is waiting. */
+  close(): Promise<void>;
+}
+
+export interface AuditLogOptions {
+  readonly path: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly maxBytes?: number;
+  readonly keep?: number;
+}
+
+interface Pending {
+  readonly line: string;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const MAX_BYTES = 16 * 1024 * 1024;
+const KEEP = 8;
+const MAX_LINE = 64 * 1024;
+const NOTES_PER_MINUTE = 120;
+const MINUTE_MS = 60_000;
+
+export function openAuditLog({
+  path,
+  clock,
+  log,
+  maxBytes = MAX_BYTES,
+  keep = KEEP,
+}: AuditLogOptions): AuditLog {
+  const file = new AuditFile({ path, maxBytes, keep });
+  const notes = { since: clock.monotonic(), count: 0, leftOut: 0 };
+  let waiting: Pending[] = [];
+  let writing: Promise<void> | null = null;
+
+  /** Entries that wait while one is written go to the disk together. */
+  async function writeAll(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting;
+      waiting = [];
+      await file.append(batch.map(({ line }) => line).join('')).then(
+        () => settle(batch, ({ resolve }) => resolve()),
+        (error: unknown) => settle(batch, ({ reject }) => reject(error)),
+      );
+    }
+    writing = null;
+  }
+
+  function put(entry: AuditEntry): Promise<void> {
+    const written = new Promise<void>((resolve, reject) => {
+      waiting.push({ line: lineOf(entry), resolve, reject });
+    });
+    writing ??= writeAll();
+    return written;
+  }
+
+  /** Whether one more note may be written. */
+  function withinLimit(): boolean {
+    const now = clock.monotonic();
+    if (now - notes.since >= MINUTE_MS) Object.assign(notes, { since: now, count: 0 });
+    notes.count += 1;
+    if (notes.count <= NOTES_PER_MINUTE) return true;
+    notes.leftOut += 1;
+    return false;
+  }
+
+  return {
+    async record(draft) {
+      try {
+        await put(auditEntry(draft, clock.now()));
+      } catch (cause) {
+        log.error({ err: cause }, 'The audit log cannot be written; changes are refused');
+        throw new TilewardenError(
+          'audit-unwritable',
+          'The audit log cannot be written, so nothing may be changed now.',
+          { cause },
+        );
+      }
+    },
+
+    note(draft) {
+      if (!withinLimit()) return;
+      const { leftOut } = notes;
+      notes.leftOut = 0;
+      const after = leftOut > 0 ? { leftOutBefore: leftOut } : draft.after;
+      put(auditEntry({ ...draft, after }, clock.now())).catch((error: unknown) => {
+        log.warn({ err: error }, 'The audit log cannot be written');
+      });
+    },
+
+    read: (filter) => readAuditFiles(path, keep, filter),
+
+    async close() {
+      await writing;
+      await file.close();
+    },
+  };
+}
+
+function settle(batch: readonly Pending[], end: (pending: Pending) => void): void {
+  for (const pending of batch) end(pending);
+}
+
+function lineOf(entry: AuditEntry): string {
+  const line = `${JSON.stringify(entry, numbersForBigInts)}\n`;
+  if (line.length <= MAX_LINE) return line;
+  return `${JSON.stringify({ ...entry, before: 'too long', after: 'too long' })}\n`;
+}
+
+function numbersForBigInts(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? Number(value) : value;
+}

@@ -1,0 +1,62 @@
+import { randomInt } from 'node:crypto';
+import { chmod, open, rm } from 'node:fs/promises';
+import type { PasswordHasher } from './password-hasher.ts';
+import type { UserStore } from './user-store.ts';
+
+export const FIRST_ADMINISTRATOR = 'admin';
+
+const LENGTH = 24;
+/** Without those that look alike: it is read from a screen and typed. */
+const LETTERS = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789';
+const OWNER_ONLY = 0o600;
+
+export interface FirstAdministratorDeps {
+  readonly users: UserStore;
+  readonly hasher: PasswordHasher;
+  /** Where a made-up password is kept until it is changed. */
+  readonly passwordFile: string;
+}
+
+/**
+ * Makes the first administrator, if there is no user yet. Resolves with the password when it was made up, so that
+ * it can be shown once; null otherwise.
+ */
+export async function ensureAdministrator(
+  { users, hasher, passwordFile }: FirstAdministratorDeps,
+  given: string | null,
+): Promise<string | null> {
+  if ((await users.list()).length > 0) return null;
+  const password = given ?? makeUpPassword();
+  const stored = await hasher.hash(password);
+  // The file comes first: a crash in between leaves a password without a user, never a user without a password.
+  if (given === null) await keepPassword(passwordFile, password);
+  const made = await users.addFirst({
+    name: FIRST_ADMINISTRATOR,
+    password: stored,
+    role: 'admin',
+    layers: ['*'],
+    passwordIsInitial: given === null,
+  });
+  if (given !== null) return null;
+  if (!made) await forgetInitialPassword(passwordFile);
+  return made ? password : null;
+}
+
+export async function forgetInitialPassword(passwordFile: string): Promise<void> {
+  await rm(passwordFile, { force: true });
+}
+
+function makeUpPassword(): string {
+  return Array.from({ length: LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('');
+}
+
+async function keepPassword(file: string, password: string): Promise<void> {
+  const handle = await open(file, 'w', OWNER_ONLY);
+  try {
+    await chmod(file, OWNER_ONLY);
+    await handle.writeFile(`${password}\n`);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import { createHeldClock } from '../../test/fixtures/accounts.ts';
+import { LoginThrottle } from './login-throttle.ts';
+import { sourceOf } from './source-of.ts';
+
+function setUp() {
+  const clock = createHeldClock();
+  const throttle = new LoginThrottle(clock);
+  const fail = (address: string, account: string, times = 1) => {
+    for (let i = 0; i < times; i++) throttle.begin(address, account);
+  };
+  return { clock, throttle, fail };
+}
+
+function refusal(retryAfterSeconds: number) {
+  return expect.objectContaining({ code: 'attempts-throttled', retryAfterSeconds });
+}
+
+describe('failed attempts', () => {
+  it('are refused from the eleventh on, whatever accounts they aim at', () => {
+    const { throttle, fail } = setUp();
+    for (let i = 0; i < 10; i++) fail('10.0.0.1', `user${i}`);
+    expect(() => throttle.begin('10.0.0.1', 'another')).toThrow(refusal(30));
+  });
+
+  it('are refused on one account, wherever they come from', () => {
+    const { throttle, fail } = setUp();
+    for (let i = 0; i < 5; i++) fail(`10.0.0.${i}`, 'admin', 2);
+    expect(() => throttle.begin('10.0.0.1', 'admin')).toThrow(refusal(30));
+    expect(() => throttle.begin('10.0.0.1', 'mary')).not.toThrow();
+  });
+
+  it('leave a first try to whoever comes from elsewhere', () => {
+    const { throttle, fail } = setUp();
+    fail('10.0.0.1', 'admin', 10);
+    expect(() => throttle.begin('10.0.0.2', 'admin')).not.toThrow();
+    expect(() => throttle.begin('10.0.0.2', 'admin')).toThrow(refusal(30));
+  });
+
+  it('do not lock out an owner who has logged in from there before', () => {
+    const { throttle, fail } = setUp();
+    throttle.begin('10.0.0.9', 'admin').succeeded();
+    for (let i = 0; i < 10; i++) fail('10.0.0.9', `guess${i}`);
+    fail('10.0.0.1', 'admin', 10);
+    expect(throttle.begin('10.0.0.9', 'admin').trusted).toBe(true);
+    expect(() => throttle.begin('10.0.0.9', 'guess')).toThrow(refusal(30));
+  });
+
+  it('cost longer pauses each time, up to a quarter of an hour, and never one without end', () => {
+    const { clock, throttle, fail } = setUp();
+    const pauses: number[] = [];
+    fail('10.0.0.1', 'admin', 10);
+    for (let i = 0; i < 40; i++) {
+      try {
+        throttle.begin('10.0.0.1', 'admin');
+      } catch (error) {
+        const seconds = (error as { retryAfterSeconds: number }).retryAfterSeconds;
+        pauses.push(seconds);
+        clock.advance(seconds * 1000);
+      }
+    }
+    expect(pauses.slice(0, 6)).toEqual([30, 60, 120, 240, 480, 900]);
+    expect(Math.max(...pauses)).toBe(900);
+  });
+
+  it('during a pause do not make it longer', () => {
+    const { clock, throttle, fail } = setUp();
+    fail('10.0.0.1', 'admin', 10);
+    for (let i = 0; i < 1000; i++) expect(() => throttle.begin('10.0.0.1', 'admin')).toThrow();
+    clock.advance(30_000);
+    expect(() => throttle.begin('10.0.0.1', 'admin')).not.toThrow();
+  });
+
+  it('are forgotten after a while', () => {
+    const { clock, throttle, fail } = setUp();
+    fail('10.0.0.1', 'admin', 10);
+    clock.advance(3 * 60 * 60_000);
+    fail('10.0.0.1', 'admin', 10);
+    expect(() => throttle.begin('10.0.0.1', 'admin')).toThrow(refusal(30));
+  });
+
+  it('do not count when the password was never looked at, or was right', () => {
+    const { throttle } = setUp();
+    for (let i = 0; i < 100; i++) throttle.begin('10.0.0.1', 'admin').withdrawn();
+    for (let i = 0; i < 100; i++) throttle.begin('10.0.0.1', 'admin').succeeded();
+    expect(() => throttle.begin('10.0.0.1', 'admin')).not.toThrow();
+  });
+
+  it('from very many sources are kept in bounded memory', () => {
+    const { throttle, fail } = setUp();
+    for (let i = 0; i < 50_000; i++) fail(`10.0.${i >> 8}.${i & 255}`, `user${i}`);
+    expect(throttle.size).toBeLessThanOrEqual(20_000);
+  });
+});
+
+describe('the source of an attempt', () => {
+  it.each([
+    ['192.0.2.7', '192.0.2.7'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:DB8:0001:2::1', '2001:db8:1:2::/64'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['64:ff9b::192.0.2.1', '64:ff9b:0:0::/64'],
+    ['unknown', 'unknown'],
+  ])('%s is %s', (address, source) => {
+    expect(sourceOf(address)).toBe(source);
+  });
+});

@@ -1,0 +1,80 @@
+import { join } from 'node:path';
+import type { Database } from '../db/database.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import { AccountDesk } from './account-desk.ts';
+import { type AuditLog, openAuditLog } from './audit-log.ts';
+import { Authenticator } from './authenticator.ts';
+import { CredentialCache } from './credential-cache.ts';
+import { ensureAdministrator } from './first-administrator.ts';
+import { LoginThrottle } from './login-throttle.ts';
+import type { ScryptCost } from './password-hash.ts';
+import { PasswordHasher } from './password-hasher.ts';
+import { createSessionStore, type SessionStore } from './session-store.ts';
+import { createTokenStore, type TokenStore } from './token-store.ts';
+import { createUserStore } from './user-store.ts';
+
+/** Everything about who may do what, over one database and one data folder. */
+export interface Accounts {
+  readonly users: AccountDesk;
+  readonly tokens: TokenStore;
+  readonly sessions: SessionStore;
+  readonly authenticator: Authenticator;
+  readonly audit: AuditLog;
+  /** Where a made-up password lies until it is changed. */
+  readonly passwordFile: string;
+  /** The password of the first administrator, if one was made up now; null otherwise. */
+  ensureAdministrator(given: string | null): Promise<string | null>;
+  close(): Promise<void>;
+}
+
+export interface AccountsOptions {
+  readonly database: Database;
+  readonly dataFolder: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** What a password check costs; a test may make it cheap. */
+  readonly cost?: ScryptCost;
+}
+
+export function openAccounts({ database, dataFolder, clock, log, cost }: AccountsOptions): Accounts {
+  const passwordFile = join(dataFolder, 'initial-admin-password');
+  const hasher = new PasswordHasher(cost === undefined ? {} : { cost });
+  const stored = createUserStore(database, clock);
+  const tokens = createTokenStore(database, clock);
+  const sessions = createSessionStore(database, clock);
+  const audit = openAuditLog({ path: join(dataFolder, 'audit.log'), clock, log });
+  const authenticator = new Authenticator({
+    users: stored,
+    tokens,
+    sessions,
+    hasher,
+    cache: new CredentialCache(clock),
+    throttle: new LoginThrottle(clock),
+    clock,
+    log,
+    refused: ({ name, address }) =>
+      audit.note({
+        phase: 'ended',
+        action: 'login',
+        actor: name,
+        source: address,
+        outcome: 'refused',
+        status: 401,
+      }),
+  });
+
+  return {
+    users: new AccountDesk({ users: stored, hasher, passwordFile }),
+    tokens,
+    sessions,
+    authenticator,
+    audit,
+    passwordFile,
+    ensureAdministrator: (given) => ensureAdministrator({ users: stored, hasher, passwordFile }, given),
+    async close() {
+      await hasher.close();
+      await audit.close();
+    },
+  };
+}

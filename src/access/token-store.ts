@@ -1,0 +1,123 @@
+import type { Database } from '../db/database.ts';
+import type { TokensTable } from '../db/schema.ts';
+import { TilewardenError } from '../domain/errors.ts';
+import type { Clock } from '../lib/clock.ts';
+import { createTokenSecret, hashSecret } from './api-token.ts';
+import type { Role } from './role.ts';
+import { checkAccountName, checkLayerPatterns, checkRole } from './user.ts';
+
+/** Lets a script in without anybody's password. */
+export interface ApiToken {
+  readonly id: number;
+  readonly name: string;
+  readonly role: Role;
+  readonly layers: readonly string[];
+  readonly createdBy: string;
+  readonly createdAt: number;
+  /** Milliseconds since 1970; null: never. */
+  readonly expiresAt: number | null;
+  /** To the minute. */
+  readonly lastUsedAt: number | null;
+}
+
+export type TokenDraft = Pick<ApiToken, 'name' | 'role' | 'layers' | 'expiresAt'>;
+
+export interface TokenStore {
+  /** The secret is shown this once and kept nowhere. Throws `request-invalid` or `account-conflict`. */
+  create(
+    draft: TokenDraft,
+    createdBy: string,
+  ): Promise<{ readonly token: ApiToken; readonly secret: string }>;
+  /** Null for a secret that is none, or that has expired. */
+  find(secret: string): Promise<ApiToken | null>;
+  list(): Promise<readonly ApiToken[]>;
+  /** Throws `account-unknown`. */
+  revoke(id: number): Promise<ApiToken>;
+  markUsed(id: number): Promise<void>;
+}
+
+type TokenRow = Omit<TokensTable, 'id'> & { readonly id: number };
+
+const LOCK = 'accounts';
+const MAX_TOKENS = 10_000;
+
+export function createTokenStore(database: Database, clock: Clock): TokenStore {
+  return {
+    async create(draft, createdBy) {
+      checkDraft(draft, clock.now());
+      const secret = createTokenSecret();
+      const row = rowOf(draft, createdBy, hashSecret(secret), clock.now());
+      const token = await database.transaction(LOCK, async (query) => {
+        const { count } = await query
+          .selectFrom('tokens')
+          .select(({ fn }) => fn.countAll<number>().as('count'))
+          .executeTakeFirstOrThrow();
+        if (count >= MAX_TOKENS) throw new TilewardenError('account-conflict', 'There are too many tokens.');
+        return tokenOf(await query.insertInto('tokens').values(row).returningAll().executeTakeFirstOrThrow());
+      });
+      return { token, secret };
+    },
+
+    async find(secret) {
+      const row = await database.query
+        .selectFrom('tokens')
+        .selectAll()
+        .where('hash', '=', hashSecret(secret))
+        .executeTakeFirst();
+      if (!row) return null;
+      return row.expires_at !== null && row.expires_at <= clock.now() ? null : tokenOf(row);
+    },
+
+    async list() {
+      const rows = await database.query.selectFrom('tokens').selectAll().orderBy('id').execute();
+      return rows.map(tokenOf);
+    },
+
+    revoke: (id) =>
+      database.transaction(LOCK, async (query) => {
+        const row = await query.deleteFrom('tokens').where('id', '=', id).returningAll().executeTakeFirst();
+        if (row) return tokenOf(row);
+        throw new TilewardenError('account-unknown', 'There is no such token.');
+      }),
+
+    async markUsed(id) {
+      await database.transaction(LOCK, (query) =>
+        query.updateTable('tokens').set({ last_used_at: clock.now() }).where('id', '=', id).execute(),
+      );
+    },
+  };
+}
+
+function checkDraft({ name, role, layers, expiresAt }: TokenDraft, now: number): void {
+  checkAccountName(name);
+  checkRole(role);
+  checkLayerPatterns(layers);
+  if (expiresAt === null || expiresAt > now) return;
+  throw new TilewardenError('request-invalid', 'expiresAt lies in the past.');
+}
+
+function rowOf(draft: TokenDraft, createdBy: string, hash: string, now: number): Omit<TokensTable, 'id'> {
+  return {
+    name: draft.name,
+    hash,
+    role: draft.role,
+    layers: JSON.stringify(draft.layers),
+    created_by: createdBy,
+    created_at: now,
+    expires_at: draft.expiresAt,
+    last_used_at: null,
+  };
+}
+
+function tokenOf(row: TokenRow): ApiToken {
+  return {
+    id: row.id,
+    name: row.name,
+    role: row.role as Role,
+    layers: JSON.parse(row.layers) as string[],
+    createdBy: row.created_by,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    lastUsedAt: row.last_used_at,
+  };
+}

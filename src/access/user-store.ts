@@ -1,0 +1,159 @@
+import type { Database, Statements } from '../db/database.ts';
+import type { UsersTable } from '../db/schema.ts';
+import { TilewardenError } from '../domain/errors.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Role } from './role.ts';
+import type { User } from './user.ts';
+
+export interface StoredUser extends User {
+  /** As `password-hash.ts` writes it. */
+  readonly password: string;
+}
+
+export type NewUser = Pick<StoredUser, 'name' | 'password' | 'role' | 'layers' | 'passwordIsInitial'>;
+export type StoredChanges = Partial<Pick<StoredUser, 'password' | 'role' | 'layers'>>;
+
+export interface Change<Thing> {
+  readonly before: Thing;
+  readonly after: Thing;
+}
+
+export interface UserStore {
+  find(name: string): Promise<StoredUser | null>;
+  list(): Promise<readonly User[]>;
+  /** Throws `account-conflict` when the name is taken. */
+  add(user: NewUser): Promise<User>;
+  /** Only when there is no user at all; false otherwise. */
+  addFirst(user: NewUser): Promise<boolean>;
+  /** Throws `account-unknown`, and `account-conflict` when no administrator would be left. Ends the user's sessions. */
+  change(name: string, changes: StoredChanges): Promise<Change<User>>;
+  /** The same password at another cost: nothing that anybody would notice. */
+  restorePassword(name: string, from: string, to: string): Promise<void>;
+  /** With sessions, and the tokens the user made. Throws as `change` does. */
+  remove(name: string): Promise<User>;
+}
+
+const LOCK = 'accounts';
+
+export function createUserStore(database: Database, clock: Clock): UserStore {
+  return {
+    async find(name) {
+      const row = await rowOf(database.query, name);
+      return row ? { ...userOf(row), password: row.password } : null;
+    },
+
+    async list() {
+      const rows = await database.query.selectFrom('users').selectAll().orderBy('name').execute();
+      return rows.map(userOf);
+    },
+
+    add: (user) =>
+      database.transaction(LOCK, async (query) => {
+        if (await rowOf(query, user.name)) {
+          throw new TilewardenError('account-conflict', `There is a user ${user.name} already.`);
+        }
+        return insert(query, user, clock.now());
+      }),
+
+    addFirst: (user) =>
+      database.transaction(LOCK, async (query) => {
+        const anybody = await query.selectFrom('users').select('name').limit(1).executeTakeFirst();
+        if (anybody) return false;
+        await insert(query, user, clock.now());
+        return true;
+      }),
+
+    change: (name, changes) =>
+      database.transaction(LOCK, async (query) => {
+        const before = await existing(query, name);
+        if (changes.role !== undefined && changes.role !== 'admin') await keepAnAdministrator(query, before);
+        await query
+          .updateTable('users')
+          .set(rowChanges(changes, clock.now()))
+          .where('name', '=', name)
+          .execute();
+        await query.deleteFrom('sessions').where('user_name', '=', name).execute();
+        return { before, after: await existing(query, name) };
+      }),
+
+    restorePassword: (name, from, to) =>
+      database.transaction(LOCK, async (query) => {
+        await query
+          .updateTable('users')
+          .set({ password: to })
+          .where('name', '=', name)
+          .where('password', '=', from)
+          .execute();
+      }),
+
+    remove: (name) =>
+      database.transaction(LOCK, async (query) => {
+        const user = await existing(query, name);
+        await keepAnAdministrator(query, user);
+        await query.deleteFrom('tokens').where('created_by', '=', name).execute();
+        await query.deleteFrom('sessions').where('user_name', '=', name).execute();
+        await query.deleteFrom('users').where('name', '=', name).execute();
+        return user;
+      }),
+  };
+}
+
+async function rowOf(query: Statements, name: string): Promise<UsersTable | null> {
+  const row = await query.selectFrom('users').selectAll().where('name', '=', name).executeTakeFirst();
+  return row ?? null;
+}
+
+async function existing(query: Statements, name: string): Promise<User> {
+  const row = await rowOf(query, name);
+  if (row) return userOf(row);
+  throw new TilewardenError('account-unknown', 'There is no such user.');
+}
+
+async function keepAnAdministrator(query: Statements, user: User): Promise<void> {
+  if (user.role !== 'admin') return;
+  const another = await query
+    .selectFrom('users')
+    .select('name')
+    .where('role', '=', 'admin')
+    .where('name', '!=', user.name)
+    .executeTakeFirst();
+  if (another) return;
+  throw new TilewardenError(
+    'account-conflict',
+    `${user.name} is the last administrator; make another one first.`,
+  );
+}
+
+async function insert(query: Statements, user: NewUser, now: number): Promise<User> {
+  const row: UsersTable = {
+    name: user.name,
+    password: user.password,
+    role: user.role,
+    layers: JSON.stringify(user.layers),
+    password_initial: user.passwordIsInitial ? 1 : 0,
+    created_at: now,
+    changed_at: now,
+  };
+  await query.insertInto('users').values(row).execute();
+  return userOf(row);
+}
+
+function rowChanges({ password, role, layers }: StoredChanges, now: number): Partial<UsersTable> {
+  return {
+    changed_at: now,
+    ...(password !== undefined && { password, password_initial: 0 }),
+    ...(role !== undefined && { role }),
+    ...(layers !== undefined && { layers: JSON.stringify(layers) }),
+  };
+}
+
+function userOf(row: UsersTable): User {
+  return {
+    name: row.name,
+    role: row.role as Role,
+    layers: JSON.parse(row.layers) as string[],
+    passwordIsInitial: row.password_initial === 1,
+    createdAt: row.created_at,
+    changedAt: row.changed_at,
+  };
+}
