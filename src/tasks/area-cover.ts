@@ -166,10 +166,9 @@ function xAt(edge: Edge, y: number): number {
 
 function mergeSpans(spans: [number, number][]): readonly CoverRun[] {
   const runs = spans
-    .map(([from, to]) => {
-      const minX = Math.floor(from + TOLERANCE);
-      return { minX, maxX: Math.max(minX, Math.ceil(to - TOLERANCE) - 1) };
-    })
+    .map(([from, to]) => ({ minX: Math.floor(from + TOLERANCE), maxX: Math.ceil(to - TOLERANCE) - 1 }))
+    // An edge that runs along the border between two columns touches neither by itself.
+    .filter((run) => run.minX <= run.maxX)
     .sort((a, b) => a.minX - b.minX);
   const merged: CoverRun[] = [];
   for (const run of runs) {

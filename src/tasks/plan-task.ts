@@ -37,7 +37,7 @@ const DEFAULT_RETRY_WAIT = 1000;
 const MAX_RETRY_WAIT = 3_600_000;
 const DEFAULT_FAILURE_LIMIT = 1000;
 /** In tiles of the deepest zoom: what a point or a line is widened by, so that it lies in a tile. */
-const HAIR = 0.001;
+const HAIR = 1e-6;
 
 /** Fills in defaults, checks every name and number, and counts exactly. Touches no store and no network. */
 export function planTask(draft: TaskDraft, options: PlanOptions): PlannedTask {

@@ -1,0 +1,373 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { openTaskHouse, type TaskHouse, type TaskHouseOptions } from '../../test/fixtures/task-house.ts';
+import { createGate, until } from '../../test/fixtures/tile-road.ts';
+import { TilewardenError } from '../domain/errors.ts';
+import type { TaskEvent } from './task-service.ts';
+
+let house: TaskHouse | null = null;
+
+afterEach(async () => {
+  await house?.close();
+  house = null;
+});
+
+async function open(options: TaskHouseOptions = {}): Promise<TaskHouse> {
+  house = await openTaskHouse(options);
+  return house;
+}
+
+const sourceDown = () => {
+  throw new TilewardenError('source-unavailable', 'The map server cannot be reached.');
+};
+
+async function countStored({ road }: TaskHouse, zoomStop: number): Promise<number> {
+  let count = 0;
+  for (let z = 0; z <= zoomStop; z++) {
+    for await (const _ of road.store.tiles(road.tiles.set, z)) count++;
+  }
+  return count;
+}
+
+describe('a seed', () => {
+  it('fills the cache with the right tiles and ends with processed = total', async () => {
+    const { service, road, ended } = await open();
+    const task = await service.create({ layer: 'roads', zoomStart: 0, zoomStop: 4, threadCount: 3 }, 'me');
+    expect(task).toMatchObject({
+      state: 'pending',
+      tilesTotal: 341n,
+      tilesProcessed: 0n,
+      secondsRemaining: -1,
+    });
+    const done = await ended(task.id);
+    expect(done).toMatchObject({ state: 'done', reason: null, tilesProcessed: 341n, secondsRemaining: 0 });
+    expect(done.counters).toMatchObject({ made: 341, present: 0, failed: 0, upstreamRequests: 23 });
+    expect(await countStored(house as TaskHouse, 4)).toBe(341);
+    for (const [x, y] of [
+      [0, 0],
+      [7, 3],
+      [15, 15],
+    ] as const) {
+      const tile = await road.store.get(road.tiles.set, { z: 4, x, y });
+      expect(tile && (await road.shows(tile.bytes, { z: 4, x, y }))).toBe(true);
+    }
+  });
+
+  it('leaves what is present alone, and counts it', async () => {
+    const { service, road, ended } = await open();
+    await ended((await service.create({ layer: 'roads', zoomStop: 2 }, 'me')).id);
+    const before = road.source.requests.length;
+    const again = await ended((await service.create({ layer: 'roads', zoomStop: 3 }, 'me')).id);
+    expect(again.counters).toMatchObject({ made: 64, present: 21 });
+    expect(road.source.requests.length - before).toBe(4);
+  });
+
+  it('has no more metatiles in flight than threadCount says', async () => {
+    const { service, road, ended } = await open({ tasks: { maxThreads: 8 } });
+    let [inFlight, most] = [0, 0];
+    road.source.answer = async (request) => {
+      most = Math.max(most, ++inFlight);
+      await new Promise((resolve) => setTimeout(resolve, 3));
+      inFlight--;
+      return road.source.draw(request);
+    };
+    await ended((await service.create({ layer: 'roads', zoomStop: 5, threadCount: 3 }, 'me')).id);
+    expect(most).toBe(3);
+  });
+
+  it('keeps the sum over all tasks under the limit, and the last ones wait as pending', async () => {
+    const { service, road, ended } = await open({ tasks: { maxThreads: 4 } });
+    const gate = createGate();
+    let [inFlight, most] = [0, 0];
+    road.source.answer = async (request) => {
+      most = Math.max(most, ++inFlight);
+      await gate.opened;
+      inFlight--;
+      return road.source.draw(request);
+    };
+    const ids = [];
+    for (let i = 0; i < 3; i++) {
+      ids.push(
+        (await service.create({ layer: 'roads', zoomStart: 5, zoomStop: 5, threadCount: 2 }, 'me')).id,
+      );
+    }
+    await until(() => inFlight >= 4);
+    const states = (await service.active(null)).map((task) => task.state);
+    expect(states).toEqual(['running', 'running', 'pending']);
+    gate.open();
+    for (const id of ids) expect((await ended(id)).state).toBe('done');
+    expect(most).toBeLessThanOrEqual(4);
+  });
+});
+
+describe('a reseed', () => {
+  it('replaces what is there, and no reader sees the older tile after its end', async () => {
+    const { service, road, ended } = await open();
+    await ended((await service.create({ layer: 'roads', zoomStop: 2 }, 'me')).id);
+    expect(await road.shows((await road.read(2, 1, 1)).bytes, { z: 2, x: 1, y: 1 }, 1)).toBe(true);
+    road.source.version = 2;
+    const done = await ended(
+      (await service.create({ layer: 'roads', type: 'reseed', zoomStop: 2 }, 'me')).id,
+    );
+    expect(done.counters).toMatchObject({ made: 21, present: 0 });
+    expect(await road.shows((await road.read(2, 1, 1)).bytes, { z: 2, x: 1, y: 1 }, 2)).toBe(true);
+  });
+});
+
+describe('a truncate', () => {
+  it('removes what lies in its range and nothing else, and counts the whole range', async () => {
+    const { service, road, ended } = await open();
+    await ended((await service.create({ layer: 'roads', zoomStop: 3 }, 'me')).id);
+    await road.read(3, 7, 7);
+    const half = { layer: 'roads', type: 'truncate', coords: [-20037508, -20037508, -1, 20037508] };
+    const done = await ended((await service.create({ ...half, zoomStop: 9 }, 'me')).id);
+    expect(done).toMatchObject({ state: 'done', tilesProcessed: done.tilesTotal });
+    expect(done.counters.removed).toBe(1 + 2 + 8 + 32);
+    expect(await countStored(house as TaskHouse, 9)).toBe(2 + 8 + 32);
+    expect((await road.read(3, 7, 7)).outcome).toBe('HIT');
+    expect((await road.read(3, 0, 7)).outcome).toBe('MISS');
+  });
+
+  it('may come twice', async () => {
+    const { service, ended } = await open();
+    for (let i = 0; i < 2; i++) {
+      const done = await ended((await service.create({ layer: 'roads', type: 'truncate' }, 'me')).id);
+      expect(done.state).toBe('done');
+    }
+  });
+
+  it('keeps a tile that was being fetched before it from being stored after it', async () => {
+    const { service, road, ended } = await open();
+    const gate = createGate();
+    road.source.answer = async (request) => {
+      const answer = road.source.draw(request);
+      await gate.opened;
+      return answer;
+    };
+    const seed = await service.create({ layer: 'roads', zoomStop: 0 }, 'me');
+    await until(() => road.source.requests.length === 1);
+    road.source.version = 2;
+    await ended((await service.create({ layer: 'roads', type: 'truncate' }, 'me')).id);
+    gate.open();
+    expect((await ended(seed.id)).state).toBe('done');
+    const tile = await road.store.get(road.tiles.set, { z: 0, x: 0, y: 0 });
+    expect(tile && (await road.shows(tile.bytes, { z: 0, x: 0, y: 0 }, 2))).toBe(true);
+  });
+});
+
+describe('failures', () => {
+  it('are tried again off the hot path, and a task that recovers ends without them', async () => {
+    const { service, road, ended } = await open();
+    road.source.answer = (request, number) => (number < 2 ? sourceDown() : road.source.draw(request));
+    const draft = { layer: 'roads', zoomStop: 3, tileFailureRetryWaitTime: 10 };
+    const done = await ended((await service.create(draft, 'me')).id);
+    expect(done).toMatchObject({ state: 'done', reason: null, tilesProcessed: 85n });
+    expect(done.counters).toMatchObject({ made: 85, failed: 0 });
+    expect(done.errors[0]).toMatchObject({ z: 0, message: 'The map server cannot be reached.' });
+  });
+
+  it('that stay are counted, told and remembered; the task still ends', async () => {
+    const { service, road, ended } = await open();
+    const broken = (x: number) => x < 0;
+    road.source.answer = (request) =>
+      request.metatile.z === 3 && broken(request.bounds.minX) ? sourceDown() : road.source.draw(request);
+    const draft = { layer: 'roads', zoomStop: 3, tileFailureRetryCount: 1, tileFailureRetryWaitTime: 1 };
+    const done = await ended((await service.create(draft, 'me')).id);
+    expect(done).toMatchObject({ state: 'done', reason: '32 tiles failed', tilesProcessed: 85n });
+    expect(done.counters).toMatchObject({ made: 53, failed: 32 });
+    expect(await countStored(house as TaskHouse, 3)).toBe(53);
+
+    road.source.answer = (request) => road.source.draw(request);
+    const retry = await service.retryFailed(done.id, 'me');
+    expect(retry).toMatchObject({ tilesTotal: 32n });
+    expect(await ended(retry?.id ?? 0)).toMatchObject({ state: 'done', tilesProcessed: 32n, reason: null });
+    expect(await countStored(house as TaskHouse, 3)).toBe(85);
+    expect(await service.retryFailed(retry?.id ?? 0, 'me')).toBeNull();
+  });
+
+  it('above the limit abort the task, with the reason', async () => {
+    const { service, road, ended } = await open();
+    road.source.answer = sourceDown;
+    const draft = {
+      layer: 'roads',
+      tileFailureRetryCount: 0,
+      totalFailuresBeforeAborting: 5,
+      threadCount: 2,
+    };
+    const done = await ended((await service.create(draft, 'me')).id);
+    expect(done.state).toBe('aborted');
+    expect(done.reason).toBe('more than 5 failures; the last: The map server cannot be reached.');
+    expect(done.tilesProcessed).toBeLessThan(done.tilesTotal);
+  });
+});
+
+describe('stopping', () => {
+  it('a running task is aborted when the answer comes, its upstream requests are cancelled, nothing is written later', async () => {
+    const { service, road } = await open();
+    const aborted: unknown[] = [];
+    road.source.answer = (request) =>
+      new Promise((_, reject) => {
+        request.signal.addEventListener('abort', () => {
+          aborted.push(request.metatile);
+          reject(request.signal.reason);
+        });
+      });
+    const { id } = await service.create({ layer: 'roads', threadCount: 2, zoomStart: 5 }, 'me');
+    await until(() => road.source.requests.length === 2);
+    const stopped = await service.cancel({ states: ['running'] }, 'me');
+    expect(stopped).toMatchObject([{ id, state: 'running' }]);
+    expect(await service.get(id)).toMatchObject({ state: 'aborted', reason: 'stopped by me' });
+    expect(await service.active(null)).toEqual([]);
+    await until(() => aborted.length === 2);
+    expect(await countStored(house as TaskHouse, 5)).toBe(0);
+    expect(road.source.requests.length).toBe(2);
+  });
+
+  it('hits only the layer and the states that were named', async () => {
+    const { service, road } = await open({ tasks: { maxThreads: 1 } });
+    road.source.answer = () => createGate().opened as Promise<never>;
+    const first = await service.create({ layer: 'roads' }, 'me');
+    await until(() => road.source.requests.length === 1);
+    const second = await service.create({ layer: 'roads' }, 'me');
+    expect(await service.cancel({ layer: 'other', states: ['running', 'pending'] }, 'me')).toEqual([]);
+    expect(await service.cancel({ layer: 'roads', states: ['pending'] }, 'me')).toMatchObject([
+      { id: second.id },
+    ]);
+    expect(await service.cancel({ id: second.id, states: ['pending', 'running'] }, 'me')).toEqual([]);
+    expect((await service.active('roads')).map((task) => task.id)).toEqual([first.id]);
+    await service.cancel({ states: ['running'] }, 'me');
+  });
+});
+
+describe('pausing', () => {
+  it('a paused task goes on where it was when it is resumed, and counts nothing twice', async () => {
+    const { service, road, ended } = await open();
+    const gate = createGate();
+    road.source.answer = async (request, number) => {
+      if (number === 30) await gate.opened;
+      return road.source.draw(request);
+    };
+    const { id } = await service.create({ layer: 'roads', zoomStop: 5 }, 'me');
+    await until(() => road.source.requests.length === 31);
+    expect(await service.pause(id)).toMatchObject({ state: 'paused' });
+    gate.open();
+    expect(await service.pause(id)).toBeNull();
+    expect(await service.active(null)).toEqual([]);
+    expect(await service.resume(id)).toMatchObject({ state: 'pending' });
+    const done = await ended(id);
+    expect(done).toMatchObject({ state: 'done', tilesProcessed: 1365n });
+    expect(done.counters.made + done.counters.present).toBe(1365);
+    expect(await service.resume(id)).toBeNull();
+  });
+});
+
+describe('a restart', () => {
+  it('takes every task up again with its progress, under the same ids', async () => {
+    const opened = await open();
+    const { road, ended } = opened;
+    const gate = createGate();
+    road.source.answer = async (request, number) => {
+      if (number >= 30) await Promise.race([gate.opened, abortOf(request.signal)]);
+      return road.source.draw(request);
+    };
+    const first = await opened.service.create({ layer: 'roads', zoomStop: 5 }, 'me');
+    const second = await opened.service.create({ layer: 'roads', zoomStop: 4, type: 'reseed' }, 'me');
+    await until(() => road.source.requests.length >= 31);
+    await opened.restart();
+    expect((await opened.service.active(null)).map((task) => task.id)).toEqual([first.id, second.id]);
+    gate.open();
+    expect(await ended(first.id)).toMatchObject({ state: 'done', tilesProcessed: 1365n });
+    expect(await ended(second.id)).toMatchObject({ state: 'done', tilesProcessed: 341n });
+    const third = await opened.service.create({ layer: 'roads', zoomStop: 0 }, 'me');
+    expect(third.id).toBeGreaterThan(second.id);
+  });
+});
+
+function abortOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason));
+  });
+}
+
+describe('fair turns', () => {
+  it('a one-tile task handed in during a long seed ends within five seconds', async () => {
+    const { service, road, ended } = await open({ tasks: { maxThreads: 2 } });
+    road.source.answer = async (request) => {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      return road.source.draw(request);
+    };
+    const long = await service.create({ layer: 'roads', threadCount: 64 }, 'me');
+    await until(() => road.source.requests.length > 10);
+    const started = performance.now();
+    const short = await service.create({ layer: 'roads', type: 'reseed', zoomStop: 0 }, 'me');
+    await ended(short.id);
+    expect(performance.now() - started).toBeLessThan(5000);
+    expect((await service.get(long.id))?.state).toBe('running');
+    await service.cancel({ states: ['running'] }, 'me');
+  });
+});
+
+describe('events', () => {
+  it('tell of every end, with rising ids, and a listener that was away gets what it missed', async () => {
+    const { service, ended } = await open();
+    const heard: TaskEvent[] = [];
+    const stop = await service.subscribe(null, (event) => heard.push(event));
+    const { id } = await service.create({ layer: 'roads', zoomStop: 3 }, 'me');
+    await ended(id);
+    await until(() => heard.some(({ task }) => task.state === 'done'));
+    stop();
+    const ids = heard.map((event) => event.id);
+    expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
+    const missed: TaskEvent[] = [];
+    const stopAgain = await service.subscribe((ids[0] ?? 1) - 1, (event) => missed.push(event));
+    expect(missed).toMatchObject([{ task: { id, state: 'done' } }]);
+    stopAgain();
+  });
+});
+
+describe('what is asked of the service', () => {
+  it('a draft with a key that was used before answers with the first task', async () => {
+    const { service } = await open();
+    const draft = { layer: 'roads', zoomStop: 1, idempotencyKey: 'nightly' };
+    const first = await service.create(draft, 'me');
+    expect((await service.create({ ...draft, zoomStop: 9 }, 'me')).id).toBe(first.id);
+  });
+
+  it('refuses a task when too many are waiting', async () => {
+    const { service, road } = await open({ tasks: { maxUnfinished: 1 } });
+    road.source.answer = (request) => abortOf(request.signal);
+    await service.create({ layer: 'roads' }, 'me');
+    await expect(service.create({ layer: 'roads' }, 'me')).rejects.toMatchObject({ code: 'too-many-tasks' });
+  });
+
+  it('estimates tiles, metatiles, bytes and time from what is known', async () => {
+    const { service, ended } = await open();
+    const draft = { layer: 'roads', zoomStop: 3 };
+    expect(await service.estimate(draft)).toEqual({
+      tiles: 85n,
+      metatiles: 7n,
+      upstreamRequests: 7n,
+      bytes: null,
+      seconds: null,
+    });
+    await ended((await service.create(draft, 'me')).id);
+    const known = await service.estimate({ layer: 'roads', zoomStop: 9 });
+    expect(known.bytes).toBeGreaterThan(0n);
+    expect(known.seconds).toBeGreaterThan(0);
+    expect(await service.list({ limit: 10 })).toHaveLength(1);
+  });
+
+  it('tells the pace of what runs', async () => {
+    const { service, road } = await open({ tasks: { maxThreads: 1 } });
+    const big = await service.create({ layer: 'roads' }, 'me');
+    await until(() => road.source.requests.length > 50);
+    let task = big;
+    const end = performance.now() + 10_000;
+    while (task.secondsRemaining < 0 && performance.now() < end) {
+      task = (await service.get(big.id)) ?? task;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    expect(task.secondsRemaining).toBeGreaterThan(0);
+    expect(task.tilesPerSecond).toBeGreaterThan(0);
+    await service.cancel({ states: ['running'] }, 'me');
+  });
+});
