@@ -38,6 +38,8 @@ interface Handle extends OpenBundle {
   /** Whether others may write to the bundle while this handle reads. */
   readonly shared: boolean;
   usedAt: number;
+  /** When its file was last seen in its place. */
+  seenAt: number;
   mappedBytes: number;
 }
 
@@ -47,6 +49,12 @@ const OPENING_ATTEMPTS = 5;
 const BYTES_MAPPED_BY_A_READ = 128 * 1024;
 /** All mapped parts of bundles together; they count as the process's memory, though the system can take them back. */
 const MAX_MAPPED_BYTES = 64 * 1024 ** 2;
+
+/**
+ * Milliseconds for which a reader takes it that a bundle is still in its place, which saves a system call for each
+ * tile of a busy bundle. Whoever removes a bundle waits this long before saying that it is gone.
+ */
+export const READERS_LEASE = 20;
 
 /** Keeps the bundles that were read last open. Everything here happens on the calling thread, in microseconds. */
 export class BundleReader {
@@ -64,7 +72,7 @@ export class BundleReader {
 
   /** Null when there is no such bundle now, in whatever process it was removed. */
   read<T>(folder: string, now: number, use: (bundle: OpenBundle) => T): T | null {
-    const handle = this.#current(folder) ?? this.#open(folder);
+    const handle = this.#current(folder, now) ?? this.#open(folder, now);
     if (!handle) return null;
     handle.usedAt = now;
     this.#countMapped(handle);
@@ -102,24 +110,28 @@ export class BundleReader {
     for (const folder of this.#handles.keys()) this.close(folder);
   }
 
-  #current(folder: string): Handle | null {
+  #current(folder: string, now: number): Handle | null {
     const handle = this.#handles.get(folder);
     if (!handle) return null;
-    if (isCurrent(handle)) {
-      this.#handles.delete(folder);
-      this.#handles.set(folder, handle);
-      return handle;
+    if (!handle.shared || now - handle.seenAt > READERS_LEASE) {
+      if (!isCurrent(handle)) {
+        this.close(folder);
+        return null;
+      }
+      handle.seenAt = now;
     }
-    this.close(folder);
-    return null;
+    this.#handles.delete(folder);
+    this.#handles.set(folder, handle);
+    return handle;
   }
 
-  #open(folder: string): Handle | null {
+  #open(folder: string, now: number): Handle | null {
     for (let attempt = 0; attempt < OPENING_ATTEMPTS; attempt++) {
       const path = findBundleFile(folder);
       if (!path) return null;
       const handle = this.#tryOpening(path);
       if (!handle) continue;
+      handle.seenAt = now;
       this.#handles.set(folder, handle);
       return handle;
     }
@@ -168,6 +180,7 @@ function handleOf(path: string, db: Sqlite, shared: boolean): Handle {
       shared,
       fileBytes: statSync(path).size,
       usedAt: 0,
+      seenAt: Number.NEGATIVE_INFINITY,
       mappedBytes: 0,
       tile: db.prepare('SELECT created_at, checksum, bytes FROM tile WHERE key = ?'),
       pages: db.prepare('SELECT page, tiles, bytes FROM page ORDER BY page'),

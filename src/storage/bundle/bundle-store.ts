@@ -5,7 +5,7 @@ import type { TileIndex, TileSetKey } from '../../domain/tile-key.ts';
 import type { TileRect } from '../../domain/tile-rect.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { StoreChange, TileStore } from '../tile-store.ts';
+import type { TileStore } from '../tile-store.ts';
 import { BundleAccess } from './bundle-access.ts';
 import { tileSetOf } from './bundle-file.ts';
 import {
@@ -18,7 +18,7 @@ import {
 import { bundleIndexOf, coverOfBundle, keyOfTile, keysOfPage } from './bundle-grid.ts';
 import { bundleFolder, bundleLayout, layerFolder } from './bundle-layout.ts';
 import { pageStatistics, tileEntry, tilePlace } from './bundle-listing.ts';
-import type { OpenBundle, TileRow } from './bundle-reader.ts';
+import { type OpenBundle, READERS_LEASE, type TileRow } from './bundle-reader.ts';
 import type { BundleStoreOptions } from './bundle-store-options.ts';
 import { BundleWriter } from './bundle-writer.ts';
 import { openGenerations } from './generations.ts';
@@ -81,7 +81,13 @@ export async function openBundleStore(
     }
     access.closeBelow(folder);
     await writer.run({ type: 'close-below', folder });
+    await settleRemoval();
+  }
+
+  /** Afterwards no reader of any process sees what was removed. */
+  async function settleRemoval(): Promise<void> {
     sweeper.wake();
+    await clock.sleep(READERS_LEASE);
   }
 
   async function tileSetIn(folder: string): Promise<TileSetKey | null> {
@@ -133,13 +139,15 @@ export async function openBundleStore(
 
     async deleteRange(set, z, rect, signal) {
       const total = { tiles: 0, bytes: 0 };
+      let anyRemoved = false;
       for await (const at of bundlesTouching(folderOf(set), z, rect)) {
         signal?.throwIfAborted();
-        const change: StoreChange = await writer.run({ type: 'delete', set, z, ...at, rect });
+        const { change, removed } = await writer.run({ type: 'delete', set, z, ...at, rect });
         total.tiles += change.tiles;
         total.bytes += change.bytes;
+        anyRemoved ||= removed;
       }
-      sweeper.wake();
+      if (anyRemoved) await settleRemoval();
       return total;
     },
 

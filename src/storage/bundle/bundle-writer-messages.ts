@@ -67,10 +67,16 @@ export type WriterCommand =
   | CloseBelowCommand
   | CloseCommand;
 
+export interface DeleteResult {
+  readonly change: StoreChange;
+  /** Whether nothing was left, so that the bundle itself went. */
+  readonly removed: boolean;
+}
+
 /** What each command answers. */
 export interface WriterResults {
   readonly put: StoreChange;
-  readonly delete: StoreChange;
+  readonly delete: DeleteResult;
   readonly 'discard-tile': StoreChange;
   readonly 'discard-bundle': boolean;
   readonly raise: number;

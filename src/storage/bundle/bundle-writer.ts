@@ -20,15 +20,17 @@ const URGENT = 1;
 export class BundleWriter {
   readonly #root: string;
   readonly #log: Logger;
+  readonly #spawn: typeof spawnThread;
   readonly #turns = new Semaphore(MAX_IN_FLIGHT);
   readonly #pending = new Map<number, Pending>();
   #thread: Worker | null = null;
   #closed = false;
   #lastId = 0;
 
-  constructor(root: string, log: Logger) {
+  constructor(root: string, log: Logger, spawn = spawnThread) {
     this.#root = root;
     this.#log = log;
+    this.#spawn = spawn;
   }
 
   /** Rejects with the store's failure; with `store-failed` also when the thread dies before it answers. */
@@ -70,7 +72,7 @@ export class BundleWriter {
   }
 
   #start(): Worker {
-    const thread = spawnThread(import.meta.url, 'bundle-writer-thread', { workerData: { root: this.#root } });
+    const thread = this.#spawn(import.meta.url, 'bundle-writer-thread', { workerData: { root: this.#root } });
     thread.on('message', (answer: WriterAnswer) => this.#settle(answer));
     thread.on('error', (error) => this.#abandon(thread, error));
     thread.on('exit', () => this.#abandon(thread, new Error('the thread ended')));

@@ -5,7 +5,12 @@ import { BundleEditor } from './bundle-editor.ts';
 import { findBundleFile, makeBundleFile, removeBundleFile } from './bundle-file.ts';
 import { coverOfBundle } from './bundle-grid.ts';
 import { type BundleAddress, type BundleLayout, bundleFolder, tileSetFolder } from './bundle-layout.ts';
-import type { DeleteCommand, DiscardTileCommand, PutCommand } from './bundle-writer-messages.ts';
+import type {
+  DeleteCommand,
+  DeleteResult,
+  DiscardTileCommand,
+  PutCommand,
+} from './bundle-writer-messages.ts';
 import { type Generations, openGenerations } from './generations.ts';
 import { DamagedBundle } from './sqlite-failure.ts';
 import { groupByBundle } from './tile-batch.ts';
@@ -52,16 +57,18 @@ export class BundleWriting {
     );
   }
 
-  delete(command: DeleteCommand): StoreChange {
+  delete(command: DeleteCommand): DeleteResult {
     const { set, z, bundleX, bundleY, rect } = command;
     const folder = bundleFolder(tileSetFolder(this.#layout, set), z, bundleX, bundleY);
-    const address = { set, z, bundleX, bundleY, folder };
-    return this.#locked([address], false, ([editor]) => {
+    let removed = false;
+    const change = this.#locked([{ set, z, bundleX, bundleY, folder }], false, ([editor]) => {
       if (!editor) return NOTHING;
-      const change = editor.delete([...coverOfBundle(bundleX, bundleY, rect)]);
-      if (editor.emptied) removeBundleFile(this.#layout, editor.path);
-      return change;
+      const deleted = editor.delete([...coverOfBundle(bundleX, bundleY, rect)]);
+      removed = editor.emptied && removeBundleFile(this.#layout, editor.path);
+      return deleted;
     });
+    if (removed) this.#close(folder);
+    return { change, removed };
   }
 
   discardTile(command: DiscardTileCommand): StoreChange {

@@ -1,0 +1,129 @@
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { collect, recount, sortedPages, tile } from '../../../test/contracts/tile-store-tools.ts';
+import { systemClock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { TileStore } from '../tile-store.ts';
+import { openBundleStore } from './bundle-store.ts';
+import { bundleStoreOptions } from './bundle-store-options.ts';
+
+const set = { layer: 'roads', gridSet: 'EPSG:4326', format: 'image/png', parametersId: null };
+const options = bundleStoreOptions.parse({ type: 'bundle' });
+const content = 'the pixels of a tile '.repeat(300);
+
+let root: string;
+let store: TileStore;
+let warnings: string[];
+
+const log: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: (_, message) => warnings.push(message),
+  error: (_, message) => warnings.push(message),
+  child: () => log,
+};
+
+async function open(): Promise<void> {
+  store = await openBundleStore(options, { root, log, clock: systemClock });
+}
+
+/** The files of all bundles, when the store is closed. */
+function bundleFiles(): string[] {
+  const names = readdirSync(join(root, 'layers'), { recursive: true, encoding: 'utf8' });
+  return names.filter((name) => /\.sqlite/.test(name)).map((name) => join(root, 'layers', name));
+}
+
+function onlyBundle(): string {
+  const [file, ...others] = bundleFiles();
+  if (file === undefined || others.length > 0) throw new Error('expected one bundle');
+  return file;
+}
+
+beforeEach(async () => {
+  warnings = [];
+  root = mkdtempSync(join(tmpdir(), 'bundle-damage-'));
+  await open();
+  await store.putMany(set, 3, [tile(1, 1, content), tile(2, 1, 'small'), tile(3, 1, content)], 0);
+  await store.close();
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(root, { recursive: true, force: true });
+});
+
+it.each([
+  ['is not a database', (file: string) => writeFileSync(file, 'not a database at all '.repeat(1000))],
+  ['is empty', (file: string) => truncateSync(file, 0)],
+  ['was cut short', (file: string) => truncateSync(file, 4096)],
+  [
+    'has noise in the middle',
+    (file: string) => overwrite(file, 2048, Buffer.alloc(statSync(file).size - 2048, 0xa5)),
+  ],
+])('treats a bundle that %s as absent, says so once, and takes tiles again', async (_, damage) => {
+  damage(onlyBundle());
+  await open();
+  expect(await store.get(set, { z: 3, x: 1, y: 1 })).toBeNull();
+  expect(await store.get(set, { z: 3, x: 2, y: 1 })).toBeNull();
+  expect(warnings).toEqual(['removed a damaged bundle; its tiles are made anew']);
+  await store.putMany(set, 3, [tile(1, 1, 'again')], 0);
+  expect((await store.get(set, { z: 3, x: 1, y: 1 }))?.bytes.toString()).toBe('again');
+  expect(sortedPages(await collect(store.pages(set)))).toEqual(await recount(store, set));
+});
+
+it('replaces a damaged bundle when the first to notice is a writer', async () => {
+  writeFileSync(onlyBundle(), 'not a database at all '.repeat(1000));
+  await open();
+  expect(await store.putMany(set, 3, [tile(7, 1, 'fresh')], 0)).toEqual({ tiles: 1, bytes: 5 });
+  expect(await store.get(set, { z: 3, x: 1, y: 1 })).toBeNull();
+  expect(warnings).toEqual(['removed a damaged bundle; its tiles are made anew']);
+});
+
+it('removes a tile whose bytes are not those that were written, and keeps its neighbours', async () => {
+  const file = onlyBundle();
+  overwrite(file, readFileSync(file).indexOf('the pixels of a tile ', 6000), Buffer.from('torn'));
+  await open();
+  const found = await Promise.all([1, 2, 3].map((x) => store.get(set, { z: 3, x, y: 1 })));
+  expect(found.filter((tile) => tile === null)).toHaveLength(1);
+  expect(warnings).toEqual(['removed a damaged tile; it is made anew']);
+  expect(await collect(store.tiles(set, 3))).toHaveLength(2);
+  expect(sortedPages(await collect(store.pages(set)))).toEqual(await recount(store, set));
+});
+
+it('leaves one file for each bundle when it is closed, and no log', async () => {
+  await open();
+  await store.putMany(set, 3, [tile(4, 1, content)], 0);
+  await store.get(set, { z: 3, x: 4, y: 1 });
+  await store.close();
+  expect(bundleFiles()).toEqual([expect.stringMatching(/\.sqlite$/)]);
+});
+
+it('gives the space of deleted tiles back to the file system', async () => {
+  await open();
+  const many = Array.from({ length: 256 }, (_, at) => tile(at % 16, 16 + Math.floor(at / 16), content));
+  await store.putMany(set, 3, many, 0);
+  await store.close();
+  const before = statSync(onlyBundle()).size;
+  await open();
+  await store.deleteRange(set, 3, { minX: 0, minY: 16, maxX: 15, maxY: 31 });
+  await store.close();
+  expect(statSync(onlyBundle()).size).toBeLessThan(before - 250 * content.length);
+});
+
+function overwrite(file: string, at: number, bytes: Buffer): void {
+  const descriptor = openSync(file, 'r+');
+  writeSync(descriptor, bytes, 0, bytes.length, at);
+  closeSync(descriptor);
+}
