@@ -6,11 +6,6 @@ import type { Flight } from './flight.ts';
 /** The flights that may be joined: at most one for each metatile. */
 export class FlightBoard {
   readonly #layers = new Map<string, Map<string, Flight>>();
-  #size = 0;
-
-  get size(): number {
-    return this.#size;
-  }
 
   /** A flight that began under `generation` or a later one. */
   find(set: TileSetKey, metatile: Metatile, generation: number | null): Flight | null {
@@ -25,13 +20,11 @@ export class FlightBoard {
   add(flight: Flight): void {
     const { tiles, metatile } = flight.plan;
     const ofLayer = this.#layers.get(tiles.set.layer) ?? new Map<string, Flight>();
-    this.#layers.set(tiles.set.layer, ofLayer);
     const key = flightKey(tiles.set, metatile);
     const former = ofLayer.get(key);
     if (former) this.#outdate(former);
     // Outdating the last flight of a layer takes the layer's map away.
     this.#layers.set(tiles.set.layer, ofLayer.set(key, flight));
-    this.#size++;
   }
 
   remove(flight: Flight): void {
@@ -40,7 +33,6 @@ export class FlightBoard {
     const key = flightKey(tiles.set, metatile);
     if (ofLayer?.get(key) !== flight) return;
     ofLayer.delete(key);
-    this.#size--;
     if (ofLayer.size === 0) this.#layers.delete(tiles.set.layer);
   }
 

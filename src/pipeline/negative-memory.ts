@@ -27,10 +27,6 @@ export class NegativeMemory {
     this.#options = options;
   }
 
-  get size(): number {
-    return this.#failures.size;
-  }
-
   find(key: string): { readonly error: unknown } | null {
     const failure = this.#failures.get(key);
     if (!failure) return null;
@@ -45,10 +41,6 @@ export class NegativeMemory {
     this.#failures.delete(key);
     this.#failures.set(key, { layer, error, until: clock.monotonic() + jitter(ttlMs, SPREAD, random) });
     this.#dropOld();
-  }
-
-  forget(key: string): void {
-    this.#failures.delete(key);
   }
 
   forgetLayer(layer: string): void {
