@@ -1,0 +1,442 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Database } from '../../src/db/database.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { cutSeedPlan } from '../../src/tasks/cut-plan.ts';
+import {
+  createLeaseStore,
+  type Lease,
+  type LeaseStore,
+  NO_COUNTS,
+  type Report,
+} from '../../src/tasks/store/lease-store.ts';
+import { createTaskStore, type NewTask, type TaskStore } from '../../src/tasks/store/task-store.ts';
+import type { Task, TaskRequest } from '../../src/tasks/task.ts';
+import { stepsOf } from '../../src/tasks/task-plan.ts';
+
+export const WIDE = { owner: 'a', freeThreads: 100, workers: 1 } as const;
+
+/** A task over one zoom of `side` × `side` tiles, cut into metatiles of one tile. */
+export function newTask(side: number, more: Partial<TaskRequest> = {}, key: string | null = null): NewTask {
+  const request: TaskRequest = {
+    layer: 'roads',
+    type: 'seed',
+    gridSet: 'g',
+    format: 'image/png',
+    parameters: {},
+    parametersId: null,
+    zoomStart: 9,
+    zoomStop: 9,
+    bounds: { minX: 0, minY: 0, maxX: 1, maxY: 1 },
+    area: null,
+    threadCount: 2,
+    tileFailureRetryCount: 2,
+    tileFailureRetryWaitTime: 1000,
+    totalFailuresBeforeAborting: 1000,
+    priority: 0,
+    ...more,
+  };
+  const levels = [{ z: 9, rect: { minX: 0, minY: 0, maxX: side - 1, maxY: side - 1 } }];
+  return {
+    request,
+    plan: cutSeedPlan(levels, { columns: 1, rows: 1 }, request.threadCount, null),
+    tilesTotal: BigInt(side * side),
+    createdBy: 'tester',
+    idempotencyKey: key,
+  };
+}
+
+export function reportOf(lease: Lease, more: Partial<Report> = {}): Report {
+  return {
+    token: lease.token,
+    beat: 0,
+    doneSteps: lease.kind === 'piece' ? lease.doneSteps : 0,
+    counts: NO_COUNTS,
+    failures: [],
+    retried: new Map(),
+    workMs: 1000,
+    intent: 'go-on',
+    crowded: false,
+    ...more,
+  };
+}
+
+/** A report that says the rest of the piece is made. */
+export function finished(lease: Lease, beat = 0): Report {
+  if (lease.kind !== 'piece') throw new Error('not a piece');
+  const steps = [...stepsOf(lease.plan, lease.piece, lease.doneSteps)];
+  const counts = { ...NO_COUNTS, processed: BigInt(steps.length), made: steps.length };
+  return reportOf(lease, { beat, doneSteps: lease.doneSteps + steps.length, counts, intent: 'finish' });
+}
+
+/** What every database must do for tasks. */
+export function describeTaskStore(openEmpty: () => Promise<Database>): void {
+  let database: Database;
+  let tasks: TaskStore;
+  let leases: LeaseStore;
+  let now = 1_700_000_000_000;
+
+  beforeEach(async () => {
+    database = await openEmpty();
+    tasks = createTaskStore(database);
+    const clock = { ...systemClock, now: () => now };
+    leases = createLeaseStore({ database, clock, random: () => 0.5 });
+  });
+
+  afterEach(() => database.close());
+
+  const create = async (task: NewTask): Promise<Task> => {
+    const created = await tasks.create(task, now, 1000);
+    if (!created) throw new Error('refused');
+    return created;
+  };
+  const take = async (wish: Parameters<LeaseStore['take']>[0] = WIDE): Promise<Lease> => {
+    const lease = await leases.take(wish);
+    if (!lease) throw new Error('nothing to take');
+    return lease;
+  };
+  const state = async (id: number) => (await tasks.get(id))?.state;
+
+  async function runToEnd(id: number): Promise<void> {
+    for (let lease = await leases.take(WIDE); lease; lease = await leases.take(WIDE)) {
+      await leases.report(finished(lease));
+    }
+    expect(await state(id)).toBe('done');
+  }
+
+  describe('tasks', () => {
+    it('are there as they were made, with ids that rise and are never given out again', async () => {
+      const first = await create(newTask(3));
+      expect(await tasks.get(first.id)).toEqual(first);
+      await runToEnd(first.id);
+      expect(await tasks.forget({ endedBefore: now + 1, keep: 10 })).toBe(1);
+      const second = await create(newTask(3));
+      expect(second.id).toBeGreaterThan(first.id);
+      expect(await tasks.get(first.id)).toBeNull();
+    });
+
+    it('count exactly beyond what a double holds', async () => {
+      const total = 2n ** 62n + 1n;
+      const { id } = await create({ ...newTask(1), tilesTotal: total });
+      expect((await tasks.get(id))?.tilesTotal).toBe(total);
+    });
+
+    it('are listed newest first by state, layer, type, time and page', async () => {
+      const made: number[] = [];
+      for (let i = 0; i < 4; i++) {
+        now += 1000;
+        made.push((await create(newTask(1, i % 2 ? { layer: 'rivers' } : { type: 'reseed' }))).id);
+      }
+      const ids = async (filter: Partial<Parameters<TaskStore['list']>[0]>) =>
+        (await tasks.list({ limit: 10, ...filter })).map((task) => task.id);
+      const [a, b, c, d] = made;
+      expect(await ids({})).toEqual([d, c, b, a]);
+      expect(await ids({ layer: 'rivers' })).toEqual([d, b]);
+      expect(await ids({ type: 'reseed' })).toEqual([c, a]);
+      expect(await ids({ since: now })).toEqual([d]);
+      expect(await ids({ beforeId: c as number, limit: 1 })).toEqual([b]);
+      expect(await ids({ states: ['done'] })).toEqual([]);
+      expect((await tasks.active('rivers')).map((task) => task.id)).toEqual([b, d]);
+    });
+
+    it('with the same key are one', async () => {
+      const first = await create(newTask(1, {}, 'key'));
+      expect((await create(newTask(9, {}, 'key'))).id).toBe(first.id);
+    });
+
+    it('are refused when too many are unfinished', async () => {
+      await create(newTask(1));
+      expect(await tasks.create(newTask(1), now, 1)).toBeNull();
+    });
+
+    it('tell their latest changes in order, each task once', async () => {
+      const start = await tasks.latestEventId();
+      const first = await create(newTask(1));
+      const second = await create(newTask(1));
+      await tasks.pause(first.id);
+      const changed = await tasks.changedSince(start, 10);
+      expect(changed.map((task) => task.id)).toEqual([second.id, first.id]);
+      expect(await tasks.changedSince(changed.at(-1)?.eventId ?? 0, 10)).toEqual([]);
+    });
+
+    it('that ended are forgotten by age and by number, those that run never', async () => {
+      const ids: number[] = [];
+      for (let i = 0; i < 3; i++) {
+        const { id } = await create(newTask(1));
+        await runToEnd(id);
+        ids.push(id);
+        now += 1000;
+      }
+      const running = await create(newTask(1));
+      expect(await tasks.forget({ endedBefore: 0, keep: 2 })).toBe(1);
+      expect(await tasks.get(ids[0] ?? 0)).toBeNull();
+      expect(await tasks.forget({ endedBefore: now + 1, keep: 100 })).toBe(2);
+      expect(await state(running.id)).toBe('pending');
+    });
+  });
+
+  describe('leases', () => {
+    it('give every piece to one holder, until the task is done', async () => {
+      const { id } = await create(newTask(40, { threadCount: 1 }));
+      const seen = new Set<number>();
+      for (let lease = await leases.take(WIDE); lease; lease = await leases.take(WIDE)) {
+        if (lease.kind !== 'piece') throw new Error('not a piece');
+        expect(seen.has(lease.piece.ordinal)).toBe(false);
+        seen.add(lease.piece.ordinal);
+        expect(await leases.take(WIDE)).toBeNull();
+        await leases.report(finished(lease));
+      }
+      expect(await tasks.get(id)).toMatchObject({ state: 'done', tilesProcessed: 1600n, endedAt: now });
+    });
+
+    it('never give more threads than the task, the worker or its share allows', async () => {
+      await create(newTask(64, { threadCount: 6 }));
+      expect((await take({ owner: 'a', freeThreads: 1, workers: 2 })).threads).toBe(1);
+      expect((await take({ owner: 'a', freeThreads: 9, workers: 2 })).threads).toBe(3);
+      expect((await take({ owner: 'b', freeThreads: 9, workers: 2 })).threads).toBe(2);
+      expect(await leases.take(WIDE)).toBeNull();
+    });
+
+    it('that several ask for at once go to different holders', async () => {
+      await create(newTask(64, { threadCount: 8 }));
+      const wishes = Array.from({ length: 8 }, (_, i) => ({ owner: `w${i}`, freeThreads: 1, workers: 8 }));
+      const taken = await Promise.all(wishes.map((wish) => leases.take(wish)));
+      const pieces = taken.map((lease) => (lease?.kind === 'piece' ? lease.piece.ordinal : -1));
+      expect(new Set(pieces).size).toBe(8);
+      expect(new Set(taken.map((lease) => lease?.token)).size).toBe(8);
+    });
+
+    it('keep progress: what was reported is not done again by the next holder', async () => {
+      const { id } = await create(newTask(8, { threadCount: 1 }));
+      const lease = await take();
+      const counts = { ...NO_COUNTS, processed: 2n, made: 2 };
+      await leases.report(reportOf(lease, { doneSteps: 2, counts, intent: 'hand-back' }));
+      const next = await take({ ...WIDE, owner: 'b' });
+      expect(next).toMatchObject({ doneSteps: 2, careful: false });
+      expect((await tasks.get(id))?.tilesProcessed).toBe(2n);
+    });
+
+    it('end for a holder whose lease went to another: its report changes nothing', async () => {
+      const { id } = await create(newTask(8, { threadCount: 1 }));
+      const old = await take();
+      expect(await leases.free({ owner: 'a' }, false)).toBe(1);
+      const fresh = await take({ ...WIDE, owner: 'b' });
+      expect(await leases.report(finished(old))).toBe('over');
+      expect((await tasks.get(id))?.tilesProcessed).toBe(0n);
+      expect(await leases.report(reportOf(fresh))).toBe('go-on');
+    });
+
+    it('record a report once, however often it comes', async () => {
+      const { id } = await create(newTask(8, { threadCount: 1 }));
+      const lease = await take();
+      const report = reportOf(lease, { doneSteps: 3, counts: { ...NO_COUNTS, processed: 3n, made: 3 } });
+      expect(await leases.report(report)).toBe('go-on');
+      expect(await leases.report(report)).toBe('go-on');
+      expect(await tasks.get(id)).toMatchObject({ tilesProcessed: 3n, counters: { made: 3 } });
+    });
+
+    it('are all free after a start, and running tasks wait to be taken up again', async () => {
+      const { id } = await create(newTask(8));
+      await take();
+      expect(await state(id)).toBe('running');
+      await leases.adopt();
+      expect(await state(id)).toBe('pending');
+      expect(await leases.beats()).toEqual([]);
+      await runToEnd(id);
+    });
+  });
+
+  describe('a step that kills workers', () => {
+    it('is approached with care and passed over after three deaths; the rest is done', async () => {
+      const { id } = await create(newTask(4, { threadCount: 1 }));
+      const deaths: number[] = [];
+      for (let lease = await leases.take(WIDE); lease; lease = await leases.take(WIDE)) {
+        if (lease.kind !== 'piece') throw new Error('not a piece');
+        let [beat, done] = [0, lease.doneSteps];
+        let died = false;
+        for (const step of stepsOf(lease.plan, lease.piece, lease.doneSteps)) {
+          if (step.rect.minX === 2 && step.rect.minY === 1) {
+            await leases.free({ owner: 'a' }, true);
+            deaths.push(lease.threads);
+            died = true;
+            break;
+          }
+          done = step.index + 1;
+          const counts = { ...NO_COUNTS, processed: 1n, made: 1 };
+          await leases.report(reportOf(lease, { beat: beat++, doneSteps: done, counts }));
+        }
+        if (!died) await leases.report(reportOf(lease, { beat, doneSteps: done, intent: 'finish' }));
+      }
+      expect(deaths).toEqual([1, 1, 1]);
+      const task = await tasks.get(id);
+      expect(task).toMatchObject({ state: 'done', tilesProcessed: 16n, reason: '1 tiles failed' });
+      expect(task?.counters).toMatchObject({ made: 15, failed: 1 });
+      expect(await tasks.givenUp(id, 10)).toEqual([
+        { z: 9, rect: { minX: 2, minY: 1, maxX: 2, maxY: 1 }, tiles: 1n },
+      ]);
+    });
+  });
+
+  describe('failed steps', () => {
+    const rect = { minX: 0, minY: 0, maxX: 0, maxY: 0 };
+    const failure = { z: 9, rect, tiles: 1n, reason: 'upstream is down' };
+
+    async function failFirst(more: Partial<TaskRequest>): Promise<{ id: number; lease: Lease }> {
+      const { id } = await create(newTask(2, { threadCount: 4, ...more }));
+      const lease = await take();
+      await leases.report(reportOf(lease, { doneSteps: 1, failures: [failure], intent: 'finish' }));
+      for (let rest = await leases.take(WIDE); rest; rest = await leases.take(WIDE)) {
+        await leases.report(finished(rest));
+      }
+      return { id, lease };
+    }
+
+    it('wait, are tried again with longer and longer pauses, and are given up in the end', async () => {
+      const { id } = await failFirst({});
+      expect(await state(id)).toBe('running');
+      expect(await leases.take(WIDE)).toBeNull();
+      for (const pause of [1000, 2000]) {
+        now += pause - 1;
+        expect(await leases.take(WIDE)).toBeNull();
+        now += 1;
+        const lease = await take();
+        if (lease.kind !== 'retry') throw new Error('not a retry');
+        const retried = new Map([[lease.steps[0]?.id ?? 0, 'still down']]);
+        await leases.report(reportOf(lease, { retried, intent: 'finish' }));
+      }
+      expect(await tasks.get(id)).toMatchObject({
+        state: 'done',
+        tilesProcessed: 4n,
+        reason: '1 tiles failed',
+        counters: { failed: 1 },
+      });
+    });
+
+    it('that succeed later leave no trace but in the samples', async () => {
+      const { id } = await failFirst({});
+      now += 1000;
+      const lease = await take();
+      if (lease.kind !== 'retry') throw new Error('not a retry');
+      const counts = { ...NO_COUNTS, processed: 1n, made: 1 };
+      const retried = new Map([[lease.steps[0]?.id ?? 0, null]]);
+      await leases.report(reportOf(lease, { counts, retried, intent: 'finish' }));
+      const task = await tasks.get(id);
+      expect(task).toMatchObject({
+        state: 'done',
+        tilesProcessed: 4n,
+        reason: null,
+        counters: { failed: 0 },
+      });
+      expect(task?.errors).toMatchObject([{ z: 9, x: 0, y: 0, message: 'upstream is down' }]);
+    });
+
+    it('are due at once when the clock was set back by more than any pause', async () => {
+      const { id } = await failFirst({});
+      now -= 2 * 86_400_000;
+      const lease = await take();
+      expect(lease.kind).toBe('retry');
+      expect(await state(id)).toBe('running');
+    });
+
+    it('survive a start of the server', async () => {
+      const { id } = await failFirst({});
+      now += 1000;
+      await take();
+      await leases.adopt();
+      expect(await state(id)).toBe('pending');
+      expect((await take()).kind).toBe('retry');
+    });
+
+    it('above the limit abort the task and end its leases', async () => {
+      const limits = { tileFailureRetryCount: 0, totalFailuresBeforeAborting: 0 };
+      const { id } = await create(newTask(8, limits));
+      const [first, second] = [await take(WIDE), await leases.take({ ...WIDE, owner: 'b' })];
+      expect(await leases.report(reportOf(first, { doneSteps: 1, failures: [failure] }))).toBe('over');
+      expect(await tasks.get(id)).toMatchObject({
+        state: 'aborted',
+        reason: 'more than 0 failures; the last: upstream is down',
+      });
+      expect(second === null || (await leases.report(finished(second))) === 'over').toBe(true);
+      expect(await leases.take(WIDE)).toBeNull();
+    });
+  });
+
+  describe('stopping and pausing', () => {
+    it('ends every lease of a stopped task and answers with the tasks as they were', async () => {
+      const { id } = await create(newTask(8));
+      const lease = await take();
+      const stopped = await tasks.cancel({ states: ['running'] }, 'stopped by me', now);
+      expect(stopped).toMatchObject([{ id, state: 'running' }]);
+      expect(await leases.report(finished(lease))).toBe('over');
+      expect(await tasks.get(id)).toMatchObject({ state: 'aborted', reason: 'stopped by me', endedAt: now });
+      expect(await tasks.cancel({ states: ['pending', 'running', 'paused'] }, 'again', now)).toEqual([]);
+    });
+
+    it('a paused task gives nothing to do until it is resumed', async () => {
+      const { id } = await create(newTask(8));
+      const lease = await take();
+      expect(await tasks.pause(id)).toMatchObject({ state: 'paused' });
+      expect(await leases.report(finished(lease))).toBe('over');
+      expect(await leases.take(WIDE)).toBeNull();
+      expect(await tasks.resume(id)).toMatchObject({ state: 'pending' });
+      await runToEnd(id);
+    });
+
+    it('what is over cannot be paused, resumed or stopped', async () => {
+      const { id } = await create(newTask(1));
+      await runToEnd(id);
+      expect(await tasks.pause(id)).toBeNull();
+      expect(await tasks.resume(id)).toBeNull();
+      expect(await tasks.cancel({ id, states: ['pending', 'running'] }, 'x', now)).toEqual([]);
+    });
+  });
+
+  describe('turns', () => {
+    it('go by arrival at first, then to the task that has had less', async () => {
+      const first = await create(newTask(64, { threadCount: 1 }));
+      const second = await create(newTask(64, { threadCount: 1 }));
+      const lease = await take();
+      expect(lease.taskId).toBe(first.id);
+      const busy = { workMs: 3000, crowded: true };
+      expect(await leases.report(reportOf(lease, busy))).toBe('go-on');
+      expect(await leases.report(reportOf(lease, { ...busy, beat: 1 }))).toBe('hand-back');
+      await leases.report(reportOf(lease, { beat: 2, intent: 'hand-back' }));
+      expect((await take()).taskId).toBe(second.id);
+    });
+
+    it('a small task goes ahead of large ones', async () => {
+      await create(newTask(64, { threadCount: 1 }));
+      const lease = await take();
+      await create(newTask(64, { threadCount: 1 }));
+      const small = await create(newTask(1));
+      expect(await leases.report(reportOf(lease, { crowded: true }))).toBe('hand-back');
+      expect((await take()).taskId).toBe(small.id);
+    });
+
+    it('a task of higher priority gets more, and the other is not starved', async () => {
+      const low = await create(newTask(128, { threadCount: 1 }));
+      const high = await create(newTask(128, { threadCount: 1, priority: 1 }));
+      const turns = new Map<number, number>();
+      for (let i = 0; i < 30; i++) {
+        const lease = await take();
+        turns.set(lease.taskId, (turns.get(lease.taskId) ?? 0) + 1);
+        await leases.report(reportOf(lease, { intent: 'hand-back' }));
+      }
+      expect(turns.get(low.id)).toBeGreaterThanOrEqual(9);
+      expect(turns.get(high.id)).toBeGreaterThanOrEqual(19);
+    });
+
+    it('a newcomer starts level with those that have run for long', async () => {
+      const old = await create(newTask(128, { threadCount: 1 }));
+      let lease = await take();
+      await leases.report(reportOf(lease, { workMs: 1e9, intent: 'hand-back' }));
+      await create(newTask(128, { threadCount: 1 }));
+      const turns: number[] = [];
+      for (let i = 0; i < 6; i++) {
+        lease = await take();
+        turns.push(lease.taskId);
+        await leases.report(reportOf(lease, { intent: 'hand-back' }));
+      }
+      expect(turns.filter((id) => id === old.id)).toHaveLength(3);
+    });
+  });
+}
