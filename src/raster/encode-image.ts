@@ -5,22 +5,19 @@ import { encodeIndexedPng, encodeTrueColourPng } from './encode-png.ts';
 import { opaqueRgb } from './opaque-rgb.ts';
 import type { RasterImage } from './raster-image.ts';
 
-/** Above this many pixels the library does all the work: our own loops would hold the event loop for too long. */
+/** Above so many pixels the library does all the work: our own loops would hold the event loop for too long. */
 const MAX_PIXELS_FOR_LOOPS = 512 * 512;
+const MAX_PIXELS_FOR_TRUE_COLOUR = 384 * 384;
 
 type Encode = (image: RasterImage) => Promise<Buffer>;
 
 /** The settings and their cost are in docs/decisions/0020-encoding-for-speed.md. */
 const ENCODERS: Readonly<Record<string, Encode>> = {
-  'image/png': async (image) => {
-    if (isLarge(image)) return await largePng(image);
-    return (await encodeIndexedPng(image)) ?? (await encodeTrueColourPng(image));
-  },
-  'image/png8': async (image) => {
-    const exact = isLarge(image) ? null : await encodeIndexedPng(image);
-    return exact ?? (await rgba(image).png({ palette: true, effort: 1, dither: 0 }).toBuffer());
-  },
-  'image/png24': async (image) => (isLarge(image) ? await largePng(image) : await encodeTrueColourPng(image)),
+  'image/png': async (image) => (await exactPalettePng(image)) ?? (await trueColourPng(image)),
+  'image/png8': async (image) =>
+    (await exactPalettePng(image)) ??
+    (await rgba(image).png({ palette: true, effort: 1, dither: 0 }).toBuffer()),
+  'image/png24': trueColourPng,
   'image/jpeg': async (image) => await rgb(image).jpeg({ quality: 80 }).toBuffer(),
   'image/webp': async (image) => await rgba(image).webp({ quality: 80, effort: 2 }).toBuffer(),
   'image/gif': async (image) => await rgba(image).gif({ effort: 4, dither: 0 }).toBuffer(),
@@ -32,11 +29,16 @@ export async function encodeImage(image: RasterImage, format: Format): Promise<B
   return await encode(image);
 }
 
-function isLarge({ width, height }: RasterImage): boolean {
-  return width * height > MAX_PIXELS_FOR_LOOPS;
+function isLarge({ width, height }: RasterImage, limit = MAX_PIXELS_FOR_LOOPS): boolean {
+  return width * height > limit;
 }
 
-async function largePng(image: RasterImage): Promise<Buffer> {
+async function exactPalettePng(image: RasterImage): Promise<Buffer | null> {
+  return isLarge(image) ? null : await encodeIndexedPng(image);
+}
+
+async function trueColourPng(image: RasterImage): Promise<Buffer> {
+  if (!isLarge(image, MAX_PIXELS_FOR_TRUE_COLOUR)) return await encodeTrueColourPng(image);
   return await rgba(image).png({ compressionLevel: 3, adaptiveFiltering: false }).toBuffer();
 }
 

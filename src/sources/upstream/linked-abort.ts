@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events';
+
 export interface LinkedAbort {
   readonly signal: AbortSignal;
   abort(reason: unknown): void;
@@ -12,6 +14,8 @@ export interface LinkedAbort {
 export function linkAbort(...signals: readonly AbortSignal[]): LinkedAbort {
   const controller = new AbortController();
   const links = signals.map((signal) => ({ signal, stop: () => controller.abort(signal.reason) }));
+  // As many requests listen to one signal as are under way; Node.js warns at eleven.
+  setMaxListeners(0, ...signals);
   for (const { signal, stop } of links) {
     if (signal.aborted) stop();
     signal.addEventListener('abort', stop, { once: true });

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { createAddressGuard } from './address-guard.ts';
+
+const strict = createAddressGuard({ allowPrivate: false });
+const lenient = createAddressGuard({ allowPrivate: true });
+
+describe('the address guard', () => {
+  it.each(['8.8.8.8', '2001:4860:4860::8888', '[2001:4860:4860::8888]', 'maps.example.org'])(
+    'allows %s',
+    (host) => {
+      expect(strict.allowsHost(host)).toBe(true);
+    },
+  );
+
+  it.each([
+    '127.0.0.1',
+    '10.1.2.3',
+    '172.31.0.1',
+    '192.168.1.1',
+    '100.64.0.1',
+    '::1',
+    'fd12::1',
+    '::ffff:10.0.0.1',
+  ])('allows %s only where private addresses are', (host) => {
+    expect(strict.allowsHost(host)).toBe(false);
+    expect(lenient.allowsHost(host)).toBe(true);
+  });
+
+  it.each([
+    '169.254.169.254',
+    '[fe80::1]',
+    'fd00:ec2::254',
+    '0.0.0.0',
+    '::',
+    '224.0.0.1',
+    '::ffff:169.254.169.254',
+  ])('never allows %s', (host) => {
+    expect(strict.allowsHost(host)).toBe(false);
+    expect(lenient.allowsHost(host)).toBe(false);
+  });
+
+  it('refuses a name that resolves to an address that is not allowed', async () => {
+    const refused = await new Promise((resolve) => {
+      strict.lookup('localhost', { all: true }, (error) => resolve(error));
+    });
+    expect(String(refused)).toContain('AddressRefused');
+  });
+});

@@ -1,0 +1,259 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type MockWms, openMockWms } from '../../../test/fixtures/mock-wms.ts';
+import { isTilewardenError, type TilewardenError } from '../../domain/errors.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import {
+  openUpstreamClient,
+  type UpstreamClient,
+  type UpstreamClientOptions,
+  type UpstreamRequest,
+} from './upstream-client.ts';
+import { type UpstreamOptions, upstreamOptions } from './upstream-options.ts';
+
+const QUERY = '?LAYERS=a&SRS=EPSG:3857&BBOX=0,0,1,1&WIDTH=64&HEIGHT=64&FORMAT=image/png&KEY=hunter2';
+
+describe('the upstream client', () => {
+  let wms: MockWms;
+  let client: UpstreamClient;
+  beforeEach(async () => {
+    wms = await openMockWms();
+    client = open();
+  });
+  afterEach(async () => {
+    await client.close();
+    await wms.close();
+  });
+
+  function open(
+    upstream: Partial<UpstreamOptions> = {},
+    limits: NonNullable<UpstreamClientOptions['limits']> = {},
+  ): UpstreamClient {
+    return openUpstreamClient({
+      userAgent: 'Tilewarden/test',
+      upstreams: { '127.0.0.1': upstreamOptions.parse({ allowPrivate: true, ...upstream }) },
+      clock: systemClock,
+      log: silentLogger,
+      limits,
+    });
+  }
+
+  async function reopen(...options: Parameters<typeof open>): Promise<void> {
+    await client.close();
+    client = open(...options);
+  }
+
+  function request(changes: Partial<UpstreamRequest> = {}): UpstreamRequest {
+    return {
+      url: new URL(wms.url + QUERY),
+      priority: 'interactive',
+      signal: new AbortController().signal,
+      ...changes,
+    };
+  }
+
+  async function failure(changes: Partial<UpstreamRequest> = {}): Promise<TilewardenError> {
+    const error: unknown = await client.get(request(changes)).catch((e: unknown) => e);
+    if (!isTilewardenError(error)) throw new Error(`expected a failure, got ${String(error)}`);
+    return error;
+  }
+
+  async function until(condition: () => boolean): Promise<void> {
+    const deadline = performance.now() + 5000;
+    while (!condition()) {
+      if (performance.now() > deadline) throw new Error(`waited in vain: ${condition}`);
+      await systemClock.sleep(5);
+    }
+  }
+
+  it('answers with the bytes and what the server called them', async () => {
+    const answer = await client.get(request());
+    expect(answer.mediaType).toBe('image/png');
+    expect(answer.bytes.length).toBeGreaterThan(50);
+  });
+
+  it('follows no redirect', async () => {
+    wms.answer = 'redirect';
+    expect(await failure()).toMatchObject({ code: 'source-bad-answer', reason: 'status' });
+  });
+
+  it.each([
+    [{ status: 429, headers: { 'retry-after': '30' } }, 'source-busy', 30],
+    [{ status: 503, headers: { 'retry-after': '5' } }, 'source-unavailable', 5],
+    [{ status: 500 }, 'source-unavailable', null],
+    [{ status: 403 }, 'source-bad-answer', null],
+    [{ status: 204 }, 'source-bad-answer', null],
+  ] as const)('reads %j as %s', async (answer, code, retryAfterSeconds) => {
+    wms.answer = answer;
+    expect(await failure()).toMatchObject({ code, retryAfterSeconds });
+  });
+
+  it('understands a date in Retry-After', async () => {
+    const inAMinute = new Date(Date.now() + 60_000).toUTCString();
+    wms.answer = { status: 503, headers: { 'retry-after': inAMinute } };
+    expect((await failure()).retryAfterSeconds).toBeGreaterThan(55);
+  });
+
+  it('keeps host, address and what the server said out of the message, and secrets out of everything', async () => {
+    wms.answer = { status: 500, body: 'no such table in db.internal' };
+    const error = await failure({ headers: { authorization: 'Basic aHVudGVyMg==' } });
+    expect(error.message).not.toMatch(/127|db\.internal/);
+    expect(String(error.cause)).toContain('db.internal');
+    expect(String(error.cause)).not.toMatch(/hunter2|aHVudGVyMg/);
+  });
+
+  it('gives up when no answer begins in time, and closes the connection', async () => {
+    await reopen({}, { firstByteMs: 100 });
+    wms.answer = 'hang';
+    expect((await failure()).code).toBe('source-timeout');
+    await until(() => wms.connections === 0);
+  });
+
+  it('gives up when the answer does not end in time', async () => {
+    await reopen({}, { totalMs: 150 });
+    wms.answer = 'hang-body';
+    expect((await failure()).code).toBe('source-timeout');
+    await until(() => wms.connections === 0);
+  });
+
+  it('lets a request set its own time', async () => {
+    wms.answer = 'hang';
+    expect((await failure({ timeoutMs: 100 })).code).toBe('source-timeout');
+  });
+
+  it('says that a host nobody listens at is unavailable', async () => {
+    const port = new URL(wms.origin).port;
+    await wms.close();
+    expect((await failure({ url: new URL(`http://127.0.0.1:${port}/`) })).code).toBe('source-unavailable');
+    wms = await openMockWms();
+  });
+
+  it('stops in the middle of an answer when nobody waits any more', async () => {
+    wms.answer = 'hang-body';
+    const controller = new AbortController();
+    const pending = client.get(request({ signal: controller.signal }));
+    await until(() => wms.active === 1);
+    controller.abort(new Error('gone'));
+    await expect(pending).rejects.toThrow('gone');
+    await until(() => wms.active === 0);
+    expect(wms.aborted).toBe(1);
+  });
+
+  it('reads no more than the limit of an endless answer', async () => {
+    await reopen({}, { maxBytes: 100_000 });
+    wms.answer = 'endless';
+    expect((await failure()).reason).toBe('too-long');
+    await until(() => wms.active === 0);
+  });
+
+  it('still answers after hundreds of failures, with no more connections than allowed', async () => {
+    await reopen({ concurrency: 4 }, { firstByteMs: 1000 });
+    const kinds = ['reset', 'cut-length', 'cut-chunk', 'compressed', { status: 504 }, 'redirect'] as const;
+    wms.answer = (_, number) => kinds[number % kinds.length] ?? 'reset';
+    for (let round = 0; round < 10; round++) {
+      await Promise.all(Array.from({ length: 40 }, () => failure()));
+      expect(wms.connections).toBeLessThanOrEqual(8);
+    }
+    wms.answer = 'good';
+    expect((await client.get(request())).mediaType).toBe('image/png');
+  });
+
+  it('asks a host no more at once than allowed, whichever source asks', async () => {
+    await reopen({ concurrency: 3 });
+    wms.answer = { delayMs: 5 };
+    await Promise.all(Array.from({ length: 30 }, () => client.get(request())));
+    expect(wms.peak).toBe(3);
+    expect(wms.requests.length).toBe(30);
+  });
+
+  it('begins no more requests in any second than allowed', async () => {
+    await client.get(request());
+    await reopen({ ratePerSecond: 20, concurrency: 20 });
+    const from = wms.requests.length;
+    await Promise.all(Array.from({ length: 45 }, () => client.get(request())));
+    const times = wms.requests.slice(from).map(({ at }) => at);
+    const counts = times.map((start) => times.filter((at) => at >= start && at < start + 1000).length);
+    // Two may come late by what the way to the server takes.
+    expect(Math.max(...counts)).toBeLessThanOrEqual(22);
+    expect(times.length).toBe(45);
+  });
+
+  it('lets people go before tasks', async () => {
+    await reopen({ concurrency: 1 });
+    wms.answer = (_, number) => (number === 0 ? 'hang' : 'good');
+    const order: string[] = [];
+    const ask = (priority: 'interactive' | 'task') =>
+      client.get(request({ priority })).then(() => order.push(priority));
+    const asked = [ask('task')];
+    await until(() => wms.active === 1);
+    asked.push(ask('task'), ask('task'), ask('task'), ask('interactive'), ask('interactive'));
+    wms.release();
+    await Promise.all(asked);
+    expect(order.lastIndexOf('interactive')).toBeLessThanOrEqual(3);
+  });
+
+  it('turns requests away when too many wait, and says when to come back', async () => {
+    await reopen({ concurrency: 1 }, { maxWaiting: 3 });
+    wms.answer = 'hang';
+    const waiting = [client.get(request())];
+    await until(() => wms.active === 1);
+    waiting.push(client.get(request()));
+    await systemClock.sleep(1);
+    waiting.push(...Array.from({ length: 3 }, () => client.get(request())));
+    const turnedAway = await failure();
+    expect(turnedAway.code).toBe('source-busy');
+    expect(turnedAway.retryAfterSeconds).toBeGreaterThanOrEqual(1);
+    wms.answer = 'good';
+    wms.release();
+    await Promise.all(waiting);
+  });
+
+  it('keeps nobody waiting for a place for long', async () => {
+    await reopen({ concurrency: 1 }, { maxInteractiveWaitMs: 50 });
+    wms.answer = 'hang';
+    const first = client.get(request());
+    await until(() => wms.active === 1);
+    expect((await failure()).code).toBe('source-busy');
+    wms.release();
+    await first;
+  });
+
+  it('ends what is under way and what waits when it is closed', async () => {
+    await reopen({ concurrency: 1 });
+    wms.answer = 'hang';
+    const pending = [failure(), failure(), failure({ priority: 'task' })];
+    await until(() => wms.active === 1);
+    await client.close();
+    for (const error of await Promise.all(pending)) expect(error.code).toBe('source-unavailable');
+    await until(() => wms.connections === 0);
+  });
+
+  it.each(['http://127.0.0.1/', 'http://0x7f000001/', 'http://[::ffff:127.0.0.1]/', 'http://localhost/'])(
+    'does not speak to %s unless private addresses are allowed',
+    async (url) => {
+      await client.close();
+      const { port } = new URL(wms.origin);
+      client = openUpstreamClient({
+        userAgent: 'Tilewarden/test',
+        upstreams: {},
+        clock: systemClock,
+        log: silentLogger,
+      });
+      const target = new URL(url);
+      target.port = port;
+      expect(await failure({ url: target })).toMatchObject({
+        code: 'source-unavailable',
+        reason: 'address-refused',
+      });
+      expect(wms.connections).toBe(0);
+    },
+  );
+
+  it('never speaks to link-local addresses', async () => {
+    await client.close();
+    const upstreams = { '169.254.169.254': upstreamOptions.parse({ allowPrivate: true }) };
+    client = openUpstreamClient({ userAgent: 'x', upstreams, clock: systemClock, log: silentLogger });
+    const error = await failure({ url: new URL('http://169.254.169.254/latest/') });
+    expect(error.reason).toBe('address-refused');
+  });
+});

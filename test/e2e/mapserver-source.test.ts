@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createBuiltInGridSets } from '../../src/domain/built-in-grid-sets.ts';
+import { type Format, formatOf } from '../../src/domain/format.ts';
+import { createGridSubset } from '../../src/domain/grid-subset.ts';
+import { type Metatile, metatileAt, metatileImage } from '../../src/domain/metatile.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { acceptImage } from '../../src/raster/accept-image.ts';
+import { cutImage } from '../../src/raster/cut-image.ts';
+import { decodeImage } from '../../src/raster/decode-image.ts';
+import type { RasterImage } from '../../src/raster/raster-image.ts';
+import { createTileEncoder } from '../../src/raster/tile-encoder.ts';
+import { openUpstreamClient, type UpstreamClient } from '../../src/sources/upstream/upstream-client.ts';
+import { openWmsSource } from '../../src/sources/wms/wms-source.ts';
+import { wmsSourceOptions } from '../../src/sources/wms/wms-source-options.ts';
+import { type MapServer, openMapServer } from '../fixtures/mapserver/mapserver.ts';
+import { requirePackage } from '../fixtures/system-packages.ts';
+
+const TILE = 256;
+const png = formatOf('image/png') as Format;
+const program = requirePackage('cgi-mapserver', 'mapserv', 'tiles drawn by MapServer');
+
+/** The same block of 2×2 tiles at zoom 2, written by hand as the standard has it. */
+const CASES = [
+  ['1.1.1', 'EPSG:900913', 'SRS=EPSG:3857&BBOX=-20037508.34,0,0,20037508.34', [0, 0]],
+  ['1.3.0', 'EPSG:900913', 'CRS=EPSG:3857&BBOX=-20037508.34,0,0,20037508.34', [0, 0]],
+  ['1.1.1', 'EPSG:4326', 'SRS=EPSG:4326&BBOX=-90,0,0,90', [1, 0]],
+  ['1.3.0', 'EPSG:4326', 'CRS=EPSG:4326&BBOX=0,-90,90,0', [1, 0]],
+  ['1.3.0', 'EPSG:4326', 'CRS=EPSG:4326&BBOX=-90,90,0,180', [3, 1]],
+] as const;
+
+describe.runIf(program)('a WMS layer on MapServer', () => {
+  let mapServer: MapServer;
+  let upstream: UpstreamClient;
+  beforeAll(async () => {
+    mapServer = await openMapServer(program ?? '');
+    upstream = openUpstreamClient({
+      userAgent: 'Tilewarden/test',
+      upstreams: { '127.0.0.1': { concurrency: 2, ratePerSecond: null, allowPrivate: true } },
+      clock: systemClock,
+      log: silentLogger,
+    });
+  });
+  afterAll(async () => {
+    await upstream?.close();
+    await mapServer?.close();
+  });
+
+  async function fetchMetatile(
+    version: string,
+    gridSetName: string,
+    column: number,
+    row: number,
+    gutter = 0,
+  ) {
+    const gridSet = createBuiltInGridSets().find(({ name }) => name === gridSetName);
+    if (!gridSet) throw new Error('no such grid set');
+    const metatile = metatileAt(
+      createGridSubset(gridSet),
+      { columns: 2, rows: 2 },
+      2,
+      column,
+      row,
+    ) as Metatile;
+    const shape = metatileImage(gridSet, metatile, gutter);
+    const options = wmsSourceOptions.parse({ type: 'wms', url: mapServer.url, layers: 'land', version });
+    const answer = await openWmsSource(options, { upstream }).fetch({
+      gridSet,
+      metatile,
+      ...shape,
+      format: png,
+      parameters: new Map(),
+      priority: 'interactive',
+      signal: new AbortController().signal,
+    });
+    if (answer.kind !== 'encoded') throw new Error('not encoded');
+    return await acceptImage(answer.bytes, answer.mediaType, shape.width, shape.height);
+  }
+
+  async function drawByHand(version: string, place: string, size = 2 * TILE): Promise<RasterImage> {
+    const query = `SERVICE=WMS&VERSION=${version}&REQUEST=GetMap&LAYERS=land&STYLES=&FORMAT=image/png`;
+    const response = await fetch(`${mapServer.url}?${query}&WIDTH=${size}&HEIGHT=${size}&${place}`);
+    return await decodeImage(Buffer.from(await response.arrayBuffer()), { maxPixels: 1e7 });
+  }
+
+  it.each(CASES)(
+    'has the tiles MapServer draws, pixel for pixel: WMS %s, %s, %s',
+    async (version, name, place, at) => {
+      const [column, row] = at;
+      const fetched = await fetchMetatile(version, name, column, row);
+      const drawn = await drawByHand(version, place);
+      const encoder = createTileEncoder();
+      for (const [left, top] of [
+        [0, 0],
+        [TILE, 0],
+        [0, TILE],
+        [TILE, TILE],
+      ] as const) {
+        const { bytes } = await encoder.encodeTile(cutImage(fetched, left, top, TILE, TILE), png);
+        const tile = await decodeImage(bytes, { maxPixels: TILE * TILE });
+        expect(tile.pixels.equals(cutImage(drawn, left, top, TILE, TILE).pixels), `${left},${top}`).toBe(
+          true,
+        );
+      }
+      expect(
+        new Set(new Uint32Array(drawn.pixels.buffer, drawn.pixels.byteOffset, 4 * TILE * TILE)).size,
+      ).toBeGreaterThan(2);
+    },
+  );
+
+  it('draws the same in both versions and in a metatile with a gutter', async () => {
+    const plain = await fetchMetatile('1.1.1', 'EPSG:4326', 1, 0);
+    const newer = await fetchMetatile('1.3.0', 'EPSG:4326', 1, 0);
+    const wide = cutImage(await fetchMetatile('1.3.0', 'EPSG:4326', 1, 0, 16), 16, 16, 2 * TILE, 2 * TILE);
+    expect(newer.pixels.equals(plain.pixels)).toBe(true);
+    expect(differentShare(wide, plain)).toBeLessThan(0.005);
+  });
+
+  it('is refused when MapServer reports an exception', async () => {
+    const options = wmsSourceOptions.parse({ type: 'wms', url: mapServer.url, layers: 'no-such-layer' });
+    const gridSet = createBuiltInGridSets()[0];
+    if (!gridSet) throw new Error('no grid set');
+    const metatile = metatileAt(createGridSubset(gridSet), { columns: 1, rows: 1 }, 0, 0, 0) as Metatile;
+    const answer = await openWmsSource(options, { upstream }).fetch({
+      gridSet,
+      metatile,
+      ...metatileImage(gridSet, metatile, 0),
+      format: png,
+      parameters: new Map(),
+      priority: 'task',
+      signal: new AbortController().signal,
+    });
+    if (answer.kind !== 'encoded') throw new Error('not encoded');
+    await expect(acceptImage(answer.bytes, answer.mediaType, TILE, TILE)).rejects.toMatchObject({
+      reason: 'service-exception',
+    });
+  });
+});
+
+function differentShare(a: RasterImage, b: RasterImage): number {
+  let different = 0;
+  for (let i = 0; i < a.pixels.length; i += 4) {
+    if (a.pixels.readUInt32LE(i) !== b.pixels.readUInt32LE(i)) different++;
+  }
+  return different / (a.width * a.height);
+}
