@@ -31,6 +31,9 @@ interface LockEntry {
   readonly resolved?: string;
   readonly integrity?: string;
   readonly link?: boolean;
+  readonly optional?: boolean;
+  readonly os?: readonly string[];
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
 interface Manifest {
@@ -99,8 +102,23 @@ describe('the packages it stands on', () => {
     expect(loose).toEqual([]);
   });
 
-  it('come from the registry with a checksum', () => {
-    const strangers = packages.filter(([, entry]) => !entry.link && (!entry.integrity || entry.resolved));
+  it('come from the registry, with a checksum unless they are for another kind of machine', () => {
+    const strangers = packages.filter(
+      ([, entry]) => !entry.link && (entry.resolved || !(entry.integrity || (entry.optional && entry.os))),
+    );
     expect(strangers.map(([path]) => path)).toEqual([]);
   });
+
+  it('are locked for every kind of machine, or a clean install would refuse', () => {
+    const missing = packages.flatMap(([path, entry]) =>
+      Object.keys(entry.optionalDependencies ?? {}).filter((name) => !isLocked(path, name)),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  /** Whether the package at `path` finds `name` beside itself or further out. */
+  function isLocked(path: string, name: string): boolean {
+    if (lock.packages[`${path === '' ? '' : `${path}/`}node_modules/${name}`]) return true;
+    return path !== '' && isLocked(path.slice(0, Math.max(0, path.lastIndexOf('/node_modules/'))), name);
+  }
 });
