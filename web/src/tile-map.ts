@@ -1,4 +1,5 @@
 import Zoom from 'ol/control/Zoom.js';
+import { defaults as defaultInteractions } from 'ol/interaction/defaults.js';
 import TileLayer from 'ol/layer/Tile.js';
 import OlMap from 'ol/Map.js';
 import Projection from 'ol/proj/Projection.js';
@@ -34,7 +35,13 @@ export class TileMap {
     this.#events = events;
     // Arrow keys, plus and minus reach the map only when it can have the focus.
     target.tabIndex = 0;
-    this.#map = new OlMap({ target, layers: [this.#layer], controls: [new Zoom()] });
+    this.#map = new OlMap({
+      target,
+      layers: [this.#layer],
+      controls: [new Zoom()],
+      // The wheel and the mouse work at once, also before the map has the focus.
+      interactions: defaultInteractions({ onFocusOnly: false }),
+    });
     this.#map.on('pointermove', (event) => {
       this.#pointer = event.coordinate;
       this.#report();

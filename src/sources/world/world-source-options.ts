@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-const DEFAULT_THREADS = 2;
+const DEFAULT_THREADS = 1;
 const MAX_THREADS = 16;
 
 /** The built-in map. Each thread keeps its own copy of the data it has needed. */

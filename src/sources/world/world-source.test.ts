@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describeTileSource } from '../../../test/contracts/tile-source.ts';
 import { boundsOf } from '../../domain/bounds.ts';
 import { formatOf } from '../../domain/format.ts';
 import { boundsOfRect, createGridSet, type GridSet } from '../../domain/grid-set.ts';
@@ -58,6 +59,16 @@ async function pixelsOf(source: TileSource, request: SourceRequest): Promise<Buf
   expect(answer.pixels.length).toBe(answer.width * answer.height * 4);
   return answer.pixels;
 }
+
+describeTileSource('world', {
+  async open() {
+    const source = openWorldSource({ type: 'world', threads: 1 }, { logger: silentLogger });
+    return { source, close: () => source.close() };
+  },
+  formats: ['image/png'],
+  breakIt: null,
+  hang: null,
+});
 
 describe('the world source', () => {
   let source: TileSource;
