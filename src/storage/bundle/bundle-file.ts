@@ -70,10 +70,19 @@ export function removeBundleFile(layout: BundleLayout, path: string): boolean {
 export function openForReading(path: string): Sqlite {
   return configured(new Database(path, { fileMustExist: true, timeout: 0 }), (db) => {
     db.pragma('query_only = ON');
-    db.pragma(`mmap_size = ${MAPPED_BYTES}`);
+    mapWhole(db);
     db.pragma('cache_size = -128');
     db.pragma('user_version');
   });
+}
+
+/** What is read is then looked at in memory, without a system call for each part. */
+export function mapWhole(db: Sqlite): void {
+  db.pragma(`mmap_size = ${MAPPED_BYTES}`);
+}
+
+export function mapNothing(db: Sqlite): void {
+  db.pragma('mmap_size = 0');
 }
 
 /** For a disk that has no room for a log, or may not be written: sound as long as nobody writes. */

@@ -1,6 +1,13 @@
 import { existsSync, statSync } from 'node:fs';
 import type { Statement } from 'better-sqlite3';
-import { findBundleFile, openForReading, openUnchanging, type Sqlite } from './bundle-file.ts';
+import {
+  findBundleFile,
+  mapNothing,
+  mapWhole,
+  openForReading,
+  openUnchanging,
+  type Sqlite,
+} from './bundle-file.ts';
 import { DamagedBundle, isRefusedOpen } from './sqlite-failure.ts';
 
 export interface TileRow {
@@ -46,7 +53,7 @@ interface Handle extends OpenBundle {
 /** Another process may replace a bundle while it is being opened; more often than this is no coincidence. */
 const OPENING_ATTEMPTS = 5;
 /** What one read brings into memory at most, as the system maps a neighbourhood at once. */
-const BYTES_MAPPED_BY_A_READ = 128 * 1024;
+const BYTES_MAPPED_BY_A_READ = 64 * 1024;
 /** All mapped parts of bundles together; they count as the process's memory, though the system can take them back. */
 const MAX_MAPPED_BYTES = 64 * 1024 ** 2;
 
@@ -158,11 +165,21 @@ export class BundleReader {
   }
 
   #makeRoom(): void {
-    while (this.#handles.size > this.#maxOpen || this.#mappedBytes > MAX_MAPPED_BYTES) {
-      const oldest = this.#handles.keys().next();
-      if (oldest.done) return;
-      this.close(oldest.value);
+    for (const [folder, handle] of this.#handles) {
+      const tooMany = this.#handles.size > this.#maxOpen;
+      if (!tooMany && this.#mappedBytes <= MAX_MAPPED_BYTES) return;
+      if (tooMany) this.close(folder);
+      else this.#unmap(handle);
     }
+  }
+
+  /** Much cheaper than to close and open it again. */
+  #unmap(handle: Handle): void {
+    if (handle.mappedBytes === 0) return;
+    this.#mappedBytes -= handle.mappedBytes;
+    handle.mappedBytes = 0;
+    mapNothing(handle.db);
+    mapWhole(handle.db);
   }
 }
 
