@@ -22,8 +22,12 @@ export function jsonAnswer(value: unknown, headers: Headers = NO_HEADERS, status
   return {
     status,
     headers: ['Content-Type', 'application/json', ...headers],
-    body: JSON.stringify(value, numbersForBigInts),
+    body: writeJson(value),
   };
+}
+
+export function writeJson(value: unknown): string {
+  return JSON.stringify(value, numbersForBigInts);
 }
 
 /** What counts tiles is a bigint inside. Beyond 2^53 a JSON number loses its last digits, which a count that large can spare. */

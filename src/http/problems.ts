@@ -13,6 +13,7 @@ export type HttpProblemCode =
   | 'headers-too-large'
   | 'body-too-large'
   | 'body-unreadable'
+  | 'header-invalid'
   | 'media-type-unsupported'
   | 'too-many-requests'
   | 'task-unknown'
@@ -23,6 +24,7 @@ export type HttpProblemCode =
 const STATUS: Readonly<Record<ErrorCode | HttpProblemCode, number>> = {
   'path-malformed': 400,
   'body-unreadable': 400,
+  'header-invalid': 400,
   'request-invalid': 400,
   'parameter-refused': 400,
   'grid-set-unknown': 400,

@@ -31,7 +31,7 @@ export function readXml(text: string, limits: XmlLimits = XML_LIMITS): XmlElemen
 }
 
 class TreeReader {
-  readonly #parser = new SaxesParser({ position: true });
+  readonly #parser = new SaxesParser<{ xmlns: false }>({ xmlns: false });
   readonly #open: OpenElement[] = [];
   readonly #limits: XmlLimits;
   #elements = 0;

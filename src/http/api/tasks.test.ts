@@ -1,0 +1,289 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { catalogOf, createTestApp, layerNamed, type TestApp } from '../../../test/fixtures/http-app.ts';
+import { createPlannedTasks, type PlannedTasks } from '../../../test/fixtures/planned-tasks.ts';
+import type { Caller } from '../../access/caller.ts';
+import type { Access } from '../access.ts';
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const closing: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  await Promise.all(closing.splice(0).map((close) => close()));
+});
+
+interface TaskApp extends TestApp {
+  readonly tasks: PlannedTasks;
+}
+
+function createTaskApp(access?: Access): TaskApp {
+  const catalog = catalogOf([layerNamed('world'), layerNamed('roads')]);
+  const tasks = createPlannedTasks((name) => catalog.layer(name));
+  return { ...createTestApp({ deps: { catalog, tasks }, ...(access ? { access } : {}) }), tasks };
+}
+
+function post(app: TaskApp, path: string, value?: unknown) {
+  return app.request(
+    'POST',
+    path,
+    value === undefined ? {} : { headers: JSON_TYPE, body: JSON.stringify(value) },
+  );
+}
+
+describe('creating a task', () => {
+  it('answers with the task and its address', async () => {
+    const app = createTaskApp();
+    const answer = await post(app, '/geowebcache/api/v1/tasks', {
+      layer: 'world',
+      type: 'reseed',
+      gridSet: 'EPSG:4326',
+      zoomStop: 3,
+      bounds: [-10, 40, 10, 60],
+      parameters: { STYLES: 'dark' },
+      priority: 2,
+    });
+    expect(answer.status).toBe(201);
+    expect(answer.headers.location).toBe('http://localhost/geowebcache/api/v1/tasks/1');
+    expect(JSON.parse(answer.text)).toMatchObject({
+      id: 1,
+      layer: 'world',
+      type: 'reseed',
+      state: 'pending',
+      tilesProcessed: 0,
+      secondsRemaining: -1,
+      reason: null,
+      gridSet: 'EPSG:4326',
+      bounds: [-10, 40, 10, 60],
+      parameters: { STYLES: 'dark' },
+      priority: 2,
+      createdBy: 'local',
+      createdAt: '2026-01-02T03:04:05.000Z',
+      endedAt: null,
+    });
+  });
+
+  it.each([
+    {
+      type: 'Polygon',
+      coordinates: [
+        [
+          [0, 0],
+          [10, 0],
+          [10, 10],
+          [0, 0],
+        ],
+      ],
+    },
+    {
+      type: 'MultiPolygon',
+      coordinates: [
+        [
+          [
+            [0, 0],
+            [10, 0],
+            [10, 10],
+            [0, 0],
+          ],
+        ],
+      ],
+    },
+    {
+      type: 'Feature',
+      properties: null,
+      geometry: {
+        type: 'Polygon',
+        coordinates: [
+          [
+            [0, 0],
+            [10, 0],
+            [10, 10],
+            [0, 0],
+          ],
+        ],
+      },
+    },
+    {
+      type: 'FeatureCollection',
+      features: [
+        {
+          type: 'Feature',
+          geometry: {
+            type: 'Polygon',
+            coordinates: [
+              [
+                [0, 0, 5],
+                [10, 0, 5],
+                [10, 10, 5],
+                [0, 0, 5],
+              ],
+            ],
+          },
+        },
+      ],
+    },
+  ])('takes an area as GeoJSON $type', async (area) => {
+    const app = createTaskApp();
+    const answer = await post(app, '/api/v1/tasks', {
+      layer: 'world',
+      gridSet: 'EPSG:4326',
+      zoomStop: 4,
+      area,
+    });
+    expect(answer.status).toBe(201);
+    const rings = [
+      [
+        [0, 0],
+        [10, 0],
+        [10, 10],
+        [0, 0],
+      ],
+    ];
+    expect(JSON.parse(answer.text).area).toEqual({ type: 'MultiPolygon', coordinates: [rings] });
+  });
+
+  it('only estimates on a dry run', async () => {
+    const app = createTaskApp();
+    const answer = await post(app, '/api/v1/tasks', { layer: 'world', zoomStop: 2, dryRun: true });
+    expect(answer.status).toBe(200);
+    expect(JSON.parse(answer.text)).toMatchObject({ tiles: 21, bytes: null });
+    expect(await app.tasks.active(null)).toEqual([]);
+  });
+
+  it.each([
+    [{}, 400, 'layer is missing'],
+    [{ layer: 'mars' }, 404, 'mars'],
+    [{ layer: 'world', area: { type: 'Point', coordinates: [0, 0] } }, 400, 'Polygon or MultiPolygon'],
+    [{ layer: 'world', area: { type: 'Polygon', coordinates: [[[0], [1, 1], [2, 2]]] } }, 400, 'two numbers'],
+    [{ layer: 'world', areaCrs: 'EPSG:31370', area: { type: 'Polygon', coordinates: [] } }, 400, 'areaCrs'],
+    [{ layer: 'world', dryRun: 'perhaps' }, 400, 'dryRun must be true or false'],
+  ])('from %j is refused with %i', async (value, status, message) => {
+    const answer = await post(createTaskApp(), '/api/v1/tasks', value);
+    expect(answer.status).toBe(status);
+    expect(answer.text).toContain(message);
+  });
+
+  it('is not possible on a layer that the caller may not work on', async () => {
+    const caller = { name: 'rosa', role: 'operator', layers: ['roads'], via: 'password' } as Caller;
+    const app = createTaskApp({ loopbackOnly: false, authenticate: async () => caller });
+    await app.tasks.create({ layer: 'world' }, 'admin');
+    expect((await post(app, '/api/v1/tasks', { layer: 'world' })).status).toBe(403);
+    expect((await post(app, '/api/v1/tasks/1/cancel')).status).toBe(403);
+    expect((await post(app, '/api/v1/tasks', { layer: 'roads' })).status).toBe(201);
+  });
+});
+
+describe('looking at tasks', () => {
+  async function idsOf(app: TaskApp, query: string): Promise<unknown> {
+    const { tasks, nextBefore } = JSON.parse((await app.request('GET', `/api/v1/tasks${query}`)).text);
+    return [tasks.map(({ id }: { id: number }) => id), nextBefore];
+  }
+
+  it('filters and pages them, newest first', async () => {
+    const app = createTaskApp();
+    for (const layer of ['world', 'roads', 'world', 'roads']) await app.tasks.create({ layer }, 'rosa');
+    app.tasks.set(2, { state: 'done' });
+    app.tasks.set(3, { state: 'running' });
+    expect(await idsOf(app, '')).toEqual([[4, 3, 2, 1], null]);
+    expect(await idsOf(app, '?limit=3')).toEqual([[4, 3, 2], 2]);
+    expect(await idsOf(app, '?limit=3&before=2')).toEqual([[1], null]);
+    expect(await idsOf(app, '?state=done,running')).toEqual([[3, 2], null]);
+    expect(await idsOf(app, '?layer=roads&type=seed')).toEqual([[4, 2], null]);
+    expect(await idsOf(app, '?since=2027-01-01')).toEqual([[], null]);
+  });
+
+  it.each(['?state=lost', '?limit=x', '?since=yesterday', '?type=grow'])(
+    'refuses the filter %s',
+    async (query) => {
+      expect((await createTaskApp().request('GET', `/api/v1/tasks${query}`)).status).toBe(400);
+    },
+  );
+
+  it.each(['/api/v1/tasks/1', '/api/v1/tasks/x', '/api/v1/tasks/-1'])('finds nothing at %s', async (path) => {
+    expect((await createTaskApp().request('GET', path)).status).toBe(404);
+  });
+});
+
+describe('changing a task', () => {
+  it('pauses, resumes and cancels it while that is possible', async () => {
+    const app = createTaskApp();
+    await app.tasks.create({ layer: 'world' }, 'rosa');
+    const stateAfter = async (action: string) => {
+      const answer = await post(app, `/api/v1/tasks/1/${action}`);
+      return answer.status === 200 ? JSON.parse(answer.text).state : answer.status;
+    };
+    expect(await stateAfter('resume')).toBe(409);
+    expect(await stateAfter('pause')).toBe('paused');
+    expect(await stateAfter('resume')).toBe('pending');
+    expect(await stateAfter('cancel')).toBe('aborted');
+    expect(await stateAfter('cancel')).toBe(409);
+    expect(await stateAfter('pause')).toBe(409);
+    expect(await stateAfter('retry')).toBe(409);
+  });
+
+  it('retries what failed in a task of its own', async () => {
+    const app = createTaskApp();
+    const { counters } = await app.tasks.create({ layer: 'world' }, 'rosa');
+    app.tasks.set(1, { state: 'done', counters: { ...counters, failed: 3 } });
+    const answer = await post(app, '/api/v1/tasks/1/retry');
+    expect(answer).toMatchObject({ status: 201, headers: { location: 'http://localhost/api/v1/tasks/2' } });
+  });
+});
+
+describe('the events', () => {
+  async function listening(app: TaskApp): Promise<string> {
+    await app.fastify.listen({ host: '127.0.0.1', port: 0 });
+    closing.push(async () => {
+      app.dispatcher.endStreams();
+      await app.fastify.close();
+    });
+    const address = app.fastify.server.address();
+    if (address === null || typeof address === 'string') throw new Error('not listening');
+    return `http://127.0.0.1:${address.port}`;
+  }
+
+  /** Reads until the text is there. */
+  async function readUntil(response: Response, text: string): Promise<string> {
+    let seen = '';
+    const decoder = new TextDecoder();
+    for await (const chunk of response.body ?? []) {
+      seen += decoder.decode(chunk as Uint8Array, { stream: true });
+      if (seen.includes(text)) return seen;
+    }
+    return seen;
+  }
+
+  it('tell of every change from now on', async () => {
+    const app = createTaskApp();
+    const url = await listening(app);
+    await app.tasks.create({ layer: 'roads' }, 'rosa');
+    const response = await fetch(`${url}/api/v1/events`);
+    expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+    const [seen] = await Promise.all([
+      readUntil(response, 'id: 2\n'),
+      app.tasks.create({ layer: 'world' }, 'rosa'),
+    ]);
+    expect(seen).toContain('event: task\ndata: {"id":2,"layer":"world","type":"seed","state":"pending"');
+    expect(seen).not.toContain('roads');
+  });
+
+  it('go on after the last one seen', async () => {
+    const app = createTaskApp();
+    const url = await listening(app);
+    for (const layer of ['world', 'roads', 'world']) await app.tasks.create({ layer }, 'rosa');
+    const response = await fetch(`${url}/api/v1/events`, { headers: { 'last-event-id': '1' } });
+    const seen = await readUntil(response, 'id: 3\n');
+    expect(seen.match(/^id: \d+$/gm)).toEqual(['id: 2', 'id: 3']);
+  });
+
+  it('end when the server closes', async () => {
+    const app = createTaskApp();
+    const url = await listening(app);
+    const response = await fetch(`${url}/api/v1/events`);
+    app.dispatcher.endStreams();
+    expect(await readUntil(response, 'never')).toContain('retry:');
+  });
+
+  it('are refused to whoever sends a strange id', async () => {
+    const app = createTaskApp();
+    expect((await app.request('GET', '/api/v1/events?lastEventId=x')).status).toBe(400);
+  });
+});

@@ -1,0 +1,97 @@
+import { mayWorkOn } from '../../access/caller.ts';
+import type { Task } from '../../tasks/task.ts';
+import type { TaskService } from '../../tasks/task-service.ts';
+import { type Answer, jsonAnswer } from '../answer.ts';
+import type { Exchange } from '../exchange.ts';
+import { refuseForeignLayer } from '../gate.ts';
+import { requireMediaType } from '../media-types.ts';
+import { HttpProblem } from '../problems.ts';
+import { callerName } from '../rest/seed.ts';
+import type { Handler } from '../route.ts';
+import { taskDocument } from '../wire/task-document.ts';
+import { readTaskRequest } from '../wire/task-request.ts';
+import { readTaskFilter } from './task-query.ts';
+
+export interface TaskApi {
+  readonly list: Handler;
+  readonly create: Handler;
+  readonly show: Handler;
+  readonly cancel: Handler;
+  readonly pause: Handler;
+  readonly resume: Handler;
+  readonly retry: Handler;
+}
+
+/** `/api/v1/tasks` and what lies below it. */
+export function createTaskApi(tasks: TaskService): TaskApi {
+  return {
+    async list({ query }) {
+      const filter = readTaskFilter(query);
+      const found = await tasks.list(filter);
+      const next = found.length === filter.limit ? (found.at(-1)?.id ?? null) : null;
+      return jsonAnswer({ tasks: found.map(taskDocument), nextBefore: next });
+    },
+
+    async create(exchange) {
+      requireMediaType(exchange.headers, ['application/json']);
+      const { draft, dryRun } = readTaskRequest(exchange.body);
+      if (exchange.caller) refuseForeignLayer(exchange.caller, draft.layer);
+      if (dryRun) return jsonAnswer(await tasks.estimate(draft));
+      return createdAnswer(exchange, await tasks.create(draft, callerName(exchange)));
+    },
+
+    async show(exchange) {
+      return jsonAnswer(taskDocument(await taskOf(exchange)));
+    },
+
+    cancel: (exchange) =>
+      change(exchange, 'is over already', async (id) => {
+        const stopped = await tasks.cancel(
+          { id, states: ['pending', 'running', 'paused'] },
+          callerName(exchange),
+        );
+        return stopped.length === 0 ? null : tasks.get(id);
+      }),
+    pause: (exchange) => change(exchange, 'cannot be paused', (id) => tasks.pause(id)),
+    resume: (exchange) => change(exchange, 'is not paused', (id) => tasks.resume(id)),
+
+    async retry(exchange) {
+      const { id } = await ownTask(exchange);
+      const retried = await tasks.retryFailed(id, callerName(exchange));
+      if (retried) return createdAnswer(exchange, retried);
+      throw new HttpProblem(
+        'conflict',
+        `Task ${id} has nothing to retry: it is not over, or nothing in it failed.`,
+      );
+    },
+  };
+
+  async function change(
+    exchange: Exchange,
+    otherwise: string,
+    apply: (id: number) => Promise<Task | null>,
+  ): Promise<Answer> {
+    const { id } = await ownTask(exchange);
+    const changed = await apply(id);
+    if (changed) return jsonAnswer(taskDocument(changed));
+    throw new HttpProblem('conflict', `Task ${id} ${otherwise}.`);
+  }
+
+  async function taskOf(exchange: Exchange): Promise<Task> {
+    const text = exchange.param('id');
+    const task = /^\d{1,15}$/.test(text) ? await tasks.get(Number(text)) : null;
+    if (task) return task;
+    throw new HttpProblem('task-unknown', 'There is no such task.');
+  }
+
+  async function ownTask(exchange: Exchange): Promise<Task> {
+    const task = await taskOf(exchange);
+    if (!exchange.caller || mayWorkOn(exchange.caller, task.request.layer)) return task;
+    throw new HttpProblem('forbidden', `${exchange.caller.name} may not work on this layer.`);
+  }
+}
+
+function createdAnswer(exchange: Exchange, task: Task): Answer {
+  const location = `${exchange.baseUrl}/api/v1/tasks/${task.id}`;
+  return jsonAnswer(taskDocument(task), ['Location', location], 201);
+}

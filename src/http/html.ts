@@ -1,0 +1,34 @@
+import { escapeXml } from '../lib/xml/write-xml.ts';
+import type { Answer } from './answer.ts';
+
+/** Markup that is safe to send as it is. */
+export interface Html {
+  readonly markup: string;
+}
+
+/** The only way to make markup: whatever is put in is escaped, unless it is markup already. */
+export function html(
+  parts: TemplateStringsArray,
+  ...values: readonly (string | number | Html | readonly Html[])[]
+): Html {
+  const markup = parts.map((part, i) => part + markupOf(values[i] ?? '')).join('');
+  return { markup };
+}
+
+export function pageAnswer(title: string, body: Html): Answer {
+  const page = html`<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>${title}</title></head>
+<body>
+<h1>${title}</h1>
+${body}
+</body>
+</html>
+`;
+  return { status: 200, headers: ['Content-Type', 'text/html; charset=utf-8'], body: page.markup };
+}
+
+function markupOf(value: string | number | Html | readonly Html[]): string {
+  if (typeof value === 'string' || typeof value === 'number') return escapeXml(String(value));
+  return 'markup' in value ? value.markup : value.map((item) => item.markup).join('\n');
+}

@@ -1,0 +1,85 @@
+import { mayWorkOnAll } from '../../access/caller.ts';
+import type { Catalog } from '../../catalog/catalog.ts';
+import { TilewardenError } from '../../domain/errors.ts';
+import type { MassTruncation } from '../../tasks/mass-truncation.ts';
+import { textAnswer } from '../answer.ts';
+import type { Exchange } from '../exchange.ts';
+import { refuseForeignLayer } from '../gate.ts';
+import { FORM, requireMediaType } from '../media-types.ts';
+import { HttpProblem } from '../problems.ts';
+import type { Handler, Route } from '../route.ts';
+import {
+  type MassTruncateRequest,
+  readMassTruncateRequest,
+  writeMassTruncateTypes,
+} from '../wire/mass-truncate-request.ts';
+import { callerName } from './seed.ts';
+
+export interface MassTruncateDeps {
+  readonly catalog: Pick<Catalog, 'layer'>;
+  readonly massTruncation: MassTruncation;
+}
+
+const XML = ['text/xml', 'application/xml', FORM];
+const JSON_TYPE = 'application/json';
+
+/** Sections 2.3, 2.4 and 4.4 of the specification; below `/rest` too, for scripts that know it there. */
+export function massTruncateRoutes(deps: MassTruncateDeps): readonly Route[] {
+  const truncate = createMassTruncateHandler(deps);
+  return ['/masstruncate', '/rest/masstruncate'].flatMap((path): Route[] => [
+    { method: 'GET', path, role: 'viewer', handler: (exchange) => typesAnswer(exchange, path) },
+    { method: 'POST', path, role: 'operator', handler: truncate },
+  ]);
+}
+
+/** The answer is sent when no reader sees the tiles any more. */
+function createMassTruncateHandler({ catalog, massTruncation }: MassTruncateDeps): Handler {
+  return async (exchange) => {
+    const mediaType = requireMediaType(exchange.headers, [...XML, JSON_TYPE]);
+    const request = readMassTruncateRequest(exchange.body, mediaType === JSON_TYPE ? 'json' : 'xml');
+    exchange.change = { target: targetOf(request), after: { type: request.type } };
+    refuseForeign(exchange, request);
+    if (request.type !== 'truncateAll' && !catalog.layer(request.layer)) {
+      throw new TilewardenError('request-invalid', `Could not find layer ${request.layer}`);
+    }
+    await carryOut(massTruncation, request, callerName(exchange));
+    return textAnswer(200, '');
+  };
+}
+
+async function carryOut(truncation: MassTruncation, request: MassTruncateRequest, by: string): Promise<void> {
+  switch (request.type) {
+    case 'truncateAll':
+      await truncation.truncateAll();
+      return;
+    case 'truncateLayer':
+      return truncation.truncateLayer(request.layer);
+    case 'truncateOrphans':
+      return truncation.truncateOrphans(request.layer);
+    case 'truncateParameters':
+      return truncation.truncateParameters(request.layer, request.parameters);
+    case 'truncateExtent':
+      await truncation.truncateExtent(request, by);
+  }
+}
+
+function refuseForeign({ caller }: Exchange, request: MassTruncateRequest): void {
+  if (!caller) return;
+  if (request.type !== 'truncateAll') return refuseForeignLayer(caller, request.layer);
+  if (mayWorkOnAll(caller)) return;
+  throw new HttpProblem('forbidden', `${caller.name} may not work on every layer.`);
+}
+
+function targetOf(request: MassTruncateRequest): string {
+  return request.type === 'truncateAll' ? 'every layer' : `layer:${request.layer}`;
+}
+
+function typesAnswer({ baseUrl, headers }: Exchange, path: string) {
+  const asked = headers.accept ?? '';
+  const asTextXml = /\btext\/xml\b/i.test(asked) && !/\bapplication\/xml\b/i.test(asked);
+  return {
+    status: 200,
+    headers: ['Content-Type', asTextXml ? 'text/xml' : 'application/xml'],
+    body: writeMassTruncateTypes(`${baseUrl}${path}`),
+  };
+}

@@ -1,0 +1,297 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { catalogOf, createTestApp, layerNamed, type TestApp } from '../../../test/fixtures/http-app.ts';
+import { createPlannedTasks, type PlannedTasks } from '../../../test/fixtures/planned-tasks.ts';
+import type { Caller } from '../../access/caller.ts';
+import { createFixedValuesFilter, createRegexFilter } from '../../domain/parameter-filter.ts';
+import type { Task } from '../../tasks/task.ts';
+import type { Access } from '../access.ts';
+
+const GOLDEN = fileURLToPath(new URL('../../../test/golden/seed-request', import.meta.url));
+
+interface Golden {
+  readonly status: number;
+  readonly text?: string;
+  readonly task?: Record<string, unknown> & { readonly bounds: readonly number[] };
+}
+
+const STATES_LAYER = layerNamed('topp:states', {
+  parameters: [
+    createFixedValuesFilter({
+      name: 'STYLES',
+      defaultValue: 'population',
+      values: ['population', 'polygon', 'pophatch'],
+    }),
+    createRegexFilter({ name: 'CQL_FILTER', defaultValue: 'INCLUDE', regex: '[A-Z_]+ [<>=]+ [0-9]+' }),
+  ],
+});
+
+interface SeedApp extends TestApp {
+  readonly tasks: PlannedTasks;
+}
+
+function createSeedApp(names: readonly string[] = [], access?: Access): SeedApp {
+  const catalog = catalogOf([STATES_LAYER, ...names.map((name) => layerNamed(name))]);
+  const tasks = createPlannedTasks((name) => catalog.layer(name));
+  return { ...createTestApp({ deps: { catalog, tasks }, ...(access ? { access } : {}) }), tasks };
+}
+
+function accessAs(changes: Partial<Caller>): Access {
+  const caller = { name: 'rosa', role: 'operator', layers: ['*'], via: 'password', ...changes } as Caller;
+  return { loopbackOnly: false, authenticate: async () => caller };
+}
+
+const XML = { 'content-type': 'text/xml' };
+const JSON_TYPE = { 'content-type': 'application/json' };
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+const EMPTY_REQUEST = '{"seedRequest":{}}';
+
+describe('a seed request', () => {
+  const cases = readdirSync(GOLDEN).filter((name) => name.endsWith('.answer.json'));
+  const names = cases.map((file) => file.replace('.answer.json', ''));
+
+  it.each(names.flatMap((name) => [[name, 'xml'] as const, [name, 'json'] as const]))(
+    '"%s" as %s comes to what it must',
+    async (name, format) => {
+      const body = readFileSync(join(GOLDEN, `${name}.${format === 'xml' ? 'xml' : 'json.txt'}`));
+      const golden = JSON.parse(readFileSync(join(GOLDEN, `${name}.answer.json`), 'utf8')) as Golden;
+      const { request, tasks } = createSeedApp();
+      const headers = format === 'xml' ? XML : JSON_TYPE;
+      const answer = await request('POST', `/rest/seed/topp:states.${format}`, { headers, body });
+      expect(answer).toMatchObject({ status: golden.status });
+      expect(answer.headers['content-type']).toMatch(/^text\/plain/);
+      expect(answer.text).toContain(golden.text ?? '');
+      const task = await tasks.get(1);
+      expect(task ? described(task) : null).toEqual(golden.task ?? null);
+    },
+  );
+
+  it('is answered with nothing but the address of its task', async () => {
+    const { request } = createSeedApp();
+    const options = { headers: JSON_TYPE, body: EMPTY_REQUEST };
+    const answer = await request('POST', '/geoserver/gwc/rest/seed/topp:states.json', options);
+    expect(answer.text).toBe('');
+    expect(answer.headers).toMatchObject({
+      location: 'http://localhost/geoserver/gwc/api/v1/tasks/1',
+      'x-task-id': '1',
+      'content-length': '0',
+    });
+  });
+
+  it.each([
+    ['topp:states', 'topp:states'],
+    ['topp%3Astates', 'topp:states'],
+    ['img%20states', 'img states'],
+    ['a.b.c', 'a.b.c'],
+    ['a.json', 'a.json'],
+    ['a.xml', 'a.xml'],
+    ['a%2Fb', 'a/b'],
+    ['100%25', '100%'],
+    ['%E5%9C%B0', '地'],
+  ])('reaches the layer that the path calls %s', async (path, name) => {
+    const { request, tasks } = createSeedApp(['img states', 'a.b.c', 'a.json', 'a.xml', 'a/b', '100%', '地']);
+    const options = { headers: JSON_TYPE, body: EMPTY_REQUEST };
+    expect((await request('POST', `/rest/seed/${path}.json`, options)).status).toBe(200);
+    expect((await tasks.get(1))?.request.layer).toBe(name);
+  });
+
+  it('for an unknown layer is answered 404', async () => {
+    const { request } = createSeedApp();
+    const options = { headers: JSON_TYPE, body: EMPTY_REQUEST };
+    expect(await request('POST', '/rest/seed/mars.json', options)).toMatchObject({
+      status: 404,
+      text: 'There is no layer mars.\n',
+    });
+  });
+
+  it.each([
+    ['json', 'application/json; charset=utf-8', 200],
+    ['json', 'text/json', 200],
+    ['json', 'application/x-www-form-urlencoded', 200],
+    ['json', undefined, 200],
+    ['json', 'text/xml', 415],
+    ['json', 'text/plain', 415],
+    ['json', 'nonsense', 415],
+    ['xml', 'text/xml; charset=UTF-8', 200],
+    ['xml', 'APPLICATION/XML', 200],
+    ['xml', 'application/x-www-form-urlencoded', 200],
+    ['xml', undefined, 200],
+    ['xml', 'application/json', 415],
+    ['xml', 'text/plain', 415],
+    ['xml', 'multipart/form-data; boundary=x', 415],
+  ])('as %s under the content type %s is answered %i', async (format, contentType, status) => {
+    const { request, tasks } = createSeedApp();
+    const headers: Record<string, string> = contentType === undefined ? {} : { 'content-type': contentType };
+    const body = Buffer.from(format === 'xml' ? '<seedRequest/>' : EMPTY_REQUEST);
+    expect((await request('POST', `/rest/seed/topp:states.${format}`, { headers, body })).status).toBe(
+      status,
+    );
+    expect((await tasks.active(null)).length).toBe(status === 200 ? 1 : 0);
+  });
+
+  it('is refused when it is too large or compressed', async () => {
+    const { request } = createSeedApp();
+    const large = { headers: JSON_TYPE, body: EMPTY_REQUEST.padEnd(65 * 1024) };
+    const packed = { headers: { ...JSON_TYPE, 'content-encoding': 'gzip' }, body: EMPTY_REQUEST };
+    expect((await request('POST', '/rest/seed/topp:states.json', large)).status).toBe(413);
+    expect((await request('POST', '/rest/seed/topp:states.json', packed)).status).toBe(415);
+  });
+
+  it.each([
+    [{ 'sec-fetch-site': 'cross-site' }, 403],
+    [{ 'sec-fetch-site': 'same-site' }, 403],
+    [{ 'sec-fetch-site': 'same-origin', origin: 'http://elsewhere.example' }, 200],
+    [{ 'sec-fetch-site': 'none' }, 200],
+    [{ origin: 'http://elsewhere.example' }, 403],
+    [{ origin: 'null' }, 403],
+    [{ origin: 'http://localhost' }, 200],
+    [{}, 200],
+  ])('from a page with %j is answered %i', async (headers, status) => {
+    const { request } = createSeedApp();
+    const options = {
+      headers: { ...JSON_TYPE, ...(headers as Record<string, string>) },
+      body: EMPTY_REQUEST,
+    };
+    expect((await request('POST', '/rest/seed/topp:states.json', options)).status).toBe(status);
+  });
+
+  it('needs the role of an operator for that layer', async () => {
+    const options = { headers: JSON_TYPE, body: EMPTY_REQUEST };
+    const post = (access: Access) =>
+      createSeedApp([], access).request('POST', '/rest/seed/topp:states.json', options);
+    expect((await post({ loopbackOnly: false, authenticate: async () => null })).status).toBe(401);
+    expect((await post(accessAs({ role: 'viewer' }))).status).toBe(403);
+    expect((await post(accessAs({ layers: ['img*'] }))).status).toBe(403);
+    expect((await post(accessAs({ layers: ['img*', 'topp:*'] }))).status).toBe(200);
+    expect((await post(accessAs({ role: 'admin' }))).status).toBe(200);
+  });
+});
+
+describe('the list of tasks', () => {
+  it('has five exact numbers for each task that is pending or running', async () => {
+    const { request, tasks } = createSeedApp(['roads']);
+    for (const layer of ['roads', 'topp:states', 'roads']) await tasks.create({ layer, zoomStop: 0 }, 'rosa');
+    tasks.set(1, {
+      state: 'running',
+      tilesProcessed: 9_007_199_254_740_993n,
+      tilesTotal: 9_223_372_036_854_775_807n,
+      secondsRemaining: 12.3,
+    });
+    tasks.set(3, { state: 'done' });
+    const answer = await request('GET', '/rest/seed.json');
+    expect(answer.headers['content-type']).toBe('application/json');
+    expect(answer.text).toBe(
+      '{"long-array-array":[[9007199254740993,9223372036854775807,13,1,1],[0,1,-1,2,0]]}',
+    );
+    for (const format of ['json', 'xml']) {
+      const ofLayer = await request('GET', `/rest/seed/topp:states.${format}`);
+      expect(ofLayer).toMatchObject({ status: 200, text: '{"long-array-array":[[0,1,-1,2,0]]}' });
+    }
+  });
+
+  it('is empty when nothing goes on, and absent for an unknown layer', async () => {
+    const { request } = createSeedApp();
+    expect((await request('GET', '/rest/seed.json')).text).toBe('{"long-array-array":[]}');
+    expect((await request('GET', '/rest/seed/mars.json')).status).toBe(404);
+  });
+});
+
+describe('stopping tasks', () => {
+  async function busyApp(access?: Access): Promise<SeedApp> {
+    const app = createSeedApp(['roads'], access);
+    for (const layer of ['roads', 'roads', 'topp:states', 'topp:states'])
+      await app.tasks.create({ layer }, 'rosa');
+    app.tasks.set(1, { state: 'running' });
+    app.tasks.set(3, { state: 'running' });
+    return app;
+  }
+
+  async function abortedIn({ tasks }: SeedApp): Promise<number[]> {
+    return (await tasks.list({ states: ['aborted'], limit: 10 })).map(({ id }) => id).sort();
+  }
+
+  it.each([
+    ['/rest/seed', 'kill_all=running', [1, 3]],
+    ['/rest/seed', 'kill_all=1', [1, 3]],
+    ['/rest/seed', 'kill_all=PENDING', [2, 4]],
+    ['/rest/seed', 'kill_all=all', [1, 2, 3, 4]],
+    ['/geowebcache/rest/seed/roads', 'kill_all=all', [1, 2]],
+    ['/rest/seed/topp%3Astates', 'kill_all=running', [3]],
+    ['/rest/seed/roads', 'kill_thread=1&thread_id=2', [2]],
+    ['/rest/seed/roads', 'kill_thread=1&thread_id=3', []],
+  ])('by %s with %s stops %j', async (path, body, stopped) => {
+    const app = await busyApp();
+    const answer = await app.request('POST', path, { headers: FORM, body });
+    expect(answer.status).toBe(200);
+    expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
+    expect(await abortedIn(app)).toEqual(stopped);
+    for (const id of stopped) expect(answer.text).toContain(`[${id}: `);
+  });
+
+  it.each([
+    ['/rest/seed', '', 400, 'running, pending, all or 1'],
+    ['/rest/seed', 'kill_all=everything', 400, 'running, pending, all or 1'],
+    ['/rest/seed/roads', 'kill_thread=1&thread_id=x', 400, 'thread_id'],
+    ['/rest/seed/mars', 'kill_all=all', 404, 'mars'],
+  ])('by %s with "%s" is answered %i', async (path, body, status, message) => {
+    const app = await busyApp();
+    const answer = await app.request('POST', path, { headers: FORM, body });
+    expect(answer.status).toBe(status);
+    expect(answer.headers['content-type']).toMatch(/^text\/plain/);
+    expect(answer.text).toContain(message);
+    expect(await abortedIn(app)).toEqual([]);
+  });
+
+  it.each([
+    ['text/xml', 200],
+    ['application/json', 415],
+    ['text/plain', 415],
+  ])('by a form under the content type %s is answered %i', async (contentType, status) => {
+    const app = await busyApp();
+    const options = { headers: { 'content-type': contentType }, body: 'kill_all=all' };
+    expect((await app.request('POST', '/rest/seed', options)).status).toBe(status);
+  });
+
+  it('everywhere reaches only the layers that the caller may work on', async () => {
+    const app = await busyApp(accessAs({ layers: ['roads'] }));
+    await app.request('POST', '/rest/seed', { headers: FORM, body: 'kill_all=all' });
+    expect(await abortedIn(app)).toEqual([1, 2]);
+  });
+
+  it('shows names as text, whatever is in them', async () => {
+    const name = '<img src=x onerror=alert(1)>&"\'';
+    const { request, tasks } = createSeedApp([name]);
+    await tasks.create({ layer: name }, 'rosa');
+    const answer = await request('POST', '/rest/seed', { headers: FORM, body: 'kill_all=all' });
+    expect(answer.text).toContain('&lt;img src=x onerror=alert(1)&gt;&amp;&quot;&#39;');
+    expect(answer.text).not.toContain('<img');
+  });
+});
+
+describe('methods', () => {
+  it.each([
+    ['/rest/seed.json', 'GET, HEAD', ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']],
+    ['/rest/seed', 'POST', ['GET', 'HEAD', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']],
+    ['/rest/seed/topp:states.json', 'GET, HEAD, POST', ['PUT', 'DELETE', 'PATCH', 'OPTIONS']],
+    ['/rest/seed/topp:states.xml', 'GET, HEAD, POST', ['PUT', 'DELETE', 'PATCH', 'OPTIONS']],
+    ['/rest/seed/topp:states', 'POST', ['GET', 'HEAD', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']],
+  ])('that %s does not have are refused', async (path, allow, methods) => {
+    const { request } = createSeedApp();
+    for (const method of methods) {
+      const answer = await request(method, path);
+      expect(answer).toMatchObject({ status: 405, headers: { allow } });
+    }
+  });
+
+  it('are not told to strangers', async () => {
+    const { request } = createSeedApp([], { loopbackOnly: false, authenticate: async () => null });
+    expect((await request('DELETE', '/rest/seed.json')).status).toBe(401);
+  });
+});
+
+function described({ request }: Task): Record<string, unknown> {
+  const { bounds, area, parametersId, priority, ...rest } = request;
+  return { ...rest, bounds: [bounds.minX, bounds.minY, bounds.maxX, bounds.maxY] };
+}

@@ -1,0 +1,53 @@
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { TaskService } from '../../tasks/task-service.ts';
+import { type Answer, textAnswer } from '../answer.ts';
+import type { Exchange } from '../exchange.ts';
+import { FORM, requireMediaType } from '../media-types.ts';
+import type { Handler } from '../route.ts';
+import { boundLayer } from '../services/tiles.ts';
+import type { DocumentFormat } from '../wire/read-document.ts';
+import { readSeedRequest } from '../wire/seed-request.ts';
+import { writeTaskList } from '../wire/task-list.ts';
+
+export interface SeedDeps {
+  readonly catalog: Pick<Catalog, 'layer'>;
+  readonly tasks: TaskService;
+}
+
+const MEDIA_TYPES: Readonly<Record<DocumentFormat, readonly string[]>> = {
+  xml: ['text/xml', 'application/xml', FORM],
+  json: ['application/json', 'text/json', FORM],
+};
+
+/** `POST /rest/seed/{layer}.xml|json`: the answer is sent when the task is recorded durably. */
+export function createSeedHandler({ catalog, tasks }: SeedDeps, format: DocumentFormat): Handler {
+  return async (exchange) => {
+    requireMediaType(exchange.headers, MEDIA_TYPES[format]);
+    const { layer } = boundLayer(catalog, exchange.param('layer'));
+    const draft = readSeedRequest(exchange.body, format, layer.name);
+    const task = await tasks.create(draft, callerName(exchange));
+    const location = `${exchange.baseUrl}/api/v1/tasks/${task.id}`;
+    return textAnswer(200, '', ['Location', location, 'X-Task-Id', String(task.id)]);
+  };
+}
+
+/** `GET /rest/seed.json` */
+export function createTaskListHandler({ tasks }: SeedDeps): Handler {
+  return async () => taskListAnswer(writeTaskList(await tasks.active(null)));
+}
+
+/** `GET /rest/seed/{layer}.xml|json` */
+export function createLayerTaskListHandler({ catalog, tasks }: SeedDeps): Handler {
+  return async (exchange) => {
+    const { layer } = boundLayer(catalog, exchange.param('layer'));
+    return taskListAnswer(writeTaskList(await tasks.active(layer.name)));
+  };
+}
+
+export function callerName(exchange: Exchange): string {
+  return exchange.caller?.name ?? 'nobody';
+}
+
+function taskListAnswer(body: string): Answer {
+  return { status: 200, headers: ['Content-Type', 'application/json'], body };
+}

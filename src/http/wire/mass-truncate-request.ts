@@ -1,0 +1,62 @@
+import { TilewardenError } from '../../domain/errors.ts';
+import { shortened } from '../../domain/shortened.ts';
+import { element, writeXml } from '../../lib/xml/write-xml.ts';
+import { type DocumentFormat, readDocument } from './read-document.ts';
+import { parametersField } from './read-parameters.ts';
+import { coordsField } from './seed-request.ts';
+import { bodyProblem, textField, type WireElement } from './wire-element.ts';
+
+/** In the order in which they are listed; section 2.3 of the specification has the first. */
+export const MASS_TRUNCATE_TYPES = [
+  'truncateLayer',
+  'truncateParameters',
+  'truncateOrphans',
+  'truncateExtent',
+  'truncateAll',
+] as const;
+
+export type MassTruncateRequest =
+  | { readonly type: 'truncateAll' }
+  | { readonly type: 'truncateLayer' | 'truncateOrphans'; readonly layer: string }
+  | {
+      readonly type: 'truncateParameters';
+      readonly layer: string;
+      readonly parameters: ReadonlyMap<string, string>;
+    }
+  | {
+      readonly type: 'truncateExtent';
+      readonly layer: string;
+      readonly gridSetId: string;
+      readonly coords: readonly number[];
+    };
+
+export function readMassTruncateRequest(body: Buffer, format: DocumentFormat): MassTruncateRequest {
+  const root = readDocument(body, format);
+  const type = MASS_TRUNCATE_TYPES.find((known) => known === root.name);
+  if (!type) throw unknownType(root.name);
+  if (type === 'truncateAll') return { type };
+  const layer = required(root, 'layerName');
+  if (type === 'truncateParameters') return { type, layer, parameters: parametersField(root) ?? new Map() };
+  if (type !== 'truncateExtent') return { type, layer };
+  const coords = coordsField(root);
+  if (!coords) throw bodyProblem('bounds is missing', root.place);
+  return { type, layer, gridSetId: required(root, 'gridSetId'), coords };
+}
+
+export function writeMassTruncateTypes(href: string): string {
+  const types = MASS_TRUNCATE_TYPES.map((type) => element('requestType', type));
+  return writeXml(element('massTruncateRequests', types, { href }));
+}
+
+function required(root: WireElement, name: string): string {
+  const text = textField(root, name);
+  if (text !== undefined && text !== '') return text;
+  throw bodyProblem(`${name} is missing`, root.place);
+}
+
+function unknownType(name: string): TilewardenError {
+  return new TilewardenError(
+    'request-invalid',
+    `There is no request ${shortened(name)}; there are ${MASS_TRUNCATE_TYPES.join(', ')}.`,
+  );
+}

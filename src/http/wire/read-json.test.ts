@@ -1,0 +1,135 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isTilewardenError } from '../../domain/errors.ts';
+import { readJson } from './read-json.ts';
+import type { WireElement } from './wire-element.ts';
+
+/** A document's shape without places: names, texts, children. */
+function shapeOf({ name, text, children }: WireElement): unknown {
+  return children.length > 0 ? [name, children.map(shapeOf)] : [name, text];
+}
+
+/** What `readJson` makes of a value, written down a second time in the simplest way. */
+function shapesOfValue(name: string, value: unknown): unknown[] {
+  if (value === null) return [];
+  if (Array.isArray(value)) return value.flatMap((item) => shapesOfItem(name, item));
+  if (typeof value !== 'object') return [[name, typeof value === 'string' ? value : JSON.stringify(value)]];
+  const fields = Object.entries(value as object).flatMap(([key, field]) => shapesOfValue(key, field));
+  return fields.length > 0 ? [[name, fields]] : [[name, '']];
+}
+
+function shapesOfItem(name: string, item: unknown): unknown[] {
+  if (!Array.isArray(item)) return shapesOfValue(name, item);
+  const inner = shapesOfValue('', item);
+  return inner.length > 0 ? [[name, inner]] : [[name, '']];
+}
+
+describe('reading JSON', () => {
+  it('reads whatever JSON.parse reads, as JSON.parse does', () => {
+    const documents = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ maxDepth: 4 }), {
+      maxKeys: 5,
+    });
+    fc.assert(
+      fc.property(documents, fc.constantFrom(0, 2), (value, indent) => {
+        const text = JSON.stringify(value, null, indent);
+        expect([shapeOf(readJson(text, { depth: 20, elements: 5000 }))]).toEqual(
+          shapesOfValue('', JSON.parse(text)),
+        );
+      }),
+    );
+  });
+
+  it.each([
+    ["{'a':'b\"c'}", [['a', 'b"c']]],
+    [
+      '{a:1,b_c:2,}',
+      [
+        ['a', '1'],
+        ['b_c', '2'],
+      ],
+    ],
+    [
+      '{"a":[1,2,],}',
+      [
+        ['a', '1'],
+        ['a', '2'],
+      ],
+    ],
+    ['{"a":1}}', [['a', '1']]],
+    ['\ufeff{"a":1} \n } \n', [['a', '1']]],
+    [String.raw`{"a":"image\/png ü 😀 \n"}`, [['a', 'image/png ü 😀 \n']]],
+    [
+      '{"a":9007199254740993,"b":1.50}',
+      [
+        ['a', '9007199254740993'],
+        ['b', '1.50'],
+      ],
+    ],
+    [
+      '{"__proto__":{"x":1},"constructor":"y"}',
+      [
+        ['__proto__', [['x', '1']]],
+        ['constructor', 'y'],
+      ],
+    ],
+    ['{"a":null,"b":true}', [['b', 'true']]],
+  ])('reads %s', (text, fields) => {
+    expect(shapeOf(readJson(text))).toEqual(['', fields]);
+  });
+
+  it.each([
+    ['', 1, 1],
+    ['[]', 1, 1],
+    ['null', 1, 1],
+    ['{"a":1', 1, 7],
+    ['{"a":1}}}', 1, 9],
+    ['{"a":1} x', 1, 9],
+    ['{\n "a": tru\n}', 2, 7],
+    ['{\n "a":\n  01\n}', 3, 4],
+    ['{"a":"b\nc"}', 1, 8],
+    ['{"a":"\\x"}', 1, 9],
+    ['{"a":"\\u12g4"}', 1, 9],
+    ['{"a" 1}', 1, 6],
+    ['{,}', 1, 2],
+    ['{"a":1,,}', 1, 8],
+  ])('refuses %j and says where', (text, line, column) => {
+    expect(() => readJson(text)).toThrow(`(line ${line}, column ${column})`);
+  });
+
+  it('refuses what is deeper or larger than allowed', () => {
+    expect(() => readJson(`${'{"a":'.repeat(21)}1${'}'.repeat(21)}`)).toThrow('20 levels deep');
+    expect(() => readJson(`{"a":${'['.repeat(60_000)}`)).toThrow('20 levels deep');
+    expect(() => readJson(`{"a":[${'1,'.repeat(1001)}]}`)).toThrow('more than 1000 values');
+  });
+
+  it('never fails but with a place, and never hangs', () => {
+    const pieces = fc.constantFrom(
+      '{',
+      '}',
+      '[',
+      ']',
+      ':',
+      ',',
+      '"',
+      "'",
+      'a',
+      '1',
+      '\\',
+      'null',
+      ' ',
+      '\n',
+      '\u0000',
+      'é',
+    );
+    fc.assert(
+      fc.property(fc.array(pieces, { maxLength: 40 }), (parts) => {
+        try {
+          readJson(parts.join(''));
+        } catch (error) {
+          expect(isTilewardenError(error, 'request-invalid')).toBe(true);
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});

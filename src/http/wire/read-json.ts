@@ -1,0 +1,183 @@
+import { bodyProblem, type WireElement, type WirePlace } from './wire-element.ts';
+
+export interface JsonLimits {
+  readonly depth: number;
+  readonly elements: number;
+}
+
+export const JSON_LIMITS: JsonLimits = { depth: 20, elements: 1000 };
+
+const BARE_KEY = /[A-Za-z_$@][\w$@.-]*/y;
+const LITERAL = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const SPACE = /[ \t\r\n]*/y;
+/** RFC 8259, 7: everything but the quote, the backslash and control characters. */
+const PLAIN_TEXT = { '"': /[ !#-[\]-\uffff]*/y, "'": /[ -&(-[\]-\uffff]*/y };
+const ESCAPES: Readonly<Record<string, string>> = {
+  '"': '"',
+  "'": "'",
+  '\\': '\\',
+  '/': '/',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+};
+
+/**
+ * Reads JSON as RFC 8259 has it, and also what widely copied samples need: single quotes, bare keys, a comma
+ * before a closing bracket, one closing brace too many. Numbers stay the text they came as. The answer is the
+ * document's value as an element without a name. Throws `request-invalid` with the place.
+ */
+export function readJson(text: string, limits: JsonLimits = JSON_LIMITS): WireElement {
+  return new JsonReader(text, limits).read();
+}
+
+class JsonReader {
+  readonly #text: string;
+  readonly #limits: JsonLimits;
+  #at = 0;
+  #depth = 0;
+  #elements = 0;
+  #line = 1;
+  #lineStart = 0;
+
+  constructor(text: string, limits: JsonLimits) {
+    this.#text = text.startsWith('\ufeff') ? text.slice(1) : text;
+    this.#limits = limits;
+  }
+
+  read(): WireElement {
+    this.#skipSpace();
+    const place = this.#place();
+    if (this.#peek() !== '{') this.#refuse('it must be an object {…}');
+    const children = this.#readObject();
+    this.#skipSpace();
+    if (this.#peek() === '}') this.#at += 1;
+    this.#skipSpace();
+    if (this.#at < this.#text.length) this.#refuse('there is more after its end');
+    return { name: '', text: '', children, place };
+  }
+
+  /** Adds the value to `into` under `name`: nothing for null, several elements for a list. */
+  #readValue(name: string, into: WireElement[]): void {
+    this.#skipSpace();
+    const place = this.#place();
+    const next = this.#peek();
+    if (next === '{') into.push({ name, text: '', children: this.#readObject(), place });
+    if (next === '[') this.#readList(name, into);
+    if (next === '"' || next === "'") into.push({ name, text: this.#readText(next), children: [], place });
+    if (!'{["\''.includes(next) || next === '') this.#readLiteral(name, into, place);
+    this.#elements += 1;
+    if (this.#elements > this.#limits.elements)
+      this.#refuse(`there are more than ${this.#limits.elements} values`);
+  }
+
+  #readObject(): readonly WireElement[] {
+    const fields: WireElement[] = [];
+    this.#readUntil('}', () => {
+      const key = this.#readKey();
+      this.#skipSpace();
+      this.#expect(':');
+      this.#readValue(key, fields);
+    });
+    return fields;
+  }
+
+  #readList(name: string, into: WireElement[]): void {
+    // The list of a field repeats the field. Only a list in a list is an element of its own.
+    this.#readUntil(']', () => {
+      this.#skipSpace();
+      if (this.#peek() !== '[') return this.#readValue(name, into);
+      const inner: WireElement[] = [];
+      const innerPlace = this.#place();
+      this.#readValue('', inner);
+      into.push({ name, text: '', children: inner, place: innerPlace });
+    });
+  }
+
+  #readUntil(close: '}' | ']', readItem: () => void): void {
+    this.#at += 1;
+    this.#depth += 1;
+    if (this.#depth > this.#limits.depth)
+      this.#refuse(`the document is more than ${this.#limits.depth} levels deep`);
+    for (this.#skipSpace(); this.#peek() !== close; this.#skipSpace()) {
+      readItem();
+      this.#skipSpace();
+      if (this.#peek() !== close) this.#expect(',');
+    }
+    this.#at += 1;
+    this.#depth -= 1;
+  }
+
+  #readKey(): string {
+    const next = this.#peek();
+    if (next === '"' || next === "'") return this.#readText(next);
+    return this.#take(BARE_KEY) ?? this.#refuse('a field name is expected here');
+  }
+
+  #readLiteral(name: string, into: WireElement[], place: WirePlace): void {
+    const text = this.#take(LITERAL) ?? this.#refuse('a value is expected here');
+    if (text !== 'null') into.push({ name, text, children: [], place });
+  }
+
+  #readText(quote: '"' | "'"): string {
+    this.#at += 1;
+    let text = '';
+    for (;;) {
+      text += this.#take(PLAIN_TEXT[quote]) ?? '';
+      const next = this.#peek();
+      if (next !== quote && next !== '\\') this.#refuse('a text is not closed');
+      this.#at += 1;
+      if (next === quote) return text;
+      text += this.#readEscape();
+    }
+  }
+
+  #readEscape(): string {
+    const code = this.#peek();
+    this.#at += 1;
+    if (code !== 'u') return ESCAPES[code] ?? this.#refuse(`\\${code} means nothing in a text`);
+    const hex = this.#text.slice(this.#at, this.#at + 4);
+    if (!/^[0-9a-fA-F]{4}$/.test(hex)) this.#refuse('\\u needs four hexadecimal digits');
+    this.#at += 4;
+    return String.fromCharCode(Number.parseInt(hex, 16));
+  }
+
+  #peek(): string {
+    return this.#text.charAt(this.#at);
+  }
+
+  #skipSpace(): void {
+    this.#take(SPACE);
+  }
+
+  #expect(character: string): void {
+    if (this.#peek() !== character) this.#refuse(`"${character}" is expected here`);
+    this.#at += 1;
+  }
+
+  #take(pattern: RegExp): string | null {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#text)?.[0] ?? null;
+    this.#at += found?.length ?? 0;
+    return found;
+  }
+
+  /** Reading only goes forward, so each line is counted once. */
+  #place(): WirePlace {
+    for (let end = this.#lineEnd(); end >= 0 && end < this.#at; end = this.#lineEnd()) {
+      this.#lineStart = end + 1;
+      this.#line += 1;
+    }
+    return { line: this.#line, column: this.#at - this.#lineStart + 1 };
+  }
+
+  #lineEnd(): number {
+    return this.#text.indexOf('\n', this.#lineStart);
+  }
+
+  #refuse(message: string): never {
+    throw bodyProblem(`The body is not JSON: ${message}`, this.#place());
+  }
+}

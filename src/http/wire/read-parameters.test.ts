@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { readSeedRequest } from './seed-request.ts';
+
+function parametersOf(json: string): [string, string][] {
+  const { parameters } = readSeedRequest(Buffer.from(`{"seedRequest":{"parameters":${json}}}`), 'json', 'x');
+  return [...(parameters ?? [])];
+}
+
+describe('parameters', () => {
+  it.each([
+    ['{"entry":[{"string":["A","b"]},{"string":["C","d e"]}]}'],
+    ['[{"entry":{"string":["A","b"]}},{"entry":{"string":["C","d e"]}}]'],
+    ['{"entry":[["A","b"],["C","d e"]]}'],
+    ['{"entry":[{"key":"A","value":"b"},{"key":"C","value":"d e"}]}'],
+    ['[["A","b"],["C","d e"]]'],
+    ['{"A":"b","C":"d e"}'],
+    ['{"@class":"tree-map","entry":[{"string":["A","b"]},{"string":["C","d e"]}]}'],
+  ])('are read from %s', (json) => {
+    expect(parametersOf(json)).toEqual([
+      ['A', 'b'],
+      ['C', 'd e'],
+    ]);
+  });
+
+  it.each([
+    ['{"entry":{"string":["A",""]}}', [['A', '']]],
+    ['{"entry":{"string":["A"," b "]}}', [['A', ' b ']]],
+    ['{"A":12}', [['A', '12']]],
+    ['{"entry":"b"}', [['entry', 'b']]],
+    ['{"__proto__":"b"}', [['__proto__', 'b']]],
+  ])('may also be %s', (json, pairs) => {
+    expect(parametersOf(json)).toEqual(pairs);
+  });
+
+  it.each(['{}', '[]', 'null', '""'])('are absent in %s', (json) => {
+    expect(readSeedRequest(Buffer.from(`{"seedRequest":{"parameters":${json}}}`), 'json', 'x')).toEqual({
+      layer: 'x',
+    });
+  });
+
+  it.each([
+    '"STYLES=x"',
+    '{"entry":{"string":"A"}}',
+    '{"entry":{"string":["A","b","c"]}}',
+    '{"A":{"b":"c"}}',
+    '[["A"]]',
+  ])('are refused in %s', (json) => {
+    expect(() => parametersOf(json)).toThrow(/parameter/);
+  });
+});

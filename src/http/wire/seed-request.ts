@@ -1,0 +1,63 @@
+import type { TaskDraft } from '../../tasks/task-draft.ts';
+import { type DocumentFormat, readDocumentNamed } from './read-document.ts';
+import { parametersField } from './read-parameters.ts';
+import {
+  bodyProblem,
+  childrenNamed,
+  integerField,
+  numberOf,
+  onlyChild,
+  textField,
+  type WireElement,
+} from './wire-element.ts';
+
+/** A seed request as GeoWebCache's clients send it. The layer is the one of the path; `name` in the body does not matter. */
+export function readSeedRequest(body: Buffer, format: DocumentFormat, layer: string): TaskDraft {
+  const root = readDocumentNamed(body, format, 'seedRequest');
+  return { layer, ...taskFields(root), ...withoutAbsent({ gridSetId: textField(root, 'gridSetId') }) };
+}
+
+/** What a seed request and a task of our own interface have in common. */
+export function taskFields(root: WireElement): Omit<TaskDraft, 'layer'> {
+  return withoutAbsent({
+    type: textField(root, 'type'),
+    srs: srsField(root),
+    coords: coordsField(root),
+    zoomStart: integerField(root, 'zoomStart'),
+    zoomStop: integerField(root, 'zoomStop'),
+    format: textField(root, 'format'),
+    threadCount: integerField(root, 'threadCount'),
+    parameters: parametersField(root),
+    tileFailureRetryCount: integerField(root, 'tileFailureRetryCount'),
+    tileFailureRetryWaitTime: integerField(root, 'tileFailureRetryWaitTime'),
+    totalFailuresBeforeAborting: integerField(root, 'totalFailuresBeforeAborting'),
+  });
+}
+
+function srsField(root: WireElement): number | undefined {
+  const srs = onlyChild(root, 'srs');
+  if (!srs) return undefined;
+  const number = integerField(srs, 'number');
+  if (number !== undefined) return number;
+  throw bodyProblem('srs must have a number, e.g. 4326', srs.place);
+}
+
+/** `bounds` with `coords` with four `double`; in JSON also four numbers in a list, under `coords` or right under `bounds`. */
+function coordsField(root: WireElement): readonly number[] | undefined {
+  const bounds = childrenNamed(root, 'bounds');
+  const [first] = bounds;
+  if (!first) return undefined;
+  const coords = bounds.flatMap((one) => childrenNamed(one, 'coords'));
+  const doubles = coords.flatMap((one) => childrenNamed(one, 'double'));
+  const numbers = [doubles, coords, bounds].find((list) => list.length > 0) ?? [];
+  if (numbers.length === 4) return numbers.map(numberOf);
+  throw bodyProblem('bounds must have four numbers: minX, minY, maxX, maxY', first.place);
+}
+
+type WithoutUndefined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+export function withoutAbsent<T extends object>(fields: T): WithoutUndefined<T> {
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined),
+  ) as WithoutUndefined<T>;
+}
