@@ -1,0 +1,46 @@
+import { setPriority } from 'node:os';
+import { readEnvironment } from '../config/environment.ts';
+import { loadSettings } from '../config/load-settings.ts';
+import { systemClock } from '../lib/clock.ts';
+import { createLogger } from '../lib/logger.ts';
+import { systemRandom } from '../lib/random.ts';
+import type { Command } from './command.ts';
+import { SETTING_FLAGS } from './setting-flags.ts';
+
+/** Answers come before seeding: the server's own process is preferred when both want a processor. */
+const NICENESS = 5;
+
+export const worker: Command = {
+  name: 'worker',
+  summary: 'do tasks for a server (started by it, not by hand)',
+  flags: SETTING_FLAGS,
+  async run(flags, terminal) {
+    if (!process.send) {
+      terminal.err('Workers are started by tilewarden serve; there is no need to start one.\n');
+      return 2;
+    }
+    // A worker does not outlive its server: what it holds is given to others.
+    process.once('disconnect', () => process.exit(1));
+    // Ctrl-C reaches the whole group; the server decides when a worker ends.
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
+    setPriority(NICENESS);
+    const { settings } = loadSettings({
+      flags,
+      environment: readEnvironment(),
+      workingFolder: process.cwd(),
+    });
+    const log = createLogger({ level: settings.log.level, pretty: process.stderr.isTTY === true });
+    const { openWorkerApp } = await import('../app.ts');
+    const surroundings = {
+      log: log.child({ worker: process.pid }),
+      clock: systemClock,
+      random: systemRandom,
+    };
+    const app = await openWorkerApp(settings, surroundings, process);
+    await app.stopped;
+    await app.close();
+    process.removeAllListeners('disconnect');
+    process.disconnect();
+    return 0;
+  },
+};
