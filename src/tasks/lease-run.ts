@@ -10,8 +10,16 @@ import { performStep, type StepContext, type StepPlace } from './perform-step.ts
 import type { Lease, LeaseStore, Report, ReportAnswer } from './store/lease-store.ts';
 import { coverOf, stepsOf } from './task-plan.ts';
 
+/** Tiles were replaced or removed in the store. */
+export interface TilesChange {
+  readonly set: TileSetKey;
+  readonly z: number;
+  readonly rect: TileRect;
+  readonly removed: boolean;
+}
+
 /** Tells every memory tier that may hold these tiles; resolves when they have let go of them. */
-export type TilesChanged = (set: TileSetKey, z: number, rect: TileRect) => Promise<void>;
+export type TilesChanged = (change: TilesChange) => Promise<void>;
 
 export interface LeaseRunOptions {
   readonly leases: LeaseStore;
@@ -170,7 +178,9 @@ export class LeaseRun {
   }
 
   async #tellOfChanges({ changed }: TallySnapshot): Promise<void> {
-    for (const [z, rect] of changed) await this.#options.tilesChanged(this.#tiles.set, z, rect);
+    const removed = this.lease.request.type === 'truncate';
+    const { set } = this.#tiles;
+    for (const [z, rect] of changed) await this.#options.tilesChanged({ set, z, rect, removed });
   }
 
   #reportOf(snapshot: TallySnapshot, intent: Report['intent']): Report {

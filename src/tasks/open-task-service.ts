@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Database } from '../db/database.ts';
 import { TilewardenError } from '../domain/errors.ts';
+import type { TileEvents } from '../domain/tile-events.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
@@ -10,6 +11,7 @@ import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { estimateTask } from './estimate-task.ts';
 import { openHistoryKeeper } from './history-keeper.ts';
 import { openLeaseReaper } from './lease-reaper.ts';
+import type { TilesChange } from './lease-run.ts';
 import { planRetry } from './plan-retry.ts';
 import { planTask } from './plan-task.ts';
 import { createLeaseStore, type LeaseStore } from './store/lease-store.ts';
@@ -27,6 +29,8 @@ export interface TaskServiceOptions {
   readonly database: Database;
   readonly catalog: Pick<Catalog, 'layer'>;
   readonly pipeline: TilePipeline;
+  /** Hears of tiles that tasks have removed. */
+  readonly events: TileEvents;
   readonly settings: TaskSettings;
   /** Starts a process that calls `openTaskWorker`; not needed when `settings.workers` is 0. */
   readonly forkWorker?: () => ChildProcess;
@@ -116,7 +120,11 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
 }
 
 function openWorkforce(options: TaskServiceOptions, store: TaskStore, leases: LeaseStore): Workforce {
-  const { settings, forkWorker, database, pipeline, clock, random, log } = options;
+  const { settings, forkWorker, database, pipeline, events, clock, random, log } = options;
+  const tilesChanged = ({ set, z, rect, removed }: TilesChange) => {
+    pipeline.forget(set, z, rect);
+    if (removed) events.emit({ type: 'deleted', set, z, rect, at: clock.now() });
+  };
   const name = `${process.pid}-${randomUUID().slice(0, 8)}`;
   if (settings.workers > 0 && forkWorker) {
     return openWorkerPool({
@@ -126,7 +134,7 @@ function openWorkforce(options: TaskServiceOptions, store: TaskStore, leases: Le
       name,
       workerGone: async (owner, crashed) => void (await leases.free({ owner }, crashed)),
       tasksChanged: () => void database.notify(TASKS_CHANGED).catch(() => {}),
-      tilesChanged: (set, z, rect) => pipeline.forget(set, z, rect),
+      tilesChanged,
       clock,
       random,
       log,
@@ -138,7 +146,7 @@ function openWorkforce(options: TaskServiceOptions, store: TaskStore, leases: Le
     workers: 1,
     leases,
     pipeline,
-    tilesChanged: async (set, z, rect) => pipeline.forget(set, z, rect),
+    tilesChanged: async (change) => tilesChanged(change),
     layer: (layer) => options.catalog.layer(layer),
     failTask: (id, reason) => store.fail(id, reason, clock.now()),
     clock,

@@ -50,6 +50,7 @@ function layerOf(more: Partial<Layer>): BoundLayer {
     ],
     expireCacheSeconds: null,
     expireClientsSeconds: 0,
+    access: 'public',
     ...more,
   };
   const store = createMemoryStore({ type: 'memory' });

@@ -43,11 +43,11 @@ export function openTaskWorker(options: TaskWorkerOptions): TaskWorker {
 
   const tell = (message: FromWorker) => channel.send?.(message);
 
-  const tilesChanged: TilesChanged = (set, z, rect) =>
+  const tilesChanged: TilesChanged = (change) =>
     new Promise((resolve) => {
       const id = ++messages;
       waiting.set(id, resolve);
-      tell({ type: 'tiles-changed', id, set, z, rect });
+      tell({ type: 'tiles-changed', id, change });
     });
 
   function start({ owner, threads, workers }: Extract<ToWorker, { type: 'start' }>): TaskRunner {

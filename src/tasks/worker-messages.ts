@@ -1,5 +1,4 @@
-import type { TileSetKey } from '../domain/tile-key.ts';
-import type { TileRect } from '../domain/tile-rect.ts';
+import type { TilesChange } from './lease-run.ts';
 
 /** What the server tells a worker process. */
 export type ToWorker =
@@ -14,10 +13,4 @@ export type ToWorker =
 export type FromWorker =
   | { readonly type: 'ready' }
   | { readonly type: 'tasks-changed' }
-  | {
-      readonly type: 'tiles-changed';
-      readonly id: number;
-      readonly set: TileSetKey;
-      readonly z: number;
-      readonly rect: TileRect;
-    };
+  | { readonly type: 'tiles-changed'; readonly id: number; readonly change: TilesChange };

@@ -1,10 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import type { TileSetKey } from '../domain/tile-key.ts';
-import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { jitter, type Random } from '../lib/random.ts';
+import type { TilesChange } from './lease-run.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
 
 export interface WorkerPoolOptions {
@@ -17,7 +16,7 @@ export interface WorkerPoolOptions {
   readonly name: string;
   readonly workerGone: (owner: string, crashed: boolean) => Promise<void>;
   readonly tasksChanged: () => void;
-  readonly tilesChanged: (set: TileSetKey, z: number, rect: TileRect) => void;
+  readonly tilesChanged: (change: TilesChange) => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -52,7 +51,7 @@ export function openWorkerPool(options: WorkerPoolOptions): WorkerPool {
   function hear(worker: ChildProcess, message: FromWorker): void {
     if (message.type === 'tasks-changed') options.tasksChanged();
     if (message.type !== 'tiles-changed') return;
-    options.tilesChanged(message.set, message.z, message.rect);
+    options.tilesChanged(message.change);
     tell(worker, { type: 'tiles-forgotten', id: message.id });
   }
 
