@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
-import type { Statement } from 'better-sqlite3';
+import Database, { type Statement } from 'better-sqlite3';
 import type { StoreChange } from '../tile-store.ts';
 import { openForWriting, type Sqlite } from './bundle-file.ts';
 import { type KeyRange, type PageCover, pageOfKey } from './bundle-grid.ts';
-import { DamagedBundle, isBusy, isDamage } from './sqlite-failure.ts';
+import { DamagedBundle } from './sqlite-failure.ts';
 import type { KeyedTile } from './tile-batch.ts';
 
 interface Counts {
@@ -123,12 +123,15 @@ export class BundleEditor {
     if (this.#db.inTransaction) this.#statements.rollBack.run();
   }
 
-  /** The log is copied into the file first, so that it takes no room even while others still read it. */
+  /**
+   * The log is copied into the file first, so that it takes no room even while others still read it. What cannot be
+   * copied now, on a full disk for instance, stays in the log and is read from there.
+   */
   close(): void {
     try {
       if (this.isCurrent()) this.#db.pragma('wal_checkpoint(TRUNCATE)');
     } catch (error) {
-      if (!isBusy(error) && !isDamage(error)) throw error;
+      if (!(error instanceof Database.SqliteError)) throw error;
     } finally {
       this.#db.close();
     }
