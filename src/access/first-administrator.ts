@@ -1,6 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { chmod, open, rm } from 'node:fs/promises';
+import { TilewardenError } from '../domain/errors.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { PasswordHasher } from './password-hasher.ts';
+import { isKnownToAll, weaknessOf } from './password-rules.ts';
 import type { UserStore } from './user-store.ts';
 
 export const FIRST_ADMINISTRATOR = 'admin';
@@ -15,6 +18,7 @@ export interface FirstAdministratorDeps {
   readonly hasher: PasswordHasher;
   /** Where a made-up password is kept until it is changed. */
   readonly passwordFile: string;
+  readonly log: Logger;
 }
 
 /**
@@ -22,10 +26,11 @@ export interface FirstAdministratorDeps {
  * it can be shown once; null otherwise.
  */
 export async function ensureAdministrator(
-  { users, hasher, passwordFile }: FirstAdministratorDeps,
+  { users, hasher, passwordFile, log }: FirstAdministratorDeps,
   given: string | null,
 ): Promise<string | null> {
   if ((await users.list()).length > 0) return null;
+  if (given !== null) judge(given, log);
   const password = given ?? makeUpPassword();
   const stored = await hasher.hash(password);
   // The file comes first: a crash in between leaves a password without a user, never a user without a password.
@@ -44,6 +49,18 @@ export async function ensureAdministrator(
 
 export async function forgetInitialPassword(passwordFile: string): Promise<void> {
   await rm(passwordFile, { force: true });
+}
+
+/** Who gives a short password has been told; one that everybody knows is none. */
+function judge(given: string, log: Logger): void {
+  if (isKnownToAll(given, FIRST_ADMINISTRATOR)) {
+    throw new TilewardenError(
+      'config-invalid',
+      'TILEWARDEN_ADMIN_PASSWORD is among the first passwords that anybody would try; choose another one.',
+    );
+  }
+  const weakness = weaknessOf(given, FIRST_ADMINISTRATOR);
+  if (weakness) log.warn({}, `TILEWARDEN_ADMIN_PASSWORD is weak: ${weakness}`);
 }
 
 function makeUpPassword(): string {

@@ -71,7 +71,7 @@ export function openAccounts({ database, dataFolder, clock, log, cost }: Account
     authenticator,
     audit,
     passwordFile,
-    ensureAdministrator: (given) => ensureAdministrator({ users: stored, hasher, passwordFile }, given),
+    ensureAdministrator: (given) => ensureAdministrator({ users: stored, hasher, passwordFile, log }, given),
     async close() {
       await hasher.close();
       await audit.close();

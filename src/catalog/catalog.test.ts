@@ -24,6 +24,7 @@ function declare(name: string, changes: Partial<LayerDeclaration<string>> = {}):
     parameters: [],
     expireCache: 0,
     expireClients: 60,
+    access: 'public',
     ...changes,
   };
 }

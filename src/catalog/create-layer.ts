@@ -29,6 +29,7 @@ export function createLayer(declaration: LayerDeclaration, gridSets: GridSetBook
     parameters: declaration.parameters.map(createFilter),
     expireCacheSeconds: declaration.expireCache === 0 ? null : declaration.expireCache,
     expireClientsSeconds: declaration.expireClients,
+    access: declaration.access,
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Bounds } from '../domain/bounds.ts';
+import type { LayerAccess } from '../domain/layer.ts';
 import type { LetterCase } from '../domain/parameter-filter.ts';
 
 /** A layer as an administrator writes it down, defaults filled in. Plain data: it can be kept and compared. */
@@ -19,6 +20,7 @@ export interface LayerDeclaration<Source = unknown> {
   readonly expireCache: number;
   /** Seconds; 0: say nothing to clients. */
   readonly expireClients: number;
+  readonly access: LayerAccess;
 }
 
 export interface GridSubsetDeclaration {

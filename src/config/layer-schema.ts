@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { FORMAT_NAMES } from '../domain/format.ts';
+import { LAYER_ACCESS } from '../domain/layer.ts';
 import { sourceSchema } from './driver-schemas.ts';
 import { extentSchema } from './grid-set-schema.ts';
 
@@ -88,4 +89,5 @@ export const layerSchema = z.strictObject({
   store: z.string().default('default').describe('The name of a store'),
   expireCache: z.int().min(0).default(0).describe('Seconds a tile stays fresh; 0: for ever'),
   expireClients: z.int().min(0).default(0).describe('Seconds a client may keep a tile; 0: say nothing'),
+  access: z.enum(LAYER_ACCESS).default('public').describe('Who may look at it'),
 });

@@ -45,6 +45,7 @@ describe('settings without a file', () => {
       port: 8080,
       prefixes: ['', '/geowebcache', '/geoserver/gwc'],
       trustedProxies: [],
+      tls: null,
     });
     expect(settings.data).toBe(join(folder, 'data'));
     expect(settings.memoryTierBytes).toBe(64 * 2 ** 20);

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { readAdminPassword } from './admin-password.ts';
 import type { Environment } from './environment.ts';
 import { type Explanation, explainIssues } from './explain-issue.ts';
 import { resolveSettings } from './resolve-settings.ts';
@@ -28,7 +29,7 @@ export interface LoadedSettings {
 
 interface GivenOverride {
   readonly override: SettingOverride;
-  readonly value: string | number;
+  readonly value: string | number | boolean;
   /** As it is called in messages, e.g. `--port` or `TILEWARDEN_PORT`. */
   readonly origin: string;
 }
@@ -53,10 +54,19 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
   const dataIsFromFile = file !== null && !overrides.some(({ override }) => override.flag === 'data');
   const data = resolve(dataIsFromFile ? folder : input.workingFolder, document.data);
   return {
-    settings: { ...settings, data },
+    settings: {
+      ...settings,
+      server: { ...settings.server, tls: absoluteTls(settings.server.tls, folder) },
+      access: { ...document.access, adminPassword: readAdminPassword(input) },
+      data,
+    },
     configFile,
     shown: maskSecrets({ ...document, data }, revealed.secretPaths),
   };
+}
+
+function absoluteTls(tls: Settings['server']['tls'], folder: string): Settings['server']['tls'] {
+  return tls && { certificate: resolve(folder, tls.certificate), key: resolve(folder, tls.key) };
 }
 
 function givenOverrides({ flags, environment }: SettingsInput): readonly GivenOverride[] {
@@ -66,9 +76,15 @@ function givenOverrides({ flags, environment }: SettingsInput): readonly GivenOv
     const text = flag ?? variable;
     if (text === undefined) return [];
     const origin = flag !== undefined ? `--${override.flag}` : override.variable;
-    const value = override.numeric && /^\d+$/.test(text) ? Number(text) : text;
-    return [{ override, value, origin }];
+    return [{ override, value: givenValue(override, text), origin }];
   });
+}
+
+/** What cannot be read as a number or a yes stays text, so that the check reports it. */
+function givenValue({ numeric, turnsOff }: SettingOverride, text: string): string | number | boolean {
+  if (numeric && /^\d+$/.test(text)) return Number(text);
+  if (turnsOff && /^(true|1|yes|false|0|no)$/i.test(text)) return !/^(true|1|yes)$/i.test(text);
+  return text;
 }
 
 function findConfigFile(

@@ -23,7 +23,7 @@ type GivenSubset = GivenLayer['gridSets'][number];
 type GivenParameter = GivenLayer['parameters'][number];
 
 export interface ResolvedSettings {
-  readonly settings: Omit<Settings, 'data'>;
+  readonly settings: Omit<Settings, 'data' | 'access'>;
   readonly problems: readonly Explanation[];
 }
 

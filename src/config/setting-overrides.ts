@@ -3,9 +3,12 @@ export interface SettingOverride {
   readonly flag: string;
   readonly variable: string;
   readonly path: readonly string[];
-  readonly placeholder: string;
+  /** Null: the flag takes no value. */
+  readonly placeholder: string | null;
   readonly help: string;
   readonly numeric?: true;
+  /** Giving it means false. */
+  readonly turnsOff?: true;
 }
 
 export const SETTING_OVERRIDES: readonly SettingOverride[] = [
@@ -37,6 +40,14 @@ export const SETTING_OVERRIDES: readonly SettingOverride[] = [
     path: ['database'],
     placeholder: 'URL',
     help: 'postgres:// URL (SQLite in the data folder)',
+  },
+  {
+    flag: 'no-auth',
+    variable: 'TILEWARDEN_NO_AUTH',
+    path: ['access', 'enabled'],
+    placeholder: null,
+    help: 'let everybody on this machine do everything; only where no other machine can connect',
+    turnsOff: true,
   },
   {
     flag: 'memory-tier',

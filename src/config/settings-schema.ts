@@ -28,6 +28,14 @@ const serverSchema = z.strictObject({
     .array(z.string().min(1))
     .default([])
     .describe('Proxies whose X-Forwarded-* headers are believed'),
+  tls: z
+    .strictObject({
+      certificate: z.string().min(1).describe('PEM file with the certificate and those that vouch for it'),
+      key: z.string().min(1).describe('PEM file with the private key'),
+    })
+    .nullable()
+    .default(null)
+    .describe('Serve https; both files are read again on SIGHUP'),
 });
 
 /** The configuration file. Flags and environment variables lie over it; every absent key has a default. */
@@ -40,6 +48,14 @@ export const settingsSchema = z.strictObject({
     .nullable()
     .default(null)
     .describe('postgres:// URL; SQLite in the data folder when absent'),
+  access: z
+    .strictObject({
+      enabled: z
+        .boolean()
+        .default(true)
+        .describe('Ask who is calling; without it only this machine is served'),
+    })
+    .prefault({}),
   log: z
     .strictObject({ level: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info') })
     .prefault({}),

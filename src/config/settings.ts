@@ -3,12 +3,20 @@ import type { GridSetBook } from '../domain/grid-set-book.ts';
 import type { SourceSettings, StoreSettings, UpstreamSettings } from './driver-schemas.ts';
 import type { SettingsDocument } from './settings-schema.ts';
 
+export interface AccessSettings {
+  readonly enabled: boolean;
+  /** For the first administrator, where there is none yet; null: one is made up. */
+  readonly adminPassword: string | null;
+}
+
 /** Everything the application is told, checked and complete. */
 export interface Settings {
+  /** Paths of files are absolute. */
   readonly server: SettingsDocument['server'];
   /** Absolute path. */
   readonly data: string;
   readonly database: string | null;
+  readonly access: AccessSettings;
   readonly log: SettingsDocument['log'];
   readonly memoryTierBytes: number;
   readonly stores: Readonly<Record<string, StoreSettings>>;

@@ -24,6 +24,7 @@ const layer: Layer = {
   parameters: [],
   expireCacheSeconds: null,
   expireClientsSeconds: 7200,
+  access: 'public',
 };
 
 describe('a layer', () => {

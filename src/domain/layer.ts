@@ -5,6 +5,10 @@ import type { MetatileSize } from './metatile.ts';
 import type { ParameterFilter } from './parameter-filter.ts';
 import { shortened } from './shortened.ts';
 
+export const LAYER_ACCESS = ['public', 'authenticated', 'viewer', 'operator', 'admin'] as const;
+/** Who may look at a layer: anybody, whoever has logged in (as `viewer`), or who has at least this role. */
+export type LayerAccess = (typeof LAYER_ACCESS)[number];
+
 /** What an administrator declares and a client asks for. */
 export interface Layer {
   readonly name: string;
@@ -22,6 +26,8 @@ export interface Layer {
   readonly expireCacheSeconds: number | null;
   /** Seconds a client may keep a tile. 0: say nothing. */
   readonly expireClientsSeconds: number;
+  /** For its tiles, and for all that tells of it: capabilities, TileJSON, lists. */
+  readonly access: LayerAccess;
 }
 
 const MAX_LAYER_NAME = 200;

@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from '../access/caller.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { Access, Caller } from './access.ts';
+import type { Access } from './access.ts';
 import type { Answer } from './answer.ts';
+import { type AuditSink, leavesTrace, noteDenial, withTrace } from './audit-trail.ts';
 import { CallerGone, Exchange } from './exchange.ts';
-import { authorise, refuseCrossSite, refuseEncodedBody, refuseForeignLayer } from './gate.ts';
+import { authenticate, refuseForeignLayer, refuseLesserRole, refuseUnsafe, sourceAddress } from './gate.ts';
 import type { HttpLimits } from './limits.ts';
-import { ownAddress } from './own-address.ts';
 import { HttpProblem, problemOf } from './problems.ts';
 import type { Route } from './route.ts';
 import type { Router } from './router.ts';
@@ -23,6 +24,7 @@ declare module 'fastify' {
 export interface DispatcherOptions {
   readonly router: Router;
   readonly access: Access;
+  readonly audit: AuditSink;
   readonly trusts: TrustsProxy;
   readonly log: Logger;
   readonly limits: HttpLimits;
@@ -43,16 +45,17 @@ export interface Dispatcher {
 const LINGER_MS = 1000;
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { router, access, trusts, log, limits, idPrefix } = options;
+  const { router, access, audit, trusts, log, limits, idPrefix } = options;
   const stopping = new AbortController();
   let requests = 0;
+  let adminRequests = 0;
 
   return {
     admit(request, _reply, done) {
       const visit = beginVisit(request.raw, router, nextId());
       request.visit = visit;
       if (visit.match.role === 'public') {
-        done(problemIn(() => openExchange(visit, request.raw, null)));
+        done(problemIn(() => admitAnybody(visit, request.raw)));
         return;
       }
       admitCaller(visit, request.raw).then(() => done(), done);
@@ -69,6 +72,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     fail(error, request, reply) {
       reply.hijack();
       const visit = request.visit ?? beginVisit(request.raw, router, nextId());
+      noteDenial(audit, visit, request.method, sourceAddress(request.raw, trusts), error);
       answerProblem(visit, frameworkProblem(error, limits), reply.raw);
       lingerOver(request.raw);
     },
@@ -81,21 +85,26 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return `${idPrefix}-${requests.toString(36)}`;
   }
 
+  function admitAnybody(visit: Visit, raw: IncomingMessage): void {
+    openExchange(visit, raw, null);
+    refuseUnsafe(raw, trusts);
+  }
+
   async function admitCaller(visit: Visit, raw: IncomingMessage): Promise<void> {
     if (visit.match.role === 'public') return;
-    const caller = await authorise(access, raw, trusts, visit.match.role);
+    const caller = await authenticate(access, raw, trusts);
+    visit.caller = caller;
+    refuseLesserRole(caller, visit.match.role);
     const { params } = openExchange(visit, raw, caller);
-    if (raw.method === 'GET' || raw.method === 'HEAD') return;
-    refuseForeignLayer(caller, params.layer);
-    refuseCrossSite(raw, new URL(ownAddress(raw, '', trusts)).host);
-    refuseEncodedBody(raw);
+    if (raw.method !== 'GET' && raw.method !== 'HEAD') refuseForeignLayer(caller, params.layer);
+    refuseUnsafe(raw, trusts);
   }
 
   function openExchange(visit: Visit, request: IncomingMessage, caller: Caller | null): Exchange {
     refuseExcess(request, visit, limits);
     const { params } = routeOf(visit.match);
     const { id, path, query, prefix } = visit;
-    visit.exchange = new Exchange({ id, path, query, prefix, params, caller, request, trusts });
+    visit.exchange = new Exchange({ id, path, query, prefix, params, caller, request, trusts, access });
     return visit.exchange;
   }
 
@@ -106,9 +115,23 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     response: ServerResponse,
   ): Promise<void> {
     try {
-      deliver(visit, await route.handler(exchange), response, exchange);
+      const handled = route.role === 'public' ? route.handler(exchange) : handleForCaller(route, exchange);
+      deliver(visit, await handled, response, exchange);
     } catch (error) {
       answerProblem(visit, error, response);
+    }
+  }
+
+  async function handleForCaller(route: Route, exchange: Exchange): Promise<Answer> {
+    if (adminRequests >= limits.adminRequests) {
+      throw new HttpProblem('too-many-requests', 'Too much is being asked at once.', ['Retry-After', '1']);
+    }
+    adminRequests += 1;
+    try {
+      const handler = () => route.handler(exchange);
+      return await (leavesTrace(route) ? withTrace(audit, route, exchange, handler) : handler());
+    } finally {
+      adminRequests -= 1;
     }
   }
 

@@ -1,7 +1,10 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Caller } from './access.ts';
+import type { Caller } from '../access/caller.ts';
+import type { Access } from './access.ts';
+import { cameBySecureWay, credentialsNeeded, credentialsOf, sourceAddress } from './gate.ts';
 import { ownAddress } from './own-address.ts';
+import type { HttpProblem } from './problems.ts';
 import type { PathParams } from './router.ts';
 import type { TrustsProxy } from './trusted-proxies.ts';
 
@@ -14,6 +17,15 @@ export interface ExchangeParts {
   readonly params: PathParams;
   readonly caller: Caller | null;
   readonly trusts: TrustsProxy;
+  readonly access: Access;
+}
+
+/** What a handler has to say of a change, for the audit log. No secrets. */
+export interface ChangeNote {
+  /** E.g. `user:mary`. */
+  readonly target?: string;
+  readonly before?: unknown;
+  readonly after?: unknown;
 }
 
 const NO_BODY = Buffer.alloc(0);
@@ -29,6 +41,8 @@ export class Exchange {
   /** Null on public routes, where nobody asks. */
   readonly caller: Caller | null;
   body: Buffer;
+  /** Set by a handler before it answers. */
+  change: ChangeNote;
   readonly #parts: ExchangeParts;
 
   constructor(parts: ExchangeParts) {
@@ -38,6 +52,7 @@ export class Exchange {
     this.params = parts.params;
     this.caller = parts.caller;
     this.body = NO_BODY;
+    this.change = {};
     this.#parts = parts;
   }
 
@@ -53,6 +68,27 @@ export class Exchange {
   /** The absolute address of this server as the caller knows it, prefix included, without a closing slash. */
   get baseUrl(): string {
     return ownAddress(this.#parts.request, this.#parts.prefix, this.#parts.trusts);
+  }
+
+  /** The network address of the caller; behind trusted proxies, of whom they speak for. */
+  get source(): string {
+    return sourceAddress(this.#parts.request, this.#parts.trusts);
+  }
+
+  /** The caller came by https. */
+  get secure(): boolean {
+    return cameBySecureWay(this.#parts.request, this.#parts.trusts);
+  }
+
+  /** Who is calling, on public routes too; null when the credentials are missing or wrong. */
+  async identify(): Promise<Caller | null> {
+    const { access, request, trusts } = this.#parts;
+    return this.caller ?? access.authenticate(credentialsOf(request, trusts));
+  }
+
+  /** What to throw at a caller that has to say who it is. */
+  credentialsNeeded(): HttpProblem {
+    return credentialsNeeded(this.#parts.request);
   }
 
   /** Aborts when the caller goes away. */

@@ -1,27 +1,41 @@
 import type { IncomingMessage } from 'node:http';
-import { type Access, type Caller, type Credentials, mayWorkOn } from './access.ts';
+import { isIP } from 'node:net';
+import { type Caller, mayWorkOn } from '../access/caller.ts';
+import { type Role, roleSuffices } from '../access/role.ts';
+import type { Access, Credentials } from './access.ts';
+import { ownAddress } from './own-address.ts';
 import { HttpProblem } from './problems.ts';
-import { ROLES, type Role } from './route.ts';
 import { type TrustsProxy, withoutMapping } from './trusted-proxies.ts';
 
-const CHALLENGE = ['WWW-Authenticate', 'Basic realm="Tilewarden", charset="UTF-8"'];
+const CHALLENGE = 'Basic realm="Tilewarden", charset="UTF-8"';
+/** A browser asks for no password of its own for a scheme it does not know: our pages do that themselves. */
+const CHALLENGE_TO_SCRIPTS = 'Session realm="Tilewarden"';
 
-/** The caller, if the credentials are good and its role suffices. */
-export async function authorise(
+/** The caller, if the credentials are good. */
+export async function authenticate(
   access: Access,
   request: IncomingMessage,
   trusts: TrustsProxy,
-  needed: Role,
 ): Promise<Caller> {
   const caller = await access.authenticate(credentialsOf(request, trusts));
-  if (!caller) throw new HttpProblem('credentials-needed', 'Valid credentials are needed.', CHALLENGE);
-  if (ROLES.indexOf(caller.role) < ROLES.indexOf(needed)) {
-    throw new HttpProblem(
-      'forbidden',
-      `This needs the role ${needed}; ${caller.name} has the role ${caller.role}.`,
-    );
-  }
-  return caller;
+  if (caller) return caller;
+  throw credentialsNeeded(request);
+}
+
+export function credentialsNeeded(request: IncomingMessage): HttpProblem {
+  const byScript = request.headers['sec-fetch-dest'] === 'empty';
+  return new HttpProblem('credentials-needed', 'Valid credentials are needed.', [
+    'WWW-Authenticate',
+    byScript ? CHALLENGE_TO_SCRIPTS : CHALLENGE,
+  ]);
+}
+
+export function refuseLesserRole(caller: Caller, needed: Role): void {
+  if (roleSuffices(caller.role, needed)) return;
+  throw new HttpProblem(
+    'forbidden',
+    `This needs the role ${needed}; ${caller.name} has the role ${caller.role}.`,
+  );
 }
 
 export function refuseForeignLayer(caller: Caller, layer: string | undefined): void {
@@ -33,7 +47,7 @@ export function refuseForeignLayer(caller: Caller, layer: string | undefined): v
  * A page of another site must not make a browser change anything here with credentials that the browser keeps.
  * Browsers name the origin of a request; what names none (curl, scripts) is not a browser.
  */
-export function refuseCrossSite(request: IncomingMessage, ownHost: string): void {
+function refuseCrossSite(request: IncomingMessage, ownHost: string): void {
   const site = request.headers['sec-fetch-site'];
   if (site !== undefined) {
     if (site === 'same-origin' || site === 'none') return;
@@ -44,8 +58,15 @@ export function refuseCrossSite(request: IncomingMessage, ownHost: string): void
   throw new HttpProblem('cross-site', 'Pages of other sites may not change anything here.');
 }
 
+/** What holds for every method that may change something, whoever calls. */
+export function refuseUnsafe(request: IncomingMessage, trusts: TrustsProxy): void {
+  if (request.method === 'GET' || request.method === 'HEAD') return;
+  refuseCrossSite(request, new URL(ownAddress(request, '', trusts)).host);
+  refuseEncodedBody(request);
+}
+
 /** Compressed bodies are refused unread: nothing a stranger sends is ever unpacked. */
-export function refuseEncodedBody(request: IncomingMessage): void {
+function refuseEncodedBody(request: IncomingMessage): void {
   if (request.headers['content-encoding'] === undefined) return;
   throw new HttpProblem(
     'media-type-unsupported',
@@ -57,16 +78,26 @@ function hostOfOrigin(origin: string): string | null {
   return URL.canParse(origin) ? new URL(origin).host.toLowerCase() : null;
 }
 
-function credentialsOf(request: IncomingMessage, trusts: TrustsProxy): Credentials {
+export function credentialsOf(request: IncomingMessage, trusts: TrustsProxy): Credentials {
   const peer = withoutMapping(request.socket.remoteAddress ?? '');
-  const viaTrustedProxy = trusts(peer);
   return {
     authorization: request.headers.authorization ?? null,
     cookie: request.headers.cookie ?? null,
-    address: viaTrustedProxy ? callerBehindProxies(request, peer, trusts) : peer,
+    address: sourceAddress(request, trusts),
     host: request.headers.host ?? '',
-    viaTrustedProxy,
+    viaTrustedProxy: trusts(peer),
+    secure: cameBySecureWay(request, trusts),
   };
+}
+
+export function cameBySecureWay(request: IncomingMessage, trusts: TrustsProxy): boolean {
+  return ownAddress(request, '', trusts).startsWith('https:');
+}
+
+/** Where the request comes from; behind trusted proxies, whom they speak for. */
+export function sourceAddress(request: IncomingMessage, trusts: TrustsProxy): string {
+  const peer = withoutMapping(request.socket.remoteAddress ?? '');
+  return trusts(peer) ? callerBehindProxies(request, peer, trusts) : peer;
 }
 
 /** Each proxy appends whom it heard from; the last one that is not itself a trusted proxy is the caller. */
@@ -74,6 +105,7 @@ function callerBehindProxies(request: IncomingMessage, peer: string, trusts: Tru
   const header = request.headers['x-forwarded-for'];
   const hops = (Array.isArray(header) ? header.join(',') : (header ?? ''))
     .split(',')
-    .map((hop) => hop.trim());
-  return hops.findLast((hop) => hop !== '' && !trusts(hop)) ?? peer;
+    .map((hop) => withoutMapping(hop.trim()));
+  const caller = hops.findLast((hop) => hop !== '' && !trusts(hop));
+  return caller !== undefined && isIP(caller) !== 0 ? caller : peer;
 }

@@ -17,6 +17,8 @@ export interface HttpLimits {
   readonly connections: number;
   readonly requestsPerConnection: number;
   readonly eventStreams: number;
+  /** Requests that need a role, under way at once. */
+  readonly adminRequests: number;
   /** How long a stop waits for answers under way. */
   readonly drainTimeout: number;
 }
@@ -34,5 +36,6 @@ export const DEFAULT_LIMITS: HttpLimits = {
   connections: 10_000,
   requestsPerConnection: 1_000,
   eventStreams: 100,
+  adminRequests: 100,
   drainTimeout: 8_000,
 };

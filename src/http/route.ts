@@ -1,9 +1,8 @@
+import { ROLES, type Role } from '../access/role.ts';
 import type { Answer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 
-export const ROLES = ['viewer', 'operator', 'admin'] as const;
-/** Each role may do what the ones before it may. */
-export type Role = (typeof ROLES)[number];
+/** `public`: anybody; nobody asks who is calling. */
 export type RouteRole = Role | 'public';
 
 export const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const;

@@ -2,7 +2,14 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
+import type { TaskService } from '../tasks/task-service.ts';
+import { type AccountParts, accountRoutes } from './api/account-routes.ts';
+import { createEventStream } from './api/events.ts';
+import { createTaskApi } from './api/tasks.ts';
+import type { HttpLimits } from './limits.ts';
 import { answerAlive, createReadiness } from './probes.ts';
+import { createLayerTaskListHandler, createSeedHandler, createTaskListHandler } from './rest/seed.ts';
+import { createTerminateAllHandler, createTerminateHandler } from './rest/terminate.ts';
 import type { Route } from './route.ts';
 import { createLayerList } from './services/layer-list.ts';
 import { createTileJson } from './services/tile-json.ts';
@@ -14,13 +21,16 @@ export interface RouteDeps {
   readonly pipeline: Pick<TilePipeline, 'read'>;
   /** Rejects when the server cannot do its work. */
   readonly readiness: (signal: AbortSignal) => Promise<void>;
+  /** Without it there are no paths of tasks. */
+  readonly tasks?: TaskService;
+  readonly accounts: AccountParts;
   readonly assets: readonly WebAsset[];
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 /** Everything the server answers, under each prefix. Of two patterns that fit a path the upper one counts. */
-export function createRoutes(deps: RouteDeps): readonly Route[] {
+export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
   const tile = createTileService(deps);
   const sharing = 'anyone';
   return [
@@ -44,6 +54,45 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
       handler: tile,
     },
 
+    ...(deps.tasks ? taskRoutes({ ...deps, tasks: deps.tasks }, limits) : []),
+    ...accountRoutes(deps.accounts),
+
     ...assetRoutes(deps.assets),
+  ];
+}
+
+type TaskRouteDeps = RouteDeps & { readonly tasks: TaskService };
+
+function taskRoutes(deps: TaskRouteDeps, limits: HttpLimits): readonly Route[] {
+  const layerTaskList = createLayerTaskListHandler(deps);
+  const tasks = createTaskApi(deps.tasks);
+  const events = createEventStream({ ...deps, maxStreams: limits.eventStreams });
+  return [
+    { method: 'GET', path: '/rest/seed.json', role: 'viewer', handler: createTaskListHandler(deps) },
+    { method: 'POST', path: '/rest/seed', role: 'operator', handler: createTerminateAllHandler(deps) },
+    { method: 'GET', path: '/rest/seed/{layer}.json', role: 'viewer', handler: layerTaskList },
+    {
+      method: 'POST',
+      path: '/rest/seed/{layer}.json',
+      role: 'operator',
+      handler: createSeedHandler(deps, 'json'),
+    },
+    { method: 'GET', path: '/rest/seed/{layer}.xml', role: 'viewer', handler: layerTaskList },
+    {
+      method: 'POST',
+      path: '/rest/seed/{layer}.xml',
+      role: 'operator',
+      handler: createSeedHandler(deps, 'xml'),
+    },
+    { method: 'POST', path: '/rest/seed/{layer}', role: 'operator', handler: createTerminateHandler(deps) },
+
+    { method: 'GET', path: '/api/v1/tasks', role: 'viewer', handler: tasks.list },
+    { method: 'POST', path: '/api/v1/tasks', role: 'operator', handler: tasks.create },
+    { method: 'GET', path: '/api/v1/tasks/{id}', role: 'viewer', handler: tasks.show },
+    { method: 'POST', path: '/api/v1/tasks/{id}/cancel', role: 'operator', handler: tasks.cancel },
+    { method: 'POST', path: '/api/v1/tasks/{id}/pause', role: 'operator', handler: tasks.pause },
+    { method: 'POST', path: '/api/v1/tasks/{id}/resume', role: 'operator', handler: tasks.resume },
+    { method: 'POST', path: '/api/v1/tasks/{id}/retry', role: 'operator', handler: tasks.retry },
+    { method: 'GET', path: '/api/v1/events', role: 'viewer', handler: events },
   ];
 }

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { TLSSocket } from 'node:tls';
 import type { Answer, Headers } from './answer.ts';
 
 /** For answers that pages of other sites may read: tiles, their descriptions, and what goes wrong with them. */
@@ -22,7 +23,12 @@ const OWN_HEADERS: Headers = [
   'same-origin',
   'Referrer-Policy',
   'no-referrer',
+  'Permissions-Policy',
+  'camera=(), geolocation=(), microphone=()',
 ];
+
+/** RFC 6797: whoever has come by https once comes by nothing else for a year. */
+const BY_TLS: Headers = ['Strict-Transport-Security', 'max-age=31536000'];
 
 /** Given unless the answer says otherwise. */
 const OWN_DEFAULTS: readonly (readonly [string, string])[] = [
@@ -39,6 +45,7 @@ export interface SendOptions {
 
 export function send(response: ServerResponse, answer: Answer, options: SendOptions): void {
   const headers = completeHeaders(answer.headers, options);
+  if ((response.socket as TLSSocket | null)?.encrypted === true) headers.push(...BY_TLS);
   const { status, body } = answer;
   const toHead = response.req.method === 'HEAD';
   if (typeof body === 'function') {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { METHODS as NODE_METHODS } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Server as TlsServer } from 'node:tls';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Access } from './access.ts';
@@ -9,6 +10,7 @@ import { createDispatcher, type Dispatcher } from './dispatcher.ts';
 import { DEFAULT_LIMITS, type HttpLimits } from './limits.ts';
 import { createRouter } from './router.ts';
 import { createRoutes, type RouteDeps } from './routes.ts';
+import { readTlsFiles, TLS_MINIMUM, type TlsFiles, type TlsMaterial } from './tls.ts';
 import { createProxyTrust, isLoopbackHost } from './trusted-proxies.ts';
 
 export interface HttpServerDeps extends RouteDeps {
@@ -22,11 +24,15 @@ export interface HttpServerOptions {
   /** Every path answers below each of these, e.g. `['', '/geowebcache']`. */
   readonly prefixes: readonly string[];
   readonly trustedProxies: readonly string[];
+  /** Null: plain http. */
+  readonly tls: TlsFiles | null;
   readonly limits?: Partial<HttpLimits>;
 }
 
 export interface HttpServer {
   readonly address: { readonly host: string; readonly port: number; readonly url: string };
+  /** Reads the certificate and its key again; what cannot be used leaves the old ones in place. */
+  reload(): Promise<void>;
   /** Answers what is under way, but waits no longer than the drain limit. */
   close(): Promise<void>;
 }
@@ -40,26 +46,37 @@ export interface HttpApp {
 export async function openHttpServer(deps: HttpServerDeps, options: HttpServerOptions): Promise<HttpServer> {
   refuseOpenDoor(deps.access, options.host);
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const app = createHttpApp(deps, options);
-  const { host, port } = options;
+  const { host, port, tls } = options;
+  const app = createHttpApp(deps, options, tls && (await readTlsFiles(tls)));
   await app.fastify.listen({ host, port, backlog: 1024 });
   const { port: boundPort } = app.fastify.server.address() as AddressInfo;
   return {
     address: {
       host,
       port: boundPort,
-      url: `http://${host.includes(':') ? `[${host}]` : host}:${boundPort}/`,
+      url: `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${boundPort}/`,
+    },
+    async reload() {
+      const { server } = app.fastify;
+      if (tls && server instanceof TlsServer) {
+        server.setSecureContext({ ...(await readTlsFiles(tls)), minVersion: TLS_MINIMUM });
+      }
     },
     close: () => drain(app, limits.drainTimeout),
   };
 }
 
-export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions): HttpApp {
+export function createHttpApp(
+  deps: HttpServerDeps,
+  options: HttpServerOptions,
+  tls: TlsMaterial | null = null,
+): HttpApp {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const fastify = createFastify(limits);
+  const fastify = createFastify(limits, tls);
   const dispatcher = createDispatcher({
-    router: createRouter(createRoutes(deps), options.prefixes),
+    router: createRouter(createRoutes(deps, limits), options.prefixes),
     access: deps.access,
+    audit: deps.accounts.audit,
     trusts: createProxyTrust(options.trustedProxies),
     log: deps.log,
     limits,
@@ -77,7 +94,12 @@ export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions):
 const ONLY_ROUTE = '/';
 const IDLE_SWEEP_MS = 50;
 
-function createFastify(limits: HttpLimits): FastifyInstance {
+function createFastify(limits: HttpLimits, tls: TlsMaterial | null): FastifyInstance {
+  const node = {
+    maxHeaderSize: limits.headerSize,
+    headersTimeout: limits.headersTimeout,
+    connectionsCheckingInterval: limits.connectionsCheckingInterval,
+  };
   const fastify = Fastify({
     // Paths are looked up in our own table (docs/decisions/0040); the framework sees one.
     rewriteUrl: () => ONLY_ROUTE,
@@ -90,11 +112,9 @@ function createFastify(limits: HttpLimits): FastifyInstance {
     keepAliveTimeout: limits.keepAliveTimeout,
     connectionTimeout: limits.idleTimeout,
     maxRequestsPerSocket: limits.requestsPerConnection,
-    http: {
-      maxHeaderSize: limits.headerSize,
-      headersTimeout: limits.headersTimeout,
-      connectionsCheckingInterval: limits.connectionsCheckingInterval,
-    },
+    ...(tls
+      ? { https: { ...node, ...tls, minVersion: TLS_MINIMUM, handshakeTimeout: limits.headersTimeout } }
+      : { http: node }),
     clientErrorHandler: answerBrokenConnection,
   });
   fastify.server.maxConnections = limits.connections;
@@ -114,7 +134,7 @@ function refuseOpenDoor(access: Access, host: string): void {
   if (!access.loopbackOnly || isLoopbackHost(host)) return;
   throw new TilewardenError(
     'config-invalid',
-    `Without accounts the server listens on loopback only, e.g. 127.0.0.1; ${host} can be reached from outside.`,
+    `Without accounts (--no-auth) the server listens on loopback only, e.g. 127.0.0.1; ${host} can be reached from outside.`,
   );
 }
 

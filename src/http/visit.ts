@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Caller } from '../access/caller.ts';
 import type { Exchange } from './exchange.ts';
 import type { HttpLimits } from './limits.ts';
 import { HttpProblem } from './problems.ts';
@@ -12,6 +13,8 @@ export interface Visit {
   readonly query: string;
   readonly prefix: string;
   readonly match: Match;
+  /** Null until it has shown who it is; on public routes nobody asks. */
+  caller: Caller | null;
   /** Null until the caller is admitted. */
   exchange: Exchange | null;
 }
@@ -23,7 +26,7 @@ export function beginVisit(
 ): Visit {
   const { path, query } = splitTarget(raw.originalUrl ?? raw.url ?? '');
   const { prefix, match } = router.match(raw.method ?? '', path);
-  return { id, path, query, prefix, match, exchange: null };
+  return { id, path, query, prefix, match, caller: null, exchange: null };
 }
 
 /** The route, or the reason why there is none. */

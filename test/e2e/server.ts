@@ -12,6 +12,10 @@ const READY = /^Tilewarden is ready at (http:\/\/\S+)\/$/m;
 const READY_WITHIN_MS = 30_000;
 const EXIT_WITHIN_MS = 15_000;
 
+/** Of the user `admin` on every server started here. */
+export const ADMIN_PASSWORD = 'a password for tests only';
+const AUTHORIZATION = `Basic ${Buffer.from(`admin:${ADMIN_PASSWORD}`).toString('base64')}`;
+
 export interface ServerOptions {
   /** Text of the configuration file; none when left out. */
   readonly config?: string;
@@ -34,6 +38,8 @@ export interface RunningServer {
   /** Without a slash at its end, e.g. `http://127.0.0.1:40123`. */
   readonly url: string;
   readonly data: string;
+  /** The administrator's `Authorization` header. */
+  readonly authorization: string;
   readonly pid: number;
   stdout(): string;
   stderr(): string;
@@ -57,6 +63,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   return {
     url,
     data,
+    authorization: AUTHORIZATION,
     pid: child.process.pid ?? -1,
     stdout: () => child.output.stdout,
     stderr: () => child.output.stderr,
@@ -146,7 +153,7 @@ function launch(
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('TILEWARDEN_'));
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd,
-    env: { ...Object.fromEntries(inherited), ...env },
+    env: { ...Object.fromEntries(inherited), TILEWARDEN_ADMIN_PASSWORD: ADMIN_PASSWORD, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const output: Output = { stdout: '', stderr: '' };

@@ -2,13 +2,14 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import type { GridSubset } from '../../domain/grid-subset.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { jsonAnswer } from '../answer.ts';
+import { visibleLayers } from '../layer-door.ts';
 import type { Handler } from '../route.ts';
 
 /** `/tiles.json`: what a map needs to show any layer in any of its grid sets. */
 export function createLayerList(catalog: Pick<Catalog, 'layers'>): Handler {
-  return () => {
-    const layers = Array.from(catalog.layers(), describeLayer);
-    return jsonAnswer({ layers }, ['Cache-Control', 'no-cache']);
+  return async (exchange) => {
+    const layers = (await visibleLayers(exchange, catalog.layers())).map(describeLayer);
+    return jsonAnswer({ layers }, ['Cache-Control', 'private, no-cache']);
   };
 }
 

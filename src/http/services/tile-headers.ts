@@ -75,9 +75,12 @@ function freshnessHeaders(tiles: ResolvedTileSet, answer: TileAnswer, etag: stri
 
 /** A stale tile is looked at again next time: by then the source may be back. */
 function cacheControl(tiles: ResolvedTileSet, outcome: CacheOutcome): Headers {
-  const seconds = tiles.bound.layer.expireClientsSeconds;
-  if (outcome === 'STALE') return ['Cache-Control', 'max-age=0, must-revalidate'];
-  return seconds > 0 ? ['Cache-Control', `max-age=${seconds}, must-revalidate`] : [];
+  const { expireClientsSeconds, access } = tiles.bound.layer;
+  const seconds = outcome === 'STALE' ? 0 : expireClientsSeconds;
+  const lasting = seconds > 0 || outcome === 'STALE' ? [`max-age=${seconds}`, 'must-revalidate'] : [];
+  // RFC 9111, 5.2.2.7: what one caller may see no proxy on the way gives to another.
+  const words = access === 'public' ? lasting : ['private', ...lasting];
+  return words.length > 0 ? ['Cache-Control', words.join(', ')] : [];
 }
 
 function placeHeaders(tiles: ResolvedTileSet, tile: TileIndex, outcome: CacheOutcome): Headers {

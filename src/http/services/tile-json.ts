@@ -2,6 +2,7 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import type { GridSubset } from '../../domain/grid-subset.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { jsonAnswer } from '../answer.ts';
+import { isOpen, refuseStrangers } from '../layer-door.ts';
 import type { Handler } from '../route.ts';
 import { parametersOf } from './query-parameters.ts';
 import { boundLayer } from './tiles.ts';
@@ -9,14 +10,18 @@ import { degreesOfMercator, webMercatorSubset } from './web-mercator.ts';
 
 /** `/tiles/{layer}.json`: TileJSON 3.0.0, which knows web mercator only. */
 export function createTileJson(catalog: Pick<Catalog, 'layer'>): Handler {
-  return (exchange) => {
+  return async (exchange) => {
     const { layer } = boundLayer(catalog, exchange.param('layer'));
+    await refuseStrangers(exchange, layer);
     const subset = webMercatorSubset(layer);
     const query = new URLSearchParams([...parametersOf(exchange.query, layer.parameters)]).toString();
     const folder = `${exchange.baseUrl}/tiles/${encodeURIComponent(layer.name)}`;
     const [format] = layer.formats;
     const tiles = `${folder}/{z}/{x}/{y}.${format.extensions[0]}${query === '' ? '' : `?${query}`}`;
-    return jsonAnswer(documentOf(layer, subset, tiles), ['Cache-Control', 'no-cache']);
+    return jsonAnswer(documentOf(layer, subset, tiles), [
+      'Cache-Control',
+      isOpen(layer) ? 'no-cache' : 'private, no-cache',
+    ]);
   };
 }
 

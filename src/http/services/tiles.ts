@@ -7,6 +7,7 @@ import { checkTile, resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { isNotModified } from '../conditional.ts';
 import type { Exchange } from '../exchange.ts';
+import { isOpen, refuseStrangers } from '../layer-door.ts';
 import type { Handler } from '../route.ts';
 import { parametersOf } from './query-parameters.ts';
 import { formatNamed, indexOf, splitRow } from './tile-address.ts';
@@ -37,7 +38,9 @@ export function createTileService({ catalog, pipeline }: TileServiceDeps): Handl
       x: indexOf('column', exchange.param('x')),
       y: indexOf('row', row),
     };
-    const served = tileSetOf(exchange, extension);
+    const bound = boundLayer(catalog, exchange.param('layer'));
+    if (!isOpen(bound.layer)) await refuseStrangers(exchange, bound.layer);
+    const served = tileSetOf(exchange, bound, extension);
     checkTile(served.tiles, index);
     const answer = await pipeline.read(served.tiles, index, exchange.signal);
     const { etag, freshness, all } = headersOf(served.tiles, index, answer);
@@ -48,8 +51,7 @@ export function createTileService({ catalog, pipeline }: TileServiceDeps): Handl
   };
 
   /** Most requests ask for one of a few tile sets: looking one up again costs a look into a map. */
-  function tileSetOf(exchange: Exchange, extension: string): ServedTileSet {
-    const bound = boundLayer(catalog, exchange.param('layer'));
+  function tileSetOf(exchange: Exchange, bound: BoundLayer, extension: string): ServedTileSet {
     const gridSet = exchange.params.gridSet ?? null;
     const key = `${exchange.param('layer')}\n${gridSet ?? ''}\n${extension}\n${exchange.query}`;
     const known = remembered.get(key);

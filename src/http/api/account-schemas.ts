@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { ROLES } from '../../access/role.ts';
+
+const layers = z.array(z.string());
+const role = z.enum(ROLES);
+
+export const userSchema = z.strictObject({
+  name: z.string(),
+  password: z.string(),
+  role,
+  layers: layers.default(['*']),
+});
+
+export const userChangesSchema = z.strictObject({
+  password: z.string().optional(),
+  role: role.optional(),
+  layers: layers.optional(),
+});
+
+export const tokenSchema = z.strictObject({
+  name: z.string(),
+  role,
+  layers: layers.default(['*']),
+  /** ISO 8601; null or absent: it does not expire. */
+  expiresAt: z.iso.datetime({ offset: true }).nullable().default(null),
+});
+
+export const loginSchema = z.strictObject({ name: z.string(), password: z.string() });
+
+export const newPasswordSchema = z.strictObject({ current: z.string(), password: z.string() });

@@ -1,0 +1,61 @@
+import type { AuditLog } from '../../access/audit-log.ts';
+import type { Authenticator } from '../../access/authenticator.ts';
+import type { SessionStore } from '../../access/session-store.ts';
+import { type Answer, jsonAnswer } from '../answer.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Route } from '../route.ts';
+import { readSessionCookie, sessionCookie } from '../session-cookie.ts';
+import { readStrictJson } from '../wire/strict-json.ts';
+import { loginSchema } from './account-schemas.ts';
+
+export interface SessionDeps {
+  readonly authenticator: Authenticator;
+  readonly sessions: SessionStore;
+  readonly audit: AuditLog;
+}
+
+/** `/api/v1/session`: logging in to the console and out of it. */
+export function sessionRoutes({ authenticator, sessions, audit }: SessionDeps): readonly Route[] {
+  const path = '/api/v1/session';
+  return [
+    { method: 'POST', path, role: 'public', handler: logIn },
+    { method: 'DELETE', path, role: 'viewer', handler: logOut },
+  ];
+
+  async function logIn(exchange: Exchange): Promise<Answer> {
+    const { name, password } = readStrictJson(exchange, loginSchema);
+    const caller = await authenticator.byPassword(name, password, exchange.source);
+    if (!caller) throw exchange.credentialsNeeded();
+    await audit.record({
+      id: exchange.id,
+      phase: 'ended',
+      action: 'login',
+      actor: caller.name,
+      source: exchange.source,
+      outcome: 'done',
+      status: 200,
+    });
+    await endCurrent(exchange);
+    const { role, layers } = caller;
+    return jsonAnswer({ name: caller.name, role, layers }, await cookieFor(exchange, sessions, caller.name));
+  }
+
+  async function logOut(exchange: Exchange): Promise<Answer> {
+    await endCurrent(exchange);
+    return { status: 204, headers: ['Set-Cookie', sessionCookie('', exchange.secure)], body: null };
+  }
+
+  async function endCurrent(exchange: Exchange): Promise<void> {
+    const current = readSessionCookie(exchange.headers.cookie ?? null, exchange.secure);
+    if (current !== null) await sessions.end(current);
+  }
+}
+
+/** Begins a session. */
+export async function cookieFor(
+  exchange: Exchange,
+  sessions: SessionStore,
+  userName: string,
+): Promise<readonly string[]> {
+  return ['Set-Cookie', sessionCookie(await sessions.begin(userName), exchange.secure)];
+}

@@ -1,0 +1,36 @@
+import { type Caller, mayWorkOn } from '../access/caller.ts';
+import { type Role, roleSuffices } from '../access/role.ts';
+import type { Layer, LayerAccess } from '../domain/layer.ts';
+import type { Exchange } from './exchange.ts';
+import { HttpProblem } from './problems.ts';
+
+/**
+ * For every service that shows a layer: throws unless the caller may look at it. Layers are public unless they say
+ * otherwise, and then there is nothing to wait for: ask `isOpen` first where every microsecond counts.
+ */
+export async function refuseStrangers(exchange: Exchange, layer: Layer): Promise<void> {
+  if (isOpen(layer)) return;
+  const caller = await exchange.identify();
+  if (!caller) throw exchange.credentialsNeeded();
+  if (!mayLookAt(caller, layer)) throw new HttpProblem('forbidden', `${caller.name} may not see this layer.`);
+}
+
+export function isOpen(layer: Layer): boolean {
+  return layer.access === 'public';
+}
+
+/** The layers that a list may show to this caller. */
+export async function visibleLayers(exchange: Exchange, layers: Iterable<Layer>): Promise<readonly Layer[]> {
+  const all = Array.from(layers);
+  if (all.every(isOpen)) return all;
+  const caller = await exchange.identify();
+  return all.filter((layer) => isOpen(layer) || (caller !== null && mayLookAt(caller, layer)));
+}
+
+function mayLookAt(caller: Caller, layer: Layer): boolean {
+  return roleSuffices(caller.role, neededRole(layer.access)) && mayWorkOn(caller, layer.name);
+}
+
+function neededRole(access: LayerAccess): Role {
+  return access === 'public' || access === 'authenticated' ? 'viewer' : access;
+}
