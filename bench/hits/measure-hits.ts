@@ -1,0 +1,107 @@
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+export interface Contestant {
+  readonly name: string;
+  /** Without a slash at the end. */
+  readonly url: string;
+  /** The process that answers. */
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+export interface Load {
+  readonly seconds: number;
+  readonly connections: number;
+  readonly zoom: number;
+}
+
+export interface LoadResult {
+  readonly requestsPerSecond: number;
+  readonly microsecondsEach: number;
+}
+
+const run = promisify(execFile);
+const WRK_SCRIPT = fileURLToPath(new URL('./random-tiles.lua', import.meta.url));
+
+export function programPath(name: string): string | null {
+  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin'];
+  return folders.map((folder) => join(folder, name)).find(isExecutable) ?? null;
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Asks for every tile of a zoom and lays them down as files, at the same paths. Returns the sum of their bytes. */
+export async function copyTiles(from: Contestant, zoom: number, www: string | null): Promise<number> {
+  let bytes = 0;
+  for (let x = 0; x < 2 ** zoom; x++) {
+    const folder = `tiles/world/${zoom}/${x}`;
+    if (www !== null) mkdirSync(join(www, folder), { recursive: true });
+    for (let y = 0; y < 2 ** zoom; y++) {
+      const response = await fetch(`${from.url}/${folder}/${y}.png`);
+      if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`);
+      const tile = Buffer.from(await response.arrayBuffer());
+      bytes += tile.length;
+      if (www !== null) writeFileSync(join(www, folder, `${y}.png`), tile);
+    }
+  }
+  return bytes;
+}
+
+export async function measureLoad(contestant: Contestant, load: Load): Promise<LoadResult> {
+  const before = processorSeconds(contestant.pid);
+  const { stdout } = await run('wrk', wrkArguments(contestant, load));
+  const used = processorSeconds(contestant.pid) - before;
+  if (/Non-2xx/.test(stdout)) throw new Error(`${contestant.name} answered with errors:\n${stdout}`);
+  const requests = Number(/(\d+) requests in/.exec(stdout)?.[1] ?? 0);
+  const requestsPerSecond = Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1] ?? 0);
+  return { requestsPerSecond, microsecondsEach: (used * 1e6) / requests };
+}
+
+/** All threads of the process, while it answers as fast as strace lets it. Null where strace is not to be had. */
+export async function systemCallsPerRequest(contestant: Contestant, load: Load): Promise<number | null> {
+  if (programPath('strace') === null) return null;
+  const tracer = spawn('strace', ['-c', '-f', '-p', String(contestant.pid)], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let summary = '';
+  tracer.stderr.on('data', (chunk: Buffer) => {
+    summary += chunk.toString();
+  });
+  await once(tracer.stderr, 'data');
+  const { stdout } = await run('wrk', wrkArguments(contestant, { ...load, seconds: 2 }));
+  const ended = once(tracer, 'close');
+  tracer.kill('SIGINT');
+  await ended;
+  const calls = Number(/^\s*100\.00.*?\s(\d+)\s+\d*\s*total$/m.exec(summary)?.[1] ?? Number.NaN);
+  const requests = Number(/(\d+) requests in/.exec(stdout)?.[1] ?? 0);
+  return Number.isNaN(calls) || requests === 0 ? null : calls / requests;
+}
+
+function wrkArguments({ url }: Contestant, { seconds, connections, zoom }: Load): string[] {
+  return ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', WRK_SCRIPT, url, '--', String(zoom)];
+}
+
+/** From /proc/PID/stat: the 14th and 15th fields, in ticks. The name before them may hold spaces. */
+function processorSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond();
+}
+
+let ticks = 0;
+
+function ticksPerSecond(): number {
+  ticks ||= Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
+  return ticks;
+}
