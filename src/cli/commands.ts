@@ -1,6 +1,8 @@
 import { checkConfig } from './check-config.ts';
 import type { Command } from './command.ts';
+import { reseed, seed, truncate } from './seed.ts';
 import { serve } from './serve.ts';
+import { tasks } from './tasks.ts';
 import { worker } from './worker.ts';
 
-export const COMMANDS: readonly Command[] = [serve, checkConfig, worker];
+export const COMMANDS: readonly Command[] = [serve, seed, reseed, truncate, tasks, checkConfig, worker];

@@ -14,11 +14,12 @@ export function generalHelp(commands: readonly Command[]): string {
   ].join('\n');
 }
 
-export function commandHelp({ name, summary, flags }: Command): string {
+export function commandHelp({ name, summary, operands, flags }: Command): string {
   const rows = flags.map(
     (flag) => [`--${flag.name} ${flag.placeholder ?? ''}`.trimEnd(), flag.help] as const,
   );
-  return [`tilewarden ${name}: ${summary}`, '', ...table(rows), ''].join('\n');
+  const usage = operands ? [`Usage: tilewarden ${name} ${operands.usage} [FLAGS]`, ''] : [];
+  return [`tilewarden ${name}: ${summary}`, '', ...usage, ...table(rows), ''].join('\n');
 }
 
 function table(rows: readonly (readonly [string, string])[]): readonly string[] {

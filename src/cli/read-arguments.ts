@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 import { closestName } from '../lib/closest-name.ts';
-import type { Command, FlagValues } from './command.ts';
+import type { Command, FlagValues, Given } from './command.ts';
 
 export type ReadArguments =
-  | { readonly kind: 'run'; readonly command: Command; readonly flags: FlagValues }
+  | { readonly kind: 'run'; readonly command: Command; readonly flags: FlagValues; readonly given: Given }
   | { readonly kind: 'help'; readonly command: Command | null }
   | { readonly kind: 'version' }
   | { readonly kind: 'mistake'; readonly message: string; readonly command: Command | null };
@@ -44,10 +44,15 @@ function readFlags(command: Command, args: readonly string[]): ReadArguments {
     tokens: true,
   });
   const flags: Record<string, string> = {};
+  const operands: string[] = [];
+  const repeated = new Map<string, readonly string[]>();
+  const most = command.operands?.most ?? 0;
   const mistake = (message: string): ReadArguments => ({ kind: 'mistake', message, command });
   for (const token of tokens) {
-    if (token.kind === 'positional')
+    if (token.kind === 'positional') {
+      if (operands.push(token.value) <= most) continue;
       return mistake(`${command.name} does not know what to do with ${token.value}.`);
+    }
     if (token.kind === 'option-terminator') continue;
     if (token.name === 'help' || token.name === 'h') return { kind: 'help', command };
     const flag = known.get(token.name);
@@ -58,9 +63,14 @@ function readFlags(command: Command, args: readonly string[]): ReadArguments {
     if (flag.placeholder && !token.value)
       return mistake(`${token.rawName} needs a value: ${flag.placeholder}.`);
     if (!flag.placeholder && token.value !== undefined) return mistake(`${token.rawName} takes no value.`);
-    flags[token.name] = token.value ?? 'true';
+    const value = token.value ?? 'true';
+    flags[token.name] = value;
+    if (flag.repeatable) repeated.set(token.name, [...(repeated.get(token.name) ?? []), value]);
   }
-  return { kind: 'run', command, flags };
+  if (command.operands && operands.length < command.operands.least) {
+    return mistake(`What is missing: tilewarden ${command.name} ${command.operands.usage}`);
+  }
+  return { kind: 'run', command, flags, given: { operands, repeated } };
 }
 
 function suggestion(given: string, names: readonly string[]): string {

@@ -1,6 +1,7 @@
 import { SettingsError } from '../config/settings-error.ts';
 import { readVersion } from '../config/version.ts';
 import type { Command, Terminal } from './command.ts';
+import { CommandFailure } from './command-failure.ts';
 import { commandHelp, generalHelp } from './help.ts';
 import { readArguments } from './read-arguments.ts';
 
@@ -29,14 +30,15 @@ export async function runCli(
     return MISUSED;
   }
   try {
-    return await asked.command.run(asked.flags, terminal);
+    return await asked.command.run(asked.flags, terminal, asked.given);
   } catch (error) {
     terminal.err(explain(error));
-    return FAILED;
+    return error instanceof CommandFailure ? error.exitCode : FAILED;
   }
 }
 
 function explain(error: unknown): string {
+  if (error instanceof CommandFailure) return `${error.message}\n`;
   if (error instanceof SettingsError) return `The settings cannot be used:\n${lines(error.problems)}`;
   // Failures that have a name in the house carry a message for people; others carry a stack for us.
   const named = error instanceof Error && error.name === 'TilewardenError';

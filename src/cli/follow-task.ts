@@ -1,0 +1,122 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Terminal } from './command.ts';
+import { INTERRUPTED } from './interruption.ts';
+import { outcomeOf, progressBar, progressFacts } from './progress-bar.ts';
+import { type ServerClient, ServerRefusal, ServerUnreachable } from './server-client.ts';
+import { isOver, readTask, type TaskDocument } from './task-document.ts';
+
+export interface FollowOptions {
+  readonly client: ServerClient;
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+  /** Every change as a line of JSON. */
+  readonly json: boolean;
+  /** Ends the watching; the task goes on. */
+  readonly signal: AbortSignal;
+}
+
+/** Milliseconds. */
+const LOOK_INTERVAL = 400;
+const LINE_INTERVAL = 5000;
+/** How long a server may be away before we stop waiting for it. */
+const PATIENCE = 10 * 60_000;
+const CLEAR_LINE = '\r\x1b[K';
+const TOO_MANY_REQUESTS = 429;
+const SERVER_FAILED = 500;
+
+/** Shows a task's progress until it is over. Resolves with the exit code: 0 only if it is done. */
+export async function followTask(first: TaskDocument, options: FollowOptions): Promise<number> {
+  const show = createShow(options);
+  const { client, clock, signal } = options;
+  let task = first;
+  show.progress(task);
+  while (!isOver(task)) {
+    await clock.sleep(LOOK_INTERVAL, signal).catch(() => {});
+    if (signal.aborted) return show.left(task);
+    task = (await lookAgain(task.id, options, show)) ?? task;
+    if (signal.aborted) return show.left(task);
+    show.progress(task);
+  }
+  show.end(task);
+  return task.state === 'done' ? 0 : 1;
+
+  async function lookAgain(
+    id: number,
+    { clock }: FollowOptions,
+    { away }: Show,
+  ): Promise<TaskDocument | null> {
+    const deadline = clock.monotonic() + PATIENCE;
+    while (!signal.aborted) {
+      try {
+        return readTask(await client.get(`/api/v1/tasks/${id}`, signal));
+      } catch (error) {
+        if (signal.aborted) return null;
+        if (!isPassing(error) || clock.monotonic() > deadline) throw error;
+        away();
+        await clock.sleep(LOOK_INTERVAL, signal).catch(() => {});
+      }
+    }
+    return null;
+  }
+}
+
+/** A server that restarts goes on with its tasks, and so do we. */
+function isPassing(error: unknown): boolean {
+  if (error instanceof ServerUnreachable) return true;
+  return (
+    error instanceof ServerRefusal && (error.status === TOO_MANY_REQUESTS || error.status >= SERVER_FAILED)
+  );
+}
+
+interface Show {
+  progress(task: TaskDocument): void;
+  away(): void;
+  end(task: TaskDocument): void;
+  /** Returns the exit code. */
+  left(task: TaskDocument): number;
+}
+
+function createShow({ terminal, json, clock, client }: FollowOptions): Show {
+  const columns = json ? null : (terminal.columns ?? null);
+  let last = '';
+  let lastAt = Number.NEGATIVE_INFINITY;
+  let isAway = false;
+
+  const clear = () => (columns === null ? undefined : terminal.err(CLEAR_LINE));
+
+  function print(text: string, force: boolean): void {
+    const due = force || clock.monotonic() - lastAt >= (json ? 0 : LINE_INTERVAL);
+    if (text === last || !due) return;
+    last = text;
+    lastAt = clock.monotonic();
+    terminal.out(`${text}\n`);
+  }
+
+  return {
+    progress(task) {
+      isAway = false;
+      if (columns !== null) return terminal.err(`${CLEAR_LINE}${progressBar(task, columns)}`);
+      if (json) return print(JSON.stringify(task), true);
+      if (!isOver(task)) print(`Task ${task.id}: ${progressFacts(task)}`, false);
+    },
+    away() {
+      if (isAway) return;
+      isAway = true;
+      clear();
+      terminal.err(
+        `The server at ${client.server} does not answer now; still trying. Tasks survive its restart.\n`,
+      );
+    },
+    end(task) {
+      clear();
+      if (!json) print(outcomeOf(task), true);
+    },
+    left({ id }) {
+      clear();
+      terminal.err(
+        `Task ${id} goes on in the server.\n  Watch it again:  tilewarden tasks watch ${id}\n  Stop it:         tilewarden tasks cancel ${id}\n`,
+      );
+      return INTERRUPTED;
+    },
+  };
+}

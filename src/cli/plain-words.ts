@@ -1,0 +1,36 @@
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
+
+/** 5,461 */
+export function countOf(number: number): string {
+  return Math.round(number).toLocaleString('en-US');
+}
+
+/** 12.3 MiB */
+export function sizeOf(bytes: number): string {
+  const power = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
+  const value = bytes / 1024 ** power;
+  return `${power === 0 ? value : value.toFixed(1)} ${UNITS[power]}`;
+}
+
+/** The two largest units are enough: 2 h 5 min, 14 s. */
+export function durationOf(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  const parts = [
+    [Math.floor(whole / 86_400), 'd'],
+    [Math.floor(whole / 3600) % 24, 'h'],
+    [Math.floor(whole / 60) % 60, 'min'],
+    [whole % 60, 's'],
+  ] as const;
+  const first = parts.findIndex(([amount]) => amount > 0);
+  if (first === -1) return '0 s';
+  return parts
+    .slice(first, first + 2)
+    .filter(([amount]) => amount > 0)
+    .map(([amount, unit]) => `${amount} ${unit}`)
+    .join(' ');
+}
+
+/** 1 tile, 2 tiles */
+export function amountOf(number: number, thing: string): string {
+  return `${countOf(number)} ${thing}${number === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,74 @@
+import { amountOf, countOf, durationOf, sizeOf } from './plain-words.ts';
+import type { TaskDocument } from './task-document.ts';
+
+const LONGEST_BAR = 30;
+const SHORTEST_BAR = 8;
+const [FULL, EMPTY] = ['█', '░'];
+
+/** One line for a terminal of so many columns, e.g. `seed world ███░░░  43 %  2,340 of 5,461 tiles · 310/s · 10 s left`. */
+export function progressBar(task: TaskDocument, columns: number): string {
+  const share = shareOf(task);
+  const facts = `${String(Math.floor(share * 100)).padStart(3)} %  ${progressFacts(task)}`;
+  const title = `${task.type} ${task.layer} `;
+  // One column stays free: some terminals wrap when the last one is written.
+  const room = columns - 1 - facts.length - title.length - 1;
+  if (room < SHORTEST_BAR) return facts.trimStart().slice(0, columns - 1);
+  const width = Math.min(room, LONGEST_BAR);
+  const full = Math.floor(share * width);
+  return `${title}${FULL.repeat(full)}${EMPTY.repeat(width - full)} ${facts}`;
+}
+
+/** `2,340 of 5,461 tiles · 310/s · 10 s left · 3 failed` */
+export function progressFacts(task: TaskDocument): string {
+  const { tilesProcessed, tilesTotal, tilesPerSecond, secondsRemaining, counters, state } = task;
+  const facts = [
+    `${countOf(tilesProcessed)} of ${amountOf(tilesTotal, 'tile')}`,
+    state === 'running' ? '' : waiting(task),
+    tilesPerSecond > 0 ? `${countOf(tilesPerSecond)}/s` : '',
+    state === 'running' && secondsRemaining >= 0 ? `${durationOf(secondsRemaining)} left` : '',
+    counters.failed > 0 ? `${countOf(counters.failed)} failed` : '',
+  ];
+  return facts.filter((fact) => fact !== '').join(' · ');
+}
+
+/** How a task ended, with what there is to know about failures. */
+export function outcomeOf(task: TaskDocument): string {
+  const { id, type, layer, state, reason, counters, errors } = task;
+  const ending = state === 'done' ? 'is done' : `was aborted: ${reason ?? 'no reason is known'}`;
+  const lines = [`Task ${id}, ${type} ${layer}, ${ending}`, `  ${countersOf(task)}${took(task)}`];
+  if (counters.failed === 0) return lines.join('\n');
+  const samples = errors.slice(-3).map(({ z, x, y, message }) => `  failed at ${z}/${x}/${y}: ${message}`);
+  return [...lines, ...samples, `  Try what failed again: tilewarden tasks retry ${id}`].join('\n');
+}
+
+export function countersOf({ type, counters, tilesProcessed, tilesTotal }: TaskDocument): string {
+  const { made, present, removed, blank, failed, bytes, upstreamRequests } = counters;
+  const seeding = [
+    `${countOf(made)} made`,
+    `${countOf(present)} present`,
+    blank > 0 ? `${countOf(blank)} of one colour` : '',
+    sizeOf(bytes),
+    amountOf(upstreamRequests, 'upstream request'),
+  ];
+  const truncating = [`${countOf(removed)} removed`, sizeOf(bytes)];
+  return [
+    `${countOf(tilesProcessed)} of ${amountOf(tilesTotal, 'tile')}`,
+    ...(type === 'truncate' ? truncating : seeding),
+    failed > 0 ? `${countOf(failed)} failed` : '',
+  ]
+    .filter((fact) => fact !== '')
+    .join(' · ');
+}
+
+function waiting({ state, reason }: TaskDocument): string {
+  return state === 'pending' ? `waiting${reason === null ? '' : ` (${reason})`}` : state;
+}
+
+function took({ startedAt, endedAt }: TaskDocument): string {
+  if (startedAt === null || endedAt === null) return '';
+  return ` · in ${durationOf((Date.parse(endedAt) - Date.parse(startedAt)) / 1000)}`;
+}
+
+function shareOf({ tilesProcessed, tilesTotal }: TaskDocument): number {
+  return tilesTotal === 0 ? 1 : Math.min(1, tilesProcessed / tilesTotal);
+}

@@ -1,0 +1,84 @@
+import { systemClock } from '../lib/clock.ts';
+import { CLIENT_FLAGS } from './client-flags.ts';
+import type { Command, Flag, FlagValues, Given, Terminal } from './command.ts';
+import { followTask } from './follow-task.ts';
+import { openInterruption } from './interruption.ts';
+import { withSuggestion } from './layer-suggestion.ts';
+import { amountOf, durationOf, sizeOf } from './plain-words.ts';
+import { type ServerClient, serverClientFor } from './server-client.ts';
+import { type EstimateDocument, readEstimate, readTask } from './task-document.ts';
+import { ORDER_FLAGS, taskOrder } from './task-order.ts';
+
+const FLAGS: readonly Flag[] = [
+  ...ORDER_FLAGS,
+  { name: 'dry-run', placeholder: null, help: 'only tell what it would be' },
+  { name: 'no-wait', placeholder: null, help: 'start the task and do not wait for its end' },
+  { name: 'json', placeholder: null, help: 'print lines of JSON, for scripts' },
+  ...CLIENT_FLAGS,
+];
+
+export const seed = taskCommand('seed', 'fill a layer’s cache with the tiles it lacks');
+export const reseed = taskCommand('reseed', 'make a layer’s tiles anew');
+export const truncate = taskCommand('truncate', 'remove a layer’s tiles from the cache');
+
+function taskCommand(type: 'seed' | 'reseed' | 'truncate', what: string): Command {
+  return {
+    name: type,
+    summary: `${what}; exit code 0 only when the task is done`,
+    operands: { usage: 'LAYER', least: 1, most: 1 },
+    flags: FLAGS,
+    run: (flags, terminal, given) => runTask(type, flags, terminal, given),
+  };
+}
+
+async function runTask(type: string, flags: FlagValues, terminal: Terminal, given: Given): Promise<number> {
+  const [layer = ''] = given.operands;
+  const order = taskOrder(type, layer, flags, given);
+  const client = serverClientFor(flags);
+  const json = flags.json !== undefined;
+  if (flags['dry-run'] !== undefined) {
+    const estimate = readEstimate(await send(client, layer, { ...order, dryRun: true }));
+    terminal.out(json ? `${JSON.stringify(estimate)}\n` : describeEstimate(estimate));
+    return 0;
+  }
+  const task = readTask(await send(client, layer, order));
+  if (flags['no-wait'] !== undefined) {
+    terminal.out(json ? `${JSON.stringify(task)}\n` : started(task.id, task.tilesTotal));
+    return 0;
+  }
+  const interruption = openInterruption();
+  try {
+    return await followTask(task, {
+      client,
+      terminal,
+      clock: systemClock,
+      json,
+      signal: interruption.signal,
+    });
+  } finally {
+    interruption.close();
+  }
+}
+
+async function send(client: ServerClient, layer: string, body: object): Promise<unknown> {
+  try {
+    return await client.post('/api/v1/tasks', body);
+  } catch (error) {
+    throw await withSuggestion(error, layer, client);
+  }
+}
+
+function started(id: number, tiles: number): string {
+  return `Task ${id} has started: ${amountOf(tiles, 'tile')}. Watch it: tilewarden tasks watch ${id}\n`;
+}
+
+function describeEstimate({ tiles, metatiles, upstreamRequests, bytes, seconds }: EstimateDocument): string {
+  const unknown = 'not known before a first task of this kind';
+  return [
+    `It would be ${amountOf(tiles, 'tile')} in ${amountOf(metatiles, 'metatile')}; nothing was started.`,
+    `  upstream requests  ${amountOf(upstreamRequests, 'request')} at most`,
+    `  space              ${bytes === null ? unknown : `about ${sizeOf(bytes)}`}`,
+    `  time               ${seconds === null ? unknown : `about ${durationOf(seconds)}`}`,
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs';
+import type { Flag, FlagValues, Given } from './command.ts';
+import { misuse } from './command-failure.ts';
+
+/** What of a request the flags say; everything else is left to the server's defaults. */
+export const ORDER_FLAGS: readonly Flag[] = [
+  { name: 'grid-set', placeholder: 'NAME', help: 'of the layer (its first)' },
+  { name: 'zoom-start', placeholder: 'Z', help: 'first zoom level (the layer’s first)' },
+  { name: 'zoom-stop', placeholder: 'Z', help: 'last zoom level (the layer’s last)' },
+  {
+    name: 'bounds',
+    placeholder: 'MINX,MINY,MAXX,MAXY',
+    help: 'in the CRS of the grid set (the layer’s extent)',
+  },
+  { name: 'area', placeholder: 'FILE', help: 'GeoJSON polygons, longitude and latitude; narrows the bounds' },
+  { name: 'format', placeholder: 'FORMAT', help: 'e.g. image/png or png (the layer’s first)' },
+  {
+    name: 'parameter',
+    placeholder: 'NAME=VALUE',
+    help: 'e.g. STYLES=dark (the defaults); may be repeated',
+    repeatable: true,
+  },
+  { name: 'threads', placeholder: 'N', help: 'metatiles under way at once (1)' },
+  { name: 'priority', placeholder: 'N', help: 'higher goes first (0)' },
+];
+
+/** The body for `POST /api/v1/tasks`. */
+export function taskOrder(type: string, layer: string, flags: FlagValues, given: Given): object {
+  return {
+    layer,
+    type,
+    ...named('gridSet', flags['grid-set']),
+    ...named('zoomStart', wholeNumber('zoom-start', flags)),
+    ...named('zoomStop', wholeNumber('zoom-stop', flags)),
+    ...named('bounds', boundsIn(flags)),
+    ...named('area', areaIn(flags)),
+    ...named('format', formatIn(flags)),
+    ...named('parameters', parametersIn(given)),
+    ...named('threadCount', wholeNumber('threads', flags)),
+    ...named('priority', wholeNumber('priority', flags)),
+  };
+}
+
+function named(name: string, value: unknown): object {
+  return value === undefined ? {} : { [name]: value };
+}
+
+function wholeNumber(flag: string, flags: FlagValues): number | undefined {
+  const text = flags[flag];
+  if (text === undefined) return undefined;
+  if (/^-?\d{1,9}$/.test(text)) return Number(text);
+  throw misuse(`--${flag} must be a whole number, not ${text}.`);
+}
+
+function boundsIn({ bounds }: FlagValues): readonly number[] | undefined {
+  if (bounds === undefined) return undefined;
+  const numbers = bounds.split(',').map((text) => (text.trim() === '' ? Number.NaN : Number(text)));
+  if (numbers.length === 4 && numbers.every(Number.isFinite)) return numbers;
+  throw misuse(`--bounds must be four numbers, MINX,MINY,MAXX,MAXY, not ${bounds}.`);
+}
+
+/** `png` is short for `image/png`. */
+function formatIn({ format }: FlagValues): string | undefined {
+  if (format === undefined || format.includes('/')) return format;
+  return `image/${format === 'jpg' ? 'jpeg' : format}`;
+}
+
+function parametersIn({ repeated }: Given): object | undefined {
+  const pairs = repeated.get('parameter')?.map((text) => {
+    const at = text.indexOf('=');
+    if (at > 0) return [text.slice(0, at), text.slice(at + 1)] as const;
+    throw misuse(`--parameter must be NAME=VALUE, not ${text}.`);
+  });
+  return pairs && Object.fromEntries(pairs);
+}
+
+function areaIn({ area }: FlagValues): unknown {
+  if (area === undefined) return undefined;
+  try {
+    return JSON.parse(readFileSync(area, 'utf8'));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw misuse(`--area ${area} cannot be read as GeoJSON: ${why}`);
+  }
+}

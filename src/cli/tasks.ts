@@ -1,0 +1,96 @@
+import { systemClock } from '../lib/clock.ts';
+import { closestName } from '../lib/closest-name.ts';
+import { CLIENT_FLAGS } from './client-flags.ts';
+import type { Command, FlagValues, Terminal } from './command.ts';
+import { misuse } from './command-failure.ts';
+import { followTask } from './follow-task.ts';
+import { openInterruption } from './interruption.ts';
+import { type ServerClient, serverClientFor } from './server-client.ts';
+import { readTask, readTasks, type TaskDocument } from './task-document.ts';
+import { describeTask, taskTable } from './task-table.ts';
+
+const ACTIONS = ['list', 'show', 'watch', 'cancel', 'pause', 'resume', 'retry'] as const;
+type Action = (typeof ACTIONS)[number];
+
+export const tasks: Command = {
+  name: 'tasks',
+  summary: 'see, watch, stop, pause, resume and retry tasks',
+  operands: { usage: `[list | ${ACTIONS.slice(1).join(' | ')} ID]`, least: 0, most: 2 },
+  flags: [
+    { name: 'all', placeholder: null, help: 'list finished tasks too' },
+    { name: 'layer', placeholder: 'NAME', help: 'list tasks of this layer' },
+    { name: 'limit', placeholder: 'N', help: 'list at most so many, the newest (50)' },
+    { name: 'json', placeholder: null, help: 'print lines of JSON, for scripts' },
+    ...CLIENT_FLAGS,
+  ],
+  async run(flags, terminal, { operands: [word = 'list', id] }) {
+    const action = actionNamed(word);
+    const client = serverClientFor(flags);
+    if (action === 'list') return await list(client, flags, terminal);
+    const path = `/api/v1/tasks/${taskId(action, id)}`;
+    if (action === 'watch') return await watch(readTask(await client.get(path)), client, flags, terminal);
+    const answer = action === 'show' ? await client.get(path) : await client.post(`${path}/${action}`);
+    const task = readTask(answer);
+    if (flags.json !== undefined) terminal.out(`${JSON.stringify(task)}\n`);
+    if (flags.json === undefined) terminal.out(`${outcomeOf(action, task)}\n`);
+    return 0;
+  },
+};
+
+async function list(client: ServerClient, flags: FlagValues, terminal: Terminal): Promise<number> {
+  const query = new URLSearchParams({
+    ...(flags.all === undefined && { state: 'pending,running,paused' }),
+    ...(flags.layer !== undefined && { layer: flags.layer }),
+    ...(flags.limit !== undefined && { limit: flags.limit }),
+  });
+  const found = readTasks(await client.get(`/api/v1/tasks?${query}`));
+  if (flags.json !== undefined) {
+    for (const task of found) terminal.out(`${JSON.stringify(task)}\n`);
+    return 0;
+  }
+  const none =
+    flags.all === undefined ? 'No task waits or runs. --all lists finished ones too.' : 'No tasks.';
+  terminal.out(`${found.length === 0 ? none : taskTable(found)}\n`);
+  return 0;
+}
+
+async function watch(task: TaskDocument, client: ServerClient, flags: FlagValues, terminal: Terminal) {
+  const interruption = openInterruption();
+  const json = flags.json !== undefined;
+  try {
+    return await followTask(task, {
+      client,
+      terminal,
+      clock: systemClock,
+      json,
+      signal: interruption.signal,
+    });
+  } finally {
+    interruption.close();
+  }
+}
+
+function outcomeOf(action: Action, task: TaskDocument): string {
+  if (action === 'retry') return `Task ${task.id} tries again what failed: tilewarden tasks watch ${task.id}`;
+  if (action === 'pause') return `Task ${task.id} is paused: tilewarden tasks resume ${task.id}`;
+  if (action === 'resume') return `Task ${task.id} goes on: tilewarden tasks watch ${task.id}`;
+  return describeTask(task);
+}
+
+function actionNamed(word: string): Action {
+  const action = ACTIONS.find((name) => name === word);
+  if (action) return action;
+  const meant = closestName(word, ACTIONS);
+  throw misuse(
+    meant
+      ? `tasks cannot ${word}. Did you mean ${meant}?`
+      : `tasks cannot ${word}; it can ${ACTIONS.join(', ')}.`,
+  );
+}
+
+function taskId(action: Action, id: string | undefined): string {
+  if (id !== undefined && /^\d{1,15}$/.test(id)) return id;
+  throw misuse(
+    `${action} needs the number of a task, e.g. tilewarden tasks ${action} 7. tilewarden tasks lists them.`,
+  );
+}

@@ -1,0 +1,99 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Environment } from './environment.ts';
+import { SettingsError } from './settings-error.ts';
+
+/** Where a command finds the server it speaks to, and as whom. */
+export interface ClientSettings {
+  /** Without a slash at its end; may have a path. */
+  readonly server: string;
+  readonly credentials: Credentials | null;
+}
+
+export type Credentials =
+  | { readonly kind: 'password'; readonly user: string; readonly password: string }
+  | { readonly kind: 'token'; readonly token: string };
+
+export const CLIENT_OVERRIDES = [
+  {
+    flag: 'server',
+    variable: 'TILEWARDEN_SERVER',
+    placeholder: 'URL',
+    help: 'the running server (http://127.0.0.1:8080)',
+  },
+  { flag: 'user', variable: 'TILEWARDEN_USER', placeholder: 'NAME', help: 'who is asking (admin)' },
+  {
+    flag: 'password',
+    variable: 'TILEWARDEN_PASSWORD',
+    placeholder: 'PASSWORD',
+    help: 'their password; others on this machine can see a flag, so rather use the variable',
+  },
+  {
+    flag: 'password-file',
+    variable: 'TILEWARDEN_PASSWORD_FILE',
+    placeholder: 'FILE',
+    help: 'a file with the password on one line',
+  },
+  { flag: 'token', variable: 'TILEWARDEN_TOKEN', placeholder: 'TOKEN', help: 'a token instead of a user' },
+] as const;
+
+type ClientFlag = (typeof CLIENT_OVERRIDES)[number]['flag'];
+
+const USUAL_SERVER = 'http://127.0.0.1:8080';
+const USUAL_USER = 'admin';
+
+export function readClientSettings(input: {
+  readonly flags: Readonly<Record<string, string | undefined>>;
+  readonly environment: Environment;
+  readonly workingFolder: string;
+}): ClientSettings {
+  const given = (name: ClientFlag): string | null => {
+    const variable = CLIENT_OVERRIDES.find(({ flag }) => flag === name)?.variable ?? '';
+    return input.flags[name] ?? (input.environment[variable] || null);
+  };
+  const address = addressOf(given('server') ?? USUAL_SERVER);
+  const file = given('password-file');
+  const password =
+    given('password') ?? (file === null ? null : readPassword(resolve(input.workingFolder, file)));
+  const { user, secret } = credentialsIn(address);
+  return {
+    server: `${address.origin}${address.pathname.replace(/\/+$/, '')}`,
+    credentials: credentialsOf(given('token'), given('user') ?? user, password ?? secret),
+  };
+}
+
+function credentialsOf(
+  token: string | null,
+  user: string | null,
+  password: string | null,
+): Credentials | null {
+  if (token !== null) return { kind: 'token', token };
+  if (password !== null) return { kind: 'password', user: user ?? USUAL_USER, password };
+  if (user === null) return null;
+  throw new SettingsError([
+    `There is no password for ${user}: give one with TILEWARDEN_PASSWORD, --password-file or --password`,
+  ]);
+}
+
+function addressOf(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url && /^https?:$/.test(url.protocol)) return url;
+  throw new SettingsError([`--server must be an address such as ${USUAL_SERVER}, not ${text}`]);
+}
+
+/** `http://anna:secret@host/` */
+function credentialsIn({ username, password }: URL) {
+  return {
+    user: username === '' ? null : decodeURIComponent(username),
+    secret: password === '' ? null : decodeURIComponent(password),
+  };
+}
+
+function readPassword(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+  } catch (error) {
+    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    throw new SettingsError([`--password-file ${path} cannot be read (${why})`]);
+  }
+}
