@@ -13,6 +13,10 @@ export interface Schema {
   users: UsersTable;
   tokens: TokensTable;
   sessions: SessionsTable;
+  quota_configuration: QuotaConfigurationTable;
+  ledger_blocks: LedgerBlocksTable;
+  page_uses: PageUsesTable;
+  usage_history: UsageHistoryTable;
 }
 
 export interface MigrationsTable {
@@ -135,4 +139,44 @@ export interface SessionsTable {
   user_name: string;
   created_at: number;
   seen_at: number;
+}
+
+/** One row. */
+export interface QuotaConfigurationTable {
+  id: number;
+  /** JSON. */
+  document: string;
+}
+
+/** What the ledger knew of each block of a store when the block had this stamp. The store itself is the truth. */
+export interface LedgerBlocksTable {
+  store: string;
+  block: string;
+  /** As `tileSetId` writes it. */
+  tile_set: string;
+  z: number;
+  stamp: string;
+  disk_bytes: number;
+  /** JSON list of [pageX, pageY, tiles, bytes, written at]. */
+  pages: string;
+}
+
+export interface PageUsesTable {
+  /** As `tileSetId` writes it. */
+  tile_set: string;
+  z: number;
+  page_x: number;
+  page_y: number;
+  hits: number;
+  /** Milliseconds since 1970. */
+  last_used_at: number;
+  /** Hits that fade with time, as of `last_used_at`. */
+  frequency: number;
+}
+
+export interface UsageHistoryTable {
+  /** Milliseconds since 1970. */
+  at: number;
+  bytes: number;
+  tiles: number;
 }

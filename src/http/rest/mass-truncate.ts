@@ -65,8 +65,8 @@ async function carryOut(truncation: MassTruncation, request: MassTruncateRequest
 
 function refuseForeign({ caller }: Exchange, request: MassTruncateRequest): void {
   if (!caller) return;
-  if (request.type !== 'truncateAll') return refuseForeignLayer(caller, request.layer);
-  if (mayWorkOnAll(caller)) return;
+  if (request.type !== 'truncateAll') refuseForeignLayer(caller, request.layer);
+  if (request.type !== 'truncateAll' || mayWorkOnAll(caller)) return;
   throw new HttpProblem('forbidden', `${caller.name} may not work on every layer.`);
 }
 

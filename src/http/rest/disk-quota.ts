@@ -1,0 +1,93 @@
+import type { Catalog } from '../../catalog/catalog.ts';
+import { TilewardenError } from '../../domain/errors.ts';
+import { shortened } from '../../domain/shortened.ts';
+import type { LayerQuota, QuotaConfiguration } from '../../quota/quota-configuration.ts';
+import type { QuotaSettings } from '../../quota/quota-settings.ts';
+import { type Answer, textAnswer } from '../answer.ts';
+import { FORM, requireMediaType } from '../media-types.ts';
+import { HttpProblem, statusOf } from '../problems.ts';
+import { type Handler, METHODS, type Route } from '../route.ts';
+import { readQuotaDocument, writeQuotaDocument } from '../wire/quota-document.ts';
+import type { DocumentFormat } from '../wire/read-document.ts';
+import { UnknownUnit } from '../wire/unknown-unit.ts';
+
+export interface DiskQuotaDeps {
+  readonly catalog: Pick<Catalog, 'layer'>;
+  readonly quota: QuotaSettings;
+}
+
+const MEDIA_TYPES: Readonly<Record<DocumentFormat, readonly string[]>> = {
+  xml: ['text/xml', 'application/xml', FORM],
+  json: ['application/json', 'text/json', FORM],
+};
+
+/** Section 4.5 of the specification; below `/rest` too, where no extension means XML. */
+export function diskQuotaRoutes(deps: DiskQuotaDeps): readonly Route[] {
+  const pathsOf = (path: string, format: DocumentFormat): Route[] => [
+    { method: 'GET', path, role: 'viewer', handler: createReadHandler(deps, format) },
+    { method: 'PUT', path, role: 'admin', handler: createChangeHandler(deps, format) },
+  ];
+  return [
+    ...pathsOf('/diskquota.xml', 'xml'),
+    ...pathsOf('/diskquota.json', 'json'),
+    ...pathsOf('/rest/diskquota.xml', 'xml'),
+    ...pathsOf('/rest/diskquota.json', 'json'),
+    ...pathsOf('/rest/diskquota', 'xml'),
+    ...['/diskquota.{format}', '/rest/diskquota.{format}'].flatMap((path) =>
+      METHODS.map((method): Route => ({ method, path, role: 'viewer', handler: refuseFormat })),
+    ),
+  ];
+}
+
+/** Throws for a layer that nobody declares or that is named twice. */
+export function checkLayerQuotas(catalog: Pick<Catalog, 'layer'>, quotas: readonly LayerQuota[] = []): void {
+  const seen = new Set<string>();
+  for (const { layer } of quotas) {
+    if (!catalog.layer(layer)) throw refused(`layerQuotas: unknown layer ${shortened(layer)}.`);
+    if (seen.has(layer)) throw refused(`layerQuotas: layer ${shortened(layer)} is there twice.`);
+    seen.add(layer);
+  }
+}
+
+/** An answer for what a body has wrong that takes more than a line to say. */
+export async function explainingUnits(work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof UnknownUnit)) throw error;
+    return textAnswer(statusOf('request-invalid'), error.report, ['Cache-Control', 'no-store']);
+  }
+}
+
+function createReadHandler({ quota }: DiskQuotaDeps, format: DocumentFormat): Handler {
+  return async () => configurationAnswer(await quota.read(), format);
+}
+
+function createChangeHandler({ catalog, quota }: DiskQuotaDeps, format: DocumentFormat): Handler {
+  return (exchange) =>
+    explainingUnits(async () => {
+      requireMediaType(exchange.headers, MEDIA_TYPES[format]);
+      const change = readQuotaDocument(exchange.body, format);
+      checkLayerQuotas(catalog, change.layerQuotas);
+      const before = await quota.read();
+      const after = await quota.change(change);
+      exchange.change = { target: 'quota', before, after };
+      return configurationAnswer(after, format);
+    });
+}
+
+function configurationAnswer(configuration: QuotaConfiguration, format: DocumentFormat): Answer {
+  return {
+    status: 200,
+    headers: ['Content-Type', format === 'xml' ? 'application/xml' : 'application/json'],
+    body: writeQuotaDocument(configuration, format),
+  };
+}
+
+const refuseFormat: Handler = () => {
+  throw new HttpProblem('path-unknown', 'The disk quota comes as xml or json.');
+};
+
+function refused(message: string): TilewardenError {
+  return new TilewardenError('request-invalid', message);
+}

@@ -1,0 +1,60 @@
+export const STORAGE_UNITS = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 } as const;
+export type StorageUnit = keyof typeof STORAGE_UNITS;
+
+/** Milliseconds. */
+export const CLEAN_UP_UNITS = {
+  SECONDS: 1000,
+  MINUTES: 60_000,
+  HOURS: 3_600_000,
+  DAYS: 86_400_000,
+} as const;
+export type CleanUpUnit = keyof typeof CLEAN_UP_UNITS;
+
+export const EXPIRATION_POLICIES = ['LRU', 'LFU'] as const;
+export type ExpirationPolicy = (typeof EXPIRATION_POLICIES)[number];
+
+/** A size as somebody wrote it: 100 GiB stays 100 GiB. */
+export interface Quota {
+  readonly value: number;
+  readonly units: StorageUnit;
+}
+
+export interface LayerQuota {
+  readonly layer: string;
+  readonly expirationPolicyName: ExpirationPolicy;
+  readonly quota: Quota;
+}
+
+/** How much the tiles may take on disk, and what goes first when they take more. */
+export interface QuotaConfiguration {
+  /** False stops removal, not accounting. */
+  readonly enabled: boolean;
+  /** Bytes. For stores that keep a file for each tile. */
+  readonly diskBlockSize: number;
+  readonly cacheCleanUpFrequency: number;
+  readonly cacheCleanUpUnits: CleanUpUnit;
+  readonly maxConcurrentCleanUps: number;
+  readonly globalExpirationPolicyName: ExpirationPolicy;
+  readonly globalQuota: Quota;
+  readonly layerQuotas: readonly LayerQuota[];
+}
+
+export const DEFAULT_QUOTA_CONFIGURATION: QuotaConfiguration = {
+  enabled: false,
+  diskBlockSize: 4096,
+  cacheCleanUpFrequency: 10,
+  cacheCleanUpUnits: 'SECONDS',
+  maxConcurrentCleanUps: 2,
+  globalExpirationPolicyName: 'LFU',
+  globalQuota: { value: 500, units: 'MiB' },
+  layerQuotas: [],
+};
+
+export function quotaBytes({ value, units }: Quota): number {
+  return Math.floor(value * STORAGE_UNITS[units]);
+}
+
+/** Milliseconds between clean-ups. */
+export function cleanUpPeriod(configuration: QuotaConfiguration): number {
+  return configuration.cacheCleanUpFrequency * CLEAN_UP_UNITS[configuration.cacheCleanUpUnits];
+}

@@ -1,0 +1,54 @@
+import type { Database, Statements } from '../db/database.ts';
+import { DEFAULT_QUOTA_CONFIGURATION, type QuotaConfiguration } from './quota-configuration.ts';
+
+/** Only what is to change. */
+export type QuotaChange = Partial<QuotaConfiguration>;
+
+/** The quota's configuration: kept in the database, the same for every process. */
+export interface QuotaSettings {
+  read(): Promise<QuotaConfiguration>;
+  /** All of it or nothing; durable when it resolves, with what is in effect from now on. */
+  change(change: QuotaChange): Promise<QuotaConfiguration>;
+  /** Calls back after every change made through this database; returns what ends it. */
+  subscribe(listener: () => void): () => void;
+}
+
+const CHANNEL = 'quota-changed';
+const ONLY_ROW = 1;
+
+export function createQuotaSettings(database: Database): QuotaSettings {
+  return {
+    read: () => readFrom(database.query),
+
+    async change(change) {
+      const changed = await database.transaction('quota', async (query) => {
+        const next = { ...(await readFrom(query)), ...change };
+        await write(query, next);
+        return next;
+      });
+      await database.notify(CHANNEL);
+      return changed;
+    },
+
+    subscribe: (listener) => database.listen(CHANNEL, listener),
+  };
+}
+
+async function readFrom(query: Statements): Promise<QuotaConfiguration> {
+  const row = await query
+    .selectFrom('quota_configuration')
+    .select('document')
+    .where('id', '=', ONLY_ROW)
+    .executeTakeFirst();
+  const kept = row ? (JSON.parse(row.document) as QuotaChange) : {};
+  return { ...DEFAULT_QUOTA_CONFIGURATION, ...kept };
+}
+
+async function write(query: Statements, configuration: QuotaConfiguration): Promise<void> {
+  const document = JSON.stringify(configuration);
+  await query
+    .insertInto('quota_configuration')
+    .values({ id: ONLY_ROW, document })
+    .onConflict((conflict) => conflict.column('id').doUpdateSet({ document }))
+    .execute();
+}
