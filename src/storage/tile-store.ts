@@ -31,6 +31,29 @@ export interface PageStatistics {
   readonly bytes: number;
 }
 
+/** What a driver keeps as one thing on disk: a bundle, for instance. Holds whole pages of one zoom of one tile set. */
+export interface StoreBlock {
+  /** Names the block in its store, the same as long as it is there. */
+  readonly id: string;
+  /** Another one whenever the block has changed. Null: it changed so lately that a further change might not show. */
+  readonly stamp: string | null;
+  /** Null: it still has the stamp that the caller knows. */
+  readonly content: BlockContent | null;
+}
+
+export interface BlockContent {
+  readonly set: TileSetKey;
+  readonly z: number;
+  /** What it takes on disk, or will as soon as nobody writes to it. */
+  readonly diskBytes: number;
+  /** Milliseconds since 1970. */
+  readonly changedAt: number;
+  readonly pages: readonly PageStatistics[];
+}
+
+/** The stamp that a caller knows of a block; null or undefined: none. */
+export type KnownStamp = (id: string) => string | null | undefined;
+
 export interface SweepingStatistics {
   readonly files: number;
   readonly bytes: number;
@@ -79,6 +102,11 @@ export interface TileStore {
   tileSets(layer: string): AsyncIterable<TileSetKey>;
   pages(set: TileSetKey): AsyncIterable<PageStatistics>;
   tiles(set: TileSetKey, z: number): AsyncIterable<TileEntry>;
+  /**
+   * Every block there is, whichever process wrote it. The page statistics of a block are those of one moment, and
+   * count exactly the tiles it had then.
+   */
+  blocks(known: KnownStamp): AsyncIterable<StoreBlock>;
 
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { TileSetKey } from '../../src/domain/tile-key.ts';
+import { type TileSetKey, tileSetId } from '../../src/domain/tile-key.ts';
 import type { TileRect } from '../../src/domain/tile-rect.ts';
 import type { TileStore } from '../../src/storage/tile-store.ts';
 import { checkAgainstModel, storeCommands } from './tile-store-model.ts';
@@ -281,6 +281,31 @@ function tellsWhatIsThere(use: () => TileStore): void {
         { set: states, z: 9, pageX: 18, pageY: 8, tiles: 1, bytes: 1 },
       ]);
       expect(await collect(use().pages(roads))).toEqual([]);
+    });
+
+    it('tells its blocks with the same counts, and again whenever they have changed', async () => {
+      await use().putMany(states, 9, [tile(0, 0, 'ab'), tile(16, 15, 'f'), tile(300, 129, 'g')], 0);
+      await use().putMany(roads, 2, [tile(3, 3, 'h')], 0);
+      const stamps = new Map<string, string | null>();
+      const look = async () => {
+        const blocks = await collect(use().blocks((id) => stamps.get(id)));
+        for (const { id, stamp } of blocks) stamps.set(id, stamp);
+        return blocks.flatMap(({ content }) => content ?? []);
+      };
+      const first = await look();
+      expect(
+        first.every((block) => block.pages.every(({ set }) => tileSetId(set) === tileSetId(block.set))),
+      ).toBe(true);
+      const ofStates = first.filter(({ set }) => tileSetId(set) === tileSetId(states));
+      expect(sortedPages(ofStates.flatMap(({ pages }) => pages))).toEqual(
+        sortedPages(await collect(use().pages(states))),
+      );
+      expect(first.every(({ diskBytes, changedAt }) => diskBytes > 0 && changedAt >= 0)).toBe(true);
+      await use().putMany(roads, 2, [tile(3, 3, 'much longer')], 0);
+      const second = (await look()).filter(({ set }) => set.layer === 'roads');
+      expect(second.flatMap(({ pages }) => pages.map(({ bytes }) => bytes))).toEqual([11]);
+      await use().dropLayer('roads');
+      expect((await look()).filter(({ set }) => set.layer === 'roads')).toEqual([]);
     });
 
     it('iterates the tiles of a zoom with their sizes and times', async () => {

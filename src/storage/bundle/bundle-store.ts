@@ -7,6 +7,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { TileStore } from '../tile-store.ts';
 import { BundleAccess } from './bundle-access.ts';
+import { bundleBlocks } from './bundle-blocks.ts';
 import { tileSetOf } from './bundle-file.ts';
 import {
   bundlesTouching,
@@ -187,6 +188,8 @@ export async function openBundleStore(
           const rows = (await readBundle(set, z, at, (bundle) => bundle.entries.all(first, last))) ?? [];
           for (const row of rows) yield tileEntry(z, at, row);
         }
+    blocks: (known) => bundleBlocks({ layout, access, clock }, known),
+
       }
     },
 

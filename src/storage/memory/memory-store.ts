@@ -131,6 +131,17 @@ export function createMemoryStore(options: MemoryStoreOptions): TileStore {
       yield* [...(levelOf(set, z)?.values() ?? [])].map((tile) => entryOf(z, tile));
     },
 
+    async *blocks() {
+      for (const [id, { key, levels }] of [...sets]) {
+        for (const [z, level] of [...levels]) {
+          const pages = [...pagesOf(key, z, level)];
+          const diskBytes = sumOf(level.values()).bytes;
+          const changedAt = latestOf(level.values());
+          yield { id: `${id} ${z}`, stamp: null, content: { set: key, z, diskBytes, changedAt, pages } };
+        }
+      }
+    },
+
     async close() {
       sets.clear();
     },
@@ -164,6 +175,12 @@ function sumOf(tiles: Iterable<MemoryTile>): StoreChange {
     bytes += tile.bytes.length;
   }
   return { tiles: count, bytes };
+}
+
+function latestOf(tiles: Iterable<MemoryTile>): number {
+  let latest = 0;
+  for (const tile of tiles) latest = Math.max(latest, tile.createdAt);
+  return latest;
 }
 
 /** Without a negative zero, which callers would see in an equality. */
