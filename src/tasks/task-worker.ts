@@ -13,7 +13,7 @@ import type { FromWorker, ToWorker } from './worker-messages.ts';
 
 /** The part of `process` that a forked worker speaks through. */
 export interface WorkerChannel {
-  send?(message: FromWorker): boolean;
+  send?(message: FromWorker, handle: undefined, options: undefined, sent: () => void): boolean;
   on(event: 'message', listener: (message: ToWorker) => void): unknown;
 }
 
@@ -41,7 +41,8 @@ export function openTaskWorker(options: TaskWorkerOptions): TaskWorker {
   let runner: TaskRunner | null = null;
   let messages = 0;
 
-  const tell = (message: FromWorker) => channel.send?.(message);
+  // A server that has just died cannot be told; the end of the channel ends this process.
+  const tell = (message: FromWorker) => channel.send?.(message, undefined, undefined, () => {});
 
   const tilesChanged: TilesChanged = (change) =>
     new Promise((resolve) => {
