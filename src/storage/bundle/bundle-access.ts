@@ -5,7 +5,7 @@ import { BundleReader, type OpenBundle } from './bundle-reader.ts';
 import type { BundleWriter } from './bundle-writer.ts';
 import { DAMAGE_MESSAGE, DamagedBundle, isBusy, storeFailure } from './sqlite-failure.ts';
 
-/** Milliseconds a reader waits, leaving the thread to others, while a process opens or closes the same bundle. */
+/** Milliseconds a reader waits for another process that opens or closes the same bundle. */
 const PATIENCE = 5000;
 const BUSY_PAUSE = 1;
 /** Milliseconds without a read after which a bundle is closed. */
@@ -31,13 +31,22 @@ export class BundleAccess {
 
   /** Null when the bundle does not exist or cannot be read as one. */
   async read<T>(folder: string, use: (bundle: OpenBundle) => T): Promise<T | null> {
+    try {
+      return await this.patiently(() => this.#reader.read(folder, this.#clock.monotonic(), use));
+    } catch (error) {
+      if (error instanceof DamagedBundle) return this.#remove(folder, error);
+      throw storeFailure(error);
+    }
+  }
+
+  /** Tries again while another process holds what `work` needs, and leaves the thread to others meanwhile. */
+  async patiently<T>(work: () => T): Promise<T> {
     const begun = this.#clock.monotonic();
     while (!this.#stopping.signal.aborted) {
       try {
-        return this.#reader.read(folder, this.#clock.monotonic(), use);
+        return work();
       } catch (error) {
-        if (error instanceof DamagedBundle) return this.#remove(folder, error);
-        if (!isBusy(error) || this.#clock.monotonic() - begun > PATIENCE) throw storeFailure(error);
+        if (!isBusy(error) || this.#clock.monotonic() - begun > PATIENCE) throw error;
         await this.#clock.sleep(BUSY_PAUSE);
       }
     }

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { TileSetKey } from '../../domain/tile-key.ts';
 import type { BundleAddress, BundleLayout } from './bundle-layout.ts';
+import { WRITER_PATIENCE } from './generations.ts';
 import { isNodeError } from './node-error.ts';
 import { moveToTrash } from './trash.ts';
 
@@ -17,8 +18,6 @@ const EXTENSION = '.sqlite';
 const SQLITE_PAGE_BYTES = 2048;
 /** Bytes of the log after which it is copied into the file. */
 const CHECKPOINT_BYTES = 8 * 1024 ** 2;
-/** Milliseconds a writer waits for writers of other processes. */
-const WRITER_PATIENCE = 15_000;
 /** Above the largest bundle that is likely, so that a read is a look into memory. */
 const MAPPED_BYTES = 1024 ** 3;
 
@@ -85,10 +84,16 @@ export function mapNothing(db: Sqlite): void {
   db.pragma('mmap_size = 0');
 }
 
-/** For a disk that has no room for a log, or may not be written: sound as long as nobody writes. */
-export function openUnchanging(path: string): Sqlite {
-  const name = encodeURI(path).replaceAll('?', '%3f').replaceAll('#', '%23');
-  return new Database(`file:${name}?immutable=1`, { readonly: true, fileMustExist: true });
+/**
+ * For a disk without room for the index that processes share while a bundle is open: nobody else can use the bundle
+ * until this is closed, so it is opened for one read.
+ */
+export function openAlone(path: string): Sqlite {
+  return configured(new Database(path, { fileMustExist: true, timeout: 0 }), (db) => {
+    db.pragma('locking_mode = EXCLUSIVE');
+    db.pragma('query_only = ON');
+    db.pragma('user_version');
+  });
 }
 
 export function openForWriting(path: string): Sqlite {

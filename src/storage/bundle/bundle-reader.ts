@@ -4,8 +4,8 @@ import {
   findBundleFile,
   mapNothing,
   mapWhole,
+  openAlone,
   openForReading,
-  openUnchanging,
   type Sqlite,
 } from './bundle-file.ts';
 import { DamagedBundle, isRefusedOpen } from './sqlite-failure.ts';
@@ -42,7 +42,7 @@ export interface OpenBundle {
 interface Handle extends OpenBundle {
   readonly db: Sqlite;
   readonly fileBytes: number;
-  /** Whether others may write to the bundle while this handle reads. */
+  /** Whether others can use the bundle while this handle is open. */
   readonly shared: boolean;
   usedAt: number;
   /** When its file was last seen in its place. */
@@ -88,6 +88,7 @@ export class BundleReader {
     } catch (error) {
       throw DamagedBundle.if(error, handle.path);
     } finally {
+      if (!handle.shared) this.close(folder);
       this.#makeRoom();
     }
   }
@@ -120,7 +121,7 @@ export class BundleReader {
   #current(folder: string, now: number): Handle | null {
     const handle = this.#handles.get(folder);
     if (!handle) return null;
-    if (!handle.shared || now - handle.seenAt > READERS_LEASE) {
+    if (now - handle.seenAt > READERS_LEASE) {
       if (!isCurrent(handle)) {
         this.close(folder);
         return null;
@@ -153,8 +154,8 @@ export class BundleReader {
       return null;
     } catch (error) {
       if (!existsSync(path)) return null;
-      if (!isRefusedOpen(error) || existsSync(`${path}-wal`)) throw DamagedBundle.if(error, path);
-      return handleOf(path, openUnchanging(path), false);
+      if (!isRefusedOpen(error)) throw DamagedBundle.if(error, path);
+      return handleOf(path, openAlone(path), false);
     }
   }
 
@@ -185,8 +186,7 @@ export class BundleReader {
 
 /** A file is in its place until its bundle is removed, and its name is never used again. */
 function isCurrent(handle: Handle): boolean {
-  if (!existsSync(handle.path)) return false;
-  return handle.shared || !existsSync(`${handle.path}-wal`);
+  return existsSync(handle.path);
 }
 
 function handleOf(path: string, db: Sqlite, shared: boolean): Handle {

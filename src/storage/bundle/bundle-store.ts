@@ -17,12 +17,12 @@ import {
   listLevels,
 } from './bundle-folders.ts';
 import { bundleIndexOf, coverOfBundle, keyOfTile, keysOfPage } from './bundle-grid.ts';
-import { bundleFolder, bundleLayout, layerFolder } from './bundle-layout.ts';
+import { type BundleLayout, bundleFolder, bundleLayout, layerFolder } from './bundle-layout.ts';
 import { pageStatistics, tileEntry, tilePlace } from './bundle-listing.ts';
 import { type OpenBundle, READERS_LEASE, type TileRow } from './bundle-reader.ts';
 import type { BundleStoreOptions } from './bundle-store-options.ts';
 import { BundleWriter } from './bundle-writer.ts';
-import { openGenerations } from './generations.ts';
+import { type Generations, openGenerations } from './generations.ts';
 import { storeFailure } from './sqlite-failure.ts';
 import { Sweeper } from './sweeper.ts';
 import { packTiles } from './tile-batch.ts';
@@ -43,8 +43,7 @@ export async function openBundleStore(
 ): Promise<TileStore> {
   const { root, log, clock } = tools;
   const layout = bundleLayout(root);
-  mkdirSync(layout.layers, { recursive: true });
-  const generations = openGenerations(layout);
+  const generations = prepare(layout);
   const writer = new BundleWriter(root, log);
   const access = new BundleAccess(options.maxOpenBundles, writer, clock, log);
   const sweeper = new Sweeper(layout, options.sweepBytesPerSecond, clock, log);
@@ -156,9 +155,7 @@ export async function openBundleStore(
     dropLayer: (layer) => drop(layerFolder(layout, layer)),
     sweeping: () => measureTrash(layout.trash),
 
-    async generation(layer) {
-      return generations.read(layer);
-    },
+    generation: (layer) => access.patiently(() => generations.read(layer)),
     raiseGeneration: (layer) => writer.run({ type: 'raise', layer }),
 
     async *layers() {
@@ -188,10 +185,10 @@ export async function openBundleStore(
           const rows = (await readBundle(set, z, at, (bundle) => bundle.entries.all(first, last))) ?? [];
           for (const row of rows) yield tileEntry(z, at, row);
         }
-    blocks: (known) => bundleBlocks({ layout, access, clock }, known),
-
       }
     },
+
+    blocks: (known) => bundleBlocks({ layout, access, clock }, known),
 
     async close() {
       await access.close();
@@ -200,4 +197,13 @@ export async function openBundleStore(
       generations.close();
     },
   };
+}
+
+function prepare(layout: BundleLayout): Generations {
+  try {
+    mkdirSync(layout.layers, { recursive: true });
+    return openGenerations(layout, 0);
+  } catch (error) {
+    throw storeFailure(error);
+  }
 }

@@ -11,7 +11,7 @@ import type {
   DiscardTileCommand,
   PutCommand,
 } from './bundle-writer-messages.ts';
-import { type Generations, openGenerations } from './generations.ts';
+import { type Generations, openGenerations, WRITER_PATIENCE } from './generations.ts';
 import { DamagedBundle } from './sqlite-failure.ts';
 import { groupByBundle } from './tile-batch.ts';
 
@@ -36,7 +36,7 @@ export class BundleWriting {
   constructor(layout: BundleLayout, onDamage: OnDamage) {
     this.#layout = layout;
     this.#onDamage = onDamage;
-    this.#generations = openGenerations(layout);
+    this.#generations = openGenerations(layout, WRITER_PATIENCE);
   }
 
   /**

@@ -5,8 +5,8 @@ import Database from 'better-sqlite3';
 import type { BundleLayout } from './bundle-layout.ts';
 import { isNodeError } from './node-error.ts';
 
-/** Milliseconds. */
-const PATIENCE = 15_000;
+/** Milliseconds a writer waits for writers of other processes. */
+export const WRITER_PATIENCE = 15_000;
 
 /** The generation of each layer, shared by all processes on the store. */
 export interface Generations {
@@ -16,12 +16,15 @@ export interface Generations {
   close(): void;
 }
 
-export function openGenerations(layout: BundleLayout): Generations {
+/**
+ * Kept with a rollback journal, not with a log as bundles are: reading it needs no second file, so that a store opens
+ * on a disk that is full or may only be read. `patience` is how many milliseconds a call may block its thread.
+ */
+export function openGenerations(layout: BundleLayout, patience: number): Generations {
   if (!existsSync(layout.generations)) makeFile(layout);
-  const db = new Database(layout.generations, { fileMustExist: true, timeout: PATIENCE });
+  const db = new Database(layout.generations, { fileMustExist: true, timeout: patience });
   // Here each commit is synced: an acknowledged truncation outlives a power cut.
   db.pragma('synchronous = FULL');
-  db.pragma('mmap_size = 1048576');
   const select = db.prepare<[string], number>('SELECT number FROM generation WHERE layer = ?').pluck();
   const upsert = db
     .prepare<[string], number>(
@@ -42,7 +45,6 @@ function makeFile(layout: BundleLayout): void {
   const db = new Database(path);
   try {
     db.pragma('synchronous = FULL');
-    db.pragma('journal_mode = WAL');
     db.exec('CREATE TABLE generation (layer TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID');
     db.close();
     linkSync(path, layout.generations);
