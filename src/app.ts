@@ -1,7 +1,10 @@
+import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { access, constants, mkdir } from 'node:fs/promises';
+import { access as accessFile, constants, mkdir } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { type Accounts, openAccounts } from './access/open-accounts.ts';
 import { openCatalog } from './catalog/catalog.ts';
 import type { SourceSettings, StoreSettings } from './config/driver-schemas.ts';
 import type { Settings } from './config/settings.ts';
@@ -10,7 +13,7 @@ import { openDataFolderLock } from './db/data-folder-lock.ts';
 import { openDatabase } from './db/open-database.ts';
 import { TilewardenError } from './domain/errors.ts';
 import { createTileEvents } from './domain/tile-events.ts';
-import { createLoopbackAccess } from './http/access.ts';
+import { type Access, createAccountAccess, createLoopbackAccess } from './http/access.ts';
 import { type HttpServer, type HttpServerDeps, openHttpServer } from './http/server.ts';
 import { loadWebAssets, type WebAsset } from './http/web-assets.ts';
 import type { Clock } from './lib/clock.ts';
@@ -25,10 +28,17 @@ import { openWorldSource } from './sources/world/world-source.ts';
 import { openBundleStore } from './storage/bundle/bundle-store.ts';
 import { createMemoryStore } from './storage/memory/memory-store.ts';
 import type { TileStore } from './storage/tile-store.ts';
+import { openTaskService } from './tasks/open-task-service.ts';
+import { type TaskSettings, taskSettingsFor } from './tasks/task-settings.ts';
+import { openTaskWorker, type WorkerChannel } from './tasks/task-worker.ts';
 
 export interface App {
   /** Where it listens, with a slash at the end. */
   readonly url: string;
+  /** The first administrator's password, if one was made up at this start. */
+  readonly initialPassword: { readonly password: string; readonly file: string } | null;
+  /** Reads the files again that may be renewed while the server runs. */
+  reload(): Promise<void>;
   /** Answers what is under way, then closes everything in reverse order. */
   close(): Promise<void>;
 }
@@ -38,6 +48,14 @@ export interface AppSurroundings {
   readonly log: Logger;
   readonly clock: Clock;
   readonly random: Random;
+  /** Starts a process that opens a worker app; without it tasks run in the server's own process. */
+  readonly forkWorker?: () => ChildProcess;
+}
+
+export interface WorkerApp {
+  /** Resolves when the server wants the worker to end and its work is handed back. */
+  readonly stopped: Promise<void>;
+  close(): Promise<void>;
 }
 
 /** Nobody but the owner and their group looks into the data folder. */
@@ -49,24 +67,126 @@ const STORES_FOLDER = 'stores';
 export async function openApp(settings: Settings, surroundings: AppSurroundings): Promise<App> {
   const open = new ClosingStack();
   try {
-    const server = await openParts(settings, surroundings, open);
-    return { url: server.address.url, close: () => open.close() };
+    const { server, initialPassword } = await openParts(settings, surroundings, open);
+    return {
+      url: server.address.url,
+      initialPassword,
+      reload: () => server.reload(),
+      close: () => open.close(),
+    };
   } catch (error) {
     await open.close();
     throw error;
   }
 }
 
+/** A process that does tasks for the server which forked it; `channel` leads there. */
+export async function openWorkerApp(
+  settings: Settings,
+  surroundings: AppSurroundings,
+  channel: WorkerChannel,
+): Promise<WorkerApp> {
+  const open = new ClosingStack();
+  try {
+    const parts = await openRoad(asWorker(settings), surroundings, open);
+    const { stopped } = openTaskWorker({ ...parts, ...surroundings, channel });
+    return { stopped, close: () => open.close() };
+  } catch (error) {
+    await open.close();
+    throw error;
+  }
+}
+
+/** Tiles are not answered from here, and the upstreams are shared with the other workers. */
+function asWorker(settings: Settings): Settings {
+  const workers = Math.max(1, taskSettings(settings).workers);
+  const upstreams = Object.entries(settings.upstreams).map(([host, upstream]) => [
+    host,
+    {
+      ...upstream,
+      concurrency: Math.max(1, Math.floor(upstream.concurrency / workers)),
+      ratePerSecond: upstream.ratePerSecond && upstream.ratePerSecond / workers,
+    },
+  ]);
+  return { ...settings, memoryTierBytes: 0, upstreams: Object.fromEntries(upstreams) };
+}
+
+function taskSettings(settings: Settings): TaskSettings {
+  const usual = taskSettingsFor(availableParallelism());
+  // What one process keeps in its memory another cannot fill.
+  const inMemory = Object.values(settings.stores).some((store) => store.type === 'memory');
+  return inMemory ? { ...usual, workers: 0 } : usual;
+}
+
 async function openParts(
   settings: Settings,
   surroundings: AppSurroundings,
   open: ClosingStack,
-): Promise<HttpServer> {
-  const { log, clock, random } = surroundings;
+): Promise<{ readonly server: HttpServer } & Pick<App, 'initialPassword'>> {
+  const { log, clock, random, forkWorker } = surroundings;
   await mkdir(settings.data, { recursive: true, mode: DATA_FOLDER_MODE });
   open.use(lockDataFolder(settings.data));
-  const location = settings.database ?? join(settings.data, DATABASE_FILE);
-  const database = open.use(await openDatabase({ location, clock, log }));
+  const { database, catalog, pipeline, events } = await openRoad(settings, surroundings, open);
+  const tasks = open.use(
+    await openTaskService({
+      database,
+      catalog,
+      pipeline,
+      events,
+      settings: taskSettings(settings),
+      ...(forkWorker && { forkWorker }),
+      clock,
+      random,
+      log,
+    }),
+  );
+  const readiness = async () => {
+    await accessFile(settings.data, constants.W_OK);
+    await database.query.selectNoFrom((statement) => statement.lit(1).as('one')).execute();
+  };
+  const assets = await loadPages();
+  const accounts = open.use(openAccounts({ database, dataFolder: settings.data, clock, log }));
+  const { access, initialPassword } = await openDoor(settings, accounts);
+  const deps = { catalog, pipeline, tasks, readiness, assets, accounts, access, clock, log };
+  return { server: open.use(await listen(deps, settings)), initialPassword };
+}
+
+/** The accounts of a data folder, for the command line: a server may run on it or not. */
+export async function openAccountsApp(
+  settings: Settings,
+  { log, clock }: Pick<AppSurroundings, 'log' | 'clock'>,
+): Promise<Accounts> {
+  if (!existsSync(settings.data)) {
+    throw new TilewardenError('config-invalid', `There is no data folder ${settings.data}; see --data.`);
+  }
+  const database = await openDatabase({ location: databaseOf(settings), clock, log });
+  const accounts = openAccounts({ database, dataFolder: settings.data, clock, log });
+  return {
+    ...accounts,
+    async close() {
+      await accounts.close();
+      await database.close();
+    },
+  };
+}
+
+/** Who is let in, and the first administrator if there is none yet. */
+async function openDoor(
+  { access: { enabled, adminPassword } }: Settings,
+  accounts: Accounts,
+): Promise<{ readonly access: Access } & Pick<App, 'initialPassword'>> {
+  if (!enabled) return { access: createLoopbackAccess(), initialPassword: null };
+  const password = await accounts.ensureAdministrator(adminPassword);
+  return {
+    access: createAccountAccess(accounts.authenticator),
+    initialPassword: password === null ? null : { password, file: accounts.passwordFile },
+  };
+}
+
+/** What it takes to make and keep tiles, in the server and in its workers. */
+async function openRoad(settings: Settings, surroundings: AppSurroundings, open: ClosingStack) {
+  const { log, clock, random } = surroundings;
+  const database = open.use(await openDatabase({ location: databaseOf(settings), clock, log }));
   const stores = await openStores(settings, surroundings, open);
   const upstreams = open.use(
     openUpstreamClient({
@@ -88,17 +208,11 @@ async function openParts(
   const { memoryTierBytes } = settings;
   const events = createTileEvents();
   const pipeline = open.use(openTilePipeline({ events, clock, random, log, settings: { memoryTierBytes } }));
-  const readiness = async () => {
-    await access(settings.data, constants.W_OK);
-    await database.query.selectNoFrom((statement) => statement.lit(1).as('one')).execute();
-  };
-  const assets = await loadPages();
-  return open.use(
-    await listen(
-      { catalog, pipeline, readiness, assets, access: createLoopbackAccess(), clock, log },
-      settings,
-    ),
-  );
+  return { database, catalog, pipeline, events };
+}
+
+function databaseOf({ database, data }: Settings): string {
+  return database ?? join(data, DATABASE_FILE);
 }
 
 function lockDataFolder(folder: string): { close(): void } {

@@ -22,14 +22,14 @@ export interface FirstAdministratorDeps {
 }
 
 /**
- * Makes the first administrator, if there is no user yet. Resolves with the password when it was made up, so that
+ * Makes the first administrator, if there is none yet. Resolves with the password when it was made up, so that
  * it can be shown once; null otherwise.
  */
 export async function ensureAdministrator(
   { users, hasher, passwordFile, log }: FirstAdministratorDeps,
   given: string | null,
 ): Promise<string | null> {
-  if ((await users.list()).length > 0) return null;
+  if ((await users.list()).some(({ role }) => role === 'admin')) return null;
   if (given !== null) judge(given, log);
   const password = given ?? makeUpPassword();
   const stored = await hasher.hash(password);

@@ -102,10 +102,13 @@ export class PasswordHasher {
   #next(): void {
     if (this.#current) return;
     const job = this.#waiting.shift();
-    if (!job) return;
+    // A thread without work does not keep the process alive.
+    if (!job) return this.#thread?.unref();
     this.#current = job;
     const { password, salt, cost } = job;
-    this.#runningThread().postMessage({ password, salt, cost } satisfies DerivationJob);
+    const thread = this.#runningThread();
+    thread.ref();
+    thread.postMessage({ password, salt, cost } satisfies DerivationJob);
   }
 
   #runningThread(): Worker {
@@ -118,7 +121,6 @@ export class PasswordHasher {
     });
     thread.once('error', (error) => this.#lose(thread, error));
     thread.once('exit', () => this.#lose(thread, new Error('The password thread has ended')));
-    thread.unref();
     this.#thread = thread;
     return thread;
   }

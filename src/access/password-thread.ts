@@ -4,7 +4,7 @@ import { deriveKey } from './password-hash.ts';
 import type { DerivationJob, DerivationResult } from './password-hasher.ts';
 
 /** Linux gives each thread its own niceness: whoever logs in gives way to whoever looks at a map. */
-const NICENESS = 10;
+const NICENESS = 5;
 
 function serve(port: MessagePort): void {
   if (process.platform === 'linux') setPriority(NICENESS);

@@ -23,7 +23,7 @@ export interface UserStore {
   list(): Promise<readonly User[]>;
   /** Throws `account-conflict` when the name is taken. */
   add(user: NewUser): Promise<User>;
-  /** Only when there is no user at all; false otherwise. */
+  /** Only when there is no administrator; false otherwise. */
   addFirst(user: NewUser): Promise<boolean>;
   /** Throws `account-unknown`, and `account-conflict` when no administrator would be left. Ends the user's sessions. */
   change(name: string, changes: StoredChanges): Promise<Change<User>>;
@@ -49,16 +49,14 @@ export function createUserStore(database: Database, clock: Clock): UserStore {
 
     add: (user) =>
       database.transaction(LOCK, async (query) => {
-        if (await rowOf(query, user.name)) {
-          throw new TilewardenError('account-conflict', `There is a user ${user.name} already.`);
-        }
+        await refuseTakenName(query, user.name);
         return insert(query, user, clock.now());
       }),
 
     addFirst: (user) =>
       database.transaction(LOCK, async (query) => {
-        const anybody = await query.selectFrom('users').select('name').limit(1).executeTakeFirst();
-        if (anybody) return false;
+        if (await anotherAdministrator(query, '')) return false;
+        await refuseTakenName(query, user.name);
         await insert(query, user, clock.now());
         return true;
       }),
@@ -109,15 +107,23 @@ async function existing(query: Statements, name: string): Promise<User> {
   throw new TilewardenError('account-unknown', 'There is no such user.');
 }
 
-async function keepAnAdministrator(query: Statements, user: User): Promise<void> {
-  if (user.role !== 'admin') return;
+async function refuseTakenName(query: Statements, name: string): Promise<void> {
+  if (!(await rowOf(query, name))) return;
+  throw new TilewardenError('account-conflict', `There is a user ${name} already.`);
+}
+
+async function anotherAdministrator(query: Statements, name: string): Promise<boolean> {
   const another = await query
     .selectFrom('users')
     .select('name')
     .where('role', '=', 'admin')
-    .where('name', '!=', user.name)
+    .where('name', '!=', name)
     .executeTakeFirst();
-  if (another) return;
+  return another !== undefined;
+}
+
+async function keepAnAdministrator(query: Statements, user: User): Promise<void> {
+  if (user.role !== 'admin' || (await anotherAdministrator(query, user.name))) return;
   throw new TilewardenError(
     'account-conflict',
     `${user.name} is the last administrator; make another one first.`,

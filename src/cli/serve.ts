@@ -3,8 +3,10 @@ import { loadSettings } from '../config/load-settings.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
-import type { Command } from './command.ts';
+import type { Command, Terminal } from './command.ts';
+import { PRIVATE_FILES } from './private-files.ts';
 import { SETTING_FLAGS } from './setting-flags.ts';
+import { startWorker } from './start-worker.ts';
 import { waitForStop } from './stop-signals.ts';
 
 /** After this a stop no longer waits for what does not end. Supervisors commonly allow ten seconds. */
@@ -15,6 +17,7 @@ export const serve: Command = {
   summary: 'run the server',
   flags: SETTING_FLAGS,
   async run(flags, terminal) {
+    process.umask(PRIVATE_FILES);
     const { settings } = loadSettings({
       flags,
       environment: readEnvironment(),
@@ -25,7 +28,10 @@ export const serve: Command = {
     const stop = waitForStop(log);
     // Loaded only now: the other commands, and a refusal of settings, need none of it.
     const { openApp } = await import('../app.ts');
-    const app = await openApp(settings, { log, clock: systemClock, random: systemRandom });
+    const forkWorker = () => startWorker(flags);
+    const app = await openApp(settings, { log, clock: systemClock, random: systemRandom, forkWorker });
+    if (app.initialPassword) showInitialPassword(app.initialPassword, terminal, log);
+    if (settings.server.tls) process.on('SIGHUP', () => void reload(app, log));
     terminal.out(`Tilewarden is ready at ${app.url}\n`);
     await stop;
     setTimeout(() => process.exit(0), STOP_DEADLINE_MS).unref();
@@ -34,6 +40,26 @@ export const serve: Command = {
     return 0;
   },
 };
+
+/** On a terminal somebody is looking; a log is kept and read by others, so it learns only where the password is. */
+function showInitialPassword(
+  { password, file }: { readonly password: string; readonly file: string },
+  terminal: Terminal,
+  log: Logger,
+): void {
+  log.info({ file }, 'the password of the user admin was made up; it is in this file until it is changed');
+  if (process.stderr.isTTY !== true) return;
+  terminal.err(`\n  User admin, password ${password}\n  It is also in ${file} until it is changed.\n\n`);
+}
+
+async function reload(app: { reload(): Promise<void> }, log: Logger): Promise<void> {
+  try {
+    await app.reload();
+    log.info({}, 'the certificate and its key have been read again');
+  } catch (error) {
+    log.error({ err: error }, 'the certificate and its key are unusable; the old ones stay');
+  }
+}
 
 /** A process in an unknown state does not go on serving; whoever supervises it starts a new one. */
 function exitOnTheUnforeseen(log: Logger): void {

@@ -1,0 +1,67 @@
+import { userInfo } from 'node:os';
+import { readEnvironment } from '../config/environment.ts';
+import { loadSettings } from '../config/load-settings.ts';
+import { systemClock } from '../lib/clock.ts';
+import { createLogger } from '../lib/logger.ts';
+import type { FlagValues } from './command.ts';
+import { CommandFailure } from './command-failure.ts';
+import { PRIVATE_FILES } from './private-files.ts';
+
+type Accounts = Awaited<ReturnType<typeof import('../app.ts')['openAccountsApp']>>;
+
+export type AccountWork<Result> = (accounts: Accounts) => Promise<Result>;
+
+/** A change as the audit log has it. */
+export interface AccountChange {
+  readonly action: string;
+  readonly target: string;
+}
+
+/** Works on the data folder itself, so it also works when nobody can log in any more or no server runs. */
+export async function withAccounts<Result>(flags: FlagValues, work: AccountWork<Result>): Promise<Result> {
+  process.umask(PRIVATE_FILES);
+  const environment = readEnvironment();
+  const { settings } = loadSettings({ flags, environment, workingFolder: process.cwd() });
+  const log = createLogger({ level: 'warn', pretty: process.stderr.isTTY === true });
+  const { openAccountsApp } = await import('../app.ts');
+  const accounts = await openAccountsApp(settings, { log, clock: systemClock });
+  try {
+    return await work(accounts);
+  } finally {
+    await accounts.close();
+  }
+}
+
+/** Whoever is at the machine leaves a trace too. */
+export async function changeAccounts<Result>(
+  flags: FlagValues,
+  { action, target }: AccountChange,
+  work: AccountWork<Result>,
+): Promise<Result> {
+  return withAccounts(flags, async (accounts) => {
+    const draft = { actor: `console:${userInfo().username}`, action, target } as const;
+    const id = `console-${process.pid}-${systemClock.now().toString(36)}`;
+    await accounts.audit.record({ ...draft, id, phase: 'begun' });
+    try {
+      const result = await work(accounts);
+      await accounts.audit.record({ ...draft, id, phase: 'ended', outcome: 'done' });
+      return result;
+    } catch (error) {
+      await accounts.audit.record({ ...draft, id, phase: 'ended', outcome: 'failed' });
+      throw error;
+    }
+  });
+}
+
+/** `topp:*,world` as a list; every layer when nothing is said. */
+export function layersIn(flags: FlagValues): readonly string[] {
+  return flags.layers?.split(',').map((pattern) => pattern.trim()) ?? ['*'];
+}
+
+const ROLES = ['viewer', 'operator', 'admin'] as const;
+
+export function roleIn(flags: FlagValues): (typeof ROLES)[number] {
+  const role = ROLES.find((known) => known === flags.role);
+  if (role) return role;
+  throw new CommandFailure(`--role must be one of ${ROLES.join(', ')}.`);
+}
