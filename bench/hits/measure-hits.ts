@@ -84,7 +84,9 @@ export async function systemCallsPerRequest(contestant: Contestant, load: Load):
   const ended = once(tracer, 'close');
   tracer.kill('SIGINT');
   await ended;
-  const calls = Number(/^\s*100\.00.*?\s(\d+)\s+\d*\s*total$/m.exec(summary)?.[1] ?? Number.NaN);
+  // Columns of the last line: share, seconds, microseconds a call, calls, perhaps errors, "total".
+  const total = summary.split('\n').find((line) => line.trimEnd().endsWith(' total'));
+  const calls = Number(total?.trim().split(/\s+/)[3] ?? Number.NaN);
   const requests = Number(/(\d+) requests in/.exec(stdout)?.[1] ?? 0);
   return Number.isNaN(calls) || requests === 0 ? null : calls / requests;
 }

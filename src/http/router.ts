@@ -58,28 +58,31 @@ interface SegmentPattern {
 export function createRouter(routes: readonly Route[], prefixes: readonly string[]): Router {
   checkRoutes(routes);
   const bySegmentCount = placesBySegmentCount(routes);
-  const longestFirst = [...prefixes].sort((a, b) => b.length - a.length);
+  const folders = prefixes.map((prefix) => `${prefix}/`).sort((a, b) => b.length - a.length);
 
   return {
     match(method, path) {
       if (path !== '' && prefixes.includes(path))
         return { prefix: path, match: matchMethod(BARE_PREFIX, method, {}) };
-      const prefix = longestFirst.find((candidate) => path.startsWith(`${candidate}/`));
-      if (prefix === undefined) return { prefix: '', match: { kind: 'unknown', role: 'public' } };
-      const segments = decodeSegments(path.slice(prefix.length + 1));
-      return { prefix, match: matchSegments(method, segments) };
+      const folder = folders.find((candidate) => path.startsWith(candidate));
+      if (folder === undefined) return { prefix: '', match: { kind: 'unknown', role: 'public' } };
+      const segments = decodeSegments(path.slice(folder.length));
+      return { prefix: folder.slice(0, -1), match: matchSegments(method, segments) };
     },
   };
 
   function matchSegments(method: string, segments: readonly (string | null)[]): Match {
-    const role = roleOfArea(segments[0] ?? null);
-    if (segments.includes(null)) return { kind: 'malformed', role };
+    if (!isDecoded(segments)) return { kind: 'malformed', role: roleOfArea(segments[0]) };
     for (const place of bySegmentCount.get(segments.length) ?? []) {
-      const params = matchPlace(place, segments as readonly string[]);
+      const params = matchPlace(place, segments);
       if (params) return matchMethod(place, method, params);
     }
-    return { kind: 'unknown', role };
+    return { kind: 'unknown', role: roleOfArea(segments[0]) };
   }
+}
+
+function isDecoded(segments: readonly (string | null)[]): segments is readonly string[] {
+  return !segments.includes(null);
 }
 
 function matchMethod(place: Place, method: string, params: PathParams): Match {
@@ -147,7 +150,7 @@ function segmentPatternOf(text: string): SegmentPattern {
   return { before, name, after };
 }
 
-function roleOfArea(first: string | null): RouteRole {
+function roleOfArea(first: string | null | undefined): RouteRole {
   const area = first?.split('.')[0] ?? '';
   return CLOSED_AREAS.has(area) ? 'viewer' : 'public';
 }
