@@ -1,0 +1,203 @@
+/**
+ * A server process with one layer `roads` on a mock WMS, and what a user does with it over HTTP.
+ *
+ *   const { wms, server } = await startTaskServer();
+ *   const id = await server.seed({ zoomStop: 5 });
+ *   await server.over(id);
+ *   await server.expectTiles(tilesOf(0, 5), { cache: 'HIT' });
+ */
+import { readFileSync } from 'node:fs';
+import { expect, onTestFinished } from 'vitest';
+import { createBuiltInGridSets } from '../../src/domain/built-in-grid-sets.ts';
+import { decodeImage } from '../../src/raster/decode-image.ts';
+import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
+import { expectedImage } from '../fixtures/mock-wms-pixels.ts';
+import { eventually, type RunningServer, startServer } from './server.ts';
+
+export const PASSWORD = 'a long enough sentence';
+export const LAYER = 'roads';
+const AUTHORIZATION = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`;
+const OVER_WITHIN_MS = 60_000;
+const AT_ONCE = 8;
+
+export interface TileAt {
+  readonly z: number;
+  readonly x: number;
+  readonly y: number;
+}
+
+export interface TileExpectation {
+  readonly cache?: 'HIT' | 'MISS';
+  readonly gridSet?: 'EPSG:900913' | 'EPSG:4326';
+  /** Of the mock's map. */
+  readonly version?: number;
+}
+
+/** A task as `/api/v1/tasks` shows it, as far as tests look at it. */
+export interface ShownTask {
+  readonly id: number;
+  readonly layer: string;
+  readonly type: string;
+  readonly state: string;
+  readonly reason: string | null;
+  readonly tilesProcessed: number;
+  readonly tilesTotal: number;
+  readonly counters: Readonly<
+    Record<'made' | 'present' | 'removed' | 'blank' | 'failed' | 'bytes' | 'upstreamRequests', number>
+  >;
+  readonly errors: readonly { readonly z: number; readonly message: string }[];
+  readonly createdBy: string;
+  readonly endedAt: string | null;
+}
+
+export interface TaskServer extends RunningServer {
+  request(method: string, path: string, body?: string, contentType?: string): Promise<Response>;
+  /** Rows of `/rest/seed.json`, or of one layer. */
+  list(layer?: string): Promise<readonly (readonly number[])[]>;
+  /** Through `/rest/seed/roads.json`; the id of the task. */
+  start(request: object): Promise<number>;
+  task(id: number): Promise<ShownTask>;
+  /** Waits until the task has ended. */
+  over(id: number, withinMs?: number): Promise<ShownTask>;
+  tile(at: TileAt, gridSet?: string): Promise<{ readonly cache: string | null; readonly bytes: Buffer }>;
+  /** Reads the tiles over HTTP and compares every pixel with what the mock draws there. */
+  expectTiles(tiles: Iterable<TileAt>, expected: TileExpectation): Promise<number>;
+  /** Process ids of the workers. */
+  workers(): readonly number[];
+}
+
+export interface TaskServerOptions {
+  readonly data?: string;
+  readonly expectedLog?: RegExp;
+  readonly layers?: string;
+  readonly upstream?: string;
+}
+
+/** Opened before the server and closed after it. */
+export async function openWms(): Promise<MockWms> {
+  const wms = await openMockWms();
+  onTestFinished(() => wms.close());
+  return wms;
+}
+
+export function roadsConfig(wms: { readonly url: string }, options: TaskServerOptions = {}): string {
+  const host = new URL(wms.url).host;
+  return `
+upstreams: { '${host}': { ${options.upstream ?? 'concurrency: 16'}, allowPrivate: true } }
+layers:
+  - name: ${LAYER}
+    source: { type: wms, url: '${wms.url}', layers: roads }
+    formats: [image/png]
+    gridSets: [EPSG:900913, EPSG:4326]
+    metatile: [4, 4]
+    gutter: 0
+${options.layers ?? ''}`;
+}
+
+export async function startTaskServer(wms: MockWms, options: TaskServerOptions = {}): Promise<TaskServer> {
+  const server = await startServer({
+    config: roadsConfig(wms, options),
+    env: { TILEWARDEN_ADMIN_PASSWORD: PASSWORD },
+    ...(options.data !== undefined && { data: options.data }),
+    ...(options.expectedLog && { expectedLog: options.expectedLog }),
+  });
+  return speakTo(server);
+}
+
+export function speakTo(server: RunningServer): TaskServer {
+  const request: TaskServer['request'] = (method, path, body, contentType) =>
+    fetch(server.url + path, {
+      method,
+      headers: { authorization: AUTHORIZATION, ...(contentType && { 'content-type': contentType }) },
+      ...(body !== undefined && { body }),
+    });
+
+  async function tile({ z, x, y }: TileAt, gridSet = 'EPSG:900913') {
+    const response = await fetch(`${server.url}/tiles/${LAYER}/${gridSet}/${z}/${x}/${y}.png`);
+    expect([z, x, y, response.status]).toEqual([z, x, y, 200]);
+    return { cache: response.headers.get('x-cache'), bytes: Buffer.from(await response.arrayBuffer()) };
+  }
+
+  async function expectTile(at: TileAt, { cache, gridSet = 'EPSG:900913', version = 1 }: TileExpectation) {
+    const answer = await tile(at, gridSet);
+    if (cache) expect({ ...at, cache: answer.cache }).toEqual({ ...at, cache });
+    const image = await decodeImage(answer.bytes, { maxPixels: 256 * 256 });
+    const shows = image.pixels.equals(pictureOf(at, gridSet, version));
+    expect({ ...at, gridSet, version, shows }).toEqual({ ...at, gridSet, version, shows: true });
+  }
+
+  const task: TaskServer['task'] = async (id) => {
+    const response = await request('GET', `/api/v1/tasks/${id}`);
+    expect(response.status).toBe(200);
+    return (await response.json()) as ShownTask;
+  };
+
+  return {
+    ...server,
+    request,
+    tile,
+    task,
+    async list(layer) {
+      const response = await request(
+        'GET',
+        layer === undefined ? '/rest/seed.json' : `/rest/seed/${layer}.json`,
+      );
+      expect(response.status).toBe(200);
+      return ((await response.json()) as { 'long-array-array': number[][] })['long-array-array'];
+    },
+    async start(seedRequest) {
+      const body = JSON.stringify({ seedRequest: { name: LAYER, ...seedRequest } });
+      const response = await request('POST', `/rest/seed/${LAYER}.json`, body, 'application/json');
+      expect([response.status, await response.text()]).toEqual([200, '']);
+      return Number(response.headers.get('x-task-id'));
+    },
+    async over(id, withinMs = OVER_WITHIN_MS) {
+      let seen = await task(id);
+      await eventually(
+        `task ${id} ends`,
+        async () => {
+          seen = await task(id);
+          return seen.endedAt !== null;
+        },
+        withinMs,
+      );
+      return seen;
+    },
+    async expectTiles(tiles, expected) {
+      const waiting = [...tiles];
+      const { length } = waiting;
+      const readers = Array.from({ length: AT_ONCE }, async () => {
+        for (let at = waiting.pop(); at; at = waiting.pop()) await expectTile(at, expected);
+      });
+      await Promise.all(readers);
+      return length;
+    },
+    workers: () => childrenOf(server.pid),
+  };
+}
+
+/** Every tile of these zooms in web mercator. */
+export function* tilesOf(zoomStart: number, zoomStop: number): Generator<TileAt> {
+  for (let z = zoomStart; z <= zoomStop; z++) {
+    for (let y = 0; y < 2 ** z; y++) {
+      for (let x = 0; x < 2 ** z; x++) yield { z, x, y };
+    }
+  }
+}
+
+/** What the mock WMS draws there. */
+export function pictureOf({ z, x, y }: TileAt, gridSetName: string, version: number): Buffer {
+  const gridSet = createBuiltInGridSets().find(({ name }) => name === gridSetName);
+  const level = gridSet?.levels[z];
+  if (!gridSet || !level) throw new Error(`no zoom ${z} in ${gridSetName}`);
+  const size = gridSet.tileWidth * level.resolution;
+  const [minX, maxY] = [gridSet.extent.minX + x * size, level.top - y * size];
+  const bounds = { minX, minY: maxY - size, maxX: minX + size, maxY };
+  const parameters = new Map([['LAYERS', 'roads']]);
+  return expectedImage({ srs: gridSet.srs, bounds, width: 256, height: 256, parameters, version }).pixels;
+}
+
+function childrenOf(pid: number): readonly number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+  return text === '' ? [] : text.split(' ').map(Number);
+}

@@ -1,0 +1,71 @@
+import { describe, expect, it, vi } from 'vitest';
+import { eventually } from './server.ts';
+import { openWms, type ShownTask, startTaskServer, type TaskServer, tilesOf } from './task-server.ts';
+
+vi.setConfig({ testTimeout: 240_000 });
+
+const TILES = 1365;
+/** Of zoom 0 to 5 in blocks of 4 × 4. */
+const METATILES = 1 + 1 + 1 + 4 + 16 + 64;
+const LEASED_ANEW = /a worker process ended; another takes its place/;
+
+/** Seeds with an upstream slow enough to be caught in the middle. */
+async function seedHalf(server: TaskServer, wms: Awaited<ReturnType<typeof openWms>>): Promise<number> {
+  wms.answer = { delayMs: 30 };
+  const id = await server.start({ zoomStop: 5, threadCount: 4 });
+  await eventually('the seed is in the middle', () => wms.requests.length > METATILES / 2, 60_000);
+  return id;
+}
+
+async function expectComplete(server: TaskServer, id: number): Promise<ShownTask> {
+  const task = await server.over(id);
+  expect(task).toMatchObject({ state: 'done', reason: null, tilesTotal: TILES, tilesProcessed: TILES });
+  expect(task.counters.made + task.counters.present).toBe(TILES);
+  expect(task.counters.failed).toBe(0);
+  expect(await server.list()).toEqual([]);
+  expect(await server.expectTiles(tilesOf(0, 5), { cache: 'HIT' })).toBe(TILES);
+  return task;
+}
+
+describe('a seed survives', () => {
+  it('kill -9 of a worker process', async () => {
+    const wms = await openWms();
+    const server = await startTaskServer(wms, { expectedLog: LEASED_ANEW });
+    await eventually('the workers live', () => server.workers().length > 0);
+    const id = await seedHalf(server, wms);
+    const before = server.workers();
+    for (const pid of before) process.kill(pid, 'SIGKILL');
+    await eventually('others take their places', () => {
+      const now = server.workers();
+      return now.length === before.length && now.every((pid) => !before.includes(pid));
+    });
+    await expectComplete(server, id);
+    await server.stop();
+  });
+
+  it('kill -9 of the server', async () => {
+    const wms = await openWms();
+    const first = await startTaskServer(wms);
+    const id = await seedHalf(first, wms);
+    await first.kill();
+    const second = await startTaskServer(wms, { data: first.data });
+    const [row] = await second.list();
+    expect(row?.slice(1, 2)).toEqual([TILES]);
+    expect(row?.[3]).toBe(id);
+    await expectComplete(second, id);
+    await second.stop();
+  });
+
+  it('SIGTERM of the server, which hands its pieces back and loses nothing', async () => {
+    const wms = await openWms();
+    const first = await startTaskServer(wms);
+    const id = await seedHalf(first, wms);
+    expect((await first.stop()).code).toBe(0);
+    const second = await startTaskServer(wms, { data: first.data });
+    const task = await expectComplete(second, id);
+    // What was finished before the stop was counted then, and is not looked at again.
+    expect(task.counters).toMatchObject({ made: TILES, present: 0 });
+    expect(wms.requests.length).toBeLessThan(METATILES + 20);
+    await second.stop();
+  });
+});

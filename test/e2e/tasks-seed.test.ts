@@ -1,0 +1,97 @@
+import { describe, expect, it, vi } from 'vitest';
+import { eventually } from './server.ts';
+import { LAYER, openWms, startTaskServer, type TileAt, tilesOf } from './task-server.ts';
+
+vi.setConfig({ testTimeout: 180_000 });
+
+const PENDING = 0;
+const RUNNING = 1;
+
+function* tilesOf4326(zoomStop: number): Generator<TileAt> {
+  for (let z = 0; z <= zoomStop; z++) {
+    for (let y = 0; y < 2 ** z; y++) {
+      for (let x = 0; x < 2 ** (z + 1); x++) yield { z, x, y };
+    }
+  }
+}
+
+describe('seeding over the REST interface', () => {
+  it('in XML fills zoom 0 to 5: listed while it runs, remembered when it is done, every tile right', async () => {
+    const wms = await openWms();
+    const server = await startTaskServer(wms);
+    wms.answer = 'hang';
+    const body = `<?xml version="1.0" encoding="UTF-8"?>
+<seedRequest><name>${LAYER}</name><srs><number>900913</number></srs><zoomStart>0</zoomStart><zoomStop>5</zoomStop>
+<format>image/png</format><type>seed</type><threadCount>4</threadCount></seedRequest>`;
+    const response = await server.request('POST', `/rest/seed/${LAYER}.xml`, body, 'text/xml');
+    expect([response.status, await response.text()]).toEqual([200, '']);
+    const id = Number(response.headers.get('x-task-id'));
+    expect(response.headers.get('location')).toBe(`${server.url}/api/v1/tasks/${id}`);
+
+    const [row, ...others] = await server.list();
+    expect(others).toEqual([]);
+    expect(row?.slice(0, 4)).toEqual([0, 1365, -1, id]);
+    expect([PENDING, RUNNING]).toContain(row?.[4]);
+    expect((await server.list(LAYER)).map((one) => one[3])).toEqual([id]);
+    await eventually('it runs', async () => (await server.list())[0]?.[4] === RUNNING);
+
+    wms.answer = 'good';
+    wms.release();
+    const task = await server.over(id);
+    expect(task).toMatchObject({ state: 'done', reason: null, type: 'seed', createdBy: 'admin' });
+    expect(task).toMatchObject({ tilesProcessed: 1365, tilesTotal: 1365 });
+    expect(task.counters).toMatchObject({ made: 1365, present: 0, removed: 0, failed: 0 });
+    expect(task.counters.upstreamRequests).toBe(wms.requests.length);
+    expect(await server.list()).toEqual([]);
+
+    const asked = wms.requests.length;
+    expect(await server.expectTiles(tilesOf(0, 5), { cache: 'HIT' })).toBe(1365);
+    expect(wms.requests.length).toBe(asked);
+    await server.stop();
+  });
+
+  it('in JSON, by somebody it knows, fills another grid set, and a second time finds everything present', async () => {
+    const wms = await openWms();
+    const server = await startTaskServer(wms);
+    const anonymous = await fetch(`${server.url}/rest/seed/${LAYER}.json`, { method: 'POST', body: '{}' });
+    expect([anonymous.status, await server.list()]).toEqual([401, []]);
+    const request = { gridSetId: 'EPSG:4326', zoomStart: '0', zoomStop: 3, type: 'seed', threadCount: 2 };
+    const first = await server.over(await server.start(request));
+    expect(first).toMatchObject({ state: 'done', tilesProcessed: 170, tilesTotal: 170 });
+    const asked = wms.requests.length;
+    const second = await server.over(await server.start(request));
+    expect(second).toMatchObject({ state: 'done', tilesProcessed: 170, tilesTotal: 170 });
+    expect(second.counters).toMatchObject({ made: 0, present: 170, upstreamRequests: 0 });
+    expect(second.id).toBeGreaterThan(first.id);
+    await server.expectTiles(tilesOf4326(3), { cache: 'HIT', gridSet: 'EPSG:4326' });
+    expect(wms.requests.length).toBe(asked);
+    await server.stop();
+  });
+
+  it('works below the prefixes that GeoWebCache’s clients know', async () => {
+    const wms = await openWms();
+    const server = await startTaskServer(wms);
+    let column = 0;
+    for (const prefix of ['/geowebcache', '/geoserver/gwc']) {
+      const west = -20037508.34 + column++ * 10018754.17;
+      const bounds = { coords: { double: [west + 1, 1, west + 10018753, 10018754].map(String) } };
+      const body = JSON.stringify({ seedRequest: { name: LAYER, bounds, zoomStart: 2, zoomStop: 2 } });
+      const path = `${prefix}/rest/seed/${LAYER}.json`;
+      const response = await server.request('POST', path, body, 'application/json');
+      expect(response.status).toBe(200);
+      const location = response.headers.get('location') ?? '';
+      expect(location.startsWith(`${server.url}${prefix}/api/v1/tasks/`)).toBe(true);
+      const task = await server.over(Number(response.headers.get('x-task-id')));
+      expect(task).toMatchObject({ state: 'done', tilesTotal: 1, tilesProcessed: 1 });
+      const shown = await server.request('GET', new URL(location).pathname);
+      expect(await shown.json()).toMatchObject({ id: task.id, state: 'done' });
+    }
+    const listed = await server.request('GET', `/geoserver/gwc/rest/seed/${LAYER}.xml`);
+    expect(await listed.json()).toEqual({ 'long-array-array': [] });
+    await server.expectTiles(
+      [0, 1].map((x) => ({ z: 2, x, y: 1 })),
+      { cache: 'HIT' },
+    );
+    await server.stop();
+  });
+});
