@@ -21,13 +21,16 @@ import { ClosingStack } from './lib/closing-stack.ts';
 import type { Logger } from './lib/logger.ts';
 import type { Random } from './lib/random.ts';
 import { openTilePipeline } from './pipeline/open-tile-pipeline.ts';
+import { openQuotaService } from './quota/quota-service.ts';
 import type { TileSource } from './sources/tile-source.ts';
 import { openUpstreamClient, type UpstreamClient } from './sources/upstream/upstream-client.ts';
 import { openWmsSource } from './sources/wms/wms-source.ts';
 import { openWorldSource } from './sources/world/world-source.ts';
 import { openBundleStore } from './storage/bundle/bundle-store.ts';
+import { guardFreeSpace } from './storage/guard-free-space.ts';
 import { createMemoryStore } from './storage/memory/memory-store.ts';
 import type { TileStore } from './storage/tile-store.ts';
+import { createMassTruncation } from './tasks/mass-truncation.ts';
 import { openTaskService } from './tasks/open-task-service.ts';
 import { type TaskSettings, taskSettingsFor } from './tasks/task-settings.ts';
 import { openTaskWorker, type WorkerChannel } from './tasks/task-worker.ts';
@@ -113,9 +116,14 @@ function asWorker(settings: Settings): Settings {
 
 function taskSettings(settings: Settings): TaskSettings {
   const usual = taskSettingsFor(availableParallelism());
+  const { workers, maxThreads } = settings.tasks;
   // What one process keeps in its memory another cannot fill.
   const inMemory = Object.values(settings.stores).some((store) => store.type === 'memory');
-  return inMemory ? { ...usual, workers: 0 } : usual;
+  return {
+    ...settings.tasks,
+    workers: inMemory ? 0 : (workers ?? usual.workers),
+    maxThreads: maxThreads ?? usual.maxThreads,
+  };
 }
 
 async function openParts(
@@ -140,6 +148,9 @@ async function openParts(
       log,
     }),
   );
+  const massTruncation = createMassTruncation({ catalog, tasks, events, clock });
+  const stores = catalog.stores();
+  const quota = open.use(await openQuotaService({ database, stores, events, clock, log }));
   const readiness = async () => {
     await accessFile(settings.data, constants.W_OK);
     await database.query.selectNoFrom((statement) => statement.lit(1).as('one')).execute();
@@ -147,7 +158,8 @@ async function openParts(
   const assets = await loadPages();
   const accounts = open.use(openAccounts({ database, dataFolder: settings.data, clock, log }));
   const { access, initialPassword } = await openDoor(settings, accounts);
-  const deps = { catalog, pipeline, tasks, readiness, assets, accounts, access, clock, log };
+  const parts = { catalog, pipeline, tasks, massTruncation, quota, accounts };
+  const deps = { ...parts, readiness, assets, access, clock, log };
   return { server: open.use(await listen(deps, settings)), initialPassword };
 }
 
@@ -243,7 +255,8 @@ async function openStore(
   { log, clock }: AppSurroundings,
 ): Promise<TileStore> {
   if (store.type === 'memory') return createMemoryStore(store);
-  return openBundleStore(store, { root, log, clock });
+  const bundles = await openBundleStore(store, { root, log, clock });
+  return guardFreeSpace(bundles, { root, minFreePercent: store.minFreePercent, clock, log });
 }
 
 function openSource(source: SourceSettings, upstreams: UpstreamClient, { log }: AppSurroundings): TileSource {

@@ -38,6 +38,7 @@ export function resolveSettings(document: SettingsDocument): ResolvedSettings {
     database: document.database,
     log: document.log,
     memoryTierBytes: sizeOf(document.memoryTier.size),
+    tasks: document.tasks,
     stores: document.stores,
     upstreams: document.upstreams,
     gridSets,

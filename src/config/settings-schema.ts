@@ -38,6 +38,34 @@ const serverSchema = z.strictObject({
     .describe('Serve https; both files are read again on SIGHUP'),
 });
 
+const tasksSchema = z.strictObject({
+  workers: z
+    .int()
+    .min(0)
+    .max(64)
+    .nullable()
+    .default(null)
+    .describe(
+      "Processes that do tasks; null: one for each processor core; 0: tasks run in the server's own process",
+    ),
+  maxThreads: z
+    .int()
+    .min(1)
+    .max(1024)
+    .nullable()
+    .default(null)
+    .describe('Metatiles in flight over all tasks; null: four for each processor core, at least 8'),
+  maxThreadCount: z
+    .int()
+    .min(1)
+    .max(1024)
+    .default(64)
+    .describe('What the threadCount of a request is reduced to'),
+  maxUnfinished: z.int().min(1).max(100_000).default(1000).describe('Tasks that may wait or run at once'),
+  keepDays: z.number().positive().default(30).describe('How long finished tasks are remembered'),
+  keepFinished: z.int().min(0).default(10_000).describe('How many finished tasks are remembered'),
+});
+
 /** The configuration file. Flags and environment variables lie over it; every absent key has a default. */
 export const settingsSchema = z.strictObject({
   server: serverSchema.prefault({}),
@@ -64,6 +92,7 @@ export const settingsSchema = z.strictObject({
       size: sizeSchema.default('64 MiB').describe('Memory for tiles in front of the stores; 0: none'),
     })
     .prefault({}),
+  tasks: tasksSchema.prefault({}),
   stores: z
     .record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/), storeSchema)
     .prefault({ default: { type: 'bundle' } }),

@@ -12,14 +12,14 @@ export interface TaskSettings {
   readonly keepFinished: number;
 }
 
-export const DEFAULT_TASK_SETTINGS: Omit<TaskSettings, 'workers' | 'maxThreads'> = {
-  maxThreadCount: 64,
-  maxUnfinished: 1000,
-  keepDays: 30,
-  keepFinished: 10_000,
-};
-
 /** By the number of processor cores: a worker for each, and enough metatiles in flight to keep an upstream busy. */
 export function taskSettingsFor(cores: number): TaskSettings {
-  return { ...DEFAULT_TASK_SETTINGS, workers: cores, maxThreads: Math.max(8, cores * 4) };
+  return {
+    workers: cores,
+    maxThreads: Math.max(8, cores * 4),
+    maxThreadCount: 64,
+    maxUnfinished: 1000,
+    keepDays: 30,
+    keepFinished: 10_000,
+  };
 }
