@@ -4,8 +4,8 @@ import type { Caller } from '../access/caller.ts';
 import type { Access } from './access.ts';
 import { cameBySecureWay, credentialsNeeded, credentialsOf, sourceAddress } from './gate.ts';
 import { ownAddress } from './own-address.ts';
+import type { PathParams } from './path-params.ts';
 import type { HttpProblem } from './problems.ts';
-import type { PathParams } from './router.ts';
 import type { TrustsProxy } from './trusted-proxies.ts';
 
 export interface ExchangeParts {

@@ -1,3 +1,4 @@
+import type { PathParams } from './path-params.ts';
 import { checkRoutes, METHODS, type Route, type RouteRole } from './route.ts';
 
 export type Match =
@@ -10,8 +11,6 @@ export type Match =
     }
   | { readonly kind: 'unknown'; readonly role: RouteRole }
   | { readonly kind: 'malformed'; readonly role: RouteRole };
-
-export type PathParams = Readonly<Record<string, string>>;
 
 export interface Router {
   /** `path` is as it came: not decoded, without a query. */

@@ -139,6 +139,25 @@ describe('a seed request', () => {
     expect((await request('POST', '/rest/seed/topp:states.json', packed)).status).toBe(415);
   });
 
+  it('that is far too large is answered, not cut off', async () => {
+    const { fastify } = createSeedApp();
+    const url = await fastify.listen({ host: '127.0.0.1', port: 0 });
+    try {
+      for (const body of [Buffer.alloc(70_000, 32), Buffer.alloc(3_000_000, 32)]) {
+        const answer = await fetch(`${url}/rest/seed/topp:states.json`, {
+          method: 'POST',
+          headers: JSON_TYPE,
+          body,
+        });
+        expect(answer.status).toBe(413);
+        expect(await answer.text()).toBe('A body may have at most 65536 bytes.\n');
+      }
+    } finally {
+      fastify.server.closeAllConnections();
+      await fastify.close();
+    }
+  });
+
   it.each([
     [{ 'sec-fetch-site': 'cross-site' }, 403],
     [{ 'sec-fetch-site': 'same-site' }, 403],

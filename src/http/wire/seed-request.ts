@@ -43,7 +43,7 @@ function srsField(root: WireElement): number | undefined {
 }
 
 /** `bounds` with `coords` with four `double`; in JSON also four numbers in a list, under `coords` or right under `bounds`. */
-function coordsField(root: WireElement): readonly number[] | undefined {
+export function coordsField(root: WireElement): readonly number[] | undefined {
   const bounds = childrenNamed(root, 'bounds');
   const [first] = bounds;
   if (!first) return undefined;

@@ -1,0 +1,2 @@
+/** What of a path stood where its route's pattern has names. */
+export type PathParams = Readonly<Record<string, string>>;
