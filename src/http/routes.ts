@@ -2,12 +2,18 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
+import type { QuotaService } from '../quota/quota-service.ts';
+import type { MassTruncation } from '../tasks/mass-truncation.ts';
 import type { TaskService } from '../tasks/task-service.ts';
 import { type AccountParts, accountRoutes } from './api/account-routes.ts';
 import { createEventStream } from './api/events.ts';
+import { quotaRoutes } from './api/quota.ts';
 import { createTaskApi } from './api/tasks.ts';
+import { usageRoutes } from './api/usage.ts';
 import type { HttpLimits } from './limits.ts';
 import { answerAlive, createReadiness } from './probes.ts';
+import { diskQuotaRoutes } from './rest/disk-quota.ts';
+import { massTruncateRoutes } from './rest/mass-truncate.ts';
 import { createLayerTaskListHandler, createSeedHandler, createTaskListHandler } from './rest/seed.ts';
 import { createTerminateAllHandler, createTerminateHandler } from './rest/terminate.ts';
 import type { Route } from './route.ts';
@@ -23,6 +29,10 @@ export interface RouteDeps {
   readonly readiness: (signal: AbortSignal) => Promise<void>;
   /** Without it there are no paths of tasks. */
   readonly tasks?: TaskService;
+  /** Without it there are no paths of mass truncation. */
+  readonly massTruncation?: MassTruncation;
+  /** Without it there are no paths of quota and usage. */
+  readonly quota?: QuotaService;
   readonly accounts: AccountParts;
   readonly assets: readonly WebAsset[];
   readonly clock: Clock;
@@ -55,9 +65,20 @@ export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Rout
     },
 
     ...(deps.tasks ? taskRoutes({ ...deps, tasks: deps.tasks }, limits) : []),
+    ...(deps.massTruncation ? massTruncateRoutes({ ...deps, massTruncation: deps.massTruncation }) : []),
+    ...(deps.quota ? cacheRoutes(deps, deps.quota) : []),
     ...accountRoutes(deps.accounts),
 
     ...assetRoutes(deps.assets),
+  ];
+}
+
+function cacheRoutes({ catalog }: RouteDeps, quota: QuotaService): readonly Route[] {
+  const { settings } = quota;
+  return [
+    ...diskQuotaRoutes({ catalog, quota: settings }),
+    ...quotaRoutes({ catalog, settings }),
+    ...usageRoutes(quota),
   ];
 }
 

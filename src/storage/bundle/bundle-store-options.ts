@@ -14,6 +14,14 @@ export const bundleStoreOptions = z
       .positive()
       .default(1024 ** 3)
       .describe('How fast the space of dropped tiles is given back to the file system.'),
+    minFreePercent: z
+      .number()
+      .min(0)
+      .max(50)
+      .default(2)
+      .describe(
+        'Storing stops, and tiles are served uncached, while less of the disk or of its inodes is free.',
+      ),
   })
   .describe('Keeps tiles in SQLite files of at most 128 × 128 tiles below the data folder.');
 

@@ -1,0 +1,56 @@
+import type { TileSetKey } from '../domain/tile-key.ts';
+import type { BlockContent } from '../storage/tile-store.ts';
+
+export interface LedgerPage {
+  readonly pageX: number;
+  readonly pageY: number;
+  readonly tiles: number;
+  /** The sum of the tiles' lengths. */
+  readonly bytes: number;
+  /** When its tiles were last seen to change. Milliseconds since 1970. */
+  readonly writtenAt: number;
+}
+
+/** What the ledger knows of a block of a store. */
+export interface LedgerBlock {
+  /** The store's name. */
+  readonly store: string;
+  readonly id: string;
+  readonly set: TileSetKey;
+  readonly z: number;
+  readonly stamp: string | null;
+  readonly diskBytes: number;
+  readonly pages: readonly LedgerPage[];
+}
+
+/** A page that has the same tiles and bytes as before keeps the time of its last change. */
+export function pagesAfter(content: BlockContent, before: readonly LedgerPage[]): readonly LedgerPage[] {
+  const known = new Map(before.map((page) => [placeOf(page), page]));
+  return content.pages.map(({ pageX, pageY, tiles, bytes }) => {
+    const old = known.get(placeOf({ pageX, pageY }));
+    const same = old?.tiles === tiles && old.bytes === bytes;
+    return { pageX, pageY, tiles, bytes, writtenAt: same ? old.writtenAt : content.changedAt };
+  });
+}
+
+/** The block as it will be without a page. Its room is taken to be shared out as the tiles' bytes are. */
+export function withoutPage(block: LedgerBlock, page: LedgerPage): LedgerBlock {
+  const pages = block.pages.filter((other) => placeOf(other) !== placeOf(page));
+  const diskBytes = pages.length === 0 ? 0 : block.diskBytes - diskShare(block, page);
+  return { ...block, stamp: null, diskBytes, pages };
+}
+
+/** What removing the page is likely to free. */
+export function diskShare(block: LedgerBlock, page: LedgerPage): number {
+  if (block.pages.length === 1) return block.diskBytes;
+  const total = block.pages.reduce((sum, { bytes }) => sum + bytes, 0);
+  return total === 0 ? 0 : Math.floor((block.diskBytes * page.bytes) / total);
+}
+
+export function tilesOf(block: LedgerBlock): number {
+  return block.pages.reduce((sum, { tiles }) => sum + tiles, 0);
+}
+
+function placeOf({ pageX, pageY }: Pick<LedgerPage, 'pageX' | 'pageY'>): string {
+  return `${pageX} ${pageY}`;
+}

@@ -1,0 +1,110 @@
+import { PAGE_SIZE } from '../domain/page.ts';
+import { type TileIndex, type TileSetKey, tileSetId } from '../domain/tile-key.ts';
+
+/** How often and how lately a page was asked for. */
+export interface PageUse {
+  readonly hits: number;
+  /** Milliseconds since 1970. */
+  readonly lastUsedAt: number;
+  /** Hits that fade with time, as of `lastUsedAt`. */
+  readonly frequency: number;
+}
+
+export interface PageName {
+  readonly set: TileSetKey;
+  readonly z: number;
+  readonly pageX: number;
+  readonly pageY: number;
+}
+
+interface Use {
+  hits: number;
+  lastUsedAt: number;
+  frequency: number;
+  unsaved: boolean;
+}
+
+interface Level {
+  readonly set: TileSetKey;
+  readonly z: number;
+  readonly uses: Map<number, Use>;
+}
+
+/** Milliseconds after which a hit counts half: yesterday's favourite has a quarter of its weight. */
+export const HALF_LIFE = 12 * 3_600_000;
+/** Pages along an axis: zoom 30 has 2^26, and two such numbers fit into one exact one. */
+const AXIS = 2 ** 26;
+
+/** Counts the uses of pages, in memory and in a fraction of a microsecond: every hit passes here. */
+export class PageUses {
+  readonly #levels = new Map<string, Level[]>();
+  /** Most hits come with the same few key objects. */
+  readonly #byKey = new WeakMap<TileSetKey, Level[]>();
+  #unsaved: { level: Level; place: number; use: Use }[] = [];
+
+  count(set: TileSetKey, tile: TileIndex, at: number): void {
+    const level = this.#levelFor(set, tile.z);
+    const place = Math.floor(tile.y / PAGE_SIZE) * AXIS + Math.floor(tile.x / PAGE_SIZE);
+    const use = level.uses.get(place) ?? this.#begin(level, place);
+    use.frequency = faded(use, at) + 1;
+    use.hits++;
+    if (at > use.lastUsedAt) use.lastUsedAt = at;
+    if (use.unsaved) return;
+    use.unsaved = true;
+    this.#unsaved.push({ level, place, use });
+  }
+
+  get({ set, z, pageX, pageY }: PageName): PageUse | null {
+    return this.#levels.get(tileSetId(set))?.[z]?.uses.get(pageY * AXIS + pageX) ?? null;
+  }
+
+  restore({ set, z, pageX, pageY }: PageName, { hits, lastUsedAt, frequency }: PageUse): void {
+    const { uses } = this.#levelFor(set, z);
+    uses.set(pageY * AXIS + pageX, { hits, lastUsedAt, frequency, unsaved: false });
+  }
+
+  forget({ set, z, pageX, pageY }: PageName): void {
+    this.#levels.get(tileSetId(set))?.[z]?.uses.delete(pageY * AXIS + pageX);
+  }
+
+  /** What has changed since the last call. */
+  takeUnsaved(): readonly (PageName & PageUse)[] {
+    const taken = this.#unsaved;
+    this.#unsaved = [];
+    return taken.map(({ level, place, use }) => {
+      use.unsaved = false;
+      const { hits, lastUsedAt, frequency } = use;
+      const page = { pageX: place % AXIS, pageY: Math.floor(place / AXIS) };
+      return { set: level.set, z: level.z, ...page, hits, lastUsedAt, frequency };
+    });
+  }
+
+  #begin(level: Level, place: number): Use {
+    const use = { hits: 0, lastUsedAt: 0, frequency: 0, unsaved: false };
+    level.uses.set(place, use);
+    return use;
+  }
+
+  #levelFor(set: TileSetKey, z: number): Level {
+    const levels = this.#byKey.get(set) ?? this.#levelsOf(set);
+    const level = levels[z] ?? { set, z, uses: new Map() };
+    levels[z] = level;
+    return level;
+  }
+
+  #levelsOf(set: TileSetKey): Level[] {
+    const id = tileSetId(set);
+    const levels = this.#levels.get(id) ?? [];
+    this.#levels.set(id, levels);
+    this.#byKey.set(set, levels);
+    return levels;
+  }
+}
+
+/** The frequency as it is at a later time. A clock that was put back makes nothing grow. */
+export function faded(
+  { frequency, lastUsedAt }: Pick<PageUse, 'frequency' | 'lastUsedAt'>,
+  at: number,
+): number {
+  return frequency === 0 ? 0 : frequency * 2 ** (-Math.max(0, at - lastUsedAt) / HALF_LIFE);
+}

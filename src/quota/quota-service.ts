@@ -1,0 +1,104 @@
+import type { Database } from '../db/database.ts';
+import type { TileEvents } from '../domain/tile-events.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { SweepingStatistics, TileStore } from '../storage/tile-store.ts';
+import type { Evicted } from './clean-up.ts';
+import { Enforcer } from './enforcer.ts';
+import { Ledger } from './ledger.ts';
+import { createLedgerRecords } from './ledger-records.ts';
+import { PageUses } from './page-uses.ts';
+import type { QuotaConfiguration } from './quota-configuration.ts';
+import { createQuotaSettings, type QuotaSettings } from './quota-settings.ts';
+import { createUsageHistory, type UsageHistory } from './usage-history.ts';
+import { type StoresUsage, usageOfBlocks } from './usage-report.ts';
+import { UseKeeper } from './use-keeper.ts';
+import { createUseRecords } from './use-records.ts';
+
+export interface QuotaServiceOptions {
+  readonly database: Database;
+  /** By name. */
+  readonly stores: ReadonlyMap<string, TileStore>;
+  readonly events: TileEvents;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface UsageReport extends StoresUsage {
+  /** What has been dropped and still takes room. */
+  readonly sweeping: SweepingStatistics;
+  readonly quota: QuotaConfiguration;
+  /** Since the server started. */
+  readonly evicted: Evicted;
+  /** Bytes; null while it cannot be told. */
+  readonly growthPerDay: number | null;
+}
+
+export interface QuotaService {
+  readonly settings: QuotaSettings;
+  /** Exact as of some moment after the call. */
+  usage(): Promise<UsageReport>;
+  close(): Promise<void>;
+}
+
+/** Milliseconds. */
+const HISTORY_INTERVAL = 3_600_000;
+
+export async function openQuotaService(options: QuotaServiceOptions): Promise<QuotaService> {
+  const { database, stores, events, clock, log } = options;
+  const settings = createQuotaSettings(database);
+  const history = createUsageHistory(database);
+  const ledger = await Ledger.open({ stores, records: createLedgerRecords(database), clock, log });
+  const uses = new PageUses();
+  const keeper = await UseKeeper.open({ uses, ledger, records: createUseRecords(database), clock, log });
+  const unsubscribe = events.subscribe((event) => {
+    if (event.type === 'served') uses.count(event.set, event.tile, event.at);
+  });
+  const enforcer = new Enforcer({ settings, stores, ledger, uses, events, clock, log });
+  const stopping = new AbortController();
+  const recording = recordHistory(ledger, history, { clock, log, signal: stopping.signal });
+
+  return {
+    settings,
+    async usage() {
+      await ledger.refresh();
+      const sum = usageOfBlocks(ledger.blocks());
+      const sweeping = await sweepingOf(stores);
+      const growthPerDay = await history.growthPerDay({ ...sum, at: clock.now() });
+      return { ...sum, sweeping, quota: await settings.read(), evicted: enforcer.evicted, growthPerDay };
+    },
+    async close() {
+      unsubscribe();
+      stopping.abort();
+      await enforcer.close();
+      await recording;
+      await keeper.close();
+      await ledger.close();
+    },
+  };
+}
+
+async function sweepingOf(stores: ReadonlyMap<string, TileStore>): Promise<SweepingStatistics> {
+  const all = await Promise.all([...stores.values()].map((store) => store.sweeping()));
+  return {
+    files: all.reduce((sum, { files }) => sum + files, 0),
+    bytes: all.reduce((sum, { bytes }) => sum + bytes, 0),
+  };
+}
+
+async function recordHistory(
+  ledger: Ledger,
+  history: UsageHistory,
+  { clock, log, signal }: { readonly clock: Clock; readonly log: Logger; readonly signal: AbortSignal },
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await ledger.refresh();
+      const { bytes, tiles } = usageOfBlocks(ledger.blocks());
+      await history.record({ at: clock.now(), bytes, tiles });
+    } catch (error) {
+      if (!signal.aborted) log.warn({ err: error }, 'the usage of the stores could not be looked at');
+    }
+    await clock.sleep(HISTORY_INTERVAL, signal).catch(() => undefined);
+  }
+}

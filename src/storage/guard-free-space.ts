@@ -1,0 +1,94 @@
+import { statfs } from 'node:fs/promises';
+import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { TileStore } from './tile-store.ts';
+
+/** What a file system says of itself. */
+export interface DiskRoom {
+  readonly blocks: number;
+  readonly bavail: number;
+  /** Inodes; 0 where the file system has no fixed number of them. */
+  readonly files: number;
+  readonly ffree: number;
+}
+
+export interface FreeSpaceOptions {
+  /** A folder on the disk in question. */
+  readonly root: string;
+  /** Storing stops when less than this share of the disk's room, or of its inodes, is free. */
+  readonly minFreePercent: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly measure?: (root: string) => Promise<DiskRoom>;
+}
+
+/** Milliseconds between looks at the disk, and before a disk that refused a write is tried again. */
+const LOOK_INTERVAL = 1000;
+const REFUSED_PAUSE = 2000;
+
+/**
+ * The same store, which takes no tiles while its disk is nearly full: `store-full`. Reading and removing go on, and
+ * storing does too as soon as there is room again.
+ */
+export function guardFreeSpace(store: TileStore, options: FreeSpaceOptions): TileStore {
+  const { root, minFreePercent, clock, log, measure = statfs } = options;
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  let refusedAt = Number.NEGATIVE_INFINITY;
+  let looking: Promise<void> | null = null;
+  let low = false;
+  let warned = false;
+
+  async function look(): Promise<void> {
+    try {
+      low = freePercent(await measure(root)) < minFreePercent;
+    } catch (error) {
+      log.warn({ err: error }, 'how much room a store has left could not be told');
+    }
+    lookedAt = clock.monotonic();
+    looking = null;
+  }
+
+  async function isShort(): Promise<boolean> {
+    const now = clock.monotonic();
+    if (now - lookedAt > LOOK_INTERVAL) looking ??= look();
+    await looking;
+    return low || now - refusedAt < REFUSED_PAUSE;
+  }
+
+  function tell(short: boolean): void {
+    if (short === warned) return;
+    warned = short;
+    const details = { folder: root, minFreePercent };
+    if (short) log.warn(details, 'the disk of a store is nearly full; tiles are served but not stored');
+    if (!short) log.info(details, 'the disk of a store has room again; tiles are stored');
+  }
+
+  return {
+    ...store,
+    async putMany(set, z, tiles, generation) {
+      const short = await isShort();
+      if (short) {
+        tell(true);
+        throw new TilewardenError('store-full', 'The disk of the tile store is nearly full.');
+      }
+      try {
+        const change = await store.putMany(set, z, tiles, generation);
+        tell(false);
+        return change;
+      } catch (error) {
+        if (isTilewardenError(error, 'store-full')) {
+          refusedAt = clock.monotonic();
+          tell(true);
+        }
+        throw error;
+      }
+    },
+  };
+}
+
+function freePercent({ blocks, bavail, files, ffree }: DiskRoom): number {
+  const room = blocks === 0 ? 100 : (bavail / blocks) * 100;
+  const inodes = files === 0 ? 100 : (ffree / files) * 100;
+  return Math.min(room, inodes);
+}
