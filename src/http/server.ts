@@ -6,8 +6,9 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Access } from './access.ts';
 import { answerBrokenConnection } from './broken-connection.ts';
-import { createDispatcher, type Dispatcher } from './dispatcher.ts';
+import { createDispatcher, type Dispatcher, type DispatcherOptions } from './dispatcher.ts';
 import { DEFAULT_LIMITS, type HttpLimits } from './limits.ts';
+import type { Route } from './route.ts';
 import { createRouter } from './router.ts';
 import { createRoutes, type RouteDeps } from './routes.ts';
 import { readTlsFiles, TLS_MINIMUM, type TlsFiles, type TlsMaterial } from './tls.ts';
@@ -71,14 +72,26 @@ export function createHttpApp(
   options: HttpServerOptions,
   tls: TlsMaterial | null = null,
 ): HttpApp {
+  const routes = createRoutes(deps, { ...DEFAULT_LIMITS, ...options.limits });
+  const { access, accounts, log } = deps;
+  return createHttpAppOver(routes, { access, audit: accounts.audit, log }, options, tls);
+}
+
+export type DoorDeps = Pick<DispatcherOptions, 'access' | 'audit' | 'log'>;
+
+/** Everything but the routes: what stands between a caller and a handler. */
+export function createHttpAppOver(
+  routes: readonly Route[],
+  deps: DoorDeps,
+  options: HttpServerOptions,
+  tls: TlsMaterial | null = null,
+): HttpApp {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const fastify = createFastify(limits, tls);
   const dispatcher = createDispatcher({
-    router: createRouter(createRoutes(deps, limits), options.prefixes),
-    access: deps.access,
-    audit: deps.accounts.audit,
+    ...deps,
+    router: createRouter(routes, options.prefixes),
     trusts: createProxyTrust(options.trustedProxies),
-    log: deps.log,
     limits,
     idPrefix: randomBytes(6).toString('hex'),
   });

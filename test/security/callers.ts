@@ -1,0 +1,79 @@
+import type { Role } from '../../src/access/role.ts';
+import {
+  basic,
+  createHeldClock,
+  GOOD_PASSWORD,
+  openTestAccounts,
+  type TestAccounts,
+} from '../fixtures/accounts.ts';
+
+export interface TestCaller {
+  readonly title: string;
+  /** Null: has not shown who it is. */
+  readonly role: Role | null;
+  readonly layers: readonly string[];
+  headers(): Record<string, string>;
+  /** Each guess comes from elsewhere: where it is about who may do what, nobody is to be slowed down. */
+  address(): string;
+}
+
+/** One of each kind of caller, over real accounts. */
+export async function openCallers(): Promise<{
+  readonly accounts: TestAccounts;
+  readonly callers: readonly TestCaller[];
+}> {
+  const clock = createHeldClock();
+  const accounts = await openTestAccounts(clock);
+  const users = [
+    { name: 'vera', role: 'viewer', layers: ['*'] },
+    { name: 'otto', role: 'operator', layers: ['*'] },
+    { name: 'olga', role: 'operator', layers: ['other', 'oth*'] },
+    { name: 'anna', role: 'admin', layers: ['*'] },
+  ] as const;
+  for (const user of users) await accounts.users.add({ ...user, password: GOOD_PASSWORD });
+  const expired = await accounts.tokens.create(
+    { name: 'old', role: 'admin', layers: ['*'], expiresAt: clock.now() + 1000 },
+    'anna',
+  );
+  const token = await accounts.tokens.create(
+    { name: 'new', role: 'operator', layers: ['*'], expiresAt: null },
+    'anna',
+  );
+  const session = await accounts.sessions.begin('vera');
+  clock.advance(1000);
+
+  let strangers = 0;
+  const nextAddress = () => {
+    strangers += 1;
+    return `10.${(strangers >> 16) & 255}.${(strangers >> 8) & 255}.${strangers & 255}`;
+  };
+  const nobody = (title: string, authorization: string | null): TestCaller => ({
+    title,
+    role: null,
+    layers: [],
+    headers: () => (authorization === null ? {} : { authorization }),
+    address: nextAddress,
+  });
+  const known = (
+    title: string,
+    role: Role,
+    headers: Record<string, string>,
+    layers: readonly string[] = ['*'],
+  ): TestCaller => ({ title, role, layers, headers: () => headers, address: () => '127.0.0.1' });
+  const user = (name: string) => ({ authorization: basic(name, GOOD_PASSWORD) });
+
+  return {
+    accounts,
+    callers: [
+      nobody('anonymous', null),
+      nobody('with a wrong password', basic('anna', 'wrong')),
+      nobody('with an expired token', `Bearer ${expired.secret}`),
+      known('viewer', 'viewer', user('vera')),
+      known('viewer in a session', 'viewer', { cookie: `tilewarden=${session}` }),
+      known('operator', 'operator', user('otto')),
+      known('operator by token', 'operator', { authorization: `Bearer ${token.secret}` }),
+      known('operator limited to another layer', 'operator', user('olga'), ['other', 'oth*']),
+      known('admin', 'admin', user('anna')),
+    ],
+  };
+}

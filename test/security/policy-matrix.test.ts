@@ -1,0 +1,164 @@
+import { describe, expect, it } from 'vitest';
+import { mayWorkOn } from '../../src/access/caller.ts';
+import { roleSuffices } from '../../src/access/role.ts';
+import { createAccountAccess } from '../../src/http/access.ts';
+import { textAnswer } from '../../src/http/answer.ts';
+import { DEFAULT_LIMITS } from '../../src/http/limits.ts';
+import type { Route, RouteRole } from '../../src/http/route.ts';
+import { createRoutes, type RouteDeps } from '../../src/http/routes.ts';
+import { createHttpAppOver } from '../../src/http/server.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { LISTENING, noAccounts } from '../fixtures/http-app.ts';
+import { openCallers, type TestCaller } from './callers.ts';
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'PROPFIND'];
+const LAYER = 'world';
+
+/** Every route there is, now and later; instead of doing anything it says which one was reached. */
+function everyRoute(): readonly Route[] {
+  const anything: object = new Proxy(() => anything, { get: () => anything });
+  const deps = new Proxy({}, { get: (_, name) => (name === 'assets' ? [] : anything) });
+  return createRoutes(deps as RouteDeps, DEFAULT_LIMITS).map((route) => ({
+    ...route,
+    handler: () => textAnswer(200, `${route.method} ${route.path}`),
+  }));
+}
+
+function addressOf(path: string): string {
+  return path.replaceAll('{layer}', LAYER).replaceAll(/\{\w+\}/g, '1');
+}
+
+const VARIANTS: readonly (readonly [string, (address: string) => string])[] = [
+  ['a trailing slash', (address) => `${address}/`],
+  ['a double slash in front', (address) => `/${address}`],
+  ['a double slash inside', (address) => address.replace(/(.)\//, '$1//')],
+  ['a path parameter', (address) => `${address};x`],
+  ['a path parameter in its first part', (address) => address.replace(/^(\/[^/]+)/, '$1;x')],
+  ['an encoded slash', (address) => address.replace(/(.)\//g, '$1%2F')],
+  [
+    'its letters encoded',
+    (address) => address.replace(/[a-z]/, (letter) => `%${letter.charCodeAt(0).toString(16)}`),
+  ],
+  [
+    'its letters encoded twice',
+    (address) => address.replace(/[a-z]/, (letter) => `%25${letter.charCodeAt(0).toString(16)}`),
+  ],
+  ['upper case', (address) => address.toUpperCase()],
+  ['.html behind it', (address) => `${address}.html`],
+  ['a dot segment', (address) => `/tiles/..${address}`],
+  ['a dot segment in the middle', (address) => address.replace(/^(\/[^/]+)/, '$1/.')],
+  ['a null byte', (address) => `${address}%00`],
+  ['a prefix', (address) => `/geowebcache${address}`],
+  ['two prefixes', (address) => `/geowebcache/geowebcache${address}`],
+  ['a query', (address) => `${address}?role=admin&_method=GET`],
+];
+
+async function openMatrix() {
+  const { accounts, callers } = await openCallers();
+  const routes = everyRoute();
+  const access = createAccountAccess(accounts.authenticator);
+  const { fastify } = createHttpAppOver(
+    routes,
+    { access, audit: noAccounts.audit, log: silentLogger },
+    LISTENING,
+  );
+  async function ask(method: string, url: string, caller: TestCaller) {
+    const answer = await fastify.inject({
+      method: method as 'GET',
+      url,
+      headers: { host: 'localhost', ...caller.headers() },
+      remoteAddress: caller.address(),
+    });
+    return { status: answer.statusCode, text: answer.body, headers: answer.headers };
+  }
+  return { routes, callers, ask };
+}
+
+/** The declared policy, read straight from the table. */
+function expectedStatus(routes: readonly Route[], path: string, method: string, caller: TestCaller): number {
+  const here = routes.filter((route) => route.path === path);
+  const route = here.find((one) => one.method === (method === 'HEAD' ? 'GET' : method));
+  const role: RouteRole = route?.role ?? (here.some((one) => one.role === 'public') ? 'public' : 'viewer');
+  if (role !== 'public' && caller.role === null) return 401;
+  if (role !== 'public' && caller.role !== null && !roleSuffices(caller.role, role)) return 403;
+  if (!route) return 405;
+  const changes = method !== 'GET' && method !== 'HEAD' && role !== 'public';
+  return changes && path.includes('{layer}') && !mayWorkOn(caller, LAYER) ? 403 : 200;
+}
+
+/** Whether the table lets this caller reach this route. */
+function mayReach(route: Route, caller: TestCaller): boolean {
+  if (route.role === 'public') return true;
+  if (caller.role === null || !roleSuffices(caller.role, route.role)) return false;
+  return route.method === 'GET' || !route.path.includes('{layer}') || mayWorkOn(caller, LAYER);
+}
+
+describe('who may do what', () => {
+  it('is what the table of routes says, for every path, method and caller', {
+    timeout: 300_000,
+  }, async () => {
+    const { routes, callers, ask } = await openMatrix();
+    const paths = [...new Set(routes.map(({ path }) => path))];
+    const deviations: string[] = [];
+    let asked = 0;
+    for (const path of paths) {
+      for (const method of METHODS) {
+        for (const caller of callers) {
+          const answer = await ask(method, addressOf(path), caller);
+          const expected = expectedStatus(routes, path, method, caller);
+          asked += 1;
+          const told = answer.status !== 401 || answer.headers['www-authenticate'] !== undefined;
+          if (answer.status === expected && told) continue;
+          deviations.push(`${method} ${path} ${caller.title}: ${answer.status}, not ${expected}`);
+        }
+      }
+    }
+    process.stdout.write(`${paths.length} paths, ${asked} requests, ${deviations.length} deviations\n`);
+    expect(paths.length).toBeGreaterThan(20);
+    expect(deviations).toEqual([]);
+  });
+
+  it('is not got round by writing the address another way', { timeout: 600_000 }, async () => {
+    const { routes, callers, ask } = await openMatrix();
+    const deviations: string[] = [];
+    let asked = 0;
+    for (const { method, path } of routes) {
+      for (const [variant, write] of VARIANTS) {
+        for (const caller of callers) {
+          const { status, text } = await ask(method, write(addressOf(path)), caller);
+          asked += 1;
+          const reached = routes.find((route) => `${route.method} ${route.path}` === text);
+          const fine = reached ? mayReach(reached, caller) : [308, 400, 401, 403, 404, 405].includes(status);
+          if (!fine) deviations.push(`${method} ${path} with ${variant}, ${caller.title}: ${status} ${text}`);
+        }
+      }
+    }
+    process.stdout.write(
+      `${asked} requests in ${VARIANTS.length} variants, ${deviations.length} deviations\n`,
+    );
+    expect(deviations).toEqual([]);
+  });
+
+  it('leaves nothing below the closed areas open, and tells strangers nothing about them', async () => {
+    const { routes, callers, ask } = await openMatrix();
+    const [anonymous] = callers;
+    if (!anonymous) throw new Error('nobody');
+    const open = routes
+      .filter(({ role }) => role === 'public')
+      .map(({ method, path }) => `${method} ${path}`);
+    expect(open.filter((name) => /^\w+ \/(rest|api|masstruncate|diskquota|metrics)/.test(name))).toEqual([
+      'POST /api/v1/session',
+    ]);
+    for (const path of [
+      '/rest',
+      '/rest/x',
+      '/api/v9/x',
+      '/masstruncate/x',
+      '/diskquota',
+      '/diskquota.csv',
+      '/rest/%zz',
+    ]) {
+      expect((await ask('GET', path, anonymous)).status, path).toBe(401);
+    }
+  });
+});
