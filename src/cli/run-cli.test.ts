@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Command } from './command.ts';
+import { CommandFailure } from './command-failure.ts';
 import { runCli } from './run-cli.ts';
 
 const fly: Command = {
@@ -15,6 +16,17 @@ const fly: Command = {
   },
 };
 
+const carry: Command = {
+  name: 'carry',
+  summary: 'take along',
+  operands: { usage: 'THING [WHERE]', least: 1, most: 2 },
+  flags: [{ name: 'label', placeholder: 'TEXT', help: 'may be repeated', repeatable: true }],
+  async run(_flags, terminal, { operands, repeated }) {
+    terminal.out(JSON.stringify([operands, repeated.get('label') ?? []]));
+    throw new CommandFailure('It fell down.', 4);
+  },
+};
+
 async function run(...args: string[]) {
   let out = '';
   let err = '';
@@ -26,7 +38,7 @@ async function run(...args: string[]) {
       err += text;
     },
   };
-  return { code: await runCli(args, [fly], terminal), out, err };
+  return { code: await runCli(args, [fly, carry], terminal), out, err };
 }
 
 describe('the command line', () => {
@@ -62,10 +74,22 @@ describe('the command line', () => {
     expect((await run()).code).toBe(2);
   });
 
+  it('hands over what stands beside the flags, and every value of a flag that may be repeated', async () => {
+    const line = await run('carry', 'box', '--label', 'a', 'home', '--label=b');
+    expect(line.out).toBe('[["box","home"],["a","b"]]');
+    expect((await run('carry')).err).toContain('tilewarden carry THING [WHERE]');
+    expect((await run('carry', 'a', 'b', 'c')).code).toBe(2);
+    expect((await run('carry', '--help')).out).toContain('Usage: tilewarden carry THING [WHERE] [FLAGS]');
+  });
+
+  it('tells why a command failed, without a stack, and ends as the command says', async () => {
+    expect(await run('carry', 'box')).toMatchObject({ code: 4, err: 'It fell down.\n' });
+  });
+
   it('helps', async () => {
     const general = await run('--help');
     expect(general.code).toBe(0);
-    expect(general.out).toContain('fly  go up');
+    expect(general.out).toMatch(/fly +go up/);
     expect((await run('fly', '--help')).out).toContain('--height METRES  how far up');
   });
 

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { outcomeOf, progressBar } from './progress-bar.ts';
+import type { TaskDocument } from './task-document.ts';
+import { describeTask, taskTable } from './task-table.ts';
+
+const running: TaskDocument = {
+  id: 7,
+  layer: 'world',
+  type: 'seed',
+  state: 'running',
+  tilesProcessed: 2340,
+  tilesTotal: 5461,
+  secondsRemaining: 70,
+  tilesPerSecond: 310.4,
+  reason: null,
+  gridSet: 'EPSG:900913',
+  format: 'image/png',
+  parameters: { STYLES: 'dark' },
+  zoomStart: 0,
+  zoomStop: 6,
+  threadCount: 2,
+  counters: {
+    made: 2300,
+    present: 40,
+    removed: 0,
+    blank: 12,
+    failed: 3,
+    bytes: 3_500_000,
+    upstreamRequests: 150,
+  },
+  errors: [
+    { at: '2026-01-31T12:00:05.000Z', z: 6, x: 8, y: 4, message: 'The map server cannot be reached.' },
+  ],
+  createdBy: 'anna',
+  createdAt: '2026-01-31T12:00:00.000Z',
+  startedAt: '2026-01-31T12:00:00.000Z',
+  endedAt: null,
+};
+
+describe('the progress of a task', () => {
+  it('is a bar with tiles, rate, time left and failures, no wider than the terminal', () => {
+    expect(progressBar(running, 110)).toBe(
+      'seed world ████████████░░░░░░░░░░░░░░░░░░  42 %  2,340 of 5,461 tiles · 310/s · 1 min 10 s left · 3 failed',
+    );
+    for (const columns of [20, 60, 80, 100, 200]) {
+      expect(progressBar(running, columns).length).toBeLessThan(columns);
+    }
+    expect(progressBar(running, 60)).toMatch(/^42 % {2}2,340 of 5,461 tiles/);
+  });
+
+  it('is full at the end, also of a task without tiles', () => {
+    const done = { ...running, tilesProcessed: 0, tilesTotal: 0, state: 'done' } as const;
+    expect(progressBar(done, 120)).toContain('100 %');
+    expect(progressBar(done, 120)).not.toContain('░');
+  });
+
+  it('says that a task waits, and what for', () => {
+    const paused = { ...running, state: 'paused', tilesPerSecond: 0 } as const;
+    expect(progressBar(paused, 60)).toContain('paused');
+    const pending = { ...running, state: 'pending', reason: 'no thread is free' } as const;
+    expect(describeTask(pending)).toContain('waiting (no thread is free)');
+  });
+});
+
+describe('the end of a task', () => {
+  it('tells what was done, how long it took, what failed and what to do about it', () => {
+    const done = {
+      ...running,
+      state: 'done',
+      tilesProcessed: 5461,
+      endedAt: '2026-01-31T12:01:30.000Z',
+    } as const;
+    expect(outcomeOf(done)).toBe(
+      [
+        'Task 7, seed world, is done',
+        '  5,461 of 5,461 tiles · 2,300 made · 40 present · 12 of one colour · 3.3 MiB · 150 upstream requests · 3 failed · in 1 min 30 s',
+        '  failed at 6/8/4: The map server cannot be reached.',
+        '  Try what failed again: tilewarden tasks retry 7',
+      ].join('\n'),
+    );
+  });
+
+  it('tells why a task was aborted', () => {
+    const aborted = { ...running, state: 'aborted', reason: 'stopped by anna' } as const;
+    expect(outcomeOf(aborted)).toContain('Task 7, seed world, was aborted: stopped by anna');
+  });
+});
+
+describe('the list of tasks', () => {
+  it('has a row for each, its numbers under each other', () => {
+    const other = { ...running, id: 12, layer: 'topp:states', tilesTotal: 5, tilesProcessed: 5 };
+    expect(taskTable([running, other]).split('\n')).toEqual([
+      'ID  LAYER        TYPE  STATE    TILES  TOTAL  FAILED        LEFT  STARTED BY',
+      ' 7  world        seed  running  2,340  5,461       3  1 min 10 s  anna',
+      '12  topp:states  seed  running      5      5       3  1 min 10 s  anna',
+    ]);
+  });
+});

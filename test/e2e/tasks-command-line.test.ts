@@ -1,0 +1,216 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { eventually, runTilewarden, temporaryFolder } from './server.ts';
+import { LAYER, openWms, PASSWORD, startTaskServer, type TaskServer, tilesOf } from './task-server.ts';
+
+vi.setConfig({ testTimeout: 180_000 });
+
+const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+
+function environmentFor(server: TaskServer): Record<string, string> {
+  return { TILEWARDEN_SERVER: server.url, TILEWARDEN_PASSWORD: PASSWORD };
+}
+
+/** Runs to the end as the administrator. */
+function command(server: TaskServer, ...args: string[]) {
+  return runTilewarden(args, { env: environmentFor(server) });
+}
+
+/** A command that can be interrupted. */
+function launch(server: TaskServer, ...args: string[]) {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { ...process.env, ...environmentFor(server) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output = { stdout: '', stderr: '' };
+  child.stdout.on('data', (data) => {
+    output.stdout += data;
+  });
+  child.stderr.on('data', (data) => {
+    output.stderr += data;
+  });
+  const ended = once(child, 'close').then(([code]) => code as number | null);
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  return { child, output, ended };
+}
+
+const jsonLines = (text: string) =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { id: number; state: string; tilesProcessed: number });
+
+describe('seeding from the command line', () => {
+  it('fills the cache, tells how it went and ends with 0', async () => {
+    const wms = await openWms();
+    const server = await startTaskServer(wms);
+    const dry = await command(server, 'seed', LAYER, '--zoom-stop', '3', '--dry-run');
+    expect(dry).toMatchObject({ code: 0, stderr: '' });
+    expect(dry.stdout).toContain('It would be 85 tiles in 7 metatiles; nothing was started.');
+    expect(wms.requests.length).toBe(0);
+
+    const seed = await command(
+      server,
+      'seed',
+      LAYER,
+      '--zoom-stop',
+      '3',
+      '--threads',
+      '2',
+      '--format',
+      'png',
+    );
+    expect(seed).toMatchObject({ code: 0, stderr: '' });
+    expect(seed.stdout).toMatch(/^Task 1, seed roads, is done\n {2}85 of 85 tiles · 85 made · 0 present/m);
+    await server.expectTiles(tilesOf(0, 3), { cache: 'HIT' });
+
+    wms.version = 2;
+    const args = ['--zoom-start', '2', '--zoom-stop', '2', '--bounds', '-20037508,1,-1,20037508'];
+    const reseed = await command(server, 'reseed', LAYER, ...args, '--json');
+    const lines = jsonLines(reseed.stdout);
+    expect([reseed.code, reseed.stderr]).toEqual([0, '']);
+    expect(lines.at(-1)).toMatchObject({
+      id: 2,
+      type: 'reseed',
+      state: 'done',
+      tilesProcessed: 4,
+      tilesTotal: 4,
+    });
+
+    const area = join(temporaryFolder(), 'area.geojson');
+    const ring = [
+      [-170, 5],
+      [-100, 5],
+      [-100, 60],
+      [-170, 60],
+      [-170, 5],
+    ];
+    writeFileSync(area, JSON.stringify({ type: 'Polygon', coordinates: [ring] }));
+    const truncate = await command(
+      server,
+      'truncate',
+      LAYER,
+      '--zoom-start',
+      '2',
+      '--zoom-stop',
+      '2',
+      '--area',
+      area,
+    );
+    expect(truncate).toMatchObject({ code: 0, stderr: '' });
+    expect(truncate.stdout).toContain('1 of 1 tile · 1 removed');
+
+    const all = await command(server, 'tasks', '--all');
+    expect(
+      all.stdout
+        .trim()
+        .split('\n')
+        .map((line) => line.trim().split(/ +/).slice(0, 4)),
+    ).toEqual([
+      ['ID', 'LAYER', 'TYPE', 'STATE'],
+      ['3', LAYER, 'truncate', 'done'],
+      ['2', LAYER, 'reseed', 'done'],
+      ['1', LAYER, 'seed', 'done'],
+    ]);
+    expect((await command(server, 'tasks')).stdout).toContain('No task waits or runs.');
+    await server.stop();
+  });
+
+  it('ends with 1 when the task is aborted, and can be paused, resumed and stopped by another command', async () => {
+    const wms = await openWms();
+    const server = await startTaskServer(wms);
+    wms.answer = 'hang';
+    const begun = await command(server, 'seed', LAYER, '--zoom-start', '6', '--no-wait', '--json');
+    const [{ id } = { id: 0 }] = jsonLines(begun.stdout);
+    expect(begun.code).toBe(0);
+    const watch = launch(server, 'tasks', 'watch', String(id));
+    await eventually('it is watched', () => watch.output.stdout.includes(`Task ${id}: 0 of`));
+
+    expect((await command(server, 'tasks', 'list')).stdout).toMatch(new RegExp(`^ *${id}  ${LAYER} `, 'm'));
+    expect((await command(server, 'tasks', 'pause', String(id))).stdout).toContain('is paused');
+    expect((await command(server, 'tasks', 'show', String(id))).stdout).toContain(`seed ${LAYER}, is paused`);
+    expect(await command(server, 'tasks', 'pause', String(id))).toMatchObject({
+      code: 1,
+      stderr: `Task ${id} cannot be paused.\n`,
+    });
+    expect((await command(server, 'tasks', 'resume', String(id))).stdout).toContain('goes on');
+    const cancelled = await command(server, 'tasks', 'cancel', String(id));
+    expect(cancelled.stdout).toContain('was aborted: stopped by admin');
+    expect(await watch.ended).toBe(1);
+    expect(watch.output.stdout).toContain('was aborted: stopped by admin');
+    expect(await command(server, 'tasks', 'show', '99')).toMatchObject({
+      code: 1,
+      stderr: 'There is no such task.\n',
+    });
+    await server.stop();
+  });
+
+  it('leaves the task running at Ctrl-C and says how to stop it', async () => {
+    const wms = await openWms();
+    const server = await startTaskServer(wms);
+    wms.answer = 'hang';
+    const seed = launch(server, 'seed', LAYER);
+    await eventually('it has begun', () => seed.output.stdout.includes('Task 1: 0 of'));
+    seed.child.kill('SIGINT');
+    expect(await seed.ended).toBe(130);
+    expect(seed.output.stderr).toContain('Task 1 goes on in the server.');
+    expect(seed.output.stderr).toContain('tilewarden tasks cancel 1');
+    expect((await server.list()).map((row) => row[3])).toEqual([1]);
+    await server.stop();
+  });
+});
+
+describe('what goes wrong is said in words', () => {
+  it('about a server that is not there', async () => {
+    const end = await runTilewarden(['seed', 'roads', '--server', 'http://127.0.0.1:9', '--token', 'x']);
+    expect(end).toMatchObject({ code: 1, stdout: '' });
+    expect(end.stderr).toContain('The server at http://127.0.0.1:9 cannot be reached');
+  });
+
+  it('about credentials, layers and flags', async () => {
+    const wms = await openWms();
+    const server = await startTaskServer(wms);
+    const as = (env: Record<string, string>, ...args: string[]) =>
+      runTilewarden([...args, '--server', server.url], { env });
+    expect((await as({}, 'seed', LAYER)).stderr).toContain('The server wants to know who is asking.');
+    expect(await as({ TILEWARDEN_PASSWORD: 'wrong' }, 'seed', LAYER)).toMatchObject({
+      code: 1,
+      stderr: 'The server does not accept this password for admin.\n',
+    });
+    expect((await as({ TILEWARDEN_TOKEN: 'wrong' }, 'tasks')).stderr).toContain('does not accept this token');
+    const typo = await command(server, 'seed', 'raods');
+    expect(typo).toMatchObject({ code: 1, stderr: 'There is no layer raods. Did you mean roads?\n' });
+    const far = await command(server, 'seed', 'x:unheard-of');
+    expect(far.stderr).toBe('There is no layer x:unheard-of. There are: roads.\n');
+    const format = await command(server, 'seed', LAYER, '--format', 'gif');
+    expect(format.code).toBe(1);
+    expect(format.stderr).toContain('image/png');
+    const bounds = await command(server, 'seed', LAYER, '--bounds', '1,2,3');
+    expect(bounds).toMatchObject({
+      code: 2,
+      stderr: '--bounds must be four numbers, MINX,MINY,MAXX,MAXY, not 1,2,3.\n',
+    });
+    expect((await command(server, 'seed')).stderr).toContain('tilewarden seed LAYER');
+    expect((await command(server, 'tasks', 'cansel', '1')).stderr).toContain('Did you mean cancel?');
+    expect((await command(server, 'tasks', 'cancel')).stderr).toContain('needs the number of a task');
+
+    const made = await server.request(
+      'POST',
+      '/api/v1/tokens',
+      JSON.stringify({ name: 'nightly', role: 'operator', layers: ['*'] }),
+      'application/json',
+    );
+    const { token } = (await made.json()) as { token: string };
+    expect(await as({ TILEWARDEN_TOKEN: token }, 'seed', LAYER, '--zoom-stop', '0')).toMatchObject({
+      code: 0,
+    });
+    await server.stop();
+  });
+});
