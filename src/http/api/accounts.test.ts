@@ -1,0 +1,315 @@
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { basic, GOOD_PASSWORD, openTestAccounts } from '../../../test/fixtures/accounts.ts';
+import { catalogOf, createTestApp, layerNamed } from '../../../test/fixtures/http-app.ts';
+import { createAccountAccess } from '../access.ts';
+
+const JSON_BODY = { 'content-type': 'application/json' };
+const ANNA = { authorization: basic('anna', GOOD_PASSWORD) };
+const MARY = { name: 'mary', password: 'the sentence of mary', role: 'operator', layers: ['topp:*'] };
+
+async function open(options: Parameters<typeof createTestApp>[0] = {}) {
+  const accounts = await openTestAccounts();
+  await accounts.users.add({ name: 'anna', password: GOOD_PASSWORD, role: 'admin', layers: ['*'] });
+  const app = createTestApp({
+    ...options,
+    deps: { accounts, ...options.deps },
+    access: createAccountAccess(accounts.authenticator),
+  });
+  const send = (method: string, url: string, body: unknown, headers: Record<string, string> = ANNA) =>
+    app.request(method, url, { headers: { ...JSON_BODY, ...headers }, body: JSON.stringify(body) });
+  const get = (url: string, headers: Record<string, string> = ANNA) => app.request('GET', url, { headers });
+  const logIn = async (headers: Record<string, string> = {}) => {
+    const answer = await send('POST', '/api/v1/session', { name: 'anna', password: GOOD_PASSWORD }, headers);
+    const cookie = String(answer.headers['set-cookie'] ?? '');
+    return { answer, cookie, session: { cookie: cookie.split(';')[0] ?? '' } };
+  };
+  return { accounts, app, send, get, logIn };
+}
+
+describe('users over HTTP', () => {
+  it('are made, shown, changed and removed', async () => {
+    const { send, get } = await open();
+    const made = await send('POST', '/api/v1/users', MARY);
+    expect(made).toMatchObject({ status: 201, headers: { location: 'http://localhost/api/v1/users/mary' } });
+    expect(JSON.parse(made.text)).toMatchObject({ name: 'mary', role: 'operator', layers: ['topp:*'] });
+    expect((await get('/api/v1/me', { authorization: basic('mary', MARY.password) })).status).toBe(200);
+    expect(await send('PUT', '/api/v1/users/mary', { role: 'viewer' })).toMatchObject({ status: 200 });
+    expect(JSON.parse((await get('/api/v1/users/mary')).text)).toMatchObject({ role: 'viewer' });
+    expect(JSON.parse((await get('/api/v1/users')).text).users).toMatchObject([
+      { name: 'anna' },
+      { name: 'mary' },
+    ]);
+    expect(await send('DELETE', '/api/v1/users/mary', undefined)).toMatchObject({ status: 204, text: '' });
+    expect((await get('/api/v1/users/mary')).status).toBe(404);
+  });
+
+  it('never show a password, stored or not', async () => {
+    const { send, get } = await open();
+    await send('POST', '/api/v1/users', MARY);
+    const seen = (await get('/api/v1/users')).text + (await get('/api/v1/audit')).text;
+    expect(seen).not.toMatch(/scrypt|sentence/);
+  });
+
+  it.each([
+    [{ ...MARY, role: 'root' }, 400, 'role'],
+    [{ ...MARY, password: 'short' }, 400, 'at least 12 characters'],
+    [{ ...MARY, name: 'a:b' }, 400, 'A name has'],
+    [{ ...MARY, layers: 'all' }, 400, 'layers'],
+    [{ ...MARY, admin: true }, 400, 'admin'],
+    [{ name: 'mary' }, 400, 'password'],
+    [[], 400, 'the body'],
+    [{ ...MARY, name: 'anna' }, 409, 'already'],
+  ])('are not made of %j', async (body, status, message) => {
+    const { send } = await open();
+    const answer = await send('POST', '/api/v1/users', body);
+    expect(answer).toMatchObject({ status, headers: { 'content-type': 'text/plain; charset=utf-8' } });
+    expect(answer.text).toContain(message);
+  });
+
+  it('are read as JSON only', async () => {
+    const { app } = await open();
+    const body = JSON.stringify(MARY);
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data',
+      'text/xml',
+    ]) {
+      const headers = { ...ANNA, 'content-type': type };
+      expect((await app.request('POST', '/api/v1/users', { headers, body })).status, type).toBe(415);
+    }
+    expect(
+      (await app.request('POST', '/api/v1/users', { headers: { ...ANNA, ...JSON_BODY }, body: '{' })).status,
+    ).toBe(400);
+  });
+
+  it('keep their last administrator', async () => {
+    const { send } = await open();
+    expect(await send('DELETE', '/api/v1/users/anna', undefined)).toMatchObject({ status: 409 });
+  });
+});
+
+describe('tokens over HTTP', () => {
+  it('are shown once, work, are listed without the secret, and are revoked', async () => {
+    const { send, get } = await open();
+    const made = await send('POST', '/api/v1/tokens', { name: 'cron', role: 'viewer' });
+    expect(made.status).toBe(201);
+    const { id, token } = JSON.parse(made.text);
+    expect(token).toMatch(/^tw_[\w-]{43}$/);
+    const cron = { authorization: `Bearer ${token}` };
+    expect(JSON.parse((await get('/api/v1/me', cron)).text)).toMatchObject({
+      name: 'token:cron',
+      via: 'token',
+    });
+    const listed = (await get('/api/v1/tokens')).text;
+    expect(JSON.parse(listed).tokens).toMatchObject([
+      { id, name: 'cron', role: 'viewer', createdBy: 'anna' },
+    ]);
+    expect(listed + (await get('/api/v1/audit')).text).not.toContain(token);
+    expect((await send('DELETE', `/api/v1/tokens/${id}`, undefined)).status).toBe(204);
+    expect((await get('/api/v1/me', cron)).status).toBe(401);
+    expect((await send('DELETE', `/api/v1/tokens/${id}`, undefined)).status).toBe(404);
+    expect((await send('DELETE', '/api/v1/tokens/x', undefined)).status).toBe(404);
+  });
+
+  it.each(['tomorrow', '2020-01-01T00:00:00Z', 5])('do not expire %s', async (expiresAt) => {
+    const { send } = await open();
+    expect((await send('POST', '/api/v1/tokens', { name: 'cron', role: 'viewer', expiresAt })).status).toBe(
+      400,
+    );
+  });
+});
+
+describe('a session over HTTP', () => {
+  it('begins with a cookie that no script reads and no other site sends', async () => {
+    const { logIn, get } = await open();
+    const { answer, cookie, session } = await logIn();
+    expect(answer).toMatchObject({ status: 200, headers: { 'cache-control': 'no-store' } });
+    expect(cookie).toMatch(/^tilewarden=[\w-]{43}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/);
+    expect(JSON.parse((await get('/api/v1/me', session)).text)).toMatchObject({
+      name: 'anna',
+      via: 'session',
+    });
+  });
+
+  it('is bound to https where that is used', async () => {
+    const { logIn, get } = await open({ options: { trustedProxies: ['127.0.0.1'] } });
+    const secure = { 'x-forwarded-proto': 'https', 'x-forwarded-for': '192.0.2.1' };
+    const { cookie, session } = await logIn(secure);
+    expect(cookie).toMatch(/^__Host-tilewarden=.*; Secure$/);
+    expect((await get('/api/v1/me', { ...session, ...secure })).status).toBe(200);
+    const planted = { cookie: session.cookie.replace('__Host-', '') };
+    expect((await get('/api/v1/me', { ...planted, ...secure })).status).toBe(401);
+  });
+
+  it('is another one after each login, and over after logging out', async () => {
+    const { logIn, get, send } = await open();
+    const first = await logIn();
+    const second = await logIn(first.session);
+    expect(second.cookie).not.toBe(first.cookie);
+    expect((await get('/api/v1/me', first.session)).status).toBe(401);
+    const out = await send('DELETE', '/api/v1/session', undefined, second.session);
+    expect(out).toMatchObject({ status: 204 });
+    expect(String(out.headers['set-cookie'])).toMatch(/^tilewarden=; Path=\/; Max-Age=0/);
+    expect((await get('/api/v1/me', second.session)).status).toBe(401);
+  });
+
+  it('does not begin with a wrong password, and no browser asks for one of its own then', async () => {
+    const { send } = await open();
+    const wrong = { name: 'anna', password: 'wrong' };
+    const byScript = await send('POST', '/api/v1/session', wrong, {
+      'sec-fetch-dest': 'empty',
+      'sec-fetch-site': 'same-origin',
+    });
+    expect(byScript).toMatchObject({
+      status: 401,
+      headers: { 'www-authenticate': 'Session realm="Tilewarden"' },
+    });
+    expect(byScript.headers).not.toHaveProperty('set-cookie');
+    const unknown = await send('POST', '/api/v1/session', { ...wrong, name: 'nobody' }, {});
+    expect(unknown).toMatchObject({ status: 401, text: byScript.text });
+  });
+
+  it('goes on after its user has changed the password, and no other does', async () => {
+    const { logIn, get, send } = await open();
+    const other = await logIn();
+    const own = await logIn();
+    const wrong = await send(
+      'PUT',
+      '/api/v1/me/password',
+      { current: 'no', password: 'a new long sentence' },
+      own.session,
+    );
+    expect(wrong.status).toBe(403);
+    const body = { current: GOOD_PASSWORD, password: 'a new long sentence' };
+    const changed = await send('PUT', '/api/v1/me/password', body, own.session);
+    expect(changed.status).toBe(204);
+    const renewed = { cookie: String(changed.headers['set-cookie']).split(';')[0] ?? '' };
+    expect((await get('/api/v1/me', renewed)).status).toBe(200);
+    expect((await get('/api/v1/me', other.session)).status).toBe(401);
+    expect((await get('/api/v1/me', ANNA)).status).toBe(401);
+  });
+});
+
+describe('pages of other sites', () => {
+  it.each<[string, Record<string, string>, number]>([
+    ['a form on another site', { 'sec-fetch-site': 'cross-site', origin: 'http://evil.example' }, 403],
+    ['another port of this host', { 'sec-fetch-site': 'same-site', origin: 'http://localhost:9' }, 403],
+    ['an old browser on another site', { origin: 'http://evil.example' }, 403],
+    ['a page without an origin', { origin: 'null' }, 403],
+    ['our own page', { 'sec-fetch-site': 'same-origin', origin: 'http://localhost' }, 201],
+    ['an old browser on our own page', { origin: 'http://localhost' }, 201],
+    ['somebody typing an address', { 'sec-fetch-site': 'none' }, 201],
+    ['curl', {}, 201],
+  ])('%s', async (_who, headers, status) => {
+    const { send, logIn } = await open();
+    const { session } = await logIn();
+    expect((await send('POST', '/api/v1/users', MARY, { ...session, ...headers })).status).toBe(status);
+  });
+
+  it('cannot log anybody in either', async () => {
+    const { logIn } = await open();
+    expect((await logIn({ 'sec-fetch-site': 'cross-site' })).answer.status).toBe(403);
+  });
+});
+
+describe('the trace of a change', () => {
+  it('tells who, from where, what, on what, before and after, and how it ended', async () => {
+    const { send, get } = await open();
+    await send('POST', '/api/v1/users', MARY);
+    await send('PUT', '/api/v1/users/mary', { role: 'viewer', password: 'a new long sentence' });
+    await send('PUT', '/api/v1/users/mary', { role: 'none' });
+    const { entries } = JSON.parse((await get('/api/v1/audit?target=user:mary')).text);
+    const common = { actor: 'anna', source: '127.0.0.1', phase: 'ended', target: 'user:mary' };
+    expect(entries).toMatchObject([
+      { ...common, action: 'PUT /api/v1/users/{name}', outcome: 'refused', status: 400 },
+      {
+        ...common,
+        path: '/api/v1/users/mary',
+        outcome: 'done',
+        before: { role: 'operator' },
+        after: { role: 'viewer', passwordChanged: true },
+      },
+      { ...common, action: 'POST /api/v1/users', outcome: 'done', status: 201 },
+    ]);
+  });
+
+  it('is on the disk before the answer is sent', async () => {
+    const { send, accounts } = await open();
+    const answer = await send('POST', '/api/v1/users', MARY);
+    const lines = readFileSync(join(accounts.folder, 'audit.log'), 'utf8').trimEnd().split('\n');
+    const phases = lines
+      .map((line) => JSON.parse(line))
+      .filter(({ id }) => id === answer.headers['x-request-id']);
+    expect(phases).toMatchObject([{ phase: 'begun' }, { phase: 'ended', outcome: 'done' }]);
+  });
+
+  it('is a condition of the change: without it nothing is done, and tiles go on', async () => {
+    const { send, get, accounts } = await open();
+    const file = join(accounts.folder, 'audit.log');
+    mkdirSync(file);
+    const refused = await send('POST', '/api/v1/users', MARY);
+    expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '5' } });
+    expect((await get('/api/v1/users/mary')).status).toBe(404);
+    expect((await get('/tiles/world/0/0/0.png', {})).status).toBe(200);
+    rmSync(file, { recursive: true });
+    expect((await send('POST', '/api/v1/users', MARY)).status).toBe(201);
+  });
+
+  it('is left by what a known caller was not allowed to do', async () => {
+    const { send, get, accounts } = await open();
+    await accounts.users.add({ name: 'vera', password: GOOD_PASSWORD, role: 'viewer', layers: ['*'] });
+    await send('POST', '/api/v1/users', MARY, { authorization: basic('vera', GOOD_PASSWORD) });
+    const { entries } = JSON.parse((await get('/api/v1/audit?actor=vera')).text);
+    expect(entries).toMatchObject([{ action: 'POST /api/v1/users', outcome: 'refused', status: 403 }]);
+  });
+
+  it.each(['since=x', 'limit=x', 'until='])('is not looked for with %s', async (query) => {
+    const { get } = await open();
+    expect((await get(`/api/v1/audit?${query}`)).status).toBe(400);
+  });
+});
+
+describe('a layer that is not for everybody', () => {
+  const layers = [
+    layerNamed('world'),
+    layerNamed('ours', { access: 'authenticated' }),
+    layerNamed('staff', { access: 'operator' }),
+  ];
+
+  async function openLayers() {
+    const opened = await open({ deps: { catalog: catalogOf(layers) } });
+    const { users } = opened.accounts;
+    await users.add({ name: 'vera', password: GOOD_PASSWORD, role: 'viewer', layers: ['*'] });
+    await users.add({ name: 'olga', password: GOOD_PASSWORD, role: 'operator', layers: ['elsewhere'] });
+    return opened;
+  }
+
+  it.each([
+    [{}, ['world'], 401, 401],
+    [{ authorization: basic('vera', 'wrong') }, ['world'], 401, 401],
+    [{ authorization: basic('vera', GOOD_PASSWORD) }, ['world', 'ours'], 200, 403],
+    [{ authorization: basic('olga', GOOD_PASSWORD) }, ['world'], 403, 403],
+    [ANNA, ['world', 'ours', 'staff'], 200, 200],
+  ])('is shown to %j as %j', async (headers, listed, ours, staff) => {
+    const { get } = await openLayers();
+    const list = JSON.parse((await get('/tiles.json', headers)).text);
+    expect(list.layers.map(({ name }: { name: string }) => name)).toEqual(listed);
+    for (const [name, status] of [
+      ['world', 200],
+      ['ours', ours],
+      ['staff', staff],
+    ] as const) {
+      expect((await get(`/tiles/${name}.json`, headers)).status, name).toBe(status);
+      expect((await get(`/tiles/${name}/0/0/0.png`, headers)).status, name).toBe(status);
+    }
+  });
+
+  it('is kept by no proxy on the way', async () => {
+    const { get } = await openLayers();
+    const answer = await get('/tiles/ours/0/0/0.png');
+    expect(answer.headers['cache-control']).toBe('private, max-age=7200, must-revalidate');
+  });
+});
