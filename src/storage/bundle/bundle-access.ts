@@ -30,9 +30,9 @@ export class BundleAccess {
   }
 
   /** Null when the bundle does not exist or cannot be read as one. */
-  async read<T>(folder: string, use: (bundle: OpenBundle) => T): Promise<T | null> {
+  async read<T>(folder: string, use: (bundle: OpenBundle) => T, key?: number): Promise<T | null> {
     try {
-      return await this.patiently(() => this.#reader.read(folder, this.#clock.monotonic(), use));
+      return await this.patiently(() => this.#reader.read(folder, this.#clock.monotonic(), use, key));
     } catch (error) {
       if (error instanceof DamagedBundle) return this.#remove(folder, error);
       throw storeFailure(error);

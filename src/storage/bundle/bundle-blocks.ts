@@ -18,6 +18,9 @@ const GRAIN = 1000;
 /** Bytes in which file systems commonly hand out room. */
 const ROOM_GRAIN = 4096;
 
+/** Bytes a file system gives for each block that `stat` counts. */
+const BLOCK_BYTES = 512n;
+
 const SUMMARY = `
   SELECT identity, (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size) AS size
   FROM bundle`;
@@ -89,8 +92,11 @@ async function blockAt(
   const { stamp, changedAt } = stamped;
   if (known(id) === stamp) return { id, stamp, content: null };
   const content = await access.read(place.folder, (bundle) => contentOf(place, bundle, changedAt));
+  if (!content) return null;
+  const folder = await statOrNull(place.folder);
+  const diskBytes = content.diskBytes + Number((folder?.blocks ?? 0n) * BLOCK_BYTES);
   const settled = clock.now() - changedAt > GRAIN;
-  return content && { id, stamp: settled ? stamp : null, content };
+  return { id, stamp: settled ? stamp : null, content: { ...content, diskBytes } };
 }
 
 async function stampOf(folder: string): Promise<Stamped | null> {

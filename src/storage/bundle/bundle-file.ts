@@ -18,8 +18,6 @@ const EXTENSION = '.sqlite';
 const SQLITE_PAGE_BYTES = 2048;
 /** Bytes of the log after which it is copied into the file. */
 const CHECKPOINT_BYTES = 8 * 1024 ** 2;
-/** Above the largest bundle that is likely, so that a read is a look into memory. */
-const MAPPED_BYTES = 1024 ** 3;
 
 const SCHEMA = `
   CREATE TABLE bundle (identity TEXT NOT NULL, z INTEGER NOT NULL, x INTEGER NOT NULL, y INTEGER NOT NULL);
@@ -69,19 +67,9 @@ export function removeBundleFile(layout: BundleLayout, path: string): boolean {
 export function openForReading(path: string): Sqlite {
   return configured(new Database(path, { fileMustExist: true, timeout: 0 }), (db) => {
     db.pragma('query_only = ON');
-    mapWhole(db);
     db.pragma('cache_size = -128');
     db.pragma('user_version');
   });
-}
-
-/** What is read is then looked at in memory, without a system call for each part. */
-export function mapWhole(db: Sqlite): void {
-  db.pragma(`mmap_size = ${MAPPED_BYTES}`);
-}
-
-export function mapNothing(db: Sqlite): void {
-  db.pragma('mmap_size = 0');
 }
 
 /**

@@ -1,13 +1,7 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import type { Statement } from 'better-sqlite3';
-import {
-  findBundleFile,
-  mapNothing,
-  mapWhole,
-  openAlone,
-  openForReading,
-  type Sqlite,
-} from './bundle-file.ts';
+import { findBundleFile, openAlone, openForReading, type Sqlite } from './bundle-file.ts';
+import { createMapping, type Mapping, Mappings } from './mappings.ts';
 import { DamagedBundle, isRefusedOpen } from './sqlite-failure.ts';
 
 export interface TileRow {
@@ -41,21 +35,16 @@ export interface OpenBundle {
 
 interface Handle extends OpenBundle {
   readonly db: Sqlite;
-  readonly fileBytes: number;
+  readonly mapping: Mapping;
   /** Whether others can use the bundle while this handle is open. */
   readonly shared: boolean;
   usedAt: number;
   /** When its file was last seen in its place. */
   seenAt: number;
-  mappedBytes: number;
 }
 
 /** Another process may replace a bundle while it is being opened; more often than this is no coincidence. */
 const OPENING_ATTEMPTS = 5;
-/** What one read brings into memory at most, as the system maps a neighbourhood at once. */
-const BYTES_MAPPED_BY_A_READ = 64 * 1024;
-/** All mapped parts of bundles together; they count as the process's memory, though the system can take them back. */
-const MAX_MAPPED_BYTES = 64 * 1024 ** 2;
 
 /**
  * Milliseconds for which a reader takes it that a bundle is still in its place, which saves a system call for each
@@ -67,7 +56,7 @@ export const READERS_LEASE = 20;
 export class BundleReader {
   readonly #maxOpen: number;
   readonly #handles = new Map<string, Handle>();
-  #mappedBytes = 0;
+  readonly #mappings = new Mappings();
 
   constructor(maxOpen: number) {
     this.#maxOpen = maxOpen;
@@ -77,12 +66,15 @@ export class BundleReader {
     return this.#handles.size;
   }
 
-  /** Null when there is no such bundle now, in whatever process it was removed. */
-  read<T>(folder: string, now: number, use: (bundle: OpenBundle) => T): T | null {
+  /**
+   * Null when there is no such bundle now, in whatever process it was removed. `key` says which tile it is about,
+   * when it is about one.
+   */
+  read<T>(folder: string, now: number, use: (bundle: OpenBundle) => T, key?: number): T | null {
     const handle = this.#current(folder, now) ?? this.#open(folder, now);
     if (!handle) return null;
     handle.usedAt = now;
-    this.#countMapped(handle);
+    this.#mappings.prepare(handle.mapping, now, key);
     try {
       return use(handle);
     } catch (error) {
@@ -110,7 +102,7 @@ export class BundleReader {
     const handle = this.#handles.get(folder);
     if (!handle) return;
     this.#handles.delete(folder);
-    this.#mappedBytes -= handle.mappedBytes;
+    this.#mappings.forget(handle.mapping);
     handle.db.close();
   }
 
@@ -159,28 +151,11 @@ export class BundleReader {
     }
   }
 
-  #countMapped(handle: Handle): void {
-    const grown = Math.min(handle.fileBytes, handle.mappedBytes + BYTES_MAPPED_BY_A_READ);
-    this.#mappedBytes += grown - handle.mappedBytes;
-    handle.mappedBytes = grown;
-  }
-
   #makeRoom(): void {
-    for (const [folder, handle] of this.#handles) {
-      const tooMany = this.#handles.size > this.#maxOpen;
-      if (!tooMany && this.#mappedBytes <= MAX_MAPPED_BYTES) return;
-      if (tooMany) this.close(folder);
-      else this.#unmap(handle);
+    for (const folder of this.#handles.keys()) {
+      if (this.#handles.size <= this.#maxOpen) return;
+      this.close(folder);
     }
-  }
-
-  /** Much cheaper than to close and open it again. */
-  #unmap(handle: Handle): void {
-    if (handle.mappedBytes === 0) return;
-    this.#mappedBytes -= handle.mappedBytes;
-    handle.mappedBytes = 0;
-    mapNothing(handle.db);
-    mapWhole(handle.db);
   }
 }
 
@@ -195,10 +170,9 @@ function handleOf(path: string, db: Sqlite, shared: boolean): Handle {
       path,
       db,
       shared,
-      fileBytes: statSync(path).size,
+      mapping: createMapping(db),
       usedAt: 0,
       seenAt: Number.NEGATIVE_INFINITY,
-      mappedBytes: 0,
       tile: db.prepare('SELECT created_at, checksum, bytes FROM tile WHERE key = ?'),
       pages: db.prepare('SELECT page, tiles, bytes FROM page ORDER BY page'),
       entries: db.prepare(

@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import type { TileIndex, TileSetKey } from '../../domain/tile-key.ts';
@@ -49,9 +50,15 @@ export async function openBundleStore(
   const sweeper = new Sweeper(layout, options.sweepBytesPerSecond, clock, log);
   const folderOf = createTileSetFolders(layout);
   sweeper.wake();
+  writer.start();
 
-  const readBundle = <T>(set: TileSetKey, z: number, at: ListedBundle, use: (bundle: OpenBundle) => T) =>
-    access.read(bundleFolder(folderOf(set), z, at.bundleX, at.bundleY), use);
+  const readBundle = <T>(
+    set: TileSetKey,
+    z: number,
+    at: ListedBundle,
+    use: (bundle: OpenBundle) => T,
+    key?: number,
+  ) => access.read(bundleFolder(folderOf(set), z, at.bundleX, at.bundleY), use, key);
 
   async function discardTorn(path: string, key: number, row: TileRow): Promise<null> {
     log.warn({ file: path, key }, 'removed a damaged tile; it is made anew');
@@ -72,10 +79,10 @@ export async function openBundleStore(
     return keys;
   }
 
-  /** Renaming is one step for every process, however much the folder holds. */
+  /** Renaming is one step for every process, however much the folder holds; synced, it outlives a power cut. */
   async function drop(folder: string): Promise<void> {
     try {
-      moveToTrash(layout.trash, folder);
+      if (moveToTrash(layout.trash, folder)) syncFolder(dirname(folder));
     } catch (error) {
       throw storeFailure(error);
     }
@@ -113,10 +120,8 @@ export async function openBundleStore(
     async get(set, tile) {
       const key = keyOfTile(tile.x, tile.y);
       const at = { bundleX: bundleIndexOf(tile.x), bundleY: bundleIndexOf(tile.y) };
-      const found = await readBundle(set, tile.z, at, (bundle) => ({
-        path: bundle.path,
-        row: bundle.tile.get(key),
-      }));
+      const look = (bundle: OpenBundle) => ({ path: bundle.path, row: bundle.tile.get(key) });
+      const found = await readBundle(set, tile.z, at, look, key);
       if (!found?.row) return null;
       const { bytes, checksum, created_at: createdAt } = found.row;
       if (crc32(bytes) !== checksum) return discardTorn(found.path, key, found.row);

@@ -33,6 +33,11 @@ export class BundleWriter {
     this.#spawn = spawn;
   }
 
+  /** Starting takes longer than a command does: whoever knows that there will be commands starts it ahead of them. */
+  start(): void {
+    this.#thread ??= this.#start();
+  }
+
   /** Rejects with the store's failure; with `store-failed` also when the thread dies before it answers. */
   async run<C extends WriterCommand>(
     command: C,

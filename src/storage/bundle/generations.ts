@@ -57,7 +57,8 @@ function makeFile(layout: BundleLayout): void {
   }
 }
 
-function syncFolder(folder: string): void {
+/** What was made or moved in the folder is there after a power cut too. */
+export function syncFolder(folder: string): void {
   const descriptor = openSync(folder, 'r');
   try {
     fsyncSync(descriptor);
