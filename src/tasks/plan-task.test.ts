@@ -176,7 +176,7 @@ describe('names and numbers', () => {
     expect(() => plan({ format: 'image/tiff' })).toThrow(/image\/tiff.*image\/png, image\/jpeg/);
     expect(() => plan({ parameters: new Map([['styles', 'neon']]) })).toThrow(/neon.*light, dark/);
     expect(() => planTask({ layer: 'x' }, { layer: () => null, maxThreadCount: 1 })).toThrow(
-      'Unknown layer: x',
+      'There is no layer x.',
     );
     expect(() => plan({ priority: 11 })).toThrow(/priority/);
   });

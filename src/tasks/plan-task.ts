@@ -4,6 +4,7 @@ import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { levelOf } from '../domain/grid-set.ts';
 import type { GridSubset } from '../domain/grid-subset.ts';
 import type { Layer } from '../domain/layer.ts';
+import { shortened } from '../domain/shortened.ts';
 import { type TileRangeLevel, tileRangeOf } from '../domain/tile-range.ts';
 import { metatileSizeOf, resolveTileSet } from '../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
@@ -42,7 +43,7 @@ const HAIR = 1e-6;
 /** Fills in defaults, checks every name and number, and counts exactly. Touches no store and no network. */
 export function planTask(draft: TaskDraft, options: PlanOptions): PlannedTask {
   const bound = options.layer(draft.layer);
-  if (!bound) throw new TilewardenError('layer-unknown', `Unknown layer: ${draft.layer}`);
+  if (!bound) throw new TilewardenError('layer-unknown', `There is no layer ${shortened(draft.layer)}.`);
   const type = typeOf(draft.type);
   const tiles = tileSetOf(bound, draft);
   const { subset } = tiles;

@@ -71,6 +71,7 @@ export interface TaskServerOptions {
   readonly expectedLog?: RegExp;
   readonly layers?: string;
   readonly upstream?: string;
+  readonly args?: readonly string[];
 }
 
 /** Opened before the server and closed after it. */
@@ -99,6 +100,7 @@ export async function startTaskServer(wms: MockWms, options: TaskServerOptions =
     config: roadsConfig(wms, options),
     env: { TILEWARDEN_ADMIN_PASSWORD: PASSWORD },
     ...(options.data !== undefined && { data: options.data }),
+    ...(options.args && { args: options.args }),
     ...(options.expectedLog && { expectedLog: options.expectedLog }),
   });
   return speakTo(server);

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { eventually, runTilewarden, temporaryFolder } from './server.ts';
+import { eventually, runTilewarden, startServer, temporaryFolder } from './server.ts';
 import { LAYER, openWms, PASSWORD, startTaskServer, type TaskServer, tilesOf } from './task-server.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
@@ -163,6 +163,36 @@ describe('seeding from the command line', () => {
     expect(seed.output.stderr).toContain('Task 1 goes on in the server.');
     expect(seed.output.stderr).toContain('tilewarden tasks cancel 1');
     expect((await server.list()).map((row) => row[3])).toEqual([1]);
+    await server.stop();
+  });
+});
+
+describe('a server that restarts', () => {
+  it('does not end the watching: the task goes on, and the command ends with it', async () => {
+    const wms = await openWms();
+    const first = await startTaskServer(wms);
+    wms.answer = { delayMs: 30 };
+    const seed = launch(first, 'seed', LAYER, '--zoom-stop', '5', '--threads', '4');
+    await eventually('the seed is in the middle', () => wms.requests.length > 40, 60_000);
+    await first.kill();
+    await eventually('the command has noticed', () => seed.output.stderr.includes('still trying'));
+    const { port } = new URL(first.url);
+    const second = await startTaskServer(wms, { data: first.data, args: ['--port', port] });
+    expect(await seed.ended).toBe(0);
+    expect(seed.output.stdout).toContain('is done\n  1,365 of 1,365 tiles');
+    await second.stop();
+  });
+});
+
+describe('a server without accounts and configuration', () => {
+  it('does what anybody on this machine asks', async () => {
+    const server = await startServer({ args: ['--no-auth'] });
+    const args = ['seed', 'world', '--zoom-stop', '2', '--parameter', 'STYLES=dark', '--format', 'webp'];
+    const seed = await runTilewarden(args, { env: { TILEWARDEN_SERVER: server.url } });
+    expect(seed).toMatchObject({ code: 0, stderr: '' });
+    expect(seed.stdout).toContain('21 of 21 tiles · 21 made');
+    const tile = await fetch(`${server.url}/tiles/world/2/1/1.webp?STYLES=dark`);
+    expect([tile.status, tile.headers.get('x-cache')]).toEqual([200, 'HIT']);
     await server.stop();
   });
 });

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
 import { eventually } from './server.ts';
 import { openWms, type ShownTask, startTaskServer, type TaskServer, tilesOf } from './task-server.ts';
@@ -15,6 +16,15 @@ async function seedHalf(server: TaskServer, wms: Awaited<ReturnType<typeof openW
   const id = await server.start({ zoomStop: 5, threadCount: 4 });
   await eventually('the seed is in the middle', () => wms.requests.length > METATILES / 2, 60_000);
   return id;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    // A zombie has ended; whoever adopted it has not looked yet.
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
 }
 
 async function expectComplete(server: TaskServer, id: number): Promise<ShownTask> {
@@ -47,7 +57,10 @@ describe('a seed survives', () => {
     const wms = await openWms();
     const first = await startTaskServer(wms);
     const id = await seedHalf(first, wms);
+    const orphans = first.workers();
+    expect(orphans.length).toBeGreaterThan(0);
     await first.kill();
+    await eventually('its workers end too', () => orphans.every((pid) => !isAlive(pid)));
     const second = await startTaskServer(wms, { data: first.data });
     const [row] = await second.list();
     expect(row?.slice(1, 2)).toEqual([TILES]);

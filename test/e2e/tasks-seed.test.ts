@@ -1,6 +1,14 @@
 import { describe, expect, it, vi } from 'vitest';
 import { eventually } from './server.ts';
-import { LAYER, openWms, startTaskServer, type TileAt, tilesOf } from './task-server.ts';
+import {
+  LAYER,
+  openWms,
+  type ShownTask,
+  startTaskServer,
+  type TaskServer,
+  type TileAt,
+  tilesOf,
+} from './task-server.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 
@@ -13,6 +21,27 @@ function* tilesOf4326(zoomStop: number): Generator<TileAt> {
       for (let x = 0; x < 2 ** (z + 1); x++) yield { z, x, y };
     }
   }
+}
+
+/** `/api/v1/events`, from now on. */
+async function listen(server: TaskServer) {
+  const response = await server.request('GET', '/api/v1/events');
+  expect(response.headers.get('content-type')).toContain('text/event-stream');
+  const reader = (response.body as ReadableStream<Uint8Array>)
+    .pipeThrough(new TextDecoderStream())
+    .getReader();
+  let text = '';
+  const reading = (async () => {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) text += part.value;
+  })();
+  return {
+    heard: () =>
+      [...text.matchAll(/^data: (.*)\n\n/gm)].map(([, data]) => JSON.parse(data ?? '') as ShownTask),
+    async close() {
+      await reader.cancel();
+      await reading;
+    },
+  };
 }
 
 describe('seeding over the REST interface', () => {
@@ -56,7 +85,12 @@ describe('seeding over the REST interface', () => {
     const anonymous = await fetch(`${server.url}/rest/seed/${LAYER}.json`, { method: 'POST', body: '{}' });
     expect([anonymous.status, await server.list()]).toEqual([401, []]);
     const request = { gridSetId: 'EPSG:4326', zoomStart: '0', zoomStop: 3, type: 'seed', threadCount: 2 };
+    const events = await listen(server);
     const first = await server.over(await server.start(request));
+    await eventually('the event stream tells of the end', () =>
+      events.heard().some(({ id, state }) => id === first.id && state === 'done'),
+    );
+    await events.close();
     expect(first).toMatchObject({ state: 'done', tilesProcessed: 170, tilesTotal: 170 });
     const asked = wms.requests.length;
     const second = await server.over(await server.start(request));
