@@ -7,7 +7,8 @@ import type { ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts
 import { type AreaCover, countCovered } from './area-cover.ts';
 import { LeaseTally, type StepOutcome, type TallySnapshot } from './lease-tally.ts';
 import { performStep, type StepContext, type StepPlace } from './perform-step.ts';
-import type { Lease, LeaseStore, Report, ReportAnswer } from './store/lease-store.ts';
+import type { Lease, Report, ReportAnswer } from './store/lease.ts';
+import type { LeaseStore } from './store/lease-store.ts';
 import { coverOf, stepsOf } from './task-plan.ts';
 
 /** Tiles were replaced or removed in the store. */

@@ -1,6 +1,6 @@
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { StepPlace } from './perform-step.ts';
-import { type Counts, NO_COUNTS, type StepFailure } from './store/lease-store.ts';
+import { type Counts, NO_COUNTS, type StepFailure } from './store/lease.ts';
 import type { TaskPlan } from './task-plan.ts';
 
 /** How a step ended: its counts (null: nothing to do), or why it failed. */

@@ -5,7 +5,7 @@ import type { Clock } from '../lib/clock.ts';
 import { metatileSizeOf } from '../pipeline/resolve-tile-set.ts';
 import type { RenewResult, ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { type AreaCover, countCovered } from './area-cover.ts';
-import { type Counts, NO_COUNTS } from './store/lease-store.ts';
+import { type Counts, NO_COUNTS } from './store/lease.ts';
 import type { TaskType } from './task.ts';
 
 export interface StepContext {

@@ -3,7 +3,7 @@ import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { resolveTileSet } from '../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
 import { LeaseRun, type LeaseRunOptions } from './lease-run.ts';
-import type { Lease } from './store/lease-store.ts';
+import type { Lease } from './store/lease.ts';
 import type { TaskRequest } from './task.ts';
 
 export interface TaskRunnerOptions extends Omit<LeaseRunOptions, 'crowded'> {

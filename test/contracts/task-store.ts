@@ -2,13 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { cutSeedPlan } from '../../src/tasks/cut-plan.ts';
-import {
-  createLeaseStore,
-  type Lease,
-  type LeaseStore,
-  NO_COUNTS,
-  type Report,
-} from '../../src/tasks/store/lease-store.ts';
+import { type Lease, NO_COUNTS, type Report } from '../../src/tasks/store/lease.ts';
+import { createLeaseStore, type LeaseStore } from '../../src/tasks/store/lease-store.ts';
 import { createTaskStore, type NewTask, type TaskStore } from '../../src/tasks/store/task-store.ts';
 import type { Task, TaskRequest } from '../../src/tasks/task.ts';
 import { stepsOf } from '../../src/tasks/task-plan.ts';

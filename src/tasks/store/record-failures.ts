@@ -1,7 +1,7 @@
 import type { Statements } from '../../db/database.ts';
 import { jitter, type Random } from '../../lib/random.ts';
 import type { TaskErrorSample, TaskRequest } from '../task.ts';
-import type { StepFailure } from './lease-store.ts';
+import type { StepFailure } from './lease.ts';
 import { requestOf, type TaskRow } from './task-rows.ts';
 import { endTask } from './task-store.ts';
 

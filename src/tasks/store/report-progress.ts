@@ -1,6 +1,6 @@
 import type { Statements } from '../../db/database.ts';
 import { finishIfComplete } from './finish-task.ts';
-import type { Report, ReportAnswer } from './lease-store.ts';
+import type { Report, ReportAnswer } from './lease.ts';
 import {
   abortOverLimit,
   type FailureContext,

@@ -2,7 +2,7 @@ import type { Statements } from '../../db/database.ts';
 import type { TaskFailuresTable } from '../../db/schema.ts';
 import { coverOf, nextPiece, type Piece, pieceAt, stepCount, type TaskPlan } from '../task-plan.ts';
 import { finishIfComplete } from './finish-task.ts';
-import type { FailedStep, Lease, LeaseWish } from './lease-store.ts';
+import type { FailedStep, Lease, LeaseWish } from './lease.ts';
 import { nextOf, planOf, requestOf, type TaskRow } from './task-rows.ts';
 
 /** Failed steps that one lease tries again. */

@@ -1,0 +1,93 @@
+import type { TileRect } from '../../domain/tile-rect.ts';
+import type { TaskRequest } from '../task.ts';
+import type { Piece, TaskPlan } from '../task-plan.ts';
+
+interface LeaseBase {
+  readonly token: number;
+  readonly taskId: number;
+  readonly request: TaskRequest;
+  readonly plan: TaskPlan;
+  /** How many steps may be in flight. */
+  readonly threads: number;
+  /** Nothing of the task has been done yet. */
+  readonly fresh: boolean;
+}
+
+/** Work that one worker has taken: a piece, or steps that failed before and are due again. */
+export type Lease =
+  | (LeaseBase & {
+      readonly kind: 'piece';
+      readonly piece: Piece;
+      /** Steps before this one are done and counted. */
+      readonly doneSteps: number;
+      /** A worker has died here: go one step at a time and report each. */
+      readonly careful: boolean;
+    })
+  | (LeaseBase & { readonly kind: 'retry'; readonly steps: readonly FailedStep[] });
+
+export interface FailedStep {
+  readonly id: number;
+  readonly z: number;
+  readonly rect: TileRect;
+  readonly tiles: bigint;
+}
+
+export interface Counts {
+  /** Tiles that the step had to account for. */
+  readonly processed: bigint;
+  readonly made: number;
+  readonly present: number;
+  readonly removed: number;
+  readonly blank: number;
+  readonly bytes: number;
+  readonly upstreamRequests: number;
+}
+
+export const NO_COUNTS: Counts = {
+  processed: 0n,
+  made: 0,
+  present: 0,
+  removed: 0,
+  blank: 0,
+  bytes: 0,
+  upstreamRequests: 0,
+};
+
+export interface StepFailure {
+  readonly z: number;
+  readonly rect: TileRect;
+  readonly tiles: bigint;
+  readonly reason: string;
+}
+
+/** What has been done under a lease since its last report. */
+export interface Report {
+  readonly token: number;
+  /** Counts the lease's reports from 0: one that comes twice, because its answer was lost, is recorded once. */
+  readonly beat: number;
+  /** For a piece: every step before this one is in `counts` or `failures` of this report or an earlier one. */
+  readonly doneSteps: number;
+  readonly counts: Counts;
+  readonly failures: readonly StepFailure[];
+  /** For failed steps that were tried again, by id: null when it went well, else why it failed again. */
+  readonly retried: ReadonlyMap<number, string | null>;
+  /** Milliseconds of work since the last report. */
+  readonly workMs: number;
+  /** `go-on` keeps the lease, `hand-back` returns what is left of it, `finish` ends it. */
+  readonly intent: 'go-on' | 'hand-back' | 'finish';
+  /** Whether the worker has no thread free for anybody else. */
+  readonly crowded: boolean;
+}
+
+/**
+ * `go-on`: as you were. `hand-back`: recorded; now finish what is in flight and hand back, another task's turn
+ * has come. `over`: the lease had ended, nothing of the report was recorded; stop at once.
+ */
+export type ReportAnswer = 'go-on' | 'hand-back' | 'over';
+
+export interface LeaseWish {
+  readonly owner: string;
+  readonly freeThreads: number;
+  /** Workers that share the tasks, so that one does not take all threads of a task. */
+  readonly workers: number;
+}
