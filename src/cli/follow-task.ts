@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Terminal } from './command.ts';
 import { INTERRUPTED } from './interruption.ts';
 import { outcomeOf, progressBar, progressFacts } from './progress-bar.ts';
-import { type ServerClient, ServerRefusal, ServerUnreachable } from './server-client.ts';
+import { type ServerClient, ServerRefusal, ServerUnreachable, TOO_MANY_REQUESTS } from './server-client.ts';
 import { isOver, readTask, type TaskDocument } from './task-document.ts';
 
 export interface FollowOptions {
@@ -21,7 +21,6 @@ const LINE_INTERVAL = 5000;
 /** How long a server may be away before we stop waiting for it. */
 const PATIENCE = 10 * 60_000;
 const CLEAR_LINE = '\r\x1b[K';
-const TOO_MANY_REQUESTS = 429;
 const SERVER_FAILED = 500;
 
 /** Shows a task's progress until it is over. Resolves with the exit code: 0 only if it is done. */

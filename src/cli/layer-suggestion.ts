@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { closestName } from '../lib/closest-name.ts';
-import { type ServerClient, ServerRefusal } from './server-client.ts';
+import { NOT_FOUND, type ServerClient, ServerRefusal } from './server-client.ts';
 
 const layerListSchema = z.object({ layers: z.array(z.object({ name: z.string() })) });
 const MOST_NAMED = 10;
-const NOT_FOUND = 404;
 
 /** When a layer is unknown, what the server does have is worth a second request. */
 export async function withSuggestion(error: unknown, layer: string, client: ServerClient): Promise<unknown> {

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request as requestPlainly } from 'node:http';
+import { request as requestSecurely } from 'node:https';
 import { type ClientSettings, type Credentials, readClientSettings } from '../config/client-settings.ts';
 import { readEnvironment } from '../config/environment.ts';
 import type { FlagValues } from './command.ts';
@@ -24,14 +27,20 @@ export class ServerRefusal extends CommandFailure {
 }
 
 const TIMEOUT_MS = 30_000;
+const SUCCESS = 200;
+const REDIRECTION = 300;
+const UNAUTHORIZED = 401;
+export const NOT_FOUND = 404;
+export const TOO_MANY_REQUESTS = 429;
 const UNREACHABLE: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
   ENOTFOUND: 'there is no such host',
   EAI_AGAIN: 'the name of the host cannot be looked up now',
   ECONNRESET: 'the connection was cut',
-  UND_ERR_SOCKET: 'the connection was cut',
+  EPIPE: 'the connection was cut',
   ETIMEDOUT: 'no answer in time',
-  UND_ERR_CONNECT_TIMEOUT: 'no answer in time',
+  EPROTO: 'it does not speak https there',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak https there',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not trusted; name it in NODE_EXTRA_CA_CERTS',
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not trusted; name it in NODE_EXTRA_CA_CERTS',
   CERT_HAS_EXPIRED: 'its certificate has expired',
@@ -45,22 +54,18 @@ export function serverClientFor(flags: FlagValues): ServerClient {
 
 export function createServerClient({ server, credentials }: ClientSettings): ServerClient {
   async function ask(method: string, path: string, body: unknown, signal?: AbortSignal): Promise<unknown> {
-    const response = await reach(server, path, {
+    const answer = await exchange(server, path, {
       method,
       headers: {
         accept: 'application/json',
         ...(credentials && { authorization: authorizationOf(credentials) }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      redirect: 'error',
-      signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...(signal ? [signal] : [])]),
+      body: body === undefined ? '' : JSON.stringify(body),
+      signal: signal ?? null,
     });
-    const text = await response.text().catch((error: unknown) => {
-      throw unreachable(server, error);
-    });
-    if (response.ok) return readJson(text, server);
-    throw refusal(response, text.trim(), credentials);
+    if (answer.status < SUCCESS || answer.status >= REDIRECTION) throw refusal(answer, credentials);
+    return readJson(answer.text, server);
   }
 
   return {
@@ -70,26 +75,53 @@ export function createServerClient({ server, credentials }: ClientSettings): Ser
   };
 }
 
-async function reach(server: string, path: string, init: RequestInit): Promise<Response> {
+interface Question {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly signal: AbortSignal | null;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+  /** Seconds, if the server said when to come back. */
+  readonly retryAfter: string | null;
+}
+
+/** Not `fetch`: that refuses ports which browsers keep for others, 10080 among them. */
+async function exchange(server: string, path: string, question: Question): Promise<Answer> {
+  const { method, body, signal } = question;
+  const url = new URL(`${server}${path}`);
+  const timeout = AbortSignal.timeout(TIMEOUT_MS);
+  const headers = { ...question.headers, 'content-length': String(Buffer.byteLength(body)) };
+  const options = { method, headers, signal: signal ? AbortSignal.any([timeout, signal]) : timeout };
   try {
-    return await fetch(`${server}${path}`, init);
+    const request = url.protocol === 'https:' ? requestSecurely(url, options) : requestPlainly(url, options);
+    request.end(body);
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    response.setEncoding('utf8');
+    let text = '';
+    for await (const part of response) text += part;
+    return {
+      status: response.statusCode ?? 0,
+      text: text.trim(),
+      retryAfter: response.headers['retry-after'] ?? null,
+    };
   } catch (error) {
-    throw unreachable(server, error);
+    throw unreachable(server, timeout.aborted ? 'no answer in time' : reasonOf(error));
   }
 }
 
-function unreachable(server: string, error: unknown): Error {
-  const cause = error instanceof Error ? (error.cause ?? error) : error;
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-  const timedOut = error instanceof Error && error.name === 'TimeoutError';
-  const why = timedOut ? 'no answer in time' : (UNREACHABLE[code] ?? messageOf(cause));
+function unreachable(server: string, why: string): ServerUnreachable {
   return new ServerUnreachable(
     `The server at ${server} cannot be reached: ${why}.\nIs it running? Another address is given with --server or TILEWARDEN_SERVER.`,
   );
 }
 
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
+function reasonOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return UNREACHABLE[code] ?? (error instanceof Error ? error.message : String(error));
 }
 
 function authorizationOf(credentials: Credentials): string {
@@ -98,16 +130,10 @@ function authorizationOf(credentials: Credentials): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 }
 
-function refusal(
-  { status, headers }: Response,
-  text: string,
-  credentials: Credentials | null,
-): ServerRefusal {
-  if (status === 401) return new ServerRefusal(status, whoAreYou(credentials));
-  if (status === 403) return new ServerRefusal(status, text === '' ? 'You may not do this.' : text);
-  const wait = headers.get('retry-after');
-  const later = status === 429 && wait !== null ? `\nTry again in ${wait} s.` : '';
+function refusal({ status, text, retryAfter }: Answer, credentials: Credentials | null): ServerRefusal {
+  if (status === UNAUTHORIZED) return new ServerRefusal(status, whoAreYou(credentials));
   const message = text === '' ? `The server answered ${status} without a word.` : text;
+  const later = status === TOO_MANY_REQUESTS && retryAfter !== null ? `\nTry again in ${retryAfter} s.` : '';
   return new ServerRefusal(status, `${message}${later}`);
 }
 

@@ -1,0 +1,82 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Credentials } from '../config/client-settings.ts';
+import { createServerClient, ServerRefusal, ServerUnreachable } from './server-client.ts';
+
+async function openAnswering(answer: (request: IncomingMessage, response: ServerResponse) => void) {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return (credentials: Credentials | null = null) =>
+    createServerClient({ server: `http://127.0.0.1:${port}/geowebcache`, credentials });
+}
+
+const failureOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => null,
+    (error: unknown) => error as Error,
+  );
+
+describe('speaking to a server', () => {
+  it('sends the body as JSON below the server’s path and reads the answer', async () => {
+    const client = await openAnswering(async (request, response) => {
+      let body = '';
+      for await (const part of request) body += part;
+      const { method, url, headers } = request;
+      response.end(JSON.stringify({ method, url, body, type: headers['content-type'] }));
+    });
+    expect(await client().post('/api/v1/tasks', { layer: 'Ärö' })).toEqual({
+      method: 'POST',
+      url: '/geowebcache/api/v1/tasks',
+      body: '{"layer":"Ärö"}',
+      type: 'application/json',
+    });
+  });
+
+  it('says who is asking, by password or token', async () => {
+    const client = await openAnswering((request, response) =>
+      response.end(JSON.stringify(request.headers.authorization ?? null)),
+    );
+    expect(await client().get('/')).toBeNull();
+    expect(await client({ kind: 'password', user: 'anna', password: 'ä:b' }).get('/')).toBe(
+      `Basic ${Buffer.from('anna:ä:b').toString('base64')}`,
+    );
+    expect(await client({ kind: 'token', token: 'tw_1' }).get('/')).toBe('Bearer tw_1');
+  });
+
+  it('passes on why the server refuses, and when to come back', async () => {
+    const client = await openAnswering((_, response) =>
+      response.writeHead(429, { 'retry-after': '7' }).end('Too many tasks.\n'),
+    );
+    const failure = await failureOf(client().get('/'));
+    expect(failure).toBeInstanceOf(ServerRefusal);
+    expect(failure).toMatchObject({ status: 429, message: 'Too many tasks.\nTry again in 7 s.' });
+  });
+
+  it('does not take any answer for Tilewarden’s', async () => {
+    const page = await openAnswering((_, response) => response.end('<html>Sign in</html>'));
+    expect((await failureOf(page().get('/')))?.message).toContain('is not Tilewarden');
+    const elsewhere = await openAnswering((_, response) =>
+      response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(),
+    );
+    expect(await failureOf(elsewhere().get('/'))).toMatchObject({ status: 302 });
+  });
+
+  it('says why nobody answers, also in the middle of an answer', async () => {
+    const nobody = createServerClient({ server: 'http://127.0.0.1:9', credentials: null });
+    const failure = await failureOf(nobody.get('/'));
+    expect(failure).toBeInstanceOf(ServerUnreachable);
+    expect(failure?.message).toContain('nothing listens there');
+    const client = await openAnswering((_, response) => {
+      response.writeHead(200, { 'content-length': 100 });
+      response.write('{', () => response.destroy());
+    });
+    expect(await failureOf(client().get('/'))).toBeInstanceOf(ServerUnreachable);
+  });
+});
