@@ -21,6 +21,8 @@ export const worker: Command = {
     }
     // A worker does not outlive its server: what it holds is given to others.
     process.once('disconnect', () => process.exit(1));
+    // It may have died while this process was loading.
+    if (!process.connected) return 1;
     // Ctrl-C reaches the whole group; the server decides when a worker ends.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
     setPriority(NICENESS);

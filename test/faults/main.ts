@@ -1,4 +1,5 @@
 /** npm run test:faults -- --cycles 100 --seed 1 */
+import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +11,7 @@ const { values } = parseArgs({
   options: { cycles: { type: 'string', default: '100' }, seed: { type: 'string', default: '1' } },
 });
 const say = (line: string) => void process.stdout.write(`${line}\n`);
+execFileSync(process.execPath, ['scripts/build.mjs'], { stdio: 'inherit' });
 const folder = await mkdtemp(join(tmpdir(), 'tilewarden-faults-'));
 const wms = await openMockWms();
 const report = await runKillLoop({

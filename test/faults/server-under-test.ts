@@ -1,59 +1,78 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import type { Task } from '../../src/tasks/task.ts';
-import type { TaskDraft } from '../../src/tasks/task-draft.ts';
-import type { Answer, Call } from './fault-messages.ts';
 
-const TYPESCRIPT = new URL('../../scripts/typescript/register.mjs', import.meta.url).href;
-const READY_WITHIN = 20_000;
+/** A task as the native interface shows it. */
+export interface ShownTask {
+  readonly id: number;
+  readonly type: string;
+  readonly state: string;
+  readonly reason: string | null;
+  readonly tilesProcessed: number;
+  readonly tilesTotal: number;
+  readonly counters: Readonly<Record<'made' | 'present' | 'removed' | 'failed', number>>;
+}
 
-/** A server process that can be killed. A call that the server does not live to answer rejects. */
+export interface SeedRequest {
+  readonly type: string;
+  readonly coords?: readonly number[];
+  readonly zoomStop?: number;
+  readonly threadCount: number;
+}
+
+const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+const READY = /^Tilewarden is ready at (http:\/\/\S+)\/$/m;
+/** Milliseconds. */
+const READY_WITHIN = 60_000;
+const ANSWER_WITHIN = 20_000;
+
+/** A real server from the build, with its worker processes, that can be killed. */
 export class ServerUnderTest {
   readonly #process: ChildProcess;
-  readonly #waiting = new Map<number, { resolve: (answer: Reply) => void; reject: (error: Error) => void }>();
+  readonly #url: string;
   readonly #ended: Promise<unknown>;
-  #calls = 0;
 
-  private constructor(child: ChildProcess) {
+  private constructor(child: ChildProcess, url: string, ended: Promise<unknown>) {
     this.#process = child;
-    this.#ended = once(child, 'exit');
-    child.on('message', (answer: Answer) => {
-      if (answer.type !== 'answer') return;
-      this.#waiting.get(answer.id)?.resolve(answer);
-      this.#waiting.delete(answer.id);
-    });
-    child.once('exit', () => {
-      for (const { reject } of this.#waiting.values()) reject(new Error('the server has ended'));
-      this.#waiting.clear();
-    });
+    this.#url = url;
+    this.#ended = ended;
   }
 
-  static async start(folder: string, wmsUrl: string): Promise<ServerUnderTest> {
-    const entry = fileURLToPath(new URL('./fault-server.ts', import.meta.url));
-    const child = fork(entry, [folder, wmsUrl], {
-      execArgv: ['--import', TYPESCRIPT],
-      serialization: 'advanced',
+  static async start(data: string, config: string): Promise<ServerUnderTest> {
+    const args = [MAIN, 'serve', '--port', '0', '--no-auth', '--log-level', 'error'];
+    const child = spawn(process.execPath, [...args, '--data', data, '--config', config], {
+      stdio: ['ignore', 'pipe', 'inherit'],
     });
-    const server = new ServerUnderTest(child);
-    const ready = once(child, 'message', { signal: AbortSignal.timeout(READY_WITHIN) });
-    const ended = server.#ended.then(() => Promise.reject(new Error('the server did not start')));
-    await Promise.race([ready, ended]);
-    return server;
+    const ended = once(child, 'exit');
+    return new ServerUnderTest(child, await readyUrl(child), ended);
   }
 
-  async create(draft: TaskDraft): Promise<Task> {
-    const [task] = (await this.#ask({ type: 'create', draft })).tasks;
-    if (!task) throw new Error('no task');
-    return task;
+  /** The id of the task, once the server has acknowledged it. */
+  async seed(layer: string, { coords, ...request }: SeedRequest): Promise<number> {
+    const seedRequest = {
+      name: layer,
+      ...request,
+      ...(coords && { bounds: { coords: { double: coords } } }),
+    };
+    const answer = await this.#ask(`/rest/seed/${layer}.json`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ seedRequest }),
+    });
+    return Number(answer.headers.get('x-task-id'));
   }
 
-  async list(): Promise<readonly Task[]> {
-    return (await this.#ask({ type: 'list' })).tasks;
+  async tasks(): Promise<readonly ShownTask[]> {
+    const answer = await this.#ask('/api/v1/tasks?limit=1000', {});
+    const { tasks } = (await answer.json()) as { tasks: readonly ShownTask[] };
+    return tasks;
   }
 
   async workerPids(): Promise<readonly number[]> {
-    return (await this.#ask({ type: 'workers' })).pids;
+    const { pid } = this.#process;
+    const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
+    return children.trim().split(' ').filter(Boolean).map(Number);
   }
 
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
@@ -61,14 +80,28 @@ export class ServerUnderTest {
     await this.#ended;
   }
 
-  #ask(call: Call): Promise<Reply> {
-    const id = ++this.#calls;
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
-      if (!this.#process.connected) reject(new Error('the server has ended'));
-      else this.#process.send({ ...call, id }, (error) => error && reject(error));
+  async #ask(path: string, request: RequestInit): Promise<Response> {
+    const answer = await fetch(`${this.#url}${path}`, {
+      ...request,
+      signal: AbortSignal.timeout(ANSWER_WITHIN),
     });
+    if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
+    return answer;
   }
 }
 
-type Reply = Extract<Answer, { type: 'answer' }>;
+async function readyUrl(child: ChildProcess): Promise<string> {
+  const signal = AbortSignal.timeout(READY_WITHIN);
+  let text = '';
+  child.stdout?.setEncoding('utf8');
+  while (child.stdout) {
+    const [chunk] = await Promise.race([
+      once(child.stdout, 'data', { signal }),
+      once(child, 'exit', { signal }).then(() => Promise.reject(new Error('the server did not start'))),
+    ]);
+    text += chunk;
+    const url = READY.exec(text)?.[1];
+    if (url) return url;
+  }
+  throw new Error('the server says nothing');
+}
