@@ -2,9 +2,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openTaskHouse } from '../../test/fixtures/task-house.ts';
 import { createGridSet } from '../../src/domain/grid-set.ts';
 import { createGridSubset } from '../../src/domain/grid-subset.ts';
+import { openTaskHouse } from '../../test/fixtures/task-house.ts';
 
 const TASKS = 1000;
 const MIB = 1024 ** 2;
