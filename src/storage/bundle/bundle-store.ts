@@ -23,7 +23,7 @@ import { pageStatistics, tileEntry, tilePlace } from './bundle-listing.ts';
 import { type OpenBundle, READERS_LEASE, type TileRow } from './bundle-reader.ts';
 import type { BundleStoreOptions } from './bundle-store-options.ts';
 import { BundleWriter } from './bundle-writer.ts';
-import { type Generations, openGenerations } from './generations.ts';
+import { type Generations, openGenerations, syncFolder } from './generations.ts';
 import { storeFailure } from './sqlite-failure.ts';
 import { Sweeper } from './sweeper.ts';
 import { packTiles } from './tile-batch.ts';

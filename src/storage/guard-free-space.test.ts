@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import { type LogEntry, recordingLogger } from '../../test/fixtures/http-app.ts';
+import { createManualClock } from '../../test/fixtures/tile-road.ts';
+import { TilewardenError } from '../domain/errors.ts';
+import { guardFreeSpace } from './guard-free-space.ts';
+import { createMemoryStore } from './memory/memory-store.ts';
+import type { TileStore } from './tile-store.ts';
+
+const SET = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
+const TILE = { x: 0, y: 0, bytes: Buffer.from('tile'), createdAt: 1 };
+const PLENTY = { blocks: 1000, bavail: 500, files: 1000, ffree: 900 };
+
+function openGuarded(changes: Partial<TileStore> = {}) {
+  const clock = createManualClock();
+  const entries: LogEntry[] = [];
+  const disk = { room: PLENTY };
+  const store = guardFreeSpace(
+    { ...createMemoryStore({ type: 'memory' }), ...changes },
+    {
+      root: '/somewhere',
+      minFreePercent: 2,
+      clock,
+      log: recordingLogger(entries),
+      measure: async () => disk.room,
+    },
+  );
+  const put = () => store.putMany(SET, 3, [TILE], 0);
+  return { clock, entries, disk, store, put };
+}
+
+describe('a store whose disk is watched', () => {
+  it.each([
+    ['room', { ...PLENTY, bavail: 19 }],
+    ['inodes', { ...PLENTY, ffree: 19 }],
+  ])(
+    'takes no tiles when there is too little %s, still serves, and goes on by itself',
+    async (_what, low) => {
+      const { clock, entries, disk, store, put } = openGuarded();
+      await put();
+      disk.room = low;
+      clock.advance(1500);
+      await expect(put()).rejects.toMatchObject({ code: 'store-full' });
+      await expect(put()).rejects.toMatchObject({ code: 'store-full' });
+      expect((await store.get(SET, { z: 3, x: 0, y: 0 }))?.bytes.toString()).toBe('tile');
+      expect(await store.deleteRange(SET, 3, { minX: 0, minY: 0, maxX: 9, maxY: 9 })).toMatchObject({
+        tiles: -1,
+      });
+      disk.room = PLENTY;
+      clock.advance(1500);
+      expect(await put()).toMatchObject({ tiles: 1 });
+      expect(entries.map(({ level }) => level)).toEqual(['warn', 'info']);
+    },
+  );
+
+  it('does not mind a file system that counts no inodes', async () => {
+    const { disk, put } = openGuarded();
+    disk.room = { ...PLENTY, files: 0, ffree: 0 };
+    expect(await put()).toMatchObject({ tiles: 1 });
+  });
+
+  it('waits a while after the disk has refused a tile', async () => {
+    let tries = 0;
+    const { clock, put } = openGuarded({
+      putMany: async () => {
+        tries++;
+        if (tries === 1) throw new TilewardenError('store-full', 'full');
+        return { tiles: 1, bytes: 4 };
+      },
+    });
+    await expect(put()).rejects.toMatchObject({ code: 'store-full' });
+    await expect(put()).rejects.toMatchObject({ code: 'store-full' });
+    expect(tries).toBe(1);
+    clock.advance(2500);
+    expect(await put()).toMatchObject({ tiles: 1 });
+  });
+});

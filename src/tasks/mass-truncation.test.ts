@@ -1,0 +1,210 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { openTaskHouse, type TaskHouse } from '../../test/fixtures/task-house.ts';
+import { createGate, until } from '../../test/fixtures/tile-road.ts';
+import { formatOf } from '../domain/format.ts';
+import type { Layer } from '../domain/layer.ts';
+import { createFixedValuesFilter, createRegexFilter, selectParameters } from '../domain/parameter-filter.ts';
+import type { TileSetKey } from '../domain/tile-key.ts';
+import { systemClock } from '../lib/clock.ts';
+import { silentLogger } from '../lib/logger.ts';
+import { openBundleStore } from '../storage/bundle/bundle-store.ts';
+import { bundleStoreOptions } from '../storage/bundle/bundle-store-options.ts';
+import type { TileStore } from '../storage/tile-store.ts';
+import { createMassTruncation, type MassTruncation } from './mass-truncation.ts';
+
+const closers: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+interface Cleared {
+  readonly house: TaskHouse;
+  readonly store: TileStore;
+  readonly truncation: MassTruncation;
+}
+
+const STYLES = createFixedValuesFilter({ name: 'STYLES', defaultValue: 'light', values: ['light', 'dark'] });
+
+async function open(layer: Partial<Layer> = {}): Promise<Cleared> {
+  const root = mkdtempSync(join(tmpdir(), 'tilewarden-mass-'));
+  closers.push(() => rmSync(root, { recursive: true, force: true }));
+  const options = bundleStoreOptions.parse({ type: 'bundle' });
+  const store = await openBundleStore(options, { root, log: silentLogger, clock: systemClock });
+  closers.push(() => store.close());
+  const house = await openTaskHouse({ store, layer: { parameters: [STYLES], ...layer } });
+  closers.push(() => house.close());
+  const { bound } = house.road.tiles;
+  const truncation = createMassTruncation({
+    catalog: {
+      layer: (name) => (name === bound.layer.name ? bound : null),
+      layerNames: () => [bound.layer.name],
+      stores: () => new Map([['default', store]]),
+    },
+    tasks: house.service,
+    events: { emit: house.road.emit, subscribe: () => () => {} },
+    clock: systemClock,
+  });
+  return { house, store, truncation };
+}
+
+const TILE = { x: 0, y: 0, bytes: Buffer.from('old'), createdAt: 1 };
+
+async function fill(store: TileStore, set: TileSetKey, z = 1): Promise<void> {
+  await store.putMany(set, z, [TILE], await store.generation(set.layer));
+}
+
+async function setsOf(store: TileStore, layer: string): Promise<readonly (string | null)[][]> {
+  const found: (string | null)[][] = [];
+  for await (const set of store.tileSets(layer)) found.push([set.gridSet, set.format, set.parametersId]);
+  return found.sort();
+}
+
+const dark = selectParameters([STYLES], new Map([['STYLES', 'dark']])).id;
+
+describe('truncating a layer', () => {
+  it('clears every grid set, format and combination of parameters, and nothing of other layers', async () => {
+    const { house, store, truncation } = await open();
+    const { set } = house.road.tiles;
+    const gone = [
+      set,
+      { ...set, gridSet: 'of yesterday' },
+      { ...set, format: 'image/gif' },
+      { ...set, parametersId: 'a'.repeat(40) },
+    ];
+    for (const key of gone) await fill(store, key);
+    await fill(store, { ...set, layer: 'other' });
+    await truncation.truncateLayer('roads');
+    expect(await setsOf(store, 'roads')).toEqual([]);
+    expect(await setsOf(store, 'other')).toHaveLength(1);
+    await truncation.truncateLayer('roads');
+    await expect(truncation.truncateLayer('nowhere')).rejects.toMatchObject({ code: 'layer-unknown' });
+  });
+
+  it('lets go of tiles in memory, and keeps out what was being fetched', async () => {
+    const { house, store, truncation } = await open();
+    const { road } = house;
+    await road.read(2, 0, 0);
+    const gate = createGate();
+    road.source.answer = async (request) => {
+      const answer = road.source.draw(request);
+      await gate.opened;
+      return answer;
+    };
+    const fetched = road.read(3, 7, 7);
+    await until(() => road.source.requests.length === 2);
+    await truncation.truncateLayer('roads');
+    gate.open();
+    await fetched;
+    expect(await store.get(road.tiles.set, { z: 3, x: 7, y: 7 })).toBeNull();
+    road.source.version = 2;
+    road.source.answer = (request) => road.source.draw(request);
+    for (const tile of [
+      { z: 2, x: 0, y: 0 },
+      { z: 3, x: 7, y: 7 },
+    ]) {
+      expect(await road.shows((await road.read(tile.z, tile.x, tile.y)).bytes, tile, 2)).toBe(true);
+    }
+  });
+
+  it('lets a running seed go on and fill the emptied cache', async () => {
+    const { house, store, truncation } = await open();
+    const { road, service, ended } = house;
+    let requests = 0;
+    road.source.answer = async (request) => {
+      requests++;
+      if (requests === 4) {
+        await truncation.truncateLayer('roads');
+        road.source.version = 2;
+      }
+      return road.source.draw(request);
+    };
+    const { id } = await service.create({ layer: 'roads', zoomStart: 4, zoomStop: 4, threadCount: 1 }, 'me');
+    expect(await ended(id)).toMatchObject({ state: 'done', tilesProcessed: 256n });
+    let kept = 0;
+    for await (const { x, y } of store.tiles(road.tiles.set, 4)) {
+      const tile = await store.get(road.tiles.set, { z: 4, x, y });
+      expect(tile && (await road.shows(tile.bytes, { z: 4, x, y }, 2))).toBe(true);
+      kept++;
+    }
+    expect(kept).toBe(256 - 3 * 16);
+  });
+});
+
+it('clears every layer, also those that nobody declares any more', async () => {
+  const { house, store, truncation } = await open();
+  const { set } = house.road.tiles;
+  await fill(store, set);
+  await fill(store, { ...set, layer: 'forgotten' });
+  expect((await truncation.truncateAll()).toSorted()).toEqual(['forgotten', 'roads']);
+  expect([...(await setsOf(store, 'roads')), ...(await setsOf(store, 'forgotten'))]).toEqual([]);
+});
+
+it('clears one combination of parameters over all grid sets and formats', async () => {
+  const { house, store, truncation } = await open();
+  const { set } = house.road.tiles;
+  const darkSets = [
+    { ...set, parametersId: dark },
+    { ...set, parametersId: dark, gridSet: 'another' },
+  ];
+  for (const key of [set, ...darkSets]) await fill(store, key);
+  await truncation.truncateParameters('roads', new Map([['styles', 'dark']]));
+  expect(await setsOf(store, 'roads')).toEqual([[set.gridSet, set.format, null]]);
+  await truncation.truncateParameters('roads', new Map());
+  expect(await setsOf(store, 'roads')).toEqual([]);
+});
+
+describe('truncating orphans', () => {
+  it('clears what the layer could not produce any more, and keeps the rest', async () => {
+    const { house, store, truncation } = await open();
+    const { set } = house.road.tiles;
+    const kept = [set, { ...set, parametersId: dark }];
+    const orphans = [
+      { ...set, gridSet: 'x' },
+      { ...set, format: 'image/gif' },
+      { ...set, parametersId: 'f'.repeat(40) },
+    ];
+    for (const key of [...kept, ...orphans]) await fill(store, key);
+    await fill(store, set, 29);
+    await truncation.truncateOrphans('roads');
+    expect(await setsOf(store, 'roads')).toEqual(
+      kept.map((key) => [key.gridSet, key.format, key.parametersId]).sort(),
+    );
+    expect(await store.get(set, { z: 29, x: 0, y: 0 })).toBeNull();
+    expect(await store.get(set, { z: 1, x: 0, y: 0 })).not.toBeNull();
+  });
+
+  it('leaves combinations alone that cannot be listed', async () => {
+    const filter = createRegexFilter({ name: 'CQL_FILTER', defaultValue: '', regex: '.*' });
+    const { house, store, truncation } = await open({ parameters: [filter] });
+    await fill(store, { ...house.road.tiles.set, parametersId: 'e'.repeat(40) });
+    await truncation.truncateOrphans('roads');
+    expect(await setsOf(store, 'roads')).toHaveLength(1);
+  });
+});
+
+it('truncates an extent with a task for each format and cached combination', async () => {
+  const png = formatOf('image/png');
+  const jpeg = formatOf('image/jpeg');
+  if (!png || !jpeg) throw new Error('formats');
+  const { house, store, truncation } = await open({ formats: [png, jpeg] });
+  const { set, subset } = house.road.tiles;
+  const unlisted = { ...set, parametersId: 'b'.repeat(40) };
+  for (const key of [set, { ...set, parametersId: dark }, unlisted]) await fill(store, key);
+  const { minX, minY, maxX, maxY } = subset.extent;
+  const tasks = await truncation.truncateExtent(
+    { layer: 'roads', gridSetId: set.gridSet, coords: [minX, minY, maxX, maxY] },
+    'me',
+  );
+  expect(tasks.map(({ request }) => [request.format, request.parametersId])).toEqual([
+    ['image/png', null],
+    ['image/jpeg', null],
+    ['image/png', dark],
+    ['image/jpeg', dark],
+  ]);
+  for (const { id } of tasks) expect(await house.ended(id)).toMatchObject({ state: 'done' });
+  expect(await setsOf(store, 'roads')).toEqual([]);
+});
