@@ -38,8 +38,8 @@ interface Waiting extends DerivationJob {
 }
 
 /** Beyond these a caller is told to come back. Those who have logged in from there before have places of their own. */
-const MAX_WAITING = 16;
-const TRUSTED_PLACES = 8;
+const MAX_WAITING = 8;
+const TRUSTED_PLACES = 4;
 
 /**
  * Derives keys on one thread of its own, one after the other. The pool of threads that Node keeps is shared with

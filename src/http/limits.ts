@@ -28,7 +28,7 @@ export const DEFAULT_LIMITS: HttpLimits = {
   headerSize: 16 * 1024,
   headerCount: 100,
   bodySize: 64 * 1024,
-  headersTimeout: 10_000,
+  headersTimeout: 9_000,
   requestTimeout: 30_000,
   keepAliveTimeout: 65_000,
   idleTimeout: 120_000,

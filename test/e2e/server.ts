@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
-const READY = /^Tilewarden is ready at (http:\/\/\S+)\/$/m;
+const READY = /^Tilewarden is ready at (https?:\/\/\S+)\/$/m;
 const READY_WITHIN_MS = 30_000;
 const EXIT_WITHIN_MS = 15_000;
 

@@ -3,30 +3,15 @@ import { mayWorkOn } from '../../src/access/caller.ts';
 import { roleSuffices } from '../../src/access/role.ts';
 import { createAccountAccess } from '../../src/http/access.ts';
 import { textAnswer } from '../../src/http/answer.ts';
-import { DEFAULT_LIMITS } from '../../src/http/limits.ts';
 import type { Route, RouteRole } from '../../src/http/route.ts';
-import { createRoutes, type RouteDeps } from '../../src/http/routes.ts';
 import { createHttpAppOver } from '../../src/http/server.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { LISTENING, noAccounts } from '../fixtures/http-app.ts';
 import { openCallers, type TestCaller } from './callers.ts';
+import { addressOf, everyRoute } from './every-route.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'PROPFIND'];
 const LAYER = 'world';
-
-/** Every route there is, now and later; instead of doing anything it says which one was reached. */
-function everyRoute(): readonly Route[] {
-  const anything: object = new Proxy(() => anything, { get: () => anything });
-  const deps = new Proxy({}, { get: (_, name) => (name === 'assets' ? [] : anything) });
-  return createRoutes(deps as RouteDeps, DEFAULT_LIMITS).map((route) => ({
-    ...route,
-    handler: () => textAnswer(200, `${route.method} ${route.path}`),
-  }));
-}
-
-function addressOf(path: string): string {
-  return path.replaceAll('{layer}', LAYER).replaceAll(/\{\w+\}/g, '1');
-}
 
 const VARIANTS: readonly (readonly [string, (address: string) => string])[] = [
   ['a trailing slash', (address) => `${address}/`],
@@ -55,7 +40,11 @@ const VARIANTS: readonly (readonly [string, (address: string) => string])[] = [
 
 async function openMatrix() {
   const { accounts, callers } = await openCallers();
-  const routes = everyRoute();
+  // Instead of doing anything each says which one was reached.
+  const routes = everyRoute().map((route) => ({
+    ...route,
+    handler: () => textAnswer(200, `${route.method} ${route.path}`),
+  }));
   const access = createAccountAccess(accounts.authenticator);
   const { fastify } = createHttpAppOver(
     routes,
@@ -104,7 +93,7 @@ describe('who may do what', () => {
     for (const path of paths) {
       for (const method of METHODS) {
         for (const caller of callers) {
-          const answer = await ask(method, addressOf(path), caller);
+          const answer = await ask(method, addressOf(path, LAYER), caller);
           const expected = expectedStatus(routes, path, method, caller);
           asked += 1;
           const told = answer.status !== 401 || answer.headers['www-authenticate'] !== undefined;
@@ -125,7 +114,7 @@ describe('who may do what', () => {
     for (const { method, path } of routes) {
       for (const [variant, write] of VARIANTS) {
         for (const caller of callers) {
-          const { status, text } = await ask(method, write(addressOf(path)), caller);
+          const { status, text } = await ask(method, write(addressOf(path, LAYER)), caller);
           asked += 1;
           const reached = routes.find((route) => `${route.method} ${route.path}` === text);
           const fine = reached ? mayReach(reached, caller) : [308, 400, 401, 403, 404, 405].includes(status);

@@ -1,0 +1,181 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { request } from 'node:https';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { basic } from '../fixtures/accounts.ts';
+import { requirePackage } from '../fixtures/system-packages.ts';
+import { ADMIN_PASSWORD, eventually, runTilewarden, startServer, temporaryFolder } from './server.ts';
+
+const NEW_PASSWORD = 'a sentence I shall remember';
+
+async function who(url: string, authorization: string): Promise<number> {
+  return (await fetch(`${url}/api/v1/me`, { headers: { authorization } })).status;
+}
+
+describe('a first start', () => {
+  it('makes up a password, keeps it for the owner, and forgets it when it is changed', async () => {
+    const server = await startServer({ env: { TILEWARDEN_ADMIN_PASSWORD: '' } });
+    const file = join(server.data, 'initial-admin-password');
+    const password = readFileSync(file, 'utf8').trimEnd();
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(server.stderr()).toContain('initial-admin-password');
+    expect(server.stdout() + server.stderr()).not.toContain(password);
+    expect(await who(server.url, basic('admin', password))).toBe(200);
+    const changed = await fetch(`${server.url}/api/v1/me/password`, {
+      method: 'PUT',
+      headers: { authorization: basic('admin', password), 'content-type': 'application/json' },
+      body: JSON.stringify({ current: password, password: NEW_PASSWORD }),
+    });
+    expect(changed.status).toBe(204);
+    expect(existsSync(file)).toBe(false);
+    expect(await who(server.url, basic('admin', NEW_PASSWORD))).toBe(200);
+    await server.stop();
+  });
+
+  it('takes the password from a file, and later starts do not look at it', async () => {
+    const file = join(temporaryFolder(), 'password');
+    writeFileSync(file, `${NEW_PASSWORD}\n`);
+    const env = { TILEWARDEN_ADMIN_PASSWORD: '', TILEWARDEN_ADMIN_PASSWORD_FILE: file };
+    const first = await startServer({ env });
+    expect(await who(first.url, basic('admin', NEW_PASSWORD))).toBe(200);
+    await first.stop();
+    const second = await startServer({ data: first.data });
+    expect(await who(second.url, basic('admin', NEW_PASSWORD))).toBe(200);
+    expect(await who(second.url, basic('admin', ADMIN_PASSWORD))).toBe(401);
+    await second.stop();
+  });
+
+  it('does not begin with a password that everybody knows', async () => {
+    const end = await runTilewarden(['serve', '--port', '0', '--data', temporaryFolder()], {
+      env: { TILEWARDEN_ADMIN_PASSWORD: 'geoserver' },
+    });
+    expect(end).toMatchObject({ code: 1, stdout: '' });
+    expect(end.stderr).toContain('TILEWARDEN_ADMIN_PASSWORD');
+  });
+
+  it('leaves nothing in the data folder that strangers on the machine can read', async () => {
+    const server = await startServer();
+    await who(server.url, server.authorization);
+    for (const name of ['tilewarden.db', 'tilewarden.db-wal']) {
+      expect(statSync(join(server.data, name)).mode & 0o007, name).toBe(0);
+    }
+    await server.stop();
+  });
+});
+
+describe('an administrator who has lost the password', () => {
+  function tilewarden(data: string, args: readonly string[], input = '') {
+    const main = new URL('../../dist/cli/main.js', import.meta.url).pathname;
+    const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args, '--data', data], {
+      input,
+      encoding: 'utf8',
+      cwd: data,
+    });
+    return { status, stdout, stderr };
+  }
+
+  it('sets a new one at the machine, while the server runs', async () => {
+    const server = await startServer();
+    expect(await who(server.url, server.authorization)).toBe(200);
+    const done = tilewarden(server.data, ['user', 'passwd', 'admin'], `${NEW_PASSWORD}\n`);
+    expect(done).toMatchObject({ status: 0 });
+    expect(await who(server.url, server.authorization)).toBe(401);
+    expect(await who(server.url, basic('admin', NEW_PASSWORD))).toBe(200);
+    await server.stop();
+  });
+
+  it('manages users and tokens at the machine, while no server runs', async () => {
+    const data = temporaryFolder();
+    expect(tilewarden(data, ['user', 'add', 'root', '--role', 'admin'], `${NEW_PASSWORD}\n`).status).toBe(0);
+    expect(tilewarden(data, ['user', 'add', 'weak', '--role', 'viewer'], 'short\n').status).toBe(1);
+    const made = tilewarden(data, ['token', 'create', 'cron', '--role', 'viewer', '--expires', '1d']);
+    expect(made.stdout).toMatch(/^tw_[\w-]{43}\n$/);
+    const server = await startServer({ data });
+    expect(await who(server.url, basic('root', NEW_PASSWORD))).toBe(200);
+    expect(await who(server.url, `Bearer ${made.stdout.trimEnd()}`)).toBe(200);
+    expect(await who(server.url, server.authorization)).toBe(401);
+    expect(tilewarden(data, ['token', 'revoke', '1']).status).toBe(0);
+    expect(await who(server.url, `Bearer ${made.stdout.trimEnd()}`)).toBe(401);
+    expect(tilewarden(data, ['user', 'list']).stdout).toBe('NAME  ROLE   LAYERS\nroot  admin  *\n');
+    const audit = readFileSync(join(data, 'audit.log'), 'utf8');
+    expect(audit).toMatch(/"actor":"console:\w+".*"action":"user add"/);
+    expect(audit).not.toContain(NEW_PASSWORD);
+    await server.stop();
+  });
+});
+
+describe('a server for everybody on the machine', () => {
+  it('asks nobody who they are, but is there for no other name than its own', async () => {
+    const server = await startServer({ args: ['--no-auth'] });
+    expect((await fetch(`${server.url}/api/v1/tasks`)).status).toBe(200);
+    expect(existsSync(join(server.data, 'initial-admin-password'))).toBe(false);
+    await server.stop();
+  });
+});
+
+const openssl = requirePackage('openssl', 'openssl', 'serving https');
+
+describe.skipIf(openssl === null)('a server with a certificate', () => {
+  function makeCertificate(folder: string, name: string): void {
+    const args = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=${name}`;
+    const files = ['-keyout', join(folder, 'key.pem'), '-out', join(folder, 'certificate.pem')];
+    expect(spawnSync(openssl ?? '', [...args.split(' '), ...files]).status).toBe(0);
+  }
+
+  function get(url: string): Promise<{ status: number; name: string; hsts: string }> {
+    return new Promise((resolve, reject) => {
+      const sent = request(url, { rejectUnauthorized: false, agent: false }, (response) => {
+        const socket = response.socket as import('node:tls').TLSSocket;
+        const { CN: name } = socket.getPeerCertificate().subject;
+        response.resume();
+        resolve({
+          status: response.statusCode ?? 0,
+          name: String(name),
+          hsts: String(response.headers['strict-transport-security']),
+        });
+      });
+      sent.on('error', reject).end();
+    });
+  }
+
+  it('serves https, tells browsers to stay with it, and takes up a renewed certificate', async () => {
+    const folder = temporaryFolder();
+    makeCertificate(folder, 'first');
+    const tls = `{ certificate: ${join(folder, 'certificate.pem')}, key: ${join(folder, 'key.pem')} }`;
+    const server = await startServer({ config: `server: { tls: ${tls} }\n`, expectedLog: /unusable/ });
+    expect(server.url).toMatch(/^https:/);
+    expect(await get(`${server.url}/healthz`)).toEqual({
+      status: 200,
+      name: 'first',
+      hsts: 'max-age=31536000',
+    });
+    makeCertificate(folder, 'second');
+    process.kill(server.pid, 'SIGHUP');
+    await eventually(
+      'the new certificate is used',
+      async () => (await get(`${server.url}/healthz`)).name === 'second',
+    );
+    writeFileSync(join(folder, 'key.pem'), 'nonsense');
+    process.kill(server.pid, 'SIGHUP');
+    await eventually('the refusal is in the log', () => server.stderr().includes('unusable'));
+    expect(await get(`${server.url}/healthz`)).toMatchObject({ name: 'second' });
+    await server.stop();
+  });
+
+  it('does not start with files that are none', async () => {
+    const config = join(temporaryFolder(), 'tilewarden.yaml');
+    writeFileSync(config, 'server: { tls: { certificate: a.pem, key: b.pem } }\n');
+    const end = await runTilewarden([
+      'serve',
+      '--port',
+      '0',
+      '--data',
+      temporaryFolder(),
+      '--config',
+      config,
+    ]);
+    expect(end.code).toBe(1);
+    expect(end.stderr).toContain('server.tls');
+  });
+});

@@ -1,0 +1,15 @@
+import { DEFAULT_LIMITS } from '../../src/http/limits.ts';
+import type { Route } from '../../src/http/route.ts';
+import { createRoutes, type RouteDeps } from '../../src/http/routes.ts';
+
+/** Every route there is, now and later. Its handlers have nothing to work with. */
+export function everyRoute(): readonly Route[] {
+  const anything: object = new Proxy(() => anything, { get: () => anything });
+  const deps = new Proxy({}, { get: (_, name) => (name === 'assets' ? [] : anything) });
+  return createRoutes(deps as RouteDeps, DEFAULT_LIMITS);
+}
+
+/** An address of the route, for a layer of that name. */
+export function addressOf(path: string, layer: string): string {
+  return path.replaceAll('{layer}', layer).replaceAll(/\{\w+\}/g, '1');
+}

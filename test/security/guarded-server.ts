@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs';
+import { type RunningServer, type ServerOptions, startServer } from '../e2e/server.ts';
+
+/** One tile in each of two grid sets: whatever a hostile request starts is over at once. */
+export const SMALL_LAYER = 'small';
+
+const CONFIG = `
+layers:
+  - name: ${SMALL_LAYER}
+    source: { type: world }
+    gridSets: [{ name: EPSG:900913, zoomStop: 0 }]
+`;
+
+export async function startGuardedServer(options: ServerOptions = {}): Promise<RunningServer> {
+  return startServer({ config: CONFIG, ...options });
+}
+
+/** Resident memory of a process, in bytes. */
+export function residentMemory(pid: number): number {
+  const kibibytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(kibibytes) * 1024;
+}

@@ -1,0 +1,204 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Route } from '../../src/http/route.ts';
+import { type RunningServer, temporaryFolder } from '../e2e/server.ts';
+import { addressOf, everyRoute } from './every-route.ts';
+import { residentMemory, SMALL_LAYER, startGuardedServer } from './guarded-server.ts';
+import { hostileBodies } from './hostile-bodies.ts';
+import { percentile, rawRequest } from './raw-request.ts';
+
+const SECRET = 'the content of a file that is nobody’s business';
+const TYPES = ['text/xml', 'application/json', 'application/x-www-form-urlencoded'];
+const MEBIBYTE = 1024 * 1024;
+
+let server: RunningServer;
+let canary: Server;
+let canaryHits = 0;
+let canaryFile = '';
+let opens = '';
+
+beforeAll(async () => {
+  const folder = temporaryFolder();
+  canaryFile = join(folder, 'canary.txt');
+  opens = join(folder, 'opens.txt');
+  writeFileSync(canaryFile, SECRET);
+  writeFileSync(opens, '');
+  canary = createServer((_request, response) => {
+    canaryHits += 1;
+    response.end('<!ENTITY x "y">');
+  });
+  await new Promise<void>((resolve) => canary.listen(0, '127.0.0.1', resolve));
+  const watcher = new URL('./watched-opens.mjs', import.meta.url).href;
+  server = await startGuardedServer({ env: { NODE_OPTIONS: `--import ${watcher}`, WATCHED_OPENS: opens } });
+});
+
+afterAll(async () => {
+  canary.close();
+  const end = await server.stop();
+  expect(end.code).toBe(0);
+});
+
+function changingRoutes() {
+  return everyRoute().filter(({ method, path }) => method !== 'GET' && !path.endsWith('/session'));
+}
+
+async function send(method: string, path: string, type: string, body: Buffer) {
+  const began = performance.now();
+  const response = await fetch(server.url + path, {
+    method,
+    headers: { authorization: server.authorization, 'content-type': type },
+    body,
+  });
+  const text = await response.text();
+  return { status: response.status, text, ms: performance.now() - began };
+}
+
+describe('a hostile body', () => {
+  it('is refused at once on every path, and nothing comes of it', { timeout: 600_000 }, async () => {
+    const { port } = canary.address() as AddressInfo;
+    const bodies = hostileBodies(canaryFile, `http://127.0.0.1:${port}`);
+    const sendAll = async (routes: readonly Route[]) => {
+      const times: number[] = [];
+      const wrong: string[] = [];
+      for (const { method, path } of routes) {
+        for (const { title, body } of bodies) {
+          for (const type of TYPES) {
+            const { status, text, ms } = await send(method, addressOf(path, SMALL_LAYER), type, body);
+            times.push(ms);
+            const fine = status < 500 && !text.includes(SECRET) && !/\bat \S+\.(js|ts):\d/.test(text);
+            if (!fine) wrong.push(`${method} ${path} ${type} ${title}: ${status} ${text.slice(0, 200)}`);
+          }
+        }
+      }
+      return { times, wrong };
+    };
+    await sendAll(changingRoutes().slice(0, 4));
+    writeFileSync(opens, '');
+    const before = residentMemory(server.pid);
+    const { times, wrong } = await sendAll(changingRoutes());
+    const grown = residentMemory(server.pid) - before;
+    process.stdout.write(
+      `${times.length} hostile bodies: median ${percentile(times, 0.5).toFixed(1)} ms, p99 ${percentile(times, 0.99).toFixed(1)} ms, ` +
+        `slowest ${Math.max(...times).toFixed(0)} ms, memory ${(grown / MEBIBYTE).toFixed(1)} MiB\n`,
+    );
+    expect(wrong).toEqual([]);
+    expect(percentile(times, 0.5)).toBeLessThan(50);
+    expect(Math.max(...times)).toBeLessThan(1000);
+    expect(grown).toBeLessThan(40 * MEBIBYTE);
+    expect(canaryHits).toBe(0);
+    const elsewhere = readFileSync(opens, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith(`open ${server.data}`));
+    expect(elsewhere).toEqual([]);
+  });
+
+  it('that is too long is refused without waiting for it', async () => {
+    for (const { method, path } of changingRoutes()) {
+      const address = addressOf(path, SMALL_LAYER);
+      const head = `${method} ${address} HTTP/1.1\r\nHost: x\r\nAuthorization: ${server.authorization}\r\n`;
+      const declared = await rawRequest(server.url, `${head}Content-Length: 1000000000\r\n\r\n`);
+      expect(declared.status, `${method} ${path}`).toBe(413);
+      const chunk = `8000\r\n${'x'.repeat(0x8000)}\r\n`;
+      const endless = await rawRequest(
+        server.url,
+        `${head}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(4)}`,
+      );
+      expect(endless.status, `${method} ${path}`).toBe(413);
+      const packed = await rawRequest(
+        server.url,
+        `${head}Content-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx`,
+      );
+      expect(packed.status, `${method} ${path}`).toBe(415);
+    }
+  });
+
+  it('is not even read from a stranger', async () => {
+    for (const { method, path, role } of changingRoutes()) {
+      if (role === 'public') continue;
+      const address = addressOf(path, SMALL_LAYER);
+      const answer = await rawRequest(
+        server.url,
+        `${method} ${address} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n`,
+      );
+      expect(answer.status, `${method} ${path}`).toBe(401);
+    }
+  });
+});
+
+describe('a hostile address or header', () => {
+  it.each([
+    '/tiles/..%2f..%2f..%2f..%2fetc%2fpasswd/0/0/0.png',
+    '/tiles/small/..%2f..%2f..%2fetc/0/0/0.png',
+    '/tiles/small/0/0/..%2f..%2f0.png',
+    '/..%2f..%2f..%2f..%2fetc%2fpasswd',
+    '/../../../../etc/passwd',
+    '/assets/../../package.json',
+    '/assets/%2e%2e/%2e%2e/package.json',
+    '/index.html%00.png',
+    '/tiles/small%00/0/0/0.png',
+    '/%c0%ae%c0%ae/%c0%ae%c0%ae/etc/passwd',
+    'file:///etc/passwd',
+    'http://169.254.169.254/latest/meta-data/',
+  ])('%s leads nowhere', async (target) => {
+    const { status, text } = await rawRequest(server.url, `GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    expect([400, 404]).toContain(status);
+    expect(text).not.toMatch(/root:|"name":/);
+  });
+
+  it.each([
+    [
+      'two lengths',
+      'POST /rest/seed HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
+    ],
+    [
+      'a length and chunks',
+      'POST /rest/seed HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    [
+      'an unknown coding',
+      'POST /rest/seed HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n',
+    ],
+    ['a folded header', 'GET /healthz HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n'],
+    ['bare line feeds', 'GET /healthz HTTP/1.1\nHost: x\n\n'],
+    ['a negative length', 'POST /rest/seed HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n'],
+    ['a space before the colon', 'GET /healthz HTTP/1.1\r\nHost : x\r\n\r\n'],
+    ['no host', 'GET /healthz HTTP/1.1\r\n\r\n'],
+    ['too many headers', `GET /healthz HTTP/1.1\r\nHost: x\r\n${'a: b\r\n'.repeat(200)}\r\n`],
+    ['a header too long', `GET /healthz HTTP/1.1\r\nHost: x\r\na: ${'b'.repeat(20_000)}\r\n\r\n`],
+    ['an address too long', `GET /${'a'.repeat(9000)} HTTP/1.1\r\nHost: x\r\n\r\n`],
+    ['HTTP/0.9', 'GET /healthz\r\n\r\n'],
+    ['a tunnel', 'CONNECT 127.0.0.1:22 HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['TLS', '\u0016\u0003\u0001\u0000\u0001'],
+  ])('%s is refused or does no harm', async (_title, bytes) => {
+    const { status } = await rawRequest(server.url, bytes);
+    expect([null, 200, 400, 401, 404, 405, 413, 414, 431, 501, 505]).toContain(status);
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+  });
+
+  it('as an absolute request line asks for credentials as any other does', async () => {
+    const lines = [`GET http://localhost/rest/seed.json`, `GET HTTP://admin@localhost/api/v1/users`];
+    for (const line of lines) {
+      expect((await rawRequest(server.url, `${line} HTTP/1.1\r\nHost: x\r\n\r\n`)).status, line).toBe(401);
+    }
+  });
+
+  it('does not get into an answer as a header', async () => {
+    const answer = await rawRequest(
+      server.url,
+      `GET /tiles/a%0d%0aX-Evil:%201/0/0/0.png HTTP/1.1\r\nHost: x\r\n\r\n`,
+    );
+    expect(answer.status).toBe(404);
+    expect(answer.text).not.toMatch(/^x-evil/im);
+  });
+
+  it('tells strangers nothing about what runs here', async () => {
+    for (const path of ['/', '/healthz', '/rest/x', '/nothing', '/tiles/x/0/0/0.png']) {
+      const { text } = await rawRequest(server.url, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+      expect(text).not.toMatch(/^(server|x-powered-by):/im);
+      expect(text).not.toContain(server.data);
+    }
+  });
+});

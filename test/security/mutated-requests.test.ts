@@ -1,0 +1,75 @@
+import { connect } from 'node:net';
+import { expect, it } from 'vitest';
+import { startGuardedServer } from './guarded-server.ts';
+import { createChance, createMutator } from './mutated-requests.ts';
+import { percentile } from './raw-request.ts';
+
+/** The long form: MUTATED_REQUESTS=100000 npx vitest run test/security/mutated-requests.test.ts */
+const REQUESTS = Number(process.env.MUTATED_REQUESTS ?? 5000);
+const SEED = Number(process.env.MUTATION_SEED ?? Date.now() % 2 ** 31);
+const AT_ONCE = 16;
+/** What is cut short never gets an answer; its sender gives up. */
+const GIVE_UP_MS = 150;
+const DECLARED = new Set([502, 503, 504]);
+
+interface Outcome {
+  readonly status: number | null;
+  /** Null without an answer. */
+  readonly ms: number | null;
+}
+
+function send(url: URL, bytes: Buffer): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const began = performance.now();
+    const socket = connect(Number(url.port), url.hostname);
+    const end = (status: number | null, ms: number | null) => {
+      socket.destroy();
+      resolve({ status, ms });
+    };
+    socket.once('data', (chunk) => {
+      const status = /^HTTP\/1\.1 (\d{3})/.exec(chunk.toString('latin1'))?.[1];
+      end(status === undefined ? null : Number(status), performance.now() - began);
+    });
+    socket.once('error', () => end(null, null));
+    socket.once('close', () => end(null, null));
+    socket.once('connect', () => {
+      socket.write(bytes, () => {
+        // A half-closed connection tells the server that nothing more will come.
+        setTimeout(() => socket.end(), GIVE_UP_MS);
+      });
+    });
+  });
+}
+
+it('no mutated request ends the server, fails in it unforeseen, or holds it up', {
+  timeout: 3_600_000,
+}, async () => {
+  const server = await startGuardedServer();
+  const url = new URL(server.url);
+  const next = createMutator(createChance(SEED), server.authorization);
+  const statuses = new Map<string, number>();
+  const times: number[] = [];
+  const wrong: string[] = [];
+  let left = REQUESTS;
+  const worker = async () => {
+    while (left-- > 0) {
+      const bytes = next();
+      const { status, ms } = await send(url, bytes);
+      statuses.set(String(status), (statuses.get(String(status)) ?? 0) + 1);
+      if (ms !== null) times.push(ms);
+      if (status !== null && status >= 500 && !DECLARED.has(status)) {
+        wrong.push(`${status}: ${bytes.toString('latin1').slice(0, 500)}`);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  const shown = [...statuses].toSorted().map(([status, count]) => `${status}×${count}`);
+  process.stdout.write(
+    `${REQUESTS} mutated requests, seed ${SEED}: ${shown.join(' ')}; p99 ${percentile(times, 0.99).toFixed(0)} ms, ` +
+      `slowest ${Math.max(...times).toFixed(0)} ms\n`,
+  );
+  expect(wrong).toEqual([]);
+  expect(percentile(times, 0.99)).toBeLessThan(1000);
+  expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+  expect((await server.stop()).code).toBe(0);
+});
