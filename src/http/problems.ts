@@ -18,6 +18,7 @@ export type HttpProblemCode =
   | 'too-many-requests'
   | 'task-unknown'
   | 'conflict'
+  | 'operation-unsupported'
   | 'request-timeout';
 
 /** Of every status we answer, the one place where it is given. */
@@ -50,6 +51,7 @@ const STATUS: Readonly<Record<ErrorCode | HttpProblemCode, number>> = {
   'headers-too-large': 431,
   'config-invalid': 500,
   'data-folder-in-use': 500,
+  'operation-unsupported': 501,
   'source-bad-answer': 502,
   'source-unavailable': 502,
   'source-busy': 503,

@@ -9,6 +9,7 @@ import { type AccountParts, accountRoutes } from './api/account-routes.ts';
 import { createEventStream } from './api/events.ts';
 import { quotaRoutes } from './api/quota.ts';
 import { createTaskApi } from './api/tasks.ts';
+import { truncateRoutes } from './api/truncate.ts';
 import { usageRoutes } from './api/usage.ts';
 import type { HttpLimits } from './limits.ts';
 import { answerAlive, createReadiness } from './probes.ts';
@@ -20,6 +21,7 @@ import type { Route } from './route.ts';
 import { createLayerList } from './services/layer-list.ts';
 import { createTileJson } from './services/tile-json.ts';
 import { createTileService } from './services/tiles.ts';
+import { wmtsRoutes } from './services/wmts/wmts-routes.ts';
 import { assetRoutes, type WebAsset } from './web-assets.ts';
 
 export interface RouteDeps {
@@ -63,14 +65,19 @@ export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Rout
       sharing,
       handler: tile,
     },
+    ...wmtsRoutes(deps),
 
     ...(deps.tasks ? taskRoutes({ ...deps, tasks: deps.tasks }, limits) : []),
-    ...(deps.massTruncation ? massTruncateRoutes({ ...deps, massTruncation: deps.massTruncation }) : []),
+    ...(deps.massTruncation ? truncationRoutes(deps.catalog, deps.massTruncation) : []),
     ...(deps.quota ? cacheRoutes(deps, deps.quota) : []),
     ...accountRoutes(deps.accounts),
 
     ...assetRoutes(deps.assets),
   ];
+}
+
+function truncationRoutes(catalog: RouteDeps['catalog'], massTruncation: MassTruncation): readonly Route[] {
+  return [...massTruncateRoutes({ catalog, massTruncation }), ...truncateRoutes({ catalog, massTruncation })];
 }
 
 function cacheRoutes({ catalog }: RouteDeps, quota: QuotaService): readonly Route[] {

@@ -3,15 +3,14 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { shortened } from '../../domain/shortened.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
-import { checkTile, resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
+import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
-import { isNotModified } from '../conditional.ts';
 import type { Exchange } from '../exchange.ts';
 import { isOpen, refuseStrangers } from '../layer-door.ts';
 import type { Handler } from '../route.ts';
 import { parametersOf } from './query-parameters.ts';
 import { formatNamed, indexOf, splitRow } from './tile-address.ts';
-import { createTileHeaders } from './tile-headers.ts';
+import { createTileAnswerer } from './tile-answer.ts';
 import { webMercatorSubset } from './web-mercator.ts';
 
 export interface TileServiceDeps {
@@ -29,7 +28,7 @@ const MOST_REMEMBERED = 1000;
 /** `/tiles/{layer}[/{gridSet}]/{z}/{x}/{tile}` */
 export function createTileService({ catalog, pipeline }: TileServiceDeps): Handler {
   const remembered = new Map<string, ServedTileSet>();
-  const headersOf = createTileHeaders();
+  const answerTile = createTileAnswerer(pipeline);
 
   return async function tile(exchange) {
     const { row, extension } = splitRow(exchange.param('tile'));
@@ -40,14 +39,7 @@ export function createTileService({ catalog, pipeline }: TileServiceDeps): Handl
     };
     const bound = boundLayer(catalog, exchange.param('layer'));
     if (!isOpen(bound.layer)) await refuseStrangers(exchange, bound.layer);
-    const served = tileSetOf(exchange, bound, extension);
-    checkTile(served.tiles, index);
-    const answer = await pipeline.read(served.tiles, index, exchange.signal);
-    const { etag, freshness, all } = headersOf(served.tiles, index, answer);
-    if (isNotModified(exchange.headers, etag, answer.createdAt)) {
-      return { status: 304, headers: freshness, body: null };
-    }
-    return { status: 200, headers: all, body: answer.bytes };
+    return answerTile(exchange, tileSetOf(exchange, bound, extension).tiles, index);
   };
 
   /** Most requests ask for one of a few tile sets: looking one up again costs a look into a map. */

@@ -1,0 +1,71 @@
+import type { GridSet } from '../../../domain/grid-set.ts';
+import type { Layer } from '../../../domain/layer.ts';
+import { escapeXml } from '../../../lib/xml/write-xml.ts';
+import { type Html as Markup, html as markup } from '../../html.ts';
+import type { CrsNames } from './grid-set-crs.ts';
+import { BASE, describeLayer } from './layer-section.ts';
+import { describeMatrixSet } from './matrix-set-section.ts';
+
+/** Writes the document for these layers, with addresses below `base`. */
+export type CapabilitiesWriter = (layers: readonly Layer[], base: string) => string;
+
+const NAMESPACES = markup`xmlns="http://www.opengis.net/wmts/1.0" xmlns:ows="http://www.opengis.net/ows/1.1" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.opengis.net/wmts/1.0 http://schemas.opengis.net/wmts/1.0/wmtsGetCapabilities_response.xsd"`;
+
+/** What is written about a layer or a grid set is written once, for as long as it lives. */
+export function createCapabilitiesWriter(crsOf: CrsNames): CapabilitiesWriter {
+  const layerSections = new WeakMap<Layer, string>();
+  const matrixSets = new WeakMap<GridSet, string>();
+  const layerSection = (layer: Layer) =>
+    remembered(layerSections, layer, () => describeLayer(layer, crsOf).markup);
+  const matrixSet = (gridSet: GridSet) =>
+    remembered(matrixSets, gridSet, () => describeMatrixSet(gridSet, crsOf(gridSet)).markup);
+
+  return (layers, base) => {
+    const document = [
+      `<?xml version="1.0" encoding="UTF-8"?>\n<Capabilities ${NAMESPACES.markup} version="1.0.0">`,
+      serviceSection().markup,
+      '<Contents>',
+      ...layers.map(layerSection),
+      ...gridSetsOf(layers).map(matrixSet),
+      '</Contents>',
+      metadataAddresses().markup,
+      '</Capabilities>\n',
+    ];
+    return document.join('\n').replaceAll(BASE.markup, () => escapeXml(base));
+  };
+}
+
+function remembered<Key extends WeakKey>(known: WeakMap<Key, string>, key: Key, make: () => string): string {
+  const text = known.get(key) ?? make();
+  known.set(key, text);
+  return text;
+}
+
+function gridSetsOf(layers: readonly Layer[]): readonly GridSet[] {
+  const byName = new Map<string, GridSet>();
+  for (const { gridSubsets } of layers) {
+    for (const { gridSet } of gridSubsets) byName.set(gridSet.name, gridSet);
+  }
+  return [...byName.values()];
+}
+
+function serviceSection(): Markup {
+  return markup`<ows:ServiceIdentification>
+<ows:Title>Tilewarden</ows:Title>
+<ows:Abstract>Map tiles from a cache</ows:Abstract>
+<ows:ServiceType>OGC WMTS</ows:ServiceType>
+<ows:ServiceTypeVersion>1.0.0</ows:ServiceTypeVersion>
+</ows:ServiceIdentification>
+<ows:OperationsMetadata>
+${['GetCapabilities', 'GetTile'].map(operation)}
+</ows:OperationsMetadata>`;
+}
+
+function operation(name: string): Markup {
+  return markup`<ows:Operation name="${name}"><ows:DCP><ows:HTTP><ows:Get xlink:href="${BASE}/service/wmts?"><ows:Constraint name="GetEncoding"><ows:AllowedValues><ows:Value>KVP</ows:Value></ows:AllowedValues></ows:Constraint></ows:Get></ows:HTTP></ows:DCP></ows:Operation>`;
+}
+
+function metadataAddresses(): Markup {
+  return markup`<ServiceMetadataURL xlink:href="${BASE}/service/wmts?SERVICE=WMTS&amp;VERSION=1.0.0&amp;REQUEST=GetCapabilities"/>
+<ServiceMetadataURL xlink:href="${BASE}/service/wmts/rest/WMTSCapabilities.xml"/>`;
+}

@@ -1,0 +1,125 @@
+import type { BoundLayer } from '../../../catalog/bound-layer.ts';
+import type { Catalog } from '../../../catalog/catalog.ts';
+import { formatOf } from '../../../domain/format.ts';
+import { coverageAt, type GridSubset } from '../../../domain/grid-subset.ts';
+import { formatOfLayer, gridSubsetOf, type Layer } from '../../../domain/layer.ts';
+import type { ParameterFilter } from '../../../domain/parameter-filter.ts';
+import { shortened } from '../../../domain/shortened.ts';
+import type { TileIndex } from '../../../domain/tile-key.ts';
+import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
+import type { ResolvedTileSet, TilePipeline } from '../../../pipeline/tile-pipeline.ts';
+import type { Answer } from '../../answer.ts';
+import type { Exchange } from '../../exchange.ts';
+import { isOpen, refuseStrangers } from '../../layer-door.ts';
+import type { Kvp } from '../kvp.ts';
+import { blaming, OwsException } from '../ows-exception.ts';
+import { createTileAnswerer } from '../tile-answer.ts';
+import { DEFAULT, isStyleFilter } from './layer-styles.ts';
+
+export interface GetTileDeps {
+  readonly catalog: Pick<Catalog, 'layer'>;
+  readonly pipeline: Pick<TilePipeline, 'read'>;
+}
+
+/** One tile has one address: no leading zeros, no plus sign. What lies outside is told so, however far. */
+const WHOLE_NUMBER = /^(?:0|-?[1-9]\d*)$/;
+
+export function createGetTile({ catalog, pipeline }: GetTileDeps) {
+  const answerTile = createTileAnswerer(pipeline);
+
+  return async (exchange: Exchange, asked: Kvp): Promise<Answer> => {
+    const bound = layerAsked(catalog, asked);
+    if (!isOpen(bound.layer)) await refuseStrangers(exchange, bound.layer);
+    const tiles = tileSetAsked(bound, asked);
+    return answerTile(exchange, tiles, indexAsked(tiles.subset, asked));
+  };
+}
+
+export function layerAsked(catalog: Pick<Catalog, 'layer'>, asked: Kvp): BoundLayer {
+  const name = required(asked, 'LAYER');
+  const bound = catalog.layer(name);
+  if (bound) return bound;
+  throw new OwsException('InvalidParameterValue', 'LAYER', `LAYER ${shortened(name)} is not known.`);
+}
+
+export function required(asked: Kvp, name: string, locator = name): string {
+  const value = asked(name);
+  if (value !== null) return value;
+  throw new OwsException('MissingParameterValue', locator, `The parameter ${locator} is missing.`);
+}
+
+function tileSetAsked(bound: BoundLayer, asked: Kvp): ResolvedTileSet {
+  const { layer } = bound;
+  const parameters = parametersAsked(layer.parameters, asked);
+  const format = formatAsked(layer, required(asked, 'FORMAT'));
+  const gridSet = required(asked, 'TILEMATRIXSET');
+  blaming('TILEMATRIXSET', () => gridSubsetOf(layer, gridSet));
+  return resolveTileSet(bound, { gridSet, format, parameters });
+}
+
+function formatAsked(layer: Layer, name: string): string {
+  if (formatOf(name)) return blaming('FORMAT', () => formatOfLayer(layer, name)).mediaType;
+  throw new OwsException(
+    'InvalidParameterValue',
+    'FORMAT',
+    `Unable to determine requested FORMAT, ${shortened(name)}`,
+  );
+}
+
+/** Those that are not their defaults. */
+function parametersAsked(filters: readonly ParameterFilter[], asked: Kvp): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const filter of filters) {
+    const name = isStyleFilter(filter) ? styleName(asked) : filter.name;
+    const value = asked(name) ?? '';
+    if (value === DEFAULT && !filter.values?.includes(DEFAULT)) continue;
+    const applied = blaming(name, () => filter.apply(value));
+    if (applied !== filter.defaultValue) found.set(filter.name, value);
+  }
+  return found;
+}
+
+/** WMTS says STYLE; who asks as in WMS is understood as well. */
+function styleName(asked: Kvp): string {
+  return asked('STYLE') === null && asked('STYLES') !== null ? 'STYLES' : 'STYLE';
+}
+
+function indexAsked(subset: GridSubset, asked: Kvp): TileIndex {
+  const z = zoomNamed(subset, required(asked, 'TILEMATRIX'), required(asked, 'TILEMATRIXSET'));
+  const y = numberAsked(asked, 'TILEROW');
+  const x = numberAsked(asked, 'TILECOL');
+  const coverage = coverageAt(subset, z);
+  if (coverage) {
+    checkRange('Column', 'TILECOL', x, coverage.minX, coverage.maxX);
+    checkRange('Row', 'TILEROW', y, coverage.minY, coverage.maxY);
+  }
+  return { z, x, y };
+}
+
+/** Who names a grid set by an alias may name its levels so: `EPSG:3857:5` of `EPSG:3857`. */
+function zoomNamed(subset: GridSubset, name: string, gridSetName: string): number {
+  const { levels } = subset.gridSet;
+  const named = levels.findIndex((level) => level.name === name);
+  const z = named >= 0 ? named : levels.findIndex((_, level) => `${gridSetName}:${level}` === name);
+  if (coverageAt(subset, z)) return z;
+  throw new OwsException('InvalidParameterValue', 'TILEMATRIX', `Unknown TILEMATRIX ${shortened(name)}`);
+}
+
+function numberAsked(asked: Kvp, name: string): number {
+  const text = required(asked, name);
+  if (WHOLE_NUMBER.test(text)) return Number(text);
+  throw new OwsException(
+    'InvalidParameterValue',
+    name,
+    `${name} must be a whole number such as 0 or 12, not ${shortened(text)}.`,
+  );
+}
+
+function checkRange(what: string, locator: string, value: number, min: number, max: number): void {
+  if (value >= min && value <= max) return;
+  throw new OwsException(
+    'TileOutOfRange',
+    locator,
+    `${what} ${value} is out of range, min: ${min} max:${max}`,
+  );
+}

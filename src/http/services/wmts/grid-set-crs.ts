@@ -1,0 +1,93 @@
+import type { Bounds } from '../../../domain/bounds.ts';
+import { createBuiltInGridSets } from '../../../domain/built-in-grid-sets.ts';
+import type { GridLevel, GridSet } from '../../../domain/grid-set.ts';
+import { sameSrs } from '../../../domain/srs.ts';
+
+/** How a grid set's coordinates are named and written in WMTS documents. */
+export interface GridSetCrs {
+  readonly urn: string;
+  readonly yFirst: boolean;
+  /** Only if all its scales are those of the standard. */
+  readonly wellKnownScaleSet: string | null;
+}
+
+export type CrsNames = (gridSet: GridSet) => GridSetCrs;
+
+const WEB_MERCATOR = 3857;
+const DEGREES = 4326;
+const CRS84 = 'urn:ogc:def:crs:OGC:1.3:CRS84';
+/** Metres a pixel measures in every scale denominator of a WMTS, OGC 07-057r7, 6.1. */
+const PIXEL_SIZE = 0.00028;
+/** GoogleMapsCompatible ends here, OGC 07-057r7, table E.4. */
+const GOOGLE_LEVELS = 19;
+/** As a share. EPSG:900913 with its rounded extent is off by 1.4e-10. */
+const SAME_SCALE = 1e-12;
+
+export function createCrsNames(): CrsNames {
+  const scaleSets = wellKnownScaleSets();
+  const remembered = new WeakMap<GridSet, GridSetCrs>();
+  return (gridSet) => {
+    const known = remembered.get(gridSet);
+    if (known) return known;
+    const made = nameCrs(gridSet, scaleSets);
+    remembered.set(gridSet, made);
+    return made;
+  };
+}
+
+/** Grid sets may count with another pixel size; documents may not. */
+export function ogcScale({ metersPerUnit, pixelSize }: GridSet, level: GridLevel): number {
+  return pixelSize === PIXEL_SIZE ? level.scaleDenominator : (level.resolution * metersPerUnit) / PIXEL_SIZE;
+}
+
+/** `x y`, or `y x` where the CRS wants it so. */
+export function position({ yFirst }: GridSetCrs, x: number, y: number): string {
+  return yFirst ? `${y} ${x}` : `${x} ${y}`;
+}
+
+export function corners(crs: GridSetCrs, { minX, minY, maxX, maxY }: Bounds): readonly [string, string] {
+  return [position(crs, minX, minY), position(crs, maxX, maxY)];
+}
+
+interface ScaleSet {
+  readonly urn: string;
+  readonly srs: number;
+  readonly scales: readonly number[];
+}
+
+function wellKnownScaleSets(): readonly ScaleSet[] {
+  const builtIn = new Map(createBuiltInGridSets().map((gridSet) => [gridSet.name, gridSet]));
+  const scaleSet = (name: string, srs: number, from = name, levels?: number): ScaleSet => ({
+    urn: `urn:ogc:def:wkss:OGC:1.0:${name}`,
+    srs,
+    scales: (builtIn.get(from)?.levels ?? []).slice(0, levels).map((level) => level.scaleDenominator),
+  });
+  return [
+    scaleSet('GoogleMapsCompatible', WEB_MERCATOR, 'WebMercatorQuad', GOOGLE_LEVELS),
+    scaleSet('GlobalCRS84Pixel', DEGREES),
+    scaleSet('GlobalCRS84Scale', DEGREES),
+    scaleSet('GoogleCRS84Quad', DEGREES),
+  ];
+}
+
+function nameCrs(gridSet: GridSet, scaleSets: readonly ScaleSet[]): GridSetCrs {
+  const { srs, yCoordinateFirst } = gridSet;
+  const scaleSet = scaleSets.find((candidate) => hasScalesOf(gridSet, candidate));
+  const wellKnownScaleSet = scaleSet?.urn ?? null;
+  // OGC 07-057r7, annex E: these are defined in CRS84, which is EPSG:4326 with longitude first.
+  if (scaleSet?.srs === DEGREES) return { urn: CRS84, yFirst: false, wellKnownScaleSet };
+  // 900913 and its like never were codes of the EPSG; clients may not know them.
+  const code = sameSrs(srs, WEB_MERCATOR) ? WEB_MERCATOR : srs;
+  return { urn: `urn:ogc:def:crs:EPSG::${code}`, yFirst: yCoordinateFirst, wellKnownScaleSet };
+}
+
+/** OGC 07-057r7, annex E: the same scales from the largest denominator on; the smaller ones may be missing. */
+function hasScalesOf(gridSet: GridSet, { srs, scales }: ScaleSet): boolean {
+  return (
+    sameSrs(gridSet.srs, srs) &&
+    gridSet.levels.every((level, z) => {
+      const wanted = scales[z];
+      return wanted === undefined || Math.abs(ogcScale(gridSet, level) / wanted - 1) < SAME_SCALE;
+    })
+  );
+}

@@ -1,0 +1,20 @@
+import type { GridLevel, GridSet } from '../../../domain/grid-set.ts';
+import { type Html as Markup, html as markup } from '../../html.ts';
+import { type GridSetCrs, ogcScale, position } from './grid-set-crs.ts';
+
+/** OGC 07-057r7, tables 13 and 14; in the order of its schema. */
+export function describeMatrixSet(gridSet: GridSet, crs: GridSetCrs): Markup {
+  const { wellKnownScaleSet: scaleSet } = crs;
+  const known = scaleSet === null ? [] : [markup`<WellKnownScaleSet>${scaleSet}</WellKnownScaleSet>`];
+  return markup`<TileMatrixSet>
+<ows:Identifier>${gridSet.name}</ows:Identifier>
+<ows:SupportedCRS>${crs.urn}</ows:SupportedCRS>
+${known}
+${gridSet.levels.map((level) => matrix(gridSet, level, crs))}
+</TileMatrixSet>`;
+}
+
+function matrix(gridSet: GridSet, level: GridLevel, crs: GridSetCrs): Markup {
+  const corner = position(crs, gridSet.extent.minX, level.top);
+  return markup`<TileMatrix><ows:Identifier>${level.name}</ows:Identifier><ScaleDenominator>${ogcScale(gridSet, level)}</ScaleDenominator><TopLeftCorner>${corner}</TopLeftCorner><TileWidth>${gridSet.tileWidth}</TileWidth><TileHeight>${gridSet.tileHeight}</TileHeight><MatrixWidth>${level.columns}</MatrixWidth><MatrixHeight>${level.rows}</MatrixHeight></TileMatrix>`;
+}

@@ -1,0 +1,97 @@
+import type { Catalog } from '../../../catalog/catalog.ts';
+import { shortened } from '../../../domain/shortened.ts';
+import type { Logger } from '../../../lib/logger.ts';
+import type { TilePipeline } from '../../../pipeline/tile-pipeline.ts';
+import type { Answer } from '../../answer.ts';
+import type { Exchange } from '../../exchange.ts';
+import type { Handler, Route } from '../../route.ts';
+import { type Kvp, readKvp } from '../kvp.ts';
+import { OwsException, withOwsExceptions } from '../ows-exception.ts';
+import { createGetCapabilities } from './get-capabilities.ts';
+import { createGetTile, required } from './get-tile.ts';
+
+export interface WmtsDeps {
+  readonly catalog: Pick<Catalog, 'layer' | 'layers'>;
+  readonly pipeline: Pick<TilePipeline, 'read'>;
+  readonly log: Logger;
+}
+
+type Operation = (exchange: Exchange, asked: Kvp) => Promise<Answer>;
+
+const REST = '/service/wmts/rest';
+const PLACE = '{gridSet}/{matrix}/{row}/{column}';
+/** With a style, with an empty one, without. */
+const TILE_PATHS = [`{layer}/{style}/${PLACE}`, `{layer}//${PLACE}`, `{layer}/${PLACE}`];
+
+/** WMTS 1.0.0 in both its encodings, at GeoWebCache's addresses. */
+export function wmtsRoutes(deps: WmtsDeps): readonly Route[] {
+  const getTile = createGetTile(deps);
+  const getCapabilities = createGetCapabilities(deps.catalog);
+  const operations = new Map<string, Operation>([
+    ['getcapabilities', getCapabilities],
+    ['gettile', getTile],
+    ['getfeatureinfo', refuseFeatureInfo],
+  ]);
+  const route = (path: string, handler: Handler): Route => ({
+    method: 'GET',
+    path,
+    role: 'public',
+    sharing: 'anyone',
+    handler: withOwsExceptions(handler, deps.log),
+  });
+  return [
+    route('/service/wmts', async (exchange) => {
+      const asked = readQuery(exchange);
+      return operationAsked(operations, asked)(exchange, asked);
+    }),
+    route(`${REST}/WMTSCapabilities.xml`, async (exchange) => getCapabilities(exchange, readQuery(exchange))),
+    ...TILE_PATHS.map((path) =>
+      route(`${REST}/${path}`, async (exchange) => getTile(exchange, readPath(exchange))),
+    ),
+    ...TILE_PATHS.map((path) => route(`${REST}/${path}/{j}/{i}`, refuseFeatureInfo)),
+  ];
+}
+
+function operationAsked(operations: ReadonlyMap<string, Operation>, asked: Kvp): Operation {
+  checkService(asked);
+  const name = required(asked, 'REQUEST', 'request');
+  const operation = operations.get(name.toLowerCase());
+  if (operation) return operation;
+  throw new OwsException('InvalidParameterValue', 'request', `Invalid request name '${shortened(name)}'.`);
+}
+
+function checkService(asked: Kvp): void {
+  const service = asked('SERVICE');
+  if (service === null || service.toUpperCase() === 'WMTS') return;
+  throw new OwsException(
+    'InvalidParameterValue',
+    'SERVICE',
+    `This is a WMTS, not a ${shortened(service)}; leave SERVICE out or say SERVICE=WMTS.`,
+  );
+}
+
+async function refuseFeatureInfo(): Promise<never> {
+  throw new OwsException('OperationNotSupported', 'GetFeatureInfo', 'No layer answers GetFeatureInfo.');
+}
+
+function readQuery(exchange: Exchange): Kvp {
+  return readKvp(
+    exchange.query,
+    (name) => new OwsException('InvalidParameterValue', name, `The parameter ${name} is given twice.`),
+  );
+}
+
+/** The format and the dimensions of a RESTful address stand in its query. */
+function readPath(exchange: Exchange): Kvp {
+  const inQuery = readQuery(exchange);
+  const { layer, style, gridSet, matrix, row, column } = exchange.params;
+  const inPath: Readonly<Record<string, string | undefined>> = {
+    LAYER: layer,
+    ...(style !== undefined && { STYLE: style }),
+    TILEMATRIXSET: gridSet,
+    TILEMATRIX: matrix,
+    TILEROW: row,
+    TILECOL: column,
+  };
+  return (name) => inPath[name] ?? inQuery(name);
+}
