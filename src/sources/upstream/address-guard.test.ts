@@ -34,6 +34,11 @@ describe('the address guard', () => {
     '::',
     '224.0.0.1',
     '::ffff:169.254.169.254',
+    '::169.254.169.254',
+    '::ffff:0:169.254.169.254',
+    '64:ff9b::169.254.169.254',
+    '2002:a9fe:a9fe::',
+    '168.63.129.16',
   ])('never allows %s', (host) => {
     expect(strict.allowsHost(host)).toBe(false);
     expect(lenient.allowsHost(host)).toBe(false);

@@ -1,7 +1,10 @@
 import { type LookupAddress, lookup as resolveName } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
-/** Never a map server: this host by another name, link-local with the clouds' metadata services, multicast, reserved. */
+/**
+ * Never a map server: this host by another name, link-local with the clouds' metadata services, multicast, reserved;
+ * and the IPv6 forms in which a translator or tunnel would carry a link-local IPv4 address, or any at all unseen.
+ */
 const NEVER = [
   '0.0.0.0/8',
   '169.254.0.0/16',
@@ -13,6 +16,13 @@ const NEVER = [
   'fe80::/10',
   'ff00::/8',
   'fd00:ec2::254/128',
+  '168.63.129.16/32',
+  '::a9fe:0/112',
+  '::ffff:0:0:0/96',
+  '64:ff9b::a9fe:0/112',
+  '64:ff9b:1::/48',
+  '2001::/32',
+  '2002:a9fe::/32',
 ];
 /** Loopback, private, carrier-grade NAT, benchmarking, and IPv6 forms that carry an IPv4 address. */
 const PRIVATE = [
@@ -23,7 +33,7 @@ const PRIVATE = [
   '100.64.0.0/10',
   '192.0.0.0/24',
   '198.18.0.0/15',
-  '::1/128',
+  '::/96',
   'fc00::/7',
   'fec0::/10',
   '64:ff9b::/96',
