@@ -87,7 +87,8 @@ describe('a seed', () => {
     const ids = [];
     for (let i = 0; i < 3; i++) {
       ids.push(
-        (await service.create({ layer: 'roads', zoomStart: 5, zoomStop: 5, threadCount: 2 }, 'me')).id,
+        (await service.create({ layer: 'roads', zoomStart: 4 + i, zoomStop: 4 + i, threadCount: 2 }, 'me'))
+          .id,
       );
     }
     await until(() => inFlight >= 4);
