@@ -11,5 +11,10 @@ export function everyRoute(): readonly Route[] {
 
 /** An address of the route, for a layer of that name. */
 export function addressOf(path: string, layer: string): string {
-  return path.replaceAll('{layer}', layer).replaceAll(/\{\w+\}/g, '1');
+  return path
+    .replaceAll('{layer}', layer)
+    .replaceAll('{tile}', '0.png')
+    .replaceAll('{gridSet}', 'EPSG:900913')
+    .replaceAll(/\{[zxy]\}/g, '0')
+    .replaceAll(/\{\w+\}/g, '1');
 }

@@ -1,0 +1,56 @@
+import { expect, it } from 'vitest';
+import { createAccountAccess } from '../../src/http/access.ts';
+import { basic, GOOD_PASSWORD, openTestAccounts } from '../fixtures/accounts.ts';
+import { catalogOf, createTestApp, layerNamed, type Read, tileAnswer } from '../fixtures/http-app.ts';
+import { addressOf, everyRoute } from './every-route.ts';
+
+const CLOSED = 'closed-to-strangers';
+const PLACE = 'FORMAT=image/png&TILEMATRIXSET=EPSG:900913&TILEMATRIX=EPSG:900913:0&TILEROW=0&TILECOL=0';
+const BOX =
+  'SRS=EPSG:900913&BBOX=-20037508.34,-20037508.34,20037508.34,20037508.34&WIDTH=256&HEIGHT=256&FORMAT=image/png';
+
+/** What services take in the query rather than in the path. */
+const QUERIES = [
+  '',
+  '?SERVICE=WMTS&REQUEST=GetCapabilities',
+  `?SERVICE=WMTS&REQUEST=GetCapabilities&LAYER=${CLOSED}`,
+  `?SERVICE=WMTS&VERSION=1.0.0&REQUEST=GetTile&LAYER=${CLOSED}&${PLACE}`,
+  '?SERVICE=WMS&REQUEST=GetCapabilities&TILED=true',
+  `?SERVICE=WMS&VERSION=1.1.1&REQUEST=GetMap&LAYERS=${CLOSED}&STYLES=&${BOX}`,
+  `?layers=${CLOSED}&zoom=0&x=0&y=0&format=image/png`,
+  '?f=json',
+];
+
+const read: Read = async ({ set }) => tileAnswer({ bytes: Buffer.from(`tile of ${set.layer}`) });
+
+it('no service shows strangers a layer that is not for them, in whatever way it is asked', async () => {
+  const accounts = await openTestAccounts();
+  await accounts.users.add({ name: 'vera', password: GOOD_PASSWORD, role: 'viewer', layers: ['*'] });
+  const { request } = createTestApp({
+    deps: {
+      accounts,
+      pipeline: { read },
+      catalog: catalogOf([layerNamed('world'), layerNamed(CLOSED, { access: 'authenticated' })]),
+    },
+    access: createAccountAccess(accounts.authenticator),
+  });
+  const addresses = everyRoute()
+    .filter(({ method, role }) => method === 'GET' && role === 'public')
+    .flatMap(({ path }) => QUERIES.map((query) => addressOf(path, CLOSED) + query));
+  const shown: string[] = [];
+  let reached = 0;
+  for (const address of addresses) {
+    const stranger = await request('GET', address);
+    if (tells(stranger)) shown.push(`${address}: ${stranger.status}`);
+    const headers = { authorization: basic('vera', GOOD_PASSWORD) };
+    if (tells(await request('GET', address, { headers }))) reached += 1;
+  }
+  expect(shown).toEqual([]);
+  // Otherwise nothing has been asked for here.
+  expect(reached).toBeGreaterThan(3);
+});
+
+/** The layer's title, or a tile of it: the pipeline here makes tiles that name their layer. */
+function tells({ status, text }: { readonly status: number; readonly text: string }): boolean {
+  return status === 200 && (text.includes(`Title of ${CLOSED}`) || text.includes(`tile of ${CLOSED}`));
+}
