@@ -208,3 +208,55 @@ it('truncates an extent with a task for each format and cached combination', asy
   for (const { id } of tasks) expect(await house.ended(id)).toMatchObject({ state: 'done' });
   expect(await setsOf(store, 'roads')).toEqual([]);
 });
+
+describe('truncating a selection', () => {
+  async function filled() {
+    const opened = await open();
+    const { set } = opened.house.road.tiles;
+    const jpeg = { ...set, format: 'image/jpeg' };
+    const tiles = [0, 15, 16, 40].map((x) => ({ x, y: 3, bytes: Buffer.alloc(100), createdAt: 1000 + x }));
+    for (const key of [set, jpeg]) await opened.store.putMany(key, 6, tiles, 0);
+    await opened.store.putMany(set, 7, tiles, 0);
+    return { ...opened, set, jpeg };
+  }
+
+  it('counts exactly what it would remove, and with a dry run removes nothing', async () => {
+    const { store, truncation, set, jpeg } = await filled();
+    expect(await truncation.truncateSelection('roads', {}, true)).toEqual(
+      expect.arrayContaining([
+        { set, tiles: 8, bytes: 800 },
+        { set: jpeg, tiles: 4, bytes: 400 },
+      ]),
+    );
+    expect(await truncation.truncateSelection('roads', { formats: ['image/jpeg'] }, false)).toEqual([
+      { set: jpeg, tiles: 4, bytes: 400 },
+    ]);
+    expect(await setsOf(store, 'roads')).toEqual([[set.gridSet, set.format, null]]);
+  });
+
+  it('narrows by zoom and by age', async () => {
+    const { store, truncation, set } = await filled();
+    const selection = { formats: ['image/png'], zoomStart: 6, zoomStop: 6, olderThan: 1016 };
+    for (const dryRun of [true, false]) {
+      expect(await truncation.truncateSelection('roads', selection, dryRun)).toEqual([
+        { set, tiles: 2, bytes: 200 },
+      ]);
+    }
+    const left = async (z: number) =>
+      (await store.present(set, z, { minX: 0, minY: 0, maxX: 60, maxY: 60 }, 0)).map(({ x }) => x);
+    expect(await left(6)).toEqual([16, 40]);
+    expect(await left(7)).toEqual([0, 15, 16, 40]);
+    expect(await store.generation('roads')).toBe(1);
+  });
+
+  it('narrows by bounds', async () => {
+    const { house, truncation, set } = await filled();
+    const { minX, minY, maxX, maxY } = house.road.tiles.subset.extent;
+    const bounds = { minX, minY, maxX: minX + (maxX - minX) / 4 - 1, maxY };
+    const selection = { gridSets: [set.gridSet], formats: [set.format], zoomStop: 6, bounds };
+    expect(await truncation.truncateSelection('roads', selection, false)).toEqual([
+      { set, tiles: 2, bytes: 200 },
+    ]);
+    expect(await truncation.truncateSelection('roads', selection, false)).toEqual([]);
+  });
+});

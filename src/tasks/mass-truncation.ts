@@ -12,6 +12,14 @@ import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import { combinationsOf } from './mass-truncation-partitions.ts';
+import {
+  countWhole,
+  type SelectedTiles,
+  selects,
+  selectsWholeSets,
+  type TruncationSelection,
+  truncateSelected,
+} from './mass-truncation-selection.ts';
 import type { Task } from './task.ts';
 import type { TaskService } from './task-service.ts';
 
@@ -44,6 +52,12 @@ export interface MassTruncation {
   truncateOrphans(layer: string): Promise<void>;
   /** An area, over all formats and every cached combination of parameter values. Part of it goes on as tasks. */
   truncateExtent(extent: ExtentTruncation, createdBy: string): Promise<readonly Task[]>;
+  /** What a selection holds, by tile set; gone when this resolves, unless `dryRun`. */
+  truncateSelection(
+    layer: string,
+    selection: TruncationSelection,
+    dryRun: boolean,
+  ): Promise<readonly SelectedTiles[]>;
 }
 
 /** Beyond any tile index: zoom 30 ends at 2^30. */
@@ -108,6 +122,25 @@ export function createMassTruncation(options: MassTruncationOptions): MassTrunca
     events.emit({ type: 'layer-dropped', layer: layer.name, at: clock.now() });
   }
 
+  /** In every store, tile set by tile set. */
+  async function goThrough(
+    layer: Layer,
+    selection: TruncationSelection,
+    dryRun: boolean,
+  ): Promise<readonly SelectedTiles[]> {
+    const selected: SelectedTiles[] = [];
+    for (const store of stores()) {
+      for (const set of await collect(store.tileSets(layer.name))) {
+        if (!selects(selection, set)) continue;
+        const whole = selectsWholeSets(selection);
+        if (whole) selected.push(await countWhole(store, set));
+        if (whole && !dryRun) await store.dropTileSet(set);
+        if (!whole) selected.push(await truncateSelected(store, layer, set, selection, dryRun));
+      }
+    }
+    return selected.filter(({ tiles }) => tiles > 0);
+  }
+
   return {
     async truncateLayer(name) {
       await emptyWhole(boundLayer(name).layer.name);
@@ -151,6 +184,15 @@ export function createMassTruncation(options: MassTruncationOptions): MassTrunca
       );
       await clearUnnamed(extent, unnamed);
       return started;
+    },
+
+    async truncateSelection(name, selection, dryRun) {
+      const { layer } = boundLayer(name);
+      if (dryRun) return goThrough(layer, selection, true);
+      for (const store of stores()) await store.raiseGeneration(layer.name);
+      const selected = await goThrough(layer, selection, false);
+      events.emit({ type: 'layer-dropped', layer: layer.name, at: clock.now() });
+      return selected;
     },
   };
 }

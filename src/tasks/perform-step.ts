@@ -24,9 +24,12 @@ export interface StepPlace {
 
 /** How often a step is tried again on the spot when it is not to blame. */
 const PATIENCE = 10;
+/** An hour, with the pause below: somebody has to make room first. */
+const FULL_DISK_PATIENCE = 720;
 /** Seconds. */
 const USUAL_PAUSE = 1;
 const LONGEST_PAUSE = 30;
+const FULL_DISK_PAUSE = 5;
 
 /** Does all of a step's tiles or throws; null when the area has none of them. */
 export async function performStep(step: StepPlace, context: StepContext): Promise<Counts | null> {
@@ -38,14 +41,19 @@ export async function performStep(step: StepPlace, context: StepContext): Promis
       return await renewTiles(step, Number(expected), context);
     } catch (error) {
       context.signal.throwIfAborted();
-      if (attempt >= PATIENCE || !(await worthWaiting(error, context))) throw error;
+      const patience = isTilewardenError(error, 'store-full') ? FULL_DISK_PATIENCE : PATIENCE;
+      if (attempt >= patience || !(await worthWaiting(error, context))) throw error;
     }
   }
 }
 
-/** A truncation has overtaken the fetch, or the upstream asked us to come back later. */
+/** A truncation has overtaken the fetch, the upstream asked us to come back later, or the disk is full for now. */
 async function worthWaiting(error: unknown, { clock, signal }: StepContext): Promise<boolean> {
   if (isTilewardenError(error, 'generation-stale')) return true;
+  if (isTilewardenError(error, 'store-full')) {
+    await clock.sleep(FULL_DISK_PAUSE * 1000, signal);
+    return true;
+  }
   if (!isTilewardenError(error, 'source-busy')) return false;
   const seconds = Math.min(error.retryAfterSeconds ?? USUAL_PAUSE, LONGEST_PAUSE);
   await clock.sleep(seconds * 1000, signal);

@@ -21,6 +21,7 @@ function openApp() {
     truncateParameters: note('parameters', undefined),
     truncateOrphans: note('orphans', undefined),
     truncateExtent: note('extent', []),
+    truncateSelection: note('selection', []),
   };
   const catalog = catalogOf([layerNamed('world'), layerNamed('topp:states')]);
   return { ...createTestApp({ deps: { catalog, massTruncation } }), calls };

@@ -1,0 +1,71 @@
+import { expect, it } from 'vitest';
+import { createTestApp } from '../../../test/fixtures/http-app.ts';
+import type { MassTruncation } from '../../tasks/mass-truncation.ts';
+
+const set = { layer: 'world', gridSet: 'EPSG:4326', format: 'image/png', parametersId: null };
+
+function openApp() {
+  const asked: unknown[] = [];
+  const massTruncation = {
+    truncateSelection: async (...given: unknown[]) => {
+      asked.push(given);
+      return [{ set, tiles: 3, bytes: 300 }];
+    },
+  } as unknown as MassTruncation;
+  const app = createTestApp({ deps: { massTruncation } });
+  const post = (body: string, layer = 'world') =>
+    app.request('POST', `/api/v1/layers/${layer}/truncate`, {
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
+  return { asked, post };
+}
+
+it('removes what is selected and says what that was', async () => {
+  const { asked, post } = openApp();
+  const answer = await post(
+    '{"gridSets":["EPSG:4326"],"formats":["image/png"],"parameters":{"STYLES":"light"},"zoomStart":2,"zoomStop":5,"bounds":[-10,-5,10,5],"olderThan":"2026-01-01T00:00:00Z","dryRun":true}',
+  );
+  expect(answer.status).toBe(200);
+  expect(JSON.parse(answer.text)).toEqual({
+    layer: 'world',
+    dryRun: true,
+    tiles: 3,
+    bytes: 300,
+    tileSets: [{ gridSet: 'EPSG:4326', format: 'image/png', parametersId: null, tiles: 3, bytes: 300 }],
+  });
+  const selection = {
+    gridSets: ['EPSG:4326'],
+    formats: ['image/png'],
+    parametersId: null,
+    zoomStart: 2,
+    zoomStop: 5,
+    bounds: { minX: -10, minY: -5, maxX: 10, maxY: 5 },
+    olderThan: Date.UTC(2026, 0, 1),
+  };
+  expect(asked).toEqual([['world', selection, true]]);
+});
+
+it('takes an empty body for the whole layer', async () => {
+  const { asked, post } = openApp();
+  expect((await post('')).status).toBe(200);
+  expect(asked).toEqual([['world', {}, false]]);
+});
+
+it.each([
+  ['{"bounds":[1,2,3]}', 400],
+  ['{"bounds":[5,0,1,1]}', 400],
+  ['{"bounds":[0,0,1,1],"gridSets":["of yesterday"]}', 400],
+  ['{"olderThan":"yesterday"}', 400],
+  ['{"dryRun":"perhaps"}', 400],
+  ['{"parameters":{"STYLES":"plaid"}}', 400],
+  ['[]', 400],
+])('refuses %s', async (body, status) => {
+  const { asked, post } = openApp();
+  expect((await post(body)).status).toBe(status);
+  expect(asked).toEqual([]);
+});
+
+it('knows no layer that is not declared', async () => {
+  expect((await openApp().post('{}', 'nowhere')).status).toBe(404);
+});

@@ -1,0 +1,101 @@
+import type { Catalog } from '../../catalog/catalog.ts';
+import { boundsOf } from '../../domain/bounds.ts';
+import { TilewardenError } from '../../domain/errors.ts';
+import { gridSubsetOf, type Layer } from '../../domain/layer.ts';
+import { selectParameters } from '../../domain/parameter-filter.ts';
+import { shortened } from '../../domain/shortened.ts';
+import type { MassTruncation } from '../../tasks/mass-truncation.ts';
+import type { SelectedTiles, TruncationSelection } from '../../tasks/mass-truncation-selection.ts';
+import { jsonAnswer } from '../answer.ts';
+import { requireMediaType } from '../media-types.ts';
+import type { Handler, Route } from '../route.ts';
+import { boundLayer } from '../services/tiles.ts';
+import { readJsonObject } from '../wire/read-document.ts';
+import { parametersField } from '../wire/read-parameters.ts';
+import { coordsField, withoutAbsent } from '../wire/seed-request.ts';
+import { childrenNamed, integerField, textField, textOf, type WireElement } from '../wire/wire-element.ts';
+
+export interface TruncateApiDeps {
+  readonly catalog: Pick<Catalog, 'layer'>;
+  readonly massTruncation: MassTruncation;
+}
+
+/** `POST /api/v1/layers/{layer}/truncate`: removes a selection of a layer's tiles, or with `dryRun` only counts it. */
+export function truncateRoutes(deps: TruncateApiDeps): readonly Route[] {
+  const path = '/api/v1/layers/{layer}/truncate';
+  return [{ method: 'POST', path, role: 'operator', handler: createTruncate(deps) }];
+}
+
+function createTruncate({ catalog, massTruncation }: TruncateApiDeps): Handler {
+  return async (exchange) => {
+    requireMediaType(exchange.headers, ['application/json']);
+    const { layer } = boundLayer(catalog, exchange.param('layer'));
+    const root = exchange.body.length === 0 ? NOTHING : readJsonObject(exchange.body);
+    const selection = selectionOf(root, layer);
+    const dryRun = booleanField(root, 'dryRun');
+    const selected = await massTruncation.truncateSelection(layer.name, selection, dryRun);
+    exchange.change = { target: `layer:${layer.name}`, after: { dryRun, ...amountOf(selected) } };
+    return jsonAnswer({ layer: layer.name, dryRun, ...amountOf(selected), tileSets: selected.map(document) });
+  };
+}
+
+const NOTHING: WireElement = { name: '', text: '', children: [], place: { line: 1, column: 1 } };
+
+function selectionOf(root: WireElement, layer: Layer): TruncationSelection {
+  const bounds = boundsField(root);
+  const gridSets =
+    textsField(root, 'gridSets') ?? (bounds && layer.gridSubsets.map(({ gridSet }) => gridSet.name));
+  const parameters = parametersField(root);
+  return withoutAbsent({
+    gridSets: bounds ? gridSets?.map((name) => gridSubsetOf(layer, name).gridSet.name) : gridSets,
+    formats: textsField(root, 'formats'),
+    parametersId: parameters && selectParameters(layer.parameters, parameters).id,
+    zoomStart: integerField(root, 'zoomStart'),
+    zoomStop: integerField(root, 'zoomStop'),
+    bounds,
+    olderThan: timeField(root, 'olderThan'),
+  });
+}
+
+function boundsField(root: WireElement) {
+  const coords = coordsField(root);
+  if (!coords) return undefined;
+  const [minX = 0, minY = 0, maxX = 0, maxY = 0] = coords;
+  if (minX <= maxX && minY <= maxY) return boundsOf([minX, minY, maxX, maxY]);
+  throw refused('bounds must be minX, minY, maxX, maxY with min not above max.');
+}
+
+function textsField(root: WireElement, name: string): readonly string[] | undefined {
+  const found = childrenNamed(root, name);
+  return found.length === 0 ? undefined : found.map(textOf);
+}
+
+function timeField(root: WireElement, name: string): number | undefined {
+  const text = textField(root, name);
+  if (text === undefined) return undefined;
+  const time = Date.parse(text);
+  if (!Number.isNaN(time)) return time;
+  throw refused(`${name} must be a time such as 2026-01-31T12:00:00Z, not "${shortened(text)}".`);
+}
+
+function booleanField(root: WireElement, name: string): boolean {
+  const text = textField(root, name) ?? 'false';
+  if (text === 'true' || text === 'false') return text === 'true';
+  throw refused(`${name} must be true or false.`);
+}
+
+function amountOf(selected: readonly SelectedTiles[]) {
+  return {
+    tiles: selected.reduce((sum, { tiles }) => sum + tiles, 0),
+    bytes: selected.reduce((sum, { bytes }) => sum + bytes, 0),
+  };
+}
+
+function document({ set, tiles, bytes }: SelectedTiles) {
+  const { gridSet, format, parametersId } = set;
+  return { gridSet, format, parametersId, tiles, bytes };
+}
+
+function refused(message: string): TilewardenError {
+  return new TilewardenError('request-invalid', message);
+}
