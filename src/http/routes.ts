@@ -18,9 +18,11 @@ import { massTruncateRoutes } from './rest/mass-truncate.ts';
 import { createLayerTaskListHandler, createSeedHandler, createTaskListHandler } from './rest/seed.ts';
 import { createTerminateAllHandler, createTerminateHandler } from './rest/terminate.ts';
 import type { Route } from './route.ts';
+import { createGmaps, createQuadkeys } from './services/gmaps.ts';
 import { createLayerList } from './services/layer-list.ts';
 import { createTileJson } from './services/tile-json.ts';
 import { createTileService } from './services/tiles.ts';
+import { tmsRoutes } from './services/tms/tms-routes.ts';
 import { wmtsRoutes } from './services/wmts/wmts-routes.ts';
 import { assetRoutes, type WebAsset } from './web-assets.ts';
 
@@ -66,6 +68,9 @@ export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Rout
       handler: tile,
     },
     ...wmtsRoutes(deps),
+    ...tmsRoutes(deps),
+    { method: 'GET', path: '/service/gmaps', role: 'public', sharing, handler: createGmaps(deps) },
+    { method: 'GET', path: '/service/ve', role: 'public', sharing, handler: createQuadkeys(deps) },
 
     ...(deps.tasks ? taskRoutes({ ...deps, tasks: deps.tasks }, limits) : []),
     ...(deps.massTruncation ? truncationRoutes(deps.catalog, deps.massTruncation) : []),

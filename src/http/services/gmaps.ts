@@ -1,0 +1,92 @@
+import type { Catalog } from '../../catalog/catalog.ts';
+import { TilewardenError } from '../../domain/errors.ts';
+import { levelOf } from '../../domain/grid-set.ts';
+import type { Layer } from '../../domain/layer.ts';
+import { shortened } from '../../domain/shortened.ts';
+import type { TileIndex } from '../../domain/tile-key.ts';
+import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
+import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
+import { isOpen, refuseStrangers } from '../layer-door.ts';
+import type { Handler } from '../route.ts';
+import { type Kvp, readKvp } from './kvp.ts';
+import { tileOfQuadkey } from './quadkey.ts';
+import { parametersOf } from './query-parameters.ts';
+import { createTileAnswerer } from './tile-answer.ts';
+import { boundLayer } from './tiles.ts';
+import { webMercatorSubset } from './web-mercator.ts';
+
+export interface GmapsDeps {
+  readonly catalog: Pick<Catalog, 'layer'>;
+  readonly pipeline: Pick<TilePipeline, 'read'>;
+}
+
+const PREFERRED_FORMAT = 'image/png';
+const WHOLE_NUMBER = /^(?:0|-?[1-9]\d{0,9})$/;
+
+/** `/service/gmaps?layers&zoom&x&y[&format]`, rows from the top. */
+export function createGmaps(deps: GmapsDeps): Handler {
+  return createMercatorService(deps, (asked) => ({
+    z: numberAsked(asked, 'ZOOM'),
+    x: numberAsked(asked, 'X'),
+    y: numberAsked(asked, 'Y'),
+  }));
+}
+
+/** `/service/ve?quadkey&layers[&format]`, as Bing Maps names its tiles. */
+export function createQuadkeys(deps: GmapsDeps): Handler {
+  return createMercatorService(deps, (asked) => tileOfQuadkey(required(asked, 'QUADKEY')));
+}
+
+/** Tiles of the layer's grid set in web mercator, asked for in a query. */
+function createMercatorService(
+  { catalog, pipeline }: GmapsDeps,
+  placeOf: (asked: Kvp) => TileIndex,
+): Handler {
+  const answerTile = createTileAnswerer(pipeline);
+  return async (exchange) => {
+    const asked = readKvp(exchange.query, (name) => invalid(`The parameter ${name} is given twice.`));
+    const index = placeOf(asked);
+    const bound = boundLayer(catalog, required(asked, 'LAYERS'));
+    const { layer } = bound;
+    if (!isOpen(layer)) await refuseStrangers(exchange, layer);
+    refuseBypass(asked, layer);
+    const { gridSet } = webMercatorSubset(layer);
+    const { columns, rows } = levelOf(gridSet, index.z);
+    checkCoordinate('X', index.x, columns);
+    checkCoordinate('Y', index.y, rows);
+    const parameters = parametersOf(exchange.query, layer.parameters);
+    const format = asked('FORMAT') ?? defaultFormat(layer);
+    return answerTile(exchange, resolveTileSet(bound, { gridSet: gridSet.name, format, parameters }), index);
+  };
+}
+
+function required(asked: Kvp, name: string): string {
+  const value = asked(name);
+  if (value !== null) return value;
+  throw invalid(`The parameter ${name.toLowerCase()} is missing.`);
+}
+
+function numberAsked(asked: Kvp, name: string): number {
+  const text = required(asked, name);
+  if (WHOLE_NUMBER.test(text)) return Number(text);
+  throw invalid(`${name.toLowerCase()} must be a whole number such as 0 or 12, not ${shortened(text)}.`);
+}
+
+function checkCoordinate(name: 'X' | 'Y', value: number, count: number): void {
+  if (value >= 0 && value < count) return;
+  throw invalid(`The ${name} coordinate is not sane: ${value}`);
+}
+
+/** In GeoWebCache a layer can allow `cached=false`; none here does. */
+function refuseBypass(asked: Kvp, layer: Layer): void {
+  if (asked('CACHED')?.toLowerCase() !== 'false') return;
+  throw invalid(`Layer ${layer.name} is not configured to allow bypassing the cache.`);
+}
+
+function defaultFormat(layer: Layer): string | null {
+  return layer.formats.some(({ mediaType }) => mediaType === PREFERRED_FORMAT) ? PREFERRED_FORMAT : null;
+}
+
+function invalid(message: string): TilewardenError {
+  return new TilewardenError('request-invalid', message);
+}

@@ -1,0 +1,124 @@
+import { boundsOfRect, type GridSet } from '../../../domain/grid-set.ts';
+import type { GridSubset } from '../../../domain/grid-subset.ts';
+import type { Layer } from '../../../domain/layer.ts';
+import { isWebMercator, sameSrs } from '../../../domain/srs.ts';
+import { element, type XmlNode } from '../../../lib/xml/write-xml.ts';
+import { type TileMap, tileMapName } from './tile-map.ts';
+
+const VERSION = '1.0.0';
+const WEB_MERCATOR = 3857;
+const DEGREES = 4326;
+const TITLE = 'Tilewarden';
+/** As a share of a pixel. */
+const SAME_EDGE = 1e-3;
+
+/** The root: which services and versions there are. `folder` is the address of the service, without a closing slash. */
+export function servicesDocument(folder: string): XmlNode {
+  const service = { title: TITLE, version: VERSION, href: `${folder}/${VERSION}` };
+  return element('Services', [element('TileMapService', [], service)]);
+}
+
+export function serviceDocument(folder: string, layers: readonly Layer[]): XmlNode {
+  return element(
+    'TileMapService',
+    [
+      element('Title', TITLE),
+      element('Abstract', 'Map tiles from a cache'),
+      element(
+        'TileMaps',
+        layers.flatMap((layer) => tileMapsOf(folder, layer)),
+      ),
+    ],
+    { version: VERSION, services: folder },
+  );
+}
+
+export function tileMapDocument(folder: string, { bound, subset, format }: TileMap): XmlNode {
+  const { layer } = bound;
+  const { gridSet, extent } = subset;
+  const href = `${folder}/${VERSION}/${tileMapName(layer, subset, format)}`;
+  return element(
+    'TileMap',
+    [
+      element('Title', titleOf(layer)),
+      element('Abstract', layer.description),
+      element('SRS', srsOf(gridSet)),
+      element('BoundingBox', [], {
+        minx: String(extent.minX),
+        miny: String(extent.minY),
+        maxx: String(extent.maxX),
+        maxy: String(extent.maxY),
+      }),
+      element('Origin', [], {
+        x: String(gridSet.extent.minX),
+        y: String(bottomAt(subset, subset.zoomStart)),
+      }),
+      element('TileFormat', [], {
+        width: String(gridSet.tileWidth),
+        height: String(gridSet.tileHeight),
+        'mime-type': format.contentType,
+        extension: format.extensions[0],
+      }),
+      element('TileSets', tileSets(subset, href), { profile: profileOf(gridSet) }),
+    ],
+    { version: VERSION, tilemapservice: `${folder}/${VERSION}` },
+  );
+}
+
+/** A tile map has one origin, at its bottom left. Grids that are aligned to their top may have another at each level. */
+export function hasOneOrigin(subset: GridSubset): boolean {
+  const first = bottomAt(subset, subset.zoomStart);
+  return subset.coverages.every((_, offset) => {
+    const z = subset.zoomStart + offset;
+    const resolution = subset.gridSet.levels[z]?.resolution ?? 0;
+    return Math.abs(bottomAt(subset, z) - first) < resolution * SAME_EDGE;
+  });
+}
+
+function tileMapsOf(folder: string, layer: Layer): readonly XmlNode[] {
+  return layer.gridSubsets.filter(hasOneOrigin).flatMap((subset) =>
+    layer.formats.map((format) =>
+      element('TileMap', [], {
+        title: titleOf(layer),
+        srs: srsOf(subset.gridSet),
+        profile: profileOf(subset.gridSet),
+        href: `${folder}/${VERSION}/${tileMapName(layer, subset, format)}`,
+      }),
+    ),
+  );
+}
+
+function tileSets({ gridSet, zoomStart, zoomStop }: GridSubset, href: string): readonly XmlNode[] {
+  return gridSet.levels.slice(zoomStart, zoomStop + 1).map(({ resolution }, offset) => {
+    const z = String(zoomStart + offset);
+    return element('TileSet', [], { href: `${href}/${z}`, 'units-per-pixel': String(resolution), order: z });
+  });
+}
+
+function titleOf(layer: Layer): string {
+  return layer.title === '' ? layer.name : layer.title;
+}
+
+function bottomAt({ gridSet }: GridSubset, z: number): number {
+  const last = (gridSet.levels[z]?.rows ?? 1) - 1;
+  return boundsOfRect(gridSet, z, { minX: 0, maxX: 0, minY: last, maxY: last }).minY;
+}
+
+function srsOf({ srs }: GridSet): string {
+  return `EPSG:${sameSrs(srs, WEB_MERCATOR) ? WEB_MERCATOR : srs}`;
+}
+
+function profileOf(gridSet: GridSet): string {
+  const small = gridSet.tileWidth === 256 && gridSet.tileHeight === 256;
+  if (small && isWebMercator(gridSet)) return 'global-mercator';
+  return small && isWorldInDegrees(gridSet) ? 'global-geodetic' : 'local';
+}
+
+function isWorldInDegrees({ srs, extent, levels }: GridSet): boolean {
+  return (
+    srs === DEGREES &&
+    extent.minX === -180 &&
+    extent.minY === -90 &&
+    levels.every(({ columns, rows }, z) => columns === 2 ** (z + 1) && rows === 2 ** z)
+  );
+}

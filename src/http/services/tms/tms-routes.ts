@@ -1,0 +1,145 @@
+import type { Catalog } from '../../../catalog/catalog.ts';
+import { TilewardenError } from '../../../domain/errors.ts';
+import { levelOf } from '../../../domain/grid-set.ts';
+import { coverageAt, type GridSubset, subsetContains } from '../../../domain/grid-subset.ts';
+import type { Layer } from '../../../domain/layer.ts';
+import { shortened } from '../../../domain/shortened.ts';
+import type { TileIndex } from '../../../domain/tile-key.ts';
+import { writeXml, type XmlNode } from '../../../lib/xml/write-xml.ts';
+import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
+import type { TilePipeline } from '../../../pipeline/tile-pipeline.ts';
+import type { Answer } from '../../answer.ts';
+import type { Exchange } from '../../exchange.ts';
+import { isOpen, refuseStrangers, visibleLayers } from '../../layer-door.ts';
+import type { Handler, Route } from '../../route.ts';
+import { readKvp } from '../kvp.ts';
+import { parametersOf } from '../query-parameters.ts';
+import { indexOf, splitRow } from '../tile-address.ts';
+import { createTileAnswerer } from '../tile-answer.ts';
+import { tileMapNamed } from './tile-map.ts';
+import { hasOneOrigin, serviceDocument, servicesDocument, tileMapDocument } from './tms-documents.ts';
+
+export interface TmsDeps {
+  readonly catalog: Pick<Catalog, 'layer' | 'layers'>;
+  readonly pipeline: Pick<TilePipeline, 'read'>;
+}
+
+const ROOT = '/service/tms';
+
+/** Tile Map Service 1.0.0, at GeoWebCache's addresses. Rows count from the bottom. */
+export function tmsRoutes({ catalog, pipeline }: TmsDeps): readonly Route[] {
+  const service = describeService(catalog);
+  const route = (path: string, handler: Handler): Route => ({
+    method: 'GET',
+    path: `${ROOT}${path}`,
+    role: 'public',
+    sharing: 'anyone',
+    handler,
+  });
+  return [
+    route('', describeRoot),
+    route('/', describeRoot),
+    route('/{version}', service),
+    route('/{version}/', service),
+    route('/{version}/{map}', describeTileMap(catalog)),
+    route('/{version}/{map}/{z}/{x}/{tile}', createTmsTile({ catalog, pipeline })),
+  ];
+}
+
+function describeRoot(exchange: Exchange): Answer {
+  return documentAnswer(servicesDocument(folderOf(exchange)), []);
+}
+
+function describeService(catalog: TmsDeps['catalog']): Handler {
+  return async (exchange) => {
+    checkVersion(exchange);
+    const all = Array.from(catalog.layers());
+    const shown = await visibleLayers(exchange, all);
+    return documentAnswer(serviceDocument(folderOf(exchange), shown), all);
+  };
+}
+
+function describeTileMap(catalog: TmsDeps['catalog']): Handler {
+  return async (exchange) => {
+    checkVersion(exchange);
+    const map = tileMapNamed(catalog, exchange.param('map'), null);
+    const { layer } = map.bound;
+    await refuseStrangers(exchange, layer);
+    if (hasOneOrigin(map.subset)) return documentAnswer(tileMapDocument(folderOf(exchange), map), [layer]);
+    throw new TilewardenError(
+      'grid-set-unknown',
+      `TMS cannot describe ${map.subset.gridSet.name}, whose levels end at different edges; its tiles can be had.`,
+    );
+  };
+}
+
+function createTmsTile({ catalog, pipeline }: TmsDeps): Handler {
+  const answerTile = createTileAnswerer(pipeline);
+  return async (exchange) => {
+    checkVersion(exchange);
+    const { row, extension } = splitRow(exchange.param('tile'));
+    const { bound, subset, format } = tileMapNamed(catalog, exchange.param('map'), extension);
+    if (!isOpen(bound.layer)) await refuseStrangers(exchange, bound.layer);
+    const tiles = resolveTileSet(bound, {
+      gridSet: subset.gridSet.name,
+      format: format.mediaType,
+      parameters: parametersOf(exchange.query, bound.layer.parameters),
+    });
+    return answerTile(exchange, tiles, indexAsked(exchange, subset, row));
+  };
+}
+
+function indexAsked(exchange: Exchange, subset: GridSubset, rowText: string): TileIndex {
+  const z = indexOf('zoom', exchange.param('z'));
+  const x = indexOf('column', exchange.param('x'));
+  const row = indexOf('row', rowText);
+  const last = levelOf(subset.gridSet, z).rows - 1;
+  const flipped = isFlipped(exchange);
+  const y = flipped ? row : last - row;
+  if (flipped || subsetContains(subset, z, x, y)) return { z, x, y };
+  throw outside(subset, { z, x, y: row }, last);
+}
+
+/** Says what is inside in the rows that the caller counts. */
+function outside(subset: GridSubset, { z, x, y }: TileIndex, last: number): TilewardenError {
+  const coverage = coverageAt(subset, z);
+  const inside = coverage
+    ? `columns are ${coverage.minX} to ${coverage.maxX}, rows from the bottom ${last - coverage.maxY} to ${last - coverage.minY}`
+    : `zooms are ${subset.zoomStart} to ${subset.zoomStop}`;
+  return new TilewardenError('tile-outside', `There is no tile ${x},${y} at zoom ${z}; ${inside}.`);
+}
+
+function isFlipped(exchange: Exchange): boolean {
+  if (exchange.query === '') return false;
+  const asked = readKvp(exchange.query, (name) => invalid(`The parameter ${name} is given twice.`));
+  return asked('FLIPY')?.toLowerCase() === 'true';
+}
+
+function checkVersion(exchange: Exchange): void {
+  const version = exchange.param('version');
+  if (version === '1.0.0') return;
+  throw invalid(`The only version of TMS spoken here is 1.0.0, not ${shortened(version)}.`);
+}
+
+function invalid(message: string): TilewardenError {
+  return new TilewardenError('request-invalid', message);
+}
+
+function folderOf(exchange: Exchange): string {
+  return `${exchange.baseUrl}${ROOT}`;
+}
+
+function documentAnswer(document: XmlNode, layers: readonly Layer[]): Answer {
+  return {
+    status: 200,
+    headers: [
+      'Content-Type',
+      'text/xml; charset=utf-8',
+      'Content-Disposition',
+      'inline; filename=tms-getcapabilities.xml',
+      'Cache-Control',
+      layers.every(isOpen) ? 'no-cache' : 'private, no-cache',
+    ],
+    body: `<?xml version="1.0" encoding="UTF-8"?>\n${writeXml(document)}\n`,
+  };
+}
