@@ -1,0 +1,121 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openDatabase } from '../../src/db/open-database.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { Ledger } from '../../src/quota/ledger.ts';
+import { createLedgerRecords } from '../../src/quota/ledger-records.ts';
+import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
+import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
+import type { TileStore } from '../../src/storage/tile-store.ts';
+
+export interface LedgerLoopReport {
+  readonly kills: number;
+  readonly truncations: number;
+  readonly tilesChecked: number;
+  /** Bytes and tiles by which the ledger and a recount differed, over all kills. */
+  readonly drift: number;
+  /** Tiles found that were older than a truncation which had been acknowledged. */
+  readonly resurrected: number;
+  /** Milliseconds, after a kill, until nothing was left of what had been dropped. */
+  readonly slowestSweep: number;
+}
+
+const tools = { log: silentLogger, clock: systemClock };
+const LONGEST_LIFE = 1500;
+const SWEEP_WITHIN = 60_000;
+const WORKER = fileURLToPath(new URL('./ledger-process.ts', import.meta.url));
+const LOADER = fileURLToPath(new URL('../../scripts/typescript/register.mjs', import.meta.url));
+
+/** Kills a process that writes, truncates and evicts, again and again, and counts anew after each kill. */
+export async function runLedgerLoop(
+  folder: string,
+  kills: number,
+  say: (line: string) => void,
+): Promise<LedgerLoopReport> {
+  const acknowledged = new Map<string, number>();
+  const total = { truncations: 0, tilesChecked: 0, drift: 0, resurrected: 0, slowestSweep: 0 };
+  for (let kill = 1; kill <= kills; kill++) {
+    total.truncations += await workUntilKilled(folder, acknowledged);
+    const found = await lookAt(folder, acknowledged);
+    total.tilesChecked += found.tiles;
+    total.drift += found.drift;
+    total.resurrected += found.resurrected;
+    total.slowestSweep = Math.max(total.slowestSweep, found.sweep);
+    if (kill % 10 === 0) say(`${kill} of ${kills} kills`);
+  }
+  return { kills, ...total };
+}
+
+async function workUntilKilled(folder: string, acknowledged: Map<string, number>): Promise<number> {
+  const worker: ChildProcess = fork(WORKER, [folder], { execArgv: ['--import', LOADER] });
+  let truncations = 0;
+  worker.on('message', (message: 'working' | { layer: string; generation: number }) => {
+    if (message === 'working') return;
+    acknowledged.set(message.layer, message.generation);
+    truncations++;
+  });
+  const ended = once(worker, 'exit');
+  const [first] = await Promise.race([once(worker, 'message'), ended]);
+  if (first !== 'working') throw new Error('the process did not start');
+  await systemClock.sleep(Math.random() * LONGEST_LIFE);
+  worker.kill('SIGKILL');
+  await ended;
+  return truncations;
+}
+
+async function lookAt(folder: string, acknowledged: ReadonlyMap<string, number>) {
+  const options = bundleStoreOptions.parse({ type: 'bundle' });
+  const store = await openBundleStore(options, { root: join(folder, 'store'), ...tools });
+  const database = await openDatabase({ location: join(folder, 'tilewarden.db'), ...tools });
+  const records = createLedgerRecords(database);
+  const ledger = await Ledger.open({ stores: new Map([['default', store]]), records, ...tools });
+  try {
+    const sweep = await untilSwept(store);
+    await ledger.refresh();
+    const counted = await recount(store, acknowledged);
+    return { ...counted, sweep, drift: driftOf(ledger, counted) };
+  } finally {
+    await ledger.close();
+    await database.close();
+    await store.close();
+  }
+}
+
+async function untilSwept(store: TileStore): Promise<number> {
+  const begun = performance.now();
+  while ((await store.sweeping()).files > 0) {
+    if (performance.now() - begun > SWEEP_WITHIN)
+      throw new Error('dropped tiles are still there after a minute');
+    await systemClock.sleep(10);
+  }
+  return performance.now() - begun;
+}
+
+async function recount(store: TileStore, acknowledged: ReadonlyMap<string, number>) {
+  const sum = { tiles: 0, bytes: 0, resurrected: 0 };
+  for await (const layer of store.layers()) {
+    for await (const set of store.tileSets(layer)) {
+      for await (const { bytes, createdAt } of store.tiles(set, 9)) {
+        sum.tiles++;
+        sum.bytes += bytes;
+        if (createdAt < (acknowledged.get(layer) ?? 0)) sum.resurrected++;
+      }
+    }
+  }
+  return sum;
+}
+
+function driftOf(ledger: Ledger, counted: { tiles: number; bytes: number }): number {
+  let tiles = 0;
+  let bytes = 0;
+  for (const block of ledger.blocks()) {
+    for (const page of block.pages) {
+      tiles += page.tiles;
+      bytes += page.bytes;
+    }
+  }
+  return Math.abs(tiles - counted.tiles) + Math.abs(bytes - counted.bytes);
+}

@@ -1,0 +1,59 @@
+import { join } from 'node:path';
+import { openDatabase } from '../../src/db/open-database.ts';
+import { isTilewardenError } from '../../src/domain/errors.ts';
+import { createTileEvents } from '../../src/domain/tile-events.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { openQuotaService } from '../../src/quota/quota-service.ts';
+import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
+import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
+
+/**
+ * Writes, overwrites, truncates and evicts until it is killed. The time of each tile is the generation it was made
+ * under; every truncation that is over is told to the parent, as `{ layer, generation }`.
+ */
+const [folder = ''] = process.argv.slice(2);
+const tools = { log: silentLogger, clock: systemClock };
+const store = await openBundleStore(bundleStoreOptions.parse({ type: 'bundle' }), {
+  root: join(folder, 'store'),
+  ...tools,
+});
+const database = await openDatabase({ location: join(folder, 'tilewarden.db'), ...tools });
+const events = createTileEvents();
+const quota = await openQuotaService({ database, stores: new Map([['default', store]]), events, ...tools });
+await quota.settings.change({
+  enabled: true,
+  cacheCleanUpFrequency: 1,
+  globalExpirationPolicyName: 'LRU',
+  globalQuota: { value: 2, units: 'MiB' },
+});
+process.send?.('working');
+
+const LAYERS = ['a', 'b'];
+for (let step = 0; ; step++) {
+  const layer = LAYERS[step % LAYERS.length] ?? 'a';
+  if (Math.random() < 0.05) await truncate(layer);
+  await write(layer);
+  if (Math.random() < 0.1) await quota.usage();
+}
+
+async function truncate(layer: string): Promise<void> {
+  const generation = await store.raiseGeneration(layer);
+  await store.dropLayer(layer);
+  process.send?.({ layer, generation });
+}
+
+async function write(layer: string): Promise<void> {
+  const set = { layer, gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
+  const generation = await store.generation(layer);
+  const [left, top] = [Math.floor(Math.random() * 250), Math.floor(Math.random() * 250)];
+  const tiles = Array.from({ length: 16 }, (_, at) => ({
+    x: left + (at % 4),
+    y: top + Math.floor(at / 4),
+    bytes: Buffer.alloc(Math.floor(Math.random() * 12_000), `${generation};`),
+    createdAt: generation,
+  }));
+  await store.putMany(set, 9, tiles, generation).catch((error: unknown) => {
+    if (!isTilewardenError(error, 'generation-stale')) throw error;
+  });
+}
