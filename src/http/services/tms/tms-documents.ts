@@ -1,4 +1,5 @@
-import { boundsOfRect, type GridSet } from '../../../domain/grid-set.ts';
+import type { Bounds } from '../../../domain/bounds.ts';
+import { boundsOfRect, type GridSet, levelOf } from '../../../domain/grid-set.ts';
 import type { GridSubset } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
 import { isWebMercator, sameSrs } from '../../../domain/srs.ts';
@@ -35,7 +36,8 @@ export function serviceDocument(folder: string, layers: readonly Layer[]): XmlNo
 
 export function tileMapDocument(folder: string, { bound, subset, format }: TileMap): XmlNode {
   const { layer } = bound;
-  const { gridSet, extent } = subset;
+  const { gridSet } = subset;
+  const { minX, minY, maxX, maxY } = boundsAt(gridSet, subset.zoomStart);
   const href = `${folder}/${VERSION}/${tileMapName(layer, subset, format)}`;
   return element(
     'TileMap',
@@ -43,16 +45,14 @@ export function tileMapDocument(folder: string, { bound, subset, format }: TileM
       element('Title', titleOf(layer)),
       element('Abstract', layer.description),
       element('SRS', srsOf(gridSet)),
+      // That of the grid, not of the layer: GDAL takes its lower left corner for the origin, whatever that is said to be.
       element('BoundingBox', [], {
-        minx: String(extent.minX),
-        miny: String(extent.minY),
-        maxx: String(extent.maxX),
-        maxy: String(extent.maxY),
+        minx: String(minX),
+        miny: String(minY),
+        maxx: String(maxX),
+        maxy: String(maxY),
       }),
-      element('Origin', [], {
-        x: String(gridSet.extent.minX),
-        y: String(bottomAt(subset, subset.zoomStart)),
-      }),
+      element('Origin', [], { x: String(minX), y: String(minY) }),
       element('TileFormat', [], {
         width: String(gridSet.tileWidth),
         height: String(gridSet.tileHeight),
@@ -66,12 +66,11 @@ export function tileMapDocument(folder: string, { bound, subset, format }: TileM
 }
 
 /** A tile map has one origin, at its bottom left. Grids that are aligned to their top may have another at each level. */
-export function hasOneOrigin(subset: GridSubset): boolean {
-  const first = bottomAt(subset, subset.zoomStart);
-  return subset.coverages.every((_, offset) => {
-    const z = subset.zoomStart + offset;
-    const resolution = subset.gridSet.levels[z]?.resolution ?? 0;
-    return Math.abs(bottomAt(subset, z) - first) < resolution * SAME_EDGE;
+export function hasOneOrigin({ gridSet, zoomStart, zoomStop }: GridSubset): boolean {
+  const { minY } = boundsAt(gridSet, zoomStart);
+  return gridSet.levels.every(({ resolution }, z) => {
+    const offered = z >= zoomStart && z <= zoomStop;
+    return !offered || Math.abs(boundsAt(gridSet, z).minY - minY) < resolution * SAME_EDGE;
   });
 }
 
@@ -99,9 +98,9 @@ function titleOf(layer: Layer): string {
   return layer.title === '' ? layer.name : layer.title;
 }
 
-function bottomAt({ gridSet }: GridSubset, z: number): number {
-  const last = (gridSet.levels[z]?.rows ?? 1) - 1;
-  return boundsOfRect(gridSet, z, { minX: 0, maxX: 0, minY: last, maxY: last }).minY;
+function boundsAt(gridSet: GridSet, z: number): Bounds {
+  const { columns, rows } = levelOf(gridSet, z);
+  return boundsOfRect(gridSet, z, { minX: 0, minY: 0, maxX: columns - 1, maxY: rows - 1 });
 }
 
 function srsOf({ srs }: GridSet): string {

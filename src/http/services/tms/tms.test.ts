@@ -159,7 +159,7 @@ describe('TMS documents', () => {
       ['Title', 'Title of a/b', {}],
       ['Abstract', 'Where <we> live', {}],
       ['SRS', 'EPSG:4326', {}],
-      ['BoundingBox', '', { minx: '5', miny: '45', maxx: '15', maxy: '55' }],
+      ['BoundingBox', '', { minx: '-180', miny: '-90', maxx: '180', maxy: '90' }],
       ['Origin', '', { x: '-180', y: '-90' }],
       ['TileFormat', '', { width: '256', height: '256', 'mime-type': 'image/jpeg', extension: 'jpeg' }],
       ['TileSets', '', { profile: 'global-geodetic' }],

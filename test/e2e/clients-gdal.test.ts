@@ -1,0 +1,192 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type App, openApp } from '../../src/app.ts';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { decodeImage } from '../../src/raster/decode-image.ts';
+import type { RasterImage } from '../../src/raster/raster-image.ts';
+import { type MapServer, openMapServer } from '../fixtures/mapserver/mapserver.ts';
+import { requirePackage } from '../fixtures/system-packages.ts';
+
+const gdal = requirePackage('gdal-bin', 'gdal_translate', 'layers read by GDAL');
+const mapserv = requirePackage('cgi-mapserver', 'mapserv', 'layers read by GDAL');
+
+const TILE = 256;
+const BLOCK = 2;
+const SIDE = BLOCK * TILE;
+
+interface GridCase {
+  readonly gridSet: string;
+  readonly zoom: number;
+  /** The block of 2×2 tiles that is read, by its first column and row. */
+  readonly column: number;
+  readonly row: number;
+  /** The block's place, x before y, worked out by hand. */
+  readonly bounds: readonly [minX: number, minY: number, maxX: number, maxY: number];
+  /** How MapServer is asked for it. */
+  readonly srs: string;
+}
+
+const HALF = 20037508.34;
+const GRID_CASES: readonly GridCase[] = [
+  {
+    gridSet: 'EPSG:900913',
+    zoom: 2,
+    column: 1,
+    row: 1,
+    bounds: [-HALF / 2, -HALF / 2, HALF / 2, HALF / 2],
+    srs: 'EPSG:3857',
+  },
+  { gridSet: 'EPSG:4326', zoom: 2, column: 3, row: 0, bounds: [-45, 0, 45, 90], srs: 'EPSG:4326' },
+  // France: easting first. Its level 1 has 512 km to a tile.
+  { gridSet: 'LAMB93', zoom: 1, column: 0, row: 1, bounds: [0, 6000000, 1024000, 7024000], srs: 'EPSG:2154' },
+  // Poland: northing first, aligned to the top.
+  {
+    gridSet: 'PL1992',
+    zoom: 1,
+    column: 1,
+    row: 0,
+    bounds: [356000, 288000, 868000, 800000],
+    srs: 'EPSG:2180',
+  },
+];
+
+const CONFIG = (url: string) => `
+stores:
+  default: { type: memory }
+upstreams:
+  '127.0.0.1': { concurrency: 2, allowPrivate: true }
+gridSets:
+  - name: LAMB93
+    srs: 2154
+    extent: [0, 6000000, 1300000, 7200000]
+    resolutions: [4000, 2000, 1000]
+  - name: PL1992
+    srs: 2180
+    extent: [100000, 100000, 900000, 800000]
+    resolutions: [2000, 1000, 500]
+    alignTopLeft: true
+    yCoordinateFirst: true
+layers:
+  - name: the/land
+    source: { type: wms, url: '${url}', layers: land }
+    formats: [image/png]
+    gridSets: [{ name: EPSG:900913, zoomStop: 5 }, EPSG:4326, LAMB93, PL1992]
+    metatile: [2, 2]
+`;
+
+describe.runIf(gdal && mapserv)('GDAL', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tilewarden-gdal-'));
+  let mapServer: MapServer;
+  let app: App;
+  beforeAll(async () => {
+    mapServer = await openMapServer(mapserv ?? '');
+    writeFileSync(join(folder, 'tilewarden.yaml'), CONFIG(mapServer.url));
+    const flags = { config: join(folder, 'tilewarden.yaml'), port: '0', data: join(folder, 'data') };
+    const { settings } = loadSettings({ flags, environment: {}, workingFolder: folder });
+    app = await openApp(settings, { log: silentLogger, clock: systemClock, random: Math.random });
+  });
+  afterAll(async () => {
+    await app?.close();
+    await mapServer?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function run(program: string, args: readonly string[]): Promise<string> {
+    const child = spawn(program, args, {
+      cwd: folder,
+      env: {
+        ...process.env,
+        GDAL_DEFAULT_WMS_CACHE_PATH: join(folder, 'gdal-cache'),
+        GDAL_PAM_ENABLED: 'NO',
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text) => (output += text));
+    const code = await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));
+    expect(code, output).toBe(0);
+    expect(output).not.toMatch(/error|warning/i);
+    return output;
+  }
+
+  async function readByGdal(dataset: string, { bounds }: GridCase): Promise<RasterImage> {
+    const file = join(folder, 'read.png');
+    const [minX, minY, maxX, maxY] = bounds.map(String) as [string, string, string, string];
+    const window = ['-projwin', minX, maxY, maxX, minY, '-outsize', String(SIDE), String(SIDE)];
+    await run('gdal_translate', ['-q', '-of', 'PNG', ...window, dataset, file]);
+    return decodeImage(await readFile(file), { maxPixels: SIDE * SIDE });
+  }
+
+  async function fetchImage(url: string): Promise<RasterImage> {
+    const response = await fetch(url);
+    expect(response.status, url).toBe(200);
+    return decodeImage(Buffer.from(await response.arrayBuffer()), { maxPixels: SIDE * SIDE });
+  }
+
+  async function tilesDirectly({ gridSet, zoom, column, row }: GridCase): Promise<RasterImage> {
+    const pixels = Buffer.alloc(SIDE * SIDE * 4);
+    for (let i = 0; i < BLOCK * BLOCK; i++) {
+      const [across, down] = [i % BLOCK, Math.floor(i / BLOCK)];
+      const place = `${zoom}/${column + across}/${row + down}`;
+      const tile = await fetchImage(`${app.url}tiles/the%2Fland/${gridSet}/${place}.png`);
+      for (let y = 0; y < TILE; y++) {
+        const line = tile.pixels.subarray(y * TILE * 4, (y + 1) * TILE * 4);
+        line.copy(pixels, ((down * TILE + y) * SIDE + across * TILE) * 4);
+      }
+    }
+    return { width: SIDE, height: SIDE, pixels };
+  }
+
+  const drawnUpstream = ({ srs, bounds }: GridCase) =>
+    fetchImage(
+      `${mapServer.url}?SERVICE=WMS&VERSION=1.1.1&REQUEST=GetMap&LAYERS=land&STYLES=&FORMAT=image/png&SRS=${srs}&BBOX=${bounds}&WIDTH=${SIDE}&HEIGHT=${SIDE}`,
+    );
+
+  it('finds every grid set in the capabilities', async () => {
+    const listed = await run('gdalinfo', [`WMTS:${app.url}service/wmts?REQUEST=GetCapabilities`]);
+    for (const { gridSet } of GRID_CASES) expect(listed).toContain(`tilematrixset=${gridSet}`);
+  });
+
+  it.each(GRID_CASES)('reads $gridSet by WMTS as the tiles are, and as MapServer draws it', async (grid) => {
+    const dataset = `WMTS:${app.url}service/wmts?REQUEST=GetCapabilities,layer=the/land,tilematrixset=${grid.gridSet},zoom_level=${grid.zoom}`;
+    const read = await readByGdal(dataset, grid);
+    expect(differentShare(read, await tilesDirectly(grid))).toBe(0);
+    expect(differentShare(read, await drawnUpstream(grid))).toBeLessThan(0.005);
+    expect(coloursIn(read)).toBeGreaterThan(2);
+  });
+
+  it('finds what TMS can describe in its service document', async () => {
+    const listed = await run('gdalinfo', [`${app.url}service/tms/1.0.0`]);
+    expect(listed).toContain('the%2Fland@EPSG%3A900913@png');
+    expect(listed).toContain('the%2Fland@LAMB93@png');
+    expect(listed).not.toContain('PL1992');
+  });
+
+  it.each(GRID_CASES.filter(({ gridSet }) => gridSet !== 'PL1992'))(
+    'reads $gridSet by TMS as the tiles are',
+    async (grid) => {
+      const read = await readByGdal(`${app.url}service/tms/1.0.0/the%2Fland@${grid.gridSet}@png`, grid);
+      expect(differentShare(read, await tilesDirectly(grid))).toBe(0);
+    },
+  );
+});
+
+function differentShare(a: RasterImage, b: RasterImage): number {
+  expect([a.width, a.height]).toEqual([b.width, b.height]);
+  let different = 0;
+  for (let i = 0; i < a.pixels.length; i += 4) {
+    if (a.pixels.readUInt32LE(i) !== b.pixels.readUInt32LE(i)) different++;
+  }
+  return different / (a.width * a.height);
+}
+
+function coloursIn({ pixels }: RasterImage): number {
+  return new Set(new Uint32Array(pixels.buffer, pixels.byteOffset, pixels.length / 4)).size;
+}
