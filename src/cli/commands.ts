@@ -1,9 +1,12 @@
 import { checkConfig } from './check-config.ts';
+import { clear } from './clear.ts';
 import type { Command } from './command.ts';
+import { quota } from './quota.ts';
 import { reseed, seed, truncate } from './seed.ts';
 import { serve } from './serve.ts';
 import { tasks } from './tasks.ts';
 import { token } from './token.ts';
+import { usage } from './usage.ts';
 import { user } from './user.ts';
 import { worker } from './worker.ts';
 
@@ -13,6 +16,9 @@ export const COMMANDS: readonly Command[] = [
   reseed,
   truncate,
   tasks,
+  clear,
+  usage,
+  quota,
   user,
   token,
   checkConfig,

@@ -51,6 +51,7 @@ async function follow(
       return answer;
     },
     post: () => Promise.reject(new Error('nothing is sent while watching')),
+    put: () => Promise.reject(new Error('nothing is sent while watching')),
   };
   const terminal = {
     out: (text: string) => {

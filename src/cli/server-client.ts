@@ -11,6 +11,7 @@ export interface ServerClient {
   readonly server: string;
   get(path: string, signal?: AbortSignal): Promise<unknown>;
   post(path: string, body?: unknown, signal?: AbortSignal): Promise<unknown>;
+  put(path: string, body: unknown, signal?: AbortSignal): Promise<unknown>;
 }
 
 /** Nobody answers; the server may come back. */
@@ -72,6 +73,7 @@ export function createServerClient({ server, credentials }: ClientSettings): Ser
     server,
     get: (path, signal) => ask('GET', path, undefined, signal),
     post: (path, body, signal) => ask('POST', path, body, signal),
+    put: (path, body, signal) => ask('PUT', path, body, signal),
   };
 }
 

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { CLIENT_FLAGS } from './client-flags.ts';
+import type { Command } from './command.ts';
+import { CommandFailure } from './command-failure.ts';
+import { withSuggestion } from './layer-suggestion.ts';
+import { amountOf, sizeOf } from './plain-words.ts';
+import { serverClientFor } from './server-client.ts';
+
+const clearedSchema = z.object({ tiles: z.number(), bytes: z.number(), tileSets: z.array(z.unknown()) });
+
+export const clear: Command = {
+  name: 'clear',
+  summary: 'empty a layer’s cache at once: every grid set, format and parameter value',
+  operands: { usage: 'LAYER', least: 1, most: 1 },
+  flags: [
+    { name: 'older-than', placeholder: 'TIME', help: 'only tiles made before, e.g. 2026-01-31T12:00:00Z' },
+    { name: 'dry-run', placeholder: null, help: 'only tell what it would be' },
+    { name: 'json', placeholder: null, help: 'print JSON, for scripts' },
+    ...CLIENT_FLAGS,
+  ],
+  async run(flags, terminal, { operands: [layer = ''] }) {
+    const client = serverClientFor(flags);
+    const dryRun = flags['dry-run'] !== undefined;
+    const olderThan = flags['older-than'];
+    const body = { dryRun, ...(olderThan !== undefined && { olderThan }) };
+    const path = `/api/v1/layers/${encodeURIComponent(layer)}/truncate`;
+    const answer = await client.post(path, body).catch(async (error: unknown) => {
+      throw await withSuggestion(error, layer, client);
+    });
+    const read = clearedSchema.safeParse(answer);
+    if (!read.success)
+      throw new CommandFailure('The server answered with something unknown; is it another version?');
+    const { tiles, bytes, tileSets } = read.data;
+    const what = `${amountOf(tiles, 'tile')}, ${sizeOf(bytes)}, in ${amountOf(tileSets.length, 'tile set')}`;
+    terminal.out(
+      flags.json === undefined
+        ? `${dryRun ? 'Would remove' : 'Removed'} ${what}\n`
+        : `${JSON.stringify(answer)}\n`,
+    );
+    return 0;
+  },
+};

@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import { changeOf, describeQuota } from './quota.ts';
+import { describeUsage, type UsageDocument } from './usage.ts';
+
+const NOW = {
+  enabled: true,
+  cacheCleanUpFrequency: 10,
+  cacheCleanUpUnits: 'SECONDS',
+  maxConcurrentCleanUps: 2,
+  globalExpirationPolicyName: 'LFU',
+  globalQuota: { value: 500, units: 'MiB' },
+  layerQuotas: [{ layer: 'world', expirationPolicyName: 'LRU', quota: { value: 5, units: 'GiB' } }],
+};
+
+describe('tilewarden quota set', () => {
+  it.each([
+    [
+      { on: 'true', size: '100 GiB', policy: 'LRU' },
+      { enabled: true, globalQuota: { value: '100', units: 'GiB' }, globalExpirationPolicyName: 'LRU' },
+    ],
+    [{ off: 'true' }, { enabled: false }],
+    [{ every: '5 minutes' }, { cacheCleanUpFrequency: 5, cacheCleanUpUnits: 'MINUTES' }],
+    [{ layer: 'world', 'no-size': 'true' }, { layerQuotas: [] }],
+    [
+      { layer: 'roads', size: '1.5TiB' },
+      {
+        layerQuotas: [
+          NOW.layerQuotas[0],
+          { layer: 'roads', expirationPolicyName: 'LFU', quota: { value: '1.5', units: 'TiB' } },
+        ],
+      },
+    ],
+    [
+      { layer: 'world', policy: 'LFU' },
+      { layerQuotas: [{ ...NOW.layerQuotas[0], expirationPolicyName: 'LFU' }] },
+    ],
+  ])('with %o sends only what is to change', (flags, change) => {
+    expect(changeOf(flags, NOW)).toEqual(change);
+  });
+
+  it.each([
+    {},
+    { on: 'true', off: 'true' },
+    { size: 'plenty' },
+    { every: 'now' },
+    { layer: 'roads' },
+    { 'no-size': 'true' },
+  ])('says what is wrong with %o', (flags) => {
+    expect(() => changeOf(flags, NOW)).toThrow();
+  });
+});
+
+it('shows the quota as a table', () => {
+  expect(describeQuota(NOW)).toBe(
+    'The quota is enforced every 10 seconds\nLAYER       QUOTA    GOES FIRST\nworld       5 GiB    LRU\nall layers  500 MiB  LFU\n',
+  );
+});
+
+it('shows what each layer takes, the largest first, with bars', () => {
+  const set = {
+    gridSet: 'EPSG:4326',
+    format: 'image/png',
+    parametersId: 'abcdef0123',
+    bytes: 3072,
+    tiles: 2,
+  };
+  const usage: UsageDocument = {
+    bytes: 4096,
+    tiles: 3,
+    sweeping: 1024,
+    quota: { enabled: true, globalQuota: { bytes: 8192 } },
+    growthPerDay: 2048,
+    fullInDays: 2,
+    evicted: { pages: 1, tiles: 7, bytes: 100 },
+    layers: [
+      { name: 'small', bytes: 1024, tiles: 1, tileSets: [] },
+      { name: 'large', bytes: 3072, tiles: 2, tileSets: [set] },
+    ],
+  };
+  expect(describeUsage(usage, true)).toBe(`LAYER                           SIZE     TILES  SHARE
+large                           3.0 KiB  2      ███████████████░░░░░ 75 %
+  EPSG:4326 image/png abcdef01  3.0 KiB  2      ███████████████░░░░░ 75 %
+small                           1.0 KiB  1      █████░░░░░░░░░░░░░░░ 25 %
+all layers                      4.0 KiB  3
+
+Quota ██████████░░░░░░░░░░ 50 % of 8.0 KiB
+1.0 KiB of dropped tiles are being freed
+7 tiles removed for the quota since the server started
+Growth 2.0 KiB a day
+Full in 2 days`);
+});

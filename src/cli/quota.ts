@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { CLIENT_FLAGS } from './client-flags.ts';
+import { columns } from './columns.ts';
+import type { Command, FlagValues } from './command.ts';
+import { CommandFailure, misuse } from './command-failure.ts';
+import { serverClientFor } from './server-client.ts';
+
+const sizeSchema = z.object({ value: z.number(), units: z.string() });
+const quotaSchema = z.object({
+  enabled: z.boolean(),
+  cacheCleanUpFrequency: z.number(),
+  cacheCleanUpUnits: z.string(),
+  maxConcurrentCleanUps: z.number(),
+  globalExpirationPolicyName: z.string(),
+  globalQuota: sizeSchema,
+  layerQuotas: z.array(z.object({ layer: z.string(), expirationPolicyName: z.string(), quota: sizeSchema })),
+});
+type QuotaDocument = z.infer<typeof quotaSchema>;
+
+const PATH = '/api/v1/quota';
+
+export const quota: Command = {
+  name: 'quota',
+  summary: 'see and change how much the cached tiles may take on disk',
+  operands: { usage: 'get | set', least: 1, most: 1 },
+  flags: [
+    { name: 'on', placeholder: null, help: 'remove tiles when they take too much' },
+    { name: 'off', placeholder: null, help: 'remove nothing; go on counting' },
+    { name: 'size', placeholder: 'SIZE', help: 'e.g. "100 GiB"; B, KiB, MiB, GiB or TiB' },
+    { name: 'policy', placeholder: 'POLICY', help: 'what goes first: LRU or LFU' },
+    { name: 'layer', placeholder: 'NAME', help: 'the size and policy are for this layer' },
+    { name: 'no-size', placeholder: null, help: 'with --layer: the layer has no quota of its own any more' },
+    { name: 'every', placeholder: 'TIME', help: 'how often to look, e.g. "10 SECONDS"' },
+    { name: 'json', placeholder: null, help: 'print JSON, for scripts' },
+    ...CLIENT_FLAGS,
+  ],
+  async run(flags, terminal, { operands: [word] }) {
+    if (word !== 'get' && word !== 'set')
+      throw misuse('Say: tilewarden quota get, or tilewarden quota set …');
+    const client = serverClientFor(flags);
+    const now = readQuota(await client.get(PATH));
+    const document = word === 'get' ? now : readQuota(await client.put(PATH, changeOf(flags, now)));
+    const text = flags.json === undefined ? describeQuota(document) : JSON.stringify(document);
+    terminal.out(`${text.trimEnd()}\n`);
+    return 0;
+  },
+};
+
+export function describeQuota(document: QuotaDocument): string {
+  const sizeOf = ({ value, units }: { value: number; units: string }) => `${value} ${units}`;
+  const layers = document.layerQuotas.map((own) => [own.layer, sizeOf(own.quota), own.expirationPolicyName]);
+  const rows = [...layers, ['all layers', sizeOf(document.globalQuota), document.globalExpirationPolicyName]];
+  const every = `${document.cacheCleanUpFrequency} ${document.cacheCleanUpUnits.toLowerCase()}`;
+  const state = document.enabled ? `enforced every ${every}` : 'not enforced: tilewarden quota set --on';
+  return `The quota is ${state}\n${columns([['LAYER', 'QUOTA', 'GOES FIRST'], ...rows])}`;
+}
+
+export function changeOf(flags: FlagValues, now: QuotaDocument): object {
+  if (flags.on !== undefined && flags.off !== undefined) throw misuse('--on and --off exclude each other.');
+  const change = {
+    ...(flags.on !== undefined && { enabled: true }),
+    ...(flags.off !== undefined && { enabled: false }),
+    ...everyOf(flags.every),
+    ...(flags.layer === undefined ? globalChange(flags) : layerChange(flags.layer, flags, now)),
+  };
+  if (Object.keys(change).length > 0) return change;
+  throw misuse('set needs something to set: --on, --off, --size, --policy or --every.');
+}
+
+function globalChange(flags: FlagValues): object {
+  if (flags['no-size'] !== undefined) throw misuse('--no-size needs --layer NAME.');
+  return {
+    ...(flags.size !== undefined && { globalQuota: sizeIn(flags.size) }),
+    ...(flags.policy !== undefined && { globalExpirationPolicyName: flags.policy }),
+  };
+}
+
+function layerChange(layer: string, flags: FlagValues, now: QuotaDocument): object {
+  const others = now.layerQuotas.filter((own) => own.layer !== layer);
+  if (flags['no-size'] !== undefined) return { layerQuotas: others };
+  const before = now.layerQuotas.find((own) => own.layer === layer);
+  const size = flags.size === undefined ? before?.quota : sizeIn(flags.size);
+  if (!size) throw misuse(`--layer ${layer} needs --size, e.g. --size "5 GiB".`);
+  const policy = flags.policy ?? before?.expirationPolicyName ?? now.globalExpirationPolicyName;
+  return { layerQuotas: [...others, { layer, expirationPolicyName: policy, quota: size }] };
+}
+
+function sizeIn(text: string): { value: string; units: string } {
+  const [, value, units] = /^\s*([\d.]+)\s*([A-Za-z]+)\s*$/.exec(text) ?? [];
+  if (value !== undefined && units !== undefined) return { value, units };
+  throw misuse(`"${text}" is no size; say e.g. "100 GiB".`);
+}
+
+function everyOf(text: string | undefined): object {
+  if (text === undefined) return {};
+  const [, frequency, unit] = /^\s*(\d+)\s*([A-Za-z]+)\s*$/.exec(text) ?? [];
+  if (frequency === undefined || unit === undefined)
+    throw misuse(`"${text}" is no time; say e.g. "10 SECONDS".`);
+  return { cacheCleanUpFrequency: Number(frequency), cacheCleanUpUnits: unit.toUpperCase() };
+}
+
+function readQuota(answer: unknown): QuotaDocument {
+  const read = quotaSchema.safeParse(answer);
+  if (read.success) return read.data;
+  throw new CommandFailure('The server answered with something else than its quota; is it another version?');
+}

@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { CLIENT_FLAGS } from './client-flags.ts';
+import { columns } from './columns.ts';
+import type { Command } from './command.ts';
+import { CommandFailure } from './command-failure.ts';
+import { amountOf, countOf, sizeOf } from './plain-words.ts';
+import { serverClientFor } from './server-client.ts';
+
+const amount = { bytes: z.number(), tiles: z.number() };
+const usageSchema = z.object({
+  ...amount,
+  sweeping: z.number(),
+  quota: z.object({ enabled: z.boolean(), globalQuota: z.object({ bytes: z.number() }) }),
+  growthPerDay: z.number().nullable(),
+  fullInDays: z.number().nullable(),
+  evicted: z.object({ pages: z.number(), ...amount }),
+  layers: z.array(
+    z.object({
+      name: z.string(),
+      ...amount,
+      tileSets: z.array(
+        z.object({ gridSet: z.string(), format: z.string(), parametersId: z.string().nullable(), ...amount }),
+      ),
+    }),
+  ),
+});
+export type UsageDocument = z.infer<typeof usageSchema>;
+
+const BAR = 20;
+const [FULL, EMPTY] = ['█', '░'];
+
+export const usage: Command = {
+  name: 'usage',
+  summary: 'see what the cached tiles take on disk',
+  flags: [
+    { name: 'sets', placeholder: null, help: 'list grid sets, formats and parameters of each layer too' },
+    { name: 'json', placeholder: null, help: 'print JSON, for scripts' },
+    ...CLIENT_FLAGS,
+  ],
+  async run(flags, terminal) {
+    const document = readUsage(await serverClientFor(flags).get('/api/v1/usage'));
+    const text =
+      flags.json === undefined ? describeUsage(document, flags.sets !== undefined) : JSON.stringify(document);
+    terminal.out(`${text.trimEnd()}\n`);
+    return 0;
+  },
+};
+
+export function describeUsage(document: UsageDocument, withSets: boolean): string {
+  const byBytes = <T extends { bytes: number }>(rows: readonly T[]) =>
+    [...rows].sort((a, b) => b.bytes - a.bytes);
+  const rows = byBytes(document.layers).flatMap((layer) => {
+    const row = [layer.name, sizeOf(layer.bytes), countOf(layer.tiles), bar(layer.bytes, document.bytes)];
+    const sets = withSets ? byBytes(layer.tileSets) : [];
+    return [
+      row,
+      ...sets.map((set) => [
+        `  ${setName(set)}`,
+        sizeOf(set.bytes),
+        countOf(set.tiles),
+        bar(set.bytes, document.bytes),
+      ]),
+    ];
+  });
+  const total = ['all layers', sizeOf(document.bytes), countOf(document.tiles), ''];
+  return [columns([['LAYER', 'SIZE', 'TILES', 'SHARE'], ...rows, total]), ...facts(document)].join('\n');
+}
+
+function facts({ bytes, quota, sweeping, growthPerDay, fullInDays, evicted }: UsageDocument): string[] {
+  const limit = quota.globalQuota.bytes;
+  const lines = [
+    quota.enabled
+      ? `Quota ${bar(bytes, limit)} of ${sizeOf(limit)}`
+      : 'No quota is enforced: tilewarden quota set --on',
+    sweeping > 0 ? `${sizeOf(sweeping)} of dropped tiles are being freed` : '',
+    evicted.pages > 0
+      ? `${amountOf(evicted.tiles, 'tile')} removed for the quota since the server started`
+      : '',
+    growthPerDay === null
+      ? ''
+      : `Growth ${growthPerDay < 0 ? '-' : ''}${sizeOf(Math.abs(growthPerDay))} a day`,
+    fullInDays === null ? '' : `Full in ${amountOf(fullInDays, 'day')}`,
+  ];
+  return lines.filter((line) => line !== '');
+}
+
+function setName({
+  gridSet,
+  format,
+  parametersId,
+}: UsageDocument['layers'][number]['tileSets'][number]): string {
+  return [gridSet, format, parametersId?.slice(0, 8) ?? ''].join(' ').trimEnd();
+}
+
+function bar(part: number, whole: number): string {
+  const share = whole === 0 ? 0 : part / whole;
+  const full = Math.min(BAR, Math.round(share * BAR));
+  return `${FULL.repeat(full)}${EMPTY.repeat(BAR - full)} ${Math.round(share * 100)} %`;
+}
+
+function readUsage(answer: unknown): UsageDocument {
+  const read = usageSchema.safeParse(answer);
+  if (read.success) return read.data;
+  throw new CommandFailure('The server answered with something else than its usage; is it another version?');
+}
