@@ -102,8 +102,11 @@ export class PasswordHasher {
   #next(): void {
     if (this.#current) return;
     const job = this.#waiting.shift();
-    // A thread without work does not keep the process alive.
-    if (!job) return this.#thread?.unref();
+    if (!job) {
+      // A thread without work does not keep the process alive.
+      this.#thread?.unref();
+      return;
+    }
     this.#current = job;
     const { password, salt, cost } = job;
     const thread = this.#runningThread();

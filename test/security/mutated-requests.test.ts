@@ -10,7 +10,8 @@ const SEED = Number(process.env.MUTATION_SEED ?? Date.now() % 2 ** 31);
 const AT_ONCE = 16;
 /** What is cut short never gets an answer; its sender gives up. */
 const GIVE_UP_MS = 150;
-const DECLARED = new Set([502, 503, 504]);
+/** 501 is what WMTS has for an operation it does not know. */
+const DECLARED = new Set([501, 502, 503, 504]);
 
 interface Outcome {
   readonly status: number | null;
