@@ -162,8 +162,13 @@ describe.runIf(gdal && mapserv)('GDAL', () => {
     expect(coloursIn(read)).toBeGreaterThan(2);
   });
 
+  it('takes the deepest level that a layer offers for its full size', async () => {
+    const dataset = `WMTS:${app.url}service/wmts?REQUEST=GetCapabilities,layer=the/land,tilematrixset=EPSG:900913`;
+    expect(await run('gdalinfo', ['-nomd', dataset])).toContain(`Size is ${TILE * 2 ** 5}, ${TILE * 2 ** 5}`);
+  });
+
   it('finds what TMS can describe in its service document', async () => {
-    const listed = await run('gdalinfo', [`${app.url}service/tms/1.0.0`]);
+    const listed = await run('gdalinfo', [`${app.url}service/tms`]);
     expect(listed).toContain('the%2Fland@EPSG%3A900913@png');
     expect(listed).toContain('the%2Fland@LAMB93@png');
     expect(listed).not.toContain('PL1992');

@@ -15,7 +15,8 @@ const SAME_EDGE = 1e-3;
 
 /** The root: which services and versions there are. `folder` is the address of the service, without a closing slash. */
 export function servicesDocument(folder: string): XmlNode {
-  const service = { title: TITLE, version: VERSION, href: `${folder}/${VERSION}` };
+  // GDAL knows the document by its version, if that comes first.
+  const service = { version: VERSION, title: TITLE, href: `${folder}/${VERSION}` };
   return element('Services', [element('TileMapService', [], service)]);
 }
 

@@ -11,22 +11,24 @@ export type CapabilitiesWriter = (layers: readonly Layer[], base: string) => str
 
 const NAMESPACES = markup`xmlns="http://www.opengis.net/wmts/1.0" xmlns:ows="http://www.opengis.net/ows/1.1" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.opengis.net/wmts/1.0 http://schemas.opengis.net/wmts/1.0/wmtsGetCapabilities_response.xsd"`;
 
-/** What is written about a layer or a grid set is written once, for as long as it lives. */
+/** What is written about a layer is written once, for as long as it lives. */
 export function createCapabilitiesWriter(crsOf: CrsNames): CapabilitiesWriter {
-  const layerSections = new WeakMap<Layer, string>();
-  const matrixSets = new WeakMap<GridSet, string>();
-  const layerSection = (layer: Layer) =>
-    remembered(layerSections, layer, () => describeLayer(layer, crsOf).markup);
-  const matrixSet = (gridSet: GridSet) =>
-    remembered(matrixSets, gridSet, () => describeMatrixSet(gridSet, crsOf(gridSet)).markup);
+  const sections = new WeakMap<Layer, string>();
+  const sectionOf = (layer: Layer) => {
+    const section = sections.get(layer) ?? describeLayer(layer, crsOf).markup;
+    sections.set(layer, section);
+    return section;
+  };
 
   return (layers, base) => {
     const document = [
       `<?xml version="1.0" encoding="UTF-8"?>\n<Capabilities ${NAMESPACES.markup} version="1.0.0">`,
       serviceSection().markup,
       '<Contents>',
-      ...layers.map(layerSection),
-      ...gridSetsOf(layers).map(matrixSet),
+      ...layers.map(sectionOf),
+      ...gridSetsOf(layers).map(
+        ({ gridSet, zoomStop }) => describeMatrixSet(gridSet, zoomStop, crsOf(gridSet)).markup,
+      ),
       '</Contents>',
       metadataAddresses().markup,
       '</Capabilities>\n',
@@ -35,16 +37,17 @@ export function createCapabilitiesWriter(crsOf: CrsNames): CapabilitiesWriter {
   };
 }
 
-function remembered<Key extends WeakKey>(known: WeakMap<Key, string>, key: Key, make: () => string): string {
-  const text = known.get(key) ?? make();
-  known.set(key, text);
-  return text;
+interface UsedGridSet {
+  readonly gridSet: GridSet;
+  /** The deepest that any layer offers. */
+  readonly zoomStop: number;
 }
 
-function gridSetsOf(layers: readonly Layer[]): readonly GridSet[] {
-  const byName = new Map<string, GridSet>();
-  for (const { gridSubsets } of layers) {
-    for (const { gridSet } of gridSubsets) byName.set(gridSet.name, gridSet);
+function gridSetsOf(layers: readonly Layer[]): readonly UsedGridSet[] {
+  const byName = new Map<string, UsedGridSet>();
+  for (const { gridSet, zoomStop } of layers.flatMap(({ gridSubsets }) => gridSubsets)) {
+    const known = byName.get(gridSet.name)?.zoomStop ?? 0;
+    byName.set(gridSet.name, { gridSet, zoomStop: Math.max(known, zoomStop) });
   }
   return [...byName.values()];
 }

@@ -1,5 +1,6 @@
 import type { Bounds } from '../../../domain/bounds.ts';
 import type { Format } from '../../../domain/format.ts';
+import type { GridSet } from '../../../domain/grid-set.ts';
 import type { GridSubset } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
 import { sameSrs } from '../../../domain/srs.ts';
@@ -92,13 +93,21 @@ function coversAll({ minX, minY, maxX, maxY }: TileRect, columns: number, rows: 
 
 /** Written without the help of `markup`: of a thousand layers there are a hundred thousand lines. */
 function matrixLimits({ gridSet, zoomStart, coverages }: GridSubset): Markup {
+  const names = escapedLevelNames(gridSet);
   const lines = coverages.map((coverage, offset) => {
     if (!coverage) return '';
-    const name = escapeXml(gridSet.levels[zoomStart + offset]?.name ?? '');
     const { minX, minY, maxX, maxY } = coverage;
-    return `<TileMatrixLimits><TileMatrix>${name}</TileMatrix><MinTileRow>${minY}</MinTileRow><MaxTileRow>${maxY}</MaxTileRow><MinTileCol>${minX}</MinTileCol><MaxTileCol>${maxX}</MaxTileCol></TileMatrixLimits>`;
+    return `<TileMatrixLimits><TileMatrix>${names[zoomStart + offset]}</TileMatrix><MinTileRow>${minY}</MinTileRow><MaxTileRow>${maxY}</MaxTileRow><MinTileCol>${minX}</MinTileCol><MaxTileCol>${maxX}</MaxTileCol></TileMatrixLimits>`;
   });
   return { markup: `<TileMatrixSetLimits>${lines.join('')}</TileMatrixSetLimits>` };
+}
+
+const levelNames = new WeakMap<GridSet, readonly string[]>();
+
+function escapedLevelNames(gridSet: GridSet): readonly string[] {
+  const names = levelNames.get(gridSet) ?? gridSet.levels.map(({ name }) => escapeXml(name));
+  levelNames.set(gridSet, names);
+  return names;
 }
 
 function resourceUrl(layer: Layer, { mediaType }: Format, dimensions: readonly Dimension[]): Markup {

@@ -2,15 +2,18 @@ import type { GridLevel, GridSet } from '../../../domain/grid-set.ts';
 import { type Html as Markup, html as markup } from '../../html.ts';
 import { type GridSetCrs, ogcScale, position } from './grid-set-crs.ts';
 
-/** OGC 07-057r7, tables 13 and 14; in the order of its schema. */
-export function describeMatrixSet(gridSet: GridSet, crs: GridSetCrs): Markup {
+/**
+ * OGC 07-057r7, tables 13 and 14; in the order of its schema. Levels deeper than `zoomStop` are left out: not every
+ * client looks at the limits of a layer before it asks for the deepest level of its grid set.
+ */
+export function describeMatrixSet(gridSet: GridSet, zoomStop: number, crs: GridSetCrs): Markup {
   const { wellKnownScaleSet: scaleSet } = crs;
   const known = scaleSet === null ? [] : [markup`<WellKnownScaleSet>${scaleSet}</WellKnownScaleSet>`];
   return markup`<TileMatrixSet>
 <ows:Identifier>${gridSet.name}</ows:Identifier>
 <ows:SupportedCRS>${crs.urn}</ows:SupportedCRS>
 ${known}
-${gridSet.levels.map((level) => matrix(gridSet, level, crs))}
+${gridSet.levels.slice(0, zoomStop + 1).map((level) => matrix(gridSet, level, crs))}
 </TileMatrixSet>`;
 }
 

@@ -233,17 +233,17 @@ describe('WMTS capabilities', () => {
     expect(all(named(layers, 'all'), 'TileMatrixSetLimits')).toEqual([]);
   });
 
-  it('describe each grid set once, as the standard counts', async () => {
-    const mercator = ['EPSG:900913', 'WebMercatorQuad'].map((name) => subset(name, 5));
+  it('describe each grid set once, as deep as any layer goes and as the standard counts', async () => {
+    const mercator = [subset('EPSG:900913', 5), subset('WebMercatorQuad', 99)];
     const degrees = ['EPSG:4326', 'GlobalCRS84Pixel', 'GlobalCRS84Scale', 'GoogleCRS84Quad'].map((name) =>
-      subset(name, 5),
+      subset(name, 99),
     );
     const inches = createGridSet({ ...LAMBERT, name: 'INCHES', resolutions: [4000], pixelSize: 0.0254 / 90 });
     const [first, ...rest] = [...mercator, ...degrees, createGridSubset(lambert), createGridSubset(inches)];
     if (!first) throw new Error('no grid set');
     const { matrixSets } = await capabilities([
       layerNamed('a', { gridSubsets: [first, ...rest] }),
-      layerNamed('b', { gridSubsets: [first] }),
+      layerNamed('b', { gridSubsets: [subset('EPSG:900913', 12)] }),
     ]);
     const described = matrixSets.map((set) => [
       set.children.find(({ name }) => name === 'Identifier')?.text,
@@ -254,7 +254,7 @@ describe('WMTS capabilities', () => {
     ]);
     const crs84 = 'urn:ogc:def:crs:OGC:1.3:CRS84';
     expect(described).toEqual([
-      ['EPSG:900913', 'urn:ogc:def:crs:EPSG::3857', 31, '-20037508.34 20037508.34', null],
+      ['EPSG:900913', 'urn:ogc:def:crs:EPSG::3857', 13, '-20037508.34 20037508.34', null],
       [
         'WebMercatorQuad',
         'urn:ogc:def:crs:EPSG::3857',
