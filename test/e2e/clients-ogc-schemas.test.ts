@@ -1,0 +1,104 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createGridSet } from '../../src/domain/grid-set.ts';
+import { createGridSubset } from '../../src/domain/grid-subset.ts';
+import {
+  createFixedValuesFilter,
+  createIntegerFilter,
+  createRegexFilter,
+} from '../../src/domain/parameter-filter.ts';
+import { catalogOf, createTestApp, format, layerNamed, subset } from '../fixtures/http-app.ts';
+import { requirePackage } from '../fixtures/system-packages.ts';
+
+const SUITE = 'documents checked with the schemas of the OGC';
+const xmllint = requirePackage('libxml2-utils', 'xmllint', SUITE);
+// Debian has the schemas among the tests of this package.
+const mapProxy = requirePackage('mapproxy', 'mapproxy-util', SUITE);
+const SCHEMAS = '/usr/share/python3-mapproxy/test/schemas';
+const WMTS = 'wmts/1.0/wmtsGetCapabilities_response.xsd';
+const OWS = 'ows/1.1.0/owsAll.xsd';
+
+const lambert = createGridSet({
+  name: 'LAMB "93" <&>',
+  srs: 2154,
+  extent: { minX: 0, minY: 6000000, maxX: 1300000, maxY: 7200000 },
+  levels: 8,
+});
+const part = { extent: { minX: 5, minY: 45, maxX: 15, maxY: 55 }, zoomStart: 2, zoomStop: 9 };
+const everyGridSet = [
+  'EPSG:4326',
+  'WebMercatorQuad',
+  'WorldCRS84Quad',
+  'GlobalCRS84Pixel',
+  'GoogleCRS84Quad',
+];
+
+const catalog = catalogOf([
+  layerNamed('world'),
+  layerNamed('no title <&>', { title: '', parameters: [] }),
+  layerNamed('nation', { gridSubsets: [createGridSubset(lambert)], description: 'One’s "own" <grid>' }),
+  layerNamed('a/b c{d}%', {
+    formats: [format('image/png8'), format('application/vnd.mapbox-vector-tile')],
+    gridSubsets: [
+      createGridSubset(subset('EPSG:4326', 9).gridSet, part),
+      ...everyGridSet.slice(1).map((name) => subset(name, 40)),
+    ],
+    parameters: [
+      createFixedValuesFilter({ name: 'STYLES', values: ['a "b" & c'] }),
+      createFixedValuesFilter({
+        name: 'TIME',
+        defaultValue: '2024-01-01',
+        values: ['2024-01-01', '2025-01-01'],
+      }),
+      createIntegerFilter({ name: 'ELEVATION', values: [0, 10] }),
+      createRegexFilter({ name: 'CQL_FILTER', regex: '.*' }),
+    ],
+  }),
+]);
+
+describe.runIf(xmllint && mapProxy)('the schemas of the OGC', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tilewarden-schemas-'));
+  beforeAll(() => {
+    cpSync(SCHEMAS, folder, { recursive: true });
+    const file = join(folder, WMTS);
+    // The first edition forbade row and column 0; the OGC has corrected that since.
+    const corrected = readFileSync(file, 'utf8').replaceAll(
+      /(name="M(?:in|ax)Tile(?:Row|Col)" type=")positiveInteger/g,
+      '$1nonNegativeInteger',
+    );
+    writeFileSync(file, corrected);
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  async function complaintsAbout(url: string, schema: string): Promise<string> {
+    const { request } = createTestApp({ deps: { catalog } });
+    const { text } = await request('GET', url);
+    const args = ['--nonet', '--noout', '--schema', join(folder, schema), '-'];
+    const { status, stderr } = spawnSync(xmllint ?? '', args, { input: text, encoding: 'utf8' });
+    return status === 0 ? '' : stderr;
+  }
+
+  it.each([
+    '/service/wmts?REQUEST=GetCapabilities',
+    '/service/wmts?REQUEST=GetCapabilities&LAYER=nation',
+    '/geoserver/gwc/service/wmts/rest/WMTSCapabilities.xml',
+  ])('allow the capabilities at %s', async (url) => {
+    expect(await complaintsAbout(url, WMTS)).toBe('');
+  });
+
+  it.each([
+    '/service/wmts',
+    '/service/wmts?REQUEST=<GetMap>&LAYER="',
+    '/service/wmts?REQUEST=GetCapabilities&ACCEPTVERSIONS=3.0.0',
+    '/service/wmts?REQUEST=GetFeatureInfo',
+  ])('allow the exception report at %s', async (url) => {
+    expect(await complaintsAbout(url, OWS)).toBe('');
+  });
+
+  it('are really asked', async () => {
+    expect(await complaintsAbout('/service/tms', WMTS)).toContain('Services');
+  });
+});
