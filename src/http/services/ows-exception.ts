@@ -68,7 +68,8 @@ function failureAnswer(error: unknown, exchange: Exchange, log: Logger): Answer 
   const { answer, unexpected } = problemOf(error, exchange.id);
   const details = { requestId: exchange.id, path: exchange.path, err: error };
   if (unexpected) log.error(details, 'A request failed unexpectedly');
-  const [, , ...headers] = answer.headers;
+  // Without the first pair, which says that the body is text.
+  const headers = answer.headers.slice(2);
   return reportAnswer(answer.status, 'NoApplicableCode', null, String(answer.body).trimEnd(), headers);
 }
 
