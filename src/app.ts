@@ -27,6 +27,7 @@ import { openUpstreamClient, type UpstreamClient } from './sources/upstream/upst
 import { openWmsSource } from './sources/wms/wms-source.ts';
 import { openWorldSource } from './sources/world/world-source.ts';
 import { openBundleStore } from './storage/bundle/bundle-store.ts';
+import { checkStore } from './storage/check-store.ts';
 import { guardFreeSpace } from './storage/guard-free-space.ts';
 import { createMemoryStore } from './storage/memory/memory-store.ts';
 import type { TileStore } from './storage/tile-store.ts';
@@ -154,6 +155,7 @@ async function openParts(
   const readiness = async () => {
     await accessFile(settings.data, constants.W_OK);
     await database.query.selectNoFrom((statement) => statement.lit(1).as('one')).execute();
+    await Promise.all([...stores.values()].map(checkStore));
   };
   const assets = await loadPages();
   const accounts = open.use(openAccounts({ database, dataFolder: settings.data, clock, log }));

@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { TilewardenError } from '../domain/errors.ts';
+import { checkStore } from './check-store.ts';
+import { createMemoryStore } from './memory/memory-store.ts';
+import { memoryStoreOptions } from './memory/memory-store-options.ts';
+
+const store = () => createMemoryStore(memoryStoreOptions.parse({ type: 'memory' }));
+
+describe('checking a store', () => {
+  it('passes on a store that writes and reads, as often as it is asked, and leaves no layer behind', async () => {
+    const sound = store();
+    await checkStore(sound);
+    await checkStore(sound);
+    const layers: string[] = [];
+    for await (const layer of sound.layers()) layers.push(layer);
+    expect(layers).toEqual([]);
+  });
+
+  it('passes on a full disk, because tiles are still served', async () => {
+    const full = {
+      ...store(),
+      raiseGeneration: () => Promise.reject(new TilewardenError('store-full', 'The disk is full.')),
+    };
+    await expect(checkStore(full)).resolves.toBeUndefined();
+  });
+
+  it('fails when writing fails', async () => {
+    const broken = {
+      ...store(),
+      raiseGeneration: () => Promise.reject(new TilewardenError('store-failed', 'The tile store failed.')),
+    };
+    await expect(checkStore(broken)).rejects.toMatchObject({ code: 'store-failed' });
+  });
+
+  it('fails when what was written cannot be read back', async () => {
+    const forgetful = { ...store(), generation: async () => 0 };
+    await expect(checkStore(forgetful)).rejects.toMatchObject({ code: 'store-failed' });
+  });
+});
