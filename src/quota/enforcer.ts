@@ -18,7 +18,7 @@ export interface EnforcerOptions extends CleanUpParts {
 }
 
 /** Milliseconds between looks at the usage; what grows faster than the clean-up period allows is met earlier. */
-const WATCH_INTERVAL = 1000;
+const WATCH_INTERVAL = 250;
 /** A look at the stores takes at most this share of the time. */
 const WATCH_SHARE = 0.1;
 /** How far above its quota usage may go at most: this share of the quota, or these bytes if they are more. */
