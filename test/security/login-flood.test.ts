@@ -1,38 +1,76 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, it } from 'vitest';
-import { ADMIN_PASSWORD } from '../e2e/server.ts';
+import { fileURLToPath } from 'node:url';
+import { expect, it, onTestFinished } from 'vitest';
+import { ADMIN_PASSWORD, type RunningServer } from '../e2e/server.ts';
 import { basic } from '../fixtures/accounts.ts';
+import { allowed } from './figures.ts';
 import { startGuardedServer } from './guarded-server.ts';
 import { percentile, rawRequest } from './raw-request.ts';
 
 const GUESSES_PER_SECOND = 200;
-const SECONDS = 5;
 const SOURCES = 100;
+const WINDOWS = 4;
+const WINDOW_MS = 1500;
 const NEW_PASSWORD = 'another sentence for tests';
 
+function ask(server: RunningServer, authorization: string, from?: string) {
+  const head = `GET /api/v1/me HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\nConnection: close\r\n\r\n`;
+  return rawRequest(server.url, head, from);
+}
+
+/** Measures in a process of its own: the one that floods is busy. */
+function openHitClient(url: string): (ms: number) => Promise<number> {
+  const child = spawn(process.execPath, [fileURLToPath(new URL('./hit-client.mjs', import.meta.url)), url], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill());
+  const lines = createInterface({ input: child.stdout });
+  return async (ms) => {
+    child.stdin.write(`${ms}\n`);
+    const [line] = (await once(lines, 'line')) as [string];
+    return percentile(JSON.parse(line), 0.99);
+  };
+}
+
+function openFlood(server: RunningServer) {
+  const statuses = new Map<number | null, number>();
+  const guesses: Promise<void>[] = [];
+  const guess = async (number: number) => {
+    const { status } = await ask(
+      server,
+      basic('admin', `guess ${number}`),
+      `127.0.1.${1 + (number % SOURCES)}`,
+    );
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+  };
+  const timer = setInterval(() => {
+    for (let i = 0; i < GUESSES_PER_SECOND / 20; i++) guesses.push(guess(guesses.length));
+  }, 50);
+  return {
+    statuses,
+    async stop() {
+      clearInterval(timer);
+      await Promise.all(guesses);
+      return guesses.length;
+    },
+  };
+}
+
+async function timed<T>(work: Promise<T>): Promise<{ readonly result: T; readonly ms: number }> {
+  const began = performance.now();
+  return { result: await work, ms: performance.now() - began };
+}
+
 it('a flood of wrong logins slows down neither tiles nor an administrator', {
-  timeout: 120_000,
+  timeout: 240_000,
 }, async () => {
   const server = await startGuardedServer();
-  const tile = `${server.url}/tiles/small/0/0/0.png`;
-  const ask = (path: string, authorization: string, from?: string) =>
-    rawRequest(
-      server.url,
-      `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\nConnection: close\r\n\r\n`,
-      from,
-    );
-  const hits = async (ms: number) => {
-    const times: number[] = [];
-    for (const until = performance.now() + ms; performance.now() < until; await delay(2)) {
-      const began = performance.now();
-      await (await fetch(tile)).arrayBuffer();
-      times.push(performance.now() - began);
-    }
-    return times;
-  };
-  const checking = performance.now();
-  expect((await ask('/api/v1/me', server.authorization)).status).toBe(200);
-  const oneCheck = performance.now() - checking;
+  const measure = openHitClient(`${server.url}/tiles/small/0/0/0.png`);
+  const first = await timed(ask(server, server.authorization));
+  expect(first.result.status).toBe(200);
   // Known here, but not by this password: it has to be checked in the middle of the flood.
   const changed = await fetch(`${server.url}/api/v1/me/password`, {
     method: 'PUT',
@@ -40,40 +78,35 @@ it('a flood of wrong logins slows down neither tiles nor an administrator', {
     body: JSON.stringify({ current: ADMIN_PASSWORD, password: NEW_PASSWORD }),
   });
   expect(changed.status).toBe(204);
-  await hits(500);
-  const idle = await hits(2000);
+  await measure(500);
 
-  const statuses = new Map<number | null, number>();
-  const guesses: Promise<void>[] = [];
-  const flood = setInterval(() => {
-    for (let i = 0; i < GUESSES_PER_SECOND / 20; i++) {
-      const from = `127.0.1.${1 + (guesses.length % SOURCES)}`;
-      guesses.push(
-        ask('/api/v1/me', basic('admin', `guess ${guesses.length}`), from).then(({ status }) => {
-          statuses.set(status, (statuses.get(status) ?? 0) + 1);
-        }),
-      );
+  let idle = Number.POSITIVE_INFINITY;
+  let flooded = Number.POSITIVE_INFINITY;
+  let guesses = 0;
+  let admitted = { status: 0 as number | null, ms: 0 };
+  const statuses = new Set<number | null>();
+  // What else the machine does comes and goes: the best of several windows is what the server can do.
+  for (let window = 0; window < WINDOWS; window++) {
+    idle = Math.min(idle, await measure(WINDOW_MS));
+    const flood = openFlood(server);
+    await delay(300);
+    if (window === 0) {
+      const { result, ms } = await timed(ask(server, basic('admin', NEW_PASSWORD)));
+      admitted = { status: result.status, ms };
     }
-  }, 50);
-  await delay(500);
-  const began = performance.now();
-  const admitted = await ask('/api/v1/me', basic('admin', NEW_PASSWORD));
-  const admittedAfter = performance.now() - began;
-  const flooded = await hits(SECONDS * 1000);
-  clearInterval(flood);
-  await Promise.all(guesses);
+    flooded = Math.min(flooded, await measure(WINDOW_MS));
+    guesses += await flood.stop();
+    for (const status of flood.statuses.keys()) statuses.add(status);
+  }
 
-  const shown = [...statuses].map(([status, count]) => `${status}×${count}`).join(' ');
   process.stdout.write(
-    `${guesses.length} guesses (${shown}): hits p99 ${percentile(flooded, 0.99).toFixed(1)} ms, idle ${percentile(idle, 0.99).toFixed(1)} ms; ` +
-      `administrator in after ${admittedAfter.toFixed(0)} ms, idle ${oneCheck.toFixed(0)} ms\n`,
+    `${guesses} wrong logins: hits p99 ${flooded.toFixed(1)} ms, idle ${idle.toFixed(1)} ms; ` +
+      `administrator in after ${admitted.ms.toFixed(0)} ms, idle ${first.ms.toFixed(0)} ms\n`,
   );
-  expect([...statuses.keys()].toSorted()).toEqual([401, 429]);
+  expect([...statuses].toSorted()).toEqual([401, 429]);
   expect(admitted.status).toBe(200);
-  // On a machine that is busy with other things two checks take as long as they take.
-  expect(admittedAfter).toBeLessThan(Math.max(2000, 4 * oneCheck));
+  expect(admitted.ms).toBeLessThan(allowed(2000));
   // Some milliseconds are within what one measurement differs from the next by.
-  const usual = percentile(idle, 0.99);
-  expect(percentile(flooded, 0.99)).toBeLessThan(Math.max(1.5 * usual, usual + 50));
+  expect(flooded).toBeLessThan(Math.max(1.5 * idle, idle + allowed(20)));
   expect((await server.stop()).code).toBe(0);
 });

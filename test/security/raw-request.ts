@@ -8,7 +8,7 @@ export interface RawAnswer {
   readonly ms: number;
 }
 
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 60_000;
 
 /** Sends bytes as they are and takes what comes back until the connection ends or a whole answer is there. */
 export function rawRequest(url: string, bytes: Buffer | string, from = '127.0.0.1'): Promise<RawAnswer> {

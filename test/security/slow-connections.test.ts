@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { allowed } from './figures.ts';
 import { startGuardedServer } from './guarded-server.ts';
 import { percentile } from './raw-request.ts';
 
@@ -56,10 +57,11 @@ it('thousands of slow connections hold nobody up, and are cut', { timeout: 120_0
       if (manner.endsWith('X-A: ') && socket.writable) socket.write('a');
     }
   }, 1000);
+  const bodiless = callers.filter(({ manner }) => !manner.startsWith('POST'));
   const times: number[] = [];
   const statuses = new Set<number>();
-  const until = performance.now() + CUT_WITHIN_MS;
-  while (performance.now() < until && callers.some(({ ended }) => ended === null)) {
+  const until = performance.now() + allowed(CUT_WITHIN_MS);
+  while (performance.now() < until && bodiless.some(({ ended }) => ended === null)) {
     const began = performance.now();
     const response = await fetch(tile);
     await response.arrayBuffer();
@@ -68,7 +70,6 @@ it('thousands of slow connections hold nobody up, and are cut', { timeout: 120_0
     await delay(5);
   }
   clearInterval(dripping);
-  const bodiless = callers.filter(({ manner }) => !manner.startsWith('POST'));
   const lasted = bodiless.map(({ began, ended }) =>
     ended === null ? Number.POSITIVE_INFINITY : ended - began,
   );
@@ -78,7 +79,7 @@ it('thousands of slow connections hold nobody up, and are cut', { timeout: 120_0
   );
   for (const { socket } of callers) socket.destroy();
   expect([...statuses]).toEqual([200]);
-  expect(percentile(times, 0.99)).toBeLessThan(300);
-  expect(lasted.filter((ms) => ms > CUT_WITHIN_MS)).toEqual([]);
+  expect(percentile(times, 0.99)).toBeLessThan(allowed(300));
+  expect(Math.max(...lasted)).toBeLessThan(allowed(CUT_WITHIN_MS));
   expect((await server.stop()).code).toBe(0);
 });
