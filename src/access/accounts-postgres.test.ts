@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { basic, GOOD_PASSWORD, openTestAccounts } from '../../test/fixtures/accounts.ts';
+import { openTestPostgres, type TestPostgres } from '../../test/fixtures/postgres.ts';
+import { systemClock } from '../lib/clock.ts';
+
+let postgres: TestPostgres;
+
+beforeAll(async () => {
+  postgres = await openTestPostgres();
+});
+
+afterAll(async () => {
+  await postgres.close();
+});
+
+it('users, tokens and sessions are the same in PostgreSQL, and a change in one server counts in the other', async () => {
+  const location = await postgres.createDatabase();
+  const one = await openTestAccounts(systemClock, location);
+  const other = await openTestAccounts(systemClock, location);
+  const who = async (authorization: string | null, session: string | null = null) =>
+    (await other.authenticator.authenticate({ authorization, session, address: '10.0.0.1' }))?.name ?? null;
+  expect(await one.ensureAdministrator(GOOD_PASSWORD)).toBeNull();
+  expect(await other.ensureAdministrator('another long sentence')).toBeNull();
+  expect(await who(basic('admin', GOOD_PASSWORD))).toBe('admin');
+
+  const { secret, token } = await one.tokens.create(
+    { name: 'cron', role: 'viewer', layers: ['*'], expiresAt: Date.now() + 60_000 },
+    'admin',
+  );
+  expect(await who(`Bearer ${secret}`)).toBe('token:cron');
+  await one.tokens.revoke(token.id);
+  expect(await who(`Bearer ${secret}`)).toBeNull();
+
+  const session = await one.sessions.begin('admin');
+  expect(await who(null, session)).toBe('admin');
+  await one.users.change('admin', { password: 'another long sentence' });
+  expect(await who(null, session)).toBeNull();
+  expect(await who(basic('admin', GOOD_PASSWORD))).toBeNull();
+  expect(await who(basic('admin', 'another long sentence'))).toBe('admin');
+  await expect(one.users.remove('admin')).rejects.toMatchObject({ code: 'account-conflict' });
+});
