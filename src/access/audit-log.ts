@@ -13,7 +13,7 @@ export interface AuditLog {
    * counted, so that nobody can drive the changes of administrators out of the log.
    */
   note(draft: AuditDraft): void;
-  /** Newest first. */
+  /** Newest first, with all that was recorded or noted before the call. */
   read(filter: AuditFilter): Promise<readonly AuditEntry[]>;
   /** Writes what is waiting. */
   close(): Promise<void>;
@@ -106,7 +106,10 @@ export function openAuditLog({
       });
     },
 
-    read: (filter) => readAuditFiles(path, keep, filter),
+    async read(filter) {
+      await writing;
+      return readAuditFiles(path, keep, filter);
+    },
 
     async close() {
       await writing;
