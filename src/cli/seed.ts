@@ -1,13 +1,11 @@
-import { systemClock } from '../lib/clock.ts';
 import { CLIENT_FLAGS } from './client-flags.ts';
 import type { Command, Flag, FlagValues, Given, Terminal } from './command.ts';
-import { followTask } from './follow-task.ts';
-import { openInterruption } from './interruption.ts';
 import { withSuggestion } from './layer-suggestion.ts';
 import { amountOf, durationOf, sizeOf } from './plain-words.ts';
 import { type ServerClient, serverClientFor } from './server-client.ts';
 import { type EstimateDocument, readEstimate, readTask } from './task-document.ts';
 import { ORDER_FLAGS, taskOrder } from './task-order.ts';
+import { watchTask } from './watch-task.ts';
 
 const FLAGS: readonly Flag[] = [
   ...ORDER_FLAGS,
@@ -46,18 +44,7 @@ async function runTask(type: string, flags: FlagValues, terminal: Terminal, give
     terminal.out(json ? `${JSON.stringify(task)}\n` : started(task.id, task.tilesTotal));
     return 0;
   }
-  const interruption = openInterruption();
-  try {
-    return await followTask(task, {
-      client,
-      terminal,
-      clock: systemClock,
-      json,
-      signal: interruption.signal,
-    });
-  } finally {
-    interruption.close();
-  }
+  return watchTask(task, client, terminal, json);
 }
 
 async function send(client: ServerClient, layer: string, body: object): Promise<unknown> {

@@ -1,13 +1,11 @@
-import { systemClock } from '../lib/clock.ts';
 import { closestName } from '../lib/closest-name.ts';
 import { CLIENT_FLAGS } from './client-flags.ts';
 import type { Command, FlagValues, Terminal } from './command.ts';
 import { misuse } from './command-failure.ts';
-import { followTask } from './follow-task.ts';
-import { openInterruption } from './interruption.ts';
 import { type ServerClient, serverClientFor } from './server-client.ts';
 import { readTask, readTasks, type TaskDocument } from './task-document.ts';
 import { describeTask, taskTable } from './task-table.ts';
+import { watchTask } from './watch-task.ts';
 
 const ACTIONS = ['list', 'show', 'watch', 'cancel', 'pause', 'resume', 'retry'] as const;
 type Action = (typeof ACTIONS)[number];
@@ -28,7 +26,9 @@ export const tasks: Command = {
     const client = serverClientFor(flags);
     if (action === 'list') return await list(client, flags, terminal);
     const path = `/api/v1/tasks/${taskId(action, id)}`;
-    if (action === 'watch') return await watch(readTask(await client.get(path)), client, flags, terminal);
+    if (action === 'watch') {
+      return await watchTask(readTask(await client.get(path)), client, terminal, flags.json !== undefined);
+    }
     const answer = action === 'show' ? await client.get(path) : await client.post(`${path}/${action}`);
     const task = readTask(answer);
     if (flags.json !== undefined) terminal.out(`${JSON.stringify(task)}\n`);
@@ -52,22 +52,6 @@ async function list(client: ServerClient, flags: FlagValues, terminal: Terminal)
     flags.all === undefined ? 'No task waits or runs. --all lists finished ones too.' : 'No tasks.';
   terminal.out(`${found.length === 0 ? none : taskTable(found)}\n`);
   return 0;
-}
-
-async function watch(task: TaskDocument, client: ServerClient, flags: FlagValues, terminal: Terminal) {
-  const interruption = openInterruption();
-  const json = flags.json !== undefined;
-  try {
-    return await followTask(task, {
-      client,
-      terminal,
-      clock: systemClock,
-      json,
-      signal: interruption.signal,
-    });
-  } finally {
-    interruption.close();
-  }
 }
 
 function outcomeOf(action: Action, task: TaskDocument): string {

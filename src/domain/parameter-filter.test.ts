@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TilewardenError } from './errors.ts';
 import {
-  couldProduce,
   createFixedValuesFilter,
   createFloatFilter,
   createIntegerFilter,
@@ -229,36 +228,6 @@ describe('a selection of parameters', () => {
         expect(parametersIdOf(one) === parametersIdOf(other)).toBe(canonical(one) === canonical(other));
       }),
       { numRuns: 2000 },
-    );
-  });
-});
-
-describe('a stored combination of values', () => {
-  it('could be produced as long as the filters would lead to it', () => {
-    const stored = new Map([['STYLES', 'pophatch']]);
-    expect(couldProduce([styles], stored)).toBe(true);
-    expect(couldProduce([createFixedValuesFilter({ name: 'STYLES', values: ['polygon'] })], stored)).toBe(
-      false,
-    );
-    expect(couldProduce([styles, anything('ENV')], stored)).toBe(false);
-    expect(couldProduce([anything('ENV')], stored)).toBe(false);
-    expect(couldProduce([], stored)).toBe(false);
-  });
-
-  it('could be produced right after it was selected', () => {
-    const filters = [
-      createFloatFilter({ name: 'F', values: [1, 2.5, -3], threshold: 1 }),
-      createRegexFilter({ name: 'R', regex: '[A-Zß]*', normalize: 'upper' }),
-    ];
-    const given = fc.record({
-      F: fc.constantFrom('', '1.5', '2', '-2.5', '2.5'),
-      R: fc.stringMatching(/^[a-zß]*$/),
-    });
-    fc.assert(
-      fc.property(given, (values) => {
-        const selection = selectParameters(filters, new Map(Object.entries(values)));
-        expect(couldProduce(filters, selection.values)).toBe(true);
-      }),
     );
   });
 });

@@ -104,20 +104,6 @@ export function selectParameters(
   return { id: allDefault ? null : parametersIdOf(values), values };
 }
 
-/** Whether the filters, as they are now, could still lead a request to this stored combination of values. */
-export function couldProduce(
-  filters: readonly ParameterFilter[],
-  values: ReadonlyMap<string, string>,
-): boolean {
-  return (
-    filters.length === values.size &&
-    filters.every((filter) => {
-      const value = values.get(filter.name);
-      return value !== undefined && standsForItself(filter, value);
-    })
-  );
-}
-
 /** Hex SHA-1 over complete values. See docs/decisions/0001-parameters-id.md. */
 export function parametersIdOf(values: ReadonlyMap<string, string>): string {
   const sorted = [...values].sort(([a], [b]) => (a < b ? -1 : 1));
@@ -135,14 +121,6 @@ function withUpperCaseNames(given: ReadonlyMap<string, string>): Map<string, str
     if (!upper.has(key)) upper.set(key, value);
   }
   return upper;
-}
-
-function standsForItself(filter: ParameterFilter, value: string): boolean {
-  try {
-    return filter.apply(value) === value;
-  } catch {
-    return false;
-  }
 }
 
 /** `interpret` answers null for a value that is not allowed. */
