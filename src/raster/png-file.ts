@@ -6,6 +6,8 @@ const deflateInBackground = promisify(deflate);
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 /** Measured in docs/decisions/0020-encoding-for-speed.md. */
 const DEFLATE_LEVEL = 3;
+/** Bytes handed out by the compressor at once: each portion costs a turn of the main thread. */
+const LARGEST_PORTION = 128 * 1024;
 
 export type PngColourType = 'rgb' | 'indexed' | 'rgba';
 
@@ -27,7 +29,8 @@ export interface PngParts {
 
 /** Writes a PNG file; compression runs off the main thread. */
 export async function writePng(parts: PngParts): Promise<Buffer> {
-  const data = await deflateInBackground(parts.rows, { level: DEFLATE_LEVEL });
+  const chunkSize = Math.max(1024, Math.min(parts.rows.length >> 1, LARGEST_PORTION));
+  const data = await deflateInBackground(parts.rows, { level: DEFLATE_LEVEL, chunkSize });
   const chunks = [SIGNATURE, chunk('IHDR', header(parts))];
   if (parts.palette) chunks.push(chunk('PLTE', parts.palette));
   if (parts.paletteAlpha?.length) chunks.push(chunk('tRNS', parts.paletteAlpha));
