@@ -1,24 +1,8 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import {
-  createGate,
-  openTileRoad,
-  type TileRoad,
-  type TileRoadOptions,
-  until,
-} from '../../test/fixtures/tile-road.ts';
+import { describe, expect, it } from 'vitest';
+import { createGate, type TileRoad, tileRoads, until } from '../../test/fixtures/tile-road.ts';
 import { TilewardenError } from '../domain/errors.ts';
 
-const roads: TileRoad[] = [];
-
-function open(options?: TileRoadOptions): TileRoad {
-  const road = openTileRoad(options);
-  roads.push(road);
-  return road;
-}
-
-afterEach(async () => {
-  for (const road of roads.splice(0)) await road.close();
-});
+const open = tileRoads();
 
 const landed = (road: TileRoad) => until(() => road.pipeline.status().flights === 0);
 

@@ -1,25 +1,9 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import {
-  createGate,
-  openTileRoad,
-  type TileRoad,
-  type TileRoadOptions,
-  until,
-} from '../../test/fixtures/tile-road.ts';
+import { describe, expect, it } from 'vitest';
+import { createGate, type TileRoad, tileRoads, until } from '../../test/fixtures/tile-road.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { createGridSubset } from '../domain/grid-subset.ts';
 
-const roads: TileRoad[] = [];
-
-function open(options?: TileRoadOptions): TileRoad {
-  const road = openTileRoad(options);
-  roads.push(road);
-  return road;
-}
-
-afterEach(async () => {
-  for (const road of roads.splice(0)) await road.close();
-});
+const open = tileRoads();
 
 const tile = { z: 4, x: 5, y: 6 };
 
@@ -89,7 +73,7 @@ describe('renewing a metatile', () => {
   });
 
   it('stores nothing outside what the layer offers', async () => {
-    const { gridSet } = openTileRoad().tiles.subset;
+    const { gridSet } = open().tiles.subset;
     const extent = { minX: gridSet.extent.minX, minY: 0, maxX: 0, maxY: gridSet.extent.maxY };
     const road = open({ layer: { gridSubsets: [createGridSubset(gridSet, { extent })] } });
     expect(await road.renew('all', 2, 0, 0)).toMatchObject({ made: 4 });
