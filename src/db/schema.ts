@@ -17,6 +17,8 @@ export interface Schema {
   ledger_blocks: LedgerBlocksTable;
   page_uses: PageUsesTable;
   usage_history: UsageHistoryTable;
+  quota_credit: QuotaCreditTable;
+  evictions: EvictionsTable;
 }
 
 export interface MigrationsTable {
@@ -179,4 +181,23 @@ export interface UsageHistoryTable {
   at: number;
   bytes: number;
   tiles: number;
+}
+
+/** How much writers may add to what a quota limits before it is measured again. Both counts only rise. */
+export interface QuotaCreditTable {
+  /** A layer's name as JSON; empty for everything together. */
+  scope: string;
+  taken: number;
+  allowed: number;
+  /** What those who answer clients may take beyond `allowed`. */
+  reserve: number;
+}
+
+/** What was removed for a quota, in slices of time; those of long ago are one row. */
+export interface EvictionsTable {
+  /** Milliseconds since 1970. */
+  at: number;
+  pages: number;
+  tiles: number;
+  bytes: number;
 }

@@ -2,5 +2,11 @@ import type { Migration } from '../migration.ts';
 import { createTaskTables } from './0001-create-task-tables.ts';
 import { createAccountTables } from './0002-create-account-tables.ts';
 import { createQuotaTables } from './0003-create-quota-tables.ts';
+import { createEvictionTables } from './0004-create-eviction-tables.ts';
 
-export const MIGRATIONS: readonly Migration[] = [createTaskTables, createAccountTables, createQuotaTables];
+export const MIGRATIONS: readonly Migration[] = [
+  createTaskTables,
+  createAccountTables,
+  createQuotaTables,
+  createEvictionTables,
+];
