@@ -1,13 +1,15 @@
 import type { Database } from '../db/database.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
+import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { SweepingStatistics, TileStore } from '../storage/tile-store.ts';
 import type { Evicted } from './clean-up.ts';
 import { Enforcer } from './enforcer.ts';
 import { Ledger } from './ledger.ts';
+import type { LedgerPage } from './ledger-block.ts';
 import { createLedgerRecords } from './ledger-records.ts';
-import { PageUses } from './page-uses.ts';
+import { type PageName, type PageUse, PageUses } from './page-uses.ts';
 import type { QuotaConfiguration } from './quota-configuration.ts';
 import { createQuotaSettings, type QuotaSettings } from './quota-settings.ts';
 import { createUsageHistory, type UsageHistory } from './usage-history.ts';
@@ -38,6 +40,12 @@ export interface QuotaService {
   readonly settings: QuotaSettings;
   /** Exact as of some moment after the call. */
   usage(): Promise<UsageReport>;
+  /** The pages of a tile set that have tiles, at every zoom; exact as `usage` is. */
+  pages(set: TileSetKey): Promise<readonly (LedgerPage & { readonly z: number })[]>;
+  /** Null: not asked for since anybody counts. */
+  useOf(page: PageName): PageUse | null;
+  /** Since the server started. */
+  readonly evicted: Evicted;
   close(): Promise<void>;
 }
 
@@ -66,6 +74,17 @@ export async function openQuotaService(options: QuotaServiceOptions): Promise<Qu
       const sweeping = await sweepingOf(stores);
       const growthPerDay = await history.growthPerDay({ ...sum, at: clock.now() });
       return { ...sum, sweeping, quota: await settings.read(), evicted: enforcer.evicted, growthPerDay };
+    },
+    async pages(set) {
+      await ledger.refresh();
+      const id = tileSetId(set);
+      return Array.from(ledger.blocks())
+        .filter((block) => tileSetId(block.set) === id)
+        .flatMap(({ z, pages }) => pages.map((page) => ({ ...page, z })));
+    },
+    useOf: (page) => uses.get(page),
+    get evicted() {
+      return enforcer.evicted;
     },
     async close() {
       unsubscribe();

@@ -44,5 +44,7 @@ export interface TileSource {
   /** The largest metatile the source can answer at once; null when it can draw any block. */
   readonly maxMetatile: { readonly columns: number; readonly rows: number } | null;
   fetch(request: SourceRequest): Promise<SourceAnswer>;
+  /** Where `fetch` would ask first, with nothing secret in it. A source without an address has no such method. */
+  addressOf?(request: SourceRequest): string;
   close(): Promise<void>;
 }

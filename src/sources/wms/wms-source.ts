@@ -2,6 +2,7 @@ import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
 import { linkAbort } from '../upstream/linked-abort.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
+import { withoutSecrets } from '../upstream/without-secrets.ts';
 import { mapRequestUrl, requestFormat } from './map-request.ts';
 import type { WmsSourceOptions } from './wms-source-options.ts';
 
@@ -48,6 +49,7 @@ export function openWmsSource(options: WmsSourceOptions, { upstream }: WmsSource
 
   return {
     maxMetatile: null,
+    addressOf: (request) => withoutSecrets(mapRequestUrl(options.url[preferred] ?? '', options, request)),
     async fetch(request) {
       const stop = linkAbort(request.signal, closing.signal);
       try {
