@@ -12,15 +12,17 @@ export interface ReadLimits {
   /** For messages in the log. */
   readonly host: string;
   readonly now: number;
+  /** Statuses that are answers. */
+  readonly accepted: readonly number[];
 }
 
-/** The whole body of a plain 200; anything else is thrown and its socket closed. */
+/** The whole body of an answer with an accepted status; anything else is thrown and its socket closed. */
 export async function readAnswer(response: Dispatcher.ResponseData, limits: ReadLimits): Promise<Buffer> {
   const { statusCode, headers, body } = response;
   // A body that is given up fails once more, with nobody left to hear it.
   body.on('error', () => undefined);
   try {
-    if (statusCode !== 200) {
+    if (!limits.accepted.includes(statusCode)) {
       const detail = `${limits.host} answered ${statusCode}: ${await readExcerpt(body)}`;
       throw failureOfStatus(statusCode, detail, parseRetryAfter(textOf(headers['retry-after']), limits.now));
     }

@@ -17,9 +17,15 @@ export interface UpstreamRequest {
   readonly signal: AbortSignal;
   /** For the first byte and for the whole answer; the client's own limits when left out. */
   readonly timeoutMs?: number;
+  /** Sent by POST as the form that it is; by GET without a body when left out. */
+  readonly form?: URLSearchParams;
+  /** Statuses that are answers too, besides 200, e.g. 206 or 404. */
+  readonly alsoAccept?: readonly number[];
 }
 
 export interface UpstreamAnswer {
+  /** 200, or one of those that the request accepts too. */
+  readonly status: number;
   readonly bytes: Buffer;
   /** As the server said, without parameters, lower case; null when it said nothing. */
   readonly mediaType: string | null;
@@ -27,7 +33,7 @@ export interface UpstreamAnswer {
 
 /**
  * The one way out of the house: all sources share it, so that a host's limits hold for all of them together.
- * Answers only with a complete, plain 200; fails as `TileSource` says, without retrying.
+ * Answers only with a complete, plain 200 or a status the request accepts too; fails as `TileSource` says, without retrying.
  */
 export interface UpstreamClient {
   get(request: UpstreamRequest): Promise<UpstreamAnswer>;
@@ -61,6 +67,8 @@ const DEFAULT_LIMITS: UpstreamLimits = {
   maxWaiting: 512,
   maxInteractiveWaitMs: 15_000,
 };
+
+const FORM_HEADERS = { 'content-type': 'application/x-www-form-urlencoded' };
 
 interface Host {
   readonly name: string;
@@ -97,9 +105,14 @@ export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClie
   async function ask(host: Host, request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamAnswer> {
     const response = await host.pool
       .request({
-        method: 'GET',
+        ...methodOf(request),
         path: request.url.pathname + request.url.search,
-        headers: { ...request.headers, 'user-agent': options.userAgent, 'accept-encoding': 'identity' },
+        headers: {
+          ...request.headers,
+          ...(request.form && FORM_HEADERS),
+          'user-agent': options.userAgent,
+          'accept-encoding': 'identity',
+        },
         headersTimeout: request.timeoutMs ?? limits.firstByteMs,
         signal,
       })
@@ -107,8 +120,11 @@ export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClie
         throw failureOfConnection(error, host.name);
       });
     const now = options.clock.now();
-    const bytes = await readAnswer(response, { maxBytes: limits.maxBytes, host: host.name, now });
-    return { bytes, mediaType: mediaTypeOf(textOf(response.headers['content-type'])) };
+    const { maxBytes } = limits;
+    const accepted = [200, ...(request.alsoAccept ?? [])];
+    const bytes = await readAnswer(response, { maxBytes, host: host.name, now, accepted });
+    const mediaType = mediaTypeOf(textOf(response.headers['content-type']));
+    return { status: response.statusCode, bytes, mediaType };
   }
 
   async function askInTime(host: Host, request: UpstreamRequest, stop: LinkedAbort): Promise<UpstreamAnswer> {
@@ -155,6 +171,10 @@ export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClie
       await Promise.all([...hosts.values()].map(({ pool }) => pool.destroy()));
     },
   };
+}
+
+function methodOf({ form }: UpstreamRequest): { method: 'GET' } | { method: 'POST'; body: string } {
+  return form ? { method: 'POST', body: form.toString() } : { method: 'GET' };
 }
 
 function mediaTypeOf(header: string | undefined): string | null {
