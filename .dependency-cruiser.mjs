@@ -27,6 +27,7 @@ const HOMES = [
   { library: 'kysely', home: '^src/db/' },
   { library: 'better-sqlite3', home: '^src/(db|storage/bundle|sources/archive)/' },
   { library: '@aws-sdk', home: '^src/storage/s3/' },
+  { library: 'proj4', home: '^src/domain/projection\\.ts$' },
   { library: 'undici', home: '^src/sources/' },
   { library: '@napi-rs/canvas', home: '^src/sources/world/' },
 ];

@@ -18,6 +18,12 @@ export const gridSetSchema = z
     name: z.string().min(1).max(200),
     description: z.string().default(''),
     srs: z.int().positive().describe('EPSG code, e.g. 2154'),
+    projection: z
+      .string()
+      .min(1)
+      .max(1000)
+      .optional()
+      .describe('PROJ definition of the CRS, e.g. +proj=utm +zone=32 +ellps=GRS80; common codes need none'),
     extent: extentSchema,
     resolutions: ladderSchema.optional().describe('CRS units per pixel, falling'),
     scaleDenominators: ladderSchema.optional().describe('Scale denominators, falling'),

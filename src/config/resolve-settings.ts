@@ -9,6 +9,7 @@ import { createBuiltInGridSets } from '../domain/built-in-grid-sets.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 import { createGridSet, type GridSet } from '../domain/grid-set.ts';
 import { createGridSetBook, type GridSetBook } from '../domain/grid-set-book.ts';
+import { checkProjection } from '../domain/projection.ts';
 import { closestName } from '../lib/closest-name.ts';
 import type { SourceSettings } from './driver-schemas.ts';
 import type { Explanation } from './explain-issue.ts';
@@ -64,11 +65,12 @@ function resolveGridSets(given: readonly GivenGridSet[], problems: Explanation[]
 }
 
 function toGridSet(given: GivenGridSet): GridSet {
-  const { extent, tileSize, resolutions, scaleDenominators, levels, levelNames, metersPerUnit, ...rest } =
-    given;
+  const { extent, tileSize, projection, resolutions, scaleDenominators, levels, ...others } = given;
+  const { levelNames, metersPerUnit, ...rest } = others;
   const [tileWidth, tileHeight] = typeof tileSize === 'number' ? [tileSize, tileSize] : tileSize;
-  return createGridSet({
+  const gridSet = createGridSet({
     ...rest,
+    projection: projection ?? null,
     extent: boundsOf(extent),
     tileWidth,
     tileHeight,
@@ -78,6 +80,8 @@ function toGridSet(given: GivenGridSet): GridSet {
     ...(levelNames && { levelNames }),
     ...(metersPerUnit !== undefined && { metersPerUnit }),
   });
+  checkProjection(gridSet);
+  return gridSet;
 }
 
 function toDeclaration(given: GivenLayer): LayerDeclaration<SourceSettings> {

@@ -26,6 +26,8 @@ export interface GridSet {
   readonly description: string;
   /** EPSG code. */
   readonly srs: number;
+  /** A PROJ definition that goes before what is known of the code; see `projectionOf`. */
+  readonly projection: string | null;
   readonly extent: Bounds;
   readonly tileWidth: number;
   readonly tileHeight: number;
@@ -43,6 +45,7 @@ export interface GridSetOptions {
   readonly aliases?: readonly string[];
   readonly description?: string;
   readonly srs: number;
+  readonly projection?: string | null;
   readonly extent: Bounds;
   /** Exactly one of `resolutions`, `scaleDenominators` and `levels` says what the ladder is. */
   readonly resolutions?: readonly number[];
@@ -108,6 +111,7 @@ export function createGridSet(options: GridSetOptions): GridSet {
     aliases: options.aliases ?? [],
     description: options.description ?? '',
     srs: options.srs,
+    projection: options.projection ?? null,
     extent,
     tileWidth,
     tileHeight,
