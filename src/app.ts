@@ -14,6 +14,7 @@ import { openDatabase } from './db/open-database.ts';
 import { TilewardenError } from './domain/errors.ts';
 import { createTileEvents } from './domain/tile-events.ts';
 import { type Access, createAccountAccess, createLoopbackAccess } from './http/access.ts';
+import { openEventLoopWatch } from './http/metrics/process-metrics.ts';
 import { type HttpServer, type HttpServerDeps, openHttpServer } from './http/server.ts';
 import { loadWebAssets, type WebAsset } from './http/web-assets.ts';
 import type { Clock } from './lib/clock.ts';
@@ -21,6 +22,9 @@ import { ClosingStack } from './lib/closing-stack.ts';
 import type { Logger } from './lib/logger.ts';
 import type { Random } from './lib/random.ts';
 import { openTilePipeline } from './pipeline/open-tile-pipeline.ts';
+import { PipelineCounters } from './pipeline/pipeline-counters.ts';
+import { createQuotaCredit } from './quota/quota-credit.ts';
+import { QuotaGate, type QuotaGateOptions } from './quota/quota-gate.ts';
 import { openQuotaService } from './quota/quota-service.ts';
 import type { TileSource } from './sources/tile-source.ts';
 import { openUpstreamClient, type UpstreamClient } from './sources/upstream/upstream-client.ts';
@@ -66,6 +70,9 @@ export interface WorkerApp {
 const DATA_FOLDER_MODE = 0o750;
 const DATABASE_FILE = 'tilewarden.db';
 const STORES_FOLDER = 'stores';
+/** Milliseconds that a write waits at a quota. Clients do not wait for it, but what is made for them waits in memory. */
+const SERVER_AT_THE_GATE = { patience: 500, withReserve: true };
+const WORKER_AT_THE_GATE = { patience: 60_000, withReserve: false };
 
 /** The one place that knows everything: opens, joins and starts the parts, and closes them in reverse order. */
 export async function openApp(settings: Settings, surroundings: AppSurroundings): Promise<App> {
@@ -92,7 +99,7 @@ export async function openWorkerApp(
 ): Promise<WorkerApp> {
   const open = new ClosingStack();
   try {
-    const parts = await openRoad(asWorker(settings), surroundings, open);
+    const parts = await openRoad(asWorker(settings), surroundings, open, WORKER_AT_THE_GATE);
     const { stopped } = openTaskWorker({ ...parts, ...surroundings, channel });
     return { stopped, close: () => open.close() };
   } catch (error) {
@@ -135,7 +142,12 @@ async function openParts(
   const { log, clock, random, forkWorker } = surroundings;
   await mkdir(settings.data, { recursive: true, mode: DATA_FOLDER_MODE });
   open.use(lockDataFolder(settings.data));
-  const { database, catalog, pipeline, events } = await openRoad(settings, surroundings, open);
+  const { database, catalog, pipeline, pipelineCounts, events } = await openRoad(
+    settings,
+    surroundings,
+    open,
+    SERVER_AT_THE_GATE,
+  );
   const tasks = open.use(
     await openTaskService({
       database,
@@ -161,7 +173,8 @@ async function openParts(
   const accounts = open.use(openAccounts({ database, dataFolder: settings.data, clock, log }));
   const { access, initialPassword } = await openDoor(settings, accounts);
   const parts = { catalog, pipeline, tasks, massTruncation, quota, accounts };
-  const deps = { ...parts, readiness, assets, access, clock, log };
+  const about = { version: readVersion(), startedAt: clock.now() };
+  const deps = { ...parts, about, readiness, assets, access, clock, log };
   return { server: open.use(await listen(deps, settings)), initialPassword };
 }
 
@@ -198,10 +211,16 @@ async function openDoor(
 }
 
 /** What it takes to make and keep tiles, in the server and in its workers. */
-async function openRoad(settings: Settings, surroundings: AppSurroundings, open: ClosingStack) {
+async function openRoad(
+  settings: Settings,
+  surroundings: AppSurroundings,
+  open: ClosingStack,
+  atTheGate: Pick<QuotaGateOptions, 'patience' | 'withReserve'>,
+) {
   const { log, clock, random } = surroundings;
   const database = open.use(await openDatabase({ location: databaseOf(settings), clock, log }));
-  const stores = await openStores(settings, surroundings, open);
+  const gate = new QuotaGate({ credit: createQuotaCredit(database), clock, log, ...atTheGate });
+  const stores = await openStores(settings, surroundings, open, gate);
   const upstreams = open.use(
     openUpstreamClient({
       userAgent: `Tilewarden/${readVersion()}`,
@@ -221,8 +240,13 @@ async function openRoad(settings: Settings, surroundings: AppSurroundings, open:
   );
   const { memoryTierBytes } = settings;
   const events = createTileEvents();
-  const pipeline = open.use(openTilePipeline({ events, clock, random, log, settings: { memoryTierBytes } }));
-  return { database, catalog, pipeline, events };
+  const pipelineCounts = new PipelineCounters();
+  const pipeline = open.use(
+    openTilePipeline({ events, clock, random, log, metrics: pipelineCounts, settings: { memoryTierBytes } }),
+  );
+  // Closed before the pipeline, which waits for what is being stored.
+  open.use(gate);
+  return { database, catalog, pipeline, pipelineCounts, events };
 }
 
 function databaseOf({ database, data }: Settings): string {
@@ -242,11 +266,12 @@ async function openStores(
   settings: Settings,
   surroundings: AppSurroundings,
   open: ClosingStack,
+  gate: QuotaGate,
 ): Promise<ReadonlyMap<string, TileStore>> {
   const stores = new Map<string, TileStore>();
   for (const [name, store] of Object.entries(settings.stores)) {
     const root = join(settings.data, STORES_FOLDER, name);
-    stores.set(name, open.use(await openStore(store, root, surroundings)));
+    stores.set(name, gate.guard(open.use(await openStore(store, root, surroundings))));
   }
   return stores;
 }

@@ -1,5 +1,6 @@
 import { ROLES, type Role } from '../access/role.ts';
 import type { Answer } from './answer.ts';
+import type { RouteDescription } from './api/openapi-description.ts';
 import type { Exchange } from './exchange.ts';
 
 /** `public`: anybody; nobody asks who is calling. */
@@ -23,6 +24,8 @@ export interface Route {
   readonly handler: Handler;
   /** `anyone`: pages of other sites may read the answer. Without it only our own may. */
   readonly sharing?: 'anyone';
+  /** For `/api/v1/openapi.json`. */
+  readonly describe?: RouteDescription;
 }
 
 export function checkRoutes(routes: readonly Route[]): void {

@@ -5,13 +5,20 @@ import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import type { QuotaService } from '../quota/quota-service.ts';
 import type { MassTruncation } from '../tasks/mass-truncation.ts';
 import type { TaskService } from '../tasks/task-service.ts';
+import { type About, aboutRoutes } from './api/about.ts';
 import { type AccountParts, accountRoutes } from './api/account-routes.ts';
+import { coverageRoutes } from './api/coverage.ts';
 import { createEventStream } from './api/events.ts';
+import { inspectRoutes } from './api/inspect.ts';
+import { layerRoutes } from './api/layers.ts';
+import { openApiRoutes } from './api/openapi.ts';
 import { quotaRoutes } from './api/quota.ts';
+import { seriesRoutes, type TrafficSeries } from './api/series.ts';
 import { createTaskApi } from './api/tasks.ts';
 import { truncateRoutes } from './api/truncate.ts';
 import { usageRoutes } from './api/usage.ts';
 import type { HttpLimits } from './limits.ts';
+import { type MetricsDeps, metricsRoutes } from './metrics/metrics-routes.ts';
 import { answerAlive, createReadiness } from './probes.ts';
 import { diskQuotaRoutes } from './rest/disk-quota.ts';
 import { massTruncateRoutes } from './rest/mass-truncate.ts';
@@ -24,6 +31,7 @@ import { createTileJson } from './services/tile-json.ts';
 import { createTileService } from './services/tiles.ts';
 import { tmsRoutes } from './services/tms/tms-routes.ts';
 import { wmtsRoutes } from './services/wmts/wmts-routes.ts';
+import { TileCounts } from './tile-counts.ts';
 import { assetRoutes, type WebAsset } from './web-assets.ts';
 
 export interface RouteDeps {
@@ -37,6 +45,12 @@ export interface RouteDeps {
   readonly massTruncation?: MassTruncation;
   /** Without it there are no paths of quota and usage. */
   readonly quota?: QuotaService;
+  /** Without it there is no path of the last day's figures. */
+  readonly series?: TrafficSeries;
+  /** Without it nobody is told what is running here. */
+  readonly about?: About;
+  /** Without it there is no path of metrics. */
+  readonly metrics?: Pick<MetricsDeps, 'pipeline' | 'pipelineCounts' | 'eventLoop'>;
   readonly accounts: AccountParts;
   readonly assets: readonly WebAsset[];
   readonly clock: Clock;
@@ -45,6 +59,13 @@ export interface RouteDeps {
 
 /** Everything the server answers, under each prefix. Of two patterns that fit a path the upper one counts. */
 export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
+  const routes = routesOf(deps, limits);
+  return [...routes, ...openApiRoutes(routes)];
+}
+
+function routesOf(given: RouteDeps, limits: HttpLimits): readonly Route[] {
+  const tileCounts = new TileCounts();
+  const deps = { ...given, pipeline: tileCounts.counting(given.pipeline) };
   const tile = createTileService(deps);
   const sharing = 'anyone';
   return [
@@ -75,6 +96,10 @@ export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Rout
     ...(deps.tasks ? taskRoutes({ ...deps, tasks: deps.tasks }, limits) : []),
     ...(deps.massTruncation ? truncationRoutes(deps.catalog, deps.massTruncation) : []),
     ...(deps.quota ? cacheRoutes(deps, deps.quota) : []),
+    ...layerRoutes(deps.catalog),
+    ...(deps.series ? seriesRoutes(deps.series) : []),
+    ...(deps.about ? aboutRoutes(deps.about) : []),
+    ...(deps.metrics ? metricsRoutes({ ...deps, ...deps.metrics, tileCounts }) : []),
     ...accountRoutes(deps.accounts),
 
     ...assetRoutes(deps.assets),
@@ -85,9 +110,11 @@ function truncationRoutes(catalog: RouteDeps['catalog'], massTruncation: MassTru
   return [...massTruncateRoutes({ catalog, massTruncation }), ...truncateRoutes({ catalog, massTruncation })];
 }
 
-function cacheRoutes({ catalog }: RouteDeps, quota: QuotaService): readonly Route[] {
+function cacheRoutes({ catalog, clock }: RouteDeps, quota: QuotaService): readonly Route[] {
   const { settings } = quota;
   return [
+    ...coverageRoutes({ catalog, quota, clock }),
+    ...inspectRoutes({ catalog, quota, clock }),
     ...diskQuotaRoutes({ catalog, quota: settings }),
     ...quotaRoutes({ catalog, settings }),
     ...usageRoutes(quota),

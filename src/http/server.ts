@@ -5,6 +5,7 @@ import { Server as TlsServer } from 'node:tls';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Access } from './access.ts';
+import { createTrafficSeries } from './api/series.ts';
 import { answerBrokenConnection } from './broken-connection.ts';
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from './dispatcher.ts';
 import { DEFAULT_LIMITS, type HttpLimits } from './limits.ts';
@@ -72,10 +73,14 @@ export function createHttpApp(
   options: HttpServerOptions,
   tls: TlsMaterial | null = null,
 ): HttpApp {
-  const routes = createRoutes(deps, { ...DEFAULT_LIMITS, ...options.limits });
-  const { access, accounts, log } = deps;
+  const { access, accounts, log, clock, quota } = deps;
+  const series = createTrafficSeries(clock, () => quota?.evicted ?? NOTHING_EVICTED);
+  const pipeline = series.counting(deps.pipeline);
+  const routes = createRoutes({ ...deps, pipeline, series }, { ...DEFAULT_LIMITS, ...options.limits });
   return createHttpAppOver(routes, { access, audit: accounts.audit, log }, options, tls);
 }
+
+const NOTHING_EVICTED = { tiles: 0, bytes: 0 };
 
 export type DoorDeps = Pick<DispatcherOptions, 'access' | 'audit' | 'log'>;
 

@@ -1,0 +1,112 @@
+import { coverageAt } from '../../domain/grid-subset.ts';
+import { PAGE_SIZE } from '../../domain/page.ts';
+import { intersectRects, type TileRect } from '../../domain/tile-rect.ts';
+import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
+
+/** Cells along a side of a picture of the cache; one cell is one tile as long as that many are enough. */
+export const MOST_CELLS = 128;
+
+/** Seconds. A tile has the first of these that it is not older than; there is one more kind for all that are older. */
+export const AGE_STEPS = [3600, 86_400, 7 * 86_400, 30 * 86_400] as const;
+
+/** What a picture of the cache shows: cells from the top left, row by row. */
+export interface CoverageGrid {
+  readonly rect: TileRect;
+  /** Tiles along a side of a cell. */
+  readonly cell: number;
+  readonly columns: number;
+  readonly rows: number;
+  /** With single tiles: 0 not there, 1 old … 5 younger than an hour. Otherwise the percentage of the tiles that are there. */
+  readonly values: Uint8Array;
+}
+
+/** The tiles of a page that are there, e.g. from the ledger. */
+export interface PageFill {
+  readonly pageX: number;
+  readonly pageY: number;
+  readonly tiles: number;
+}
+
+export function cellSizeFor({ minX, minY, maxX, maxY }: TileRect): number {
+  const fits = (size: number) =>
+    Math.floor(maxX / size) - Math.floor(minX / size) < MOST_CELLS &&
+    Math.floor(maxY / size) - Math.floor(minY / size) < MOST_CELLS;
+  if (maxX - minX < MOST_CELLS && maxY - minY < MOST_CELLS) return 1;
+  let size = PAGE_SIZE;
+  while (!fits(size)) size *= 2;
+  return size;
+}
+
+/** One cell for each tile, by age. Asks the store's index once for each step of age and never for a tile. */
+export async function gridOfTiles(
+  { bound, set }: ResolvedTileSet,
+  z: number,
+  rect: TileRect,
+  now: number,
+): Promise<CoverageGrid> {
+  const columns = rect.maxX - rect.minX + 1;
+  const rows = rect.maxY - rect.minY + 1;
+  const values = new Uint8Array(columns * rows);
+  const since = [0, ...AGE_STEPS.map((seconds) => now - seconds * 1000).reverse()];
+  for (const [step, createdSince] of since.entries()) {
+    const found = await bound.store.present(set, z, rect, createdSince);
+    for (const { x, y } of found) values[(y - rect.minY) * columns + x - rect.minX] = step + 1;
+    if (found.length === 0) break;
+  }
+  return { rect, cell: 1, columns, rows, values };
+}
+
+/** Cells of whole pages, by how many of their tiles are there. */
+export function gridOfPages(
+  { subset }: ResolvedTileSet,
+  z: number,
+  rect: TileRect,
+  cell: number,
+  pages: Iterable<PageFill>,
+): CoverageGrid {
+  const [left, top] = [Math.floor(rect.minX / cell), Math.floor(rect.minY / cell)];
+  const columns = Math.floor(rect.maxX / cell) - left + 1;
+  const rows = Math.floor(rect.maxY / cell) - top + 1;
+  const tiles = new Float64Array(columns * rows);
+  const pagesAlong = cell / PAGE_SIZE;
+  for (const page of pages) {
+    const column = Math.floor(page.pageX / pagesAlong) - left;
+    const row = Math.floor(page.pageY / pagesAlong) - top;
+    if (column < 0 || row < 0 || column >= columns || row >= rows) continue;
+    const place = row * columns + column;
+    tiles[place] = (tiles[place] ?? 0) + page.tiles;
+  }
+  const offered = coverageAt(subset, z) ?? rect;
+  const values = Uint8Array.from(tiles, (count, place) => {
+    const [column, row] = [left + (place % columns), top + Math.floor(place / columns)];
+    return percent(count, countIn(cellRect(column, row, cell), offered));
+  });
+  return { rect, cell, columns, rows, values };
+}
+
+/** Values and how often each comes, in turn. */
+export function runsOf(values: Uint8Array): number[] {
+  const runs: number[] = [];
+  for (const value of values) {
+    const last = runs.length - 2;
+    if (last >= 0 && runs[last] === value) runs[last + 1] = (runs[last + 1] ?? 0) + 1;
+    else runs.push(value, 1);
+  }
+  return runs;
+}
+
+/** 0 and 100 mean none and all, exactly. */
+function percent(count: number, of: number): number {
+  if (count <= 0) return 0;
+  return count >= of ? 100 : Math.min(99, Math.max(1, Math.round((count / of) * 100)));
+}
+
+function cellRect(column: number, row: number, cell: number): TileRect {
+  const [minX, minY] = [column * cell, row * cell];
+  return { minX, minY, maxX: minX + cell - 1, maxY: minY + cell - 1 };
+}
+
+function countIn(rect: TileRect, offered: TileRect): number {
+  const shared = intersectRects(rect, offered);
+  return shared ? (shared.maxX - shared.minX + 1) * (shared.maxY - shared.minY + 1) : 0;
+}

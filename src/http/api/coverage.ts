@@ -1,0 +1,119 @@
+import type { Catalog } from '../../catalog/catalog.ts';
+import { type Bounds, boundsOf } from '../../domain/bounds.ts';
+import { TilewardenError } from '../../domain/errors.ts';
+import { boundsOfRect, tilesOfBounds } from '../../domain/grid-set.ts';
+import { coverageAt } from '../../domain/grid-subset.ts';
+import { shortened } from '../../domain/shortened.ts';
+import { countTiles, intersectRects, type TileRect } from '../../domain/tile-rect.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
+import type { QuotaService } from '../../quota/quota-service.ts';
+import { type Answer, jsonAnswer } from '../answer.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Route } from '../route.ts';
+import {
+  AGE_STEPS,
+  type CoverageGrid,
+  cellSizeFor,
+  gridOfPages,
+  gridOfTiles,
+  runsOf,
+} from './coverage-grid.ts';
+import { integerParam, requestedTileSet } from './layer-tiles.ts';
+
+export interface CoverageDeps {
+  readonly catalog: Pick<Catalog, 'layer'>;
+  readonly quota: Pick<QuotaService, 'pages'>;
+  readonly clock: Clock;
+}
+
+/** What of a layer is cached: how much at each zoom, and where at one of them. */
+export function coverageRoutes({ catalog, quota, clock }: CoverageDeps): readonly Route[] {
+  const path = '/api/v1/layers/{layer}/coverage/{gridSet}';
+  return [
+    { method: 'GET', path, role: 'viewer', handler: showZooms },
+    { method: 'GET', path: `${path}/{z}`, role: 'viewer', handler: showPlaces },
+  ];
+
+  async function showZooms(exchange: Exchange): Promise<Answer> {
+    const tiles = await requestedTileSet(exchange, catalog);
+    const pages = await quota.pages(tiles.set);
+    const { zoomStart, zoomStop } = tiles.subset;
+    const zooms = Array.from({ length: zoomStop - zoomStart + 1 }, (_, place) => {
+      const z = zoomStart + place;
+      const here = pages.filter((page) => page.z === z);
+      const sum = (field: 'tiles' | 'bytes') => here.reduce((total, page) => total + page[field], 0);
+      const offered = coverageAt(tiles.subset, z);
+      return { z, tiles: sum('tiles'), bytes: sum('bytes'), offered: offered ? countTiles(offered) : 0n };
+    });
+    return jsonAnswer({ ...tiles.set, zooms });
+  }
+
+  async function showPlaces(exchange: Exchange): Promise<Answer> {
+    const tiles = await requestedTileSet(exchange, catalog);
+    const z = integerParam(exchange, 'z');
+    const rect = requestedRect(tiles, z, boundsIn(exchange.query));
+    const { set } = tiles;
+    if (!rect) return jsonAnswer({ ...set, z, cell: 1, columns: 0, rows: 0, runs: [], bounds: null });
+    return jsonAnswer({ ...set, z, ...gridDocument(tiles, z, await gridFor(tiles, z, rect)) });
+  }
+
+  async function gridFor(tiles: ResolvedTileSet, z: number, rect: TileRect): Promise<CoverageGrid> {
+    const cell = cellSizeFor(rect);
+    if (cell === 1) return gridOfTiles(tiles, z, rect, clock.now());
+    const pages = await quota.pages(tiles.set);
+    return gridOfPages(
+      tiles,
+      z,
+      rect,
+      cell,
+      pages.filter((page) => page.z === z),
+    );
+  }
+}
+
+function gridDocument({ subset }: ResolvedTileSet, z: number, grid: CoverageGrid) {
+  const { rect, cell, columns, rows, values } = grid;
+  const minX = Math.floor(rect.minX / cell) * cell;
+  const minY = Math.floor(rect.minY / cell) * cell;
+  const covered = { minX, minY, maxX: minX + columns * cell - 1, maxY: minY + rows * cell - 1 };
+  const bounds = boundsOfRect(subset.gridSet, z, covered);
+  return {
+    shows: cell === 1 ? 'age' : 'share',
+    ageSteps: AGE_STEPS,
+    cell,
+    minX,
+    minY,
+    columns,
+    rows,
+    bounds: [bounds.minX, bounds.minY, bounds.maxX, bounds.maxY],
+    runs: runsOf(values),
+  };
+}
+
+/** Null when nothing that the layer offers lies there. */
+function requestedRect({ subset, set }: ResolvedTileSet, z: number, bounds: Bounds | null): TileRect | null {
+  const offered = coverageAt(subset, z);
+  if (!offered) {
+    const { zoomStart, zoomStop } = subset;
+    const problem = `Layer ${set.layer} in ${set.gridSet} has no zoom ${z}; it has zooms ${zoomStart} to ${zoomStop}.`;
+    throw new TilewardenError('tile-outside', problem);
+  }
+  if (!bounds) return offered;
+  const wanted = tilesOfBounds(subset.gridSet, z, bounds);
+  return wanted && intersectRects(wanted, offered);
+}
+
+/** `bounds=minX,minY,maxX,maxY` in the grid set's CRS. */
+function boundsIn(query: string): Bounds | null {
+  const text = new URLSearchParams(query).get('bounds');
+  if (text === null) return null;
+  const numbers = text.split(',').map((part) => (part.trim() === '' ? Number.NaN : Number(part)));
+  const [minX = 0, minY = 0, maxX = 0, maxY = 0] = numbers;
+  const fine = numbers.length === 4 && numbers.every(Number.isFinite) && minX <= maxX && minY <= maxY;
+  if (fine) return boundsOf([minX, minY, maxX, maxY]);
+  throw new TilewardenError(
+    'request-invalid',
+    `bounds must be four numbers, minX,minY,maxX,maxY with min not above max, not "${shortened(text)}".`,
+  );
+}

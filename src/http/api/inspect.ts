@@ -1,0 +1,81 @@
+import type { Catalog } from '../../catalog/catalog.ts';
+import { boundsOfTile } from '../../domain/grid-set.ts';
+import { metatileOf } from '../../domain/metatile.ts';
+import { pageOf } from '../../domain/page.ts';
+import type { TileIndex } from '../../domain/tile-key.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { sourceRequestOf } from '../../pipeline/accept-answer.ts';
+import { checkTile, metatileSizeOf } from '../../pipeline/resolve-tile-set.ts';
+import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
+import type { QuotaService } from '../../quota/quota-service.ts';
+import { type Answer, jsonAnswer } from '../answer.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Route } from '../route.ts';
+import { integerParam, requestedTileSet } from './layer-tiles.ts';
+
+export interface InspectDeps {
+  readonly catalog: Pick<Catalog, 'layer'>;
+  readonly quota: Pick<QuotaService, 'useOf'>;
+  readonly clock: Clock;
+}
+
+/** `/api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}`: all that is known of one tile. Looking makes no tile. */
+export function inspectRoutes({ catalog, quota, clock }: InspectDeps): readonly Route[] {
+  const path = '/api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}';
+  return [{ method: 'GET', path, role: 'viewer', handler: inspect }];
+
+  async function inspect(exchange: Exchange): Promise<Answer> {
+    const tiles = await requestedTileSet(exchange, catalog);
+    const tile = {
+      z: integerParam(exchange, 'z'),
+      x: integerParam(exchange, 'x'),
+      y: integerParam(exchange, 'y'),
+    };
+    checkTile(tiles, tile);
+    const bounds = boundsOfTile(tiles.subset.gridSet, tile.z, tile.x, tile.y);
+    return jsonAnswer({
+      ...tiles.set,
+      ...tile,
+      parameters: Object.fromEntries(tiles.selection.values),
+      bounds: [bounds.minX, bounds.minY, bounds.maxX, bounds.maxY],
+      stored: await storedDocument(tiles, tile, clock.now()),
+      page: pageDocument(tiles, tile, quota),
+      ...sourceDocument(tiles, tile),
+    });
+  }
+}
+
+async function storedDocument({ bound, set }: ResolvedTileSet, tile: TileIndex, now: number) {
+  const stored = await bound.store.get(set, tile);
+  if (!stored) return null;
+  const { expireCacheSeconds } = bound.layer;
+  const expires = expireCacheSeconds === null ? null : stored.createdAt + expireCacheSeconds * 1000;
+  return {
+    bytes: stored.bytes.length,
+    checksum: stored.checksum.toString(16).padStart(8, '0'),
+    storedAt: new Date(stored.createdAt).toISOString(),
+    ageSeconds: Math.max(0, Math.round((now - stored.createdAt) / 1000)),
+    expiresAt: expires === null ? null : new Date(expires).toISOString(),
+    expired: expires !== null && expires < now,
+  };
+}
+
+function pageDocument({ set }: ResolvedTileSet, { z, x, y }: TileIndex, quota: InspectDeps['quota']) {
+  const [pageX, pageY] = [pageOf(x), pageOf(y)];
+  const use = quota.useOf({ set, z, pageX, pageY });
+  return {
+    x: pageX,
+    y: pageY,
+    hits: use?.hits ?? 0,
+    lastUsedAt: use ? new Date(use.lastUsedAt).toISOString() : null,
+  };
+}
+
+/** The block that would be fetched for the tile, and from where. */
+function sourceDocument(tiles: ResolvedTileSet, { z, x, y }: TileIndex) {
+  const metatile = metatileOf(tiles.subset, metatileSizeOf(tiles), z, x, y);
+  if (!metatile) return { metatile: null, upstream: null };
+  const plan = { number: 0, tiles, metatile, generation: null, priority: 'interactive' as const };
+  const request = sourceRequestOf(plan, AbortSignal.abort());
+  return { metatile: metatile.rect, upstream: tiles.bound.source().addressOf?.(request) ?? null };
+}

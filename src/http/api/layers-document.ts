@@ -1,0 +1,68 @@
+import type { GridSet } from '../../domain/grid-set.ts';
+import type { GridSubset } from '../../domain/grid-subset.ts';
+import type { Layer } from '../../domain/layer.ts';
+
+/** A line of a list of thousands. */
+export function layerSummary(layer: Layer) {
+  return {
+    name: layer.name,
+    title: layer.title,
+    access: layer.access,
+    gridSets: layer.gridSubsets.map(({ gridSet }) => gridSet.name),
+    formats: layer.formats.map((format) => format.mediaType),
+  };
+}
+
+/** All that a client must know to show, seed or truncate a layer. */
+export function layerDocument(layer: Layer) {
+  return {
+    name: layer.name,
+    title: layer.title,
+    description: layer.description,
+    access: layer.access,
+    gridSets: layer.gridSubsets.map(subsetDocument),
+    formats: layer.formats.map((format) => format.mediaType),
+    extensions: layer.formats.map((format) => format.extensions[0]),
+    parameters: layer.parameters.map(({ name, defaultValue, values }) => ({
+      name,
+      default: defaultValue,
+      values,
+    })),
+    metatile: [layer.metatile.columns, layer.metatile.rows],
+    gutter: layer.gutter,
+    expireCacheSeconds: layer.expireCacheSeconds,
+    expireClientsSeconds: layer.expireClientsSeconds,
+  };
+}
+
+export function gridSetDocument(gridSet: GridSet) {
+  const { extent } = gridSet;
+  return {
+    name: gridSet.name,
+    aliases: gridSet.aliases,
+    description: gridSet.description,
+    srs: `EPSG:${gridSet.srs}`,
+    extent: [extent.minX, extent.minY, extent.maxX, extent.maxY],
+    tileSize: [gridSet.tileWidth, gridSet.tileHeight],
+    levels: gridSet.levels.map(({ name, resolution, scaleDenominator, columns, rows }) => ({
+      name,
+      resolution,
+      scaleDenominator,
+      columns,
+      rows,
+    })),
+  };
+}
+
+function subsetDocument({ gridSet, extent, zoomStart, zoomStop }: GridSubset) {
+  return {
+    name: gridSet.name,
+    srs: `EPSG:${gridSet.srs}`,
+    extent: [extent.minX, extent.minY, extent.maxX, extent.maxY],
+    zoomStart,
+    zoomStop,
+    resolutions: gridSet.levels.map((level) => level.resolution),
+    tileSize: [gridSet.tileWidth, gridSet.tileHeight],
+    origins: gridSet.levels.map((level) => [gridSet.extent.minX, level.top]),
+  };
+}

@@ -1,0 +1,44 @@
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { GridSet } from '../../domain/grid-set.ts';
+import type { Layer } from '../../domain/layer.ts';
+import { type Answer, jsonAnswer } from '../answer.ts';
+import type { Exchange } from '../exchange.ts';
+import { refuseStrangers, visibleLayers } from '../layer-door.ts';
+import type { Route } from '../route.ts';
+import { boundLayer } from '../services/tiles.ts';
+import { gridSetDocument, layerDocument, layerSummary } from './layers-document.ts';
+
+/** `/api/v1/layers`, `/api/v1/layers/{layer}` and `/api/v1/gridsets`: what is declared. */
+export function layerRoutes(catalog: Pick<Catalog, 'layer' | 'layers'>): readonly Route[] {
+  const path = '/api/v1/layers';
+  return [
+    { method: 'GET', path, role: 'viewer', handler: list },
+    { method: 'GET', path: `${path}/{layer}`, role: 'viewer', handler: show },
+    { method: 'GET', path: '/api/v1/gridsets', role: 'viewer', handler: listGridSets },
+  ];
+
+  async function list(exchange: Exchange): Promise<Answer> {
+    const layers = await visibleLayers(exchange, catalog.layers());
+    return jsonAnswer({ layers: layers.map(layerSummary) });
+  }
+
+  async function show(exchange: Exchange): Promise<Answer> {
+    const { layer } = boundLayer(catalog, exchange.param('layer'));
+    await refuseStrangers(exchange, layer);
+    return jsonAnswer(layerDocument(layer));
+  }
+
+  async function listGridSets(exchange: Exchange): Promise<Answer> {
+    const layers = await visibleLayers(exchange, catalog.layers());
+    return jsonAnswer({ gridSets: [...gridSetsOf(layers).values()].map(gridSetDocument) });
+  }
+}
+
+/** Those that a layer uses. */
+function gridSetsOf(layers: Iterable<Layer>): ReadonlyMap<string, GridSet> {
+  const found = new Map<string, GridSet>();
+  for (const { gridSubsets } of layers) {
+    for (const { gridSet } of gridSubsets) found.set(gridSet.name, gridSet);
+  }
+  return found;
+}

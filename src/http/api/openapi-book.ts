@@ -1,0 +1,143 @@
+import { z } from 'zod';
+import {
+  loginSchema,
+  newPasswordSchema,
+  tokenSchema,
+  userChangesSchema,
+  userSchema,
+} from './account-schemas.ts';
+import type { RouteDescription } from './openapi-description.ts';
+import {
+  aboutAnswer,
+  auditAnswer,
+  auditQuery,
+  callerAnswer,
+  coverageAnswer,
+  coverageQuery,
+  estimateAnswer,
+  gridSetListAnswer,
+  layerAnswer,
+  layerListAnswer,
+  quotaAnswer,
+  quotaBody,
+  seriesAnswer,
+  sessionAnswer,
+  taskAnswer,
+  taskListAnswer,
+  taskListQuery,
+  taskRequestBody,
+  tileAnswer,
+  tileSetQuery,
+  tokenAnswer,
+  truncateAnswer,
+  truncateBody,
+  usageAnswer,
+  userAnswer,
+  zoomCoverageAnswer,
+} from './openapi-schemas.ts';
+
+const REST = { tag: "GeoWebCache's interface" };
+const XML_TYPES = ['text/xml', 'application/xml'];
+const JSON_TYPES = ['application/json'];
+const FORM_TYPES = ['application/x-www-form-urlencoded'];
+
+/** By method and path, for the routes whose own declaration does not say it. */
+export const DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = {
+  'GET /api/v1/tasks': { summary: 'List tasks, newest first', query: taskListQuery, answer: taskListAnswer },
+  'POST /api/v1/tasks': {
+    summary: 'Start a task, or with dryRun tell what it would be',
+    body: taskRequestBody,
+    answer: z.union([taskAnswer, estimateAnswer]),
+    status: 201,
+  },
+  'GET /api/v1/tasks/{id}': { summary: 'Show a task', answer: taskAnswer },
+  'POST /api/v1/tasks/{id}/cancel': { summary: 'Stop a task for good', answer: taskAnswer },
+  'POST /api/v1/tasks/{id}/pause': { summary: 'Let a task wait', answer: taskAnswer },
+  'POST /api/v1/tasks/{id}/resume': { summary: 'Let a task go on', answer: taskAnswer },
+  'POST /api/v1/tasks/{id}/retry': {
+    summary: 'Start a task over what failed in this one',
+    answer: taskAnswer,
+    status: 201,
+  },
+  'GET /api/v1/events': { summary: 'Changes of tasks, as they happen', answerType: 'text/event-stream' },
+
+  'GET /api/v1/layers': { summary: 'List layers', answer: layerListAnswer },
+  'GET /api/v1/layers/{layer}': { summary: 'Show a layer', answer: layerAnswer },
+  'GET /api/v1/gridsets': { summary: 'List the grid sets that layers use', answer: gridSetListAnswer },
+  'GET /api/v1/layers/{layer}/coverage/{gridSet}': {
+    summary: 'How much of a layer is cached, zoom by zoom',
+    query: tileSetQuery,
+    answer: zoomCoverageAnswer,
+  },
+  'GET /api/v1/layers/{layer}/coverage/{gridSet}/{z}': {
+    summary: 'Where a layer is cached at a zoom, and how old it is there',
+    query: coverageQuery,
+    answer: coverageAnswer,
+  },
+  'GET /api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}': {
+    summary: 'All that is known of one tile',
+    query: tileSetQuery,
+    answer: tileAnswer,
+  },
+  'POST /api/v1/layers/{layer}/truncate': {
+    summary: 'Remove a selection of tiles, or with dryRun count it',
+    body: truncateBody,
+    answer: truncateAnswer,
+  },
+
+  'GET /api/v1/usage': { summary: 'What the tiles take on disk', answer: usageAnswer },
+  'GET /api/v1/quota': { summary: 'Show the quota', answer: quotaAnswer },
+  'PUT /api/v1/quota': {
+    summary: 'Change the quota; only what is sent changes',
+    body: quotaBody,
+    answer: quotaAnswer,
+  },
+  'GET /api/v1/series': { summary: 'How tiles were answered in the last day', answer: seriesAnswer },
+
+  'POST /api/v1/session': { summary: 'Log in', body: loginSchema, answer: sessionAnswer },
+  'DELETE /api/v1/session': { summary: 'Log out', status: 204 },
+  'GET /api/v1/me': { summary: 'Who is asking', answer: callerAnswer },
+  'PUT /api/v1/me/password': { summary: "Change one's own password", body: newPasswordSchema, status: 204 },
+  'GET /api/v1/users': { summary: 'List users', answer: z.object({ users: z.array(userAnswer) }) },
+  'POST /api/v1/users': { summary: 'Add a user', body: userSchema, answer: userAnswer, status: 201 },
+  'GET /api/v1/users/{name}': { summary: 'Show a user', answer: userAnswer },
+  'PUT /api/v1/users/{name}': { summary: 'Change a user', body: userChangesSchema, answer: userAnswer },
+  'DELETE /api/v1/users/{name}': { summary: 'Remove a user', status: 204 },
+  'GET /api/v1/tokens': { summary: 'List tokens', answer: z.object({ tokens: z.array(tokenAnswer) }) },
+  'POST /api/v1/tokens': {
+    summary: 'Make a token; it is shown this once',
+    body: tokenSchema,
+    answer: tokenAnswer.extend({ token: z.string() }),
+    status: 201,
+  },
+  'DELETE /api/v1/tokens/{id}': { summary: 'Revoke a token', status: 204 },
+  'GET /api/v1/audit': { summary: 'Who changed what', query: auditQuery, answer: auditAnswer },
+  'GET /api/v1/about': { summary: 'What is running here', answer: aboutAnswer },
+  'GET /api/v1/openapi.json': { summary: 'This document', answerType: 'application/json' },
+
+  'GET /rest/seed.json': { ...REST, summary: 'The numbers of all tasks', answerType: 'application/json' },
+  'POST /rest/seed': {
+    ...REST,
+    summary: 'Stop tasks of every layer',
+    bodyTypes: FORM_TYPES,
+    answerType: 'text/html',
+  },
+  'GET /rest/seed/{layer}.json': {
+    ...REST,
+    summary: "The numbers of a layer's tasks",
+    answerType: 'application/json',
+  },
+  'GET /rest/seed/{layer}.xml': {
+    ...REST,
+    summary: "The numbers of a layer's tasks",
+    answerType: 'application/json',
+  },
+  'POST /rest/seed/{layer}.json': { ...REST, summary: 'Seed, reseed or truncate', bodyTypes: JSON_TYPES },
+  'POST /rest/seed/{layer}.xml': { ...REST, summary: 'Seed, reseed or truncate', bodyTypes: XML_TYPES },
+  'POST /rest/seed/{layer}': {
+    ...REST,
+    summary: 'Stop tasks of a layer',
+    bodyTypes: FORM_TYPES,
+    answerType: 'text/html',
+  },
+};

@@ -1,0 +1,377 @@
+import { z } from 'zod';
+import { ROLES } from '../../access/role.ts';
+import { LAYER_ACCESS } from '../../domain/layer.ts';
+import { CLEAN_UP_UNITS, EXPIRATION_POLICIES, STORAGE_UNITS } from '../../quota/quota-configuration.ts';
+import { TASK_STATES, TASK_TYPES } from '../../tasks/task.ts';
+
+/** ISO 8601, in UTC. */
+const time = z.iso.datetime();
+const bounds = z.tuple([z.number(), z.number(), z.number(), z.number()]);
+const count = z.number().describe('A whole number; beyond 2^53 its last digits are lost');
+const names = z.array(z.string());
+const parameters = z.record(z.string(), z.string());
+
+export const taskAnswer = z.object({
+  id: z.number().int(),
+  layer: z.string(),
+  type: z.enum(TASK_TYPES),
+  state: z.enum(TASK_STATES),
+  tilesProcessed: count,
+  tilesTotal: count,
+  secondsRemaining: z.number().describe('-1 while it cannot be told'),
+  tilesPerSecond: z.number(),
+  reason: z.string().nullable(),
+  gridSet: z.string(),
+  format: z.string(),
+  parameters,
+  zoomStart: z.number().int(),
+  zoomStop: z.number().int(),
+  bounds,
+  area: z
+    .object({
+      type: z.literal('MultiPolygon'),
+      coordinates: z.array(z.array(z.array(z.tuple([z.number(), z.number()])))),
+    })
+    .nullable(),
+  threadCount: z.number().int(),
+  priority: z.number().int(),
+  tileFailureRetryCount: z.number().int(),
+  tileFailureRetryWaitTime: z.number().int(),
+  totalFailuresBeforeAborting: z.number().int(),
+  counters: z.object({
+    made: count,
+    present: count,
+    removed: count,
+    blank: count,
+    failed: count,
+    bytes: count,
+    upstreamRequests: count,
+  }),
+  errors: z.array(z.object({ at: time, z: z.number(), x: z.number(), y: z.number(), message: z.string() })),
+  createdBy: z.string(),
+  createdAt: time,
+  startedAt: time.nullable(),
+  endedAt: time.nullable(),
+});
+
+export const taskListAnswer = z.object({
+  tasks: z.array(taskAnswer),
+  nextBefore: z.number().int().nullable().describe('Give it as `before` for the next page; null: no more'),
+});
+
+export const taskListQuery = z.object({
+  state: z
+    .string()
+    .optional()
+    .describe(`Any of ${TASK_STATES.join(', ')}, separated by commas`),
+  layer: z.string().optional(),
+  type: z.enum(TASK_TYPES).optional(),
+  since: time.optional(),
+  before: z.number().int().optional(),
+  limit: z.number().int().min(1).max(500).default(50),
+});
+
+/** As documented; read by `wire/task-request.ts`, which also takes the forms that copied samples have. */
+export const taskRequestBody = z.object({
+  layer: z.string(),
+  type: z.enum(TASK_TYPES).default('seed'),
+  gridSet: z.string().optional(),
+  format: z.string().optional(),
+  zoomStart: z.number().int().optional(),
+  zoomStop: z.number().int().optional(),
+  bounds: bounds.optional().describe("In the grid set's CRS"),
+  area: z.record(z.string(), z.unknown()).optional().describe('GeoJSON Polygon or MultiPolygon'),
+  areaCrs: z.enum(['EPSG:4326', 'grid-set']).optional(),
+  parameters: parameters.optional(),
+  threadCount: z.number().int().optional(),
+  priority: z.number().int().optional(),
+  idempotencyKey: z.string().optional(),
+  dryRun: z.boolean().optional().describe('Only answers what the task would be'),
+});
+
+export const estimateAnswer = z.object({
+  tiles: count,
+  metatiles: count,
+  upstreamRequests: count,
+  bytes: count.nullable(),
+  seconds: z.number().nullable(),
+});
+
+export const truncateBody = z.object({
+  gridSets: names.optional(),
+  formats: names.optional(),
+  parameters: parameters.optional(),
+  zoomStart: z.number().int().optional(),
+  zoomStop: z.number().int().optional(),
+  bounds: bounds.optional(),
+  olderThan: time.optional(),
+  dryRun: z.boolean().optional(),
+});
+
+const tileSetName = { gridSet: z.string(), format: z.string(), parametersId: z.string().nullable() };
+
+export const truncateAnswer = z.object({
+  layer: z.string(),
+  dryRun: z.boolean(),
+  tiles: count,
+  bytes: count,
+  tileSets: z.array(z.object({ ...tileSetName, tiles: count, bytes: count })),
+});
+
+const storageUnit = z.enum(Object.keys(STORAGE_UNITS) as (keyof typeof STORAGE_UNITS)[]);
+const quota = z.object({ value: z.number(), units: storageUnit });
+const sizedQuota = quota.extend({ bytes: count });
+const policy = z.enum(EXPIRATION_POLICIES);
+
+const quotaPlain = {
+  enabled: z.boolean(),
+  diskBlockSize: z.number().int(),
+  cacheCleanUpFrequency: z.number().int(),
+  cacheCleanUpUnits: z.enum(Object.keys(CLEAN_UP_UNITS) as (keyof typeof CLEAN_UP_UNITS)[]),
+  maxConcurrentCleanUps: z.number().int(),
+  globalExpirationPolicyName: policy,
+};
+
+export const quotaAnswer = z.object({
+  ...quotaPlain,
+  cleanUpSeconds: z.number(),
+  globalQuota: sizedQuota,
+  layerQuotas: z.array(z.object({ layer: z.string(), expirationPolicyName: policy, quota: sizedQuota })),
+});
+
+export const quotaBody = z
+  .object({
+    ...quotaPlain,
+    globalQuota: quota,
+    layerQuotas: z.array(z.object({ layer: z.string(), expirationPolicyName: policy, quota })),
+  })
+  .partial();
+
+const amount = { bytes: count, tiles: count };
+
+export const usageAnswer = z.object({
+  ...amount,
+  sweeping: count,
+  sweepingFiles: count,
+  quota: quotaAnswer,
+  share: z.number().nullable(),
+  evicted: z.object({ pages: count, tiles: count, bytes: count }),
+  growthPerDay: z.number().nullable(),
+  fullInDays: z.number().nullable(),
+  layers: z.array(
+    z.object({
+      name: z.string(),
+      ...amount,
+      quota: count.nullable(),
+      share: z.number().nullable(),
+      tileSets: z.array(
+        z.object({
+          ...tileSetName,
+          ...amount,
+          zooms: z.array(z.object({ z: z.number().int(), ...amount })),
+        }),
+      ),
+    }),
+  ),
+});
+
+const access = z.enum(LAYER_ACCESS);
+const pair = z.tuple([z.number(), z.number()]);
+
+export const layerListAnswer = z.object({
+  layers: z.array(z.object({ name: z.string(), title: z.string(), access, gridSets: names, formats: names })),
+});
+
+export const layerAnswer = z.object({
+  name: z.string(),
+  title: z.string(),
+  description: z.string(),
+  access,
+  gridSets: z.array(
+    z.object({
+      name: z.string(),
+      srs: z.string(),
+      extent: bounds,
+      zoomStart: z.number().int(),
+      zoomStop: z.number().int(),
+      resolutions: z.array(z.number()),
+      tileSize: pair,
+      origins: z.array(pair).describe('Top left corners, one for each zoom'),
+    }),
+  ),
+  formats: names,
+  extensions: names,
+  parameters: z.array(
+    z.object({ name: z.string(), default: z.string(), values: names.nullable().describe('null: many') }),
+  ),
+  metatile: pair,
+  gutter: z.number().int(),
+  expireCacheSeconds: z.number().nullable(),
+  expireClientsSeconds: z.number(),
+});
+
+export const gridSetListAnswer = z.object({
+  gridSets: z.array(
+    z.object({
+      name: z.string(),
+      aliases: names,
+      description: z.string(),
+      srs: z.string(),
+      extent: bounds,
+      tileSize: pair,
+      levels: z.array(
+        z.object({
+          name: z.string(),
+          resolution: z.number(),
+          scaleDenominator: z.number(),
+          columns: count,
+          rows: count,
+        }),
+      ),
+    }),
+  ),
+});
+
+const tileSet = { layer: z.string(), ...tileSetName };
+
+/** Beside these, the layer's parameters by name. */
+export const tileSetQuery = z.object({
+  format: z.string().optional().describe("Media type or extension; the layer's first when left out"),
+});
+
+export const zoomCoverageAnswer = z.object({
+  ...tileSet,
+  zooms: z.array(z.object({ z: z.number().int(), tiles: count, bytes: count, offered: count })),
+});
+
+export const coverageQuery = tileSetQuery.extend({
+  bounds: z
+    .string()
+    .optional()
+    .describe("minX,minY,maxX,maxY in the grid set's CRS; everything when left out"),
+});
+
+export const coverageAnswer = z.object({
+  ...tileSet,
+  z: z.number().int(),
+  shows: z
+    .enum(['age', 'share'])
+    .optional()
+    .describe('age: 0 not there, 1 old to 5 fresh, see ageSteps; share: the percentage that is there'),
+  ageSteps: z.array(z.number()).optional().describe('Seconds'),
+  cell: z.number().int().describe('Tiles along a side of a cell'),
+  minX: z.number().int().optional(),
+  minY: z.number().int().optional(),
+  columns: z.number().int(),
+  rows: z.number().int(),
+  bounds: bounds.nullable().describe('Of all cells together'),
+  runs: z
+    .array(z.number().int())
+    .describe('A value and how many cells have it, in turn, row by row from the top left'),
+});
+
+export const tileAnswer = z.object({
+  ...tileSet,
+  z: z.number().int(),
+  x: z.number().int(),
+  y: z.number().int(),
+  parameters,
+  bounds,
+  stored: z
+    .object({
+      bytes: count,
+      checksum: z.string(),
+      storedAt: time,
+      ageSeconds: z.number(),
+      expiresAt: time.nullable(),
+      expired: z.boolean(),
+    })
+    .nullable(),
+  page: z.object({ x: z.number(), y: z.number(), hits: count, lastUsedAt: time.nullable() }),
+  metatile: z.object({ minX: z.number(), minY: z.number(), maxX: z.number(), maxY: z.number() }).nullable(),
+  upstream: z.string().nullable().describe('Where it would be fetched, without secrets'),
+});
+
+const column = z.array(z.number());
+
+export const seriesAnswer = z.object({
+  from: time,
+  stepSeconds: z.number(),
+  hits: column,
+  misses: column,
+  stale: column,
+  bypassed: column,
+  failed: column,
+  bytes: column,
+  missMilliseconds: column.describe('Of all misses of the step together'),
+  evictedTiles: column,
+  evictedBytes: column,
+});
+
+const role = z.enum(ROLES);
+
+export const callerAnswer = z.object({
+  name: z.string(),
+  role,
+  layers: names,
+  via: z.enum(['password', 'session', 'token', 'machine']),
+  passwordIsInitial: z.boolean(),
+});
+
+export const sessionAnswer = z.object({ name: z.string(), role, layers: names });
+
+export const userAnswer = z.object({
+  name: z.string(),
+  role,
+  layers: names,
+  passwordIsInitial: z.boolean(),
+  createdAt: time,
+  changedAt: time,
+});
+
+export const tokenAnswer = z.object({
+  id: z.number().int(),
+  name: z.string(),
+  role,
+  layers: names,
+  createdBy: z.string(),
+  createdAt: time,
+  expiresAt: time.nullable(),
+  lastUsedAt: time.nullable(),
+});
+
+export const auditQuery = z.object({
+  actor: z.string().optional(),
+  source: z.string().optional(),
+  text: z.string().optional(),
+  target: z.string().optional(),
+  outcome: z.string().optional(),
+  since: time.optional(),
+  until: time.optional(),
+  limit: z.number().int().min(1).max(1000).default(100),
+});
+
+export const auditAnswer = z.object({
+  entries: z.array(
+    z.object({
+      time,
+      id: z.string().nullable(),
+      phase: z.enum(['begun', 'ended']),
+      actor: z.string().nullable(),
+      source: z.string().nullable(),
+      action: z.string(),
+      path: z.string().nullable(),
+      target: z.string().nullable(),
+      before: z.unknown(),
+      after: z.unknown(),
+      outcome: z.enum(['done', 'refused', 'failed']).nullable(),
+      status: z.number().nullable(),
+    }),
+  ),
+});
+
+export const aboutAnswer = z.object({
+  version: z.string(),
+  node: z.string(),
+  startedAt: time,
+});

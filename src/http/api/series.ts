@@ -1,0 +1,117 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { TileAnswer, TilePipeline } from '../../pipeline/tile-pipeline.ts';
+import { jsonAnswer } from '../answer.ts';
+import type { Route } from '../route.ts';
+
+const MINUTE_MS = 60_000;
+const MINUTES = 1440;
+
+const FIELDS = [
+  'hits',
+  'misses',
+  'stale',
+  'bypassed',
+  'failed',
+  'bytes',
+  'missMilliseconds',
+  'evictedTiles',
+  'evictedBytes',
+] as const;
+type Field = (typeof FIELDS)[number];
+
+const COUNTED: Readonly<Record<TileAnswer['outcome'], Field>> = {
+  HIT: 'hits',
+  MISS: 'misses',
+  STALE: 'stale',
+  BYPASS: 'bypassed',
+};
+
+export interface Evictions {
+  readonly tiles: number;
+  readonly bytes: number;
+}
+
+export interface TrafficSeries {
+  /** The same road, and everything that is read on it is counted. */
+  counting(pipeline: Pick<TilePipeline, 'read'>): Pick<TilePipeline, 'read'>;
+  /** The last day, minute by minute; the last minute is the one that runs. */
+  document(): object;
+}
+
+/** How tiles were answered in the last day: one number of each kind for a minute, 100 KB in all. */
+export function createTrafficSeries(clock: Clock, evicted: () => Evictions): TrafficSeries {
+  const rings = new Map<Field, Float64Array>(FIELDS.map((field) => [field, new Float64Array(MINUTES)]));
+  const ringOf = (field: Field) => rings.get(field) ?? new Float64Array(MINUTES);
+  /** The first and the current one; nothing has been counted before the first. */
+  let begun = Number.NaN;
+  let minute = Number.NaN;
+  let known: Evictions = { tiles: 0, bytes: 0 };
+
+  function add(field: Field, amount: number): void {
+    const ring = ringOf(field);
+    ring[minute % MINUTES] = (ring[minute % MINUTES] ?? 0) + amount;
+  }
+
+  /** Nothing runs while nobody asks: minutes without a request are wiped when the next one comes. */
+  function turn(): void {
+    const now = Math.floor(clock.now() / MINUTE_MS);
+    if (Number.isNaN(minute)) begun = minute = now;
+    if (now <= minute) return;
+    countEvictions();
+    const first = Math.max(minute + 1, now - MINUTES + 1);
+    for (let at = first; at <= now; at++) for (const ring of rings.values()) ring[at % MINUTES] = 0;
+    minute = now;
+  }
+
+  function countEvictions(): void {
+    const now = evicted();
+    add('evictedTiles', now.tiles - known.tiles);
+    add('evictedBytes', now.bytes - known.bytes);
+    known = now;
+  }
+
+  function count(answer: TileAnswer, milliseconds: number): void {
+    turn();
+    add(COUNTED[answer.outcome], 1);
+    add('bytes', answer.bytes.length);
+    if (answer.outcome === 'MISS') add('missMilliseconds', milliseconds);
+  }
+
+  return {
+    counting: (pipeline) => ({
+      read(tiles, tile, signal) {
+        const asked = clock.monotonic();
+        const answer = pipeline.read(tiles, tile, signal);
+        answer.then(
+          (given) => count(given, clock.monotonic() - asked),
+          () => {
+            turn();
+            add('failed', 1);
+          },
+        );
+        return answer;
+      },
+    }),
+
+    document() {
+      turn();
+      countEvictions();
+      const length = Math.min(MINUTES, minute - begun + 1);
+      const first = minute - length + 1;
+      const inOrder = (ring: Float64Array) =>
+        Array.from({ length }, (_, place) => Math.round(ring[(first + place) % MINUTES] ?? 0));
+      const columns = FIELDS.map((field) => [field, inOrder(ringOf(field))] as const);
+      return {
+        from: new Date(first * MINUTE_MS).toISOString(),
+        stepSeconds: MINUTE_MS / 1000,
+        ...Object.fromEntries(columns),
+      };
+    },
+  };
+}
+
+/** `/api/v1/series` */
+export function seriesRoutes(series: TrafficSeries): readonly Route[] {
+  const handler = () => jsonAnswer(series.document());
+  return [{ method: 'GET', path: '/api/v1/series', role: 'viewer', handler }];
+}
