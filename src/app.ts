@@ -30,6 +30,7 @@ import type { TileSource } from './sources/tile-source.ts';
 import { openUpstreamClient, type UpstreamClient } from './sources/upstream/upstream-client.ts';
 import { openWmsSource } from './sources/wms/wms-source.ts';
 import { openWorldSource } from './sources/world/world-source.ts';
+import { openXyzSource } from './sources/xyz/xyz-source.ts';
 import { openBundleStore } from './storage/bundle/bundle-store.ts';
 import { checkStore } from './storage/check-store.ts';
 import { guardFreeSpace } from './storage/guard-free-space.ts';
@@ -174,7 +175,8 @@ async function openParts(
   const { access, initialPassword } = await openDoor(settings, accounts);
   const parts = { catalog, pipeline, tasks, massTruncation, quota, accounts };
   const about = { version: readVersion(), startedAt: clock.now() };
-  const deps = { ...parts, about, readiness, assets, access, clock, log };
+  const metrics = { pipeline, pipelineCounts, eventLoop: open.use(openEventLoopWatch()) };
+  const deps = { ...parts, about, metrics, readiness, assets, access, clock, log };
   return { server: open.use(await listen(deps, settings)), initialPassword };
 }
 
@@ -288,6 +290,7 @@ async function openStore(
 
 function openSource(source: SourceSettings, upstreams: UpstreamClient, { log }: AppSurroundings): TileSource {
   if (source.type === 'world') return openWorldSource(source, { logger: log });
+  if (source.type === 'xyz') return openXyzSource(source, { upstream: upstreams });
   return openWmsSource(source, { upstream: upstreams });
 }
 

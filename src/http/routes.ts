@@ -50,7 +50,7 @@ export interface RouteDeps {
   /** Without it nobody is told what is running here. */
   readonly about?: About;
   /** Without it there is no path of metrics. */
-  readonly metrics?: Pick<MetricsDeps, 'pipeline' | 'pipelineCounts' | 'eventLoop'>;
+  readonly metrics?: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'quota'>;
   readonly accounts: AccountParts;
   readonly assets: readonly WebAsset[];
   readonly clock: Clock;
@@ -63,10 +63,11 @@ export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Rout
   return [...routes, ...openApiRoutes(routes)];
 }
 
-function routesOf(given: RouteDeps, limits: HttpLimits): readonly Route[] {
+function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
   const tileCounts = new TileCounts();
-  const deps = { ...given, pipeline: tileCounts.counting(given.pipeline) };
-  const tile = createTileService(deps);
+  const { catalog, log } = deps;
+  const road = { catalog, pipeline: tileCounts.counting(deps.pipeline), log };
+  const tile = createTileService(road);
   const sharing = 'anyone';
   return [
     { method: 'GET', path: '/healthz', role: 'public', handler: answerAlive },
@@ -88,10 +89,10 @@ function routesOf(given: RouteDeps, limits: HttpLimits): readonly Route[] {
       sharing,
       handler: tile,
     },
-    ...wmtsRoutes(deps),
-    ...tmsRoutes(deps),
-    { method: 'GET', path: '/service/gmaps', role: 'public', sharing, handler: createGmaps(deps) },
-    { method: 'GET', path: '/service/ve', role: 'public', sharing, handler: createQuadkeys(deps) },
+    ...wmtsRoutes(road),
+    ...tmsRoutes(road),
+    { method: 'GET', path: '/service/gmaps', role: 'public', sharing, handler: createGmaps(road) },
+    { method: 'GET', path: '/service/ve', role: 'public', sharing, handler: createQuadkeys(road) },
 
     ...(deps.tasks ? taskRoutes({ ...deps, tasks: deps.tasks }, limits) : []),
     ...(deps.massTruncation ? truncationRoutes(deps.catalog, deps.massTruncation) : []),
@@ -99,7 +100,7 @@ function routesOf(given: RouteDeps, limits: HttpLimits): readonly Route[] {
     ...layerRoutes(deps.catalog),
     ...(deps.series ? seriesRoutes(deps.series) : []),
     ...(deps.about ? aboutRoutes(deps.about) : []),
-    ...(deps.metrics ? metricsRoutes({ ...deps, ...deps.metrics, tileCounts }) : []),
+    ...(deps.metrics ? metricsOf(deps, deps.metrics, tileCounts) : []),
     ...accountRoutes(deps.accounts),
 
     ...assetRoutes(deps.assets),
@@ -119,6 +120,23 @@ function cacheRoutes({ catalog, clock }: RouteDeps, quota: QuotaService): readon
     ...quotaRoutes({ catalog, settings }),
     ...usageRoutes(quota),
   ];
+}
+
+function metricsOf(
+  { tasks, quota }: RouteDeps,
+  metrics: NonNullable<RouteDeps['metrics']>,
+  tileCounts: TileCounts,
+): readonly Route[] {
+  const { pipeline, pipelineCounts, upstreams, eventLoop } = metrics;
+  return metricsRoutes({
+    tileCounts,
+    pipeline,
+    pipelineCounts,
+    eventLoop,
+    ...(upstreams && { upstreams }),
+    ...(tasks && { tasks }),
+    ...(quota && { quota }),
+  });
 }
 
 type TaskRouteDeps = RouteDeps & { readonly tasks: TaskService };

@@ -102,6 +102,9 @@ export class FlightControl {
   #fail(flight: Flight, error: unknown): void {
     const { tiles, metatile } = flight.plan;
     this.#metrics.count('flight-failed', tiles.set, reasonOf(error));
+    if (isTilewardenError(error, 'source-bad-answer')) {
+      this.#metrics.count('answer-refused', tiles.set, reasonOf(error));
+    }
     if (isSourceFailure(error)) {
       const { layer } = tiles.set;
       this.#warn(error, `the source of layer ${layer} failed: ${reasonOf(error)}`);

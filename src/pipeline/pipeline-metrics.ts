@@ -6,6 +6,8 @@ export type PipelineCount =
   /** With the reason of the gate, or the code of the error. */
   | 'flight-failed'
   | 'flight-abandoned'
+  /** The source answered with what may not enter the cache; with the reason of the gate. */
+  | 'answer-refused'
   /** Answered with the failure of a moment ago, without asking the source. */
   | 'failure-repeated'
   | 'read-refused'

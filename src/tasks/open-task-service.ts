@@ -17,7 +17,7 @@ import { planTask } from './plan-task.ts';
 import { createLeaseStore, type LeaseStore } from './store/lease-store.ts';
 import { TASKS_CHANGED, TASKS_WAITING } from './store/task-rows.ts';
 import { createTaskStore, type TaskStore } from './store/task-store.ts';
-import type { Task } from './task.ts';
+import { TASK_STATES, type Task, type TaskState } from './task.ts';
 import type { TaskDraft } from './task-draft.ts';
 import { TaskRunner } from './task-runner.ts';
 import type { TaskService } from './task-service.ts';
@@ -107,6 +107,11 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
     async retryFailed(id, createdBy) {
       const retry = await planRetry(store, id);
       return retry && record({ ...retry, createdBy, idempotencyKey: null });
+    },
+    async figures() {
+      const counts = await store.countByState();
+      const states = Object.fromEntries(TASK_STATES.map((state) => [state, counts.get(state) ?? 0]));
+      return { states: states as Record<TaskState, number>, tilesPerSecond: watch.tilesPerSecond() };
     },
     subscribe: (afterEventId, listener) => watch.subscribe(afterEventId, listener),
     async close() {

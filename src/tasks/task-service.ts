@@ -27,6 +27,12 @@ export interface CancelSelector {
   readonly states: readonly ('pending' | 'running' | 'paused')[];
 }
 
+export interface TaskFigures {
+  readonly states: Readonly<Record<TaskState, number>>;
+  /** Of all that run, as far as this server has watched them. */
+  readonly tilesPerSecond: number;
+}
+
 /**
  * A change worth telling. Ids rise, over restarts too. A listener that was away asks for what came after the last
  * id it saw, and gets each task that has changed since, once, as it is now.
@@ -51,6 +57,8 @@ export interface TaskService {
   resume(id: number): Promise<Task | null>;
   /** A new task over what failed in a finished one. */
   retryFailed(id: number, createdBy: string): Promise<Task | null>;
+  /** For gauges. */
+  figures(): Promise<TaskFigures>;
   /** Calls back with every change after `afterEventId` (null: from now on); returns what ends it. */
   subscribe(afterEventId: number | null, listener: (event: TaskEvent) => void): Promise<() => void>;
 }

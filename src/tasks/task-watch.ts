@@ -50,6 +50,11 @@ export class TaskWatch {
     return pace ? { ...task, ...pace } : task;
   }
 
+  /** Of all tasks that run. */
+  tilesPerSecond(): number {
+    return [...this.#meters.values()].reduce((sum, meter) => sum + meter.pace(0n).tilesPerSecond, 0);
+  }
+
   async subscribe(after: number | null, tell: (event: TaskEvent) => void): Promise<() => void> {
     const listener: Listener = { cursor: after ?? this.#seen, tell };
     while (listener.cursor < this.#seen) {

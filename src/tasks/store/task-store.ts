@@ -33,6 +33,8 @@ export interface TaskStore {
   get(id: number): Promise<Task | null>;
   list(filter: TaskFilter): Promise<readonly Task[]>;
   active(layer: string | null): Promise<readonly Task[]>;
+  /** States that no task is in are left out. */
+  countByState(): Promise<ReadonlyMap<string, number>>;
   /** The tasks that were stopped, as they were before. */
   cancel(selector: CancelSelector, reason: string, now: number): Promise<readonly Task[]>;
   /** Null when there is no such task or it is in no state for it. */
@@ -84,6 +86,15 @@ export function createTaskStore(database: Database): TaskStore {
       let found = query.selectFrom('tasks').selectAll().where('state', 'in', ['pending', 'running']);
       if (layer !== null) found = found.where('layer', '=', layer);
       return (await found.orderBy('id').execute()).map(taskOf);
+    },
+
+    async countByState() {
+      const rows = await query
+        .selectFrom('tasks')
+        .select(({ fn }) => ['state', fn.countAll().as('count')])
+        .groupBy('state')
+        .execute();
+      return new Map(rows.map(({ state, count }) => [state, Number(count)]));
     },
 
     cancel: (selector, reason, now) =>

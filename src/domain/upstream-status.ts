@@ -1,0 +1,52 @@
+/**
+ * closed ─► open ─► half-open ─► closed
+ *             ▲         │
+ *             └─────────┘
+ */
+export type BreakerState = 'closed' | 'open' | 'half-open';
+
+/** Why a host is left alone for now. */
+export type HostClosedReason = 'quiet-hours' | 'daily-budget' | 'retry-after' | 'failing';
+
+export interface HostClosing {
+  readonly reason: HostClosedReason;
+  /** Milliseconds since 1970; it may be asked again then, not earlier. */
+  readonly until: number;
+}
+
+/** How it goes with one host that sources speak to, over all processes of this server. */
+export interface UpstreamStatus {
+  /** `host:port`. */
+  readonly host: string;
+  readonly limits: {
+    readonly concurrency: number;
+    readonly ratePerSecond: number | null;
+    readonly dailyBudget: number | null;
+    readonly quietHours: readonly string[];
+    readonly timeZone: string;
+  };
+  readonly inFlight: number;
+  readonly waiting: { readonly interactive: number; readonly task: number };
+  /** Requests at once that it seems to bear now; never above the limit. */
+  readonly concurrency: number;
+  /** Begun in the last ten seconds, on average. */
+  readonly requestsPerSecond: number;
+  /** Of the day that runs in the host's time zone; null without a budget. */
+  readonly budget: { readonly day: string; readonly used: number; readonly limit: number } | null;
+  /** Of the latest answers, in milliseconds; null while there are none. */
+  readonly latency: { readonly p50: number; readonly p95: number } | null;
+  /** Since the server started. */
+  readonly requests: number;
+  readonly answerSeconds: number;
+  readonly refused: number;
+  /** By reason, e.g. `timeout`, `connection`, `status-503`. */
+  readonly errors: Readonly<Record<string, number>>;
+  readonly breaker: BreakerState;
+  /** Milliseconds since 1970; what the host itself asked for. */
+  readonly retryAfter: number | null;
+  /** What tasks wait for; null while they may ask. */
+  readonly closed: HostClosing | null;
+}
+
+/** Says how it goes with every host that has been asked since the start, or has limits of its own. */
+export type UpstreamReport = () => readonly UpstreamStatus[];

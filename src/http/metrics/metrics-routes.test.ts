@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import { createTestApp, hit, tileAnswer } from '../../../test/fixtures/http-app.ts';
+import { TilewardenError } from '../../domain/errors.ts';
+import type { UpstreamStatus } from '../../domain/upstream-status.ts';
+import { PipelineCounters } from '../../pipeline/pipeline-counters.ts';
+import type { QuotaService } from '../../quota/quota-service.ts';
+import type { TaskService } from '../../tasks/task-service.ts';
+
+const STATUS: UpstreamStatus = {
+  host: 'maps.example.org:443',
+  limits: {
+    concurrency: 8,
+    ratePerSecond: 10,
+    dailyBudget: 500,
+    quietHours: ['06:00-22:00'],
+    timeZone: 'UTC',
+  },
+  inFlight: 2,
+  waiting: { interactive: 1, task: 7 },
+  concurrency: 4,
+  requestsPerSecond: 9.5,
+  budget: { day: '2026-11-15', used: 120, limit: 500 },
+  latency: { p50: 120, p95: 480 },
+  requests: 4711,
+  answerSeconds: 12.5,
+  refused: 3,
+  errors: { timeout: 5, 'status-503': 2 },
+  breaker: 'half-open',
+  retryAfter: null,
+  closed: { reason: 'failing', until: 1_800_000_000_000 },
+};
+
+function open(read = hit) {
+  const pipelineCounts = new PipelineCounters();
+  const status = { flights: 3, waitingReads: 5, memoryTierBytes: 1024, memoryTierTiles: 2 };
+  const app = createTestApp({
+    deps: {
+      pipeline: { read },
+      metrics: {
+        pipeline: { status: () => status },
+        pipelineCounts,
+        eventLoop: { take: () => ({ p50: 1e6, p99: 5e6, max: 9e6 }), close: () => {} },
+        upstreams: () => [STATUS],
+      },
+      tasks: tasksWith({ pending: 1, running: 2, paused: 0, done: 40, aborted: 1 }),
+      quota: quotaWith([{ name: 'world', bytes: 4096, tiles: 7 }]),
+    },
+  });
+  const page = async () => {
+    const { status: code, headers, text } = await app.request('GET', '/metrics');
+    expect(code).toBe(200);
+    expect(headers['content-type']).toMatch(/^text\/plain; version=0\.0\.4/);
+    return text;
+  };
+  return { app, page, pipelineCounts };
+}
+
+function tasksWith(states: Record<string, number>): TaskService {
+  return { figures: async () => ({ states, tilesPerSecond: 12.5 }) } as unknown as TaskService;
+}
+
+function quotaWith(layers: readonly object[]): QuotaService {
+  const usage = {
+    layers,
+    sweeping: { bytes: 99, files: 1 },
+    quota: { enabled: false },
+    evicted: { pages: 1, tiles: 20, bytes: 300 },
+  };
+  return { usage: async () => usage } as unknown as QuotaService;
+}
+
+describe('/metrics', () => {
+  it('counts tile requests by layer and outcome', async () => {
+    const outcomes = ['HIT', 'HIT', 'MISS', 'STALE'] as const;
+    let number = 0;
+    const { app, page } = open(async () => {
+      const outcome = outcomes[number++];
+      if (!outcome) throw new TilewardenError('source-timeout', 'The map source did not answer in time.');
+      return tileAnswer({ outcome });
+    });
+    for (let i = 0; i < 5; i++) await app.request('GET', '/tiles/world/0/0/0.png');
+    const text = await page();
+    expect(text).toContain('tilewarden_tile_requests_total{layer="world",outcome="hit"} 2');
+    expect(text).toContain('tilewarden_tile_requests_total{layer="world",outcome="miss"} 1');
+    expect(text).toContain('tilewarden_tile_requests_total{layer="world",outcome="source-timeout"} 1');
+  });
+
+  it('makes no series of names that callers invent', async () => {
+    const { app, page } = open();
+    for (let i = 0; i < 20; i++) await app.request('GET', `/tiles/invented-${i}/0/0/0.png`);
+    expect(await page()).not.toContain('invented');
+  });
+
+  it('escapes names of layers', async () => {
+    const { app, page, pipelineCounts } = open();
+    pipelineCounts.count('flight-started', { layer: 'a"b\\c\nd' }, null);
+    expect(await page()).toContain('tilewarden_flights_started_total{layer="a\\"b\\\\c\\nd"} 1');
+    await app.fastify.close();
+  });
+
+  it('shows what the gate refused, what flew, and what waits', async () => {
+    const { page, pipelineCounts } = open();
+    pipelineCounts.count('answer-refused', { layer: 'world' }, 'html');
+    pipelineCounts.add({ what: 'flight-joined', layer: 'world', reason: null, count: 199 });
+    const text = await page();
+    expect(text).toContain('tilewarden_gate_refusals_total{layer="world",reason="html"} 1');
+    expect(text).toContain('tilewarden_flights_joined_total{layer="world"} 199');
+    expect(text).toContain('tilewarden_waiting_reads 5');
+  });
+
+  it('shows each host that is spoken to', async () => {
+    const text = await open().page();
+    const host = 'host="maps.example.org:443"';
+    expect(text).toContain(`tilewarden_upstream_requests_total{${host}} 4711`);
+    expect(text).toContain(`tilewarden_upstream_errors_total{${host},reason="timeout"} 5`);
+    expect(text).toContain(`tilewarden_upstream_waiting{${host},priority="task"} 7`);
+    expect(text).toContain(`tilewarden_upstream_latency_seconds{${host},quantile="0.95"} 0.48`);
+    expect(text).toContain(`tilewarden_upstream_breaker_state{${host},state="half-open"} 1`);
+    expect(text).toContain(`tilewarden_upstream_breaker_state{${host},state="closed"} 0`);
+    expect(text).toContain(`tilewarden_upstream_budget_used{${host}} 120`);
+    expect(text).toContain(`tilewarden_upstream_closed_until_seconds{${host},reason="failing"} 1800000000`);
+  });
+
+  it('shows tasks, the ledger and the process, and the same numbers when asked twice', async () => {
+    const { page } = open();
+    await page();
+    const text = await page();
+    expect(text).toContain('tilewarden_tasks{state="running"} 2');
+    expect(text).toContain('tilewarden_task_tiles_per_second 12.5');
+    expect(text).toContain('tilewarden_cache_bytes{layer="world"} 4096');
+    expect(text).toContain('tilewarden_evicted_tiles_total 20');
+    expect(text).toContain('tilewarden_event_loop_delay_seconds{quantile="0.99"} 0.005');
+    expect(text).toMatch(/process_resident_memory_bytes \d+/);
+  });
+});

@@ -1,0 +1,31 @@
+import type { UpstreamReport } from '../../domain/upstream-status.ts';
+import type { QuotaService } from '../../quota/quota-service.ts';
+import type { TaskService } from '../../tasks/task-service.ts';
+import type { Route } from '../route.ts';
+import { addLedgerMetrics, addTaskMetrics } from './cache-metrics.ts';
+import { MetricSheet } from './metric-sheet.ts';
+import { addProcessMetrics, type EventLoopWatch } from './process-metrics.ts';
+import { addTileMetrics, type TileMetricsSources } from './tile-metrics.ts';
+import { addUpstreamMetrics } from './upstream-metrics.ts';
+
+export interface MetricsDeps extends TileMetricsSources {
+  readonly tasks?: Pick<TaskService, 'figures'>;
+  readonly quota?: Pick<QuotaService, 'usage'>;
+  readonly upstreams?: UpstreamReport;
+  readonly eventLoop: EventLoopWatch;
+}
+
+/** `/metrics`, in the text format of Prometheus. */
+export function metricsRoutes(deps: MetricsDeps): readonly Route[] {
+  const sheet = new MetricSheet();
+  addTileMetrics(sheet, deps);
+  if (deps.upstreams) addUpstreamMetrics(sheet, deps.upstreams);
+  if (deps.tasks) addTaskMetrics(sheet, deps.tasks);
+  if (deps.quota) addLedgerMetrics(sheet, deps.quota);
+  addProcessMetrics(sheet, deps.eventLoop);
+  const handler = async () => {
+    const body = await sheet.write();
+    return { status: 200, headers: ['Content-Type', sheet.contentType], body };
+  };
+  return [{ method: 'GET', path: '/metrics', role: 'viewer', handler }];
+}
