@@ -1,31 +1,33 @@
 import type { Logger } from '../lib/logger.ts';
 import { Semaphore } from '../lib/semaphore.ts';
-import {
-  add,
-  type CleanUpGoal,
-  type CleanUpParts,
-  cleanUp,
-  type Evicted,
-  NOTHING_EVICTED,
-  usageOf,
-} from './clean-up.ts';
-import { cleanUpPeriod, type QuotaConfiguration, quotaBytes } from './quota-configuration.ts';
+import { type CleanUpParts, cleanUp, usageOf } from './clean-up.ts';
+import type { Evictions } from './evictions.ts';
+import { cleanUpPeriod, type QuotaConfiguration } from './quota-configuration.ts';
+import { type Credit, creditLeft, type QuotaCredit } from './quota-credit.ts';
+import { globalScope, layerScopes, type QuotaScope, toleratedAbove } from './quota-scope.ts';
 import type { QuotaSettings } from './quota-settings.ts';
 
 export interface EnforcerOptions extends CleanUpParts {
   readonly settings: QuotaSettings;
+  readonly credit: QuotaCredit;
+  readonly evictions: Evictions;
   readonly log: Logger;
 }
 
 /** Milliseconds between looks at the usage; what grows faster than the clean-up period allows is met earlier. */
 const WATCH_INTERVAL = 250;
-/** A look at the stores takes at most this share of the time. */
+/** A look at the stores takes at most this share of the time, unless writers wait for it. */
 const WATCH_SHARE = 0.1;
-/** How far above its quota usage may go at most: this share of the quota, or these bytes if they are more. */
-const TOLERATED_SHARE = 0.01;
-const TOLERATED_BYTES = 64 * 1024 ** 2;
-/** Cleaning begins at this share of what is tolerated, since tiles go on coming while it works. */
+/** Milliseconds between looks whether writers have used up what they were allowed. */
+const STARVED_INTERVAL = 50;
+/** Bytes of credit below which writers are as good as waiting. */
+const STARVED_BYTES = 2 * 1024 ** 2;
+/** Shares of what is tolerated above a quota: where cleaning begins, where writers wait, what is kept for clients. */
 const EARLY = 0.25;
+const WRITERS_SHARE = 0.5;
+const RESERVE_SHARE = 0.2;
+/** What is allowed is written down anew only when it has changed by this share of what is left. */
+const NEWS_SHARE = 1 / 8;
 
 /** Keeps the stores within their quotas: every clean-up period, and at once when usage runs away between two. */
 export class Enforcer {
@@ -34,17 +36,11 @@ export class Enforcer {
   readonly #unsubscribe: () => void;
   readonly #loop: Promise<void>;
   #wake = new AbortController();
-  #evicted: Evicted = NOTHING_EVICTED;
 
   constructor(options: EnforcerOptions) {
     this.#options = options;
     this.#unsubscribe = options.settings.subscribe(() => this.#wake.abort());
     this.#loop = this.#run();
-  }
-
-  /** Since the start of this process. */
-  get evicted(): Evicted {
-    return this.#evicted;
   }
 
   async close(): Promise<void> {
@@ -54,19 +50,19 @@ export class Enforcer {
   }
 
   async #run(): Promise<void> {
-    const { clock, log } = this.#options;
+    const { clock, log, settings } = this.#options;
     const { signal } = this.#stopping;
     let cleanedAt = Number.NEGATIVE_INFINITY;
     while (!signal.aborted) {
       try {
-        const configuration = await this.#options.settings.read();
+        const configuration = await settings.read();
         const due =
           this.#wake.signal.aborted || clock.monotonic() - cleanedAt >= cleanUpPeriod(configuration);
         if (due) {
           cleanedAt = clock.monotonic();
           this.#wake = new AbortController();
         }
-        if (configuration.enabled) await this.#enforce(configuration, due ? 0 : EARLY);
+        await this.#look(configuration, due);
         await this.#pause(configuration);
       } catch (error) {
         if (signal.aborted) return;
@@ -76,40 +72,86 @@ export class Enforcer {
     }
   }
 
-  /** `slack`: the share of what is tolerated that usage may be above its quota before anything is done. */
-  async #enforce(configuration: QuotaConfiguration, slack: number): Promise<void> {
-    await this.#options.ledger.refresh();
-    const turns = new Semaphore(configuration.maxConcurrentCleanUps);
-    const layers = configuration.layerQuotas.map(async ({ layer, expirationPolicyName: policy, quota }) => {
-      const limit = quotaBytes(quota);
-      await this.#keepWithin({ policy, limit, concerns: ({ set }) => set.layer === layer }, slack, turns);
-    });
-    await Promise.all(layers);
-    const { globalExpirationPolicyName: policy, globalQuota } = configuration;
-    await this.#keepWithin({ policy, limit: quotaBytes(globalQuota), concerns: () => true }, slack, turns);
+  async #look(configuration: QuotaConfiguration, due: boolean): Promise<void> {
+    const { credit, ledger } = this.#options;
+    const before = await credit.read();
+    if (!configuration.enabled) {
+      if (before.length > 0) await credit.allow([]);
+      return;
+    }
+    await ledger.refresh();
+    const slack = due || before.some(isStarved) ? 0 : EARLY;
+    const cleaned = await this.#enforce(configuration, slack);
+    if (!cleaned) return this.#allow(configuration, before);
+    // What was taken before the stores are looked at is in the usage, or will be: it counts twice rather than never.
+    const after = await credit.read();
+    await ledger.refresh();
+    await this.#allow(configuration, after);
   }
 
-  async #keepWithin(goal: CleanUpGoal, slack: number, turns: Semaphore): Promise<void> {
+  /** `slack`: the share of what is tolerated that usage may be above its quota before anything is done. */
+  async #enforce(configuration: QuotaConfiguration, slack: number): Promise<boolean> {
+    const turns = new Semaphore(configuration.maxConcurrentCleanUps);
+    const keep = (scope: QuotaScope) => this.#keepWithin(scope, slack, turns);
+    const layers = await Promise.all(layerScopes(configuration).map(keep));
+    const everything = await keep(globalScope(configuration));
+    return [...layers, everything].includes(true);
+  }
+
+  async #keepWithin(scope: QuotaScope, slack: number, turns: Semaphore): Promise<boolean> {
+    const { ledger, evictions, clock, log } = this.#options;
     const leave = await turns.acquire(this.#stopping.signal);
     try {
-      const tolerated = slack * Math.max(TOLERATED_BYTES, goal.limit * TOLERATED_SHARE);
-      if (usageOf(this.#options.ledger, goal.concerns) <= goal.limit + tolerated) return;
-      const evicted = await cleanUp(goal, this.#options, this.#stopping.signal);
-      this.#evicted = add(this.#evicted, evicted);
-      if (evicted.pages > 0)
-        this.#options.log.info({ ...evicted, policy: goal.policy }, 'removed tiles to keep a quota');
+      if (usageOf(ledger, scope.concerns) <= scope.limit + slack * toleratedAbove(scope)) return false;
+      const evicted = await cleanUp(scope, this.#options, this.#stopping.signal);
+      if (evicted.pages === 0) return false;
+      await evictions.add(evicted, clock.now());
+      log.info({ ...evicted, policy: scope.policy }, 'removed tiles to keep a quota');
+      return true;
     } finally {
       leave();
     }
   }
 
+  /** Lets writers add as much as keeps the usage within what is tolerated, counted from what they had taken. */
+  async #allow(configuration: QuotaConfiguration, taken: readonly Credit[]): Promise<void> {
+    const scopes = [...layerScopes(configuration), globalScope(configuration)];
+    const credits = scopes.map((scope) => {
+      const tolerated = toleratedAbove(scope);
+      const known = taken.find((credit) => credit.scope === scope.scope);
+      const room = scope.limit + tolerated * WRITERS_SHARE - usageOf(this.#options.ledger, scope.concerns);
+      const allowed = Math.floor((known?.taken ?? 0) + Math.max(0, room));
+      return { scope: scope.scope, allowed, reserve: Math.floor(tolerated * RESERVE_SHARE) };
+    });
+    const same = credits.length === taken.length && credits.every((next) => !isNews(next, taken));
+    if (!same) await this.#options.credit.allow(credits);
+  }
+
   async #pause(configuration: QuotaConfiguration): Promise<void> {
-    const watch = Math.max(WATCH_INTERVAL, this.#options.ledger.lastRefresh / WATCH_SHARE);
-    await this.#sleep(configuration.enabled ? Math.min(watch, cleanUpPeriod(configuration)) : watch);
+    const { clock, ledger, credit } = this.#options;
+    const watch = Math.max(WATCH_INTERVAL, ledger.lastRefresh / WATCH_SHARE);
+    if (!configuration.enabled) return this.#sleep(watch);
+    const until = clock.monotonic() + Math.min(watch, cleanUpPeriod(configuration));
+    const soonest = clock.monotonic() + Math.max(STARVED_INTERVAL, ledger.lastRefresh);
+    while (clock.monotonic() < until && !this.#stopping.signal.aborted && !this.#wake.signal.aborted) {
+      await this.#sleep(Math.min(STARVED_INTERVAL, until - clock.monotonic()));
+      if (clock.monotonic() >= soonest && (await credit.read()).some(isStarved)) return;
+    }
   }
 
   async #sleep(ms: number): Promise<void> {
     const either = AbortSignal.any([this.#stopping.signal, this.#wake.signal]);
     await this.#options.clock.sleep(ms, either).catch(() => undefined);
   }
+}
+
+function isStarved(credit: Credit): boolean {
+  return creditLeft(credit, false) < STARVED_BYTES;
+}
+
+function isNews({ scope, allowed, reserve }: Omit<Credit, 'taken'>, known: readonly Credit[]): boolean {
+  const before = known.find((credit) => credit.scope === scope);
+  if (!before || before.reserve !== reserve) return true;
+  const left = Math.min(creditLeft(before, false), creditLeft({ ...before, allowed }, false));
+  return Math.abs(before.allowed - allowed) > left * NEWS_SHARE;
 }

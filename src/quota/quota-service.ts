@@ -6,11 +6,13 @@ import type { Logger } from '../lib/logger.ts';
 import type { SweepingStatistics, TileStore } from '../storage/tile-store.ts';
 import type { Evicted } from './clean-up.ts';
 import { Enforcer } from './enforcer.ts';
+import { loadEvictions } from './evictions.ts';
 import { Ledger } from './ledger.ts';
 import type { LedgerPage } from './ledger-block.ts';
 import { createLedgerRecords } from './ledger-records.ts';
 import { type PageName, type PageUse, PageUses } from './page-uses.ts';
 import type { QuotaConfiguration } from './quota-configuration.ts';
+import { createQuotaCredit } from './quota-credit.ts';
 import { createQuotaSettings, type QuotaSettings } from './quota-settings.ts';
 import { createUsageHistory, type UsageHistory } from './usage-history.ts';
 import { type StoresUsage, usageOfBlocks } from './usage-report.ts';
@@ -30,7 +32,7 @@ export interface UsageReport extends StoresUsage {
   /** What has been dropped and still takes room. */
   readonly sweeping: SweepingStatistics;
   readonly quota: QuotaConfiguration;
-  /** Since the server started. */
+  /** Since the data folder was made. */
   readonly evicted: Evicted;
   /** Bytes; null while it cannot be told. */
   readonly growthPerDay: number | null;
@@ -40,11 +42,13 @@ export interface QuotaService {
   readonly settings: QuotaSettings;
   /** Exact as of some moment after the call. */
   usage(): Promise<UsageReport>;
+  /** What was removed for quotas between two times, to within a few seconds. */
+  evictedBetween(from: number, to: number): Promise<Evicted>;
   /** The pages of a tile set that have tiles, at every zoom; exact as `usage` is. */
   pages(set: TileSetKey): Promise<readonly (LedgerPage & { readonly z: number })[]>;
   /** Null: not asked for since anybody counts. */
   useOf(page: PageName): PageUse | null;
-  /** Since the server started. */
+  /** Since the data folder was made. */
   readonly evicted: Evicted;
   close(): Promise<void>;
 }
@@ -62,7 +66,19 @@ export async function openQuotaService(options: QuotaServiceOptions): Promise<Qu
   const unsubscribe = events.subscribe((event) => {
     if (event.type === 'served') uses.count(event.set, event.tile, event.at);
   });
-  const enforcer = new Enforcer({ settings, stores, ledger, uses, events, clock, log });
+  const evictions = await loadEvictions(database);
+  const credit = createQuotaCredit(database);
+  const enforcer = new Enforcer({
+    settings,
+    credit,
+    evictions,
+    stores,
+    ledger,
+    uses,
+    events,
+    clock,
+    log,
+  });
   const stopping = new AbortController();
   const recording = recordHistory(ledger, history, { clock, log, signal: stopping.signal });
 
@@ -73,8 +89,9 @@ export async function openQuotaService(options: QuotaServiceOptions): Promise<Qu
       const sum = usageOfBlocks(ledger.blocks());
       const sweeping = await sweepingOf(stores);
       const growthPerDay = await history.growthPerDay({ ...sum, at: clock.now() });
-      return { ...sum, sweeping, quota: await settings.read(), evicted: enforcer.evicted, growthPerDay };
+      return { ...sum, sweeping, quota: await settings.read(), evicted: evictions.total, growthPerDay };
     },
+    evictedBetween: (from, to) => evictions.between(from, to),
     async pages(set) {
       await ledger.refresh();
       const id = tileSetId(set);
@@ -84,7 +101,7 @@ export async function openQuotaService(options: QuotaServiceOptions): Promise<Qu
     },
     useOf: (page) => uses.get(page),
     get evicted() {
-      return enforcer.evicted;
+      return evictions.total;
     },
     async close() {
       unsubscribe();

@@ -1,0 +1,66 @@
+import type { Database } from '../db/database.ts';
+
+/** What may still be added to a scope. Both counts only rise, so that nobody's change undoes another's. */
+export interface Credit {
+  readonly scope: string;
+  readonly taken: number;
+  readonly allowed: number;
+  /** What those who answer clients may take beyond `allowed`, so that a seed does not leave them without. */
+  readonly reserve: number;
+}
+
+/** The bytes that writers, in whatever process, may add before the usage is measured again. */
+export interface QuotaCredit {
+  read(): Promise<readonly Credit[]>;
+  /** What was granted: at most `amount`, nothing when there is none left or the scope has no limit any more. */
+  take(scope: string, amount: number, withReserve: boolean): Promise<number>;
+  /** Scopes that are left out have no limit. */
+  allow(credits: readonly Omit<Credit, 'taken'>[]): Promise<void>;
+}
+
+/** Everything together. */
+export const EVERYTHING = '';
+
+export function scopeOfLayer(layer: string): string {
+  return JSON.stringify(layer);
+}
+
+export function creditLeft({ taken, allowed, reserve }: Credit, withReserve: boolean): number {
+  return Math.max(0, allowed + (withReserve ? reserve : 0) - taken);
+}
+
+export function createQuotaCredit(database: Database): QuotaCredit {
+  return {
+    read: () => database.query.selectFrom('quota_credit').selectAll().execute(),
+
+    take: (scope, amount, withReserve) =>
+      database.transaction('quota-credit', async (query) => {
+        const credit = await query
+          .selectFrom('quota_credit')
+          .selectAll()
+          .where('scope', '=', scope)
+          .executeTakeFirst();
+        const granted = credit ? Math.min(amount, creditLeft(credit, withReserve)) : 0;
+        if (!credit || granted === 0) return 0;
+        const taken = credit.taken + granted;
+        await query.updateTable('quota_credit').set({ taken }).where('scope', '=', scope).execute();
+        return granted;
+      }),
+
+    allow: (credits) =>
+      database.transaction('quota-credit', async (query) => {
+        const scopes = credits.map(({ scope }) => scope);
+        await query
+          .deleteFrom('quota_credit')
+          .$if(scopes.length > 0, (rows) => rows.where('scope', 'not in', scopes))
+          .execute();
+        for (const { scope, allowed, reserve } of credits) {
+          await query
+            .insertInto('quota_credit')
+            .values({ scope, taken: 0, allowed, reserve })
+            .onConflict((conflict) => conflict.column('scope').doUpdateSet({ allowed, reserve }))
+            .execute();
+        }
+      }),
+  };
+}

@@ -1,0 +1,158 @@
+import { TilewardenError } from '../domain/errors.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { TileStore, TileWrite } from '../storage/tile-store.ts';
+import { type Credit, creditLeft, EVERYTHING, type QuotaCredit, scopeOfLayer } from './quota-credit.ts';
+
+export interface QuotaGateOptions {
+  readonly credit: QuotaCredit;
+  readonly clock: Clock;
+  /** Milliseconds that a write waits for room before it is `store-full`. */
+  readonly patience: number;
+  /** Whether clients wait for what is written here. */
+  readonly withReserve: boolean;
+  readonly log: Logger;
+}
+
+/** Milliseconds between looks at what is allowed, while something is written. */
+const LOOK_INTERVAL = 250;
+/** Milliseconds between looks while a write waits. */
+const WAIT_INTERVAL = 25;
+/** Bytes taken at once: a share of what is left, and within these bounds. */
+const SHARE = 1 / 16;
+const LEAST = 1024 ** 2;
+const MOST = 64 * 1024 ** 2;
+/** Bytes that a tile takes on disk for each of its own, and beside them: rather too much than too little. */
+const OVERHEAD = 1.08;
+const OVERHEAD_OF_A_TILE = 32;
+
+/**
+ * Holds writers back when they are about to pass a quota faster than it can be enforced. Bytes are taken from the
+ * shared credit some at a time, so that a tile's write costs nothing; while no quota is in force, nothing is asked.
+ */
+export class QuotaGate {
+  readonly #options: QuotaGateOptions;
+  readonly #stopping = new AbortController();
+  readonly #balances = new Map<string, number>();
+  #credits: ReadonlyMap<string, Credit> = new Map();
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  #looking: Promise<void> | null = null;
+  #filling: Promise<void> | null = null;
+
+  constructor(options: QuotaGateOptions) {
+    this.#options = options;
+  }
+
+  /** The same store, whose writes wait here. */
+  guard(store: TileStore): TileStore {
+    return {
+      ...store,
+      putMany: async (set, z, tiles, generation) => {
+        await this.#admit(set.layer, roomFor(tiles));
+        return store.putMany(set, z, tiles, generation);
+      },
+    };
+  }
+
+  /** Those who wait are refused. */
+  close(): void {
+    this.#stopping.abort();
+  }
+
+  async #admit(layer: string, bytes: number): Promise<void> {
+    const { clock, patience } = this.#options;
+    const deadline = clock.monotonic() + patience;
+    await this.#lookIfDue(LOOK_INTERVAL);
+    for (;;) {
+      const scopes = [EVERYTHING, scopeOfLayer(layer)].filter((scope) => this.#credits.has(scope));
+      if (scopes.every((scope) => this.#balanceOf(scope) > 0)) {
+        for (const scope of scopes) this.#balances.set(scope, this.#balanceOf(scope) - bytes);
+        return;
+      }
+      if (await this.#fill(scopes)) continue;
+      if (clock.monotonic() > deadline) throw full();
+      await clock.sleep(WAIT_INTERVAL, this.#stopping.signal).catch(() => {
+        throw full();
+      });
+      await this.#lookIfDue(WAIT_INTERVAL);
+    }
+  }
+
+  #balanceOf(scope: string): number {
+    return this.#balances.get(scope) ?? 0;
+  }
+
+  async #lookIfDue(interval: number): Promise<void> {
+    const now = this.#options.clock.monotonic();
+    if (now - this.#lookedAt >= interval) {
+      this.#looking ??= this.#attempt(this.#look()).finally(() => {
+        this.#looking = null;
+      });
+    }
+    await this.#looking;
+  }
+
+  /** What cannot be asked now is asked again by the next write, or by one that waits. */
+  async #attempt(work: Promise<void>): Promise<void> {
+    await work.catch((error: unknown) => {
+      this.#lookedAt = this.#options.clock.monotonic();
+      this.#options.log.warn({ err: error }, 'how much room the disk quota leaves could not be read');
+    });
+  }
+
+  async #look(): Promise<void> {
+    const credits = await this.#options.credit.read();
+    this.#credits = new Map(credits.map((credit) => [credit.scope, credit]));
+    this.#lookedAt = this.#options.clock.monotonic();
+    for (const [scope, balance] of this.#balances) {
+      const credit = this.#credits.get(scope);
+      if (!credit) this.#balances.delete(scope);
+      // What was taken when there was plenty is not kept for when there is little.
+      if (credit) this.#balances.set(scope, Math.min(balance, this.#portionOf(credit)));
+    }
+  }
+
+  /** Whether there is something to go on with. One filling at a time: the others find what it brought. */
+  async #fill(scopes: readonly string[]): Promise<boolean> {
+    if (this.#filling) {
+      await this.#filling;
+      return true;
+    }
+    const empty = scopes.filter((scope) => this.#balanceOf(scope) <= 0);
+    if (empty.some((scope) => this.#left(scope) === 0)) return false;
+    this.#filling = this.#attempt(this.#take(empty)).finally(() => {
+      this.#filling = null;
+    });
+    await this.#filling;
+    return empty.every((scope) => this.#balanceOf(scope) > 0);
+  }
+
+  async #take(scopes: readonly string[]): Promise<void> {
+    const { credit, withReserve } = this.#options;
+    for (const scope of scopes) {
+      const known = this.#credits.get(scope);
+      if (!known) continue;
+      const debt = Math.max(0, -this.#balanceOf(scope));
+      const granted = await credit.take(scope, Math.ceil(debt + this.#portionOf(known)), withReserve);
+      this.#balances.set(scope, this.#balanceOf(scope) + granted);
+    }
+    await this.#look();
+  }
+
+  #left(scope: string): number {
+    const credit = this.#credits.get(scope);
+    return credit ? creditLeft(credit, this.#options.withReserve) : Number.POSITIVE_INFINITY;
+  }
+
+  #portionOf(credit: Credit): number {
+    return Math.min(MOST, Math.max(LEAST, creditLeft(credit, false) * SHARE));
+  }
+}
+
+function roomFor(tiles: readonly TileWrite[]): number {
+  return tiles.reduce((sum, { bytes }) => sum + bytes.length * OVERHEAD + OVERHEAD_OF_A_TILE, 0);
+}
+
+function full(): TilewardenError {
+  return new TilewardenError('store-full', 'The disk quota is used up; tiles are removed to make room.');
+}
