@@ -25,6 +25,9 @@ function declare(name: string, changes: Partial<LayerDeclaration<string>> = {}):
     expireCache: 0,
     expireClients: 60,
     access: 'public',
+    attribution: '',
+    outside: null,
+    retina: false,
     ...changes,
   };
 }

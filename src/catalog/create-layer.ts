@@ -10,26 +10,31 @@ import {
   createRegexFilter,
   type ParameterFilter,
 } from '../domain/parameter-filter.ts';
+import { retinaSubset } from '../domain/retina.ts';
 import type { GridSubsetDeclaration, LayerDeclaration, ParameterDeclaration } from './layer-declaration.ts';
 
 /** Throws `config-invalid` or `grid-set-unknown`, which names what is wrong with the declaration. */
 export function createLayer(declaration: LayerDeclaration, gridSets: GridSetBook): Layer {
   const [columns, rows] = declaration.metatile;
+  const gridSubsets = atLeastOne(
+    declaration.gridSets.map((subset) => createSubset(subset, gridSets)),
+    'grid set',
+  );
   return {
     name: declaration.name,
     title: declaration.title,
     description: declaration.description,
+    attribution: declaration.attribution,
     formats: atLeastOne(declaration.formats.map(createFormat), 'format'),
-    gridSubsets: atLeastOne(
-      declaration.gridSets.map((subset) => createSubset(subset, gridSets)),
-      'grid set',
-    ),
+    gridSubsets,
+    retinaSubsets: declaration.retina ? gridSubsets.map(retinaSubset) : [],
     metatile: { columns, rows },
     gutter: declaration.gutter,
     parameters: declaration.parameters.map(createFilter),
     expireCacheSeconds: declaration.expireCache === 0 ? null : declaration.expireCache,
     expireClientsSeconds: declaration.expireClients,
     access: declaration.access,
+    outside: declaration.outside,
   };
 }
 

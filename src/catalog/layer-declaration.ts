@@ -1,5 +1,5 @@
 import type { Bounds } from '../domain/bounds.ts';
-import type { LayerAccess } from '../domain/layer.ts';
+import type { LayerAccess, OutsideAnswer } from '../domain/layer.ts';
 import type { LetterCase } from '../domain/parameter-filter.ts';
 
 /** A layer as an administrator writes it down, defaults filled in. Plain data: it can be kept and compared. */
@@ -7,6 +7,7 @@ export interface LayerDeclaration<Source = unknown> {
   readonly name: string;
   readonly title: string;
   readonly description: string;
+  readonly attribution: string;
   /** What the layer's driver understands; opaque to the catalog. */
   readonly source: Source;
   /** The name of a declared store. */
@@ -21,6 +22,9 @@ export interface LayerDeclaration<Source = unknown> {
   /** Seconds; 0: say nothing to clients. */
   readonly expireClients: number;
   readonly access: LayerAccess;
+  /** Null: as each service's standard wants it. */
+  readonly outside: OutsideAnswer | null;
+  readonly retina: boolean;
 }
 
 export interface GridSubsetDeclaration {

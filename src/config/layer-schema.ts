@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { FORMAT_NAMES } from '../domain/format.ts';
-import { LAYER_ACCESS } from '../domain/layer.ts';
+import { LAYER_ACCESS, OUTSIDE_ANSWERS } from '../domain/layer.ts';
 import { sourceSchema } from './driver-schemas.ts';
 import { extentSchema } from './grid-set-schema.ts';
 
@@ -66,6 +66,7 @@ export const layerSchema = z.strictObject({
   name: nameSchema,
   title: z.string().optional().describe('For people; the name when absent'),
   description: z.string().default(''),
+  attribution: z.string().max(2000).default('').describe('Whom clients are to name beside the map'),
   source: sourceSchema,
   formats: z
     .array(z.enum(FORMAT_NAMES))
@@ -90,4 +91,10 @@ export const layerSchema = z.strictObject({
   expireCache: z.int().min(0).default(0).describe('Seconds a tile stays fresh; 0: for ever'),
   expireClients: z.int().min(0).default(0).describe('Seconds a client may keep a tile; 0: say nothing'),
   access: z.enum(LAYER_ACCESS).default('public').describe('Who may look at it'),
+  retina: z.boolean().default(false).describe('Tiles with twice the pixels too, at …@2x.png'),
+  outside: z
+    .enum(OUTSIDE_ANSWERS)
+    .nullable()
+    .default(null)
+    .describe("Answer to tiles outside the layer's extent; null: as each service's standard wants it"),
 });

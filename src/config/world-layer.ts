@@ -8,6 +8,7 @@ export const WORLD_LAYER: z.input<typeof layerSchema> = {
   name: 'world',
   title: 'The world',
   description: 'Land, seas and borders, drawn from Natural Earth data',
+  attribution: 'Made with Natural Earth',
   source: { type: 'world' },
   formats: ['image/png', 'image/jpeg', 'image/webp'],
   gridSets: [
@@ -16,4 +17,5 @@ export const WORLD_LAYER: z.input<typeof layerSchema> = {
   ],
   parameters: [{ name: 'STYLES', default: 'light', values: ['light', 'dark', 'outline'] }],
   expireClients: 3600,
+  retina: true,
 };

@@ -31,6 +31,8 @@ export interface GridSet {
   readonly extent: Bounds;
   readonly tileWidth: number;
   readonly tileHeight: number;
+  /** How many pixels are drawn where a plain screen has one; 2 for the grid sets of `retina.ts`, 1 for others. */
+  readonly pixelRatio: number;
   readonly metersPerUnit: number;
   /** Metres a pixel is taken to measure on a screen; 0.00028 by OGC convention. */
   readonly pixelSize: number;
@@ -65,7 +67,7 @@ export interface GridSetOptions {
 export const METERS_PER_DEGREE = 111319.49079327358;
 export const MAX_LEVELS = 31;
 
-const MAX_TILE_SIZE = 4096;
+export const MAX_TILE_SIZE = 4096;
 /** Tiles along a side of a level. */
 const MAX_TILES_ALONG = 2 ** 32;
 /** The least share of its coordinates that a tile may span, lest rounding move an edge by EDGE_TOLERANCE. */
@@ -115,6 +117,7 @@ export function createGridSet(options: GridSetOptions): GridSet {
     extent,
     tileWidth,
     tileHeight,
+    pixelRatio: 1,
     metersPerUnit,
     pixelSize,
     alignTopLeft,
@@ -217,6 +220,11 @@ function checkOptions(options: GridSetOptions, pixel: PixelGeometry): void {
   const { extent, srs } = options;
   const finite = Object.values(extent).every(Number.isFinite);
   check(options, options.name !== '', 'needs a name');
+  check(
+    options,
+    !options.name.endsWith('@2x'),
+    'needs a name that does not end in @2x: see retina of layers',
+  );
   check(options, Number.isSafeInteger(srs) && srs > 0, 'needs the number of an SRS');
   check(
     options,

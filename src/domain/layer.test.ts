@@ -25,6 +25,9 @@ const layer: Layer = {
   expireCacheSeconds: null,
   expireClientsSeconds: 7200,
   access: 'public',
+  attribution: '',
+  outside: null,
+  retinaSubsets: [],
 };
 
 describe('a layer', () => {

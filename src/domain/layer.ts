@@ -9,15 +9,23 @@ export const LAYER_ACCESS = ['public', 'authenticated', 'viewer', 'operator', 'a
 /** Who may look at a layer: anybody, whoever has logged in (as `viewer`), or who has at least this role. */
 export type LayerAccess = (typeof LAYER_ACCESS)[number];
 
+export const OUTSIDE_ANSWERS = ['notFound', 'transparent'] as const;
+/** What is answered for tiles of the grid that lie outside what the layer offers. */
+export type OutsideAnswer = (typeof OUTSIDE_ANSWERS)[number];
+
 /** What an administrator declares and a client asks for. */
 export interface Layer {
   readonly name: string;
   readonly title: string;
   readonly description: string;
+  /** Whom map clients are to name beside the map. Empty: nobody. */
+  readonly attribution: string;
   /** The first is the default. */
   readonly formats: readonly [Format, ...Format[]];
   /** The first is the default. */
   readonly gridSubsets: readonly [GridSubset, ...GridSubset[]];
+  /** For dense screens: not listed to clients, but there for whoever names them. */
+  readonly retinaSubsets: readonly GridSubset[];
   readonly metatile: MetatileSize;
   /** Pixels fetched around a metatile and cut away, so that labels and symbols at its edge come out whole. */
   readonly gutter: number;
@@ -28,6 +36,8 @@ export interface Layer {
   readonly expireClientsSeconds: number;
   /** For its tiles, and for all that tells of it: capabilities, TileJSON, lists. */
   readonly access: LayerAccess;
+  /** Null: as each service's standard wants it. */
+  readonly outside: OutsideAnswer | null;
 }
 
 const MAX_LAYER_NAME = 200;
@@ -45,15 +55,21 @@ export function checkLayerName(name: string): void {
 
 /** By the grid set's name or an alias of it. Throws `grid-set-unknown`. */
 export function gridSubsetOf(layer: Layer, nameOrAlias: string): GridSubset {
+  const subsets = layer.retinaSubsets.length === 0 ? layer.gridSubsets : everySubset(layer);
   const found =
-    layer.gridSubsets.find(({ gridSet }) => gridSet.name === nameOrAlias) ??
-    layer.gridSubsets.find(({ gridSet }) => gridSet.aliases.includes(nameOrAlias));
+    subsets.find(({ gridSet }) => gridSet.name === nameOrAlias) ??
+    subsets.find(({ gridSet }) => gridSet.aliases.includes(nameOrAlias));
   if (found) return found;
   const offered = layer.gridSubsets.map(({ gridSet }) => gridSet.name).join(', ');
   throw new TilewardenError(
     'grid-set-unknown',
     `Layer ${layer.name} has no grid set ${shortened(nameOrAlias)}; it has ${offered}.`,
   );
+}
+
+/** Those for dense screens too: all that may have tiles in a store. */
+export function everySubset(layer: Layer): readonly GridSubset[] {
+  return [...layer.gridSubsets, ...layer.retinaSubsets];
 }
 
 /** By media type as `formatOf` reads it, or by file extension. Throws `format-unknown`. */

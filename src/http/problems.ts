@@ -15,6 +15,7 @@ export type HttpProblemCode =
   | 'body-unreadable'
   | 'header-invalid'
   | 'media-type-unsupported'
+  | 'not-acceptable'
   | 'too-many-requests'
   | 'task-unknown'
   | 'conflict'
@@ -39,6 +40,7 @@ const STATUS: Readonly<Record<ErrorCode | HttpProblemCode, number>> = {
   'task-unknown': 404,
   'account-unknown': 404,
   'method-not-allowed': 405,
+  'not-acceptable': 406,
   'request-timeout': 408,
   conflict: 409,
   'account-conflict': 409,

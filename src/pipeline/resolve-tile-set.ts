@@ -53,12 +53,23 @@ export function checkTile(tiles: ResolvedTileSet, { z, x, y }: TileIndex): void 
 /** What is fetched at once: the layer's metatile, but no more than its source can answer. */
 export function metatileSizeOf(tiles: ResolvedTileSet): MetatileSize {
   if (tiles.format.kind === 'opaque') return SINGLE_TILE;
-  const { metatile } = tiles.bound.layer;
+  const metatile = metatileFor(tiles);
   const { maxMetatile } = tiles.bound.source();
   if (!maxMetatile) return metatile;
   return {
     columns: Math.min(metatile.columns, maxMetatile.columns),
     rows: Math.min(metatile.rows, maxMetatile.rows),
+  };
+}
+
+/** Of dense tiles half as many each way: a source draws no more pixels at once than for plain ones. */
+function metatileFor({ bound, subset }: ResolvedTileSet): MetatileSize {
+  const { metatile } = bound.layer;
+  const { pixelRatio } = subset.gridSet;
+  if (pixelRatio === 1) return metatile;
+  return {
+    columns: Math.max(1, Math.floor(metatile.columns / pixelRatio)),
+    rows: Math.max(1, Math.floor(metatile.rows / pixelRatio)),
   };
 }
 

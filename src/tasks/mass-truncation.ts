@@ -2,7 +2,7 @@ import type { BoundLayer } from '../catalog/bound-layer.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { coverageAt } from '../domain/grid-subset.ts';
-import { gridSubsetOf, type Layer } from '../domain/layer.ts';
+import { everySubset, gridSubsetOf, type Layer } from '../domain/layer.ts';
 import { PAGE_SIZE } from '../domain/page.ts';
 import { parametersIdOf, selectParameters } from '../domain/parameter-filter.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
@@ -212,7 +212,7 @@ function couldBeMade(
   set: TileSetKey,
   combinations: ReadonlyMap<string, unknown> | null,
 ): boolean {
-  if (!layer.gridSubsets.some(({ gridSet }) => gridSet.name === set.gridSet)) return false;
+  if (!everySubset(layer).some(({ gridSet }) => gridSet.name === set.gridSet)) return false;
   if (!layer.formats.some(({ mediaType }) => mediaType === set.format)) return false;
   if (set.parametersId === null || combinations === null) return true;
   return combinations.has(set.parametersId);

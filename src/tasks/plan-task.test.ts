@@ -51,6 +51,9 @@ function layerOf(more: Partial<Layer>): BoundLayer {
     expireCacheSeconds: null,
     expireClientsSeconds: 0,
     access: 'public',
+    attribution: '',
+    outside: null,
+    retinaSubsets: [],
     ...more,
   };
   const store = createMemoryStore({ type: 'memory' });

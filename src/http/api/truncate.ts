@@ -1,7 +1,7 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import { boundsOf } from '../../domain/bounds.ts';
 import { TilewardenError } from '../../domain/errors.ts';
-import { gridSubsetOf, type Layer } from '../../domain/layer.ts';
+import { everySubset, gridSubsetOf, type Layer } from '../../domain/layer.ts';
 import { selectParameters } from '../../domain/parameter-filter.ts';
 import { shortened } from '../../domain/shortened.ts';
 import type { MassTruncation } from '../../tasks/mass-truncation.ts';
@@ -44,7 +44,7 @@ const NOTHING: WireElement = { name: '', text: '', children: [], place: { line: 
 function selectionOf(root: WireElement, layer: Layer): TruncationSelection {
   const bounds = boundsField(root);
   const gridSets =
-    textsField(root, 'gridSets') ?? (bounds && layer.gridSubsets.map(({ gridSet }) => gridSet.name));
+    textsField(root, 'gridSets') ?? (bounds && everySubset(layer).map(({ gridSet }) => gridSet.name));
   const parameters = parametersField(root);
   return withoutAbsent({
     gridSets: bounds ? gridSets?.map((name) => gridSubsetOf(layer, name).gridSet.name) : gridSets,

@@ -1,0 +1,53 @@
+import { TilewardenError } from './errors.ts';
+import { type GridSet, MAX_TILE_SIZE } from './grid-set.ts';
+import type { GridSubset } from './grid-subset.ts';
+
+/** What the names of grid sets for dense screens end in, and no others. */
+export const RETINA_SUFFIX = '@2x';
+const DENSITY = 2;
+
+/** One for each grid set, so that layers share it. */
+const siblings = new WeakMap<GridSet, GridSet>();
+
+/**
+ * The same tiles in the same places with twice the pixels along each side: `EPSG:900913@2x` of `EPSG:900913`. To
+ * stores, tasks and the quota it is a grid set like any other. Throws `config-invalid` when its tiles get too large.
+ */
+export function retinaSubset(subset: GridSubset): GridSubset {
+  return { ...subset, gridSet: retinaGridSet(subset.gridSet) };
+}
+
+function retinaGridSet(gridSet: GridSet): GridSet {
+  const known = siblings.get(gridSet);
+  if (known) return known;
+  checkTileSize(gridSet);
+  const made = denserGridSet(gridSet);
+  siblings.set(gridSet, made);
+  return made;
+}
+
+function denserGridSet(gridSet: GridSet): GridSet {
+  return {
+    ...gridSet,
+    name: `${gridSet.name}${RETINA_SUFFIX}`,
+    aliases: gridSet.aliases.map((alias) => `${alias}${RETINA_SUFFIX}`),
+    tileWidth: gridSet.tileWidth * DENSITY,
+    tileHeight: gridSet.tileHeight * DENSITY,
+    pixelRatio: DENSITY,
+    levels: gridSet.levels.map((level, z) => ({
+      ...level,
+      name: `${gridSet.name}${RETINA_SUFFIX}:${z}`,
+      resolution: level.resolution / DENSITY,
+      scaleDenominator: level.scaleDenominator / DENSITY,
+    })),
+  };
+}
+
+function checkTileSize({ name, tileWidth, tileHeight }: GridSet): void {
+  const most = MAX_TILE_SIZE / DENSITY;
+  if (Math.max(tileWidth, tileHeight) <= most) return;
+  throw new TilewardenError(
+    'config-invalid',
+    `Grid set ${name} has tiles of ${tileWidth}×${tileHeight} pixels; retina doubles them, so they may have ${most} at most.`,
+  );
+}
