@@ -46,7 +46,7 @@ export function openApiDocument(routes: readonly Route[], server: string) {
       securitySchemes: {
         basic: { type: 'http', scheme: 'basic' },
         bearer: { type: 'http', scheme: 'bearer' },
-        session: { type: 'apiKey', in: 'cookie', name: 'tilewarden_session' },
+        session: { type: 'apiKey', in: 'cookie', name: 'tilewarden' },
       },
     },
   };

@@ -14,13 +14,19 @@ export interface SessionDeps {
   readonly audit: AuditLog;
 }
 
-/** `/api/v1/session`: logging in to the console and out of it. */
+/** `/api/v1/session` and `/session.json`: logging in to the console and out of it, and whether somebody is. */
 export function sessionRoutes({ authenticator, sessions, audit }: SessionDeps): readonly Route[] {
   const path = '/api/v1/session';
   return [
     { method: 'POST', path, role: 'public', handler: logIn },
     { method: 'DELETE', path, role: 'viewer', handler: logOut },
+    { method: 'GET', path: '/session.json', role: 'public', handler: tell },
   ];
+
+  /** For pages, which must know whether to show a form: asking `/api/v1/me` would be refused. */
+  async function tell(exchange: Exchange): Promise<Answer> {
+    return jsonAnswer({ caller: await exchange.identify() }, ['Cache-Control', 'no-store']);
+  }
 
   async function logIn(exchange: Exchange): Promise<Answer> {
     const { name, password } = readStrictJson(exchange, loginSchema);

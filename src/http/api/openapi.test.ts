@@ -1,0 +1,57 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { createTestApp } from '../../../test/fixtures/http-app.ts';
+import { everyRoute } from '../../../test/security/every-route.ts';
+import { descriptionOf, openApiDocument } from './openapi.ts';
+import { DESCRIPTIONS } from './openapi-book.ts';
+
+const OURS = /^\/(api\/v1|rest)\//;
+
+describe('the document of the interface', () => {
+  it('has every route below /api/v1 and /rest, with its role', () => {
+    const routes = everyRoute().filter(({ path }) => OURS.test(path));
+    const { paths } = openApiDocument(routes, '');
+    for (const { method, path, role } of routes) {
+      const operation = paths[path]?.[method.toLowerCase()] as { description: string } | undefined;
+      expect(operation?.description, `${method} ${path}`).toBe(
+        role === 'public' ? 'Open to anybody.' : `Needs the role ${role}.`,
+      );
+    }
+  });
+
+  it('describes no route that is not there', () => {
+    const names = new Set(everyRoute().map(({ method, path }) => `${method} ${path}`));
+    expect(Object.keys(DESCRIPTIONS).filter((name) => !names.has(name))).toEqual([]);
+  });
+
+  it('says of each change what its body is', () => {
+    const withoutBody = /cancel|pause|resume|retry|\/rest\/seed$|session|DELETE/;
+    const silent = everyRoute()
+      .filter(({ method, path }) => path.startsWith('/api/v1/') && method !== 'GET')
+      .filter((route) => DESCRIPTIONS[`${route.method} ${route.path}`] !== undefined)
+      .filter((route) => !withoutBody.test(`${route.method} ${route.path}`))
+      .filter((route) => descriptionOf(route).body === undefined);
+    expect(silent).toEqual([]);
+  });
+
+  it('is served, with the address it was asked at', async () => {
+    const { request } = createTestApp();
+    const answer = await request('GET', '/geowebcache/api/v1/openapi.json');
+    expect(answer.status).toBe(200);
+    const document = JSON.parse(answer.text) as { openapi: string; servers: object; paths: object };
+    expect(document).toMatchObject({
+      openapi: '3.1.0',
+      servers: [{ url: 'http://localhost/geowebcache' }],
+      paths: {
+        '/api/v1/layers/{layer}': { get: { parameters: [{ name: 'layer', in: 'path', required: true }] } },
+        '/api/v1/openapi.json': { get: { summary: 'This document' } },
+      },
+    });
+  });
+});
+
+it('is what the types of the console were made from (npm run web:types writes them anew)', async () => {
+  const { apiTypes } = await import('../../../scripts/write-api-types.ts');
+  const written = await readFile(new URL('../../../web/src/api-types.ts', import.meta.url), 'utf8');
+  expect(await apiTypes()).toBe(written);
+});

@@ -1,0 +1,2352 @@
+// Written by npm run web:types.
+export interface paths {
+    "/api/v1/tasks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List tasks, newest first
+         * @description Needs the role viewer.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Any of pending, running, paused, done, aborted, separated by commas */
+                    state?: string;
+                    layer?: string;
+                    type?: "seed" | "reseed" | "truncate";
+                    since?: string;
+                    before?: number;
+                    limit?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            tasks: {
+                                id: number;
+                                layer: string;
+                                /** @enum {string} */
+                                type: "seed" | "reseed" | "truncate";
+                                /** @enum {string} */
+                                state: "pending" | "running" | "paused" | "done" | "aborted";
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                tilesProcessed: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                tilesTotal: number;
+                                /** @description -1 while it cannot be told */
+                                secondsRemaining: number;
+                                tilesPerSecond: number;
+                                reason: string | null;
+                                gridSet: string;
+                                format: string;
+                                parameters: {
+                                    [key: string]: string;
+                                };
+                                zoomStart: number;
+                                zoomStop: number;
+                                bounds: [
+                                    number,
+                                    number,
+                                    number,
+                                    number
+                                ];
+                                area: {
+                                    /** @constant */
+                                    type: "MultiPolygon";
+                                    coordinates: [
+                                        number,
+                                        number
+                                    ][][][];
+                                } | null;
+                                threadCount: number;
+                                priority: number;
+                                tileFailureRetryCount: number;
+                                tileFailureRetryWaitTime: number;
+                                totalFailuresBeforeAborting: number;
+                                counters: {
+                                    /** @description A whole number; beyond 2^53 its last digits are lost */
+                                    made: number;
+                                    /** @description A whole number; beyond 2^53 its last digits are lost */
+                                    present: number;
+                                    /** @description A whole number; beyond 2^53 its last digits are lost */
+                                    removed: number;
+                                    /** @description A whole number; beyond 2^53 its last digits are lost */
+                                    blank: number;
+                                    /** @description A whole number; beyond 2^53 its last digits are lost */
+                                    failed: number;
+                                    /** @description A whole number; beyond 2^53 its last digits are lost */
+                                    bytes: number;
+                                    /** @description A whole number; beyond 2^53 its last digits are lost */
+                                    upstreamRequests: number;
+                                };
+                                errors: {
+                                    /** Format: date-time */
+                                    at: string;
+                                    z: number;
+                                    x: number;
+                                    y: number;
+                                    message: string;
+                                }[];
+                                createdBy: string;
+                                /** Format: date-time */
+                                createdAt: string;
+                                startedAt: string | null;
+                                endedAt: string | null;
+                            }[];
+                            /** @description Give it as `before` for the next page; null: no more */
+                            nextBefore: number | null;
+                        };
+                    };
+                };
+            };
+        };
+        put?: never;
+        /**
+         * Start a task, or with dryRun tell what it would be
+         * @description Needs the role operator.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": {
+                        layer: string;
+                        /**
+                         * @default seed
+                         * @enum {string}
+                         */
+                        type?: "seed" | "reseed" | "truncate";
+                        gridSet?: string;
+                        format?: string;
+                        zoomStart?: number;
+                        zoomStop?: number;
+                        /** @description In the grid set's CRS */
+                        bounds?: [
+                            number,
+                            number,
+                            number,
+                            number
+                        ];
+                        /** @description GeoJSON Polygon or MultiPolygon */
+                        area?: {
+                            [key: string]: unknown;
+                        };
+                        /** @enum {string} */
+                        areaCrs?: "EPSG:4326" | "grid-set";
+                        parameters?: {
+                            [key: string]: string;
+                        };
+                        threadCount?: number;
+                        priority?: number;
+                        idempotencyKey?: string;
+                        /** @description Only answers what the task would be */
+                        dryRun?: boolean;
+                    };
+                };
+            };
+            responses: {
+                /** @description Done. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            id: number;
+                            layer: string;
+                            /** @enum {string} */
+                            type: "seed" | "reseed" | "truncate";
+                            /** @enum {string} */
+                            state: "pending" | "running" | "paused" | "done" | "aborted";
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            tilesProcessed: number;
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            tilesTotal: number;
+                            /** @description -1 while it cannot be told */
+                            secondsRemaining: number;
+                            tilesPerSecond: number;
+                            reason: string | null;
+                            gridSet: string;
+                            format: string;
+                            parameters: {
+                                [key: string]: string;
+                            };
+                            zoomStart: number;
+                            zoomStop: number;
+                            bounds: [
+                                number,
+                                number,
+                                number,
+                                number
+                            ];
+                            area: {
+                                /** @constant */
+                                type: "MultiPolygon";
+                                coordinates: [
+                                    number,
+                                    number
+                                ][][][];
+                            } | null;
+                            threadCount: number;
+                            priority: number;
+                            tileFailureRetryCount: number;
+                            tileFailureRetryWaitTime: number;
+                            totalFailuresBeforeAborting: number;
+                            counters: {
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                made: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                present: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                removed: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                blank: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                failed: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                bytes: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                upstreamRequests: number;
+                            };
+                            errors: {
+                                /** Format: date-time */
+                                at: string;
+                                z: number;
+                                x: number;
+                                y: number;
+                                message: string;
+                            }[];
+                            createdBy: string;
+                            /** Format: date-time */
+                            createdAt: string;
+                            startedAt: string | null;
+                            endedAt: string | null;
+                        } | {
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            tiles: number;
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            metatiles: number;
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            upstreamRequests: number;
+                            bytes: number | null;
+                            seconds: number | null;
+                        };
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a task
+         * @description Needs the role viewer.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            id: number;
+                            layer: string;
+                            /** @enum {string} */
+                            type: "seed" | "reseed" | "truncate";
+                            /** @enum {string} */
+                            state: "pending" | "running" | "paused" | "done" | "aborted";
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            tilesProcessed: number;
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            tilesTotal: number;
+                            /** @description -1 while it cannot be told */
+                            secondsRemaining: number;
+                            tilesPerSecond: number;
+                            reason: string | null;
+                            gridSet: string;
+                            format: string;
+                            parameters: {
+                                [key: string]: string;
+                            };
+                            zoomStart: number;
+                            zoomStop: number;
+                            bounds: [
+                                number,
+                                number,
+                                number,
+                                number
+                            ];
+                            area: {
+                                /** @constant */
+                                type: "MultiPolygon";
+                                coordinates: [
+                                    number,
+                                    number
+                                ][][][];
+                            } | null;
+                            threadCount: number;
+                            priority: number;
+                            tileFailureRetryCount: number;
+                            tileFailureRetryWaitTime: number;
+                            totalFailuresBeforeAborting: number;
+                            counters: {
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                made: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                present: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                removed: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                blank: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                failed: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                bytes: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                upstreamRequests: number;
+                            };
+                            errors: {
+                                /** Format: date-time */
+                                at: string;
+                                z: number;
+                                x: number;
+                                y: number;
+                                message: string;
+                            }[];
+                            createdBy: string;
+                            /** Format: date-time */
+                            createdAt: string;
+                            startedAt: string | null;
+                            endedAt: string | null;
+                        };
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop a task for good
+         * @description Needs the role operator.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            id: number;
+                            layer: string;
+                            /** @enum {string} */
+                            type: "seed" | "reseed" | "truncate";
+                            /** @enum {string} */
+                            state: "pending" | "running" | "paused" | "done" | "aborted";
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            tilesProcessed: number;
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            tilesTotal: number;
+                            /** @description -1 while it cannot be told */
+                            secondsRemaining: number;
+                            tilesPerSecond: number;
+                            reason: string | null;
+                            gridSet: string;
+                            format: string;
+                            parameters: {
+                                [key: string]: string;
+                            };
+                            zoomStart: number;
+                            zoomStop: number;
+                            bounds: [
+                                number,
+                                number,
+                                number,
+                                number
+                            ];
+                            area: {
+                                /** @constant */
+                                type: "MultiPolygon";
+                                coordinates: [
+                                    number,
+                                    number
+                                ][][][];
+                            } | null;
+                            threadCount: number;
+                            priority: number;
+                            tileFailureRetryCount: number;
+                            tileFailureRetryWaitTime: number;
+                            totalFailuresBeforeAborting: number;
+                            counters: {
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                made: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                present: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                removed: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                blank: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                failed: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                bytes: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                upstreamRequests: number;
+                            };
+                            errors: {
+                                /** Format: date-time */
+                                at: string;
+                                z: number;
+                                x: number;
+                                y: number;
+                                message: string;
+                            }[];
+                            createdBy: string;
+                            /** Format: date-time */
+                            createdAt: string;
+                            startedAt: string | null;
+                            endedAt: string | null;
+                        };
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let a task wait
+         * @description Needs the role operator.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            id: number;
+                            layer: string;
+                            /** @enum {string} */
+                            type: "seed" | "reseed" | "truncate";
+                            /** @enum {string} */
+                            state: "pending" | "running" | "paused" | "done" | "aborted";
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            tilesProcessed: number;
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            tilesTotal: number;
+                            /** @description -1 while it cannot be told */
+                            secondsRemaining: number;
+                            tilesPerSecond: number;
+                            reason: string | null;
+                            gridSet: string;
+                            format: string;
+                            parameters: {
+                                [key: string]: string;
+                            };
+                            zoomStart: number;
+                            zoomStop: number;
+                            bounds: [
+                                number,
+                                number,
+                                number,
+                                number
+                            ];
+                            area: {
+                                /** @constant */
+                                type: "MultiPolygon";
+                                coordinates: [
+                                    number,
+                                    number
+                                ][][][];
+                            } | null;
+                            threadCount: number;
+                            priority: number;
+                            tileFailureRetryCount: number;
+                            tileFailureRetryWaitTime: number;
+                            totalFailuresBeforeAborting: number;
+                            counters: {
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                made: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                present: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                removed: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                blank: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                failed: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                bytes: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                upstreamRequests: number;
+                            };
+                            errors: {
+                                /** Format: date-time */
+                                at: string;
+                                z: number;
+                                x: number;
+                                y: number;
+                                message: string;
+                            }[];
+                            createdBy: string;
+                            /** Format: date-time */
+                            createdAt: string;
+                            startedAt: string | null;
+                            endedAt: string | null;
+                        };
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let a task go on
+         * @description Needs the role operator.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            id: number;
+                            layer: string;
+                            /** @enum {string} */
+                            type: "seed" | "reseed" | "truncate";
+                            /** @enum {string} */
+                            state: "pending" | "running" | "paused" | "done" | "aborted";
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            tilesProcessed: number;
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            tilesTotal: number;
+                            /** @description -1 while it cannot be told */
+                            secondsRemaining: number;
+                            tilesPerSecond: number;
+                            reason: string | null;
+                            gridSet: string;
+                            format: string;
+                            parameters: {
+                                [key: string]: string;
+                            };
+                            zoomStart: number;
+                            zoomStop: number;
+                            bounds: [
+                                number,
+                                number,
+                                number,
+                                number
+                            ];
+                            area: {
+                                /** @constant */
+                                type: "MultiPolygon";
+                                coordinates: [
+                                    number,
+                                    number
+                                ][][][];
+                            } | null;
+                            threadCount: number;
+                            priority: number;
+                            tileFailureRetryCount: number;
+                            tileFailureRetryWaitTime: number;
+                            totalFailuresBeforeAborting: number;
+                            counters: {
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                made: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                present: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                removed: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                blank: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                failed: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                bytes: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                upstreamRequests: number;
+                            };
+                            errors: {
+                                /** Format: date-time */
+                                at: string;
+                                z: number;
+                                x: number;
+                                y: number;
+                                message: string;
+                            }[];
+                            createdBy: string;
+                            /** Format: date-time */
+                            createdAt: string;
+                            startedAt: string | null;
+                            endedAt: string | null;
+                        };
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start a task over what failed in this one
+         * @description Needs the role operator.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            id: number;
+                            layer: string;
+                            /** @enum {string} */
+                            type: "seed" | "reseed" | "truncate";
+                            /** @enum {string} */
+                            state: "pending" | "running" | "paused" | "done" | "aborted";
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            tilesProcessed: number;
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            tilesTotal: number;
+                            /** @description -1 while it cannot be told */
+                            secondsRemaining: number;
+                            tilesPerSecond: number;
+                            reason: string | null;
+                            gridSet: string;
+                            format: string;
+                            parameters: {
+                                [key: string]: string;
+                            };
+                            zoomStart: number;
+                            zoomStop: number;
+                            bounds: [
+                                number,
+                                number,
+                                number,
+                                number
+                            ];
+                            area: {
+                                /** @constant */
+                                type: "MultiPolygon";
+                                coordinates: [
+                                    number,
+                                    number
+                                ][][][];
+                            } | null;
+                            threadCount: number;
+                            priority: number;
+                            tileFailureRetryCount: number;
+                            tileFailureRetryWaitTime: number;
+                            totalFailuresBeforeAborting: number;
+                            counters: {
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                made: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                present: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                removed: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                blank: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                failed: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                bytes: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                upstreamRequests: number;
+                            };
+                            errors: {
+                                /** Format: date-time */
+                                at: string;
+                                z: number;
+                                x: number;
+                                y: number;
+                                message: string;
+                            }[];
+                            createdBy: string;
+                            /** Format: date-time */
+                            createdAt: string;
+                            startedAt: string | null;
+                            endedAt: string | null;
+                        };
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Changes of tasks, as they happen
+         * @description Needs the role viewer.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/event-stream": unknown;
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/layers/{layer}/truncate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove a selection of tiles, or with dryRun count it
+         * @description Needs the role operator.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    layer: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": {
+                        gridSets?: string[];
+                        formats?: string[];
+                        parameters?: {
+                            [key: string]: string;
+                        };
+                        zoomStart?: number;
+                        zoomStop?: number;
+                        bounds?: [
+                            number,
+                            number,
+                            number,
+                            number
+                        ];
+                        /** Format: date-time */
+                        olderThan?: string;
+                        dryRun?: boolean;
+                    };
+                };
+            };
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            layer: string;
+                            dryRun: boolean;
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            tiles: number;
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            bytes: number;
+                            tileSets: {
+                                gridSet: string;
+                                format: string;
+                                parametersId: string | null;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                tiles: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                bytes: number;
+                            }[];
+                        };
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/layers/{layer}/coverage/{gridSet}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How much of a layer is cached, zoom by zoom
+         * @description Needs the role viewer.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Media type or extension; the layer's first when left out */
+                    format?: string;
+                };
+                header?: never;
+                path: {
+                    layer: string;
+                    gridSet: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            layer: string;
+                            gridSet: string;
+                            format: string;
+                            parametersId: string | null;
+                            zooms: {
+                                z: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                tiles: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                bytes: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                offered: number;
+                            }[];
+                        };
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/layers/{layer}/coverage/{gridSet}/{z}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Where a layer is cached at a zoom, and how old it is there
+         * @description Needs the role viewer.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Media type or extension; the layer's first when left out */
+                    format?: string;
+                    /** @description minX,minY,maxX,maxY in the grid set's CRS; everything when left out */
+                    bounds?: string;
+                };
+                header?: never;
+                path: {
+                    layer: string;
+                    gridSet: string;
+                    z: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            layer: string;
+                            gridSet: string;
+                            format: string;
+                            parametersId: string | null;
+                            z: number;
+                            /**
+                             * @description age: 0 not there, 1 old to 5 fresh, see ageSteps; share: the percentage that is there
+                             * @enum {string}
+                             */
+                            shows?: "age" | "share";
+                            /** @description Seconds */
+                            ageSteps?: number[];
+                            /** @description Tiles along a side of a cell */
+                            cell: number;
+                            minX?: number;
+                            minY?: number;
+                            columns: number;
+                            rows: number;
+                            /** @description Of all cells together */
+                            bounds: [
+                                number,
+                                number,
+                                number,
+                                number
+                            ] | null;
+                            /** @description A value and how many cells have it, in turn, row by row from the top left */
+                            runs: number[];
+                        };
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All that is known of one tile
+         * @description Needs the role viewer.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Media type or extension; the layer's first when left out */
+                    format?: string;
+                };
+                header?: never;
+                path: {
+                    layer: string;
+                    gridSet: string;
+                    z: string;
+                    x: string;
+                    y: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            layer: string;
+                            gridSet: string;
+                            format: string;
+                            parametersId: string | null;
+                            z: number;
+                            x: number;
+                            y: number;
+                            parameters: {
+                                [key: string]: string;
+                            };
+                            bounds: [
+                                number,
+                                number,
+                                number,
+                                number
+                            ];
+                            stored: {
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                bytes: number;
+                                checksum: string;
+                                /** Format: date-time */
+                                storedAt: string;
+                                ageSeconds: number;
+                                expiresAt: string | null;
+                                expired: boolean;
+                            } | null;
+                            page: {
+                                x: number;
+                                y: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                hits: number;
+                                lastUsedAt: string | null;
+                            };
+                            metatile: {
+                                minX: number;
+                                minY: number;
+                                maxX: number;
+                                maxY: number;
+                            } | null;
+                            /** @description Where it would be fetched, without secrets */
+                            upstream: string | null;
+                        };
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/quota": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the quota
+         * @description Needs the role viewer.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            enabled: boolean;
+                            diskBlockSize: number;
+                            cacheCleanUpFrequency: number;
+                            /** @enum {string} */
+                            cacheCleanUpUnits: "SECONDS" | "MINUTES" | "HOURS" | "DAYS";
+                            maxConcurrentCleanUps: number;
+                            /** @enum {string} */
+                            globalExpirationPolicyName: "LRU" | "LFU";
+                            cleanUpSeconds: number;
+                            globalQuota: {
+                                value: number;
+                                /** @enum {string} */
+                                units: "B" | "KiB" | "MiB" | "GiB" | "TiB";
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                bytes: number;
+                            };
+                            layerQuotas: {
+                                layer: string;
+                                /** @enum {string} */
+                                expirationPolicyName: "LRU" | "LFU";
+                                quota: {
+                                    value: number;
+                                    /** @enum {string} */
+                                    units: "B" | "KiB" | "MiB" | "GiB" | "TiB";
+                                    /** @description A whole number; beyond 2^53 its last digits are lost */
+                                    bytes: number;
+                                };
+                            }[];
+                        };
+                    };
+                };
+            };
+        };
+        /**
+         * Change the quota; only what is sent changes
+         * @description Needs the role admin.
+         */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": {
+                        enabled?: boolean;
+                        diskBlockSize?: number;
+                        cacheCleanUpFrequency?: number;
+                        /** @enum {string} */
+                        cacheCleanUpUnits?: "SECONDS" | "MINUTES" | "HOURS" | "DAYS";
+                        maxConcurrentCleanUps?: number;
+                        /** @enum {string} */
+                        globalExpirationPolicyName?: "LRU" | "LFU";
+                        globalQuota?: {
+                            value: number;
+                            /** @enum {string} */
+                            units: "B" | "KiB" | "MiB" | "GiB" | "TiB";
+                        };
+                        layerQuotas?: {
+                            layer: string;
+                            /** @enum {string} */
+                            expirationPolicyName: "LRU" | "LFU";
+                            quota: {
+                                value: number;
+                                /** @enum {string} */
+                                units: "B" | "KiB" | "MiB" | "GiB" | "TiB";
+                            };
+                        }[];
+                    };
+                };
+            };
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            enabled: boolean;
+                            diskBlockSize: number;
+                            cacheCleanUpFrequency: number;
+                            /** @enum {string} */
+                            cacheCleanUpUnits: "SECONDS" | "MINUTES" | "HOURS" | "DAYS";
+                            maxConcurrentCleanUps: number;
+                            /** @enum {string} */
+                            globalExpirationPolicyName: "LRU" | "LFU";
+                            cleanUpSeconds: number;
+                            globalQuota: {
+                                value: number;
+                                /** @enum {string} */
+                                units: "B" | "KiB" | "MiB" | "GiB" | "TiB";
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                bytes: number;
+                            };
+                            layerQuotas: {
+                                layer: string;
+                                /** @enum {string} */
+                                expirationPolicyName: "LRU" | "LFU";
+                                quota: {
+                                    value: number;
+                                    /** @enum {string} */
+                                    units: "B" | "KiB" | "MiB" | "GiB" | "TiB";
+                                    /** @description A whole number; beyond 2^53 its last digits are lost */
+                                    bytes: number;
+                                };
+                            }[];
+                        };
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the tiles take on disk
+         * @description Needs the role viewer.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            bytes: number;
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            tiles: number;
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            sweeping: number;
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            sweepingFiles: number;
+                            quota: {
+                                enabled: boolean;
+                                diskBlockSize: number;
+                                cacheCleanUpFrequency: number;
+                                /** @enum {string} */
+                                cacheCleanUpUnits: "SECONDS" | "MINUTES" | "HOURS" | "DAYS";
+                                maxConcurrentCleanUps: number;
+                                /** @enum {string} */
+                                globalExpirationPolicyName: "LRU" | "LFU";
+                                cleanUpSeconds: number;
+                                globalQuota: {
+                                    value: number;
+                                    /** @enum {string} */
+                                    units: "B" | "KiB" | "MiB" | "GiB" | "TiB";
+                                    /** @description A whole number; beyond 2^53 its last digits are lost */
+                                    bytes: number;
+                                };
+                                layerQuotas: {
+                                    layer: string;
+                                    /** @enum {string} */
+                                    expirationPolicyName: "LRU" | "LFU";
+                                    quota: {
+                                        value: number;
+                                        /** @enum {string} */
+                                        units: "B" | "KiB" | "MiB" | "GiB" | "TiB";
+                                        /** @description A whole number; beyond 2^53 its last digits are lost */
+                                        bytes: number;
+                                    };
+                                }[];
+                            };
+                            share: number | null;
+                            evicted: {
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                pages: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                tiles: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                bytes: number;
+                            };
+                            growthPerDay: number | null;
+                            fullInDays: number | null;
+                            layers: {
+                                name: string;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                bytes: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                tiles: number;
+                                quota: number | null;
+                                share: number | null;
+                                tileSets: {
+                                    gridSet: string;
+                                    format: string;
+                                    parametersId: string | null;
+                                    /** @description A whole number; beyond 2^53 its last digits are lost */
+                                    bytes: number;
+                                    /** @description A whole number; beyond 2^53 its last digits are lost */
+                                    tiles: number;
+                                    zooms: {
+                                        z: number;
+                                        /** @description A whole number; beyond 2^53 its last digits are lost */
+                                        bytes: number;
+                                        /** @description A whole number; beyond 2^53 its last digits are lost */
+                                        tiles: number;
+                                    }[];
+                                }[];
+                            }[];
+                        };
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/layers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List layers
+         * @description Needs the role viewer.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            layers: {
+                                name: string;
+                                title: string;
+                                /** @enum {string} */
+                                access: "public" | "authenticated" | "viewer" | "operator" | "admin";
+                                gridSets: string[];
+                                formats: string[];
+                            }[];
+                        };
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/layers/{layer}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a layer
+         * @description Needs the role viewer.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    layer: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            name: string;
+                            title: string;
+                            description: string;
+                            /** @enum {string} */
+                            access: "public" | "authenticated" | "viewer" | "operator" | "admin";
+                            gridSets: {
+                                name: string;
+                                srs: string;
+                                extent: [
+                                    number,
+                                    number,
+                                    number,
+                                    number
+                                ];
+                                zoomStart: number;
+                                zoomStop: number;
+                                resolutions: number[];
+                                tileSize: [
+                                    number,
+                                    number
+                                ];
+                                /** @description Top left corners, one for each zoom */
+                                origins: [
+                                    number,
+                                    number
+                                ][];
+                            }[];
+                            formats: string[];
+                            extensions: string[];
+                            parameters: {
+                                name: string;
+                                default: string;
+                                /** @description null: many */
+                                values: string[] | null;
+                            }[];
+                            metatile: [
+                                number,
+                                number
+                            ];
+                            gutter: number;
+                            expireCacheSeconds: number | null;
+                            expireClientsSeconds: number;
+                        };
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/gridsets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the grid sets that layers use
+         * @description Needs the role viewer.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            gridSets: {
+                                name: string;
+                                aliases: string[];
+                                description: string;
+                                srs: string;
+                                extent: [
+                                    number,
+                                    number,
+                                    number,
+                                    number
+                                ];
+                                tileSize: [
+                                    number,
+                                    number
+                                ];
+                                levels: {
+                                    name: string;
+                                    resolution: number;
+                                    scaleDenominator: number;
+                                    /** @description A whole number; beyond 2^53 its last digits are lost */
+                                    columns: number;
+                                    /** @description A whole number; beyond 2^53 its last digits are lost */
+                                    rows: number;
+                                }[];
+                            }[];
+                        };
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How tiles were answered in the last day
+         * @description Needs the role viewer.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            /** Format: date-time */
+                            from: string;
+                            stepSeconds: number;
+                            hits: number[];
+                            misses: number[];
+                            stale: number[];
+                            bypassed: number[];
+                            failed: number[];
+                            bytes: number[];
+                            /** @description Of all misses of the step together */
+                            missMilliseconds: number[];
+                            evictedTiles: number[];
+                            evictedBytes: number[];
+                        };
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/about": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What is running here
+         * @description Needs the role viewer.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            version: string;
+                            node: string;
+                            /** Format: date-time */
+                            startedAt: string;
+                        };
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List users
+         * @description Needs the role admin.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            users: {
+                                name: string;
+                                /** @enum {string} */
+                                role: "viewer" | "operator" | "admin";
+                                layers: string[];
+                                passwordIsInitial: boolean;
+                                /** Format: date-time */
+                                createdAt: string;
+                                /** Format: date-time */
+                                changedAt: string;
+                            }[];
+                        };
+                    };
+                };
+            };
+        };
+        put?: never;
+        /**
+         * Add a user
+         * @description Needs the role admin.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": {
+                        name: string;
+                        password: string;
+                        /** @enum {string} */
+                        role: "viewer" | "operator" | "admin";
+                        /**
+                         * @default [
+                         *       "*"
+                         *     ]
+                         */
+                        layers?: string[];
+                    };
+                };
+            };
+            responses: {
+                /** @description Done. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            name: string;
+                            /** @enum {string} */
+                            role: "viewer" | "operator" | "admin";
+                            layers: string[];
+                            passwordIsInitial: boolean;
+                            /** Format: date-time */
+                            createdAt: string;
+                            /** Format: date-time */
+                            changedAt: string;
+                        };
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a user
+         * @description Needs the role admin.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            name: string;
+                            /** @enum {string} */
+                            role: "viewer" | "operator" | "admin";
+                            layers: string[];
+                            passwordIsInitial: boolean;
+                            /** Format: date-time */
+                            createdAt: string;
+                            /** Format: date-time */
+                            changedAt: string;
+                        };
+                    };
+                };
+            };
+        };
+        /**
+         * Change a user
+         * @description Needs the role admin.
+         */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": {
+                        password?: string;
+                        /** @enum {string} */
+                        role?: "viewer" | "operator" | "admin";
+                        layers?: string[];
+                    };
+                };
+            };
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            name: string;
+                            /** @enum {string} */
+                            role: "viewer" | "operator" | "admin";
+                            layers: string[];
+                            passwordIsInitial: boolean;
+                            /** Format: date-time */
+                            createdAt: string;
+                            /** Format: date-time */
+                            changedAt: string;
+                        };
+                    };
+                };
+            };
+        };
+        post?: never;
+        /**
+         * Remove a user
+         * @description Needs the role admin.
+         */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List tokens
+         * @description Needs the role admin.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            tokens: {
+                                id: number;
+                                name: string;
+                                /** @enum {string} */
+                                role: "viewer" | "operator" | "admin";
+                                layers: string[];
+                                createdBy: string;
+                                /** Format: date-time */
+                                createdAt: string;
+                                expiresAt: string | null;
+                                lastUsedAt: string | null;
+                            }[];
+                        };
+                    };
+                };
+            };
+        };
+        put?: never;
+        /**
+         * Make a token; it is shown this once
+         * @description Needs the role admin.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": {
+                        name: string;
+                        /** @enum {string} */
+                        role: "viewer" | "operator" | "admin";
+                        /**
+                         * @default [
+                         *       "*"
+                         *     ]
+                         */
+                        layers?: string[];
+                        /** @default null */
+                        expiresAt?: string | null;
+                    };
+                };
+            };
+            responses: {
+                /** @description Done. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            id: number;
+                            name: string;
+                            /** @enum {string} */
+                            role: "viewer" | "operator" | "admin";
+                            layers: string[];
+                            createdBy: string;
+                            /** Format: date-time */
+                            createdAt: string;
+                            expiresAt: string | null;
+                            lastUsedAt: string | null;
+                            token: string;
+                        };
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a token
+         * @description Needs the role admin.
+         */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who is asking
+         * @description Needs the role viewer.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            name: string;
+                            /** @enum {string} */
+                            role: "viewer" | "operator" | "admin";
+                            layers: string[];
+                            /** @enum {string} */
+                            via: "password" | "session" | "token" | "machine";
+                            passwordIsInitial: boolean;
+                        };
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change one's own password
+         * @description Needs the role viewer.
+         */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": {
+                        current: string;
+                        password: string;
+                    };
+                };
+            };
+            responses: {
+                /** @description Done. */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Log in
+         * @description Open to anybody.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": {
+                        name: string;
+                        password: string;
+                    };
+                };
+            };
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            name: string;
+                            /** @enum {string} */
+                            role: "viewer" | "operator" | "admin";
+                            layers: string[];
+                        };
+                    };
+                };
+            };
+        };
+        /**
+         * Log out
+         * @description Needs the role viewer.
+         */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who changed what
+         * @description Needs the role admin.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    actor?: string;
+                    source?: string;
+                    text?: string;
+                    target?: string;
+                    outcome?: string;
+                    since?: string;
+                    until?: string;
+                    limit?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            entries: {
+                                /** Format: date-time */
+                                time: string;
+                                id: string | null;
+                                /** @enum {string} */
+                                phase: "begun" | "ended";
+                                actor: string | null;
+                                source: string | null;
+                                action: string;
+                                path: string | null;
+                                target: string | null;
+                                before: unknown;
+                                after: unknown;
+                                outcome: ("done" | "refused" | "failed") | null;
+                                status: number | null;
+                            }[];
+                        };
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/openapi.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * This document
+         * @description Needs the role viewer.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": unknown;
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: never;
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export type operations = Record<string, never>;
