@@ -1,12 +1,26 @@
 import { defineConfig } from 'vitest/config';
 
+const measuring = ['test/security/**/*.test.ts', 'test/faults/**/*.test.ts'];
+
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     testTimeout: 30_000,
     hookTimeout: 120_000,
     pool: 'forks',
     // Threads and child processes that a test starts run from the sources too.
     execArgv: ['--import', new URL('./scripts/typescript/register.mjs', import.meta.url).href],
+    projects: [
+      group(0, { name: 'rooms', include: ['src/**/*.test.ts'], maxWorkers: 2 }),
+      group(1, { name: 'house', include: ['test/**/*.test.ts'], exclude: measuring, maxWorkers: 2 }),
+      // What measures or kills runs with nothing beside it.
+      group(2, { name: 'alone', include: measuring, maxWorkers: 1 }),
+    ],
   },
 });
+
+function group(
+  groupOrder: number,
+  test: { name: string; include: string[]; exclude?: string[]; maxWorkers: number },
+) {
+  return { extends: true as const, test: { ...test, sequence: { groupOrder } } };
+}
