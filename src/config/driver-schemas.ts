@@ -2,12 +2,17 @@ import { z } from 'zod';
 import { upstreamOptions } from '../sources/upstream/upstream-options.ts';
 import { wmsSourceOptions } from '../sources/wms/wms-source-options.ts';
 import { worldSourceOptions } from '../sources/world/world-source-options.ts';
+import { xyzSourceOptions } from '../sources/xyz/xyz-source-options.ts';
 import { bundleStoreOptions } from '../storage/bundle/bundle-store-options.ts';
 import { memoryStoreOptions } from '../storage/memory/memory-store-options.ts';
 
 // Each driver owns its options; here they become one choice by `type`.
 export const storeSchema = z.discriminatedUnion('type', [bundleStoreOptions, memoryStoreOptions]);
-export const sourceSchema = z.discriminatedUnion('type', [wmsSourceOptions, worldSourceOptions]);
+export const sourceSchema = z.discriminatedUnion('type', [
+  wmsSourceOptions,
+  xyzSourceOptions,
+  worldSourceOptions,
+]);
 export const upstreamSchema = upstreamOptions;
 
 export type StoreSettings = z.output<typeof storeSchema>;

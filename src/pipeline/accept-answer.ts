@@ -8,6 +8,7 @@ import { recogniseImage } from '../raster/recognise-image.ts';
 import { singleColour } from '../raster/single-colour.ts';
 import type { TileEncoder } from '../raster/tile-encoder.ts';
 import type { SourceAnswer, SourceRequest } from '../sources/tile-source.ts';
+import { acceptVectorTile } from './accept-vector-tile.ts';
 import type { FlightPlan } from './flight.ts';
 import { gutterOf } from './resolve-tile-set.ts';
 
@@ -22,9 +23,8 @@ export interface AcceptedMetatile {
 }
 
 const BYTES_PER_PIXEL = 4;
-const MARKUP_TYPE = /^text\/|html|xml|json/;
-/** To encode them again would cost a second loss. */
-const LOSSY_TYPES: readonly string[] = ['image/jpeg', 'image/webp'];
+/** To encode JPEG and WebP again would cost a second loss; PNG is what its server made of it, palette and all. */
+const KEPT_TYPES: readonly string[] = ['image/jpeg', 'image/webp', 'image/png'];
 
 export function sourceRequestOf(plan: FlightPlan, signal: AbortSignal): SourceRequest {
   const { tiles, metatile, priority } = plan;
@@ -48,7 +48,7 @@ export async function acceptAnswer(
   answer: SourceAnswer,
   encoder: TileEncoder,
 ): Promise<AcceptedMetatile> {
-  if (plan.tiles.format.kind === 'opaque') return acceptOpaque(answer);
+  if (plan.tiles.format.kind === 'opaque') return await acceptOpaque(answer);
   const image = await believedImage(request, answer);
   const ready = readyMadeTile(plan, answer);
   if (ready) {
@@ -66,6 +66,7 @@ export async function acceptAnswer(
 async function believedImage(request: SourceRequest, answer: SourceAnswer): Promise<RasterImage> {
   const { width, height } = request;
   if (answer.kind === 'encoded') return acceptImage(answer.bytes, answer.mediaType, width, height);
+  if (answer.kind === 'nothing') return transparentImage(width, height);
   const fits =
     answer.width === width &&
     answer.height === height &&
@@ -74,24 +75,24 @@ async function believedImage(request: SourceRequest, answer: SourceAnswer): Prom
   return answer;
 }
 
-function acceptOpaque(answer: SourceAnswer): AcceptedMetatile {
-  if (answer.kind !== 'encoded') throw refuseImage('wrong-type');
-  const { bytes, mediaType } = answer;
-  if (bytes.length === 0) throw refuseImage('empty');
-  const markup = MARKUP_TYPE.test(mediaType ?? '') || bytes[0] === '<'.charCodeAt(0);
-  if (markup) throw refuseImage('wrong-type', new Error(bytes.toString('utf8', 0, 500)));
-  return { encode: async () => ({ bytes, blank: false }) };
+function transparentImage(width: number, height: number): RasterImage {
+  return { width, height, pixels: Buffer.alloc(width * height * BYTES_PER_PIXEL) };
 }
 
-/** The answer's own bytes, when they are one tile in the wanted lossy format. */
+async function acceptOpaque(answer: SourceAnswer): Promise<AcceptedMetatile> {
+  if (answer.kind === 'pixels') throw refuseImage('wrong-type');
+  const bytes =
+    answer.kind === 'nothing' ? Buffer.alloc(0) : await acceptVectorTile(answer.bytes, answer.mediaType);
+  return { encode: async () => ({ bytes, blank: bytes.length === 0 }) };
+}
+
+/** The answer's own bytes, when they are one tile in the wanted format: they were checked, and stay as they came. */
 function readyMadeTile({ tiles, metatile }: FlightPlan, answer: SourceAnswer): Buffer | null {
   const { minX, minY, maxX, maxY } = metatile.rect;
   const single = minX === maxX && minY === maxY && gutterOf(tiles) === 0;
   if (!single || answer.kind !== 'encoded') return null;
-  const { contentType } = tiles.format;
-  return LOSSY_TYPES.includes(contentType) && recogniseImage(answer.bytes) === contentType
-    ? answer.bytes
-    : null;
+  const { mediaType } = tiles.format;
+  return KEPT_TYPES.includes(mediaType) && recogniseImage(answer.bytes) === mediaType ? answer.bytes : null;
 }
 
 function cutTile({ tiles, metatile }: FlightPlan, image: RasterImage, { x, y }: TileIndex): RasterImage {

@@ -19,7 +19,7 @@ export interface SourceRequest {
   readonly signal: AbortSignal;
 }
 
-/** Either what a server sent, not yet believed, or pixels that we drew ourselves. */
+/** What a server sent, not yet believed; pixels that we drew ourselves; or that there is nothing here, and rightly so. */
 export type SourceAnswer =
   | {
       readonly kind: 'encoded';
@@ -33,6 +33,10 @@ export type SourceAnswer =
       readonly pixels: Buffer;
       readonly width: number;
       readonly height: number;
+    }
+  | {
+      /** An empty tile is the right one: transparent, or without features. */
+      readonly kind: 'nothing';
     };
 
 /**

@@ -12,6 +12,8 @@ export interface TileSourceHarness {
   /** A new source; `close` ends it and whatever it needed. */
   open(): Promise<{ readonly source: TileSource; close(): Promise<void> }>;
   readonly formats: readonly string[];
+  /** Grid sets that it can be asked in; web mercator and degrees when left out. */
+  readonly gridSets?: readonly string[];
   /** Makes every request fail from now on; null for a source that draws by itself and cannot. */
   readonly breakIt: (() => void) | null;
   /** Makes every request hang until it is aborted; null for a source too quick for that. */
@@ -20,19 +22,28 @@ export interface TileSourceHarness {
 
 const FAILURES = ['source-unavailable', 'source-timeout', 'source-busy', 'source-bad-answer'] as const;
 
+export interface RequestChanges extends Partial<SourceRequest> {
+  readonly gridSetName?: string;
+  readonly gutter?: number;
+  /** Tiles along a side; 2 when left out. */
+  readonly tiles?: number;
+}
+
 /** A request for the metatile of 2×2 tiles at zoom 2, column and row 0, with its gutter. */
-export function sourceRequest(
-  changes: Partial<SourceRequest> & { readonly gridSetName?: string; readonly gutter?: number } = {},
-): SourceRequest {
-  const name = changes.gridSetName ?? 'EPSG:900913';
-  const gridSet = createBuiltInGridSets().find((known) => known.name === name);
+export function sourceRequest({
+  gridSetName: name = 'EPSG:900913',
+  gutter = 0,
+  tiles = 2,
+  ...changes
+}: RequestChanges = {}): SourceRequest {
+  const gridSet = changes.gridSet ?? createBuiltInGridSets().find((known) => known.name === name);
   if (!gridSet) throw new Error(`no grid set ${name}`);
-  const metatile = metatileAt(createGridSubset(gridSet), { columns: 2, rows: 2 }, 2, 0, 0);
+  const metatile = metatileAt(createGridSubset(gridSet), { columns: tiles, rows: tiles }, 2, 0, 0);
   if (!metatile) throw new Error('no metatile');
   return {
     gridSet,
     metatile,
-    ...metatileImage(gridSet, metatile, changes.gutter ?? 0),
+    ...metatileImage(gridSet, metatile, gutter),
     format: formatOf('image/png') as Format,
     parameters: new Map(),
     priority: 'interactive',
@@ -42,6 +53,7 @@ export function sourceRequest(
 }
 
 async function sizeOf(answer: SourceAnswer, { width, height }: SourceRequest): Promise<readonly number[]> {
+  if (answer.kind === 'nothing') throw new Error('there is nothing');
   if (answer.kind === 'pixels') return [answer.width, answer.height, answer.pixels.length];
   const image = await acceptImage(answer.bytes, answer.mediaType, width, height);
   return [image.width, image.height, image.pixels.length];
@@ -55,6 +67,13 @@ export function describeTileSource(name: string, harness: TileSourceHarness): vo
     });
     afterEach(async () => await opened.close());
 
+    /** As large as the source can answer at once: ready-made tiles are single and have no gutter. */
+    function ask(changes: RequestChanges = {}): SourceRequest {
+      const gridSetName = harness.gridSets?.[0] ?? 'EPSG:900913';
+      const readyMade = opened.source.maxMetatile?.columns === 1 ? { tiles: 1, gutter: 0 } : {};
+      return sourceRequest({ gridSetName, ...changes, ...readyMade });
+    }
+
     async function failureOf(request: SourceRequest): Promise<unknown> {
       return await opened.source.fetch(request).then(
         () => null,
@@ -64,31 +83,29 @@ export function describeTileSource(name: string, harness: TileSourceHarness): vo
 
     for (const mediaType of harness.formats) {
       it(`answers an image of the size asked for, for tiles of ${mediaType}`, async () => {
-        for (const gridSetName of ['EPSG:900913', 'EPSG:4326']) {
+        for (const gridSetName of harness.gridSets ?? ['EPSG:900913', 'EPSG:4326']) {
           const format = formatOf(mediaType) as Format;
-          const request = sourceRequest({ gridSetName, format, gutter: 7 });
+          const request = ask({ gridSetName, format, gutter: 7 });
           const answer = await opened.source.fetch(request);
-          expect(await sizeOf(answer, request)).toEqual([526, 526, 526 * 526 * 4]);
+          const side = opened.source.maxMetatile?.columns === 1 ? 256 : 526;
+          expect(await sizeOf(answer, request)).toEqual([side, side, side * side * 4]);
         }
       });
     }
 
     it('draws the same place the same way each time', async () => {
-      const [first, second] = await Promise.all([
-        opened.source.fetch(sourceRequest()),
-        opened.source.fetch(sourceRequest()),
-      ]);
+      const [first, second] = await Promise.all([opened.source.fetch(ask()), opened.source.fetch(ask())]);
       expect(bytesOf(first).equals(bytesOf(second))).toBe(true);
     });
 
     it('rejects with the reason of a signal that has aborted', async () => {
       const reason = new Error('nobody waits any more');
-      expect(await failureOf(sourceRequest({ signal: AbortSignal.abort(reason) }))).toBe(reason);
+      expect(await failureOf(ask({ signal: AbortSignal.abort(reason) }))).toBe(reason);
     });
 
     it('refuses requests after it was closed', async () => {
       await opened.source.close();
-      const failure = await failureOf(sourceRequest());
+      const failure = await failureOf(ask());
       expect(isTilewardenError(failure, ...FAILURES, 'stopping')).toBe(true);
     });
 
@@ -101,7 +118,7 @@ export function describeTileSource(name: string, harness: TileSourceHarness): vo
     if (breakIt) {
       it('fails with a code of a source', async () => {
         breakIt();
-        const failure = await failureOf(sourceRequest());
+        const failure = await failureOf(ask());
         expect(isTilewardenError(failure, ...FAILURES)).toBe(true);
       });
     }
@@ -110,7 +127,7 @@ export function describeTileSource(name: string, harness: TileSourceHarness): vo
       it('stops when it is aborted in the middle', async () => {
         hang();
         const controller = new AbortController();
-        const failing = failureOf(sourceRequest({ signal: controller.signal }));
+        const failing = failureOf(ask({ signal: controller.signal }));
         const reason = new Error('enough');
         setImmediate(() => controller.abort(reason));
         expect(await failing).toBe(reason);
@@ -118,7 +135,7 @@ export function describeTileSource(name: string, harness: TileSourceHarness): vo
 
       it('ends what is under way when it is closed', async () => {
         hang();
-        const failing = failureOf(sourceRequest());
+        const failing = failureOf(ask());
         setImmediate(() => void opened.source.close());
         expect(isTilewardenError(await failing, ...FAILURES, 'stopping')).toBe(true);
       });
@@ -127,5 +144,6 @@ export function describeTileSource(name: string, harness: TileSourceHarness): vo
 }
 
 function bytesOf(answer: SourceAnswer): Buffer {
+  if (answer.kind === 'nothing') return Buffer.alloc(0);
   return answer.kind === 'pixels' ? answer.pixels : answer.bytes;
 }

@@ -27,6 +27,18 @@ export function mapRequestUrl(base: string, options: WmsSourceOptions, request: 
   return url;
 }
 
+/** By GET, unless the address would be longer than the server is thought to take: then by POST, as a form. */
+export function mapRequest(
+  base: string,
+  options: WmsSourceOptions,
+  request: MapRequest,
+): { readonly url: URL; readonly form?: URLSearchParams } {
+  const url = mapRequestUrl(base, options, request);
+  if (url.href.length <= options.maxUrlLength) return { url };
+  // What stands in the declared address says which service it is, and stays there.
+  return { url: new URL(base), form: url.searchParams };
+}
+
 /** The format to ask for, by name. */
 export function requestFormat(options: WmsSourceOptions, { format }: Pick<MapRequest, 'format'>): string {
   if (options.requestFormat) return options.requestFormat;

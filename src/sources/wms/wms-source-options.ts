@@ -1,23 +1,5 @@
 import { z } from 'zod';
-
-/** The connection is ours: these would change what is asked of whom, or how an answer is framed. */
-const OWN_HEADERS = new Set([
-  'accept-encoding',
-  'connection',
-  'content-length',
-  'expect',
-  'host',
-  'keep-alive',
-  'transfer-encoding',
-  'upgrade',
-  'user-agent',
-]);
-
-const address = z
-  .url({ protocol: /^https?$/, error: 'must be an http or https address' })
-  .refine((url) => !URL.canParse(url) || new URL(url).username === '', {
-    error: 'must not contain credentials; use username and password',
-  });
+import { httpAddress, httpOptions } from '../http-options.ts';
 
 const list = z
   .union([z.string(), z.array(z.string().min(1))])
@@ -25,18 +7,11 @@ const list = z
 
 const parameterName = z.string().regex(/^[A-Za-z0-9_.:-]{1,64}$/, 'must be a plain parameter name');
 
-const headerName = z
-  .string()
-  .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'must be a header name')
-  .refine((name) => !OWN_HEADERS.has(name.toLowerCase()), { error: 'is a header that cannot be set' });
-
-const MAX_TIMEOUT_SECONDS = 600;
-
 /** A map server that speaks WMS. */
 export const wmsSourceOptions = z.strictObject({
   type: z.literal('wms'),
   url: z
-    .union([address, z.array(address).min(1)])
+    .union([httpAddress, z.array(httpAddress).min(1)])
     .transform((value) => (typeof value === 'string' ? [value] : value))
     .describe('Address of the service, query included; with several, the next is asked when one fails'),
   layers: list.describe('Layers to draw, first at the bottom'),
@@ -67,18 +42,13 @@ export const wmsSourceOptions = z.strictObject({
     .record(parameterName, z.union([z.string(), z.number(), z.boolean()]).transform(String))
     .default({})
     .describe('Sent with every request'),
-  username: z.string().optional(),
-  password: z.string().optional(),
-  headers: z
-    .record(headerName, z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be one line of text'))
-    .default({})
-    .describe('Sent with every request'),
-  timeoutSeconds: z
-    .number()
-    .positive()
-    .max(MAX_TIMEOUT_SECONDS)
-    .optional()
-    .describe('Time for a whole answer; 15 to its first byte and 60 in all when left out'),
+  maxUrlLength: z
+    .int()
+    .min(200)
+    .max(1_000_000)
+    .default(4000)
+    .describe('A longer request is sent by POST, as a form'),
+  ...httpOptions,
 });
 
 export type WmsSourceOptions = z.output<typeof wmsSourceOptions>;

@@ -99,6 +99,32 @@ describe('the wms source', () => {
     expect(sent?.get('BBOX')).not.toBe('1,2,3,4');
   });
 
+  it('sends a request that is too long for an address by POST', async () => {
+    const filter = `NAME IN (${Array.from({ length: 400 }, (_, i) => `'place ${i}'`).join(',')})`;
+    const parameters = new Map([
+      ['CQL_FILTER', filter],
+      ['TIME', '2026-01-01/2026-01-31'],
+    ]);
+    const url = `${first.url}?map=/maps/a.map`;
+    const answer = await open({ url }).fetch(sourceRequest({ parameters }));
+    const [sent] = first.requests;
+    expect(sent).toMatchObject({ method: 'POST', path: '/wms?map=/maps/a.map' });
+    expect(sent?.headers['content-type']).toBe('application/x-www-form-urlencoded');
+    expect([...'CQL_FILTER TIME LAYERS'.split(' ')].map((name) => sent?.parameters.get(name))).toEqual([
+      filter,
+      '2026-01-01/2026-01-31',
+      'roads,rails',
+    ]);
+    expect(answer).toMatchObject({ kind: 'encoded', mediaType: 'image/png' });
+    await open({ url, maxUrlLength: 100_000 }).fetch(sourceRequest({ parameters }));
+    expect(first.requests[1]?.method).toBe('GET');
+  });
+
+  it.each(['TIME', 'ELEVATION', 'DIM_WAVELENGTH'])('asks for the %s that a parameter names', async (name) => {
+    await open().fetch(sourceRequest({ parameters: new Map([[name, '2026-07-01T00:00:00Z']]) }));
+    expect(first.requests[0]?.parameters.get(name)).toBe('2026-07-01T00:00:00Z');
+  });
+
   it('sends credentials, headers and who we are', async () => {
     await open({ username: 'ann', password: 'pässword', headers: { 'X-Key': 'k1' } }).fetch(sourceRequest());
     const headers = first.requests[0]?.headers;

@@ -1,0 +1,97 @@
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { refuseImage } from '../raster/image-refusal.ts';
+
+const unzip = promisify(gunzip);
+
+const MARKUP_TYPE = /^text\/|html|xml|json|^image\//;
+/** Unpacked; far more than any tile that a map can draw. */
+const MAX_TILE_BYTES = 32 * 1024 * 1024;
+const EXCERPT_BYTES = 500;
+/** Mapbox Vector Tile 2.1, 4.1: a tile is a list of layers; further fields begin at 16. */
+const LAYERS_FIELD = 3;
+const FIRST_EXTENSION_FIELD = 16;
+const NAME_FIELD = 1;
+
+export function isGzip(bytes: Buffer): boolean {
+  return bytes[0] === 0x1f && bytes[1] === 0x8b;
+}
+
+/**
+ * The gate for vector tiles, packed with gzip or not: complete, and a list of named layers as the format says. The
+ * bytes stay as they came. Throws `source-bad-answer`.
+ */
+export async function acceptVectorTile(bytes: Buffer, mediaType: string | null): Promise<Buffer> {
+  if (bytes.length === 0) throw refuseImage('empty');
+  if (bytes[0] === '<'.charCodeAt(0) || MARKUP_TYPE.test(mediaType ?? '')) {
+    throw refuseImage('wrong-type', new Error(bytes.toString('utf8', 0, EXCERPT_BYTES)));
+  }
+  const tile = isGzip(bytes) ? await unpacked(bytes) : bytes;
+  if (!isVectorTile(tile))
+    throw refuseImage('truncated', new Error('it is no vector tile, or not all of it'));
+  return bytes;
+}
+
+async function unpacked(bytes: Buffer): Promise<Buffer> {
+  try {
+    return await unzip(bytes, { maxOutputLength: MAX_TILE_BYTES });
+  } catch (error) {
+    const tooLarge = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+    throw refuseImage(tooLarge ? 'oversized' : 'truncated', error);
+  }
+}
+
+function isVectorTile(tile: Buffer): boolean {
+  const layersOnly = (field: number, content: Buffer | null) =>
+    field === LAYERS_FIELD ? content !== null && isLayer(content) : field >= FIRST_EXTENSION_FIELD;
+  return readFields(tile, layersOnly);
+}
+
+function isLayer(layer: Buffer): boolean {
+  let named = false;
+  const sound = readFields(layer, (field, content) => {
+    named ||= field === NAME_FIELD && content !== null;
+    return field > 0;
+  });
+  return sound && named;
+}
+
+/** Goes through the fields of a protobuf message. False when one is refused, or the message does not end with its last field. */
+function readFields(message: Buffer, accept: (field: number, content: Buffer | null) => boolean): boolean {
+  let at = 0;
+  while (at < message.length) {
+    const tag = readVarint(message, at);
+    if (!tag) return false;
+    const end = endOfField(message, tag.value % 8, tag.next);
+    if (end === null || end.at > message.length) return false;
+    const content = end.from === null ? null : message.subarray(end.from, end.at);
+    if (!accept(Math.floor(tag.value / 8), content)) return false;
+    at = end.at;
+  }
+  return true;
+}
+
+function endOfField(
+  message: Buffer,
+  wireType: number,
+  at: number,
+): { readonly at: number; readonly from: number | null } | null {
+  if (wireType === 1) return { at: at + 8, from: null };
+  if (wireType === 5) return { at: at + 4, from: null };
+  const number = wireType === 0 || wireType === 2 ? readVarint(message, at) : null;
+  if (!number) return null;
+  return wireType === 0
+    ? { at: number.next, from: null }
+    : { at: number.next + number.value, from: number.next };
+}
+
+function readVarint(message: Buffer, from: number): { readonly value: number; readonly next: number } | null {
+  let value = 0;
+  for (let i = 0; i < 10; i++) {
+    const byte = message[from + i];
+    if (byte === undefined) return null;
+    value += (byte % 128) * 2 ** (7 * i);
+    if (byte < 128) return { value, next: from + i + 1 };
+  }
+  return null;
+}

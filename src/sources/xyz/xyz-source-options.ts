@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { FORMAT_NAMES } from '../../domain/format.ts';
+import { httpOptions } from '../http-options.ts';
+import { placeholdersOf, TILE_PLACEHOLDERS } from './tile-url.ts';
+
+const MAX_SUBDOMAINS = 32;
+const MAX_ZOOM_OFFSET = 30;
+
+const template = z.string().superRefine((url, context) => {
+  const refuse = (message: string) => context.addIssue({ code: 'custom', message, input: url });
+  const filled = url.replace(/\{[^{}]*\}/g, '0');
+  if (!URL.canParse(filled) || !/^https?:$/.test(new URL(filled).protocol)) {
+    return refuse('must be an http or https address with placeholders such as {z}/{x}/{y}');
+  }
+  if (new URL(filled).username !== '') refuse('must not contain credentials; use username and password');
+  const used = placeholdersOf(url);
+  const complete =
+    used.has('quadkey') || (used.has('z') && used.has('x') && (used.has('y') || used.has('-y')));
+  if (!complete) refuse('must hold {z}, {x} and {y} (or {-y}), or {quadkey}');
+});
+
+const zoomOffset = z.int().min(-MAX_ZOOM_OFFSET).max(MAX_ZOOM_OFFSET);
+
+const keyName = z
+  .string()
+  .regex(/^[A-Za-z][A-Za-z0-9_]{0,31}$/, 'must be a plain name')
+  .refine((name) => !TILE_PLACEHOLDERS.has(name), { error: 'is the name of another placeholder' });
+
+/** A server of ready-made tiles. */
+export const xyzSourceOptions = z
+  .strictObject({
+    type: z.literal('xyz'),
+    url: template.describe(
+      'Address of a tile with {z} {x} {y} {-y} {quadkey} {s} and the names of keys; rows of {y} count from the top',
+    ),
+    subdomains: z
+      .array(z.string().regex(/^[A-Za-z0-9.-]{1,63}$/, 'must be part of a host name'))
+      .min(1)
+      .max(MAX_SUBDOMAINS)
+      .optional()
+      .describe('What {s} stands for in turn'),
+    keys: z
+      .record(keyName, z.string().min(1))
+      .default({})
+      .describe('Secrets that the address holds by name, e.g. {key}; never shown'),
+    format: z
+      .enum([...FORMAT_NAMES, 'any'])
+      .optional()
+      .describe(
+        "What the server sends; by the address's extension, or else the tiles' own format, when left out",
+      ),
+    zoomOffset: zoomOffset.default(0).describe("Added to our zoom to get the server's"),
+    gridSets: z
+      .record(
+        z.string().min(1),
+        z.strictObject({ url: template.optional(), zoomOffset: zoomOffset.optional() }),
+      )
+      .optional()
+      .describe('Grid sets in which the server has tiles; web mercator when left out'),
+    absent: z
+      .array(z.union([z.literal(204), z.literal(403), z.literal(404), z.literal(410)]))
+      .default([204])
+      .describe('Statuses that mean there is no tile here, and rightly so: an empty tile is kept'),
+    ...httpOptions,
+  })
+  .superRefine((options, context) => {
+    const known = new Set([...TILE_PLACEHOLDERS, ...Object.keys(options.keys)]);
+    for (const { url, path } of templatesOf(options)) {
+      const refuse = (message: string) => context.addIssue({ code: 'custom', message, path, input: url });
+      const used = placeholdersOf(url);
+      const strangers = [...used].filter((name) => !known.has(name));
+      for (const name of strangers) {
+        refuse(
+          `holds {${name}}, which is neither a placeholder nor one of keys; known here: ${[...known].join(', ')}`,
+        );
+      }
+      if (used.has('s') && !options.subdomains) refuse('holds {s}, but subdomains says nothing');
+    }
+  });
+
+export type XyzSourceOptions = z.output<typeof xyzSourceOptions>;
+
+function templatesOf({
+  url,
+  gridSets = {},
+}: {
+  readonly url: string;
+  readonly gridSets?: Readonly<Record<string, { readonly url?: string | undefined }>> | undefined;
+}): readonly { readonly url: string; readonly path: string[] }[] {
+  const others = Object.entries(gridSets).flatMap(([name, own]) =>
+    own.url === undefined ? [] : [{ url: own.url, path: ['gridSets', name, 'url'] }],
+  );
+  return [{ url, path: ['url'] }, ...others];
+}

@@ -1,0 +1,92 @@
+import { TilewardenError } from '../../domain/errors.ts';
+import { formatOf, formatOfExtension } from '../../domain/format.ts';
+import type { GridSet } from '../../domain/grid-set.ts';
+import { isWebMercator } from '../../domain/srs.ts';
+import { checkAnswerType } from '../answer-type.ts';
+import { requestManners } from '../http-options.ts';
+import { createSourceLife } from '../source-life.ts';
+import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
+import type { UpstreamClient } from '../upstream/upstream-client.ts';
+import { withoutSecrets } from '../upstream/without-secrets.ts';
+import { type TileTemplate, tileUrl } from './tile-url.ts';
+import type { XyzSourceOptions } from './xyz-source-options.ts';
+
+export interface XyzSourceTools {
+  /** Shared with other sources; closing it is its owner's business. */
+  readonly upstream: UpstreamClient;
+}
+
+/** Asks a server for its ready-made tiles, one at a time. */
+export function openXyzSource(options: XyzSourceOptions, { upstream }: XyzSourceTools): TileSource {
+  const life = createSourceLife();
+  const manners = requestManners(options);
+
+  async function fetch(request: SourceRequest, signal: AbortSignal): Promise<SourceAnswer> {
+    const { status, bytes, mediaType } = await upstream.get({
+      url: tileUrl(templateFor(options, request.gridSet), request.gridSet, tileOf(request)),
+      ...manners,
+      priority: request.priority,
+      signal,
+      alsoAccept: options.absent,
+    });
+    if (options.absent.some((absent) => absent === status)) return { kind: 'nothing' };
+    const expected = expectedType(options, request);
+    if (expected) checkAnswerType(mediaType, expected);
+    return { kind: 'encoded', bytes, mediaType };
+  }
+
+  return {
+    maxMetatile: { columns: 1, rows: 1 },
+    addressOf: (request) => shownAddress(options, request),
+    fetch: (request) => life.during(request.signal, (signal) => fetch(request, signal)),
+    close: async () => life.end(),
+  };
+}
+
+/** Whether the server has tiles in the grid set, as far as it was declared. */
+export function xyzOffers(options: Pick<XyzSourceOptions, 'gridSets'>, gridSet: GridSet): boolean {
+  if (!options.gridSets) return isWebMercator(gridSet);
+  return [gridSet.name, ...gridSet.aliases].some((name) => Object.hasOwn(options.gridSets ?? {}, name));
+}
+
+function templateFor(options: XyzSourceOptions, gridSet: GridSet): TileTemplate {
+  if (!xyzOffers(options, gridSet)) throw notOffered(options, gridSet);
+  const { gridSets = {}, subdomains = [], keys } = options;
+  const name = [gridSet.name, ...gridSet.aliases].find((known) => Object.hasOwn(gridSets, known));
+  const own = name === undefined ? undefined : gridSets[name];
+  return {
+    url: own?.url ?? options.url,
+    zoomOffset: own?.zoomOffset ?? options.zoomOffset,
+    subdomains,
+    keys,
+  };
+}
+
+function notOffered({ gridSets }: XyzSourceOptions, gridSet: GridSet): TilewardenError {
+  const offered = gridSets ? Object.keys(gridSets).join(', ') : 'web mercator';
+  return new TilewardenError(
+    'source-unavailable',
+    `The map source has no tiles in grid set ${gridSet.name}; it has ${offered}.`,
+    { reason: 'grid-set' },
+  );
+}
+
+function tileOf({ metatile: { z, rect } }: SourceRequest): { z: number; x: number; y: number } {
+  return { z, x: rect.minX, y: rect.minY };
+}
+
+/** A media type; null when anything may come. */
+function expectedType(options: XyzSourceOptions, { gridSet, format }: SourceRequest): string | null {
+  if (options.format === 'any') return null;
+  if (options.format) return formatOf(options.format)?.contentType ?? null;
+  const { pathname } = new URL(templateFor(options, gridSet).url.replace(/[{}]/g, ''));
+  const extension = /\.([a-z0-9]+)$/i.exec(pathname)?.[1];
+  return (extension && formatOfExtension(extension)?.contentType) || format.contentType;
+}
+
+/** Keys may stand anywhere in the address: they are shown by name. */
+function shownAddress(options: XyzSourceOptions, request: SourceRequest): string {
+  const template = templateFor(options, request.gridSet);
+  const masked = Object.fromEntries(Object.keys(template.keys).map((name) => [name, '***']));
+  return withoutSecrets(tileUrl({ ...template, keys: masked }, request.gridSet, tileOf(request)));
+}
