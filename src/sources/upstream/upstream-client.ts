@@ -29,6 +29,8 @@ export interface UpstreamAnswer {
   readonly bytes: Buffer;
   /** As the server said, without parameters, lower case; null when it said nothing. */
   readonly mediaType: string | null;
+  /** Names this version of what was asked for; null when the server gave none. */
+  readonly etag: string | null;
 }
 
 /**
@@ -124,7 +126,7 @@ export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClie
     const accepted = [200, ...(request.alsoAccept ?? [])];
     const bytes = await readAnswer(response, { maxBytes, host: host.name, now, accepted });
     const mediaType = mediaTypeOf(textOf(response.headers['content-type']));
-    return { status: response.statusCode, bytes, mediaType };
+    return { status: response.statusCode, bytes, mediaType, etag: textOf(response.headers.etag) ?? null };
   }
 
   async function askInTime(host: Host, request: UpstreamRequest, stop: LinkedAbort): Promise<UpstreamAnswer> {
