@@ -27,6 +27,7 @@ import { createTerminateAllHandler, createTerminateHandler } from './rest/termin
 import type { Route } from './route.ts';
 import { createGmaps, createQuadkeys } from './services/gmaps.ts';
 import { createLayerList } from './services/layer-list.ts';
+import { ogcRoutes } from './services/ogc/ogc-routes.ts';
 import { createTileJson } from './services/tile-json.ts';
 import { createTileService } from './services/tiles.ts';
 import { tmsRoutes } from './services/tms/tms-routes.ts';
@@ -91,6 +92,7 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
     },
     ...wmtsRoutes(road),
     ...tmsRoutes(road),
+    ...ogcRoutes(road),
     { method: 'GET', path: '/service/gmaps', role: 'public', sharing, handler: createGmaps(road) },
     { method: 'GET', path: '/service/ve', role: 'public', sharing, handler: createQuadkeys(road) },
 

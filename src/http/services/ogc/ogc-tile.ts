@@ -1,0 +1,74 @@
+import type { BoundLayer } from '../../../catalog/bound-layer.ts';
+import { TilewardenError } from '../../../domain/errors.ts';
+import { type Format, formatOf } from '../../../domain/format.ts';
+import { coverageAt, type GridSubset } from '../../../domain/grid-subset.ts';
+import { gridSubsetOf } from '../../../domain/layer.ts';
+import { shortened } from '../../../domain/shortened.ts';
+import type { TileIndex } from '../../../domain/tile-key.ts';
+import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
+import type { TilePipeline } from '../../../pipeline/tile-pipeline.ts';
+import type { Answer } from '../../answer.ts';
+import type { Exchange } from '../../exchange.ts';
+import { HttpProblem } from '../../problems.ts';
+import { formatAccepted } from '../format-accepted.ts';
+import { formatNamed, indexOf } from '../tile-address.ts';
+import { createTileAnswerer } from '../tile-answer.ts';
+import { formatParameter } from './ogc-document.ts';
+import { formatsOf, type TileKind } from './tilesets.ts';
+
+export interface TileAsked {
+  readonly bound: BoundLayer;
+  readonly kind: TileKind;
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+export type OgcTileAnswerer = (exchange: Exchange, asked: TileAsked) => Promise<Answer>;
+
+/** `…/tiles/{gridSet}/{matrix}/{row}/{column}`: in the format of `f`, else of `Accept`. */
+export function createOgcTile(pipeline: Pick<TilePipeline, 'read'>): OgcTileAnswerer {
+  const answerTile = createTileAnswerer(pipeline);
+  return async (exchange, { bound, kind, parameters }) => {
+    const subset = gridSubsetOf(bound.layer, exchange.param('gridSet'));
+    const index = indexAsked(exchange, subset);
+    const named = formatParameter(exchange);
+    const offered = formatsOf(bound.layer, kind);
+    const format = named === null ? formatAccepted(exchange, offered) : formatAsked(bound, offered, named);
+    const tiles = resolveTileSet(bound, {
+      gridSet: subset.gridSet.name,
+      format: format.mediaType,
+      parameters,
+    });
+    const answer = await answerTile(exchange, tiles, index);
+    return named === null ? { ...answer, headers: [...answer.headers, 'Vary', 'Accept'] } : answer;
+  };
+}
+
+/** By extension or media type. */
+function formatAsked({ layer }: BoundLayer, offered: readonly Format[], name: string): Format {
+  const wanted = name.includes('/') ? formatOf(name) : formatNamed(layer, name);
+  const found = offered.find(({ mediaType }) => mediaType === wanted?.mediaType);
+  if (found) return found;
+  const names = offered.map(({ extensions }) => extensions[0]).join(', ');
+  throw new TilewardenError('format-unknown', `f must be one of ${names}, not ${shortened(name)}.`);
+}
+
+function indexAsked(exchange: Exchange, subset: GridSubset): TileIndex {
+  return {
+    z: zoomNamed(subset, exchange.param('matrix')),
+    x: indexOf('column', exchange.param('column')),
+    y: indexOf('row', exchange.param('row')),
+  };
+}
+
+/** By the level's name; by its number too, where no level has that for a name. */
+function zoomNamed(subset: GridSubset, name: string): number {
+  const { levels } = subset.gridSet;
+  const named = levels.findIndex((level) => level.name === name);
+  const z = named >= 0 ? named : levels.findIndex((_, number) => String(number) === name);
+  if (z >= 0) return z;
+  const offered = levels.filter((_, zoom) => coverageAt(subset, zoom)).map((level) => level.name);
+  throw new HttpProblem(
+    'path-unknown',
+    `There is no tile matrix ${shortened(name)}; there are ${offered[0]} to ${offered.at(-1)}.`,
+  );
+}
