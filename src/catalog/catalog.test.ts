@@ -28,6 +28,9 @@ function declare(name: string, changes: Partial<LayerDeclaration<string>> = {}):
     attribution: '',
     outside: null,
     retina: false,
+    fullWMS: false,
+    queryable: false,
+    infoFormats: [],
     ...changes,
   };
 }

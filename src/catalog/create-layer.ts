@@ -32,10 +32,20 @@ export function createLayer(declaration: LayerDeclaration, gridSets: GridSetBook
     gutter: declaration.gutter,
     parameters: declaration.parameters.map(createFilter),
     expireCacheSeconds: declaration.expireCache === 0 ? null : declaration.expireCache,
-    expireClientsSeconds: declaration.expireClients,
+    ...clientExpiry(declaration.expireClients),
     access: declaration.access,
     outside: declaration.outside,
+    fullWms: declaration.fullWMS,
+    infoFormats: declaration.queryable ? declaration.infoFormats : [],
   };
+}
+
+function clientExpiry(
+  declared: LayerDeclaration['expireClients'],
+): Pick<Layer, 'expireClientsSeconds' | 'expireClientsByZoom'> {
+  if (typeof declared === 'number') return { expireClientsSeconds: declared, expireClientsByZoom: [] };
+  const expireClientsByZoom = declared.toSorted((a, b) => a.minZoom - b.minZoom);
+  return { expireClientsSeconds: 0, expireClientsByZoom };
 }
 
 function createFormat(mediaType: string): Format {

@@ -1,5 +1,5 @@
 import type { Bounds } from '../domain/bounds.ts';
-import type { LayerAccess, OutsideAnswer } from '../domain/layer.ts';
+import type { ClientExpiry, LayerAccess, OutsideAnswer } from '../domain/layer.ts';
 import type { LetterCase } from '../domain/parameter-filter.ts';
 
 /** A layer as an administrator writes it down, defaults filled in. Plain data: it can be kept and compared. */
@@ -20,11 +20,14 @@ export interface LayerDeclaration<Source = unknown> {
   /** Seconds; 0: tiles stay fresh for ever. */
   readonly expireCache: number;
   /** Seconds; 0: say nothing to clients. */
-  readonly expireClients: number;
+  readonly expireClients: number | readonly ClientExpiry[];
   readonly access: LayerAccess;
   /** Null: as each service's standard wants it. */
   readonly outside: OutsideAnswer | null;
   readonly retina: boolean;
+  readonly fullWMS: boolean;
+  readonly queryable: boolean;
+  readonly infoFormats: readonly string[];
 }
 
 export interface GridSubsetDeclaration {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { FORMAT_NAMES } from '../domain/format.ts';
-import { LAYER_ACCESS, OUTSIDE_ANSWERS } from '../domain/layer.ts';
+import { INFO_FORMATS, LAYER_ACCESS, OUTSIDE_ANSWERS } from '../domain/layer.ts';
 import { sourceSchema } from './driver-schemas.ts';
 import { extentSchema } from './grid-set-schema.ts';
 
@@ -31,6 +31,20 @@ const gridSubsetSchema = z.union([
       path: ['zoomStop'],
     }),
 ]);
+
+const secondsSchema = z.int().min(0);
+
+const expireClientsSchema = z
+  .union([
+    secondsSchema,
+    z
+      .array(z.strictObject({ minZoom: zoomSchema, seconds: secondsSchema }))
+      .min(1)
+      .refine((rules) => new Set(rules.map(({ minZoom }) => minZoom)).size === rules.length, {
+        error: 'has two rules for one minZoom',
+      }),
+  ])
+  .describe('Seconds a client may keep a tile; 0: say nothing. Or a list of { minZoom, seconds }');
 
 /** YAML reads `default: 5` as a number; a parameter's value is text in the end. */
 const textSchema = z.union([z.string(), z.number()]);
@@ -89,7 +103,7 @@ export const layerSchema = z.strictObject({
     .describe('Request parameters that make tile sets of their own'),
   store: z.string().default('default').describe('The name of a store'),
   expireCache: z.int().min(0).default(0).describe('Seconds a tile stays fresh; 0: for ever'),
-  expireClients: z.int().min(0).default(0).describe('Seconds a client may keep a tile; 0: say nothing'),
+  expireClients: expireClientsSchema.default(0),
   access: z.enum(LAYER_ACCESS).default('public').describe('Who may look at it'),
   retina: z.boolean().default(false).describe('Tiles with twice the pixels too, at …@2x.png'),
   outside: z
@@ -97,4 +111,11 @@ export const layerSchema = z.strictObject({
     .nullable()
     .default(null)
     .describe("Answer to tiles outside the layer's extent; null: as each service's standard wants it"),
+  fullWMS: z.boolean().default(false).describe('WMS answers any box and size, put together from tiles'),
+  queryable: z.boolean().default(false).describe('GetFeatureInfo is passed to the source, a WMS'),
+  infoFormats: z
+    .array(z.enum(INFO_FORMATS))
+    .min(1)
+    .default(['text/plain', 'text/html', 'application/json'])
+    .describe('Formats in which GetFeatureInfo may be asked; the first one is the default'),
 });

@@ -127,9 +127,16 @@ function checkLayers(
     names.add(layer.name);
     if (!stores.includes(layer.store))
       problems.push({ path: [...path, 'store'], message: unknownName('store', layer.store, stores) });
+    problems.push(...queryProblems(document.layers[index], path));
     const gridSetsKnown = checkGridSetNames(layer, path, gridSets, problems);
     if (gridSetsKnown) attempt(path, problems, () => void createLayer(layer, gridSets));
   }
+}
+
+function queryProblems(layer: GivenLayer | undefined, path: SettingPath): readonly Explanation[] {
+  if (!layer?.queryable || layer.source.type === 'wms') return [];
+  const message = `needs a source of type wms; one of type ${layer.source.type} has nothing to be asked for`;
+  return [{ path: [...path, 'queryable'], message }];
 }
 
 function checkGridSetNames(

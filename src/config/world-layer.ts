@@ -17,5 +17,6 @@ export const WORLD_LAYER: z.input<typeof layerSchema> = {
   ],
   parameters: [{ name: 'STYLES', default: 'light', values: ['light', 'dark', 'outline'] }],
   expireClients: 3600,
+  fullWMS: true,
   retina: true,
 };

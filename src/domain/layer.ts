@@ -13,6 +13,24 @@ export const OUTSIDE_ANSWERS = ['notFound', 'transparent'] as const;
 /** What is answered for tiles of the grid that lie outside what the layer offers. */
 export type OutsideAnswer = (typeof OUTSIDE_ANSWERS)[number];
 
+/** In which a WMS may be asked what lies at a place. What a browser would run is served so that it does not. */
+export const INFO_FORMATS = [
+  'text/plain',
+  'text/html',
+  'text/xml',
+  'application/json',
+  'application/geo+json',
+  'application/xml',
+  'application/vnd.ogc.gml',
+  'application/vnd.ogc.gml/3.1.1',
+] as const;
+
+/** Holds from its zoom on, up to the next rule's. */
+export interface ClientExpiry {
+  readonly minZoom: number;
+  readonly seconds: number;
+}
+
 /** What an administrator declares and a client asks for. */
 export interface Layer {
   readonly name: string;
@@ -32,12 +50,18 @@ export interface Layer {
   readonly parameters: readonly ParameterFilter[];
   /** Seconds a tile stays fresh; null: for ever. */
   readonly expireCacheSeconds: number | null;
-  /** Seconds a client may keep a tile. 0: say nothing. */
+  /** Seconds a client may keep a tile; 0: say nothing. */
   readonly expireClientsSeconds: number;
+  /** By rising zoom; go before the above. */
+  readonly expireClientsByZoom: readonly ClientExpiry[];
   /** For its tiles, and for all that tells of it: capabilities, TileJSON, lists. */
   readonly access: LayerAccess;
   /** Null: as each service's standard wants it. */
   readonly outside: OutsideAnswer | null;
+  /** Pictures of any place and size are put together from its tiles. */
+  readonly fullWms: boolean;
+  /** Its source tells what lies at a place, in these formats. Empty: nobody asks it. */
+  readonly infoFormats: readonly string[];
 }
 
 const MAX_LAYER_NAME = 200;
@@ -51,6 +75,12 @@ export function checkLayerName(name: string): void {
     'config-invalid',
     `Layer name ${JSON.stringify(shortened(name))} must have 1 to ${MAX_LAYER_NAME} characters and no control characters.`,
   );
+}
+
+/** Seconds a client may keep a tile of that zoom; 0: say nothing. */
+export function clientSecondsAt({ expireClientsByZoom, expireClientsSeconds }: Layer, z: number): number {
+  const rule = expireClientsByZoom.findLast(({ minZoom }) => minZoom <= z);
+  return rule?.seconds ?? expireClientsSeconds;
 }
 
 /** By the grid set's name or an alias of it. Throws `grid-set-unknown`. */

@@ -1,4 +1,5 @@
 import { boundsOfTile, levelOf } from '../../domain/grid-set.ts';
+import { clientSecondsAt, type Layer } from '../../domain/layer.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { CacheOutcome, ResolvedTileSet, TileAnswer } from '../../pipeline/tile-pipeline.ts';
 import type { Headers } from '../answer.ts';
@@ -49,7 +50,7 @@ export function createTileHeaders(): (
     const known = remembered.get(answer);
     if (known?.of === tiles && sameTile(known.at, tile)) return known;
     const etag = tileEtag(answer);
-    const freshness = freshnessHeaders(tiles, answer, etag);
+    const freshness = freshnessHeaders(tiles, tile.z, answer, etag);
     const all = [...tileSetHeaders(tiles), ...freshness, ...placeHeaders(tiles, tile, answer.outcome)];
     const made = { etag, freshness, all, of: tiles, at: tile };
     remembered.set(answer, made);
@@ -61,7 +62,7 @@ function sameTile(a: TileIndex, b: TileIndex): boolean {
   return a.x === b.x && a.y === b.y && a.z === b.z;
 }
 
-function freshnessHeaders(tiles: ResolvedTileSet, answer: TileAnswer, etag: string): Headers {
+function freshnessHeaders(tiles: ResolvedTileSet, z: number, answer: TileAnswer, etag: string): Headers {
   return [
     'ETag',
     etag,
@@ -69,14 +70,14 @@ function freshnessHeaders(tiles: ResolvedTileSet, answer: TileAnswer, etag: stri
     new Date(answer.createdAt).toUTCString(),
     'X-Cache',
     answer.outcome,
-    ...cacheControl(tiles, answer.outcome),
+    ...cacheControl(tiles.bound.layer, z, answer.outcome),
   ];
 }
 
 /** A stale tile is looked at again next time: by then the source may be back. */
-function cacheControl(tiles: ResolvedTileSet, outcome: CacheOutcome): Headers {
-  const { expireClientsSeconds, access } = tiles.bound.layer;
-  const seconds = outcome === 'STALE' ? 0 : expireClientsSeconds;
+export function cacheControl(layer: Layer, z: number, outcome: CacheOutcome): Headers {
+  const { access } = layer;
+  const seconds = outcome === 'STALE' ? 0 : clientSecondsAt(layer, z);
   const lasting = seconds > 0 || outcome === 'STALE' ? [`max-age=${seconds}`, 'must-revalidate'] : [];
   // RFC 9111, 5.2.2.7: what one caller may see no proxy on the way gives to another.
   const words = access === 'public' ? lasting : ['private', ...lasting];
