@@ -24,6 +24,29 @@ export function splitRow(text: string): { readonly row: string; readonly extensi
   );
 }
 
+export interface TileName {
+  readonly row: string;
+  /** `@2x`: with twice the pixels along each side. */
+  readonly retina: boolean;
+  /** Null: the caller's `Accept` decides. */
+  readonly extension: string | null;
+}
+
+const TILE_NAME = /^(?<row>[^.@]+)(?<retina>@2x)?(?:\.(?<extension>[^.]+))?$/;
+
+/** As `splitRow`, where the extension may be missing: `12`, `12.png`, `12@2x`, `12@2x.png`. */
+export function readTileName(text: string): TileName {
+  const parts = TILE_NAME.exec(text)?.groups;
+  if (parts) {
+    const { row = '', retina, extension = null } = parts;
+    return { row, retina: retina !== undefined, extension };
+  }
+  throw new TilewardenError(
+    'request-invalid',
+    `A tile's address ends in a row, such as 12, 12.png or 12@2x.png, not ${shortened(text)}.`,
+  );
+}
+
 /** Of `image/png8` and `image/png` the extension `png` means the latter; a layer that has only the former gives that. */
 export function formatNamed(layer: Layer, extension: string): Format {
   const wanted = formatOfExtension(extension);

@@ -1,25 +1,78 @@
+import { createHash } from 'node:crypto';
+import { subsetContains } from '../../domain/grid-subset.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
+import { createBlankTiles } from '../../pipeline/blank-tiles.ts';
 import { checkTile } from '../../pipeline/resolve-tile-set.ts';
-import type { ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
+import type { ResolvedTileSet, TileAnswer, TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import type { Answer } from '../answer.ts';
 import { isNotModified } from '../conditional.ts';
 import type { Exchange } from '../exchange.ts';
-import { createTileHeaders } from './tile-headers.ts';
+import { blankHeaders, createTileHeaders } from './tile-headers.ts';
 
-/** Throws `tile-outside`, and what the pipeline throws. Whether the caller may see the layer was asked before. */
+/**
+ * Throws `tile-outside`, unless the layer wants a transparent tile there, and what the pipeline throws. Whether the
+ * caller may see the layer was asked before.
+ */
 export type TileAnswerer = (exchange: Exchange, tiles: ResolvedTileSet, index: TileIndex) => Promise<Answer>;
 
 /** How every service answers a tile, whatever its addresses look like. */
 export function createTileAnswerer(pipeline: Pick<TilePipeline, 'read'>): TileAnswerer {
   const headersOf = createTileHeaders();
+  const answerOutside = createOutsideAnswerer();
 
   return async function answerTile(exchange, tiles, index) {
+    const { z, x, y } = index;
+    if (tiles.bound.layer.outside === 'transparent' && !subsetContains(tiles.subset, z, x, y)) {
+      return answerOutside(exchange, tiles, index);
+    }
     checkTile(tiles, index);
     const answer = await pipeline.read(tiles, index, exchange.signal);
+    if (tiles.format.kind === 'opaque') return answerVector(exchange, tiles, index, answer);
     const { etag, freshness, all } = headersOf(tiles, index, answer);
     if (isNotModified(exchange.headers, etag, answer.createdAt)) {
       return { status: 304, headers: freshness, body: null };
     }
     return { status: 200, headers: all, body: answer.bytes };
   };
+
+  async function answerVector(
+    exchange: Exchange,
+    tiles: ResolvedTileSet,
+    index: TileIndex,
+    read: TileAnswer,
+  ): Promise<Answer> {
+    const { answer, headers } = await vectorAnswer(exchange.headers['accept-encoding'], read);
+    const { etag, freshness, all } = headersOf(tiles, index, answer);
+    if (isNotModified(exchange.headers, etag, answer.createdAt)) {
+      return { status: 304, headers: [...freshness, ...headers], body: null };
+    }
+    // A tile without features: clients know it by this status, and need no format for it.
+    if (answer.bytes.length === 0) return { status: 204, headers: freshness, body: null };
+    return { status: 200, headers: [...all, ...headers], body: answer.bytes };
+  }
+}
+
+/**
+ * What is answered for a place of the grid where the layer has no tiles: a transparent one, or nothing at all where
+ * tiles are not pictures. For a place that the grid itself does not have it throws `tile-outside`.
+ */
+export function createOutsideAnswerer(): TileAnswerer {
+  const blank = createBlankTiles();
+  return async (exchange, tiles, index) => {
+    if (!isOnGrid(tiles, index)) checkTile(tiles, index);
+    const { subset, format } = tiles;
+    if (format.kind === 'opaque') return { status: 204, headers: blankHeaders(tiles, index.z), body: null };
+    const { bytes, contentType } = await blank(format, subset.gridSet.tileWidth, subset.gridSet.tileHeight);
+    const etag = `"${createHash('sha1').update(bytes).digest('base64url')}"`;
+    const headers = [...blankHeaders(tiles, index.z), 'ETag', etag];
+    if (isNotModified(exchange.headers, etag, Number.POSITIVE_INFINITY)) {
+      return { status: 304, headers, body: null };
+    }
+    return { status: 200, headers: ['Content-Type', contentType, ...headers], body: bytes };
+  };
+}
+
+function isOnGrid({ subset }: ResolvedTileSet, { z, x, y }: TileIndex): boolean {
+  const level = subset.gridSet.levels[z];
+  return level !== undefined && x >= 0 && x < level.columns && y >= 0 && y < level.rows;
 }

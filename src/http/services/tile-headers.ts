@@ -58,6 +58,24 @@ export function createTileHeaders(): (
   };
 }
 
+/** Of a tile that lies outside what the layer offers. There is nothing to be cached, so nothing was hit. */
+export function blankHeaders(tiles: ResolvedTileSet, z: number): Headers {
+  const { gridSet } = tiles.subset;
+  return [
+    'X-Cache',
+    'BYPASS',
+    'geowebcache-cache-result',
+    'OTHER',
+    'geowebcache-message',
+    'The tile is outside the extent of the layer',
+    'geowebcache-gridset',
+    gridSet.name,
+    'geowebcache-crs',
+    `EPSG:${gridSet.srs}`,
+    ...cacheControl(tiles.bound.layer, z, 'BYPASS'),
+  ];
+}
+
 function sameTile(a: TileIndex, b: TileIndex): boolean {
   return a.x === b.x && a.y === b.y && a.z === b.z;
 }

@@ -1,9 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   CREATED_AT,
   catalogOf,
   createTestApp,
   format,
+  hit,
   layerNamed,
   type Read,
   subset,
@@ -11,6 +12,9 @@ import {
   tileAnswer,
 } from '../../../test/fixtures/http-app.ts';
 import { type ErrorCode, TilewardenError } from '../../domain/errors.ts';
+import { createGridSubset } from '../../domain/grid-subset.ts';
+import type { Layer } from '../../domain/layer.ts';
+import { retinaSubset } from '../../domain/retina.ts';
 
 const ETAG = '"abcdef01-18"';
 const LAST_MODIFIED = new Date(CREATED_AT).toUTCString();
@@ -144,7 +148,9 @@ describe('the address of a tile', () => {
     ['/tiles/WORLD/0/0/0.png', 404, 'There is no layer WORLD.'],
     ['/tiles/world/EPSG:1/0/0/0.png', 400, 'it has EPSG:900913, EPSG:4326'],
     ['/tiles/world/0/0/0.tiff', 400, 'it has png, jpeg'],
-    ['/tiles/world/0/0/0', 400, 'extension such as 12.png'],
+    ['/tiles/world/0/0/0.', 400, 'such as 12, 12.png or 12@2x.png'],
+    ['/tiles/world/0/0/0@3x.png', 400, 'such as 12, 12.png or 12@2x.png'],
+    ['/tiles/world/0/0/0@2x.png', 400, 'has no @2x tiles'],
     ['/tiles/world/0/1/0.png', 404, 'columns are 0 to 0'],
     ['/tiles/world/13/0/0.png', 404, 'zooms 0 to 12'],
     ['/tiles/world/99999999999/0/0.png', 400, 'The zoom must be a whole number'],
@@ -228,3 +234,114 @@ async function statusOf(server: import('node:http').Server, url: string): Promis
     sent.end();
   });
 }
+
+describe('a tile whose address has no extension', () => {
+  it.each([
+    [undefined, 'image/png'],
+    ['image/*', 'image/png'],
+    ['image/jpeg, image/png;q=0.9', 'image/jpeg'],
+    ['image/avif,image/webp,image/*;q=0.8,*/*;q=0.5', 'image/webp'],
+  ])('comes as Accept %s likes it best: %s', async (accept, type) => {
+    const formats = [format('image/png'), format('image/jpeg'), format('image/webp')] as const;
+    const { request } = createTestApp({ deps: { catalog: catalogOf([layerNamed('world', { formats })]) } });
+    const headers = accept === undefined ? {} : { accept };
+    const answer = await request('GET', '/tiles/world/EPSG:4326/1/0/0', { headers });
+    expect([answer.status, answer.headers['content-type'], answer.headers.vary]).toEqual([
+      200,
+      type,
+      'Accept',
+    ]);
+    const again = await request('GET', '/tiles/world/EPSG:4326/1/0/0', {
+      headers: { ...headers, 'if-none-match': ETAG },
+    });
+    expect([again.status, again.headers.vary]).toEqual([304, 'Accept']);
+  });
+
+  it('is refused with what there is when Accept allows none of it', async () => {
+    const { request } = createTestApp();
+    const answer = await request('GET', '/tiles/world/1/0/0', {
+      headers: { accept: 'image/webp, text/html' },
+    });
+    expect([answer.status, answer.text, answer.headers.vary]).toEqual([
+      406,
+      'There is image/png, image/jpeg; Accept allows none of it.\n',
+      'Accept',
+    ]);
+  });
+});
+
+describe('a tile for dense screens', () => {
+  const gridSubsets = [subset('EPSG:900913', 12), subset('EPSG:4326', 12)] as const;
+  const layer = layerNamed('world', { gridSubsets, retinaSubsets: gridSubsets.map(retinaSubset) });
+
+  it.each([
+    ['/tiles/world/3/4/2@2x.png', 'EPSG:900913@2x'],
+    ['/tiles/world/3/4/2@2x', 'EPSG:900913@2x'],
+    ['/tiles/world/EPSG:4326/3/4/2@2x.jpeg', 'EPSG:4326@2x'],
+    ['/tiles/world/EPSG:3857/3/4/2@2x.png', 'EPSG:900913@2x'],
+    ['/tiles/world/EPSG:3857@2x/3/4/2.png', 'EPSG:900913@2x'],
+  ])('at %s is that of the grid set %s, at the same place', async (address, gridSet) => {
+    const read = vi.fn<Read>(hit);
+    const { request } = createTestApp({ deps: { catalog: catalogOf([layer]), pipeline: { read } } });
+    const answer = await request('GET', address);
+    expect([answer.status, answer.headers['geowebcache-gridset']]).toEqual([200, gridSet]);
+    const [tiles, index] = read.mock.calls[0] ?? [];
+    expect(index).toEqual({ z: 3, x: 4, y: 2 });
+    expect([tiles?.subset.gridSet.tileWidth, tiles?.subset.gridSet.pixelRatio]).toEqual([512, 2]);
+    const plain = await request('GET', address.replace('@2x', ''));
+    expect(plain.headers['geowebcache-tile-bounds']).toBe(answer.headers['geowebcache-tile-bounds']);
+  });
+
+  it('is not among what clients are told of', async () => {
+    const { request } = createTestApp({ deps: { catalog: catalogOf([layer]) } });
+    const documents = [
+      '/tiles.json',
+      '/service/wmts?REQUEST=GetCapabilities',
+      '/service/tms/1.0.0',
+      '/ogc/tileMatrixSets',
+    ];
+    for (const document of documents)
+      expect((await request('GET', document)).text).not.toContain('900913@2x');
+  });
+});
+
+describe('a tile outside what the layer offers', () => {
+  const gridSet = subset('EPSG:900913', 5).gridSet;
+  const extent = { minX: 0, minY: 0, maxX: 1e6, maxY: 1e6 };
+  const gridSubsets = [createGridSubset(gridSet, { extent, zoomStart: 1, zoomStop: 5 })] as const;
+  const formats = [
+    format('image/png'),
+    format('image/jpeg'),
+    format('application/vnd.mapbox-vector-tile'),
+  ] as const;
+  const appFor = (outside: Layer['outside']) =>
+    createTestApp({ deps: { catalog: catalogOf([layerNamed('world', { outside, gridSubsets, formats })]) } });
+
+  it.each([null, 'notFound'] as const)('is not found when the setting is %s', async (outside) => {
+    const { request } = appFor(outside);
+    for (const tile of ['5/0/0.png', '0/0/0.png', '7/0/0.png']) {
+      expect((await request('GET', `/tiles/world/${tile}`)).status, tile).toBe(404);
+    }
+  });
+
+  it.each([
+    ['/tiles/world/5/0/0.png', 200, 'image/png'],
+    ['/tiles/world/0/0/0.png', 200, 'image/png'],
+    ['/tiles/world/7/0/0.png', 200, 'image/png'],
+    ['/tiles/world/5/0/0.jpeg', 200, 'image/png'],
+    ['/service/tms/1.0.0/world@EPSG:900913@png/5/0/0.png', 200, 'image/png'],
+    ['/service/gmaps?layers=world&zoom=5&x=0&y=0', 200, 'image/png'],
+    ['/ogc/collections/world/map/tiles/EPSG:900913/5/0/0', 200, 'image/png'],
+    ['/tiles/world/5/0/0.pbf', 204, undefined],
+    ['/tiles/world/5/32/0.png', 404, 'text/plain; charset=utf-8'],
+  ])('is transparent at %s when the setting says so: %i', async (address, status, type) => {
+    const answer = await appFor('transparent').request('GET', address);
+    expect([answer.status, answer.headers['content-type']]).toEqual([status, type]);
+    if (status === 404) return;
+    expect(answer.headers).toMatchObject({
+      'x-cache': 'BYPASS',
+      'geowebcache-cache-result': 'OTHER',
+      'geowebcache-message': 'The tile is outside the extent of the layer',
+    });
+  });
+});

@@ -1,6 +1,8 @@
 import type { BoundLayer } from '../../catalog/bound-layer.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
 import { TilewardenError } from '../../domain/errors.ts';
+import { gridSubsetOf, type Layer } from '../../domain/layer.ts';
+import { RETINA_SUFFIX } from '../../domain/retina.ts';
 import { shortened } from '../../domain/shortened.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
@@ -8,8 +10,9 @@ import type { ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline
 import type { Exchange } from '../exchange.ts';
 import { isOpen, refuseStrangers } from '../layer-door.ts';
 import type { Handler } from '../route.ts';
+import { formatAccepted } from './format-accepted.ts';
 import { parametersOf } from './query-parameters.ts';
-import { formatNamed, indexOf, splitRow } from './tile-address.ts';
+import { formatNamed, indexOf, readTileName, type TileName } from './tile-address.ts';
 import { createTileAnswerer } from './tile-answer.ts';
 import { webMercatorSubset } from './web-mercator.ts';
 
@@ -31,28 +34,35 @@ export function createTileService({ catalog, pipeline }: TileServiceDeps): Handl
   const answerTile = createTileAnswerer(pipeline);
 
   return async function tile(exchange) {
-    const { row, extension } = splitRow(exchange.param('tile'));
+    const name = readTileName(exchange.param('tile'));
     const index: TileIndex = {
       z: indexOf('zoom', exchange.param('z')),
       x: indexOf('column', exchange.param('x')),
-      y: indexOf('row', row),
+      y: indexOf('row', name.row),
     };
     const bound = boundLayer(catalog, exchange.param('layer'));
     if (!isOpen(bound.layer)) await refuseStrangers(exchange, bound.layer);
-    return answerTile(exchange, tileSetOf(exchange, bound, extension).tiles, index);
+    if (name.extension !== null) return answerTile(exchange, tileSetOf(exchange, bound, name), index);
+    const answer = await answerTile(exchange, negotiatedTileSet(exchange, bound, name), index);
+    return { ...answer, headers: [...answer.headers, 'Vary', 'Accept'] };
   };
 
   /** Most requests ask for one of a few tile sets: looking one up again costs a look into a map. */
-  function tileSetOf(exchange: Exchange, bound: BoundLayer, extension: string): ServedTileSet {
-    const gridSet = exchange.params.gridSet ?? null;
-    const key = `${exchange.param('layer')}\n${gridSet ?? ''}\n${extension}\n${exchange.query}`;
+  function tileSetOf(exchange: Exchange, bound: BoundLayer, name: TileName): ResolvedTileSet {
+    const { gridSet = '' } = exchange.params;
+    const key = `${exchange.param('layer')}\n${gridSet}\n${name.retina}\n${name.extension}\n${exchange.query}`;
     const known = remembered.get(key);
-    if (known?.bound === bound) return known;
-    const made = serveTileSet(bound, gridSet, extension, exchange.query);
+    if (known?.bound === bound) return known.tiles;
+    const { mediaType } = formatNamed(bound.layer, name.extension ?? '');
+    const tiles = serveTileSet(exchange, bound, name, mediaType);
     if (remembered.size >= MOST_REMEMBERED) remembered.clear();
-    remembered.set(key, made);
-    return made;
+    remembered.set(key, { bound, tiles });
+    return tiles;
   }
+}
+
+function negotiatedTileSet(exchange: Exchange, bound: BoundLayer, name: TileName): ResolvedTileSet {
+  return serveTileSet(exchange, bound, name, formatAccepted(exchange, bound.layer.formats).mediaType);
 }
 
 export function boundLayer(catalog: Pick<Catalog, 'layer'>, name: string): BoundLayer {
@@ -62,16 +72,21 @@ export function boundLayer(catalog: Pick<Catalog, 'layer'>, name: string): Bound
 }
 
 function serveTileSet(
+  exchange: Exchange,
   bound: BoundLayer,
-  gridSet: string | null,
-  extension: string,
-  query: string,
-): ServedTileSet {
+  { retina }: TileName,
+  format: string,
+): ResolvedTileSet {
   const { layer } = bound;
-  const tiles = resolveTileSet(bound, {
-    gridSet: gridSet ?? webMercatorSubset(layer).gridSet.name,
-    format: formatNamed(layer, extension).mediaType,
-    parameters: parametersOf(query, layer.parameters),
+  const { gridSet = webMercatorSubset(layer).gridSet.name } = exchange.params;
+  return resolveTileSet(bound, {
+    gridSet: retina ? retinaName(layer, gridSet) : gridSet,
+    format,
+    parameters: parametersOf(exchange.query, layer.parameters),
   });
-  return { bound, tiles };
+}
+
+function retinaName(layer: Layer, gridSet: string): string {
+  if (layer.retinaSubsets.length > 0) return `${gridSubsetOf(layer, gridSet).gridSet.name}${RETINA_SUFFIX}`;
+  throw new TilewardenError('request-invalid', `Layer ${layer.name} has no ${RETINA_SUFFIX} tiles.`);
 }

@@ -85,18 +85,19 @@ function createTmsTile({ catalog, pipeline }: TmsDeps): Handler {
       format: format.mediaType,
       parameters: parametersOf(exchange.query, bound.layer.parameters),
     });
-    return answerTile(exchange, tiles, indexAsked(exchange, subset, row));
+    return answerTile(exchange, tiles, indexAsked(exchange, bound.layer, subset, row));
   };
 }
 
-function indexAsked(exchange: Exchange, subset: GridSubset, rowText: string): TileIndex {
+function indexAsked(exchange: Exchange, layer: Layer, subset: GridSubset, rowText: string): TileIndex {
   const z = indexOf('zoom', exchange.param('z'));
   const x = indexOf('column', exchange.param('x'));
   const row = indexOf('row', rowText);
   const last = levelOf(subset.gridSet, z).rows - 1;
   const flipped = isFlipped(exchange);
   const y = flipped ? row : last - row;
-  if (flipped || subsetContains(subset, z, x, y)) return { z, x, y };
+  const told = flipped || layer.outside === 'transparent';
+  if (told || subsetContains(subset, z, x, y)) return { z, x, y };
   throw outside(subset, { z, x, y: row }, last);
 }
 

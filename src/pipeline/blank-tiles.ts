@@ -1,0 +1,34 @@
+import type { Format } from '../domain/format.ts';
+import { formatOf } from '../domain/format.ts';
+import { createTileEncoder } from '../raster/tile-encoder.ts';
+
+export interface BlankTile {
+  readonly bytes: Buffer;
+  readonly contentType: string;
+}
+
+/** A tile with nothing on it. */
+export type BlankTiles = (format: Format, width: number, height: number) => Promise<BlankTile>;
+
+const PIXEL_BYTES = 4;
+
+/** In the format asked for; as PNG where that has no transparency, as GeoWebCache does: clients look at the bytes. */
+export function createBlankTiles(): BlankTiles {
+  const encoder = createTileEncoder();
+  const made = new Map<string, Promise<BlankTile>>();
+  const make = async (format: Format, width: number, height: number) => {
+    const pixels = Buffer.alloc(width * height * PIXEL_BYTES);
+    const { bytes } = await encoder.encodeTile({ width, height, pixels }, format);
+    return { bytes, contentType: format.contentType };
+  };
+  return (asked, width, height) => {
+    const format = asked.alpha ? asked : (formatOf('image/png') ?? asked);
+    const key = `${format.mediaType} ${width} ${height}`;
+    const known = made.get(key);
+    if (known) return known;
+    const making = make(format, width, height);
+    made.set(key, making);
+    making.catch(() => made.delete(key));
+    return making;
+  };
+}
