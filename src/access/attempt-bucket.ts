@@ -22,10 +22,12 @@ export class AttemptBucket {
     return Math.max(0, this.#pausedUntil - now);
   }
 
-  /** No try has been used up lately. */
-  isFull(now: number): boolean {
+  /** Milliseconds until every try is there again; 0: none has been used up lately. */
+  untilFull(now: number): number {
     this.#refill(now);
-    return this.#tries === CAPACITY && this.#pauses === 0;
+    const missing = Math.floor((CAPACITY - this.#tries) * REFILL_MS);
+    const unforgiven = this.#pauses > 0 ? this.#pausedUntil + FORGIVEN_AFTER_MS - now : 0;
+    return Math.max(missing, unforgiven);
   }
 
   /** Returns what makes it undone: the try turned out to be none. Tries during a pause change nothing. */
@@ -51,8 +53,7 @@ export class AttemptBucket {
   }
 
   #refill(now: number): void {
-    const idle = now - Math.max(this.#filledAt, this.#pausedUntil);
-    if (idle > FORGIVEN_AFTER_MS) this.#pauses = 0;
+    if (now - this.#pausedUntil >= FORGIVEN_AFTER_MS) this.#pauses = 0;
     this.#tries = Math.min(CAPACITY, this.#tries + (now - this.#filledAt) / REFILL_MS);
     this.#filledAt = now;
   }

@@ -1,10 +1,11 @@
+import { isTilewardenError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createKeyedSingleFlight } from '../lib/keyed-single-flight.ts';
 import type { Logger } from '../lib/logger.ts';
 import { isTokenShaped } from './api-token.ts';
 import type { Caller } from './caller.ts';
 import type { CredentialCache } from './credential-cache.ts';
-import type { LoginThrottle } from './login-throttle.ts';
+import type { Attempt, LoginThrottle } from './login-throttle.ts';
 import type { PasswordHasher } from './password-hasher.ts';
 import { readAuthorization } from './read-authorization.ts';
 import type { SessionStore } from './session-store.ts';
@@ -47,7 +48,7 @@ const LONGEST_PASSWORD = 512;
  */
 export class Authenticator {
   readonly #deps: AuthenticatorDeps;
-  readonly #checks = createKeyedSingleFlight<boolean>();
+  readonly #checks = createKeyedSingleFlight<string | null>();
   readonly #marking = new Set<number>();
 
   constructor(deps: AuthenticatorDeps) {
@@ -67,37 +68,51 @@ export class Authenticator {
   /** Throws `attempts-throttled`. Takes as long for a user who does not exist. */
   async byPassword(name: string, password: string, address: string): Promise<Caller | null> {
     if (password.length > LONGEST_PASSWORD) return null;
-    const user = await this.#deps.users.find(name);
-    if (!(await this.#matches(name, user, password, address))) return null;
-    return user && callerOf(user, 'password');
+    const { cache, users } = this.#deps;
+    const remembered = await this.#remembered(name, password, address);
+    if (remembered) return callerOf(remembered, 'password');
+    const flight = `${address} ${cache.entryOf(name, password, '')}`;
+    const stored = await this.#checks.run(flight, () => this.#check(name, password, address));
+    const user = stored === null ? null : await users.find(name);
+    // What was checked may have been changed meanwhile, and others may have joined the check after that.
+    return user && user.password === stored ? callerOf(user, 'password') : null;
   }
 
-  async #matches(name: string, user: StoredUser | null, password: string, address: string): Promise<boolean> {
-    const { cache, throttle } = this.#deps;
-    const entry = cache.entryOf(name, password, user?.password ?? '');
-    // Only from where this account has been logged in to: for all others the memory would answer guesses for free.
-    if (user && throttle.trusts(address, name) && cache.holds(entry)) return true;
-    return this.#checks.run(`${address} ${entry}`, async () => {
-      const matches = await this.#check(name, user, password, address);
-      if (matches) cache.remember(entry);
-      if (!matches) this.#deps.refused({ name: user && name, address });
-      return matches;
-    });
+  /** Only from where this account has been logged in to: for all others the memory would answer guesses for free. */
+  async #remembered(name: string, password: string, address: string): Promise<User | null> {
+    const { cache, throttle, users } = this.#deps;
+    if (!throttle.trusts(address, name)) return null;
+    const user = await users.find(name);
+    return user && cache.holds(cache.entryOf(name, password, user.password)) ? user : null;
   }
 
-  async #check(name: string, user: StoredUser | null, password: string, address: string): Promise<boolean> {
-    const { hasher, throttle } = this.#deps;
+  /** The stored text that the password matches. A guess that comes too early costs nothing but a look into a map. */
+  async #check(name: string, password: string, address: string): Promise<string | null> {
+    const { cache, throttle, users, refused } = this.#deps;
     const attempt = throttle.begin(address, name);
     try {
-      const { matches, outdated } = await hasher.check(password, user?.password ?? null, attempt.trusted);
-      if (!matches) return false;
-      attempt.succeeded();
-      if (user && outdated) this.#inBackground(this.#storeAnew(user, password));
-      return true;
+      const user = await users.find(name);
+      if (await this.#matches(user, password, attempt)) {
+        const stored = user?.password ?? '';
+        cache.remember(cache.entryOf(name, password, stored));
+        return stored;
+      }
+      refused({ name: user && name, address });
+      return null;
     } catch (error) {
+      if (isTilewardenError(error) && error.code === 'attempts-throttled') throw attempt.crowdedOut();
       attempt.withdrawn();
       throw error;
     }
+  }
+
+  async #matches(user: StoredUser | null, password: string, attempt: Attempt): Promise<boolean> {
+    const stored = user?.password ?? null;
+    const { matches, outdated } = await this.#deps.hasher.check(password, stored, attempt.standing);
+    if (!matches) return false;
+    attempt.succeeded();
+    if (user && outdated) this.#inBackground(this.#storeAnew(user, password));
+    return true;
   }
 
   async #storeAnew({ name, password: stored }: StoredUser, password: string): Promise<void> {

@@ -37,12 +37,53 @@ describe('failed attempts', () => {
     expect(() => throttle.begin('10.0.0.2', 'admin')).toThrow(refusal(30));
   });
 
+  it('leave the next try to whoever waits as long as was said, however long others have to', () => {
+    const { clock, throttle, fail } = setUp();
+    for (let i = 0; i < 100; i++) {
+      fail(`10.1.0.${i}`, 'admin', 1);
+      clock.advance(1000);
+    }
+    fail('10.0.0.2', 'admin');
+    expect(() => throttle.begin('10.0.0.2', 'admin')).toThrow(refusal(30));
+    clock.advance(30_000);
+    expect(throttle.begin('10.0.0.2', 'admin').standing).toBe('calm');
+  });
+
+  it('count as calm nobody who was sent away and comes back too early', () => {
+    const { clock, throttle } = setUp();
+    expect(throttle.begin('10.0.0.1', 'admin').crowdedOut()).toEqual(refusal(2));
+    clock.advance(1000);
+    const early = throttle.begin('10.0.0.1', 'admin');
+    expect(early.standing).toBe('restless');
+    expect(early.crowdedOut()).toEqual(refusal(4));
+    clock.advance(4000);
+    expect(throttle.begin('10.0.0.1', 'admin').standing).toBe('calm');
+  });
+
+  it('of a flood from a hundred sources are few, and somebody new still comes first', () => {
+    const { clock, throttle } = setUp();
+    let checked = 0;
+    for (let guess = 0; guess < 200 * 60; guess++) {
+      clock.advance(5);
+      // In bursts, as guessers do: two seconds of guessing, two of rest.
+      if (guess % 400 === 0) clock.advance(2000);
+      try {
+        const attempt = throttle.begin(`10.1.0.${guess % 100}`, 'admin');
+        // There is a place for one in fifty: what a password check takes.
+        if (guess % 50 === 0) checked += 1;
+        if (guess % 50 !== 0) attempt.crowdedOut();
+      } catch {}
+    }
+    expect(checked).toBeLessThan(20);
+    expect(throttle.begin('10.0.0.2', 'admin').standing).toBe('calm');
+  });
+
   it('do not lock out an owner who has logged in from there before', () => {
     const { throttle, fail } = setUp();
     throttle.begin('10.0.0.9', 'admin').succeeded();
     for (let i = 0; i < 10; i++) fail('10.0.0.9', `guess${i}`);
     fail('10.0.0.1', 'admin', 10);
-    expect(throttle.begin('10.0.0.9', 'admin').trusted).toBe(true);
+    expect(throttle.begin('10.0.0.9', 'admin').standing).toBe('known');
     expect(() => throttle.begin('10.0.0.9', 'guess')).toThrow(refusal(30));
   });
 

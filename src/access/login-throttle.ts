@@ -2,28 +2,44 @@ import { TilewardenError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AttemptBucket } from './attempt-bucket.ts';
 import { sourceOf } from './source-of.ts';
+import type { Standing } from './standing.ts';
 
 /** A try that has been allowed. It counts as failed unless it is said otherwise. */
 export interface Attempt {
-  /** This account has been logged in to from there before. */
-  readonly trusted: boolean;
+  readonly standing: Standing;
   succeeded(): void;
   /** The password was never looked at. */
   withdrawn(): void;
+  /** Nor was it now, because too many are logging in at once. Returns what tells the caller when to come back. */
+  crowdedOut(): TilewardenError;
+}
+
+/** A source that was told to stay away. */
+interface Away {
+  readonly until: number;
+  /** How often it was told before. */
+  readonly times: number;
 }
 
 const MAX_ENTRIES = 10_000;
 const FORGOTTEN_AT_ONCE = 1000;
+/** How long whoever finds no place stays away at first. Each time it is twice as long, up to a minute or so. */
+const AWAY_MS = 2000;
+const LONGEST_AWAY_MS = 64_000;
+const AWAY_FORGOTTEN_AFTER_MS = 10 * 60_000;
 
 /**
  * Slows down guessing, by where it comes from and by what it aims at. Where an account has been logged in to
- * before keeps tries of its own for it: strangers cannot lock its owner out by failing.
+ * before keeps tries of its own for it: strangers cannot lock its owner out by failing. And wherever it is calm a
+ * try is allowed, however many fail elsewhere: an owner on the road gets in.
  */
 export class LoginThrottle {
   readonly #clock: Clock;
   readonly #sources = new Map<string, AttemptBucket>();
   readonly #accounts = new Map<string, AttemptBucket>();
   readonly #trusted = new Map<string, AttemptBucket>();
+  /** By source. Who comes back too early is told anew, and is not calm. */
+  readonly #away = new Map<string, Away>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -31,7 +47,7 @@ export class LoginThrottle {
 
   /** How much is remembered. */
   get size(): number {
-    return this.#sources.size + this.#accounts.size + this.#trusted.size;
+    return this.#sources.size + this.#accounts.size + this.#trusted.size + this.#away.size;
   }
 
   /** Whether this account has been logged in to from there before. */
@@ -42,32 +58,65 @@ export class LoginThrottle {
   /** Throws `attempts-throttled`, which says when to come back. */
   begin(address: string, account: string): Attempt {
     const now = this.#clock.monotonic();
-    const pair = pairOf(address, account);
-    const reserve = this.#trusted.get(pair);
-    const charged = reserve ? [reserve] : this.#ordinary(sourceOf(address), account, now);
-    const wait = waitFor(charged, now);
+    const reserve = this.#trusted.get(pairOf(address, account));
+    if (!reserve) return this.#beginFromElsewhere(address, account, now);
+    const wait = reserve.wait(now);
     if (wait > 0) throw tooMany(wait);
-    return this.#attempt(
-      pair,
-      charged.map((bucket) => bucket.take(now)),
-      reserve !== undefined,
-    );
+    return this.#attempt(address, account, 'known', [reserve.take(now)]);
   }
 
-  #ordinary(source: string, account: string, now: number): readonly AttemptBucket[] {
-    return [bucketOf(this.#sources, source, now), bucketOf(this.#accounts, account, now)];
+  #beginFromElsewhere(address: string, account: string, now: number): Attempt {
+    const name = sourceOf(address);
+    const source = bucketOf(this.#sources, name, now);
+    const target = bucketOf(this.#accounts, account, now);
+    const calm = source.untilFull(now) === 0 && (this.#away.get(name)?.until ?? 0) <= now;
+    if (!calm && Math.max(source.wait(now), target.wait(now)) > 0) {
+      throw tooMany(this.#sendAway(name, source, target, now));
+    }
+    const undos = [source.take(now), target.take(now)];
+    return this.#attempt(address, account, calm ? 'calm' : 'restless', undos);
   }
 
-  #attempt(pair: string, undos: readonly (() => void)[], trusted: boolean): Attempt {
+  /** Milliseconds. An account that many guess at is open again to a source as soon as that one is calm. */
+  #sendAway(name: string, source: AttemptBucket, target: AttemptBucket, now: number): number {
+    const untilCalm = Math.max(source.untilFull(now), this.#nextAway(name, now));
+    const ms = Math.max(source.wait(now), Math.min(target.wait(now), untilCalm));
+    this.#rememberAway(name, Math.max(ms, this.#nextAway(name, now)), now);
+    return ms;
+  }
+
+  #nextAway(name: string, now: number): number {
+    return Math.min(AWAY_MS * 2 ** this.#timesAway(name, now), LONGEST_AWAY_MS);
+  }
+
+  #timesAway(name: string, now: number): number {
+    const away = this.#away.get(name);
+    return away && now - away.until < AWAY_FORGOTTEN_AFTER_MS ? away.times + 1 : 0;
+  }
+
+  #rememberAway(name: string, ms: number, now: number): void {
+    remember(this.#away, name, { until: now + ms, times: this.#timesAway(name, now) });
+  }
+
+  #attempt(address: string, account: string, standing: Standing, undos: readonly (() => void)[]): Attempt {
+    const name = sourceOf(address);
     const withdrawn = () => {
       for (const undo of undos) undo();
     };
     return {
-      trusted,
+      standing,
       withdrawn,
+      crowdedOut: () => {
+        withdrawn();
+        const now = this.#clock.monotonic();
+        const ms = this.#nextAway(name, now);
+        this.#rememberAway(name, ms, now);
+        return tooManyAtOnce(ms);
+      },
       succeeded: () => {
         withdrawn();
-        bucketOf(this.#trusted, pair, this.#clock.monotonic());
+        this.#away.delete(name);
+        bucketOf(this.#trusted, pairOf(address, account), this.#clock.monotonic());
       },
     };
   }
@@ -77,34 +126,37 @@ function pairOf(address: string, account: string): string {
   return `${sourceOf(address)}\n${account}`;
 }
 
-/** An account that many guess at still lets in a first try from where nothing has failed. */
-function waitFor([first, ...others]: readonly AttemptBucket[], now: number): number {
-  if (!first || first.isFull(now)) return 0;
-  return Math.max(...[first, ...others].map((bucket) => bucket.wait(now)));
+function bucketOf(buckets: Map<string, AttemptBucket>, key: string, now: number): AttemptBucket {
+  return remember(buckets, key, buckets.get(key) ?? new AttemptBucket(now));
 }
 
 /** Bounded: of too many, those that were not asked for longest are forgotten. */
-function bucketOf(buckets: Map<string, AttemptBucket>, key: string, now: number): AttemptBucket {
-  const bucket = buckets.get(key) ?? new AttemptBucket(now);
-  buckets.delete(key);
-  buckets.set(key, bucket);
-  if (buckets.size > MAX_ENTRIES) forgetOldest(buckets);
-  return bucket;
+function remember<Value>(known: Map<string, Value>, key: string, value: Value): Value {
+  known.delete(key);
+  known.set(key, value);
+  if (known.size > MAX_ENTRIES) forgetOldest(known);
+  return value;
 }
 
 /** Many at once: a map is slow to say which of its entries is the oldest while it forgets them one by one. */
-function forgetOldest(buckets: Map<string, AttemptBucket>): void {
-  for (const key of buckets.keys()) {
-    if (buckets.size <= MAX_ENTRIES - FORGOTTEN_AT_ONCE) return;
-    buckets.delete(key);
+function forgetOldest(known: Map<string, unknown>): void {
+  for (const key of known.keys()) {
+    if (known.size <= MAX_ENTRIES - FORGOTTEN_AT_ONCE) return;
+    known.delete(key);
   }
 }
 
-function tooMany(wait: number): TilewardenError {
-  const retryAfterSeconds = Math.ceil(wait / 1000);
-  return new TilewardenError(
-    'attempts-throttled',
-    `Too many failed attempts; try again in ${retryAfterSeconds} s.`,
-    { retryAfterSeconds },
-  );
+function tooMany(ms: number): TilewardenError {
+  return comeBack(ms, 'Too many failed attempts');
+}
+
+function tooManyAtOnce(ms: number): TilewardenError {
+  return comeBack(ms, 'Too many are logging in at once');
+}
+
+function comeBack(ms: number, reason: string): TilewardenError {
+  const retryAfterSeconds = Math.ceil(ms / 1000);
+  return new TilewardenError('attempts-throttled', `${reason}; try again in ${retryAfterSeconds} s.`, {
+    retryAfterSeconds,
+  });
 }

@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { CHEAP } from '../../test/fixtures/accounts.ts';
 import { DEFAULT_COST, parseStored } from './password-hash.ts';
 import { PasswordHasher, type PasswordHasherOptions } from './password-hasher.ts';
+import type { Standing } from './standing.ts';
 
 function open(options: PasswordHasherOptions = { cost: CHEAP }): PasswordHasher {
   const hasher = new PasswordHasher(options);
@@ -15,14 +16,14 @@ describe('a stored password', () => {
     const stored = await hasher.hash('correct horse');
     expect(stored).toMatch(/^\$scrypt\$ln=4,r=8,p=1\$/);
     expect(stored).not.toContain('horse');
-    expect(await hasher.check('correct horse', stored, false)).toEqual({ matches: true, outdated: false });
-    expect(await hasher.check('correct hors', stored, false)).toEqual({ matches: false, outdated: false });
+    expect(await hasher.check('correct horse', stored, 'calm')).toEqual({ matches: true, outdated: false });
+    expect(await hasher.check('correct hors', stored, 'calm')).toEqual({ matches: false, outdated: false });
   });
 
   it('matches however the accents were typed', async () => {
     const hasher = open();
     const stored = await hasher.hash('caf\u00e9 caf\u00e9 caf\u00e9');
-    expect(await hasher.check('cafe\u0301 cafe\u0301 cafe\u0301', stored, false)).toMatchObject({
+    expect(await hasher.check('cafe\u0301 cafe\u0301 cafe\u0301', stored, 'calm')).toMatchObject({
       matches: true,
     });
   });
@@ -35,7 +36,7 @@ describe('a stored password', () => {
   it('of an older cost is still good, and said to be outdated', async () => {
     const stored = await open().hash('correct horse');
     const dearer = open({ cost: { logN: 5, r: 8, p: 1 } });
-    expect(await dearer.check('correct horse', stored, false)).toEqual({ matches: true, outdated: true });
+    expect(await dearer.check('correct horse', stored, 'calm')).toEqual({ matches: true, outdated: true });
   });
 
   it.each([
@@ -46,47 +47,47 @@ describe('a stored password', () => {
     '$2b$12$abcdefghijklmnopqrstuv',
   ])('that nobody of ours wrote (%j) matches nothing', async (stored) => {
     expect(parseStored(stored)).toBeNull();
-    expect(await open().check('', stored, false)).toMatchObject({ matches: false });
+    expect(await open().check('', stored, 'calm')).toMatchObject({ matches: false });
   });
 
   it('of a user who does not exist matches nothing', async () => {
-    expect(await open().check('anything', null, false)).toMatchObject({ matches: false });
+    expect(await open().check('anything', null, 'calm')).toMatchObject({ matches: false });
   });
 });
 
 describe('checking passwords', () => {
   it('does not hold up the event loop', async () => {
     const hasher = open({ cost: { ...DEFAULT_COST, p: 1 } });
-    await hasher.check('warm up', null, false);
+    await hasher.check('warm up', null, 'calm');
     const gaps: number[] = [];
     let last = performance.now();
     const watch = setInterval(() => {
       gaps.push(performance.now() - last);
       last = performance.now();
     }, 1);
-    await hasher.check('guess', null, false);
+    await hasher.check('guess', null, 'calm');
     clearInterval(watch);
     expect(gaps.length).toBeGreaterThan(20);
   });
 
-  it('refuses with a time to come back when too many wait, and keeps places for those it knows', async () => {
-    const hasher = open({ cost: { logN: 12, r: 8, p: 1 }, maxWaiting: 2 });
+  it('takes those first who are known, then those who are calm, and refuses whoever finds no place', async () => {
+    const hasher = open({ cost: { logN: 12, r: 8, p: 1 } });
     const order: string[] = [];
-    const ask = (who: string, trusted: boolean) =>
-      hasher.check(who, null, trusted).then(() => order.push(who));
-    const asked = [ask('first', false), ask('second', false), ask('third', false)];
-    await expect(ask('stranger', false)).rejects.toMatchObject({
+    const ask = (who: string, standing: Standing) =>
+      hasher.check(who, null, standing).then(() => order.push(who));
+    const asked = [ask('first', 'restless'), ask('second', 'restless'), ask('third', 'restless')];
+    await expect(ask('one more of a flood', 'restless')).rejects.toMatchObject({
       code: 'attempts-throttled',
       retryAfterSeconds: 2,
     });
-    asked.push(ask('known', true));
+    asked.push(ask('somebody new', 'calm'), ask('the owner', 'known'));
     await Promise.all(asked);
-    expect(order).toEqual(['first', 'known', 'second', 'third']);
+    expect(order).toEqual(['first', 'the owner', 'somebody new', 'second', 'third']);
   });
 
   it('ends when it is closed, for those who wait too', async () => {
     const hasher = open({ cost: { logN: 14, r: 8, p: 1 } });
-    const waiting = [hasher.check('a', null, false), hasher.check('b', null, false)];
+    const waiting = [hasher.check('a', null, 'calm'), hasher.check('b', null, 'calm')];
     const ends = Promise.allSettled(waiting);
     await hasher.close();
     expect(await ends).toMatchObject([

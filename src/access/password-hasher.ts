@@ -12,6 +12,7 @@ import {
   sameCost,
   sameKey,
 } from './password-hash.ts';
+import { STANDINGS, type Standing } from './standing.ts';
 
 export interface DerivationJob {
   readonly password: string;
@@ -29,7 +30,6 @@ export interface PasswordCheck {
 
 export interface PasswordHasherOptions {
   readonly cost?: ScryptCost;
-  readonly maxWaiting?: number;
 }
 
 interface Waiting extends DerivationJob {
@@ -37,9 +37,9 @@ interface Waiting extends DerivationJob {
   readonly reject: (error: unknown) => void;
 }
 
-/** Beyond these a caller is told to come back. Those who have logged in from there before have places of their own. */
-const MAX_WAITING = 8;
-const TRUSTED_PLACES = 4;
+/** How many may wait, by standing; whoever finds no place is told to come back. A flood takes only the last places. */
+const PLACES: Readonly<Record<Standing, number>> = { known: 8, calm: 6, restless: 2 };
+const COME_BACK_SECONDS = 2;
 
 /**
  * Derives keys on one thread of its own, one after the other. The pool of threads that Node keeps is shared with
@@ -47,31 +47,29 @@ const TRUSTED_PLACES = 4;
  */
 export class PasswordHasher {
   readonly #cost: ScryptCost;
-  readonly #maxWaiting: number;
   readonly #unmatchable: StoredPassword;
-  readonly #waiting: Waiting[] = [];
+  readonly #lines: Readonly<Record<Standing, Waiting[]>> = { known: [], calm: [], restless: [] };
   #current: Waiting | null = null;
   #thread: Worker | null = null;
   #closed = false;
 
-  constructor({ cost = DEFAULT_COST, maxWaiting = MAX_WAITING }: PasswordHasherOptions = {}) {
+  constructor({ cost = DEFAULT_COST }: PasswordHasherOptions = {}) {
     this.#cost = cost;
-    this.#maxWaiting = maxWaiting;
     this.#unmatchable = createUnmatchable(cost);
   }
 
   /** The text to store. */
   async hash(password: string): Promise<string> {
     const salt = createSalt();
-    const key = await this.#derive({ password, salt, cost: this.#cost }, true);
+    const key = await this.#derive({ password, salt, cost: this.#cost }, 'known');
     return formatStored({ cost: this.#cost, salt, key: Buffer.from(key) });
   }
 
   /** `stored` null stands for a user who does not exist: it takes as long and never matches. */
-  async check(password: string, stored: string | null, trusted: boolean): Promise<PasswordCheck> {
+  async check(password: string, stored: string | null, standing: Standing): Promise<PasswordCheck> {
     const known = stored === null ? null : parseStored(stored);
     const { cost, salt, key } = known ?? this.#unmatchable;
-    const derived = await this.#derive({ password, salt, cost }, trusted);
+    const derived = await this.#derive({ password, salt, cost }, standing);
     const matches = sameKey(derived, key) && known !== null;
     return { matches, outdated: !sameCost(cost, this.#cost) };
   }
@@ -83,25 +81,23 @@ export class PasswordHasher {
     await thread?.terminate();
   }
 
-  #derive(job: DerivationJob, trusted: boolean): Promise<Uint8Array> {
+  #derive(job: DerivationJob, standing: Standing): Promise<Uint8Array> {
     if (this.#closed) throw stopping();
-    const places = this.#maxWaiting + (trusted ? TRUSTED_PLACES : 0);
-    if (this.#waiting.length >= places) {
+    const line = this.#lines[standing];
+    if (line.length >= PLACES[standing]) {
       throw new TilewardenError('attempts-throttled', 'Too many are logging in at once; try again shortly.', {
-        retryAfterSeconds: 2,
+        retryAfterSeconds: COME_BACK_SECONDS,
       });
     }
     return new Promise((resolve, reject) => {
-      const waiting = { ...job, resolve, reject };
-      if (trusted) this.#waiting.unshift(waiting);
-      if (!trusted) this.#waiting.push(waiting);
+      line.push({ ...job, resolve, reject });
       this.#next();
     });
   }
 
   #next(): void {
     if (this.#current) return;
-    const job = this.#waiting.shift();
+    const job = this.#take();
     if (!job) {
       // A thread without work does not keep the process alive.
       this.#thread?.unref();
@@ -112,6 +108,11 @@ export class PasswordHasher {
     const thread = this.#runningThread();
     thread.ref();
     thread.postMessage({ password, salt, cost } satisfies DerivationJob);
+  }
+
+  #take(): Waiting | null {
+    const first = STANDINGS.find((standing) => this.#lines[standing].length > 0);
+    return (first && this.#lines[first].shift()) ?? null;
   }
 
   #runningThread(): Worker {
@@ -139,7 +140,8 @@ export class PasswordHasher {
 
   #fail(error: Error): void {
     this.#thread = null;
-    for (const job of [this.#current, ...this.#waiting.splice(0)]) job?.reject(error);
+    const waiting = STANDINGS.flatMap((standing) => this.#lines[standing].splice(0));
+    for (const job of [this.#current, ...waiting]) job?.reject(error);
     this.#current = null;
   }
 }

@@ -14,6 +14,8 @@ const GUESSES_PER_SECOND = 200;
 const SOURCES = 100;
 const WINDOWS = 4;
 const WINDOW_MS = 1500;
+/** Where the administrator comes from in each window: from a known place, then from one never seen before. */
+const ADMINISTRATOR_AT = ['127.0.0.1', '127.0.2.1'];
 const NEW_PASSWORD = 'another sentence for tests';
 
 function ask(server: RunningServer, authorization: string, from?: string) {
@@ -46,9 +48,11 @@ function openFlood(server: RunningServer) {
     );
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
   };
+  const began = performance.now();
   const timer = setInterval(() => {
-    for (let i = 0; i < GUESSES_PER_SECOND / 20; i++) guesses.push(guess(guesses.length));
-  }, 50);
+    const due = ((performance.now() - began) / 1000) * GUESSES_PER_SECOND;
+    while (guesses.length < due) guesses.push(guess(guesses.length));
+  }, 1000 / GUESSES_PER_SECOND);
   return {
     statuses,
     async stop() {
@@ -83,16 +87,17 @@ it('a flood of wrong logins slows down neither tiles nor an administrator', {
   let idle = Number.POSITIVE_INFINITY;
   let flooded = Number.POSITIVE_INFINITY;
   let guesses = 0;
-  let admitted = { status: 0 as number | null, ms: 0 };
+  const admitted: { readonly status: number | null; readonly ms: number }[] = [];
   const statuses = new Set<number | null>();
   // What else the machine does comes and goes: the best of several windows is what the server can do.
   for (let window = 0; window < WINDOWS; window++) {
     idle = Math.min(idle, await measure(WINDOW_MS));
     const flood = openFlood(server);
     await delay(300);
-    if (window === 0) {
-      const { result, ms } = await timed(ask(server, basic('admin', NEW_PASSWORD)));
-      admitted = { status: result.status, ms };
+    const from = ADMINISTRATOR_AT[window];
+    if (from !== undefined) {
+      const { result, ms } = await timed(ask(server, basic('admin', NEW_PASSWORD), from));
+      admitted.push({ status: result.status, ms });
     }
     flooded = Math.min(flooded, await measure(WINDOW_MS));
     guesses += await flood.stop();
@@ -101,11 +106,11 @@ it('a flood of wrong logins slows down neither tiles nor an administrator', {
 
   process.stdout.write(
     `${guesses} wrong logins: hits p99 ${flooded.toFixed(1)} ms, idle ${idle.toFixed(1)} ms; ` +
-      `administrator in after ${admitted.ms.toFixed(0)} ms, idle ${first.ms.toFixed(0)} ms\n`,
+      `administrator in after ${admitted.map(({ ms }) => ms.toFixed(0)).join(' and ')} ms, idle ${first.ms.toFixed(0)} ms\n`,
   );
   expect([...statuses].toSorted()).toEqual([401, 429]);
-  expect(admitted.status).toBe(200);
-  expect(admitted.ms).toBeLessThan(allowed(2000));
+  expect(admitted.map(({ status }) => status)).toEqual([200, 200]);
+  expect(Math.max(...admitted.map(({ ms }) => ms))).toBeLessThan(allowed(2000));
   expect(flooded).toBeLessThan(allowed(1.5 * idle, Math.max(1.5 * idle, idle + 100)));
   expect((await server.stop()).code).toBe(0);
 });
