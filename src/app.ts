@@ -9,7 +9,9 @@ import { openCatalog } from './catalog/catalog.ts';
 import type { SourceSettings, StoreSettings } from './config/driver-schemas.ts';
 import type { Settings } from './config/settings.ts';
 import { readVersion } from './config/version.ts';
+import { createBoundedCounters } from './db/bounded-counters.ts';
 import { openDataFolderLock } from './db/data-folder-lock.ts';
+import type { Database } from './db/database.ts';
 import { openDatabase } from './db/open-database.ts';
 import { TilewardenError } from './domain/errors.ts';
 import { createTileEvents } from './domain/tile-events.ts';
@@ -21,13 +23,18 @@ import type { Clock } from './lib/clock.ts';
 import { ClosingStack } from './lib/closing-stack.ts';
 import type { Logger } from './lib/logger.ts';
 import type { Random } from './lib/random.ts';
+import { addCountsOf, type CountsChannel, openCounterFeed } from './pipeline/counter-feed.ts';
 import { openTilePipeline } from './pipeline/open-tile-pipeline.ts';
 import { PipelineCounters } from './pipeline/pipeline-counters.ts';
 import { createQuotaCredit } from './quota/quota-credit.ts';
 import { QuotaGate, type QuotaGateOptions } from './quota/quota-gate.ts';
 import { openQuotaService } from './quota/quota-service.ts';
+import { openArchiveSource } from './sources/archive/archive-source.ts';
 import type { TileSource } from './sources/tile-source.ts';
+import { type DeskLineChannel, openDeskLine, serveDesk } from './sources/upstream/desk-line.ts';
+import { openUpstreamDesk } from './sources/upstream/open-upstream-desk.ts';
 import { openUpstreamClient, type UpstreamClient } from './sources/upstream/upstream-client.ts';
+import type { UpstreamDesk } from './sources/upstream/upstream-desk.ts';
 import { openWmsSource } from './sources/wms/wms-source.ts';
 import { openWorldSource } from './sources/world/world-source.ts';
 import { openXyzSource } from './sources/xyz/xyz-source.ts';
@@ -38,6 +45,7 @@ import { createMemoryStore } from './storage/memory/memory-store.ts';
 import type { TileStore } from './storage/tile-store.ts';
 import { createMassTruncation } from './tasks/mass-truncation.ts';
 import { openTaskService } from './tasks/open-task-service.ts';
+import { openScheduleService } from './tasks/schedules/open-schedule-service.ts';
 import { type TaskSettings, taskSettingsFor } from './tasks/task-settings.ts';
 import { openTaskWorker, type WorkerChannel } from './tasks/task-worker.ts';
 
@@ -96,31 +104,21 @@ export async function openApp(settings: Settings, surroundings: AppSurroundings)
 export async function openWorkerApp(
   settings: Settings,
   surroundings: AppSurroundings,
-  channel: WorkerChannel,
+  channel: WorkerChannel & DeskLineChannel & CountsChannel,
 ): Promise<WorkerApp> {
   const open = new ClosingStack();
   try {
-    const parts = await openRoad(asWorker(settings), surroundings, open, WORKER_AT_THE_GATE);
+    // Tiles are not answered from here.
+    const quiet = { ...settings, memoryTierBytes: 0 };
+    const openDesk = () => openDeskLine(channel);
+    const parts = await openRoad(quiet, surroundings, open, WORKER_AT_THE_GATE, openDesk);
+    open.use(openCounterFeed(parts.pipelineCounts, channel, surroundings.clock));
     const { stopped } = openTaskWorker({ ...parts, ...surroundings, channel });
     return { stopped, close: () => open.close() };
   } catch (error) {
     await open.close();
     throw error;
   }
-}
-
-/** Tiles are not answered from here, and the upstreams are shared with the other workers. */
-function asWorker(settings: Settings): Settings {
-  const workers = Math.max(1, taskSettings(settings).workers);
-  const upstreams = Object.entries(settings.upstreams).map(([host, upstream]) => [
-    host,
-    {
-      ...upstream,
-      concurrency: Math.max(1, Math.floor(upstream.concurrency / workers)),
-      ratePerSecond: upstream.ratePerSecond && upstream.ratePerSecond / workers,
-    },
-  ]);
-  return { ...settings, memoryTierBytes: 0, upstreams: Object.fromEntries(upstreams) };
 }
 
 function taskSettings(settings: Settings): TaskSettings {
@@ -143,12 +141,30 @@ async function openParts(
   const { log, clock, random, forkWorker } = surroundings;
   await mkdir(settings.data, { recursive: true, mode: DATA_FOLDER_MODE });
   open.use(lockDataFolder(settings.data));
-  const { database, catalog, pipeline, pipelineCounts, events } = await openRoad(
+  const { database, catalog, pipeline, pipelineCounts, events, desk } = await openRoad(
     settings,
     surroundings,
     open,
     SERVER_AT_THE_GATE,
+    (base) =>
+      open.use(
+        openUpstreamDesk({
+          upstreams: settings.upstreams,
+          book: createBoundedCounters(base),
+          clock,
+          random,
+          log,
+        }),
+      ),
   );
+  const forkSharing =
+    forkWorker &&
+    (() => {
+      const worker = forkWorker();
+      serveDesk(desk, worker);
+      addCountsOf(worker, pipelineCounts);
+      return worker;
+    });
   const tasks = open.use(
     await openTaskService({
       database,
@@ -156,11 +172,14 @@ async function openParts(
       pipeline,
       events,
       settings: taskSettings(settings),
-      ...(forkWorker && { forkWorker }),
+      ...(forkSharing && { forkWorker: forkSharing }),
       clock,
       random,
       log,
     }),
+  );
+  const schedules = open.use(
+    await openScheduleService({ database, tasks, declared: settings.schedules, clock, log }),
   );
   const massTruncation = createMassTruncation({ catalog, tasks, events, clock });
   const stores = catalog.stores();
@@ -173,9 +192,10 @@ async function openParts(
   const assets = await loadPages();
   const accounts = open.use(openAccounts({ database, dataFolder: settings.data, clock, log }));
   const { access, initialPassword } = await openDoor(settings, accounts);
-  const parts = { catalog, pipeline, tasks, massTruncation, quota, accounts };
+  const parts = { catalog, pipeline, tasks, schedules, massTruncation, quota, accounts };
   const about = { version: readVersion(), startedAt: clock.now() };
-  const metrics = { pipeline, pipelineCounts, eventLoop: open.use(openEventLoopWatch()) };
+  const eventLoop = open.use(openEventLoopWatch());
+  const metrics = { pipeline, pipelineCounts, upstreams: desk.report, eventLoop };
   const deps = { ...parts, about, metrics, readiness, assets, access, clock, log };
   return { server: open.use(await listen(deps, settings)), initialPassword };
 }
@@ -213,20 +233,23 @@ async function openDoor(
 }
 
 /** What it takes to make and keep tiles, in the server and in its workers. */
-async function openRoad(
+async function openRoad<Desk extends UpstreamDesk>(
   settings: Settings,
   surroundings: AppSurroundings,
   open: ClosingStack,
   atTheGate: Pick<QuotaGateOptions, 'patience' | 'withReserve'>,
+  openDesk: (database: Database) => Desk,
 ) {
   const { log, clock, random } = surroundings;
   const database = open.use(await openDatabase({ location: databaseOf(settings), clock, log }));
   const gate = new QuotaGate({ credit: createQuotaCredit(database), clock, log, ...atTheGate });
   const stores = await openStores(settings, surroundings, open, gate);
+  const desk = openDesk(database);
   const upstreams = open.use(
     openUpstreamClient({
       userAgent: `Tilewarden/${readVersion()}`,
       upstreams: settings.upstreams,
+      desk,
       clock,
       log,
     }),
@@ -248,7 +271,7 @@ async function openRoad(
   );
   // Closed before the pipeline, which waits for what is being stored.
   open.use(gate);
-  return { database, catalog, pipeline, pipelineCounts, events };
+  return { database, catalog, pipeline, pipelineCounts, events, desk };
 }
 
 function databaseOf({ database, data }: Settings): string {
@@ -288,8 +311,13 @@ async function openStore(
   return guardFreeSpace(bundles, { root, minFreePercent: store.minFreePercent, clock, log });
 }
 
-function openSource(source: SourceSettings, upstreams: UpstreamClient, { log }: AppSurroundings): TileSource {
+function openSource(
+  source: SourceSettings,
+  upstreams: UpstreamClient,
+  { log, clock }: AppSurroundings,
+): TileSource {
   if (source.type === 'world') return openWorldSource(source, { logger: log });
+  if (source.type === 'archive') return openArchiveSource(source, { upstream: upstreams, clock });
   if (source.type === 'xyz') return openXyzSource(source, { upstream: upstreams });
   return openWmsSource(source, { upstream: upstreams });
 }

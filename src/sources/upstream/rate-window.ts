@@ -1,33 +1,79 @@
 /** So far may a request begin before its turn in an even row; timers are not exact. */
 const TOLERANCE_MS = 25;
+/** A request that has not been answered by then has long reached the server. */
+const LONGEST_WAY_MS = 500;
+
+export interface RateTicket {
+  /** The server has answered, or the request was given up: it reached the server before now, or never will. */
+  end(now: number): void;
+}
+
+interface Begun {
+  readonly at: number;
+  ended: boolean;
+}
 
 /**
- * Says when requests may begin: no more in any second than allowed, and evenly, so that delays on the way do
- * not pile them up at the server. Below one a second the window is longer: 0.1 means one in ten seconds.
+ * Says when requests may begin: no more in any second, as the server counts them, than allowed. When a request
+ * reaches the server is not known, only that it is not before it began and not after its answer came. So its
+ * place in the second is given away again one second after its answer, at the latest one second after the
+ * longest way. They also begin evenly, since a burst is hard on a server. Below one a second the window is
+ * longer: 0.1 means one in ten seconds.
  */
 export class RateWindow {
   readonly #windowMs: number;
   readonly #intervalMs: number;
-  /** The last beginnings, as many as a window may hold; the oldest at `#next`. */
-  readonly #begun: number[];
-  #next = 0;
+  readonly #places: number;
+  /** On their way, the oldest first. */
+  readonly #begun = new Set<Begun>();
+  /** When places become free again, in order; those before `#head` have been used. */
+  #free: number[] = [];
+  #head = 0;
   #evenly = Number.NEGATIVE_INFINITY;
 
   constructor(ratePerSecond: number) {
     this.#intervalMs = 1000 / ratePerSecond;
     this.#windowMs = Math.max(1000, this.#intervalMs);
-    this.#begun = new Array(Math.max(1, Math.floor(ratePerSecond))).fill(Number.NEGATIVE_INFINITY);
+    this.#places = Math.max(1, Math.floor(ratePerSecond));
   }
 
-  /** Milliseconds until one more may begin; 0: now. */
+  /** Milliseconds until one more may begin, as far as is known; 0: now. */
   delayAt(now: number): number {
-    const oldest = this.#begun[this.#next] ?? Number.NEGATIVE_INFINITY;
-    return Math.max(0, oldest + this.#windowMs - now, this.#evenly - TOLERANCE_MS - now);
+    this.#settle(now);
+    return Math.max(0, this.#placeAt(now) - now, this.#evenly - TOLERANCE_MS - now);
   }
 
-  begin(now: number): void {
-    this.#begun[this.#next] = now;
-    this.#next = (this.#next + 1) % this.#begun.length;
+  begin(now: number): RateTicket {
+    this.#settle(now);
+    const begun: Begun = { at: now, ended: false };
+    this.#begun.add(begun);
     this.#evenly = Math.max(now, this.#evenly) + this.#intervalMs;
+    return { end: (at) => this.#end(begun, at) };
+  }
+
+  #placeAt(now: number): number {
+    if (this.#begun.size + this.#free.length - this.#head < this.#places) return now;
+    const next = this.#free[this.#head];
+    if (next !== undefined) return next;
+    const [oldest] = this.#begun;
+    return (oldest?.at ?? now) + LONGEST_WAY_MS + this.#windowMs;
+  }
+
+  #end(begun: Begun, at: number): void {
+    if (begun.ended) return;
+    begun.ended = true;
+    this.#begun.delete(begun);
+    this.#free.push(Math.max(this.#free.at(-1) ?? at, at + this.#windowMs));
+  }
+
+  #settle(now: number): void {
+    for (const begun of this.#begun) {
+      if (begun.at + LONGEST_WAY_MS > now) break;
+      this.#end(begun, begun.at + LONGEST_WAY_MS);
+    }
+    while ((this.#free[this.#head] ?? Number.POSITIVE_INFINITY) <= now) this.#head++;
+    if (this.#head < 1024) return;
+    this.#free = this.#free.slice(this.#head);
+    this.#head = 0;
   }
 }

@@ -2,10 +2,13 @@ import { Pool } from 'undici';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { systemRandom } from '../../lib/random.ts';
 import { AddressRefused, createAddressGuard } from './address-guard.ts';
-import { HostGate, type UpstreamPriority } from './host-gate.ts';
 import { type LinkedAbort, linkAbort } from './linked-abort.ts';
+import { createMemoryBudgetBook, openUpstreamDesk } from './open-upstream-desk.ts';
 import { readAnswer, textOf } from './read-answer.ts';
+import { endOf } from './request-end.ts';
+import type { UpstreamDesk, UpstreamPriority } from './upstream-desk.ts';
 import { failureOfConnection, timedOut, unavailable } from './upstream-failure.ts';
 import { hostAndPort, type UpstreamSettings, upstreamOptionsFor } from './upstream-options.ts';
 
@@ -48,14 +51,14 @@ export interface UpstreamLimits {
   readonly firstByteMs: number;
   readonly totalMs: number;
   readonly maxBytes: number;
-  readonly maxWaiting: number;
-  readonly maxInteractiveWaitMs: number;
 }
 
 export interface UpstreamClientOptions {
   readonly userAgent: string;
   /** By `host:port` or `host`. */
   readonly upstreams: UpstreamSettings;
+  /** Says when a request may begin, for all processes of the server; one of its own when left out. */
+  readonly desk?: UpstreamDesk;
   readonly clock: Clock;
   readonly log: Logger;
   readonly limits?: Partial<UpstreamLimits>;
@@ -66,8 +69,6 @@ const DEFAULT_LIMITS: UpstreamLimits = {
   firstByteMs: 15_000,
   totalMs: 60_000,
   maxBytes: 32 * 1024 * 1024,
-  maxWaiting: 512,
-  maxInteractiveWaitMs: 15_000,
 };
 
 const FORM_HEADERS = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -75,31 +76,28 @@ const FORM_HEADERS = { 'content-type': 'application/x-www-form-urlencoded' };
 interface Host {
   readonly name: string;
   readonly pool: Pool;
-  readonly gate: HostGate;
 }
 
 export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClient {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const gates = new Map<string, HostGate>();
   const hosts = new Map<string, Host>();
+  const desk = options.desk ?? openDeskFor(options);
   const closing = new AbortController();
 
   function hostOf(url: URL): Host {
     const known = hosts.get(url.origin);
     if (known) return known;
-    const settings = upstreamOptionsFor(options.upstreams, url);
+    const name = hostAndPort(url);
+    const settings = upstreamOptionsFor(options.upstreams, name);
     const guard = createAddressGuard(settings);
     if (!guard.allowsHost(url.hostname)) throw unavailable(new AddressRefused(url.hostname));
-    const name = hostAndPort(url);
-    const gate = gates.get(name) ?? new HostGate({ ...limits, ...settings }, options.clock);
     const pool = new Pool(url.origin, {
       connections: settings.concurrency,
       connect: { timeout: limits.connectMs, lookup: guard.lookup },
       headersTimeout: limits.firstByteMs,
       bodyTimeout: limits.totalMs,
     });
-    const host = { name, pool, gate };
-    gates.set(name, gate);
+    const host = { name, pool };
     hosts.set(url.origin, host);
     return host;
   }
@@ -144,15 +142,18 @@ export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClie
 
   async function enterAndAsk(request: UpstreamRequest, stop: LinkedAbort): Promise<UpstreamAnswer> {
     const host = hostOf(request.url);
-    const leave = await host.gate.enter(request.priority, stop.signal);
+    const permit = await desk.enter(host.name, request.priority, stop.signal);
+    const begunAt = options.clock.monotonic();
+    const elapsed = () => options.clock.monotonic() - begunAt;
     try {
-      return await askInTime(host, request, stop);
+      const answer = await askInTime(host, request, stop);
+      permit.end(endOf(null, elapsed()));
+      return answer;
     } catch (error) {
       const failure = stop.signal.aborted ? stop.signal.reason : error;
+      permit.end(endOf(failure, elapsed()));
       options.log.debug({ upstream: host.name, err: failure }, 'An upstream request failed');
       throw failure;
-    } finally {
-      leave();
     }
   }
 
@@ -173,6 +174,11 @@ export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClie
       await Promise.all([...hosts.values()].map(({ pool }) => pool.destroy()));
     },
   };
+}
+
+/** For one process, with budgets that end with it. There is nothing to close: whoever waits leaves with us. */
+function openDeskFor({ upstreams, clock, log }: UpstreamClientOptions): UpstreamDesk {
+  return openUpstreamDesk({ upstreams, clock, log, random: systemRandom, book: createMemoryBudgetBook() });
 }
 
 function methodOf({ form }: UpstreamRequest): { method: 'GET' } | { method: 'POST'; body: string } {

@@ -13,6 +13,17 @@ const REFUSALS: Readonly<Record<UpstreamRefusal, string>> = {
   truncated: 'The map source ended its answer too early.',
 };
 
+/** What a server answered instead of what was asked for. */
+export class BadStatus extends Error {
+  readonly status: number;
+
+  constructor(status: number, detail: string) {
+    super(detail);
+    this.name = 'BadStatus';
+    this.status = status;
+  }
+}
+
 export function refuseAnswer(reason: UpstreamRefusal, detail: string): TilewardenError {
   return new TilewardenError('source-bad-answer', REFUSALS[reason], { reason, cause: new Error(detail) });
 }
@@ -34,7 +45,7 @@ export function unavailable(cause: unknown, retryAfterSeconds?: number): Tilewar
 
 /** 5xx: it cannot serve now; 429: it asks for patience; anything else but 200: the answer is of no use. */
 export function failureOfStatus(status: number, detail: string, retryAfter: number | null): TilewardenError {
-  const cause = new Error(detail);
+  const cause = new BadStatus(status, detail);
   const patience = retryAfter === null ? {} : { retryAfterSeconds: retryAfter };
   if (status === 429) {
     return new TilewardenError('source-busy', 'The map source asks for fewer requests.', {
@@ -43,7 +54,9 @@ export function failureOfStatus(status: number, detail: string, retryAfter: numb
       ...patience,
     });
   }
-  if (status < 500) return refuseAnswer('status', detail);
+  if (status < 500) {
+    return new TilewardenError('source-bad-answer', REFUSALS.status, { cause, reason: 'status' });
+  }
   return new TilewardenError('source-unavailable', 'The map source answered that it cannot serve now.', {
     cause,
     reason: 'status',

@@ -9,13 +9,14 @@ import { silentLogger } from '../../lib/logger.ts';
 import { acceptImage } from '../../raster/accept-image.ts';
 import type { TileSource } from '../tile-source.ts';
 import { openUpstreamClient, type UpstreamClient } from '../upstream/upstream-client.ts';
+import { upstreamOptions } from '../upstream/upstream-options.ts';
 import { openWmsSource } from './wms-source.ts';
 import { wmsSourceOptions } from './wms-source-options.ts';
 
 function openClient(): UpstreamClient {
   return openUpstreamClient({
     userAgent: 'Tilewarden/test',
-    upstreams: { '127.0.0.1': { concurrency: 8, ratePerSecond: null, allowPrivate: true } },
+    upstreams: { '127.0.0.1': upstreamOptions.parse({ allowPrivate: true }) },
     clock: systemClock,
     log: silentLogger,
   });

@@ -1,0 +1,53 @@
+import type { Database } from './database.ts';
+
+/** Durable counts that never pass a limit, shared by all processes on the database. */
+export interface BoundedCounters {
+  /** Raises the count under this name by at most `wanted`, never above `limit`; resolves to by how much. */
+  take(name: string, wanted: number, limit: number): Promise<number>;
+  giveBack(name: string, count: number): Promise<void>;
+  /** Removes the counts whose names begin like this, except one. */
+  forget(prefix: string, except: string): Promise<void>;
+}
+
+const LOCK = 'bounded-counters';
+
+export function createBoundedCounters(database: Database): BoundedCounters {
+  return {
+    take: (name, wanted, limit) =>
+      database.transaction(LOCK, async (query) => {
+        const row = await query
+          .selectFrom('counters')
+          .select('value')
+          .where('name', '=', name)
+          .executeTakeFirst();
+        const used = row?.value ?? 0;
+        const taken = Math.max(0, Math.min(wanted, limit - used));
+        if (!row) await query.insertInto('counters').values({ name, value: taken }).execute();
+        if (row && taken > 0) {
+          await query
+            .updateTable('counters')
+            .set({ value: used + taken })
+            .where('name', '=', name)
+            .execute();
+        }
+        return taken;
+      }),
+    giveBack: (name, count) =>
+      database.transaction(LOCK, async (query) => {
+        await query
+          .updateTable('counters')
+          .set((eb) => ({ value: eb('value', '-', count) }))
+          .where('name', '=', name)
+          .where('value', '>=', count)
+          .execute();
+      }),
+    forget: (prefix, except) =>
+      database.transaction(LOCK, async (query) => {
+        await query
+          .deleteFrom('counters')
+          .where((eb) => eb(eb.fn('substr', ['name', eb.lit(1), eb.lit(prefix.length)]), '=', prefix))
+          .where('name', '!=', except)
+          .execute();
+      }),
+  };
+}

@@ -1,0 +1,125 @@
+import type { BreakerState, HostClosedReason } from '../../domain/upstream-status.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { jitter, type Random } from '../../lib/random.ts';
+import type { UpstreamPriority } from './upstream-desk.ts';
+
+export interface BreakerFailure {
+  /** How long it took to fail. */
+  readonly ms: number;
+  /** What the host asked for; null when it said nothing. */
+  readonly retryAfterMs: number | null;
+}
+
+/** Failures in a row that open it. */
+const THRESHOLD = 5;
+/** Milliseconds. Pauses double with each probe that fails. */
+const FIRST_PAUSE = 500;
+const LONGEST_PAUSE = 60_000;
+/**
+ * People are not kept from trying for so long: a host that fails at once is not hurt by two probes a second, and
+ * its return is seen within one.
+ */
+const FAST_FAILURE = 1000;
+const LONGEST_PAUSE_FAST = 500;
+const LONGEST_PAUSE_SLOW = 5000;
+const SPREAD = 0.2;
+/** While a probe is under way, ask again in this time. */
+const PROBE_PATIENCE = 500;
+export const LONGEST_RETRY_AFTER = 15 * 60_000;
+
+interface Pause {
+  readonly interactive: number;
+  readonly task: number;
+  readonly reason: HostClosedReason;
+}
+
+/**
+ * Keeps a host that fails from being asked.
+ *
+ *   closed     everything passes. Five failures in a row, or one that says when to come back: open.
+ *   open       nothing passes until the pause is over, which is shorter for people than for tasks. Then: half-open.
+ *   half-open  one request passes as a probe. It succeeds: closed. It fails: open, and the pause doubles.
+ *              Whoever sent it went away: half-open still, and the next one is the probe.
+ */
+export class Breaker {
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #random: Random;
+  #failures = 0;
+  #pauses = 0;
+  /** Times are on the monotonic clock. */
+  #pause: Pause | null = null;
+  #probing = false;
+
+  constructor(clock: Pick<Clock, 'monotonic'>, random: Random) {
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  get state(): BreakerState {
+    if (!this.#pause) return 'closed';
+    return this.#clock.monotonic() < Math.min(this.#pause.interactive, this.#pause.task)
+      ? 'open'
+      : 'half-open';
+  }
+
+  /** Until when, on the monotonic clock, and why; null: it may be asked now. */
+  closedFor(
+    priority: UpstreamPriority,
+  ): { readonly until: number; readonly reason: HostClosedReason } | null {
+    if (!this.#pause) return null;
+    const now = this.#clock.monotonic();
+    const { reason } = this.#pause;
+    const until = this.#probing ? now + PROBE_PATIENCE : this.#pause[priority];
+    return until > now ? { until, reason } : null;
+  }
+
+  /** A request is sent; true: it is a probe. */
+  begin(): boolean {
+    if (!this.#pause || this.#probing) return false;
+    this.#probing = true;
+    return true;
+  }
+
+  succeeded(probe: boolean): void {
+    this.#failures = 0;
+    if (!probe) return;
+    this.#probing = false;
+    this.#pause = null;
+    this.#pauses = 0;
+  }
+
+  /** Neither good nor bad: nothing was learnt. */
+  abandoned(probe: boolean): void {
+    if (probe) this.#probing = false;
+  }
+
+  /** Requests that were under way when it opened are no further reason to wait. */
+  failed(probe: boolean, failure: BreakerFailure): void {
+    this.#failures++;
+    if (probe) this.#probing = false;
+    if (failure.retryAfterMs !== null) {
+      this.#waitAsAsked(failure.retryAfterMs);
+      return;
+    }
+    if (probe || (!this.#pause && this.#failures >= THRESHOLD)) this.#open(failure);
+  }
+
+  #open({ ms }: BreakerFailure): void {
+    this.#pauses++;
+    const now = this.#clock.monotonic();
+    const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (this.#pauses - 1));
+    const longest = ms < FAST_FAILURE ? LONGEST_PAUSE_FAST : LONGEST_PAUSE_SLOW;
+    const spread = (length: number) => now + jitter(length, SPREAD, this.#random);
+    this.#pause = {
+      interactive: spread(Math.min(pause, longest)),
+      task: spread(pause),
+      reason: 'failing',
+    };
+  }
+
+  #waitAsAsked(retryAfterMs: number): void {
+    const until = this.#clock.monotonic() + Math.min(retryAfterMs, LONGEST_RETRY_AFTER);
+    if (this.#pause?.reason === 'retry-after' && this.#pause.task >= until) return;
+    this.#pause = { interactive: until, task: until, reason: 'retry-after' };
+  }
+}

@@ -1,0 +1,149 @@
+import type { Clock } from '../../lib/clock.ts';
+
+export interface ConcurrencyControlOptions {
+  /** What the administrator allows. */
+  readonly max: number;
+  /** False: always the whole of it. */
+  readonly adaptive: boolean;
+  readonly clock: Pick<Clock, 'monotonic'>;
+}
+
+export interface LatencySample {
+  readonly ms: number;
+  /** On the monotonic clock. */
+  readonly begunAt: number;
+  /** Whether all places were taken when it began. */
+  readonly crowded: boolean;
+}
+
+const START = 4;
+const SMALLEST_WINDOW = 8;
+/** Answers may take this much longer than at their best before fewer are asked for, or more. */
+const SLOW = 1.5;
+const STEADY = 1.25;
+/** Milliseconds that say nothing, however short answers are. */
+const NOISE = 5;
+/** Of what an overloaded host was asked, this share is asked on. */
+const BACK_OFF = 0.5;
+/** Milliseconds between looks at how fast the host is when little is asked of it. */
+const LOOK_INTERVAL = 30_000;
+const LOOK_SHARE = 1 / 3;
+
+/**
+ * How many requests at once a host seems to bear: up slowly while answers take as long as at their best, down
+ * when they take longer or the host says it is too much. The best is measured with few requests under way, at the
+ * start and again from time to time, since maps change and so do the machines that draw them.
+ */
+export class ConcurrencyControl {
+  readonly #options: ConcurrencyControlOptions;
+  #limit: number;
+  #changedAt: number;
+  #lookedAt: number;
+  /** What to come back to after a look with few requests; null: no look is being taken. */
+  #before: number | null = null;
+  #best: number | null = null;
+  #doubling = true;
+  #window: LatencySample[] = [];
+
+  constructor(options: ConcurrencyControlOptions) {
+    this.#options = options;
+    this.#limit = this.#start();
+    this.#changedAt = options.clock.monotonic();
+    this.#lookedAt = this.#changedAt;
+  }
+
+  get limit(): number {
+    return this.#limit;
+  }
+
+  /** An answer came. What began under another limit says nothing about this one. */
+  observe(sample: LatencySample): void {
+    if (!this.#options.adaptive || sample.begunAt < this.#changedAt) return;
+    this.#window.push(sample);
+    if (this.#window.length >= Math.max(SMALLEST_WINDOW, this.#limit)) this.#judge();
+  }
+
+  /** The host said that it is too much, or did not answer at all. */
+  overloaded(begunAt: number): void {
+    if (!this.#options.adaptive || begunAt < this.#changedAt) return;
+    this.#doubling = false;
+    this.#set(Math.floor(this.#limit * BACK_OFF));
+  }
+
+  /** The host was away: it may be another one now. */
+  restart(): void {
+    this.#best = null;
+    this.#doubling = true;
+    this.#set(this.#start());
+  }
+
+  #start(): number {
+    const { max, adaptive } = this.#options;
+    return adaptive ? Math.min(max, START) : max;
+  }
+
+  #judge(): void {
+    const typical = medianOf(this.#window.map(({ ms }) => ms));
+    const crowded = this.#window.some((sample) => sample.crowded);
+    this.#window = [];
+    if (this.#before !== null) {
+      this.#endLook(typical);
+      return;
+    }
+    this.#best = this.#limit === 1 ? typical : Math.min(this.#best ?? typical, typical);
+    this.#adjust(typical, this.#best, crowded);
+  }
+
+  #adjust(typical: number, best: number, crowded: boolean): void {
+    if (typical > best * SLOW + NOISE) {
+      this.#slowDown(typical, best);
+      return;
+    }
+    if (this.#isTimeToLook(typical, best)) {
+      this.#beginLook();
+      return;
+    }
+    if (crowded && typical <= best * STEADY + NOISE) this.#speedUp();
+  }
+
+  #slowDown(typical: number, best: number): void {
+    this.#doubling = false;
+    this.#set(
+      Math.min(this.#limit - 1, Math.floor(this.#limit * Math.max(BACK_OFF, (best * SLOW) / typical))),
+    );
+  }
+
+  #speedUp(): void {
+    if (this.#limit >= this.#options.max) return;
+    this.#set(this.#doubling ? this.#limit * 2 : this.#limit + 1);
+  }
+
+  #isTimeToLook(typical: number, best: number): boolean {
+    const due = this.#options.clock.monotonic() - this.#lookedAt >= LOOK_INTERVAL;
+    return due && this.#limit > 2 && typical > best + NOISE;
+  }
+
+  #beginLook(): void {
+    this.#before = this.#limit;
+    this.#set(Math.floor(this.#limit * LOOK_SHARE));
+  }
+
+  #endLook(typical: number): void {
+    const before = this.#before ?? this.#limit;
+    this.#before = null;
+    this.#best = typical;
+    this.#lookedAt = this.#options.clock.monotonic();
+    this.#set(before);
+  }
+
+  #set(limit: number): void {
+    this.#limit = Math.min(this.#options.max, Math.max(1, limit));
+    this.#changedAt = this.#options.clock.monotonic();
+    this.#window = [];
+  }
+}
+
+function medianOf(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}

@@ -1,0 +1,128 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { LocalTime } from './local-time.ts';
+
+/** Keeps how much of a budget is used, durably, for all servers that share a database. */
+export interface BudgetBook {
+  /** Raises the count under this name by at most `wanted`, never above `limit`; resolves to by how much. */
+  take(name: string, wanted: number, limit: number): Promise<number>;
+  giveBack(name: string, count: number): Promise<void>;
+  /** Counts under names that begin like this are no longer needed, except one. */
+  forget(prefix: string, except: string): Promise<void>;
+}
+
+export interface DailyBudgetOptions {
+  readonly host: string;
+  readonly limit: number;
+  readonly time: LocalTime;
+  readonly book: BudgetBook;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  readonly log: Logger;
+  /** There may be something to take again. */
+  readonly refilled: () => void;
+}
+
+/** This share of a budget is taken from the book at once; a crash loses no more than that. */
+const SHARE = 0.01;
+const MOST_AT_ONCE = 100;
+/** Nothing begins in the last seconds of a day: it would reach the host on the next one. */
+const LAST_SECONDS = 2;
+/** Milliseconds after which a book that could not be read is tried again. */
+const BOOK_PAUSE = 5000;
+
+/** Requests that may be sent to a host on one day. What is taken from the book is used, or given back at the end. */
+export class DailyBudget {
+  readonly #options: DailyBudgetOptions;
+  #day = '';
+  #inHand = 0;
+  /** As far as this server knows. */
+  #used = 0;
+  #exhausted = false;
+  #blockedUntil = Number.NEGATIVE_INFINITY;
+  #filling: Promise<void> | null = null;
+
+  constructor(options: DailyBudgetOptions) {
+    this.#options = options;
+  }
+
+  get status(): { readonly day: string; readonly used: number; readonly limit: number } {
+    this.#turnDay();
+    return { day: this.#day, used: this.#used - this.#inHand, limit: this.#options.limit };
+  }
+
+  /** Milliseconds since 1970; null: there is something left, or it is not known yet. */
+  closedUntil(): number | null {
+    this.#turnDay();
+    const { clock, time } = this.#options;
+    const now = clock.now();
+    if (this.#exhausted || this.#isDayEnding()) return time.next(0, now);
+    const blocked = this.#blockedUntil - clock.monotonic();
+    return blocked > 0 ? now + blocked : null;
+  }
+
+  /** False: nothing is in hand; more is being fetched, and `refilled` is called then. */
+  take(): boolean {
+    this.#turnDay();
+    if (this.closedUntil() !== null) return false;
+    if (this.#inHand === 0) {
+      this.#filling ??= this.#fill().finally(() => {
+        this.#filling = null;
+        this.#options.refilled();
+      });
+      return false;
+    }
+    this.#inHand--;
+    return true;
+  }
+
+  async close(): Promise<void> {
+    await this.#filling;
+    const count = this.#inHand;
+    this.#inHand = 0;
+    this.#exhausted = true;
+    if (count > 0) await this.#options.book.giveBack(this.#nameOf(this.#day), count);
+  }
+
+  async #fill(): Promise<void> {
+    const { book, limit, log, clock } = this.#options;
+    const day = this.#day;
+    const wanted = Math.min(MOST_AT_ONCE, Math.max(1, Math.floor(limit * SHARE)));
+    try {
+      const taken = await book.take(this.#nameOf(day), wanted, limit);
+      this.#turnDay();
+      if (day !== this.#day) return;
+      this.#inHand += taken;
+      this.#used = taken < wanted ? limit : this.#used + taken;
+      this.#exhausted = taken === 0;
+    } catch (error) {
+      log.warn({ err: error }, 'the daily budget of a host could not be read; it is not asked meanwhile');
+      this.#blockedUntil = clock.monotonic() + BOOK_PAUSE;
+    }
+  }
+
+  #turnDay(): void {
+    const { day } = this.#options.time.at(this.#options.clock.now());
+    if (day === this.#day) return;
+    this.#day = day;
+    this.#inHand = 0;
+    this.#used = 0;
+    this.#exhausted = false;
+    const { book, host, log } = this.#options;
+    book.forget(prefixOf(host), this.#nameOf(day)).catch((error: unknown) => {
+      log.warn({ err: error }, 'yesterday’s budget of a host could not be forgotten');
+    });
+  }
+
+  #isDayEnding(): boolean {
+    const { minute, second } = this.#options.time.at(this.#options.clock.now());
+    return minute === 1439 && second >= 60 - LAST_SECONDS;
+  }
+
+  #nameOf(day: string): string {
+    return prefixOf(this.#options.host) + day;
+  }
+}
+
+function prefixOf(host: string): string {
+  return `upstream-requests ${host} `;
+}

@@ -1,0 +1,68 @@
+import type { UpstreamReport } from '../../domain/upstream-status.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Random } from '../../lib/random.ts';
+import type { BudgetBook } from './daily-budget.ts';
+import { HostDesk } from './host-desk.ts';
+import type { UpstreamDesk } from './upstream-desk.ts';
+import { type UpstreamSettings, upstreamOptionsFor } from './upstream-options.ts';
+
+export interface UpstreamDeskOptions {
+  /** By `host:port` or `host`. */
+  readonly upstreams: UpstreamSettings;
+  readonly book: BudgetBook;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly maxWaiting?: number;
+  readonly maxInteractiveWaitMs?: number;
+}
+
+export interface OpenUpstreamDesk extends UpstreamDesk {
+  readonly report: UpstreamReport;
+  /** Turns away whoever waits, and gives back what is left of budgets. */
+  close(): Promise<void>;
+}
+
+const DEFAULTS = { maxWaiting: 512, maxInteractiveWaitMs: 15_000 };
+
+/** The desk of the server: its own requests and those of its workers all pass here. */
+export function openUpstreamDesk(options: UpstreamDeskOptions): OpenUpstreamDesk {
+  const hosts = new Map<string, HostDesk>();
+
+  function deskOf(host: string): HostDesk {
+    const known = hosts.get(host);
+    if (known) return known;
+    const limits = upstreamOptionsFor(options.upstreams, host);
+    const desk = new HostDesk({ ...DEFAULTS, ...options, host, limits });
+    hosts.set(host, desk);
+    return desk;
+  }
+
+  return {
+    enter: (host, priority, signal) => deskOf(host).enter(priority, signal),
+    report: () => [...hosts.values()].map((desk) => desk.status()),
+    async close() {
+      await Promise.all([...hosts.values()].map((desk) => desk.close()));
+    },
+  };
+}
+
+/** Forgets with the process; for what needs no budget. */
+export function createMemoryBudgetBook(): BudgetBook {
+  const counts = new Map<string, number>();
+  return {
+    async take(name, wanted, limit) {
+      const used = counts.get(name) ?? 0;
+      const taken = Math.max(0, Math.min(wanted, limit - used));
+      counts.set(name, used + taken);
+      return taken;
+    },
+    async giveBack(name, count) {
+      counts.set(name, (counts.get(name) ?? 0) - count);
+    },
+    async forget(prefix, except) {
+      for (const name of counts.keys()) if (name.startsWith(prefix) && name !== except) counts.delete(name);
+    },
+  };
+}

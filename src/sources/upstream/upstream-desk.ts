@@ -1,0 +1,31 @@
+export type UpstreamPriority = 'interactive' | 'task';
+
+/** What came of a request that was let through. */
+export interface RequestEnd {
+  /**
+   * `answered`: the host did what it was asked. `overloaded`: it said that it is too much. `failed`: it could not
+   * be reached, did not answer in time or said that it cannot. `refused`: it answered, but with nothing of use.
+   * `left`: nobody waited any more.
+   */
+  readonly kind: 'answered' | 'overloaded' | 'failed' | 'refused' | 'left';
+  /** For counting; one of a short list, null when all went well. */
+  readonly reason: string | null;
+  /** From sending the request to the end of its answer. */
+  readonly ms: number;
+  readonly retryAfterMs: number | null;
+}
+
+export interface Permit {
+  /** Gives the place back; what comes after the first time is not heard. */
+  end(end: RequestEnd): void;
+}
+
+/**
+ * Lets requests to hosts begin, over all sources and all processes of the server. Rejects with `source-busy` or
+ * `source-unavailable`, and with the signal's reason; where it is known until when a host is left alone, the
+ * cause is a `HostClosed`.
+ */
+export interface UpstreamDesk {
+  /** `host` is `name:port`. */
+  enter(host: string, priority: UpstreamPriority, signal: AbortSignal): Promise<Permit>;
+}
