@@ -17,7 +17,10 @@ const DOORS = {
   cli: ['config', 'lib'],
 };
 
-const DRIVERS = { storage: ['bundle', 'file', 's3', 'memory'], sources: ['wms', 'xyz', 'archive', 'world'] };
+const DRIVERS = {
+  storage: ['bundle', 'file', 's3', 'memory'],
+  sources: ['wms', 'wmts', 'xyz', 'archive', 'layer', 'world'],
+};
 
 /** Libraries that live in one place each. */
 const HOMES = [
@@ -29,6 +32,7 @@ const HOMES = [
   { library: '@aws-sdk', home: '^src/storage/s3/' },
   { library: 'proj4', home: '^src/domain/projection\\.ts$' },
   { library: 'undici', home: '^src/sources/' },
+  { library: 'pmtiles', home: '^src/sources/archive/' },
   { library: '@napi-rs/canvas', home: '^src/sources/world/' },
 ];
 

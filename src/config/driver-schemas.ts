@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { archiveSourceOptions } from '../sources/archive/archive-source-options.ts';
 import { upstreamOptions } from '../sources/upstream/upstream-options.ts';
 import { wmsSourceOptions } from '../sources/wms/wms-source-options.ts';
 import { worldSourceOptions } from '../sources/world/world-source-options.ts';
@@ -11,6 +12,7 @@ export const storeSchema = z.discriminatedUnion('type', [bundleStoreOptions, mem
 export const sourceSchema = z.discriminatedUnion('type', [
   wmsSourceOptions,
   xyzSourceOptions,
+  archiveSourceOptions,
   worldSourceOptions,
 ]);
 export const upstreamSchema = upstreamOptions;

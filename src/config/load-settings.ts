@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { readAdminPassword } from './admin-password.ts';
+import type { SourceSettings } from './driver-schemas.ts';
 import type { Environment } from './environment.ts';
 import { type Explanation, explainIssues } from './explain-issue.ts';
 import { resolveSettings } from './resolve-settings.ts';
@@ -57,6 +58,7 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
     settings: {
       ...settings,
       server: { ...settings.server, tls: absoluteTls(settings.server.tls, folder) },
+      layers: settings.layers.map((layer) => ({ ...layer, source: absoluteSource(layer.source, folder) })),
       access: { ...document.access, adminPassword: readAdminPassword(input) },
       data,
     },
@@ -67,6 +69,11 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
 
 function absoluteTls(tls: Settings['server']['tls'], folder: string): Settings['server']['tls'] {
   return tls && { certificate: resolve(folder, tls.certificate), key: resolve(folder, tls.key) };
+}
+
+function absoluteSource(source: SourceSettings, folder: string): SourceSettings {
+  if (source.type !== 'archive' || source.path === undefined) return source;
+  return { ...source, path: resolve(folder, source.path) };
 }
 
 function givenOverrides({ flags, environment }: SettingsInput): readonly GivenOverride[] {

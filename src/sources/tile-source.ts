@@ -39,6 +39,26 @@ export type SourceAnswer =
       readonly kind: 'nothing';
     };
 
+/** What lies at one pixel of a map. */
+export interface InfoRequest
+  extends Pick<
+    SourceRequest,
+    'gridSet' | 'bounds' | 'width' | 'height' | 'format' | 'parameters' | 'signal'
+  > {
+  /** Column and row of the pixel, from the top left. */
+  readonly i: number;
+  readonly j: number;
+  /** Media type to be answered in. */
+  readonly infoFormat: string;
+  readonly featureCount: number;
+}
+
+export interface InfoAnswer {
+  readonly bytes: Buffer;
+  /** As the server said, without parameters, lower case; null when it said nothing. */
+  readonly mediaType: string | null;
+}
+
 /**
  * Where a layer's pictures come from. Opening a source touches no network: a dead upstream never stops a start.
  * Failures are `source-unavailable`, `source-timeout`, `source-busy` or `source-bad-answer`; an aborted signal
@@ -48,7 +68,11 @@ export interface TileSource {
   /** The largest metatile the source can answer at once; null when it can draw any block. */
   readonly maxMetatile: { readonly columns: number; readonly rows: number } | null;
   fetch(request: SourceRequest): Promise<SourceAnswer>;
+  /** A source that cannot be asked what lies at a place has no such method. Fails as `fetch` does. */
+  featureInfo?(request: InfoRequest): Promise<InfoAnswer>;
   /** Where `fetch` would ask first, with nothing secret in it. A source without an address has no such method. */
   addressOf?(request: SourceRequest): string;
+  /** What TileJSON tells of vector tiles, as far as the source knows. One that cannot know has no such method. */
+  vectorLayers?(signal: AbortSignal): Promise<readonly unknown[]>;
   close(): Promise<void>;
 }

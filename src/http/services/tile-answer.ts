@@ -8,6 +8,7 @@ import type { Answer } from '../answer.ts';
 import { isNotModified } from '../conditional.ts';
 import type { Exchange } from '../exchange.ts';
 import { blankHeaders, createTileHeaders } from './tile-headers.ts';
+import { vectorAnswer } from './vector-answer.ts';
 
 /**
  * Throws `tile-outside`, unless the layer wants a transparent tile there, and what the pipeline throws. Whether the

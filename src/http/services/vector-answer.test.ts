@@ -1,0 +1,61 @@
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { vectorTile } from '../../../test/fixtures/archives.ts';
+import { catalogOf, createTestApp, format, layerNamed, tileAnswer } from '../../../test/fixtures/http-app.ts';
+import { acceptsGzip } from './vector-answer.ts';
+
+const VECTOR = format('application/vnd.mapbox-vector-tile');
+const TILE = vectorTile('roads');
+const PACKED = gzipSync(TILE);
+
+function ask(bytes: Buffer, headers: Record<string, string> = {}) {
+  const app = createTestApp({
+    deps: {
+      catalog: catalogOf([layerNamed('roads', { formats: [VECTOR] })]),
+      pipeline: { read: async () => tileAnswer({ bytes }) },
+    },
+  });
+  return app.fastify.inject({ url: '/tiles/roads/0/0/0.pbf', headers: { host: 'localhost', ...headers } });
+}
+
+describe('a vector tile', () => {
+  it('goes out packed to whoever can unpack it, and plain to others', async () => {
+    const packed = await ask(PACKED, { 'accept-encoding': 'br, gzip' });
+    expect(packed.headers).toMatchObject({
+      'content-type': 'application/vnd.mapbox-vector-tile',
+      'content-encoding': 'gzip',
+      vary: 'Accept-Encoding',
+    });
+    expect(gunzipSync(packed.rawPayload).equals(TILE)).toBe(true);
+    const plain = await ask(PACKED);
+    expect(plain.headers['content-encoding']).toBeUndefined();
+    expect(plain.headers.vary).toBe('Accept-Encoding');
+    expect(plain.rawPayload.equals(TILE)).toBe(true);
+    expect(plain.headers.etag).not.toBe(packed.headers.etag);
+    const again = await ask(PACKED, { 'if-none-match': String(plain.headers.etag) });
+    expect([again.statusCode, again.headers.vary]).toEqual([304, 'Accept-Encoding']);
+  });
+
+  it('that lies there plain goes out plain', async () => {
+    const { headers, rawPayload } = await ask(TILE, { 'accept-encoding': 'gzip' });
+    expect([headers['content-encoding'], headers.vary]).toEqual([undefined, undefined]);
+    expect(rawPayload.equals(TILE)).toBe(true);
+  });
+
+  it('without features is a 204', async () => {
+    const { statusCode, headers } = await ask(Buffer.alloc(0));
+    expect([statusCode, headers['x-cache'], headers['content-length']]).toEqual([204, 'HIT', undefined]);
+  });
+});
+
+it.each([
+  ['gzip', true],
+  ['deflate, gzip;q=0.5', true],
+  ['*', true],
+  ['gzip;q=0', false],
+  ['gzip;q=0, *', false],
+  ['identity', false],
+  [undefined, false],
+])('%s accepts gzip: %s', (header, accepted) => {
+  expect(acceptsGzip(header)).toBe(accepted);
+});

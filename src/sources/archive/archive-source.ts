@@ -1,0 +1,82 @@
+import { TilewardenError } from '../../domain/errors.ts';
+import type { GridSet } from '../../domain/grid-set.ts';
+import { isWebMercator } from '../../domain/srs.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { createSourceLife } from '../source-life.ts';
+import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
+import type { UpstreamClient } from '../upstream/upstream-client.ts';
+import { type Archive, VECTOR_TILE } from './archive.ts';
+import type { ArchiveSourceOptions } from './archive-source-options.ts';
+import { createLocalFileParts } from './local-file-parts.ts';
+import { openMbtiles } from './mbtiles.ts';
+import { openPmtilesArchive } from './pmtiles-archive.ts';
+import { createRemoteFileParts } from './remote-file-parts.ts';
+
+export interface ArchiveSourceTools {
+  /** Shared with other sources; closing it is its owner's business. */
+  readonly upstream: UpstreamClient;
+  readonly clock: Clock;
+}
+
+/** Takes tiles out of one file. Where it has none, there is nothing: an archive is complete. */
+export function openArchiveSource(options: ArchiveSourceOptions, tools: ArchiveSourceTools): TileSource {
+  const life = createSourceLife();
+  const archive = openArchive(options, tools);
+
+  async function fetch(request: SourceRequest, signal: AbortSignal): Promise<SourceAnswer> {
+    if (!archiveOffers(options, request.gridSet)) throw notOffered(options, request.gridSet);
+    const { z, rect } = request.metatile;
+    const tile = await archive.tile(z, rect.minX, rect.minY, { priority: request.priority, signal });
+    if (!tile) return { kind: 'nothing' };
+    checkKind(tile.mediaType, request);
+    return { kind: 'encoded', ...tile };
+  }
+
+  return {
+    maxMetatile: { columns: 1, rows: 1 },
+    fetch: (request) => life.during(request.signal, (signal) => fetch(request, signal)),
+    vectorLayers: (signal) =>
+      life.during(signal, async (linked) => {
+        const metadata = await archive.metadata({ priority: 'interactive', signal: linked });
+        return Array.isArray(metadata.vector_layers) ? metadata.vector_layers : [];
+      }),
+    async close() {
+      life.end();
+      await archive.close();
+    },
+  };
+}
+
+export function archiveOffers(
+  { gridSets }: Pick<ArchiveSourceOptions, 'gridSets'>,
+  gridSet: GridSet,
+): boolean {
+  if (!gridSets) return isWebMercator(gridSet);
+  return [gridSet.name, ...gridSet.aliases].some((name) => gridSets.includes(name));
+}
+
+function openArchive(options: ArchiveSourceOptions, { upstream, clock }: ArchiveSourceTools): Archive {
+  const { path, url } = options;
+  if (url !== undefined) return openPmtilesArchive(createRemoteFileParts(url, options, upstream));
+  if (path?.toLowerCase().endsWith('.mbtiles')) return openMbtiles(path, clock);
+  return openPmtilesArchive(createLocalFileParts(path ?? ''));
+}
+
+/** Pictures are turned into one another; features and pictures are not. */
+function checkKind(mediaType: string | null, { format }: SourceRequest): void {
+  if (mediaType === null || (mediaType === VECTOR_TILE) === (format.kind === 'opaque')) return;
+  throw new TilewardenError(
+    'source-bad-answer',
+    `The tile archive holds ${mediaType}, not ${format.mediaType}.`,
+    { reason: 'wrong-type' },
+  );
+}
+
+function notOffered({ gridSets }: ArchiveSourceOptions, gridSet: GridSet): TilewardenError {
+  const offered = gridSets?.join(', ') ?? 'web mercator';
+  return new TilewardenError(
+    'source-unavailable',
+    `The tile archive has no tiles in grid set ${gridSet.name}; it has ${offered}.`,
+    { reason: 'grid-set' },
+  );
+}

@@ -1,0 +1,125 @@
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip } from 'node:zlib';
+import { type Header, PMTiles, type RangeResponse, ResolvedValueCache } from 'pmtiles';
+import { type Archive, type ArchiveAccess, VECTOR_TILE } from './archive.ts';
+import { archiveDamaged, archiveFailure, archiveUnavailable } from './archive-failure.ts';
+
+/** Parts of a file, wherever it lies. */
+export interface FileParts {
+  /** Another `version` than that of an earlier part says that the file has been replaced since. */
+  read(
+    offset: number,
+    length: number,
+    access: ArchiveAccess,
+  ): Promise<{ readonly bytes: Buffer; readonly version: string | null }>;
+  close(): Promise<void>;
+}
+
+const SPEC_VERSION = 3;
+/** PMTiles 3, 3.3: tile types by number. */
+const MEDIA_TYPES: readonly (string | null)[] = [
+  null,
+  VECTOR_TILE,
+  'image/png',
+  'image/jpeg',
+  'image/webp',
+  'image/avif',
+];
+/** PMTiles 3, 3.2: kinds of compression by number. */
+const NOT_COMPRESSED = 1;
+const GZIP = 2;
+const BROTLI = 3;
+const MAX_UNPACKED_BYTES = 32 * 1024 * 1024;
+const MAX_DIRECTORIES = 256;
+const MAX_METADATA_BYTES = 8 * 1024 * 1024;
+/** The library reads no more at once than the header with the root, a directory or a tile. */
+const MAX_PART_BYTES = 32 * 1024 * 1024;
+
+const inflate = promisify(gunzip);
+const inflateBrotli = promisify(brotliDecompress);
+
+/** The file has been replaced between two reads. */
+class Replaced extends Error {}
+
+/** A file in the format PMTiles 3. Its header and directories are kept in memory, its tiles are not. */
+export function openPmtilesArchive(parts: FileParts): Archive {
+  let directories = createCache();
+
+  /** The library's calls are bound to one request's signal and priority, and share what they have learned. */
+  function view(access: ArchiveAccess): PMTiles {
+    const source = {
+      getKey: () => 'archive',
+      async getBytes(
+        offset: number,
+        length: number,
+        _?: AbortSignal,
+        known?: string,
+      ): Promise<RangeResponse> {
+        if (!Number.isSafeInteger(offset) || length > MAX_PART_BYTES)
+          throw archiveDamaged('a part is too large');
+        const { bytes, version } = await parts.read(offset, length, access);
+        if (bytes.length > length) throw archiveDamaged('more came than was asked for');
+        if (known !== undefined && version !== known) throw new Replaced();
+        return { data: arrayOf(bytes), ...(version !== null && { etag: version }) };
+      },
+    };
+    // A packed vector tile is kept and served as it is; images are never packed twice.
+    const keepPacked = async (bytes: ArrayBuffer, kind: number) =>
+      kind === GZIP ? bytes : await unpack(bytes, kind);
+    return new PMTiles(source, directories, keepPacked);
+  }
+
+  async function reading<T>(access: ArchiveAccess, read: (view: PMTiles) => Promise<T>): Promise<T> {
+    try {
+      return await read(view(access)).catch((error: unknown) => {
+        if (!(error instanceof Replaced)) throw error;
+        directories = createCache();
+        return read(view(access));
+      });
+    } catch (error) {
+      throw archiveFailure(error, access.signal);
+    }
+  }
+
+  return {
+    tile: (z, x, y, access) =>
+      reading(access, async (archive) => {
+        const header = await checkedHeader(archive);
+        const found = await archive.getZxy(z, x, y, access.signal);
+        if (!found) return null;
+        return { bytes: Buffer.from(found.data), mediaType: MEDIA_TYPES[header.tileType] ?? null };
+      }),
+    metadata: (access) =>
+      reading(access, async (archive) => {
+        const header = await checkedHeader(archive);
+        const { jsonMetadataOffset: offset, jsonMetadataLength: length } = header;
+        if (length > MAX_METADATA_BYTES) return {};
+        const { data } = await archive.source.getBytes(offset, length, access.signal, header.etag);
+        const text = Buffer.from(await unpack(data, header.internalCompression)).toString('utf8');
+        return JSON.parse(text) as Record<string, unknown>;
+      }),
+    close: () => parts.close(),
+  };
+}
+
+function createCache(): ResolvedValueCache {
+  return new ResolvedValueCache(MAX_DIRECTORIES, undefined, unpack);
+}
+
+async function checkedHeader(archive: PMTiles): Promise<Header> {
+  const header = await archive.getHeader();
+  if (header.specVersion === SPEC_VERSION) return header;
+  throw archiveUnavailable(new Error(`it is PMTiles of version ${header.specVersion}, not ${SPEC_VERSION}`));
+}
+
+async function unpack(bytes: ArrayBuffer, kind: number): Promise<ArrayBuffer> {
+  const limits = { maxOutputLength: MAX_UNPACKED_BYTES };
+  if (kind === NOT_COMPRESSED) return bytes;
+  if (kind === GZIP) return arrayOf(await inflate(bytes, limits));
+  if (kind === BROTLI) return arrayOf(await inflateBrotli(bytes, limits));
+  throw archiveUnavailable(new Error(`its compression, number ${kind}, is not known here`));
+}
+
+function arrayOf({ buffer, byteOffset, byteLength }: Buffer): ArrayBuffer {
+  return buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer;
+}
