@@ -1,7 +1,7 @@
 import sharp, { type Sharp } from 'sharp';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Format } from '../domain/format.ts';
-import { encodeIndexedPng, encodeTrueColourPng } from './encode-png.ts';
+import { encodeColourfulPng, encodeIndexedPng, encodeTrueColourPng } from './encode-png.ts';
 import { opaqueRgb } from './opaque-rgb.ts';
 import type { RasterImage } from './raster-image.ts';
 
@@ -13,7 +13,7 @@ type Encode = (image: RasterImage) => Promise<Buffer>;
 
 /** The settings and their cost are in docs/decisions/0020-encoding-for-speed.md. */
 const ENCODERS: Readonly<Record<string, Encode>> = {
-  'image/png': async (image) => (await exactPalettePng(image)) ?? (await trueColourPng(image)),
+  'image/png': async (image) => (await exactPalettePng(image)) ?? (await colourfulPng(image)),
   'image/png8': async (image) =>
     (await exactPalettePng(image)) ??
     (await rgba(image).png({ palette: true, effort: 1, dither: 0 }).toBuffer()),
@@ -37,8 +37,17 @@ async function exactPalettePng(image: RasterImage): Promise<Buffer | null> {
   return isLarge(image) ? null : await encodeIndexedPng(image);
 }
 
+async function colourfulPng(image: RasterImage): Promise<Buffer> {
+  return isLarge(image, MAX_PIXELS_FOR_TRUE_COLOUR) ? await largePng(image) : await encodeColourfulPng(image);
+}
+
 async function trueColourPng(image: RasterImage): Promise<Buffer> {
-  if (!isLarge(image, MAX_PIXELS_FOR_TRUE_COLOUR)) return await encodeTrueColourPng(image);
+  return isLarge(image, MAX_PIXELS_FOR_TRUE_COLOUR)
+    ? await largePng(image)
+    : await encodeTrueColourPng(image);
+}
+
+async function largePng(image: RasterImage): Promise<Buffer> {
   return await rgba(image).png({ compressionLevel: 3, adaptiveFiltering: false }).toBuffer();
 }
 

@@ -11,26 +11,52 @@ export interface IndexedImage {
 }
 
 const MAX_COLOURS = 256;
+const SLOT_BITS = 10;
+const SLOTS = 2 ** SLOT_BITS;
+/** Knuth's multiplicative hash: 2^32 by the golden ratio. */
+const HASH_FACTOR = 0x9e3779b1;
 
 /** The same pixels by number of their colour; null when there are more than 256 colours. */
 export function indexColours(image: RasterImage): IndexedImage | null {
   const words = pixelWords(image);
-  const numbers = new Map<number, number>();
+  const numbers = new ColourNumbers();
   const indexes = new Uint8Array(words.length);
-  let lastColour = -1;
-  let lastNumber = 0;
-  for (let i = 0; i < words.length; i++) {
-    const colour = words[i] ?? 0;
+  let lastColour = words[0] as number;
+  let lastNumber = numbers.of(lastColour);
+  for (let i = 1; i < words.length; i++) {
+    const colour = words[i] as number;
     if (colour !== lastColour) {
-      const known = numbers.get(colour);
-      if (known === undefined && numbers.size === MAX_COLOURS) return null;
-      lastNumber = known ?? numbers.size;
       lastColour = colour;
-      if (known === undefined) numbers.set(colour, lastNumber);
+      lastNumber = numbers.of(colour);
+      if (lastNumber === MAX_COLOURS) return null;
     }
     indexes[i] = lastNumber;
   }
-  return transparentFirst(image, [...numbers.keys()], indexes);
+  return transparentFirst(image, numbers.colours(), indexes);
+}
+
+/** Numbers colours as they come. A table with open places: most tiles of many colours are found out by it. */
+class ColourNumbers {
+  readonly #slots = new Int16Array(SLOTS).fill(-1);
+  readonly #colours = new Uint32Array(MAX_COLOURS + 1);
+  #size = 0;
+
+  /** MAX_COLOURS: there is no room for another. */
+  of(colour: number): number {
+    let slot = Math.imul(colour, HASH_FACTOR) >>> (32 - SLOT_BITS);
+    for (let number = this.#slots[slot] as number; number >= 0; number = this.#slots[slot] as number) {
+      if (this.#colours[number] === colour) return number;
+      slot = (slot + 1) & (SLOTS - 1);
+    }
+    if (this.#size === MAX_COLOURS) return MAX_COLOURS;
+    this.#slots[slot] = this.#size;
+    this.#colours[this.#size] = colour;
+    return this.#size++;
+  }
+
+  colours(): number[] {
+    return [...this.#colours.subarray(0, this.#size)];
+  }
 }
 
 /** PNG's tRNS chunk names the alpha of the first entries only: with the opaque ones last it stays short. */

@@ -23,14 +23,16 @@ export interface PngParts {
   readonly palette?: Buffer;
   /** Alpha of the first palette entries; the others are opaque. */
   readonly paletteAlpha?: Buffer;
-  /** Each row after the byte that names its filter. */
-  readonly rows: Buffer;
 }
 
-/** Writes a PNG file; compression runs off the main thread. */
-export async function writePng(parts: PngParts): Promise<Buffer> {
-  const chunkSize = Math.max(1024, Math.min(parts.rows.length >> 1, LARGEST_PORTION));
-  const data = await deflateInBackground(parts.rows, { level: DEFLATE_LEVEL, chunkSize });
+/** Writes a PNG file of rows, each after the byte that names its filter; they are compressed off the main thread. */
+export async function writePng(parts: PngParts, rows: Buffer): Promise<Buffer> {
+  const chunkSize = Math.max(1024, Math.min(rows.length >> 1, LARGEST_PORTION));
+  return joinPng(parts, await deflateInBackground(rows, { level: DEFLATE_LEVEL, chunkSize }));
+}
+
+/** `data`: the rows, compressed. */
+export function joinPng(parts: PngParts, data: Buffer): Buffer {
   const chunks = [SIGNATURE, chunk('IHDR', header(parts))];
   if (parts.palette) chunks.push(chunk('PLTE', parts.palette));
   if (parts.paletteAlpha?.length) chunks.push(chunk('tRNS', parts.paletteAlpha));
