@@ -50,6 +50,8 @@ export class Authenticator {
   readonly #deps: AuthenticatorDeps;
   readonly #checks = createKeyedSingleFlight<string | null>();
   readonly #marking = new Set<number>();
+  /** The stored text that a caller's password matched. */
+  readonly #matched = new WeakMap<Caller, string>();
 
   constructor(deps: AuthenticatorDeps) {
     this.#deps = deps;
@@ -65,21 +67,43 @@ export class Authenticator {
     return this.byPassword(given.name, given.password, address);
   }
 
+  /** Whether what let this caller in would still let in the same one. Does not count as a use. */
+  async stillHolds({ authorization, session }: Presented, caller: Caller): Promise<boolean> {
+    if (caller.via === 'token') return this.#tokenHolds(authorization ?? '');
+    if (caller.via === 'session' && (await this.#deps.sessions.peek(session ?? '')) !== caller.name)
+      return false;
+    const user = await this.#deps.users.find(caller.name);
+    if (!user || !sameRights(user, caller)) return false;
+    return caller.via === 'session' || user.password === this.#matched.get(caller);
+  }
+
+  async #tokenHolds(authorization: string): Promise<boolean> {
+    const given = readAuthorization(authorization);
+    const secret = given?.scheme === 'bearer' ? given.secret : given?.password;
+    return secret !== undefined && (await this.#deps.tokens.find(secret)) !== null;
+  }
+
   /** Throws `attempts-throttled`. Takes as long for a user who does not exist. */
   async byPassword(name: string, password: string, address: string): Promise<Caller | null> {
     if (password.length > LONGEST_PASSWORD) return null;
     const { cache, users } = this.#deps;
     const remembered = await this.#remembered(name, password, address);
-    if (remembered) return callerOf(remembered, 'password');
+    if (remembered) return this.#byMatch(remembered);
     const flight = `${address} ${cache.entryOf(name, password, '')}`;
     const stored = await this.#checks.run(flight, () => this.#check(name, password, address));
     const user = stored === null ? null : await users.find(name);
     // What was checked may have been changed meanwhile, and others may have joined the check after that.
-    return user && user.password === stored ? callerOf(user, 'password') : null;
+    return user && user.password === stored ? this.#byMatch(user) : null;
+  }
+
+  #byMatch(user: StoredUser): Caller {
+    const caller = callerOf(user, 'password');
+    this.#matched.set(caller, user.password);
+    return caller;
   }
 
   /** Only from where this account has been logged in to: for all others the memory would answer guesses for free. */
-  async #remembered(name: string, password: string, address: string): Promise<User | null> {
+  async #remembered(name: string, password: string, address: string): Promise<StoredUser | null> {
     const { cache, throttle, users } = this.#deps;
     if (!throttle.trusts(address, name)) return null;
     const user = await users.find(name);
@@ -153,4 +177,8 @@ export class Authenticator {
 
 function callerOf({ name, role, layers }: User, via: 'password' | 'session'): Caller {
   return { name, role, layers, via };
+}
+
+function sameRights(user: User, caller: Caller): boolean {
+  return user.role === caller.role && JSON.stringify(user.layers) === JSON.stringify(caller.layers);
 }

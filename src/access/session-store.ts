@@ -1,4 +1,5 @@
 import type { Database, Statements } from '../db/database.ts';
+import type { SessionsTable } from '../db/schema.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createSecret, hashSecret } from './api-token.ts';
 
@@ -15,6 +16,8 @@ export interface SessionStore {
   begin(userName: string): Promise<string>;
   /** The user's name; null when the session has ended. */
   find(secret: string): Promise<string | null>;
+  /** The same, without counting as a use. */
+  peek(secret: string): Promise<string | null>;
   end(secret: string): Promise<void>;
 }
 
@@ -33,16 +36,13 @@ export function createSessionStore(database: Database, clock: Clock): SessionSto
     },
 
     async find(secret) {
-      const now = clock.now();
-      const hash = hashSecret(secret);
-      const row = await database.query
-        .selectFrom('sessions')
-        .selectAll()
-        .where('hash', '=', hash)
-        .executeTakeFirst();
-      if (!row || now - row.seen_at > SESSION_IDLE_MS || now - row.created_at > SESSION_LIFE_MS) return null;
-      if (now - row.seen_at >= SEEN_EVERY_MS) await markSeen(hash, now);
-      return row.user_name;
+      const row = await lasting(secret);
+      if (row && clock.now() - row.seen_at >= SEEN_EVERY_MS) await markSeen(row.hash, clock.now());
+      return row?.user_name ?? null;
+    },
+
+    async peek(secret) {
+      return (await lasting(secret))?.user_name ?? null;
     },
 
     async end(secret) {
@@ -51,6 +51,17 @@ export function createSessionStore(database: Database, clock: Clock): SessionSto
       );
     },
   };
+
+  async function lasting(secret: string): Promise<SessionsTable | null> {
+    const now = clock.now();
+    const row = await database.query
+      .selectFrom('sessions')
+      .selectAll()
+      .where('hash', '=', hashSecret(secret))
+      .executeTakeFirst();
+    const ended = !row || now - row.seen_at > SESSION_IDLE_MS || now - row.created_at > SESSION_LIFE_MS;
+    return ended ? null : row;
+  }
 
   async function markSeen(hash: string, now: number): Promise<void> {
     await database.transaction(LOCK, (query) =>

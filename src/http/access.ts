@@ -1,4 +1,4 @@
-import type { Authenticator } from '../access/authenticator.ts';
+import type { Authenticator, Presented } from '../access/authenticator.ts';
 import type { Caller } from '../access/caller.ts';
 import { readSessionCookie } from './session-cookie.ts';
 import { isLoopbackAddress, isLoopbackHost } from './trusted-proxies.ts';
@@ -20,14 +20,22 @@ export interface Access {
   readonly loopbackOnly: boolean;
   /** Null: the credentials are missing or wrong. Throws `attempts-throttled`. */
   authenticate(credentials: Credentials): Promise<Caller | null>;
+  /** Whether these credentials would still let in this caller as it is. */
+  stillHolds(credentials: Credentials, caller: Caller): Promise<boolean>;
 }
 
-export function createAccountAccess(authenticator: Pick<Authenticator, 'authenticate'>): Access {
+export function createAccountAccess(
+  authenticator: Pick<Authenticator, 'authenticate' | 'stillHolds'>,
+): Access {
   return {
     loopbackOnly: false,
-    authenticate: ({ authorization, cookie, address, secure }) =>
-      authenticator.authenticate({ authorization, session: readSessionCookie(cookie, secure), address }),
+    authenticate: (credentials) => authenticator.authenticate(presentedIn(credentials)),
+    stillHolds: (credentials, caller) => authenticator.stillHolds(presentedIn(credentials), caller),
   };
+}
+
+function presentedIn({ authorization, cookie, address, secure }: Credentials): Presented {
+  return { authorization, session: readSessionCookie(cookie, secure), address };
 }
 
 /** For a server without accounts: whoever is on this machine may do everything. */
@@ -40,5 +48,6 @@ export function createLoopbackAccess(): Access {
       const named = viaTrustedProxy || isLoopbackHost(host);
       return named && (viaTrustedProxy || isLoopbackAddress(address)) ? local : null;
     },
+    stillHolds: async () => true,
   };
 }

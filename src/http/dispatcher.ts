@@ -12,6 +12,7 @@ import { HttpProblem, problemOf } from './problems.ts';
 import type { Route } from './route.ts';
 import type { Router } from './router.ts';
 import { send } from './send.ts';
+import { watchStream } from './stream-watch.ts';
 import type { TrustsProxy } from './trusted-proxies.ts';
 import { beginVisit, refuseExcess, routeOf, sharingOf, type Visit } from './visit.ts';
 
@@ -151,9 +152,16 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if (response.destroyed) return;
     send(response, content, {
       requestId: visit.id,
-      sharing: sharingOf(visit.match),
-      signal: () => (exchange ? AbortSignal.any([exchange.signal, stopping.signal]) : stopping.signal),
+      sharing: exchange?.audience === 'caller' ? undefined : sharingOf(visit.match),
+      variesByCaller: exchange !== null && exchange.audience !== 'all',
+      signal: () => (exchange ? streamSignal(exchange, response) : stopping.signal),
     });
+  }
+
+  function streamSignal(exchange: Exchange, response: ServerResponse): AbortSignal {
+    const holds = () => exchange.callerStillHolds();
+    const watched = watchStream(response, { holds, intervalMs: limits.streamCheckInterval, log });
+    return AbortSignal.any([exchange.signal, stopping.signal, watched]);
   }
 }
 

@@ -43,6 +43,11 @@ export class Exchange {
   body: Buffer;
   /** Set by a handler before it answers. */
   change: ChangeNote;
+  /**
+   * Whom the answer is for. `varies`: it depends on who asks. `caller`: only for this one, and never for pages of other
+   * sites, whatever the route says.
+   */
+  audience: 'all' | 'varies' | 'caller';
   readonly #parts: ExchangeParts;
 
   constructor(parts: ExchangeParts) {
@@ -53,6 +58,7 @@ export class Exchange {
     this.caller = parts.caller;
     this.body = NO_BODY;
     this.change = {};
+    this.audience = 'all';
     this.#parts = parts;
   }
 
@@ -84,6 +90,12 @@ export class Exchange {
   async identify(): Promise<Caller | null> {
     const { access, request, trusts } = this.#parts;
     return this.caller ?? access.authenticate(credentialsOf(request, trusts));
+  }
+
+  /** Whether the caller would still be let in as it was. */
+  async callerStillHolds(): Promise<boolean> {
+    const { access, request, trusts } = this.#parts;
+    return this.caller === null || access.stillHolds(credentialsOf(request, trusts), this.caller);
   }
 
   /** What to throw at a caller that has to say who it is. */

@@ -10,6 +10,7 @@ import { HttpProblem } from './problems.ts';
  */
 export async function refuseStrangers(exchange: Exchange, layer: Layer): Promise<void> {
   if (isOpen(layer)) return;
+  exchange.audience = 'caller';
   const caller = await exchange.identify();
   if (!caller) throw exchange.credentialsNeeded();
   if (!mayLookAt(caller, layer)) throw new HttpProblem('forbidden', `${caller.name} may not see this layer.`);
@@ -24,6 +25,7 @@ export async function visibleLayers(exchange: Exchange, layers: Iterable<Layer>)
   const all = Array.from(layers);
   if (all.every(isOpen)) return all;
   const caller = await exchange.identify();
+  exchange.audience = caller ? 'caller' : 'varies';
   return all.filter((layer) => isOpen(layer) || (caller !== null && mayLookAt(caller, layer)));
 }
 

@@ -17,6 +17,8 @@ export interface HttpLimits {
   readonly connections: number;
   readonly requestsPerConnection: number;
   readonly eventStreams: number;
+  /** How often it is asked whether the caller of an answer without an end may go on listening. */
+  readonly streamCheckInterval: number;
   /** Requests that need a role, under way at once. */
   readonly adminRequests: number;
   /** How long a stop waits for answers under way. */
@@ -36,6 +38,7 @@ export const DEFAULT_LIMITS: HttpLimits = {
   connections: 10_000,
   requestsPerConnection: 1_000,
   eventStreams: 100,
+  streamCheckInterval: 2_000,
   adminRequests: 100,
   drainTimeout: 8_000,
 };

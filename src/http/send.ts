@@ -30,6 +30,9 @@ const OWN_HEADERS: Headers = [
 /** RFC 6797: whoever has come by https once comes by nothing else for a year. */
 const BY_TLS: Headers = ['Strict-Transport-Security', 'max-age=31536000'];
 
+/** RFC 9110, 12.5.5: what was kept for one caller is not for the next, in a browser that two use either. */
+const BY_CALLER: Headers = ['Vary', 'Authorization, Cookie'];
+
 /** Given unless the answer says otherwise. */
 const OWN_DEFAULTS: readonly (readonly [string, string])[] = [
   ['Cache-Control', 'no-store'],
@@ -39,12 +42,15 @@ const OWN_DEFAULTS: readonly (readonly [string, string])[] = [
 export interface SendOptions {
   readonly requestId: string;
   readonly sharing: 'anyone' | undefined;
+  /** Another caller would get another answer. */
+  readonly variesByCaller: boolean;
   /** Ends bodies that are streamed. */
   signal(): AbortSignal;
 }
 
 export function send(response: ServerResponse, answer: Answer, options: SendOptions): void {
   const headers = completeHeaders(answer.headers, options);
+  if (options.variesByCaller) headers.push(...BY_CALLER);
   if ((response.socket as TLSSocket | null)?.encrypted === true) headers.push(...BY_TLS);
   const { status, body } = answer;
   const toHead = response.req.method === 'HEAD';

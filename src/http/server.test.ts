@@ -97,7 +97,9 @@ describe('the paths of the server', () => {
   );
 
   it('below the administrative ones are not told to strangers', async () => {
-    const { request } = createTestApp({ access: { loopbackOnly: false, authenticate: async () => null } });
+    const { request } = createTestApp({
+      access: { loopbackOnly: false, authenticate: async () => null, stillHolds: async () => false },
+    });
     for (const path of [
       '/rest/nothing',
       '/api/v1/nothing',

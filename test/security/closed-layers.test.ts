@@ -38,14 +38,19 @@ it('no service shows strangers a layer that is not for them, in whatever way it 
     .filter(({ method, role }) => method === 'GET' && role === 'public')
     .flatMap(({ path }) => QUERIES.map((query) => addressOf(path, CLOSED) + query));
   const shown: string[] = [];
+  const shared: string[] = [];
   let reached = 0;
   for (const address of addresses) {
     const stranger = await request('GET', address);
     if (tells(stranger)) shown.push(`${address}: ${stranger.status}`);
     const headers = { authorization: basic('vera', GOOD_PASSWORD) };
-    if (tells(await request('GET', address, { headers }))) reached += 1;
+    const viewer = await request('GET', address, { headers });
+    if (!tells(viewer)) continue;
+    reached += 1;
+    if (!isOnlyForCaller(viewer.headers)) shared.push(address);
   }
   expect(shown).toEqual([]);
+  expect(shared).toEqual([]);
   // Otherwise nothing has been asked for here.
   expect(reached).toBeGreaterThan(3);
 });
@@ -53,4 +58,14 @@ it('no service shows strangers a layer that is not for them, in whatever way it 
 /** The layer's title, or a tile of it: the pipeline here makes tiles that name their layer. */
 function tells({ status, text }: { readonly status: number; readonly text: string }): boolean {
   return status === 200 && (text.includes(`Title of ${CLOSED}`) || text.includes(`tile of ${CLOSED}`));
+}
+
+/** Neither a page of another site nor a proxy on the way gets hold of it. */
+function isOnlyForCaller(headers: Readonly<Record<string, string>>): boolean {
+  return (
+    headers['access-control-allow-origin'] === undefined &&
+    headers['cross-origin-resource-policy'] === 'same-origin' &&
+    /\b(private|no-store)\b/.test(headers['cache-control'] ?? '') &&
+    /\bCookie\b/.test(String(headers.vary))
+  );
 }

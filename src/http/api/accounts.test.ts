@@ -1,8 +1,10 @@
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { basic, GOOD_PASSWORD, openTestAccounts } from '../../../test/fixtures/accounts.ts';
 import { catalogOf, createTestApp, layerNamed } from '../../../test/fixtures/http-app.ts';
+import type { TaskService } from '../../tasks/task-service.ts';
 import { createAccountAccess } from '../access.ts';
 
 const JSON_BODY = { 'content-type': 'application/json' };
@@ -192,6 +194,57 @@ describe('a session over HTTP', () => {
     expect((await get('/api/v1/me', ANNA)).status).toBe(401);
   });
 });
+
+describe('somebody who listens to events', () => {
+  async function openListening() {
+    const tasks = { subscribe: async () => () => {} } as unknown as TaskService;
+    const parts = await open({ deps: { tasks }, options: { limits: { streamCheckInterval: 10 } } });
+    await parts.send('POST', '/api/v1/users', MARY);
+    /** Answers when the stream ends. */
+    const listen = (headers: Record<string, string>) => {
+      const ended = parts.get('/api/v1/events', headers);
+      return { ended, isOver: () => Promise.race([ended.then(() => true), delay(100).then(() => false)]) };
+    };
+    return { ...parts, listen };
+  }
+  const asMary = { authorization: basic('mary', MARY.password) };
+
+  it.each([
+    ['is removed', (change: Change) => change('DELETE', '/api/v1/users/mary', undefined)],
+    ['gets another role', (change: Change) => change('PUT', '/api/v1/users/mary', { role: 'viewer' })],
+    [
+      'gets another password',
+      (change: Change) => change('PUT', '/api/v1/users/mary', { password: 'another sentence' }),
+    ],
+  ])('is cut off when that user %s', async (_what, happens) => {
+    const { send, listen } = await openListening();
+    const stream = listen(asMary);
+    expect(await stream.isOver()).toBe(false);
+    await happens(send);
+    expect((await stream.ended).status).toBe(200);
+  });
+
+  it('by a token is cut off when it is revoked', async () => {
+    const { send, listen } = await openListening();
+    const made = await send('POST', '/api/v1/tokens', { name: 'cron', role: 'viewer' });
+    const { id, token } = JSON.parse(made.text) as { id: number; token: string };
+    const stream = listen({ authorization: `Bearer ${token}` });
+    expect(await stream.isOver()).toBe(false);
+    await send('DELETE', `/api/v1/tokens/${id}`, undefined);
+    expect((await stream.ended).status).toBe(200);
+  });
+
+  it('in a session is cut off when it ends', async () => {
+    const { send, logIn, listen } = await openListening();
+    const { session } = await logIn();
+    const stream = listen(session);
+    expect(await stream.isOver()).toBe(false);
+    await send('DELETE', '/api/v1/session', undefined, session);
+    expect((await stream.ended).status).toBe(200);
+  });
+});
+
+type Change = (method: string, url: string, body: unknown) => Promise<unknown>;
 
 describe('pages of other sites', () => {
   it.each<[string, Record<string, string>, number]>([

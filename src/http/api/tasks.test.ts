@@ -163,7 +163,11 @@ describe('creating a task', () => {
 
   it('is not possible on a layer that the caller may not work on', async () => {
     const caller = { name: 'rosa', role: 'operator', layers: ['roads'], via: 'password' } as Caller;
-    const app = createTaskApp({ loopbackOnly: false, authenticate: async () => caller });
+    const app = createTaskApp({
+      loopbackOnly: false,
+      authenticate: async () => caller,
+      stillHolds: async () => true,
+    });
     await app.tasks.create({ layer: 'world' }, 'admin');
     expect((await post(app, '/api/v1/tasks', { layer: 'world' })).status).toBe(403);
     expect((await post(app, '/api/v1/tasks/1/cancel')).status).toBe(403);

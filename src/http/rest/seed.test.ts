@@ -40,7 +40,7 @@ function createSeedApp(names: readonly string[] = [], access?: Access): SeedApp 
 
 function accessAs(changes: Partial<Caller>): Access {
   const caller = { name: 'rosa', role: 'operator', layers: ['*'], via: 'password', ...changes } as Caller;
-  return { loopbackOnly: false, authenticate: async () => caller };
+  return { loopbackOnly: false, authenticate: async () => caller, stillHolds: async () => true };
 }
 
 const XML = { 'content-type': 'text/xml' };
@@ -180,7 +180,10 @@ describe('a seed request', () => {
     const options = { headers: JSON_TYPE, body: EMPTY_REQUEST };
     const post = (access: Access) =>
       createSeedApp([], access).request('POST', '/rest/seed/topp:states.json', options);
-    expect((await post({ loopbackOnly: false, authenticate: async () => null })).status).toBe(401);
+    expect(
+      (await post({ loopbackOnly: false, authenticate: async () => null, stillHolds: async () => false }))
+        .status,
+    ).toBe(401);
     expect((await post(accessAs({ role: 'viewer' }))).status).toBe(403);
     expect((await post(accessAs({ layers: ['img*'] }))).status).toBe(403);
     expect((await post(accessAs({ layers: ['img*', 'topp:*'] }))).status).toBe(200);
@@ -305,7 +308,11 @@ describe('methods', () => {
   });
 
   it('are not told to strangers', async () => {
-    const { request } = createSeedApp([], { loopbackOnly: false, authenticate: async () => null });
+    const { request } = createSeedApp([], {
+      loopbackOnly: false,
+      authenticate: async () => null,
+      stillHolds: async () => false,
+    });
     expect((await request('DELETE', '/rest/seed.json')).status).toBe(401);
   });
 });
