@@ -5,11 +5,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { openInstantUpstream } from '../seed/instant-upstream.ts';
 import { startServerProcess } from '../truncate/server-process.ts';
+import { compareWithModel } from './compare-with-model.ts';
 
-/** npm run bench:quota -- [--quota MIB] [--policy LRU]: seeds five times the quota as fast as it goes, with skewed reads. */
+/**
+ * npm run bench:quota -- [--quota MIB] [--policy LRU] [--seconds 45]: seeds five times the quota as fast as it goes,
+ * with skewed reads, for so many seconds at most; then compares what goes with what an exact model would remove.
+ */
 const { values } = parseArgs({
   options: {
-    quota: { type: 'string', default: '200' },
+    quota: { type: 'string', default: '100' },
+    seconds: { type: 'string', default: '45' },
     policy: { type: 'string', default: 'LRU' },
     folder: { type: 'string', default: tmpdir() },
   },
@@ -36,7 +41,7 @@ layers:
     source: { type: wms, url: '${upstream.url}', layers: map }
     formats: [image/png]
     gridSets: [EPSG:900913]
-    metatile: [8, 8]
+    metatile: [4, 4]
 `,
 );
 
@@ -58,7 +63,10 @@ const samples: { at: number; bytes: number }[] = [];
 const sampling = sample();
 const reading = readSkewed();
 let written = 0;
-for (let strip = 0; written < 5 * limit && strip < 32; strip++) written = await seedStrip(strip);
+const deadline = begun + Number(values.seconds) * 1000;
+for (let strip = 0; written < 5 * limit && strip < 32 && performance.now() < deadline; strip++) {
+  written = await seedStrip(strip);
+}
 const seededAfter = performance.now() - begun;
 const full = samples.findIndex(({ bytes }) => bytes > limit);
 const highest = Math.max(...samples.slice(Math.max(0, full)).map(({ bytes }) => bytes));
@@ -67,6 +75,7 @@ stop.abort();
 await Promise.all([sampling, reading]);
 await server.stop();
 await upstream.close();
+const models = [await compareWithModel(folder, 'LRU'), await compareWithModel(folder, 'LFU')];
 
 const mib = (bytes: number) => `${(bytes / MIB).toFixed(1)} MiB`;
 process.stdout.write(
@@ -75,6 +84,10 @@ process.stdout.write(
     `made                           ${mib(written)} in ${(seededAfter / 1000).toFixed(1)} s`,
     `highest usage                  ${mib(highest)}; tolerated ${mib(limit + tolerated)}: ${highest <= limit + tolerated}`,
     `at or below the quota again    ${(backAfter / 1000).toFixed(1)} s after the last tile; allowed ${PERIOD_SECONDS + 5} s`,
+    ...models.map(
+      ({ pages, evicted, correlation, keptAlike }, at) =>
+        `${at === 0 ? 'LRU' : 'LFU'} beside an exact model    ${pages} pages, ${evicted} removed: rank correlation ${correlation.toFixed(4)}, ${(keptAlike * 100).toFixed(1)} % of what it keeps is there`,
+    ),
   ].join('\n')}\n`,
 );
 
@@ -94,18 +107,21 @@ async function seedStrip(strip: number): Promise<number> {
     const task = (await (await fetch(`${server.url}/api/v1/tasks/${id}`)).json()) as { state: string };
     if (task.state === 'done') break;
     if (task.state === 'aborted') throw new Error('the seed was aborted');
+    if (performance.now() > deadline) {
+      await fetch(`${server.url}/api/v1/tasks/${id}`, { method: 'DELETE' });
+      break;
+    }
     await delay(200);
   }
   const { bytes, evicted } = await usage();
   return bytes + evicted.bytes;
 }
 
-/** Most reads go to a few places in the first strip. */
+/** Most reads go to a corner of the first strip. */
 async function readSkewed(): Promise<void> {
+  const near = () => Math.floor(STRIP * Math.random() ** 6);
   while (!stop.signal.aborted) {
-    const place = Math.floor(STRIP * STRIP * Math.random() ** 4);
-    const path = `/tiles/map/${ZOOM}/${place % STRIP}/${Math.floor(place / STRIP)}.png`;
-    await (await fetch(`${server.url}${path}`)).arrayBuffer();
+    await (await fetch(`${server.url}/tiles/map/${ZOOM}/${near()}/${near()}.png`)).arrayBuffer();
     await delay(20);
   }
 }

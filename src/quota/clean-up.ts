@@ -32,18 +32,22 @@ export interface Evicted {
 
 export const NOTHING_EVICTED: Evicted = { pages: 0, tiles: 0, bytes: 0 };
 
-/** How often what was freed is measured and the rest gone for; a goal not reached then waits for the next clean-up. */
+/** Milliseconds after which a clean-up comes back, so that those who wait for room hear of what is there. */
+const TURN = 250;
+/** How often what was freed is measured and the rest gone for. */
 const MAX_ROUNDS = 20;
 
-/** Removes whole pages, one at a time, until what is left fits. */
+/** Removes whole pages, one at a time, until what is left fits or a turn is over: what is left then is for the next. */
 export async function cleanUp(goal: CleanUpGoal, parts: CleanUpParts, signal: AbortSignal): Promise<Evicted> {
+  const until = parts.clock.monotonic() + TURN;
   let total = NOTHING_EVICTED;
   for (let round = 0; round < MAX_ROUNDS && !signal.aborted; round++) {
     const excess = usageOf(parts.ledger, goal.concerns) - goal.limit;
     if (excess <= 0) return total;
-    const evicted = await evict(excess, goal, parts, signal);
+    const evicted = await evict(excess, goal, parts, () => signal.aborted || parts.clock.monotonic() > until);
     if (evicted.pages === 0) return total;
     total = add(total, evicted);
+    if (parts.clock.monotonic() > until) return total;
     await parts.ledger.refresh();
   }
   return total;
@@ -59,14 +63,14 @@ async function evict(
   excess: number,
   goal: CleanUpGoal,
   parts: CleanUpParts,
-  signal: AbortSignal,
+  isOver: () => boolean,
 ): Promise<Evicted> {
   const { ledger, uses, clock } = parts;
   const concerned = [...ledger.blocks()].filter(goal.concerns);
   let evicted = NOTHING_EVICTED;
   let freed = 0;
   for (const candidate of evictionOrder(goal.policy, concerned, uses, clock.now())) {
-    if (freed >= excess || signal.aborted) break;
+    if (freed >= excess || isOver()) break;
     if (usedJustNow(candidate, parts)) continue;
     freed += diskShare(candidate.block, candidate.page);
     evicted = add(evicted, await remove(candidate, parts));

@@ -22,10 +22,12 @@ const WATCH_SHARE = 0.1;
 const STARVED_INTERVAL = 50;
 /** Bytes of credit below which writers are as good as waiting. */
 const STARVED_BYTES = 2 * 1024 ** 2;
-/** Shares of what is tolerated above a quota: where cleaning begins, where writers wait, what is kept for clients. */
+/** Shares of what is tolerated above a quota: where cleaning begins, where writers wait, what is left to clients. */
 const EARLY = 0.25;
-const WRITERS_SHARE = 0.5;
-const RESERVE_SHARE = 0.2;
+const WRITERS_SHARE = 0.4;
+const RESERVE_SHARE = 0.15;
+/** While writers wait, cleaning goes on below the quota, by this share of it or of what is tolerated above. */
+const BELOW_SHARE = 0.05;
 /** What is allowed is written down anew only when it has changed by this share of what is left. */
 const NEWS_SHARE = 1 / 8;
 
@@ -53,6 +55,7 @@ export class Enforcer {
     const { clock, log, settings } = this.#options;
     const { signal } = this.#stopping;
     let cleanedAt = Number.NEGATIVE_INFINITY;
+    let unfinished = false;
     while (!signal.aborted) {
       try {
         const configuration = await settings.read();
@@ -62,8 +65,9 @@ export class Enforcer {
           cleanedAt = clock.monotonic();
           this.#wake = new AbortController();
         }
-        await this.#look(configuration, due);
-        await this.#pause(configuration);
+        const { removed, over } = await this.#look(configuration, due || unfinished);
+        unfinished = over && (due || unfinished);
+        if (!removed || !over) await this.#pause(configuration);
       } catch (error) {
         if (signal.aborted) return;
         log.warn({ err: error }, 'the disk quota could not be enforced; the next try is soon');
@@ -72,37 +76,49 @@ export class Enforcer {
     }
   }
 
-  async #look(configuration: QuotaConfiguration, due: boolean): Promise<void> {
+  /** What was done, and whether usage is still above a quota. */
+  async #look(configuration: QuotaConfiguration, thoroughly: boolean) {
     const { credit, ledger } = this.#options;
     const before = await credit.read();
     if (!configuration.enabled) {
       if (before.length > 0) await credit.allow([]);
-      return;
+      return { removed: false, over: false };
     }
     await ledger.refresh();
-    const slack = due || before.some(isStarved) ? 0 : EARLY;
-    const cleaned = await this.#enforce(configuration, slack);
-    if (!cleaned) return this.#allow(configuration, before);
+    const starved = new Set(before.filter(isStarved).map(({ scope }) => scope));
+    const removed = await this.#enforce(configuration, thoroughly ? 0 : EARLY, starved);
     // What was taken before the stores are looked at is in the usage, or will be: it counts twice rather than never.
-    const after = await credit.read();
-    await ledger.refresh();
+    const after = removed ? await credit.read() : before;
+    if (removed) await ledger.refresh();
     await this.#allow(configuration, after);
+    return { removed, over: scopesOf(configuration).some((scope) => this.#isOver(scope, 0)) };
+  }
+
+  #isOver(scope: QuotaScope, slack: number): boolean {
+    return usageOf(this.#options.ledger, scope.concerns) > scope.limit + slack * toleratedAbove(scope);
   }
 
   /** `slack`: the share of what is tolerated that usage may be above its quota before anything is done. */
-  async #enforce(configuration: QuotaConfiguration, slack: number): Promise<boolean> {
+  async #enforce(
+    configuration: QuotaConfiguration,
+    slack: number,
+    starved: ReadonlySet<string>,
+  ): Promise<boolean> {
     const turns = new Semaphore(configuration.maxConcurrentCleanUps);
-    const keep = (scope: QuotaScope) => this.#keepWithin(scope, slack, turns);
+    const keep = (scope: QuotaScope) =>
+      starved.has(scope.scope)
+        ? this.#keepWithin(lowered(scope), 0, turns)
+        : this.#keepWithin(scope, slack, turns);
     const layers = await Promise.all(layerScopes(configuration).map(keep));
     const everything = await keep(globalScope(configuration));
     return [...layers, everything].includes(true);
   }
 
   async #keepWithin(scope: QuotaScope, slack: number, turns: Semaphore): Promise<boolean> {
-    const { ledger, evictions, clock, log } = this.#options;
+    const { evictions, clock, log } = this.#options;
     const leave = await turns.acquire(this.#stopping.signal);
     try {
-      if (usageOf(ledger, scope.concerns) <= scope.limit + slack * toleratedAbove(scope)) return false;
+      if (!this.#isOver(scope, slack)) return false;
       const evicted = await cleanUp(scope, this.#options, this.#stopping.signal);
       if (evicted.pages === 0) return false;
       await evictions.add(evicted, clock.now());
@@ -115,8 +131,7 @@ export class Enforcer {
 
   /** Lets writers add as much as keeps the usage within what is tolerated, counted from what they had taken. */
   async #allow(configuration: QuotaConfiguration, taken: readonly Credit[]): Promise<void> {
-    const scopes = [...layerScopes(configuration), globalScope(configuration)];
-    const credits = scopes.map((scope) => {
+    const credits = scopesOf(configuration).map((scope) => {
       const tolerated = toleratedAbove(scope);
       const known = taken.find((credit) => credit.scope === scope.scope);
       const room = scope.limit + tolerated * WRITERS_SHARE - usageOf(this.#options.ledger, scope.concerns);
@@ -143,6 +158,15 @@ export class Enforcer {
     const either = AbortSignal.any([this.#stopping.signal, this.#wake.signal]);
     await this.#options.clock.sleep(ms, either).catch(() => undefined);
   }
+}
+
+function scopesOf(configuration: QuotaConfiguration): readonly QuotaScope[] {
+  return [...layerScopes(configuration), globalScope(configuration)];
+}
+
+function lowered(scope: QuotaScope): QuotaScope {
+  const below = Math.min(scope.limit * BELOW_SHARE, toleratedAbove(scope) * WRITERS_SHARE);
+  return { ...scope, limit: Math.floor(scope.limit - below) };
 }
 
 function isStarved(credit: Credit): boolean {

@@ -20,8 +20,11 @@ const LOOK_INTERVAL = 250;
 const WAIT_INTERVAL = 25;
 /** Bytes taken at once: a share of what is left, and within these bounds. */
 const SHARE = 1 / 16;
-const LEAST = 1024 ** 2;
+const LEAST = 512 * 1024;
 const MOST = 64 * 1024 ** 2;
+/** Bytes left below which no more than so many bytes are on their way to the store at once. */
+const SCARCE = 64 * 1024 ** 2;
+const ON_THE_WAY = 2 * 1024 ** 2;
 /** Bytes that a tile takes on disk for each of its own, and beside them: rather too much than too little. */
 const OVERHEAD = 1.08;
 const OVERHEAD_OF_A_TILE = 32;
@@ -38,6 +41,9 @@ export class QuotaGate {
   #lookedAt = Number.NEGATIVE_INFINITY;
   #looking: Promise<void> | null = null;
   #filling: Promise<void> | null = null;
+  #waiting: Promise<void> | null = null;
+  /** Bytes that were let through and are in no store yet, where nobody can count them. */
+  #onTheWay = 0;
 
   constructor(options: QuotaGateOptions) {
     this.#options = options;
@@ -48,8 +54,14 @@ export class QuotaGate {
     return {
       ...store,
       putMany: async (set, z, tiles, generation) => {
-        await this.#admit(set.layer, roomFor(tiles));
-        return store.putMany(set, z, tiles, generation);
+        const bytes = roomFor(tiles);
+        await this.#admit(set.layer, bytes);
+        this.#onTheWay += bytes;
+        try {
+          return await store.putMany(set, z, tiles, generation);
+        } finally {
+          this.#onTheWay -= bytes;
+        }
       },
     };
   }
@@ -65,17 +77,33 @@ export class QuotaGate {
     await this.#lookIfDue(LOOK_INTERVAL);
     for (;;) {
       const scopes = [EVERYTHING, scopeOfLayer(layer)].filter((scope) => this.#credits.has(scope));
-      if (scopes.every((scope) => this.#balanceOf(scope) > 0)) {
+      if (this.#mayPass(scopes)) {
         for (const scope of scopes) this.#balances.set(scope, this.#balanceOf(scope) - bytes);
         return;
       }
       if (await this.#fill(scopes)) continue;
-      if (clock.monotonic() > deadline) throw full();
-      await clock.sleep(WAIT_INTERVAL, this.#stopping.signal).catch(() => {
-        throw full();
-      });
-      await this.#lookIfDue(WAIT_INTERVAL);
+      if (this.#stopping.signal.aborted || clock.monotonic() > deadline) throw full();
+      await this.#wait();
     }
+  }
+
+  #mayPass(scopes: readonly string[]): boolean {
+    const scarce = scopes.some((scope) => this.#left(scope) < SCARCE);
+    if (scarce && this.#onTheWay > ON_THE_WAY) return false;
+    return scopes.every((scope) => this.#balanceOf(scope) > 0);
+  }
+
+  /** All who wait look together. */
+  async #wait(): Promise<void> {
+    const { clock } = this.#options;
+    this.#waiting ??= clock
+      .sleep(WAIT_INTERVAL, this.#stopping.signal)
+      .catch(() => undefined)
+      .then(() => this.#lookIfDue(WAIT_INTERVAL))
+      .finally(() => {
+        this.#waiting = null;
+      });
+    await this.#waiting;
   }
 
   #balanceOf(scope: string): number {
@@ -119,7 +147,7 @@ export class QuotaGate {
       return true;
     }
     const empty = scopes.filter((scope) => this.#balanceOf(scope) <= 0);
-    if (empty.some((scope) => this.#left(scope) === 0)) return false;
+    if (empty.length === 0 || empty.some((scope) => this.#left(scope) === 0)) return false;
     this.#filling = this.#attempt(this.#take(empty)).finally(() => {
       this.#filling = null;
     });
