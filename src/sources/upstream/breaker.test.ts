@@ -1,0 +1,117 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Breaker } from './breaker.ts';
+
+const FAST = { ms: 20, retryAfterMs: null };
+const SLOW = { ms: 15_000, retryAfterMs: null };
+
+describe('the breaker', () => {
+  let now: number;
+  let breaker: Breaker;
+  beforeEach(() => {
+    now = 0;
+    breaker = new Breaker({ monotonic: () => now }, () => 0.5);
+  });
+
+  function fail(times: number, failure = FAST): void {
+    for (let i = 0; i < times; i++) breaker.failed(breaker.begin(), failure);
+  }
+
+  function waitOf(priority: 'interactive' | 'task'): number {
+    return (breaker.closedFor(priority)?.until ?? now) - now;
+  }
+
+  it('stays closed through failures with good answers between them', () => {
+    for (let i = 0; i < 20; i++) {
+      fail(4);
+      breaker.succeeded(breaker.begin());
+    }
+    expect(breaker.state).toBe('closed');
+    expect(breaker.closedFor('task')).toBeNull();
+  });
+
+  it('opens at the fifth failure in a row', () => {
+    fail(4);
+    expect(breaker.state).toBe('closed');
+    fail(1);
+    expect(breaker.state).toBe('open');
+    expect(breaker.closedFor('interactive')).toMatchObject({ reason: 'failing' });
+  });
+
+  it('lets one probe through after its pause, and everybody when that succeeds', () => {
+    fail(5);
+    now += 501;
+    expect(breaker.state).toBe('half-open');
+    expect(breaker.closedFor('interactive')).toBeNull();
+    const probe = breaker.begin();
+    expect(probe).toBe(true);
+    expect(breaker.closedFor('interactive')).not.toBeNull();
+    breaker.succeeded(probe);
+    expect(breaker.state).toBe('closed');
+    expect(breaker.closedFor('task')).toBeNull();
+  });
+
+  it('doubles the pause of tasks with each probe that fails, up to a minute', () => {
+    fail(5);
+    const pauses: number[] = [];
+    for (let i = 0; i < 10; i++) {
+      pauses.push(Math.round(waitOf('task')));
+      now += waitOf('task') + 1;
+      fail(1);
+    }
+    expect(pauses).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000]);
+  });
+
+  it('keeps people from a host that fails at once for half a second at most', () => {
+    fail(5);
+    for (let i = 0; i < 10; i++) {
+      expect(waitOf('interactive')).toBeLessThanOrEqual(600);
+      now += waitOf('interactive') + 1;
+      fail(1);
+    }
+  });
+
+  it('keeps people longer from a host that takes long to fail', () => {
+    fail(5, SLOW);
+    for (let i = 0; i < 10; i++) {
+      now += waitOf('interactive') + 1;
+      fail(1, SLOW);
+    }
+    expect(waitOf('interactive')).toBe(5000);
+  });
+
+  it('spreads the pauses', () => {
+    const waits = [0, 0.5, 0.999].map((random) => {
+      breaker = new Breaker({ monotonic: () => now }, () => random);
+      fail(5);
+      return Math.round(waitOf('task'));
+    });
+    expect(waits).toEqual([400, 500, 600]);
+  });
+
+  it('waits as long as the host asked for, people and tasks alike, but no longer than a quarter of an hour', () => {
+    fail(1, { ms: 5, retryAfterMs: 30_000 });
+    expect(breaker.closedFor('interactive')).toMatchObject({ reason: 'retry-after' });
+    expect(waitOf('interactive')).toBe(30_000);
+    expect(waitOf('task')).toBe(30_000);
+    fail(1, { ms: 5, retryAfterMs: 86_400_000 });
+    expect(waitOf('task')).toBe(15 * 60_000);
+    now += 15 * 60_000;
+    expect(breaker.state).toBe('half-open');
+  });
+
+  it('lets another request probe when the one that did has been given up', () => {
+    fail(5);
+    now += 601;
+    breaker.abandoned(breaker.begin());
+    expect(breaker.closedFor('interactive')).toBeNull();
+    expect(breaker.begin()).toBe(true);
+  });
+
+  it('learns nothing from requests that were under way when it opened', () => {
+    const late = Array.from({ length: 20 }, () => breaker.begin());
+    fail(5);
+    const before = waitOf('task');
+    for (const probe of late) breaker.failed(probe, FAST);
+    expect(waitOf('task')).toBe(before);
+  });
+});

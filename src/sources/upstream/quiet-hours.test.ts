@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { LocalTime } from './local-time.ts';
+import { QuietHours } from './quiet-hours.ts';
+
+function until(hours: string | readonly string[], zone: string, at: string): string | null {
+  const quiet = new QuietHours([hours].flat(), new LocalTime(zone));
+  const end = quiet.until(Date.parse(at));
+  return end === null ? null : new Date(end).toISOString();
+}
+
+describe('quiet hours', () => {
+  it.each([
+    ['2026-11-15T05:59:59Z', null],
+    ['2026-11-15T06:00:00Z', '2026-11-15T22:00:00.000Z'],
+    ['2026-11-15T21:59:59Z', '2026-11-15T22:00:00.000Z'],
+    ['2026-11-15T22:00:00Z', null],
+  ])('last from their first minute to their end: %s', (at, end) => {
+    expect(until('06:00-22:00', 'UTC', at)).toBe(end);
+  });
+
+  it.each([
+    ['2026-11-15T21:59:00Z', null],
+    ['2026-11-15T22:30:00Z', '2026-11-16T06:00:00.000Z'],
+    ['2026-11-16T05:00:00Z', '2026-11-16T06:00:00.000Z'],
+  ])('may go over midnight: %s', (at, end) => {
+    expect(until('22:00-06:00', 'UTC', at)).toBe(end);
+  });
+
+  it('are those of their time zone', () => {
+    expect(until('06:00-22:00', 'Asia/Kolkata', '2026-11-15T00:29:00Z')).toBeNull();
+    expect(until('06:00-22:00', 'Asia/Kolkata', '2026-11-15T00:30:00Z')).toBe('2026-11-15T16:30:00.000Z');
+  });
+
+  it('end at the right moment of a day on which clocks are changed', () => {
+    // Berlin, 29 March 2026: 02:00 is followed by 03:00; 25 October: 03:00 by 02:00.
+    expect(until('22:00-06:00', 'Europe/Berlin', '2026-03-28T22:00:00Z')).toBe('2026-03-29T04:00:00.000Z');
+    expect(until('22:00-06:00', 'Europe/Berlin', '2026-10-24T21:00:00Z')).toBe('2026-10-25T05:00:00.000Z');
+  });
+
+  it('may be several, and may last all day', () => {
+    const both = ['08:00-12:00', '13:00-24:00'];
+    expect(until(both, 'UTC', '2026-11-15T09:00:00Z')).toBe('2026-11-15T12:00:00.000Z');
+    expect(until(both, 'UTC', '2026-11-15T12:30:00Z')).toBeNull();
+    expect(until(both, 'UTC', '2026-11-15T23:00:00Z')).toBe('2026-11-16T00:00:00.000Z');
+    expect(until('00:00-24:00', 'UTC', '2026-11-15T12:00:00Z')).toBe('2026-11-16T00:00:00.000Z');
+  });
+
+  it('are not there when none are given', () => {
+    expect(until([], 'UTC', '2026-11-15T12:00:00Z')).toBeNull();
+  });
+});
