@@ -9,8 +9,8 @@ import { type Colour, layOnColour, layOver } from '../raster/lay-over.ts';
 import type { RasterImage } from '../raster/raster-image.ts';
 import { resampleImage } from '../raster/resample-image.ts';
 import { planMap } from './map-plan.ts';
-import { MapReading } from './map-reading.ts';
-import type { CacheOutcome, ResolvedTileSet, TilePipeline } from './tile-pipeline.ts';
+import { type MapOrigin, MapReading } from './map-reading.ts';
+import type { ResolvedTileSet, TilePipeline } from './tile-pipeline.ts';
 
 export type { Colour };
 
@@ -28,12 +28,8 @@ export interface MapRequest {
   readonly signal: AbortSignal;
 }
 
-export interface ComposedMap {
+export interface ComposedMap extends MapOrigin {
   readonly bytes: Buffer;
-  /** When the newest of its tiles was made; null when there is none. */
-  readonly createdAt: number | null;
-  /** Null when no tile lies there. */
-  readonly outcome: CacheOutcome | null;
   /** The same bytes have the same. */
   readonly digest: string;
 }

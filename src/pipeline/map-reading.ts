@@ -4,6 +4,15 @@ import type { ResamplePlan } from '../raster/resample-image.ts';
 import type { MapPlan } from './map-plan.ts';
 import type { CacheOutcome, ResolvedTileSet, TilePipeline } from './tile-pipeline.ts';
 
+/** What a map was made from. Everything is null when no tile lies there. */
+export interface MapOrigin {
+  /** When the newest of its tiles was made. */
+  readonly createdAt: number | null;
+  readonly outcome: CacheOutcome | null;
+  /** The deepest that tiles were taken from. */
+  readonly zoom: number | null;
+}
+
 /** Worse ones first: a map is as its worst tile. */
 const OUTCOMES: readonly CacheOutcome[] = ['STALE', 'BYPASS', 'MISS', 'HIT'];
 const READS_AT_ONCE = 16;
@@ -15,6 +24,7 @@ export class MapReading {
   readonly #signal: AbortSignal;
   readonly #outcomes = new Set<CacheOutcome>();
   #newest: number | null = null;
+  #deepest: number | null = null;
 
   constructor(pipeline: Pick<TilePipeline, 'read'>, signal: AbortSignal) {
     this.#pipeline = pipeline;
@@ -38,8 +48,9 @@ export class MapReading {
     };
   }
 
-  summary(): { readonly createdAt: number | null; readonly outcome: CacheOutcome | null } {
+  summary(): MapOrigin {
     return {
+      zoom: this.#deepest,
       createdAt: this.#newest,
       outcome: OUTCOMES.find((outcome) => this.#outcomes.has(outcome)) ?? null,
     };
@@ -67,6 +78,7 @@ export class MapReading {
     const { tileWidth, tileHeight } = tiles.subset.gridSet;
     const { bytes, createdAt, outcome } = await this.#pipeline.read(tiles, { z, x, y }, this.#signal);
     this.#outcomes.add(outcome);
+    this.#deepest = Math.max(this.#deepest ?? z, z);
     this.#newest = Math.max(this.#newest ?? createdAt, createdAt);
     const size = { width: tileWidth, height: tileHeight };
     return await decodeImage(bytes, { maxPixels: tileWidth * tileHeight, size });

@@ -18,6 +18,7 @@ export const wmsSourceOptions = z.strictObject({
   styles: list
     .default('')
     .describe('Styles in the order of layers; a STYLES parameter filter goes before it'),
+  queryLayers: list.optional().describe('Layers that GetFeatureInfo asks; all of layers when absent'),
   version: z.enum(['1.1.1', '1.3.0']).default('1.1.1'),
   transparent: z
     .boolean()

@@ -2,10 +2,10 @@ import { isTilewardenError } from '../../domain/errors.ts';
 import { checkAnswerType } from '../answer-type.ts';
 import { requestManners } from '../http-options.ts';
 import { createSourceLife } from '../source-life.ts';
-import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
+import type { InfoAnswer, InfoRequest, SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { withoutSecrets } from '../upstream/without-secrets.ts';
-import { mapRequest, mapRequestUrl, requestFormat } from './map-request.ts';
+import { infoRequestUrl, mapRequest, mapRequestUrl, requestFormat } from './map-request.ts';
 import type { WmsSourceOptions } from './wms-source-options.ts';
 
 export interface WmsSourceTools {
@@ -30,14 +30,23 @@ export function openWmsSource(options: WmsSourceOptions, { upstream }: WmsSource
     return { kind: 'encoded', bytes, mediaType };
   }
 
-  async function fetchFromAny(request: SourceRequest, signal: AbortSignal): Promise<SourceAnswer> {
+  async function askFrom(base: string, request: InfoRequest, signal: AbortSignal): Promise<InfoAnswer> {
+    const url = infoRequestUrl(base, options, request);
+    const { bytes, mediaType } = await upstream.get({ url, ...manners, priority: 'interactive', signal });
+    return { bytes, mediaType };
+  }
+
+  async function fromAny<Answer>(
+    signal: AbortSignal,
+    ask: (base: string) => Promise<Answer>,
+  ): Promise<Answer> {
     const first = preferred;
     const count = options.url.length;
     let failure: unknown;
     for (let attempt = 0; attempt < count; attempt++) {
       const index = (first + attempt) % count;
       try {
-        const answer = await fetchFrom(options.url[index] ?? '', request, signal);
+        const answer = await ask(options.url[index] ?? '');
         preferred = index;
         return answer;
       } catch (error) {
@@ -51,7 +60,10 @@ export function openWmsSource(options: WmsSourceOptions, { upstream }: WmsSource
   return {
     maxMetatile: null,
     addressOf: (request) => withoutSecrets(mapRequestUrl(options.url[preferred] ?? '', options, request)),
-    fetch: (request) => life.during(request.signal, (signal) => fetchFromAny(request, signal)),
+    fetch: (request) =>
+      life.during(request.signal, (signal) => fromAny(signal, (base) => fetchFrom(base, request, signal))),
+    featureInfo: (request) =>
+      life.during(request.signal, (signal) => fromAny(signal, (base) => askFrom(base, request, signal))),
     close: async () => life.end(),
   };
 }

@@ -1,9 +1,9 @@
 import type { Catalog } from '../../../catalog/catalog.ts';
 import type { Layer } from '../../../domain/layer.ts';
-import type { Answer, Headers } from '../../answer.ts';
-import { isNotModified } from '../../conditional.ts';
+import type { Answer } from '../../answer.ts';
 import type { Exchange } from '../../exchange.ts';
-import { isOpen, refuseStrangers, visibleLayers } from '../../layer-door.ts';
+import { refuseStrangers, visibleLayers } from '../../layer-door.ts';
+import { capabilitiesAnswer } from '../capabilities-answer.ts';
 import type { Kvp } from '../kvp.ts';
 import { OwsException } from '../ows-exception.ts';
 import { createCapabilitiesWriter } from './capabilities.ts';
@@ -21,12 +21,7 @@ export function createGetCapabilities(catalog: Pick<Catalog, 'layer' | 'layers'>
     checkVersions(asked);
     const all = layersAsked(catalog, asked);
     const shown = await layersShown(exchange, all, asked);
-    const { bytes, etag } = documentOf(shown, exchange.baseUrl);
-    const freshness = freshnessOf(all, etag);
-    if (isNotModified(exchange.headers, etag, Number.POSITIVE_INFINITY)) {
-      return { status: 304, headers: freshness, body: null };
-    }
-    return { status: 200, headers: ['Content-Type', 'text/xml; charset=utf-8', ...freshness], body: bytes };
+    return capabilitiesAnswer(exchange, documentOf(shown, exchange.baseUrl), all, 'text/xml; charset=utf-8');
   };
 }
 
@@ -43,10 +38,6 @@ async function layersShown(
   if (asked('LAYER') === null) return visibleLayers(exchange, layers);
   for (const layer of layers) await refuseStrangers(exchange, layer);
   return layers;
-}
-
-function freshnessOf(layers: readonly Layer[], etag: string): Headers {
-  return ['ETag', etag, 'Cache-Control', layers.every(isOpen) ? 'no-cache' : 'private, no-cache'];
 }
 
 /** OGC 06-121r3, 7.3.2: a client that speaks no version of ours is told so; one that says nothing gets what there is. */

@@ -1,0 +1,19 @@
+import type { Layer } from '../../domain/layer.ts';
+import type { Answer } from '../answer.ts';
+import { isNotModified } from '../conditional.ts';
+import type { Exchange } from '../exchange.ts';
+import { isOpen } from '../layer-door.ts';
+
+/** A document that tells of layers: kept by clients, and asked for anew each time. */
+export function capabilitiesAnswer(
+  exchange: Exchange,
+  { bytes, etag }: { readonly bytes: Buffer; readonly etag: string },
+  layers: readonly Layer[],
+  contentType: string,
+): Answer {
+  const freshness = ['ETag', etag, 'Cache-Control', layers.every(isOpen) ? 'no-cache' : 'private, no-cache'];
+  if (isNotModified(exchange.headers, etag, Number.POSITIVE_INFINITY)) {
+    return { status: 304, headers: freshness, body: null };
+  }
+  return { status: 200, headers: ['Content-Type', contentType, ...freshness], body: bytes };
+}

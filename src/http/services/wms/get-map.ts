@@ -1,0 +1,199 @@
+import type { Catalog } from '../../../catalog/catalog.ts';
+import type { Format } from '../../../domain/format.ts';
+import { clientSecondsAt } from '../../../domain/layer.ts';
+import type { ComposedMap, MapComposer } from '../../../pipeline/map-composer.ts';
+import type { TilePipeline } from '../../../pipeline/tile-pipeline.ts';
+import type { Answer, Headers } from '../../answer.ts';
+import { isNotModified } from '../../conditional.ts';
+import type { Exchange } from '../../exchange.ts';
+import { isOpen, refuseStrangers } from '../../layer-door.ts';
+import type { Kvp } from '../kvp.ts';
+import { createTileAnswerer, type TileAnswerer } from '../tile-answer.ts';
+import {
+  type AskedLayer,
+  type AskedPlace,
+  crsOf,
+  formatAsked,
+  layersAsked,
+  placeAsked,
+  stylesAsked,
+  tileSetOf,
+  withSubsets,
+} from './map-asked.ts';
+import { type MatchedTile, matchTile } from './match-tile.ts';
+import { WmsException } from './wms-exception.ts';
+import { backgroundColour, isTrue } from './wms-parameters.ts';
+import { versionOf } from './wms-version.ts';
+
+export interface GetMapDeps {
+  readonly catalog: Pick<Catalog, 'layer'>;
+  readonly pipeline: Pick<TilePipeline, 'read'>;
+  readonly composer: MapComposer;
+}
+
+/** In tiles. GeoWebCache's, for clients that say they want a tile, or cannot have anything else. */
+const TOLERANCE_FOR_TILES = 0.1;
+/** Half a pixel of 256: who may have any box gets the one that was asked for. */
+const TOLERANCE_FOR_MAPS = 0.002;
+const NO_TILE_MESSAGE = 'There is no tile: the box lies outside what the layer offers.';
+
+/** What a request for a map comes down to. */
+interface AskedMap {
+  readonly asked: Kvp;
+  readonly layers: readonly [AskedLayer, ...AskedLayer[]];
+  readonly place: AskedPlace;
+  readonly format: Format;
+  readonly tiled: boolean;
+}
+
+/** A box that is a tile is answered as that tile; any other is put together from tiles, where the layers allow it. */
+export function createGetMap({ catalog, pipeline, composer }: GetMapDeps) {
+  const answerTile = createTileAnswerer(pipeline);
+  return async (exchange: Exchange, asked: Kvp): Promise<Answer> => {
+    const map = await readMap(catalog, exchange, asked);
+    const matched = tileOf(map);
+    if (matched) return answerMatched(exchange, map, matched, { answerTile, composer });
+    checkComposable(map);
+    return answerMap(exchange, map, composer);
+  };
+}
+
+async function readMap(catalog: GetMapDeps['catalog'], exchange: Exchange, asked: Kvp): Promise<AskedMap> {
+  const version = versionOf(asked);
+  const bounds = layersAsked(catalog, asked, 'LAYERS');
+  for (const { layer } of bounds) if (!isOpen(layer)) await refuseStrangers(exchange, layer);
+  const styles = stylesAsked(asked, bounds.length);
+  const formats = bounds.map((bound) => formatAsked(bound, asked));
+  const crs = crsOf(asked, version);
+  const [first, ...others] = withSubsets(bounds, styles, crs, version);
+  const [format] = formats;
+  if (!first || !format) throw new WmsException('MissingParameterValue', 'LAYERS', 'No layer is named.');
+  const place = placeAsked(asked, first.subsets[0], crs, version);
+  const tiled = isTrue(asked, 'TILED');
+  isTrue(asked, 'TRANSPARENT');
+  return { asked, layers: [first, ...others], place, format, tiled };
+}
+
+/** Null: it is no tile, or has to be drawn on a colour. */
+function tileOf({ asked, layers, place, tiled }: AskedMap): MatchedTile | null {
+  const [{ bound, subsets }, ...others] = layers;
+  if (others.length > 0) return null;
+  const anyBox = bound.layer.fullWms && !tiled;
+  if (anyBox && asked('BGCOLOR') !== null) return null;
+  return matchTile(subsets, place, anyBox ? TOLERANCE_FOR_MAPS : TOLERANCE_FOR_TILES);
+}
+
+async function answerMatched(
+  exchange: Exchange,
+  map: AskedMap,
+  { subset, index, offered }: MatchedTile,
+  { answerTile, composer }: { readonly answerTile: TileAnswerer; readonly composer: MapComposer },
+): Promise<Answer> {
+  const [layer] = map.layers;
+  const tiles = tileSetOf(layer, subset, map.format, map.asked);
+  const blank = !offered && map.format.kind === 'raster' && layer.bound.layer.outside !== 'notFound';
+  return blank ? answerBlank(exchange, map, composer) : answerTile(exchange, tiles, index);
+}
+
+/** As GeoWebCache: who asks for a map of nowhere gets an empty picture, WMS 1.3.0, 7.3.3.6. */
+async function answerBlank(exchange: Exchange, map: AskedMap, composer: MapComposer): Promise<Answer> {
+  const { place, format, asked } = map;
+  const background = format.alpha ? null : backgroundColour(asked);
+  const made = await composer.compose({ layers: [], ...place, format, background, signal: exchange.signal });
+  return mapAnswer(exchange, map, made, ['geowebcache-message', NO_TILE_MESSAGE]);
+}
+
+function checkComposable({ layers, tiled, format, place }: AskedMap): void {
+  const [first] = layers;
+  const closed = layers.find(({ bound }) => !bound.layer.fullWms);
+  if (format.kind !== 'raster') {
+    throw new WmsException('InvalidFormat', 'FORMAT', `${format.mediaType} is there as tiles only.`);
+  }
+  if (!closed && !tiled) return;
+  if (layers.length > 1) {
+    throw new WmsException(
+      'InvalidParameterValue',
+      'LAYERS',
+      `Layer ${(closed ?? first).bound.layer.name} is served as single tiles; ask for one layer at a time.`,
+    );
+  }
+  throw notOnGrid(first, place);
+}
+
+function notOnGrid({ subsets }: AskedLayer, { width, height }: AskedPlace): WmsException {
+  const { gridSet } = subsets[0];
+  const { tileWidth, tileHeight } = gridSet;
+  if (width !== tileWidth || height !== tileHeight) {
+    const locator = width === tileWidth ? 'HEIGHT' : 'WIDTH';
+    return new WmsException(
+      'InvalidParameterValue',
+      locator,
+      `The layer is served as tiles of ${tileWidth}×${tileHeight} pixels, not ${width}×${height}.`,
+    );
+  }
+  const names = subsets.map((subset) => subset.gridSet.name).join(', ');
+  return new WmsException(
+    'InvalidParameterValue',
+    'BBOX',
+    `The layer is served as tiles, and the box is none of the grid ${names}. GetCapabilities with TILED=true tells the grid.`,
+  );
+}
+
+async function answerMap(exchange: Exchange, map: AskedMap, composer: MapComposer): Promise<Answer> {
+  const { asked, layers, place, format } = map;
+  const tileSets = layers.map((layer) => tileSetOf(layer, layer.subsets[0], format, asked));
+  const transparent = format.alpha && isTrue(asked, 'TRANSPARENT');
+  const background = transparent ? null : backgroundColour(asked);
+  const made = await composer.compose({
+    layers: tileSets,
+    ...place,
+    format,
+    background,
+    signal: exchange.signal,
+  });
+  return mapAnswer(exchange, map, made, []);
+}
+
+function mapAnswer(exchange: Exchange, map: AskedMap, made: ComposedMap, more: Headers): Answer {
+  const etag = `"${made.digest}"`;
+  const modified = made.createdAt === null ? [] : ['Last-Modified', new Date(made.createdAt).toUTCString()];
+  const freshness = [
+    'ETag',
+    etag,
+    ...modified,
+    'X-Cache',
+    made.outcome ?? 'BYPASS',
+    ...cacheControl(map, made),
+  ];
+  if (isNotModified(exchange.headers, etag, made.createdAt ?? Number.POSITIVE_INFINITY)) {
+    return { status: 304, headers: freshness, body: null };
+  }
+  const headers = ['Content-Type', map.format.contentType, ...freshness, ...placeHeaders(map, made), ...more];
+  return { status: 200, headers, body: made.bytes };
+}
+
+/** What is put together lasts as long as the shortest-lived of its layers. */
+function cacheControl({ layers }: AskedMap, { outcome, zoom }: ComposedMap): Headers {
+  const ages = layers.map(({ bound }) => clientSecondsAt(bound.layer, zoom ?? 0));
+  const seconds = outcome === 'STALE' ? 0 : Math.min(...ages);
+  const lasting = seconds > 0 || outcome === 'STALE' ? [`max-age=${seconds}`, 'must-revalidate'] : [];
+  const words = layers.every(({ bound }) => isOpen(bound.layer)) ? lasting : ['private', ...lasting];
+  return words.length > 0 ? ['Cache-Control', words.join(', ')] : [];
+}
+
+/** `WMS` and `OTHER` are GeoWebCache's words for what is no tile. */
+function placeHeaders({ layers, place }: AskedMap, { outcome }: ComposedMap): Headers {
+  const [{ subsets }] = layers;
+  const { gridSet } = subsets[0];
+  const { minX, minY, maxX, maxY } = place.bounds;
+  return [
+    'geowebcache-cache-result',
+    outcome === null ? 'OTHER' : 'WMS',
+    'geowebcache-gridset',
+    gridSet.name,
+    'geowebcache-crs',
+    `EPSG:${gridSet.srs}`,
+    'geowebcache-tile-bounds',
+    `${minX},${minY},${maxX},${maxY}`,
+  ];
+}

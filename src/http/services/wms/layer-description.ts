@@ -1,0 +1,85 @@
+import type { Bounds } from '../../../domain/bounds.ts';
+import type { GridSubset } from '../../../domain/grid-subset.ts';
+import type { Layer } from '../../../domain/layer.ts';
+import { type Html as Markup, html as markup } from '../../html.ts';
+import { geographicExtent } from '../geographic-extent.ts';
+import { stylesOf } from '../wmts/layer-styles.ts';
+import { crsNames, isYFirst } from './wms-crs.ts';
+import { isDimension } from './wms-parameters.ts';
+import type { WmsVersion } from './wms-version.ts';
+
+const NOTHING: Markup = { markup: '' };
+const NOT_CRS84 = { longitudeFirst: false };
+
+/** WMS 1.3.0, 7.2.4, and WMS 1.1.1, annex A.1; in the order of the schema and of the DTD. */
+export function describeWmsLayer(layer: Layer, version: WmsVersion): Markup {
+  const newer = version === '1.3.0';
+  return markup`<Layer queryable="${layer.infoFormats.length > 0 ? '1' : '0'}">
+<Name>${layer.name}</Name>
+<Title>${layer.title === '' ? layer.name : layer.title}</Title>
+${layer.description === '' ? NOTHING : markup`<Abstract>${layer.description}</Abstract>`}
+${crsList(layer, version)}
+${newer ? geographicBox(layer) : latLonBox(layer)}
+${layer.gridSubsets.map((subset) => boundingBox(subset, version))}
+${dimensions(layer, version)}
+${layer.attribution === '' ? NOTHING : markup`<Attribution><Title>${layer.attribution}</Title></Attribution>`}
+${stylesOf(layer).map((name) => markup`<Style><Name>${name}</Name><Title>${name}</Title></Style>`)}
+</Layer>`;
+}
+
+function crsList(layer: Layer, version: WmsVersion): readonly Markup[] {
+  const names = new Set(layer.gridSubsets.flatMap(({ gridSet }) => crsNames(gridSet, version)));
+  const tag: Markup = { markup: version === '1.3.0' ? 'CRS' : 'SRS' };
+  return [...names].map((name) => markup`<${tag}>${name}</${tag}>`);
+}
+
+function geographicBox(layer: Layer): Markup {
+  const box = geographicExtent(layer);
+  if (!box) return NOTHING;
+  const [west, south, east, north] = box;
+  return markup`<EX_GeographicBoundingBox><westBoundLongitude>${west}</westBoundLongitude><eastBoundLongitude>${east}</eastBoundLongitude><southBoundLatitude>${south}</southBoundLatitude><northBoundLatitude>${north}</northBoundLatitude></EX_GeographicBoundingBox>`;
+}
+
+function latLonBox(layer: Layer): Markup {
+  const box = geographicExtent(layer);
+  if (!box) return NOTHING;
+  const [west, south, east, north] = box;
+  return markup`<LatLonBoundingBox minx="${west}" miny="${south}" maxx="${east}" maxy="${north}"/>`;
+}
+
+function boundingBox({ gridSet, extent }: GridSubset, version: WmsVersion): Markup {
+  const [name] = crsNames(gridSet, version);
+  return boxElement(version, name, isYFirst(gridSet, NOT_CRS84, version) ? swapped(extent) : extent);
+}
+
+export function boxElement(version: WmsVersion, crs: string, { minX, minY, maxX, maxY }: Bounds): Markup {
+  const attribute: Markup = { markup: version === '1.3.0' ? 'CRS' : 'SRS' };
+  return markup`<BoundingBox ${attribute}="${crs}" minx="${minX}" miny="${minY}" maxx="${maxX}" maxy="${maxY}"/>`;
+}
+
+function swapped({ minX, minY, maxX, maxY }: Bounds): Bounds {
+  return { minX: minY, minY: minX, maxX: maxY, maxY: maxX };
+}
+
+/** WMS 1.3.0, annex C.2. Those of 1.1.1 keep their values in an element of their own. */
+function dimensions(layer: Layer, version: WmsVersion): readonly Markup[] {
+  const listed = layer.parameters.filter(isDimension).filter(({ values }) => (values ?? []).length > 0);
+  const described = listed.map(({ name, defaultValue, values }) => ({
+    name: name.replace(/^DIM_/, '').toLowerCase(),
+    units: name === 'TIME' ? 'ISO8601' : '',
+    standard: defaultValue === '' ? NOTHING : markup` default="${defaultValue}"`,
+    values: (values ?? []).join(','),
+  }));
+  if (version === '1.3.0') {
+    return described.map(
+      ({ name, units, standard, values }) =>
+        markup`<Dimension name="${name}" units="${units}"${standard}>${values}</Dimension>`,
+    );
+  }
+  return [
+    ...described.map(({ name, units }) => markup`<Dimension name="${name}" units="${units}"/>`),
+    ...described.map(
+      ({ name, standard, values }) => markup`<Extent name="${name}"${standard}>${values}</Extent>`,
+    ),
+  ];
+}

@@ -1,0 +1,132 @@
+import type { BoundLayer } from '../../../catalog/bound-layer.ts';
+import type { Catalog } from '../../../catalog/catalog.ts';
+import type { Bounds } from '../../../domain/bounds.ts';
+import { type Format, formatOf } from '../../../domain/format.ts';
+import type { GridSubset } from '../../../domain/grid-subset.ts';
+import { formatOfLayer } from '../../../domain/layer.ts';
+import { shortened } from '../../../domain/shortened.ts';
+import { checkMapSize } from '../../../pipeline/map-composer.ts';
+import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
+import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
+import type { Kvp } from '../kvp.ts';
+import { type AskedCrs, crsAsked, isYFirst, subsetsIn } from './wms-crs.ts';
+import { blamingWms, WmsException } from './wms-exception.ts';
+import { parametersAsked, required, wholeNumber } from './wms-parameters.ts';
+import type { WmsVersion } from './wms-version.ts';
+
+/** A layer of a map with the style asked for it, and the grid sets it has in the CRS of the map. */
+export interface AskedLayer {
+  readonly bound: BoundLayer;
+  readonly style: string;
+  readonly subsets: readonly [GridSubset, ...GridSubset[]];
+}
+
+export interface AskedPlace {
+  readonly bounds: Bounds;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** In one map. */
+export const MAX_LAYERS = 20;
+
+/** A name may hold commas; what is nobody's name is a list of names. */
+export function layersAsked(
+  catalog: Pick<Catalog, 'layer'>,
+  asked: Kvp,
+  parameter: string,
+): readonly BoundLayer[] {
+  const text = required(asked, parameter);
+  const single = catalog.layer(text);
+  if (single) return [single];
+  const names = text.split(',');
+  if (names.length > MAX_LAYERS) {
+    throw new WmsException('InvalidParameterValue', parameter, `A map has at most ${MAX_LAYERS} layers.`);
+  }
+  return names.map((name) => {
+    const bound = catalog.layer(name);
+    if (bound) return bound;
+    throw new WmsException('LayerNotDefined', parameter, `There is no layer ${shortened(name)}.`);
+  });
+}
+
+/** WMS 1.3.0, 7.3.3.4: as many styles as layers, or none at all. */
+export function stylesAsked(asked: Kvp, count: number): readonly string[] {
+  const text = asked('STYLES') ?? '';
+  if (text === '') return Array.from({ length: count }, () => '');
+  const styles = count === 1 ? [text] : text.split(',');
+  if (styles.length === count) return styles;
+  throw new WmsException(
+    'StyleNotDefined',
+    'STYLES',
+    `There are ${count} layers and ${styles.length} styles; name one for each layer, or none.`,
+  );
+}
+
+export function withSubsets(
+  bounds: readonly BoundLayer[],
+  styles: readonly string[],
+  crs: AskedCrs,
+  version: WmsVersion,
+): readonly AskedLayer[] {
+  return bounds.map((bound, index) => ({
+    bound,
+    style: styles[index] ?? '',
+    subsets: subsetsIn(bound.layer, crs, version),
+  }));
+}
+
+export function crsOf(asked: Kvp, version: WmsVersion): AskedCrs {
+  return crsAsked(asked, version);
+}
+
+/** `null` for a name that no image format has. */
+export function formatAsked(bound: BoundLayer, asked: Kvp): Format {
+  const name = required(asked, 'FORMAT');
+  if (!formatOf(name)) {
+    throw new WmsException('InvalidFormat', 'FORMAT', `There is no format ${shortened(name)}.`);
+  }
+  return blamingWms('InvalidFormat', 'FORMAT', () => formatOfLayer(bound.layer, name));
+}
+
+export function placeAsked(
+  asked: Kvp,
+  { gridSet }: GridSubset,
+  crs: AskedCrs,
+  version: WmsVersion,
+): AskedPlace {
+  const bounds = boundsAsked(required(asked, 'BBOX'), isYFirst(gridSet, crs, version));
+  const width = wholeNumber(asked, 'WIDTH');
+  const height = wholeNumber(asked, 'HEIGHT');
+  blamingWms('InvalidParameterValue', width >= height ? 'WIDTH' : 'HEIGHT', () =>
+    checkMapSize(width, height),
+  );
+  return { bounds, width, height };
+}
+
+export function tileSetOf(
+  { bound, style }: AskedLayer,
+  subset: GridSubset,
+  format: Format,
+  asked: Kvp,
+): ResolvedTileSet {
+  return resolveTileSet(bound, {
+    gridSet: subset.gridSet.name,
+    format: format.mediaType,
+    parameters: parametersAsked(bound.layer, asked, style),
+  });
+}
+
+function boundsAsked(text: string, yFirst: boolean): Bounds {
+  const parts = text.split(',').map((part) => (part.trim() === '' ? Number.NaN : Number(part)));
+  const [a = Number.NaN, b = Number.NaN, c = Number.NaN, d = Number.NaN] = parts;
+  const bounds = yFirst ? { minX: b, minY: a, maxX: d, maxY: c } : { minX: a, minY: b, maxX: c, maxY: d };
+  const order = yFirst ? 'minY,minX,maxY,maxX' : 'minX,minY,maxX,maxY';
+  const isBox = parts.length === 4 && parts.every(Number.isFinite);
+  if (isBox && bounds.minX < bounds.maxX && bounds.minY < bounds.maxY) return bounds;
+  throw new WmsException(
+    'InvalidParameterValue',
+    'BBOX',
+    `BBOX must be four numbers ${order}, the lower before the higher; it is ${shortened(text)}.`,
+  );
+}

@@ -1,0 +1,93 @@
+import { INFO_FORMATS, type Layer } from '../../../domain/layer.ts';
+import { escapeXml } from '../../../lib/xml/write-xml.ts';
+import { MAX_MAP_SIDE } from '../../../pipeline/map-composer.ts';
+import { type Html as Markup, html as markup } from '../../html.ts';
+import type { CapabilitiesWriter } from '../wmts/capabilities.ts';
+import { BASE } from '../wmts/layer-section.ts';
+import { describeWmsLayer } from './layer-description.ts';
+import { MAX_LAYERS } from './map-asked.ts';
+import { describeTileSets, TILE_SET_DTD } from './tile-set-description.ts';
+import type { WmsVersion } from './wms-version.ts';
+
+const NAMESPACES =
+  'xmlns="http://www.opengis.net/wms" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.opengis.net/wms http://schemas.opengis.net/wms/1.3.0/capabilities_1_3_0.xsd"';
+const DTD = 'http://schemas.opengis.net/wms/1.1.1/capabilities_1_1_1.dtd';
+const ABSTRACT = 'Maps from a cache of tiles';
+
+const EXCEPTIONS: Readonly<Record<WmsVersion, readonly string[]>> = {
+  '1.1.1': ['application/vnd.ogc.se_xml', 'application/vnd.ogc.se_inimage', 'application/vnd.ogc.se_blank'],
+  '1.3.0': ['XML', 'INIMAGE', 'BLANK'],
+};
+
+/** What is written about a layer is written once, for as long as it lives. */
+export function createWmsCapabilitiesWriter(version: WmsVersion, tileSets: boolean): CapabilitiesWriter {
+  const describe = remembering((layer) => describeWmsLayer(layer, version).markup);
+  const tileSetsOf = remembering((layer) => describeTileSets(layer).markup);
+  return (layers, base) => {
+    const document = [
+      '<?xml version="1.0" encoding="UTF-8"?>',
+      ...opening(version),
+      service(version).markup,
+      '<Capability>',
+      requests(layers, version).markup,
+      markup`<Exception>${EXCEPTIONS[version].map(format)}</Exception>`.markup,
+      ...(tileSets
+        ? ['<VendorSpecificCapabilities>', ...layers.map(tileSetsOf), '</VendorSpecificCapabilities>']
+        : []),
+      '<Layer>\n<Title>Tilewarden</Title>',
+      ...layers.map(describe),
+      '</Layer>\n</Capability>',
+      version === '1.3.0' ? '</WMS_Capabilities>\n' : '</WMT_MS_Capabilities>\n',
+    ];
+    return document.join('\n').replaceAll(BASE.markup, () => escapeXml(base));
+  };
+}
+
+function remembering(write: (layer: Layer) => string): (layer: Layer) => string {
+  const written = new WeakMap<Layer, string>();
+  return (layer) => {
+    const text = written.get(layer) ?? write(layer);
+    written.set(layer, text);
+    return text;
+  };
+}
+
+function opening(version: WmsVersion): readonly string[] {
+  if (version === '1.3.0') return [`<WMS_Capabilities version="1.3.0" ${NAMESPACES}>`];
+  return [
+    `<!DOCTYPE WMT_MS_Capabilities SYSTEM "${DTD}" [\n${TILE_SET_DTD}\n]>`,
+    '<WMT_MS_Capabilities version="1.1.1">',
+  ];
+}
+
+function service(version: WmsVersion): Markup {
+  const newer = version === '1.3.0';
+  const limits = newer
+    ? markup`<LayerLimit>${MAX_LAYERS}</LayerLimit><MaxWidth>${MAX_MAP_SIDE}</MaxWidth><MaxHeight>${MAX_MAP_SIDE}</MaxHeight>`
+    : markup``;
+  return markup`<Service><Name>${newer ? 'WMS' : 'OGC:WMS'}</Name><Title>Tilewarden</Title><Abstract>${ABSTRACT}</Abstract>${address()}${limits}</Service>`;
+}
+
+function requests(layers: readonly Layer[], version: WmsVersion): Markup {
+  const formats = [...new Set(layers.flatMap((layer) => layer.formats.map(({ mediaType }) => mediaType)))];
+  const infoFormats = INFO_FORMATS.filter((name) => layers.some((layer) => layer.infoFormats.includes(name)));
+  const own = version === '1.3.0' ? 'text/xml' : 'application/vnd.ogc.wms_xml';
+  return markup`<Request>
+${operation('GetCapabilities', [own])}
+${operation('GetMap', formats.length > 0 ? formats : ['image/png'])}
+${infoFormats.length > 0 ? operation('GetFeatureInfo', infoFormats) : markup``}
+</Request>`;
+}
+
+function operation(name: string, formats: readonly string[]): Markup {
+  const tag: Markup = { markup: name };
+  return markup`<${tag}>${formats.map(format)}<DCPType><HTTP><Get>${address()}</Get></HTTP></DCPType></${tag}>`;
+}
+
+function format(name: string): Markup {
+  return markup`<Format>${name}</Format>`;
+}
+
+function address(): Markup {
+  return markup`<OnlineResource xmlns:xlink="http://www.w3.org/1999/xlink" xlink:type="simple" xlink:href="${BASE}/service/wms?"/>`;
+}

@@ -1,0 +1,66 @@
+import type { Catalog } from '../../../catalog/catalog.ts';
+import { shortened } from '../../../domain/shortened.ts';
+import type { Logger } from '../../../lib/logger.ts';
+import { createMapComposer } from '../../../pipeline/map-composer.ts';
+import type { TilePipeline } from '../../../pipeline/tile-pipeline.ts';
+import type { Answer } from '../../answer.ts';
+import type { Exchange } from '../../exchange.ts';
+import type { Route } from '../../route.ts';
+import type { Kvp } from '../kvp.ts';
+import { withWmsExceptions } from './exception-answer.ts';
+import { createWmsCapabilities } from './get-capabilities.ts';
+import { createGetFeatureInfo } from './get-feature-info.ts';
+import { createGetMap } from './get-map.ts';
+import { WmsException } from './wms-exception.ts';
+import { readWmsQuery, required } from './wms-parameters.ts';
+
+export interface WmsDeps {
+  readonly catalog: Pick<Catalog, 'layer' | 'layers'>;
+  readonly pipeline: Pick<TilePipeline, 'read'>;
+  readonly log: Logger;
+}
+
+type Operation = (exchange: Exchange, asked: Kvp) => Promise<Answer>;
+
+/** WMS 1.1.1 and 1.3.0, at GeoWebCache's address. */
+export function wmsRoutes({ catalog, pipeline, log }: WmsDeps): readonly Route[] {
+  const composer = createMapComposer(pipeline);
+  const getMap = createGetMap({ catalog, pipeline, composer });
+  const getCapabilities = createWmsCapabilities(catalog);
+  const operations = new Map<string, Operation>([
+    ['getmap', getMap],
+    ['map', getMap],
+    ['getcapabilities', getCapabilities],
+    ['capabilities', getCapabilities],
+    ['getfeatureinfo', createGetFeatureInfo(catalog)],
+    ['feature_info', createGetFeatureInfo(catalog)],
+  ]);
+  const handler = withWmsExceptions(
+    async (exchange) => {
+      const asked = readWmsQuery(exchange.query);
+      return operationAsked(operations, asked)(exchange, asked);
+    },
+    composer,
+    log,
+  );
+  return [{ method: 'GET', path: '/service/wms', role: 'public', sharing: 'anyone', handler }];
+}
+
+function operationAsked(operations: ReadonlyMap<string, Operation>, asked: Kvp): Operation {
+  const service = asked('SERVICE');
+  if (service !== null && service.toUpperCase() !== 'WMS') {
+    throw new WmsException(
+      'InvalidParameterValue',
+      'SERVICE',
+      `This is a WMS, not a ${shortened(service)}; leave SERVICE out or say SERVICE=WMS.`,
+    );
+  }
+  const name = required(asked, 'REQUEST');
+  const operation = operations.get(name.toLowerCase());
+  if (operation) return operation;
+  throw new WmsException(
+    'OperationNotSupported',
+    'REQUEST',
+    `There is no request ${shortened(name)}; there are GetMap, GetCapabilities and GetFeatureInfo.`,
+  );
+}

@@ -1,0 +1,65 @@
+import { TilewardenError } from '../domain/errors.ts';
+import type { InfoAnswer, InfoRequest } from '../sources/tile-source.ts';
+import { checkMapSize } from './map-composer.ts';
+import type { ResolvedTileSet } from './tile-pipeline.ts';
+
+export type FeatureInfoRequest = Pick<
+  InfoRequest,
+  'bounds' | 'width' | 'height' | 'i' | 'j' | 'infoFormat' | 'featureCount' | 'signal'
+>;
+
+export interface FeatureInfo {
+  readonly bytes: Buffer;
+  /** One of the layer's info formats. */
+  readonly mediaType: string;
+}
+
+/** What is told of one place. */
+const MAX_BYTES = 4 * 1024 * 1024;
+const EXCEPTION =
+  /^\s*(?:<\?xml[^>]*\?>\s*)?(?:<!DOCTYPE[^>]*>\s*)?<(?:\w+:)?(?:ServiceException|Exception)Report\b/;
+const EXCERPT = 1000;
+
+/**
+ * Asks the layer's source what lies at a pixel. Nothing of it is kept. Throws `request-invalid` when the layer is not
+ * to be asked or the map too large, and `source-…` when the source fails or answers in another form.
+ */
+export async function askFeatureInfo(
+  { bound, subset, format, selection }: ResolvedTileSet,
+  request: FeatureInfoRequest,
+): Promise<FeatureInfo> {
+  checkMapSize(request.width, request.height);
+  const source = bound.source();
+  if (!source.featureInfo || !bound.layer.infoFormats.includes(request.infoFormat)) {
+    throw new TilewardenError(
+      'request-invalid',
+      `Layer ${bound.layer.name} cannot be asked what lies there.`,
+    );
+  }
+  const { gridSet } = subset;
+  const answer = await source.featureInfo({ ...request, gridSet, format, parameters: selection.values });
+  checkAnswer(answer, request.infoFormat);
+  return { bytes: answer.bytes, mediaType: request.infoFormat };
+}
+
+function checkAnswer({ bytes, mediaType }: InfoAnswer, asked: string): void {
+  if (bytes.length > MAX_BYTES) throw refused('too-long', `it sent ${bytes.length} bytes`);
+  const start = bytes.toString('utf8', 0, EXCERPT);
+  if (EXCEPTION.test(start)) throw refused('service-exception', start);
+  if (!sameType(mediaType, asked)) throw refused('wrong-type', `asked for ${asked}, got ${mediaType}`);
+}
+
+/** A server that does not say what it sends is taken at the word it was asked for. */
+function sameType(mediaType: string | null, asked: string): boolean {
+  if (mediaType === null || mediaType === asked) return true;
+  const isXml = (type: string) => type.endsWith('/xml') || type.includes('gml');
+  const isJson = (type: string) => /[/+]json$/.test(type);
+  return (isXml(mediaType) && isXml(asked)) || (isJson(mediaType) && isJson(asked));
+}
+
+function refused(reason: string, detail: string): TilewardenError {
+  return new TilewardenError('source-bad-answer', 'The map source did not say what lies there.', {
+    reason,
+    cause: new Error(detail),
+  });
+}
