@@ -20,6 +20,8 @@ export interface TaskRunnerOptions extends Omit<LeaseRunOptions, 'crowded'> {
 
 /** Milliseconds between looks for work when nobody calls. */
 const LOOK_INTERVAL = 1000;
+/** Milliseconds that the other workers have to take their share of a task before this one takes it too. */
+const LEFTOVERS_AFTER = 100;
 /** Milliseconds that steps in flight get to end by themselves when the runner stops. */
 const STOP_PATIENCE = 2000;
 
@@ -73,7 +75,7 @@ export class TaskRunner {
   async #loop(): Promise<void> {
     while (!this.#stopping) {
       this.#wakeUp = new AbortController();
-      const full = await this.#takeAll().catch((error: unknown) => {
+      const full = await this.#look().catch((error: unknown) => {
         this.#options.log.warn({ err: error }, 'looking for work failed');
       });
       if (this.#stopping) return;
@@ -83,10 +85,18 @@ export class TaskRunner {
   }
 
   /** True when no thread is free any more: the end of a run will wake us. */
-  async #takeAll(): Promise<boolean> {
+  async #look(): Promise<boolean> {
+    const { workers, clock } = this.#options;
+    if (await this.#takeAll(false)) return true;
+    if (workers === 1 || this.#stopping) return false;
+    await clock.sleep(LEFTOVERS_AFTER, this.#wakeUp.signal).catch(() => {});
+    return !this.#wakeUp.signal.aborted && (await this.#takeAll(true));
+  }
+
+  async #takeAll(leftovers: boolean): Promise<boolean> {
     const { leases, owner, workers } = this.#options;
     for (let free = this.#freeThreads(); free > 0; free = this.#freeThreads()) {
-      const lease = await leases.take({ owner, freeThreads: free, workers });
+      const lease = await leases.take({ owner, freeThreads: free, workers, leftovers });
       if (!lease) return false;
       await this.#start(lease);
       if (this.#stopping) return false;

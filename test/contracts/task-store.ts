@@ -191,6 +191,15 @@ export function describeTaskStore(openEmpty: () => Promise<Database>): void {
       expect(await leases.take(WIDE)).toBeNull();
     });
 
+    it('leave the others their share of a task, unless they do not want it', async () => {
+      await create(newTask(64, { threadCount: 2 }));
+      const wish = { owner: 'a', freeThreads: 9, workers: 2 };
+      expect((await take(wish)).threads).toBe(1);
+      expect(await leases.take(wish)).toBeNull();
+      expect((await take({ ...wish, leftovers: true })).threads).toBe(1);
+      expect(await leases.take({ ...wish, owner: 'b' })).toBeNull();
+    });
+
     it('that several ask for at once go to different holders', async () => {
       await create(newTask(64, { threadCount: 8 }));
       const wishes = Array.from({ length: 8 }, (_, i) => ({ owner: `w${i}`, freeThreads: 1, workers: 8 }));

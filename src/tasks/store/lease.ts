@@ -77,6 +77,8 @@ export interface Report {
   readonly intent: 'go-on' | 'hand-back' | 'finish';
   /** Whether the worker has no thread free for anybody else. */
   readonly crowded: boolean;
+  /** Tasks that this worker leaves alone for now; nobody makes room for them. */
+  readonly resting?: readonly number[];
 }
 
 /**
@@ -90,4 +92,8 @@ export interface LeaseWish {
   readonly freeThreads: number;
   /** Workers that share the tasks, so that one does not take all threads of a task. */
   readonly workers: number;
+  /** Tasks not to take: what they ask is not to be had now. */
+  readonly resting?: readonly number[];
+  /** Also what is the others' share: they have had time to take it and have not. */
+  readonly leftovers?: boolean;
 }

@@ -101,7 +101,8 @@ async function addToTask(
 /** Whether a worker that has no thread free should make room: a small task waits, or one that has had less. */
 async function turnOf(query: Statements, task: TaskRow, report: Report, now: number): Promise<ReportAnswer> {
   if (!report.crowded) return 'go-on';
-  const other = await nextInTurn(query, now).where('tasks.id', '!=', task.id).limit(1).executeTakeFirst();
+  const others = nextInTurn(query, now, [task.id, ...(report.resting ?? [])]);
+  const other = await others.limit(1).executeTakeFirst();
   if (!other) return 'go-on';
   if (other.express !== task.express) return other.express > task.express ? 'hand-back' : 'go-on';
   return other.fair_time + FAIR_MARGIN < task.fair_time ? 'hand-back' : 'go-on';

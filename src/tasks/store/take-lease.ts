@@ -16,7 +16,7 @@ const MAX_LOOKS = 100;
 export async function takeLease(query: Statements, wish: LeaseWish, now: number): Promise<Lease | null> {
   if (wish.freeThreads < 1) return null;
   for (let look = 0; look < MAX_LOOKS; look++) {
-    const next = await nextInTurn(query, now).limit(1).executeTakeFirst();
+    const next = await nextFor(wish, query, now);
     if (!next) return null;
     const lease = await takeFrom(query, next.id, Number(next.busy ?? 0), wish, now);
     if (lease) return lease;
@@ -24,8 +24,24 @@ export async function takeLease(query: Statements, wish: LeaseWish, now: number)
   return null;
 }
 
+/** Leaves out the tasks of which the worker holds its share already. */
+function nextFor({ owner, workers, leftovers, resting }: LeaseWish, query: Statements, now: number) {
+  const next = nextInTurn(query, now, resting).limit(1);
+  if (leftovers) return next.executeTakeFirst();
+  return next
+    .where((eb) => {
+      const own = eb
+        .selectFrom('task_leases')
+        .select(({ fn }) => fn.coalesce(fn.sum<number>('threads'), eb.lit(0)).as('own'))
+        .whereRef('task_leases.task_id', '=', 'tasks.id')
+        .where('task_leases.owner', '=', owner);
+      return eb(eb(own, '*', workers), '<', eb.ref('tasks.thread_count'));
+    })
+    .executeTakeFirst();
+}
+
 /** Tasks that have work which can be done now and threads left to do it, whose turn it is first. */
-export function nextInTurn(query: Statements, now: number) {
+export function nextInTurn(query: Statements, now: number, except: readonly number[] = []) {
   return query
     .selectFrom('tasks')
     .leftJoin(
@@ -40,6 +56,7 @@ export function nextInTurn(query: Statements, now: number) {
     )
     .select(['tasks.id', 'tasks.express', 'tasks.fair_time', 'held.busy'])
     .where('tasks.state', 'in', ['pending', 'running'])
+    .$if(except.length > 0, (some) => some.where('tasks.id', 'not in', [...except]))
     .where((eb) => eb.or([eb('held.busy', 'is', null), eb('held.busy', '<', eb.ref('tasks.thread_count'))]))
     .where((eb) =>
       eb.or([

@@ -1,11 +1,9 @@
 import type { Database, Statements } from '../../db/database.ts';
-import type { TasksTable } from '../../db/schema.ts';
+import type { RowOf, TasksTable } from '../../db/schema.ts';
 import type { Task, TaskErrorSample, TaskRequest, TaskState } from '../task.ts';
 import type { TaskPlan } from '../task-plan.ts';
 
-/** What the database gives back for a row of `tasks`. */
-export type TaskRow = { readonly [Column in keyof TasksTable]: Selected<TasksTable[Column]> };
-type Selected<Value> = Value extends { readonly __select__: infer Select } ? Select : Value;
+export type TaskRow = RowOf<TasksTable>;
 
 /** Every transaction that changes tasks runs under this lock, and so becomes visible in the order of its events. */
 const TASK_LOCK = 'tasks';
@@ -45,6 +43,7 @@ export function taskOf(row: TaskRow): Task {
     tilesTotal: BigInt(row.tiles_total),
     secondsRemaining: row.state === 'done' ? 0 : -1,
     tilesPerSecond: 0,
+    waitingFor: null,
     counters: {
       made: Number(row.made),
       present: Number(row.present),
