@@ -128,6 +128,7 @@ function checkLayers(
     if (!stores.includes(layer.store))
       problems.push({ path: [...path, 'store'], message: unknownName('store', layer.store, stores) });
     problems.push(...queryProblems(document.layers[index], path));
+    problems.push(...retinaProblems(document.layers[index], path));
     const gridSetsKnown = checkGridSetNames(layer, path, gridSets, problems);
     if (gridSetsKnown) attempt(path, problems, () => void createLayer(layer, gridSets));
   }
@@ -137,6 +138,15 @@ function queryProblems(layer: GivenLayer | undefined, path: SettingPath): readon
   if (!layer?.queryable || layer.source.type === 'wms') return [];
   const message = `needs a source of type wms; one of type ${layer.source.type} has nothing to be asked for`;
   return [{ path: [...path, 'queryable'], message }];
+}
+
+/** What a source has ready-made has as many pixels as it has. */
+const DRAWING_SOURCES: readonly string[] = ['wms', 'world'];
+
+function retinaProblems(layer: GivenLayer | undefined, path: SettingPath): readonly Explanation[] {
+  if (!layer?.retina || DRAWING_SOURCES.includes(layer.source.type)) return [];
+  const message = `needs a source that draws (${DRAWING_SOURCES.join(', ')}); one of type ${layer.source.type} has its tiles ready-made`;
+  return [{ path: [...path, 'retina'], message }];
 }
 
 function checkGridSetNames(
