@@ -31,6 +31,7 @@ export class MapPainter {
     const style = mapStyleOf(styleName);
     const canvas = this.#canvasFor(view);
     const context = canvas.getContext('2d');
+    context.setTransform(view.pixelRatio, 0, 0, view.pixelRatio, 0, 0);
     const atlas = this.#library.atlasFor(view);
     const tracer = new ShapeTracer(view);
     const graticule = graticuleOf(view);
@@ -52,8 +53,9 @@ export class MapPainter {
 
   /** A canvas holds memory that the garbage collector does not see, so one is used again and again. */
   #canvasFor(view: MapView): Canvas {
-    if (this.#canvas?.width === view.width && this.#canvas.height === view.height) return this.#canvas;
-    this.#canvas = createCanvas(view.width, view.height);
+    const [width, height] = [view.width * view.pixelRatio, view.height * view.pixelRatio];
+    if (this.#canvas?.width === width && this.#canvas.height === height) return this.#canvas;
+    this.#canvas = createCanvas(width, height);
     return this.#canvas;
   }
 

@@ -12,14 +12,17 @@ export interface MapView {
   readonly top: number;
   readonly width: number;
   readonly height: number;
+  /** How many pixels of the picture, each way, one pixel here is drawn with. */
+  readonly pixelRatio: number;
 }
 
-/** `bounds` in degrees of the plane. */
+/** `bounds` in degrees of the plane. Width and height are those of the picture divided by the pixel ratio. */
 export function createMapView(
   projection: MapProjection,
   bounds: Bounds,
   width: number,
   height: number,
+  pixelRatio = 1,
 ): MapView {
   const resolutionX = (bounds.maxX - bounds.minX) / width;
   const resolutionY = (bounds.maxY - bounds.minY) / height;
@@ -31,6 +34,7 @@ export function createMapView(
     top: wholeIfNear(-bounds.maxY / resolutionY),
     width,
     height,
+    pixelRatio,
   };
 }
 

@@ -48,7 +48,9 @@ function jobOf(request: SourceRequest): DrawingJob {
     );
   }
   const projection = projectionFor(gridSet);
-  const view = createMapView(projection, inDegrees(request.bounds, projection), width, height);
+  const { pixelRatio } = gridSet;
+  const bounds = inDegrees(request.bounds, projection);
+  const view = createMapView(projection, bounds, width / pixelRatio, height / pixelRatio, pixelRatio);
   return { view, style: styleOf(request.parameters) };
 }
 
