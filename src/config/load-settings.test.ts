@@ -150,6 +150,14 @@ describe('problems', () => {
     ]);
   });
 
+  it('point at dense tiles that a source cannot draw', () => {
+    const xyz = `{ type: xyz, url: 'http://127.0.0.1:1/{z}/{x}/{y}.png' }`;
+    const yaml = `layers:\n  - { name: a, source: ${xyz}, retina: true }\n`;
+    expect(problemsOf(yaml)).toEqual([
+      'tilewarden.yaml:2:90  layers[0].retina needs a source that draws (wms, world); one of type xyz has its tiles ready-made',
+    ]);
+  });
+
   it('point at a regular expression that cannot be used', () => {
     const [problem] = problemsOf(`layers:${WMS_LAYER}    parameters: [{ name: A, regex: '(' }]\n`);
     expect(problem).toMatch(/^tilewarden\.yaml:2:5 {2}layers\[0\] cannot be used: The regex of parameter A/);
