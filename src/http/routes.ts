@@ -31,6 +31,7 @@ import { ogcRoutes } from './services/ogc/ogc-routes.ts';
 import { createTileJson } from './services/tile-json.ts';
 import { createTileService } from './services/tiles.ts';
 import { tmsRoutes } from './services/tms/tms-routes.ts';
+import { wmsRoutes } from './services/wms/wms-routes.ts';
 import { wmtsRoutes } from './services/wmts/wmts-routes.ts';
 import { TileCounts } from './tile-counts.ts';
 import { assetRoutes, type WebAsset } from './web-assets.ts';
@@ -91,6 +92,7 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
       handler: tile,
     },
     ...wmtsRoutes(road),
+    ...wmsRoutes(road),
     ...tmsRoutes(road),
     ...ogcRoutes(road),
     { method: 'GET', path: '/service/gmaps', role: 'public', sharing, handler: createGmaps(road) },
