@@ -18,6 +18,7 @@ import { createTileEvents } from './domain/tile-events.ts';
 import { type Access, createAccountAccess, createLoopbackAccess } from './http/access.ts';
 import { openEventLoopWatch } from './http/metrics/process-metrics.ts';
 import { type HttpServer, type HttpServerDeps, openHttpServer } from './http/server.ts';
+import { isLoopbackHost } from './http/trusted-proxies.ts';
 import { loadWebAssets, type WebAsset } from './http/web-assets.ts';
 import type { Clock } from './lib/clock.ts';
 import { ClosingStack } from './lib/closing-stack.ts';
@@ -36,6 +37,7 @@ import { openUpstreamDesk } from './sources/upstream/open-upstream-desk.ts';
 import { openUpstreamClient, type UpstreamClient } from './sources/upstream/upstream-client.ts';
 import type { UpstreamDesk } from './sources/upstream/upstream-desk.ts';
 import { openWmsSource } from './sources/wms/wms-source.ts';
+import { openWmtsSource } from './sources/wmts/wmts-source.ts';
 import { openWorldSource } from './sources/world/world-source.ts';
 import { openXyzSource } from './sources/xyz/xyz-source.ts';
 import { openBundleStore } from './storage/bundle/bundle-store.ts';
@@ -221,11 +223,12 @@ export async function openAccountsApp(
 
 /** Who is let in, and the first administrator if there is none yet. */
 async function openDoor(
-  { access: { enabled, adminPassword } }: Settings,
+  { access: { enabled, adminPassword }, server: { host } }: Settings,
   accounts: Accounts,
 ): Promise<{ readonly access: Access } & Pick<App, 'initialPassword'>> {
   if (!enabled) return { access: createLoopbackAccess(), initialPassword: null };
-  const password = await accounts.ensureAdministrator(adminPassword);
+  const exposure = isLoopbackHost(host) ? 'loopback' : 'network';
+  const password = await accounts.ensureAdministrator(adminPassword, exposure);
   return {
     access: createAccountAccess(accounts.authenticator),
     initialPassword: password === null ? null : { password, file: accounts.passwordFile },
@@ -318,6 +321,7 @@ function openSource(
 ): TileSource {
   if (source.type === 'world') return openWorldSource(source, { logger: log });
   if (source.type === 'archive') return openArchiveSource(source, { upstream: upstreams, clock });
+  if (source.type === 'wmts') return openWmtsSource(source, { upstream: upstreams, clock });
   if (source.type === 'xyz') return openXyzSource(source, { upstream: upstreams });
   return openWmsSource(source, { upstream: upstreams });
 }

@@ -3,6 +3,7 @@ import { FORMAT_NAMES } from '../domain/format.ts';
 import { INFO_FORMATS, LAYER_ACCESS, OUTSIDE_ANSWERS } from '../domain/layer.ts';
 import { sourceSchema } from './driver-schemas.ts';
 import { extentSchema } from './grid-set-schema.ts';
+import { scheduleSchema } from './schedule-schema.ts';
 
 const MAX_ZOOM = 30;
 const MAX_METATILE = 20;
@@ -118,4 +119,5 @@ export const layerSchema = z.strictObject({
     .min(1)
     .default(['text/plain', 'text/html', 'application/json'])
     .describe('Formats in which GetFeatureInfo may be asked; the first one is the default'),
+  schedules: z.array(scheduleSchema).default([]).describe('Work to be done again and again'),
 });

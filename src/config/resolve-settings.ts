@@ -11,8 +11,10 @@ import { createGridSet, type GridSet } from '../domain/grid-set.ts';
 import { createGridSetBook, type GridSetBook } from '../domain/grid-set-book.ts';
 import { checkProjection } from '../domain/projection.ts';
 import { closestName } from '../lib/closest-name.ts';
+import { scheduleProblems } from './check-schedules.ts';
 import type { SourceSettings } from './driver-schemas.ts';
 import type { Explanation } from './explain-issue.ts';
+import { toSchedule } from './schedule-schema.ts';
 import type { SettingPath } from './setting-path.ts';
 import type { Settings } from './settings.ts';
 import type { SettingsDocument } from './settings-schema.ts';
@@ -34,6 +36,7 @@ export function resolveSettings(document: SettingsDocument): ResolvedSettings {
   const gridSets = resolveGridSets(document.gridSets, problems);
   const layers = document.layers.map(toDeclaration);
   checkLayers(document, layers, gridSets, problems);
+  problems.push(...document.layers.flatMap((layer, index) => scheduleProblems(layer, ['layers', index])));
   const settings = {
     server: document.server,
     database: document.database,
@@ -44,6 +47,9 @@ export function resolveSettings(document: SettingsDocument): ResolvedSettings {
     upstreams: document.upstreams,
     gridSets,
     layers,
+    schedules: document.layers.flatMap(({ name, schedules }) =>
+      schedules.map((schedule) => toSchedule(name, schedule)),
+    ),
   };
   return { settings, problems };
 }
@@ -84,7 +90,7 @@ function toGridSet(given: GivenGridSet): GridSet {
   return gridSet;
 }
 
-function toDeclaration(given: GivenLayer): LayerDeclaration<SourceSettings> {
+function toDeclaration({ schedules, ...given }: GivenLayer): LayerDeclaration<SourceSettings> {
   return {
     ...given,
     title: given.title ?? given.name,

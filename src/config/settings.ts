@@ -1,5 +1,6 @@
 import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
 import type { GridSetBook } from '../domain/grid-set-book.ts';
+import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
 import type { SourceSettings, StoreSettings, UpstreamSettings } from './driver-schemas.ts';
 import type { SettingsDocument } from './settings-schema.ts';
 
@@ -25,4 +26,5 @@ export interface Settings {
   readonly upstreams: Readonly<Record<string, UpstreamSettings>>;
   readonly gridSets: GridSetBook;
   readonly layers: readonly LayerDeclaration<SourceSettings>[];
+  readonly schedules: readonly ScheduleDeclaration[];
 }

@@ -1,7 +1,10 @@
-import type { Generated } from 'kysely';
+import type { Generated, Selectable } from 'kysely';
 
 /** A whole number that may lie beyond 2^53. */
 export type BigCount = number | bigint;
+
+/** What the database gives back for a row of a table. */
+export type RowOf<Table> = Readonly<Selectable<Table>>;
 
 /** Every table of the house. A room adds its own here and in a migration. */
 export interface Schema {
@@ -19,6 +22,8 @@ export interface Schema {
   usage_history: UsageHistoryTable;
   quota_credit: QuotaCreditTable;
   evictions: EvictionsTable;
+  schedules: SchedulesTable;
+  schedule_runs: ScheduleRunsTable;
 }
 
 export interface MigrationsTable {
@@ -200,4 +205,27 @@ export interface EvictionsTable {
   pages: number;
   tiles: number;
   bytes: number;
+}
+
+export interface SchedulesTable {
+  id: Generated<number>;
+  layer: string;
+  name: string;
+  origin: string;
+  /** JSON. */
+  document: string;
+  created_by: string;
+  created_at: number;
+  /** Milliseconds since 1970; null while it is switched off, or when no time comes any more. */
+  next_due: number | null;
+}
+
+export interface ScheduleRunsTable {
+  schedule_id: number;
+  /** Milliseconds since 1970. */
+  due_at: number;
+  at: number;
+  state: string;
+  task_id: number | null;
+  detail: string | null;
 }

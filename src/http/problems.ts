@@ -18,6 +18,7 @@ export type HttpProblemCode =
   | 'not-acceptable'
   | 'too-many-requests'
   | 'task-unknown'
+  | 'schedule-unknown'
   | 'conflict'
   | 'operation-unsupported'
   | 'request-timeout';
@@ -38,6 +39,7 @@ const STATUS: Readonly<Record<ErrorCode | HttpProblemCode, number>> = {
   'layer-unknown': 404,
   'tile-outside': 404,
   'task-unknown': 404,
+  'schedule-unknown': 404,
   'account-unknown': 404,
   'method-not-allowed': 405,
   'not-acceptable': 406,

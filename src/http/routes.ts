@@ -4,6 +4,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import type { QuotaService } from '../quota/quota-service.ts';
 import type { MassTruncation } from '../tasks/mass-truncation.ts';
+import type { ScheduleService } from '../tasks/schedules/schedule-service.ts';
 import type { TaskService } from '../tasks/task-service.ts';
 import { type About, aboutRoutes } from './api/about.ts';
 import { type AccountParts, accountRoutes } from './api/account-routes.ts';
@@ -13,9 +14,11 @@ import { inspectRoutes } from './api/inspect.ts';
 import { layerRoutes } from './api/layers.ts';
 import { openApiRoutes } from './api/openapi.ts';
 import { quotaRoutes } from './api/quota.ts';
+import { scheduleRoutes } from './api/schedules.ts';
 import { seriesRoutes, type TrafficSeries } from './api/series.ts';
 import { createTaskApi } from './api/tasks.ts';
 import { truncateRoutes } from './api/truncate.ts';
+import { upstreamRoutes } from './api/upstreams.ts';
 import { usageRoutes } from './api/usage.ts';
 import type { HttpLimits } from './limits.ts';
 import { type MetricsDeps, metricsRoutes } from './metrics/metrics-routes.ts';
@@ -43,6 +46,8 @@ export interface RouteDeps {
   readonly readiness: (signal: AbortSignal) => Promise<void>;
   /** Without it there are no paths of tasks. */
   readonly tasks?: TaskService;
+  /** Without it there are no paths of schedules. */
+  readonly schedules?: ScheduleService;
   /** Without it there are no paths of mass truncation. */
   readonly massTruncation?: MassTruncation;
   /** Without it there are no paths of quota and usage. */
@@ -99,12 +104,14 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
     { method: 'GET', path: '/service/ve', role: 'public', sharing, handler: createQuadkeys(road) },
 
     ...(deps.tasks ? taskRoutes({ ...deps, tasks: deps.tasks }, limits) : []),
+    ...(deps.schedules ? scheduleRoutes(deps.schedules) : []),
     ...(deps.massTruncation ? truncationRoutes(deps.catalog, deps.massTruncation) : []),
     ...(deps.quota ? cacheRoutes(deps, deps.quota) : []),
     ...layerRoutes(deps.catalog),
     ...(deps.series ? seriesRoutes(deps.series) : []),
     ...(deps.about ? aboutRoutes(deps.about) : []),
     ...(deps.metrics ? metricsOf(deps, deps.metrics, tileCounts) : []),
+    ...(deps.metrics?.upstreams ? upstreamRoutes(deps.metrics.upstreams) : []),
     ...accountRoutes(deps.accounts),
 
     ...assetRoutes(deps.assets),

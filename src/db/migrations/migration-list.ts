@@ -3,10 +3,12 @@ import { createTaskTables } from './0001-create-task-tables.ts';
 import { createAccountTables } from './0002-create-account-tables.ts';
 import { createQuotaTables } from './0003-create-quota-tables.ts';
 import { createEvictionTables } from './0004-create-eviction-tables.ts';
+import { createScheduleTables } from './0005-create-schedule-tables.ts';
 
 export const MIGRATIONS: readonly Migration[] = [
   createTaskTables,
   createAccountTables,
   createQuotaTables,
   createEvictionTables,
+  createScheduleTables,
 ];

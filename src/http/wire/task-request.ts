@@ -15,16 +15,25 @@ export interface TaskRequestDocument {
 
 /** `POST /api/v1/tasks`: the fields of a seed request without its wrapping, and what only our interface has. */
 export function readTaskRequest(body: Buffer): TaskRequestDocument {
-  const root = readJsonObject(body, LIMITS);
+  const root = readTaskObject(body);
+  const key = withoutAbsent({ idempotencyKey: textField(root, 'idempotencyKey') });
+  return { draft: { ...taskDraftOf(root), ...key }, dryRun: booleanField(root, 'dryRun') ?? false };
+}
+
+export function readTaskObject(body: Buffer): WireElement {
+  return readJsonObject(body, LIMITS);
+}
+
+/** What is to be done, and on which layer. */
+export function taskDraftOf(root: WireElement): TaskDraft {
   const layer = textField(root, 'layer');
   if (layer === undefined) throw bodyProblem('layer is missing', root.place);
   const own = withoutAbsent({
     gridSetId: textField(root, 'gridSet') ?? textField(root, 'gridSetId'),
     area: areaField(root),
     priority: integerField(root, 'priority'),
-    idempotencyKey: textField(root, 'idempotencyKey'),
   });
-  return { draft: { layer, ...taskFields(root), ...own }, dryRun: booleanField(root, 'dryRun') };
+  return { layer, ...taskFields(root), ...own };
 }
 
 function areaField(root: WireElement): TaskDraft['area'] {
@@ -39,8 +48,9 @@ function crsField(root: WireElement): 'grid-set' | 'EPSG:4326' {
   throw bodyProblem('areaCrs must be EPSG:4326 or grid-set', root.place);
 }
 
-function booleanField(root: WireElement, name: string): boolean {
-  const text = textField(root, name) ?? 'false';
+export function booleanField(root: WireElement, name: string): boolean | undefined {
+  const text = textField(root, name);
+  if (text === undefined) return undefined;
   if (text === 'true' || text === 'false') return text === 'true';
   throw bodyProblem(`${name} must be true or false`, onlyChild(root, name)?.place ?? root.place);
 }

@@ -1,0 +1,113 @@
+import type { Schedule } from '../../tasks/schedules/schedule.ts';
+import type { ScheduleService } from '../../tasks/schedules/schedule-service.ts';
+import { type Answer, jsonAnswer } from '../answer.ts';
+import type { Exchange } from '../exchange.ts';
+import { refuseForeignLayer } from '../gate.ts';
+import { requireMediaType } from '../media-types.ts';
+import { HttpProblem } from '../problems.ts';
+import { callerName } from '../rest/seed.ts';
+import type { Route } from '../route.ts';
+import { runDocument, scheduleDocument } from '../wire/schedule-document.ts';
+import { readScheduleRequest } from '../wire/schedule-request.ts';
+import { NOTHING } from './users.ts';
+
+const SHOWN_NEXT_RUNS = 5;
+const SHOWN_RUNS = 200;
+
+/** `/api/v1/schedules` and what lies below it. */
+export function scheduleRoutes(schedules: ScheduleService): readonly Route[] {
+  const path = '/api/v1/schedules';
+  const one = `${path}/{id}`;
+  return [
+    { method: 'GET', path, role: 'viewer', handler: list },
+    { method: 'POST', path, role: 'operator', handler: create },
+    { method: 'GET', path: one, role: 'viewer', handler: show },
+    { method: 'PUT', path: one, role: 'operator', handler: replace },
+    { method: 'DELETE', path: one, role: 'operator', handler: remove },
+    { method: 'GET', path: `${one}/runs`, role: 'viewer', handler: runs },
+    { method: 'POST', path: `${one}/run`, role: 'operator', handler: runNow },
+  ];
+
+  async function list({ query }: Exchange): Promise<Answer> {
+    const found = await schedules.list(new URLSearchParams(query).get('layer'));
+    return jsonAnswer({ schedules: await Promise.all(found.map(documentOf)) });
+  }
+
+  async function create(exchange: Exchange): Promise<Answer> {
+    const declaration = readBody(exchange);
+    const created = await schedules.create(declaration, callerName(exchange));
+    if (!created) throw nameTaken(declaration);
+    exchange.change = { target: `schedule:${created.id}`, after: declaration };
+    const location = `${exchange.baseUrl}${path}/${created.id}`;
+    return jsonAnswer(await documentOf(created), ['Location', location], 201);
+  }
+
+  async function show(exchange: Exchange): Promise<Answer> {
+    return jsonAnswer(await documentOf(await scheduleOf(exchange)));
+  }
+
+  async function replace(exchange: Exchange): Promise<Answer> {
+    const before = await ownSchedule(exchange);
+    const declaration = readBody(exchange);
+    const after = await schedules.replace(before.id, declaration);
+    if (!after) throw nameTaken(declaration);
+    exchange.change = { target: `schedule:${before.id}`, before, after: declaration };
+    return jsonAnswer(await documentOf(after));
+  }
+
+  async function remove(exchange: Exchange): Promise<Answer> {
+    const schedule = await ownSchedule(exchange);
+    await schedules.remove(schedule.id);
+    exchange.change = { target: `schedule:${schedule.id}`, before: schedule };
+    return NOTHING;
+  }
+
+  async function runs(exchange: Exchange): Promise<Answer> {
+    const { id } = await scheduleOf(exchange);
+    return jsonAnswer({ runs: (await schedules.runs(id, SHOWN_RUNS)).map(runDocument) });
+  }
+
+  async function runNow(exchange: Exchange): Promise<Answer> {
+    const schedule = await scheduleOf(exchange);
+    if (exchange.caller) refuseForeignLayer(exchange.caller, schedule.layer);
+    const run = await schedules.runNow(schedule);
+    if (!run)
+      throw new HttpProblem('conflict', `The latest run of schedule ${schedule.name} is not over yet.`);
+    exchange.change = { target: `schedule:${schedule.id}`, after: run };
+    return jsonAnswer(runDocument(run));
+  }
+
+  async function documentOf(schedule: Schedule): Promise<object> {
+    const [lastRun = null] = await schedules.runs(schedule.id, 1);
+    return scheduleDocument(schedule, schedules.nextRuns(schedule, SHOWN_NEXT_RUNS), lastRun);
+  }
+
+  async function scheduleOf(exchange: Exchange): Promise<Schedule> {
+    const text = exchange.param('id');
+    const schedule = /^\d{1,15}$/.test(text) ? await schedules.get(Number(text)) : null;
+    if (schedule) return schedule;
+    throw new HttpProblem('schedule-unknown', 'There is no such schedule.');
+  }
+
+  /** One that the caller may change. */
+  async function ownSchedule(exchange: Exchange): Promise<Schedule> {
+    const schedule = await scheduleOf(exchange);
+    if (exchange.caller) refuseForeignLayer(exchange.caller, schedule.layer);
+    if (schedule.origin === 'interface') return schedule;
+    throw new HttpProblem(
+      'conflict',
+      `Schedule ${schedule.name} stands in the configuration file; change it there.`,
+    );
+  }
+}
+
+function readBody(exchange: Exchange) {
+  requireMediaType(exchange.headers, ['application/json']);
+  const declaration = readScheduleRequest(exchange.body);
+  if (exchange.caller) refuseForeignLayer(exchange.caller, declaration.layer);
+  return declaration;
+}
+
+function nameTaken({ layer, name }: { readonly layer: string; readonly name: string }): HttpProblem {
+  return new HttpProblem('conflict', `Layer ${layer} has a schedule named ${name} already.`);
+}

@@ -1,0 +1,62 @@
+const DAY_MINUTES = 1440;
+const MINUTE_MS = 60_000;
+
+export interface LocalMoment {
+  /** `2026-11-15`. */
+  readonly day: string;
+  /** Since midnight. */
+  readonly minute: number;
+  readonly second: number;
+}
+
+/** Days and hours as clocks in one time zone show them. */
+export class LocalTime {
+  readonly #format: Intl.DateTimeFormat;
+  #last: { readonly second: number; readonly moment: LocalMoment } | null = null;
+
+  /** Throws a RangeError when there is no such zone. */
+  constructor(timeZone: string) {
+    this.#format = new Intl.DateTimeFormat('en-CA', {
+      timeZone,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+      hour: '2-digit',
+      minute: '2-digit',
+      second: '2-digit',
+    });
+  }
+
+  at(time: number): LocalMoment {
+    const second = Math.floor(time / 1000);
+    if (this.#last?.second === second) return this.#last.moment;
+    const moment = this.#read(time);
+    this.#last = { second, moment };
+    return moment;
+  }
+
+  /** The next moment after `time` at which clocks show this minute of a day. */
+  next(minute: number, time: number): number {
+    const start = Math.floor(time / MINUTE_MS) * MINUTE_MS;
+    const ahead = wrap(minute - this.at(start).minute) || DAY_MINUTES;
+    const guess = start + ahead * MINUTE_MS;
+    // Where clocks were changed in between, the guess is off by as much.
+    const error = wrap(minute - this.at(guess).minute + DAY_MINUTES / 2) - DAY_MINUTES / 2;
+    return Math.max(start + MINUTE_MS, guess + error * MINUTE_MS);
+  }
+
+  #read(time: number): LocalMoment {
+    const parts = new Map(this.#format.formatToParts(time).map(({ type, value }) => [type, value]));
+    const part = (name: Intl.DateTimeFormatPartTypes) => parts.get(name) ?? '0';
+    return {
+      day: `${part('year')}-${part('month')}-${part('day')}`,
+      minute: Number(part('hour')) * 60 + Number(part('minute')),
+      second: Number(part('second')),
+    };
+  }
+}
+
+function wrap(minutes: number): number {
+  return ((minutes % DAY_MINUTES) + DAY_MINUTES) % DAY_MINUTES;
+}

@@ -1,0 +1,229 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { createHeldClock } from '../../../test/fixtures/accounts.ts';
+import { openTaskHouse, type TaskHouse } from '../../../test/fixtures/task-house.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import { type OpenScheduleService, openScheduleService } from './open-schedule-service.ts';
+import type { Schedule, ScheduleDeclaration } from './schedule.ts';
+import { ScheduleRunner } from './schedule-runner.ts';
+import { createScheduleStore } from './schedule-store.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const NIGHTLY: ScheduleDeclaration = {
+  layer: 'roads',
+  name: 'nightly',
+  cron: '0 22 * * *',
+  timeZone: 'UTC',
+  hours: null,
+  overrun: 'pause',
+  enabled: true,
+  work: 'seed',
+  draft: { zoomStart: 0, zoomStop: 1 },
+};
+
+let closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.reverse()) await close();
+  closing = [];
+});
+
+/** Midnight of a first of January; every look of the runner is asked for. */
+async function openDesk(declared: readonly ScheduleDeclaration[] = []) {
+  const house = await openTaskHouse();
+  closing.push(() => house.close());
+  const clock = createHeldClock();
+  const store = createScheduleStore(house.database);
+  const runner = new ScheduleRunner({ store, tasks: house.service, clock, log: silentLogger });
+  const open = async (declarations: readonly ScheduleDeclaration[]): Promise<OpenScheduleService> => {
+    // Between its looks it sleeps by a clock that nobody moves.
+    const service = await openScheduleService({
+      database: house.database,
+      tasks: house.service,
+      declared: declarations,
+      clock: { ...clock, sleep: (_ms, signal) => clock.sleep(DAY, signal) },
+      log: silentLogger,
+    });
+    closing.push(() => service.close());
+    return service;
+  };
+  return { house, clock, store, runner, open, schedules: await open(declared) };
+}
+
+async function added(
+  schedules: OpenScheduleService,
+  change: Partial<ScheduleDeclaration> = {},
+): Promise<Schedule> {
+  const created = await schedules.create({ ...NIGHTLY, ...change }, 'tester');
+  if (!created) throw new Error('the name is taken');
+  return created;
+}
+
+function hang(house: TaskHouse): void {
+  house.road.source.answer = ({ signal }) =>
+    new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+}
+
+describe('a schedule', () => {
+  it('starts its task when it is due, once, and shows when it comes next', async () => {
+    const { house, clock, runner, schedules } = await openDesk();
+    const schedule = await added(schedules);
+    const midnight = clock.now();
+    expect(schedules.nextRuns(schedule, 2)).toEqual([midnight + 22 * HOUR, midnight + 46 * HOUR]);
+
+    clock.advance(22 * HOUR - 1);
+    await runner.lookAtAll();
+    expect(await schedules.runs(schedule.id, 10)).toEqual([]);
+
+    clock.advance(1);
+    await runner.lookAtAll();
+    await runner.lookAtAll();
+    const [run, ...more] = await schedules.runs(schedule.id, 10);
+    expect(more).toEqual([]);
+    expect(run).toMatchObject({ dueAt: midnight + 22 * HOUR, state: 'started' });
+    expect(await house.ended(run?.taskId ?? 0)).toMatchObject({
+      state: 'done',
+      createdBy: 'schedule nightly',
+    });
+
+    await runner.lookAtAll();
+    expect(await schedules.runs(schedule.id, 10)).toMatchObject([{ state: 'over' }]);
+  });
+
+  it('catches up once after a downtime of many days', async () => {
+    const { clock, runner, schedules } = await openDesk();
+    const schedule = await added(schedules);
+    clock.advance(9 * DAY + HOUR);
+    await runner.lookAtAll();
+    await runner.lookAtAll();
+    const runs = await schedules.runs(schedule.id, 10);
+    expect(runs).toHaveLength(1);
+    expect(runs[0]?.dueAt).toBe(clock.now() - 3 * HOUR);
+    expect((await schedules.get(schedule.id))?.nextDue).toBe(clock.now() + 21 * HOUR);
+  });
+
+  it('makes one task of a run that was cut off before it was recorded', async () => {
+    const { house, clock, runner, store, schedules } = await openDesk();
+    const schedule = await added(schedules);
+    clock.advance(22 * HOUR);
+    const broken = new ScheduleRunner({
+      store: { ...store, record: () => Promise.reject(new Error('the power is gone')) },
+      tasks: house.service,
+      clock,
+      log: silentLogger,
+    });
+    await broken.lookAtAll();
+    await runner.lookAtAll();
+    expect(await house.service.list({ limit: 10 })).toHaveLength(1);
+    expect(await schedules.runs(schedule.id, 10)).toHaveLength(1);
+  });
+
+  it('is skipped while the run before is not over, and says so', async () => {
+    const { house, clock, runner, schedules } = await openDesk();
+    hang(house);
+    const schedule = await added(schedules);
+    clock.advance(22 * HOUR);
+    await runner.lookAtAll();
+    clock.advance(DAY);
+    await runner.lookAtAll();
+    const [latest] = await schedules.runs(schedule.id, 10);
+    expect(latest).toMatchObject({ state: 'skipped', taskId: null });
+    expect(latest?.detail).toContain('not over yet');
+    expect(await schedules.runNow(schedule)).toBeNull();
+  });
+
+  it('holds its task when its hours are over and goes on when they come back', async () => {
+    const { house, clock, runner, schedules } = await openDesk();
+    hang(house);
+    const schedule = await added(schedules, { hours: '22:00-06:00' });
+    clock.advance(22 * HOUR);
+    await runner.lookAtAll();
+    const taskId = (await schedules.runs(schedule.id, 1))[0]?.taskId ?? 0;
+
+    clock.advance(8 * HOUR);
+    await runner.lookAtAll();
+    expect((await house.service.get(taskId))?.state).toBe('paused');
+    expect(await schedules.runs(schedule.id, 1)).toMatchObject([{ state: 'held' }]);
+
+    clock.advance(16 * HOUR);
+    await runner.lookAtAll();
+    expect((await house.service.get(taskId))?.state).not.toBe('paused');
+  });
+
+  it('stops its task when its hours are over, if that is what it says', async () => {
+    const { house, clock, runner, schedules } = await openDesk();
+    hang(house);
+    const schedule = await added(schedules, { hours: '22:00-06:00', overrun: 'stop' });
+    clock.advance(22 * HOUR);
+    await runner.lookAtAll();
+    clock.advance(8 * HOUR);
+    await runner.lookAtAll();
+    const [run] = await schedules.runs(schedule.id, 1);
+    expect(run).toMatchObject({ state: 'over', detail: 'stopped when its hours were over' });
+    expect(await house.service.get(run?.taskId ?? 0)).toMatchObject({
+      state: 'aborted',
+      reason: 'stopped by schedule nightly',
+    });
+  });
+
+  it('waits for its hours when it is due outside of them', async () => {
+    const { clock, runner, schedules } = await openDesk();
+    const schedule = await added(schedules, { cron: '0 12 * * *', hours: '22:00-06:00' });
+    const midnight = clock.now();
+    expect(schedules.nextRuns(schedule, 1)).toEqual([midnight + 22 * HOUR]);
+    clock.advance(12 * HOUR);
+    await runner.lookAtAll();
+    expect(await schedules.runs(schedule.id, 1)).toEqual([]);
+    clock.advance(10 * HOUR);
+    await runner.lookAtAll();
+    expect(await schedules.runs(schedule.id, 1)).toMatchObject([{ dueAt: midnight + 12 * HOUR }]);
+  });
+
+  it('records that its task could not be made, and why', async () => {
+    const { clock, runner, schedules, store } = await openDesk();
+    const schedule = await added(schedules);
+    await store.replace(schedule.id, {
+      declaration: { ...NIGHTLY, layer: 'gone' },
+      origin: 'interface',
+      nextDue: schedule.nextDue,
+    });
+    clock.advance(22 * HOUR);
+    await runner.lookAtAll();
+    expect(await schedules.runs(schedule.id, 1)).toMatchObject([
+      { state: 'failed', detail: 'There is no layer gone.' },
+    ]);
+  });
+
+  it.each([
+    [{ cron: 'whenever' }, 'cron'],
+    [{ draft: { zoomStart: 3, zoomStop: 1 } }, 'zoomStart'],
+    [{ layer: 'nowhere' }, 'no layer nowhere'],
+  ])('is refused with %j, and nothing is kept', async (wrong, message) => {
+    const { schedules } = await openDesk();
+    await expect(schedules.create({ ...NIGHTLY, ...wrong }, 'tester')).rejects.toThrow(message);
+    expect(await schedules.list(null)).toEqual([]);
+  });
+
+  it('has a name of its own in its layer', async () => {
+    const { schedules } = await openDesk();
+    await added(schedules);
+    expect(await schedules.create(NIGHTLY, 'tester')).toBeNull();
+  });
+});
+
+describe('schedules of the configuration file', () => {
+  it('are there after the start, keep what was due, and go when they are taken out', async () => {
+    const { clock, open, schedules } = await openDesk([NIGHTLY]);
+    const [first] = await schedules.list('roads');
+    expect(first).toMatchObject({ name: 'nightly', origin: 'configuration' });
+    const own = await added(schedules, { name: 'own' });
+
+    clock.advance(DAY);
+    const again = await open([{ ...NIGHTLY, draft: { zoomStop: 2 } }]);
+    expect(await again.list('roads')).toMatchObject([
+      { id: first?.id, draft: { zoomStop: 2 } },
+      { id: own.id, origin: 'interface' },
+    ]);
+    const after = await open([]);
+    expect(await after.list(null)).toMatchObject([{ name: 'own' }]);
+  });
+});

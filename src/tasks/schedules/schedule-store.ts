@@ -1,0 +1,175 @@
+import type { Database, Statements } from '../../db/database.ts';
+import type { RowOf, ScheduleRunsTable, SchedulesTable } from '../../db/schema.ts';
+import type { RunState, Schedule, ScheduleDeclaration, ScheduleRun } from './schedule.ts';
+
+export interface NewSchedule {
+  readonly declaration: ScheduleDeclaration;
+  readonly origin: Schedule['origin'];
+  readonly createdBy: string;
+  readonly nextDue: number | null;
+}
+
+/** Schedules and their runs in the database. */
+export interface ScheduleStore {
+  list(layer: string | null): Promise<readonly Schedule[]>;
+  get(id: number): Promise<Schedule | null>;
+  /** Null when the layer has one of that name. */
+  create(schedule: NewSchedule, now: number): Promise<Schedule | null>;
+  /** Null when it is gone, or the layer has another one of that name. */
+  replace(id: number, change: Omit<NewSchedule, 'createdBy'>): Promise<Schedule | null>;
+  remove(id: number): Promise<boolean>;
+  /** Newest first. */
+  runs(id: number, limit: number): Promise<readonly ScheduleRun[]>;
+  /** The latest run whose task is not known to be over. */
+  openRun(id: number): Promise<ScheduleRun | null>;
+  /** Both or neither. A run that is recorded already stays as it is. */
+  record(id: number, run: ScheduleRun, nextDue: number | null): Promise<void>;
+  changeRun(id: number, dueAt: number, state: RunState, detail: string | null): Promise<void>;
+}
+
+const LOCK = 'schedules';
+/** Of one schedule. */
+const KEPT_RUNS = 200;
+
+export function createScheduleStore(database: Database): ScheduleStore {
+  const { query } = database;
+
+  return {
+    async list(layer) {
+      let found = query.selectFrom('schedules').selectAll();
+      if (layer !== null) found = found.where('layer', '=', layer);
+      return (await found.orderBy('layer').orderBy('name').execute()).map(scheduleOf);
+    },
+
+    get: (id) => find(query, id),
+
+    create: ({ createdBy, ...schedule }, now) =>
+      database.transaction(LOCK, async (inside) => {
+        const row = await inside
+          .insertInto('schedules')
+          .values({ ...columnsOf(schedule), created_by: createdBy, created_at: now })
+          .onConflict((conflict) => conflict.columns(['layer', 'name']).doNothing())
+          .returningAll()
+          .executeTakeFirst();
+        return row ? scheduleOf(row) : null;
+      }),
+
+    replace: (id, change) =>
+      database.transaction(LOCK, async (inside) => {
+        const { layer, name } = change.declaration;
+        const holder = await inside
+          .selectFrom('schedules')
+          .select('id')
+          .where('layer', '=', layer)
+          .where('name', '=', name)
+          .executeTakeFirst();
+        if (holder && holder.id !== id) return null;
+        await inside.updateTable('schedules').set(columnsOf(change)).where('id', '=', id).execute();
+        return find(inside, id);
+      }),
+
+    remove: (id) =>
+      database.transaction(LOCK, async (inside) => {
+        await inside.deleteFrom('schedule_runs').where('schedule_id', '=', id).execute();
+        const { numDeletedRows } = await inside
+          .deleteFrom('schedules')
+          .where('id', '=', id)
+          .executeTakeFirstOrThrow();
+        return numDeletedRows > 0n;
+      }),
+
+    async runs(id, limit) {
+      return (await runRows(query, id).limit(limit).execute()).map(runOf);
+    },
+
+    async openRun(id) {
+      const row = await runRows(query, id).where('state', 'in', ['started', 'held']).executeTakeFirst();
+      return row ? runOf(row) : null;
+    },
+
+    record: (id, run, nextDue) =>
+      database.transaction(LOCK, async (inside) => {
+        const { dueAt: due_at, at, state, taskId: task_id, detail } = run;
+        await inside
+          .insertInto('schedule_runs')
+          .values({ schedule_id: id, due_at, at, state, task_id, detail })
+          .onConflict((conflict) => conflict.columns(['schedule_id', 'due_at']).doNothing())
+          .execute();
+        await inside.updateTable('schedules').set({ next_due: nextDue }).where('id', '=', id).execute();
+        await forgetOldRuns(inside, id);
+      }),
+
+    changeRun: (id, dueAt, state, detail) =>
+      database.transaction(LOCK, async (inside) => {
+        await inside
+          .updateTable('schedule_runs')
+          .set({ state, detail })
+          .where('schedule_id', '=', id)
+          .where('due_at', '=', dueAt)
+          .execute();
+      }),
+  };
+}
+
+async function find(query: Statements, id: number): Promise<Schedule | null> {
+  const row = await query.selectFrom('schedules').selectAll().where('id', '=', id).executeTakeFirst();
+  return row ? scheduleOf(row) : null;
+}
+
+function runRows(query: Statements, id: number) {
+  return query
+    .selectFrom('schedule_runs')
+    .selectAll()
+    .where('schedule_id', '=', id)
+    .orderBy('due_at', 'desc');
+}
+
+async function forgetOldRuns(query: Statements, id: number): Promise<void> {
+  const oldest = await runRows(query, id).offset(KEPT_RUNS).limit(1).executeTakeFirst();
+  if (!oldest) return;
+  await query
+    .deleteFrom('schedule_runs')
+    .where('schedule_id', '=', id)
+    .where('due_at', '<=', oldest.due_at)
+    .execute();
+}
+
+function columnsOf({ declaration, origin, nextDue }: Omit<NewSchedule, 'createdBy'>) {
+  const { layer, name, draft, ...rest } = declaration;
+  const parameters = draft.parameters && Object.fromEntries(draft.parameters);
+  const document = JSON.stringify({ ...rest, draft: { ...draft, parameters } });
+  return { layer, name, origin, document, next_due: nextDue };
+}
+
+function scheduleOf(row: RowOf<SchedulesTable>): Schedule {
+  const { draft, ...rest } = JSON.parse(row.document) as Omit<
+    ScheduleDeclaration,
+    'layer' | 'name' | 'draft'
+  > & {
+    readonly draft: Omit<ScheduleDeclaration['draft'], 'parameters'> & {
+      readonly parameters?: Readonly<Record<string, string>>;
+    };
+  };
+  const { parameters, ...plain } = draft;
+  return {
+    id: row.id,
+    layer: row.layer,
+    name: row.name,
+    ...rest,
+    draft: parameters ? { ...plain, parameters: new Map(Object.entries(parameters)) } : plain,
+    origin: row.origin as Schedule['origin'],
+    createdBy: row.created_by,
+    createdAt: row.created_at,
+    nextDue: row.next_due,
+  };
+}
+
+function runOf(row: RowOf<ScheduleRunsTable>): ScheduleRun {
+  return {
+    dueAt: row.due_at,
+    at: row.at,
+    state: row.state as RunState,
+    taskId: row.task_id,
+    detail: row.detail,
+  };
+}

@@ -1,0 +1,52 @@
+import type { TaskType } from '../task.ts';
+import type { TaskDraft } from '../task-draft.ts';
+
+/** What happens to a run that is not over when its hours are. */
+export const OVERRUNS = ['pause', 'stop', 'finish'] as const;
+export type Overrun = (typeof OVERRUNS)[number];
+
+/** What an administrator writes down, checked. Plain data. */
+export interface ScheduleDeclaration {
+  readonly layer: string;
+  /** Unique within the layer. */
+  readonly name: string;
+  /** Five fields, or a word such as `@daily`. */
+  readonly cron: string;
+  /** IANA name, e.g. `Europe/Berlin`; for `cron` and `hours`. */
+  readonly timeZone: string;
+  /** `22:00-06:00`: work is done within these hours only; null: at any hour. */
+  readonly hours: string | null;
+  readonly overrun: Overrun;
+  readonly enabled: boolean;
+  readonly work: TaskType;
+  /** What is to be done; `layer` and `type` come from above. */
+  readonly draft: Omit<TaskDraft, 'layer' | 'type' | 'idempotencyKey'>;
+}
+
+/**
+ * due ─► started ─► over            (the task ended, in whatever way, or there was none to wait for)
+ *   │       └─► held ─► started     (its hours were over; taken up again when they come back)
+ *   ├─► skipped                     (the run before it is not over yet)
+ *   └─► failed                      (the task could not be made; the detail says why)
+ */
+export const RUN_STATES = ['started', 'held', 'over', 'skipped', 'failed'] as const;
+export type RunState = (typeof RUN_STATES)[number];
+
+export interface ScheduleRun {
+  /** When the cron expression wanted it; several that were missed are one run, the latest. */
+  readonly dueAt: number;
+  readonly at: number;
+  readonly state: RunState;
+  readonly taskId: number | null;
+  readonly detail: string | null;
+}
+
+export interface Schedule extends ScheduleDeclaration {
+  readonly id: number;
+  /** Those of the configuration file are changed there. */
+  readonly origin: 'configuration' | 'interface';
+  readonly createdBy: string;
+  readonly createdAt: number;
+  /** The next time that is not dealt with yet; in the past while it waits for its hours or after a downtime. */
+  readonly nextDue: number | null;
+}

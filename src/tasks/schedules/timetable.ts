@@ -1,0 +1,76 @@
+import { Cron } from 'croner';
+import { TilewardenError } from '../../domain/errors.ts';
+import { DailyHours } from '../../lib/daily-hours.ts';
+import { LocalTime } from '../../lib/local-time.ts';
+import type { ScheduleDeclaration } from './schedule.ts';
+
+/** When a schedule wants to run, and when it may. */
+export interface Timetable {
+  /** The first time after `time`; null when none comes any more. */
+  dueAfter(time: number): number | null;
+  /** The latest time up to `time`, counted from `first`, a time at which it is due. */
+  latestDue(first: number, time: number): number;
+  /** When a run that is due at `time` may begin: then, or when its hours come. */
+  mayBeginAt(time: number): number;
+}
+
+/** Missed runs that are looked through for the latest one; beyond, the last one looked at counts. */
+const MOST_MISSED = 10_000;
+
+/** Throws `request-invalid` that names the field. */
+export function createTimetable({
+  cron,
+  timeZone,
+  hours,
+}: Pick<ScheduleDeclaration, 'cron' | 'timeZone' | 'hours'>): Timetable {
+  const local = reading(
+    'timeZone',
+    'an IANA name such as Europe/Berlin or UTC',
+    timeZone,
+    () => new LocalTime(timeZone),
+  );
+  const pattern = reading(
+    'cron',
+    'five fields (minute, hour, day of month, month, day of week), e.g. "0 22 * * *"',
+    cron,
+    () => new Cron(cron, { timezone: timeZone, mode: '5-part', paused: true }),
+  );
+  const daily = reading(
+    'hours',
+    'hours such as 22:00-06:00',
+    hours ?? '',
+    () => new DailyHours(hours === null ? [] : [hours], local),
+  );
+
+  function dueAfter(time: number): number | null {
+    return pattern.nextRun(new Date(time))?.getTime() ?? null;
+  }
+
+  return {
+    dueAfter,
+    latestDue(first, time) {
+      let latest = first;
+      for (let missed = 0; missed < MOST_MISSED; missed++) {
+        const next = dueAfter(latest);
+        if (next === null || next > time) return latest;
+        latest = next;
+      }
+      return latest;
+    },
+    mayBeginAt: (time) => daily.from(time) ?? time,
+  };
+}
+
+function reading<Part>(field: string, allowed: string, given: string, read: () => Part): Part {
+  try {
+    return read();
+  } catch (error) {
+    throw new TilewardenError(
+      'request-invalid',
+      `${field} must be ${allowed}, not ${JSON.stringify(given)}.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
