@@ -76,6 +76,19 @@ describe('a user', () => {
     expect(await authenticator.authenticate(shows(`Bearer ${secret}`))).toBeNull();
   });
 
+  it('who is no administrator any more has no tokens left, nor have those made by means of them', async () => {
+    const { users, tokens, authenticator } = await openTestAccounts();
+    await users.add({ ...MARY, role: 'admin' });
+    await users.add({ ...MARY, name: 'anna', role: 'admin' });
+    const draft = { name: 'cron', role: 'admin', layers: ['*'], expiresAt: null } as const;
+    const { secret } = await tokens.create(draft, 'mary');
+    expect(await authenticator.authenticate(shows(`Bearer ${secret}`))).toMatchObject({ owner: 'mary' });
+    await users.change('mary', { layers: ['*'] });
+    expect(await tokens.list()).toHaveLength(1);
+    await users.change('mary', { role: 'viewer' });
+    expect(await tokens.list()).toEqual([]);
+  });
+
   it('is not made twice, without a name, or with a password that anybody would try', async () => {
     const { users } = await openTestAccounts();
     await users.add(MARY);
@@ -144,7 +157,13 @@ describe('a token', () => {
   it('lets a script in as Bearer and as a Basic password', async () => {
     const { tokens, authenticator } = await openTestAccounts();
     const { secret } = await tokens.create(CRON, 'admin');
-    const caller = { name: 'token:cron', role: 'operator', layers: ['a', 'b*'], via: 'token' };
+    const caller = {
+      name: 'token:cron',
+      role: 'operator',
+      layers: ['a', 'b*'],
+      owner: 'admin',
+      via: 'token',
+    };
     expect(await authenticator.authenticate(shows(`Bearer ${secret}`))).toEqual(caller);
     expect(await authenticator.authenticate(shows(`bearer  ${secret}`))).toEqual(caller);
     expect(await authenticator.authenticate(shows(basic('anything', secret)))).toEqual(caller);
@@ -251,6 +270,24 @@ describe('the first administrator', () => {
     });
     expect(existsSync(passwordFile)).toBe(false);
     expect(await users.find('admin')).toMatchObject({ passwordIsInitial: false });
+  });
+
+  it.each(['secret', 'geoserver2026', '123456789012', 'qwertyuiopas'])(
+    'does not get %j where other machines can try it',
+    async (given) => {
+      const { ensureAdministrator, users } = await openTestAccounts();
+      await expect(ensureAdministrator(given, 'network')).rejects.toMatchObject({ code: 'config-invalid' });
+      expect(await users.list()).toEqual([]);
+    },
+  );
+
+  it('may have a short password on loopback, but none that everybody knows', async () => {
+    const { ensureAdministrator, authenticator } = await openTestAccounts();
+    await expect(ensureAdministrator('admin', 'loopback')).rejects.toMatchObject({ code: 'config-invalid' });
+    await ensureAdministrator('try me', 'loopback');
+    expect(await authenticator.authenticate(shows(basic('admin', 'try me')))).toMatchObject({
+      role: 'admin',
+    });
   });
 
   it('gets one made up otherwise, kept for the owner of the data until it is changed', async () => {

@@ -150,8 +150,8 @@ export class Authenticator {
       return null;
     }
     this.#markUsed(token);
-    const { name, role, layers } = token;
-    return { name: `token:${name}`, role, layers, via: 'token' };
+    const { name, role, layers, createdBy: owner } = token;
+    return { name: `token:${name}`, role, layers, via: 'token', owner };
   }
 
   async #bySession(secret: string): Promise<Caller | null> {

@@ -9,6 +9,8 @@ export interface Caller {
   readonly layers: readonly string[];
   /** How the caller has shown who it is; `machine`: by being on this one, where there are no accounts. */
   readonly via: 'password' | 'session' | 'token' | 'machine';
+  /** Of a token: the user who made it. */
+  readonly owner?: string;
 }
 
 export function mayWorkOn(caller: Pick<Caller, 'layers'>, layer: string): boolean {

@@ -8,6 +8,9 @@ import type { UserStore } from './user-store.ts';
 
 export const FIRST_ADMINISTRATOR = 'admin';
 
+/** Who can try to log in: other machines too, or only this one. */
+export type Exposure = 'network' | 'loopback';
+
 const LENGTH = 24;
 /** Without those that look alike: it is read from a screen and typed. */
 const LETTERS = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789';
@@ -28,9 +31,10 @@ export interface FirstAdministratorDeps {
 export async function ensureAdministrator(
   { users, hasher, passwordFile, log }: FirstAdministratorDeps,
   given: string | null,
+  exposure: Exposure,
 ): Promise<string | null> {
   if ((await users.list()).some(({ role }) => role === 'admin')) return null;
-  if (given !== null) judge(given, log);
+  if (given !== null) judge(given, exposure, log);
   const password = given ?? makeUpPassword();
   const stored = await hasher.hash(password);
   // The file comes first: a crash in between leaves a password without a user, never a user without a password.
@@ -51,16 +55,14 @@ export async function forgetInitialPassword(passwordFile: string): Promise<void>
   await rm(passwordFile, { force: true });
 }
 
-/** Who gives a short password has been told; one that everybody knows is none. */
-function judge(given: string, log: Logger): void {
-  if (isKnownToAll(given, FIRST_ADMINISTRATOR)) {
-    throw new TilewardenError(
-      'config-invalid',
-      'TILEWARDEN_ADMIN_PASSWORD is among the first passwords that anybody would try; choose another one.',
-    );
-  }
+/** One that everybody knows is none; and where other machines reach the server, nor is a short one. */
+function judge(given: string, exposure: Exposure, log: Logger): void {
   const weakness = weaknessOf(given, FIRST_ADMINISTRATOR);
-  if (weakness) log.warn({}, `TILEWARDEN_ADMIN_PASSWORD is weak: ${weakness}`);
+  if (weakness === null) return;
+  if (exposure === 'network' || isKnownToAll(given, FIRST_ADMINISTRATOR)) {
+    throw new TilewardenError('config-invalid', `TILEWARDEN_ADMIN_PASSWORD cannot be used: ${weakness}`);
+  }
+  log.warn({}, `TILEWARDEN_ADMIN_PASSWORD is weak: ${weakness}`);
 }
 
 function makeUpPassword(): string {

@@ -6,7 +6,7 @@ import { AccountDesk } from './account-desk.ts';
 import { type AuditLog, openAuditLog } from './audit-log.ts';
 import { Authenticator } from './authenticator.ts';
 import { CredentialCache } from './credential-cache.ts';
-import { ensureAdministrator } from './first-administrator.ts';
+import { type Exposure, ensureAdministrator } from './first-administrator.ts';
 import { LoginThrottle } from './login-throttle.ts';
 import type { ScryptCost } from './password-hash.ts';
 import { PasswordHasher } from './password-hasher.ts';
@@ -24,7 +24,7 @@ export interface Accounts {
   /** Where a made-up password lies until it is changed. */
   readonly passwordFile: string;
   /** The password of the first administrator, if one was made up now; null otherwise. */
-  ensureAdministrator(given: string | null): Promise<string | null>;
+  ensureAdministrator(given: string | null, exposure?: Exposure): Promise<string | null>;
   close(): Promise<void>;
 }
 
@@ -71,7 +71,8 @@ export function openAccounts({ database, dataFolder, clock, log, cost }: Account
     authenticator,
     audit,
     passwordFile,
-    ensureAdministrator: (given) => ensureAdministrator({ users: stored, hasher, passwordFile, log }, given),
+    ensureAdministrator: (given, exposure = 'network') =>
+      ensureAdministrator({ users: stored, hasher, passwordFile, log }, given, exposure),
     async close() {
       await hasher.close();
       await audit.close();

@@ -32,12 +32,17 @@ export function weaknessOf(password: string, userName: string): string | null {
   return null;
 }
 
+/** What lies side by side on keyboards and in alphabets. */
+const ROWS = ['0123456789012345678901234567890', 'abcdefghijklmnopqrstuvwxyz', 'qwertyuiopasdfghjklzxcvbnm'];
+
 /** Also with digits and marks hung on: `geoserver2024!` is as well known as `geoserver`. */
 export function isKnownToAll(password: string, userName: string): boolean {
   const plain = password.toLowerCase();
   const bare = plain.replace(/^[^a-z]+|[^a-z]+$/g, '');
   const repeated = /^(.{1,4})\1+$/su.test(plain);
-  return repeated || [plain, bare].some((form) => KNOWN_TO_ALL.has(form) || form === userName.toLowerCase());
+  const known = (form: string) =>
+    KNOWN_TO_ALL.has(form) || form === userName.toLowerCase() || ROWS.some((row) => row.includes(form));
+  return repeated || known(plain) || (bare !== '' && known(bare));
 }
 
 /** Throws `request-invalid`. */

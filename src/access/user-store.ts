@@ -25,7 +25,10 @@ export interface UserStore {
   add(user: NewUser): Promise<User>;
   /** Only when there is no administrator; false otherwise. */
   addFirst(user: NewUser): Promise<boolean>;
-  /** Throws `account-unknown`, and `account-conflict` when no administrator would be left. Ends the user's sessions. */
+  /**
+   * Throws `account-unknown`, and `account-conflict` when no administrator would be left. Ends the user's sessions, and
+   * revokes the tokens of one who is no administrator any more.
+   */
   change(name: string, changes: StoredChanges): Promise<Change<User>>;
   /** The same password at another cost: nothing that anybody would notice. */
   restorePassword(name: string, from: string, to: string): Promise<void>;
@@ -64,7 +67,9 @@ export function createUserStore(database: Database, clock: Clock): UserStore {
     change: (name, changes) =>
       database.transaction(LOCK, async (query) => {
         const before = await existing(query, name);
-        if (changes.role !== undefined && changes.role !== 'admin') await keepAnAdministrator(query, before);
+        const demoted = changes.role !== undefined && changes.role !== 'admin' && before.role === 'admin';
+        if (demoted) await keepAnAdministrator(query, before);
+        if (demoted) await revokeTokens(query, name);
         await query
           .updateTable('users')
           .set(rowChanges(changes, clock.now()))
@@ -88,7 +93,7 @@ export function createUserStore(database: Database, clock: Clock): UserStore {
       database.transaction(LOCK, async (query) => {
         const user = await existing(query, name);
         await keepAnAdministrator(query, user);
-        await query.deleteFrom('tokens').where('created_by', '=', name).execute();
+        await revokeTokens(query, name);
         await query.deleteFrom('sessions').where('user_name', '=', name).execute();
         await query.deleteFrom('users').where('name', '=', name).execute();
         return user;
@@ -128,6 +133,11 @@ async function keepAnAdministrator(query: Statements, user: User): Promise<void>
     'account-conflict',
     `${user.name} is the last administrator; make another one first.`,
   );
+}
+
+/** Only administrators make tokens: who is none any more keeps none. */
+async function revokeTokens(query: Statements, name: string): Promise<void> {
+  await query.deleteFrom('tokens').where('created_by', '=', name).execute();
 }
 
 async function insert(query: Statements, user: NewUser, now: number): Promise<User> {

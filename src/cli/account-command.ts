@@ -15,6 +15,8 @@ export type AccountWork<Result> = (accounts: Accounts) => Promise<Result>;
 export interface AccountChange {
   readonly action: string;
   readonly target: string;
+  /** What it will be. No secrets. */
+  readonly after?: unknown;
 }
 
 /** Works on the data folder itself, so it also works when nobody can log in any more or no server runs. */
@@ -35,22 +37,27 @@ export async function withAccounts<Result>(flags: FlagValues, work: AccountWork<
 /** Whoever is at the machine leaves a trace too. */
 export async function changeAccounts<Result>(
   flags: FlagValues,
-  { action, target }: AccountChange,
+  { action, target, after }: AccountChange,
   work: AccountWork<Result>,
 ): Promise<Result> {
   return withAccounts(flags, async (accounts) => {
-    const draft = { actor: `console:${userInfo().username}`, action, target } as const;
+    const draft = { actor: consoleActor(), action, target } as const;
     const id = `console-${process.pid}-${systemClock.now().toString(36)}`;
     await accounts.audit.record({ ...draft, id, phase: 'begun' });
     try {
       const result = await work(accounts);
-      await accounts.audit.record({ ...draft, id, phase: 'ended', outcome: 'done' });
+      await accounts.audit.record({ ...draft, id, phase: 'ended', after, outcome: 'done' });
       return result;
     } catch (error) {
       await accounts.audit.record({ ...draft, id, phase: 'ended', outcome: 'failed' });
       throw error;
     }
   });
+}
+
+/** Whoever is at the machine; no user's name holds a colon. */
+export function consoleActor(): string {
+  return `console:${userInfo().username}`;
 }
 
 /** `topp:*,world` as a list; every layer when nothing is said. */

@@ -1,5 +1,5 @@
 import { systemClock } from '../lib/clock.ts';
-import { changeAccounts, layersIn, roleIn, withAccounts } from './account-command.ts';
+import { changeAccounts, consoleActor, layersIn, roleIn, withAccounts } from './account-command.ts';
 import { columns } from './columns.ts';
 import type { Command, FlagValues, Terminal } from './command.ts';
 import { CommandFailure } from './command-failure.ts';
@@ -49,8 +49,8 @@ async function create(name: string, flags: FlagValues, terminal: Terminal): Prom
   const draft = { name, role: roleIn(flags), layers: layersIn(flags), expiresAt: expiryIn(flags) };
   const { secret } = await changeAccounts(
     flags,
-    { action: 'token create', target: `token:${name}` },
-    (accounts) => accounts.tokens.create(draft, 'console'),
+    { action: 'token create', target: `token:${name}`, after: draft },
+    (accounts) => accounts.tokens.create(draft, consoleActor()),
   );
   terminal.out(`${secret}\n`);
   terminal.err('This is the only time it is shown.\n');

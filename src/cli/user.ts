@@ -57,13 +57,16 @@ async function add(name: string, flags: FlagValues, terminal: Terminal): Promise
     layers: layersIn(flags),
     password: await readPassword(terminal),
   };
-  await changeAccounts(flags, changeOf('add', name), (accounts) => accounts.users.add(draft));
-  terminal.err(`User ${name} is there, with the role ${draft.role}.\n`);
+  const { role, layers } = draft;
+  await changeAccounts(flags, { ...changeOf('add', name), after: { role, layers } }, (accounts) =>
+    accounts.users.add(draft),
+  );
+  terminal.err(`User ${name} is there, with the role ${role}.\n`);
 }
 
 async function changePassword(name: string, flags: FlagValues, terminal: Terminal): Promise<void> {
   const password = await readPassword(terminal);
-  await changeAccounts(flags, changeOf('passwd', name), (accounts) =>
+  await changeAccounts(flags, { ...changeOf('passwd', name), after: { passwordChanged: true } }, (accounts) =>
     accounts.users.change(name, { password }),
   );
   terminal.err(`User ${name} has a new password; who was logged in is not any more.\n`);

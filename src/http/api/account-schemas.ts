@@ -11,11 +11,13 @@ export const userSchema = z.strictObject({
   layers: layers.default(['*']),
 });
 
-export const userChangesSchema = z.strictObject({
-  password: z.string().optional(),
-  role: role.optional(),
-  layers: layers.optional(),
-});
+export const userChangesSchema = z
+  .strictObject({
+    password: z.string().optional(),
+    role: role.optional(),
+    layers: layers.optional(),
+  })
+  .refine((changes) => Object.keys(changes).length > 0, 'say what changes: password, role or layers');
 
 export const tokenSchema = z.strictObject({
   name: z.string(),

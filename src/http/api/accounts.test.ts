@@ -70,6 +70,12 @@ describe('users over HTTP', () => {
     expect(answer.text).toContain(message);
   });
 
+  it('are not changed when nothing is said to change', async () => {
+    const { send } = await open();
+    const answer = await send('PUT', '/api/v1/users/anna', {});
+    expect(answer).toMatchObject({ status: 400, text: expect.stringContaining('password, role or layers') });
+  });
+
   it('are read as JSON only', async () => {
     const { app } = await open();
     const body = JSON.stringify(MARY);
@@ -287,6 +293,20 @@ describe('the trace of a change', () => {
       },
       { ...common, action: 'POST /api/v1/users', outcome: 'done', status: 201 },
     ]);
+  });
+
+  it.each([
+    ['limit=0', 'from 1 to 1000'],
+    ['limit=1001', 'from 1 to 1000'],
+    ['limit=x', 'from 1 to 1000'],
+    ['outcome=good', 'done, refused, failed, unknown'],
+    ['since=yesterday', 'since must be a time'],
+  ])('is not looked for with %s', async (query, message) => {
+    const { get } = await open();
+    expect(await get(`/api/v1/audit?${query}`)).toMatchObject({
+      status: 400,
+      text: expect.stringContaining(message),
+    });
   });
 
   it('is on the disk before the answer is sent', async () => {

@@ -9,6 +9,7 @@ const DEFAULT_LIMIT = 100;
 const HIGHEST_LIMIT = 1000;
 const TEXTS = ['actor', 'source', 'text', 'target', 'outcome'] as const;
 const TIMES = ['since', 'until'] as const;
+const OUTCOMES: readonly string[] = ['done', 'refused', 'failed', 'unknown'];
 
 /** `/api/v1/audit?actor=…&source=…&text=…&target=…&outcome=…&since=…&until=…&limit=…`, newest first. */
 export function auditRoutes(audit: Pick<AuditLog, 'read'>): readonly Route[] {
@@ -20,9 +21,15 @@ export function auditRoutes(audit: Pick<AuditLog, 'read'>): readonly Route[] {
 }
 
 function filterOf(query: URLSearchParams): AuditFilter {
+  checkOutcome(query.get('outcome'));
   const texts = TEXTS.flatMap((name) => (query.has(name) ? [[name, query.get(name)]] : []));
   const times = TIMES.flatMap((name) => (query.has(name) ? [[name, timeIn(query, name)]] : []));
   return { limit: limitIn(query), ...Object.fromEntries([...texts, ...times]) };
+}
+
+function checkOutcome(outcome: string | null): void {
+  if (outcome === null || OUTCOMES.includes(outcome)) return;
+  throw new TilewardenError('request-invalid', `outcome must be one of ${OUTCOMES.join(', ')}.`);
 }
 
 function timeIn(query: URLSearchParams, name: string): number {
@@ -33,6 +40,6 @@ function timeIn(query: URLSearchParams, name: string): number {
 
 function limitIn(query: URLSearchParams): number {
   const text = query.get('limit') ?? String(DEFAULT_LIMIT);
-  if (/^\d{1,6}$/.test(text)) return Math.min(Math.max(1, Number(text)), HIGHEST_LIMIT);
-  throw new TilewardenError('request-invalid', 'limit must be a whole number.');
+  if (/^[1-9]\d{0,3}$/.test(text) && Number(text) <= HIGHEST_LIMIT) return Number(text);
+  throw new TilewardenError('request-invalid', `limit must be a whole number from 1 to ${HIGHEST_LIMIT}.`);
 }

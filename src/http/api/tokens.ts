@@ -24,7 +24,7 @@ export function tokenRoutes(tokens: TokenStore): readonly Route[] {
   async function create(exchange: Exchange): Promise<Answer> {
     const draft = readStrictJson(exchange, tokenSchema);
     const expiresAt = draft.expiresAt === null ? null : Date.parse(draft.expiresAt);
-    const { token, secret } = await tokens.create({ ...draft, expiresAt }, exchange.caller?.name ?? '');
+    const { token, secret } = await tokens.create({ ...draft, expiresAt }, makerOf(exchange));
     exchange.change = { target: `token:${token.id}`, after: tokenDocument(token) };
     const location = `${exchange.baseUrl}${path}/${token.id}`;
     return jsonAnswer({ ...tokenDocument(token), token: secret }, ['Location', location], 201);
@@ -36,6 +36,11 @@ export function tokenRoutes(tokens: TokenStore): readonly Route[] {
     exchange.change = { target: `token:${id}`, before: tokenDocument(await tokens.revoke(id)) };
     return NOTHING;
   }
+}
+
+/** A token that was made by means of another belongs to the same user, and goes when that one goes. */
+function makerOf({ caller }: Exchange): string {
+  return caller?.owner ?? caller?.name ?? '';
 }
 
 function idOf(text: string): number {
