@@ -22,16 +22,17 @@ import { upstreamRoutes } from './api/upstreams.ts';
 import { usageRoutes } from './api/usage.ts';
 import type { HttpLimits } from './limits.ts';
 import { type MetricsDeps, metricsRoutes } from './metrics/metrics-routes.ts';
+import { layerPageRoutes } from './pages/layer-page.ts';
 import { answerAlive, createReadiness } from './probes.ts';
 import { diskQuotaRoutes } from './rest/disk-quota.ts';
 import { massTruncateRoutes } from './rest/mass-truncate.ts';
 import { createLayerTaskListHandler, createSeedHandler, createTaskListHandler } from './rest/seed.ts';
 import { createTerminateAllHandler, createTerminateHandler } from './rest/terminate.ts';
 import type { Route } from './route.ts';
-import { createGmaps, createQuadkeys } from './services/gmaps.ts';
+import { createGmaps, createMgmaps, createQuadkeys } from './services/gmaps.ts';
 import { createLayerList } from './services/layer-list.ts';
 import { ogcRoutes } from './services/ogc/ogc-routes.ts';
-import { createTileJson } from './services/tile-json.ts';
+import { createTileJson, wmtsTileJsonRoutes } from './services/tile-json.ts';
 import { createTileService } from './services/tiles.ts';
 import { tmsRoutes } from './services/tms/tms-routes.ts';
 import { wmsRoutes } from './services/wms/wms-routes.ts';
@@ -100,7 +101,10 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
     ...wmsRoutes(road),
     ...tmsRoutes(road),
     ...ogcRoutes(road),
+    ...wmtsTileJsonRoutes(catalog),
+    ...layerPageRoutes(catalog),
     { method: 'GET', path: '/service/gmaps', role: 'public', sharing, handler: createGmaps(road) },
+    { method: 'GET', path: '/service/mgmaps', role: 'public', sharing, handler: createMgmaps(road) },
     { method: 'GET', path: '/service/ve', role: 'public', sharing, handler: createQuadkeys(road) },
 
     ...(deps.tasks ? taskRoutes({ ...deps, tasks: deps.tasks }, limits) : []),

@@ -54,6 +54,7 @@ describe('a tile as Google and Bing name it', () => {
       'world EPSG:900913 image/jpeg 2/3/1 dark',
     ],
     ['gmaps?layers=jpeg&zoom=0&x=0&y=0&cached=true', 'jpeg EPSG:900913 image/jpeg 0/0/0 light'],
+    ['mgmaps?layers=world&zoom=15&x=3&y=1', 'world EPSG:900913 image/png 2/3/1 light'],
     ['ve?quadkey=213&layers=world', 'world EPSG:900913 image/png 3/3/5 light'],
     ['ve?quadkey=0&layers=world&format=image/jpeg&styles=dark', 'world EPSG:900913 image/jpeg 1/0/0 dark'],
   ])('%s means %s', async (path, expected) => {

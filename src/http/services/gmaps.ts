@@ -21,12 +21,22 @@ export interface GmapsDeps {
 }
 
 const PREFERRED_FORMAT = 'image/png';
+const MGMAPS_WORLD = 17;
 const WHOLE_NUMBER = /^(?:0|-?[1-9]\d{0,9})$/;
 
 /** `/service/gmaps?layers&zoom&x&y[&format]`, rows from the top. */
 export function createGmaps(deps: GmapsDeps): Handler {
   return createMercatorService(deps, (asked) => ({
     z: numberAsked(asked, 'ZOOM'),
+    x: numberAsked(asked, 'X'),
+    y: numberAsked(asked, 'Y'),
+  }));
+}
+
+/** `/service/mgmaps?layers&zoom&x&y[&format]`, as Mobile GMaps counts: zoom 17 is the whole world. */
+export function createMgmaps(deps: GmapsDeps): Handler {
+  return createMercatorService(deps, (asked) => ({
+    z: MGMAPS_WORLD - numberAsked(asked, 'ZOOM'),
     x: numberAsked(asked, 'X'),
     y: numberAsked(asked, 'Y'),
   }));

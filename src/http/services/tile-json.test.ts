@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { catalogOf, createTestApp, format, layerNamed, subset } from '../../../test/fixtures/http-app.ts';
+import { retinaSubset } from '../../domain/retina.ts';
 
 describe('TileJSON', () => {
   it('describes a layer under the address the caller used', async () => {
@@ -18,7 +19,34 @@ describe('TileJSON', () => {
       minzoom: 0,
       maxzoom: 12,
       bounds: [-180, -85.05112878, 180, 85.05112878].map((degrees) => expect.closeTo(degrees, 5)),
+      center: [0, 0, 0],
     });
+  });
+
+  it('names whom to credit, and tiles for dense screens where there are some', async () => {
+    const gridSubsets = [subset('EPSG:900913', 3)] as const;
+    const layer = layerNamed('a', {
+      attribution: '© somebody',
+      description: 'What it shows',
+      gridSubsets,
+      retinaSubsets: gridSubsets.map(retinaSubset),
+    });
+    const { request } = createTestApp({ deps: { catalog: catalogOf([layer]) } });
+    expect(JSON.parse((await request('GET', '/tiles/a.json?STYLES=dark')).text)).toMatchObject({
+      attribution: '© somebody',
+      description: 'What it shows',
+      tiles: ['http://localhost/tiles/a/{z}/{x}/{y}.png?STYLES=dark'],
+      tiles2x: ['http://localhost/tiles/a/{z}/{x}/{y}@2x.png?STYLES=dark'],
+    });
+  });
+
+  it.each([
+    ['/service/wmts/rest/world/tilejson/jpeg?format=application/json', '.jpeg'],
+    ['/service/wmts/rest/world//tilejson/jpeg?format=application/json', '.jpeg'],
+    ['/service/wmts/rest/world/dark/tilejson/png?format=application/json', '.png?STYLES=dark'],
+  ])('is found where GeoWebCache has it: %s', async (address, ending) => {
+    const { tiles } = JSON.parse((await createTestApp().request('GET', address)).text);
+    expect(tiles).toEqual([`http://localhost/tiles/world/{z}/{x}/{y}${ending}`]);
   });
 
   it('lists the layers inside vector tiles as unknown', async () => {

@@ -1,12 +1,16 @@
 import type { BoundLayer } from '../../catalog/bound-layer.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
 import { isTilewardenError } from '../../domain/errors.ts';
+import type { Format } from '../../domain/format.ts';
 import type { GridSubset } from '../../domain/grid-subset.ts';
 import type { Layer } from '../../domain/layer.ts';
-import { jsonAnswer } from '../answer.ts';
+import { RETINA_SUFFIX } from '../../domain/retina.ts';
+import { type Answer, jsonAnswer } from '../answer.ts';
+import type { Exchange } from '../exchange.ts';
 import { isOpen, refuseStrangers } from '../layer-door.ts';
-import type { Handler } from '../route.ts';
+import type { Handler, Route } from '../route.ts';
 import { parametersOf } from './query-parameters.ts';
+import { formatNamed } from './tile-address.ts';
 import { boundLayer } from './tiles.ts';
 import { degreesOfMercator, webMercatorSubset } from './web-mercator.ts';
 
@@ -14,19 +18,60 @@ import { degreesOfMercator, webMercatorSubset } from './web-mercator.ts';
 export function createTileJson(catalog: Pick<Catalog, 'layer'>): Handler {
   return async (exchange) => {
     const bound = boundLayer(catalog, exchange.param('layer'));
+    await refuseStrangers(exchange, bound.layer);
+    const parameters = parametersOf(exchange.query, bound.layer.parameters);
+    return answerTileJson(exchange, bound, bound.layer.formats[0], parameters);
+  };
+}
+
+/** The same document where GeoWebCache has it: `/service/wmts/rest/{layer}[/{style}]/tilejson/{extension}`. */
+export function wmtsTileJsonRoutes(catalog: Pick<Catalog, 'layer'>): readonly Route[] {
+  const handler: Handler = async (exchange) => {
+    const bound = boundLayer(catalog, exchange.param('layer'));
     const { layer } = bound;
     await refuseStrangers(exchange, layer);
-    const subset = webMercatorSubset(layer);
-    const query = new URLSearchParams([...parametersOf(exchange.query, layer.parameters)]).toString();
-    const folder = `${exchange.baseUrl}/tiles/${encodeURIComponent(layer.name)}`;
-    const [format] = layer.formats;
-    const tiles = `${folder}/{z}/{x}/{y}.${format.extensions[0]}${query === '' ? '' : `?${query}`}`;
-    const vectorLayers = format.kind === 'opaque' ? await vectorLayersOf(bound, exchange.signal) : null;
-    return jsonAnswer(documentOf(layer, subset, tiles, vectorLayers), [
-      'Cache-Control',
-      isOpen(layer) ? 'no-cache' : 'private, no-cache',
-    ]);
+    const format = formatNamed(layer, exchange.param('extension'));
+    const parameters = new Map(parametersOf(exchange.query, layer.parameters));
+    const { style } = exchange.params;
+    const styled = layer.parameters.some(({ name }) => name === 'STYLES');
+    if (style !== undefined && styled) parameters.set('STYLES', style);
+    return answerTileJson(exchange, bound, format, parameters);
   };
+  const folder = '/service/wmts/rest/{layer}';
+  const paths = ['/tilejson/{extension}', '//tilejson/{extension}', '/{style}/tilejson/{extension}'];
+  return paths.map((path) => ({
+    method: 'GET',
+    path: `${folder}${path}`,
+    role: 'public',
+    sharing: 'anyone',
+    handler,
+  }));
+}
+
+async function answerTileJson(
+  exchange: Exchange,
+  bound: BoundLayer,
+  format: Format,
+  parameters: ReadonlyMap<string, string>,
+): Promise<Answer> {
+  const { layer } = bound;
+  const subset = webMercatorSubset(layer);
+  const vectorLayers = format.kind === 'opaque' ? await vectorLayersOf(bound, exchange.signal) : null;
+  const query = new URLSearchParams([...parameters]).toString();
+  const folder = `${exchange.baseUrl}/tiles/${encodeURIComponent(layer.name)}`;
+  const ending = `.${format.extensions[0]}${query === '' ? '' : `?${query}`}`;
+  const dense = layer.retinaSubsets.length > 0 && format.kind === 'raster';
+  return jsonAnswer(
+    {
+      ...documentOf(layer, subset),
+      tiles: [`${folder}/{z}/{x}/{y}${ending}`],
+      // Not of the standard, which lets us add keys of our own: for clients that choose by the screen.
+      ...(dense && { tiles2x: [`${folder}/{z}/{x}/{y}${RETINA_SUFFIX}${ending}`] }),
+      // TileJSON 3.0.0, 3.3: required for vector tiles; which layers are inside them only their source knows.
+      ...(vectorLayers && { vector_layers: vectorLayers }),
+    },
+    ['Cache-Control', isOpen(layer) ? 'no-cache' : 'private, no-cache'],
+  );
 }
 
 /** A source that cannot be read now is no reason to keep the address of its tiles back. */
@@ -39,22 +84,25 @@ async function vectorLayersOf(bound: BoundLayer, signal: AbortSignal): Promise<r
   }
 }
 
-function documentOf(
-  layer: Layer,
-  subset: GridSubset,
-  tiles: string,
-  vectorLayers: readonly unknown[] | null,
-): object {
+function documentOf(layer: Layer, subset: GridSubset): object {
+  const bounds = degreesOfMercator(subset.extent);
   return {
     tilejson: '3.0.0',
     name: layer.title === '' ? layer.name : layer.title,
-    ...(layer.description === '' ? {} : { description: layer.description }),
+    ...(layer.description !== '' && { description: layer.description }),
+    ...(layer.attribution !== '' && { attribution: layer.attribution }),
     scheme: 'xyz',
-    tiles: [tiles],
     minzoom: subset.zoomStart,
     maxzoom: subset.zoomStop,
-    bounds: degreesOfMercator(subset.extent),
-    // TileJSON 3.0.0, 3.3: required for vector tiles; which layers are inside them only their source knows.
-    ...(vectorLayers ? { vector_layers: vectorLayers } : {}),
+    bounds,
+    center: centerOf(bounds, subset.zoomStart),
   };
+}
+
+function centerOf([west, south, east, north]: readonly number[], zoom: number): readonly number[] {
+  return [middle(west, east), middle(south, north), zoom];
+}
+
+function middle(a = 0, b = 0): number {
+  return Math.round(((a + b) / 2) * 1e8) / 1e8;
 }

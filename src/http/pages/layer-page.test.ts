@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { basic, GOOD_PASSWORD, openTestAccounts } from '../../../test/fixtures/accounts.ts';
+import { decodeXml } from '../../../test/fixtures/decode-markup.ts';
+import { catalogOf, createTestApp, format, layerNamed, subset } from '../../../test/fixtures/http-app.ts';
+import { retinaSubset } from '../../domain/retina.ts';
+import { createAccountAccess } from '../access.ts';
+
+async function openPage(layer = layerNamed('world'), prefix = '') {
+  const { request } = createTestApp({ deps: { catalog: catalogOf([layer]) } });
+  const answer = await request('GET', `${prefix}/layers/${encodeURIComponent(layer.name)}`);
+  const snippets = new Map(
+    Array.from(answer.text.matchAll(/<pre id="([\w-]+)"[^>]*>([^<]*)<\/pre>/g), ([, id = '', text = '']) => [
+      id,
+      decodeXml(text),
+    ]),
+  );
+  return { ...answer, snippets };
+}
+
+describe('the page of a layer', () => {
+  it('has an address for each client, below the prefix that the caller used', async () => {
+    const { status, headers, snippets } = await openPage(layerNamed('a/b'), '/geowebcache');
+    expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+    expect([...snippets.keys()]).toEqual([
+      'qgis',
+      'gdal',
+      'openlayers',
+      'arcgis',
+      'qgis-xyz',
+      'leaflet',
+      'maplibre',
+      'arcgis-js',
+      'ogc-api',
+    ]);
+    for (const text of snippets.values()) expect(text).toContain('http://localhost/geowebcache/');
+    expect(snippets.get('qgis-xyz')).toBe('http://localhost/geowebcache/tiles/a%2Fb/{z}/{x}/{y}.png');
+    expect(snippets.get('ogc-api')).toBe('http://localhost/geowebcache/ogc/collections/a%2Fb');
+  });
+
+  it('gives dense tiles to Leaflet where there are some', async () => {
+    const gridSubsets = [subset('EPSG:900913', 3)] as const;
+    const dense = layerNamed('a', { gridSubsets, retinaSubsets: gridSubsets.map(retinaSubset) });
+    expect((await openPage(dense)).snippets.get('leaflet')).toContain('/{z}/{x}/{y}{r}.png');
+    expect((await openPage()).snippets.get('leaflet')).toContain('/{z}/{x}/{y}.png');
+  });
+
+  it('leaves out clients that know only web mercator where the layer has none', async () => {
+    const { snippets } = await openPage(layerNamed('deg', { gridSubsets: [subset('EPSG:4326', 3)] }));
+    expect([...snippets.keys()]).toEqual(['qgis', 'gdal', 'openlayers', 'arcgis', 'ogc-api']);
+  });
+
+  it('offers vector tiles to those who draw them', async () => {
+    const formats = [format('application/vnd.mapbox-vector-tile')] as const;
+    const { snippets, text } = await openPage(layerNamed('v', { formats }));
+    expect([...snippets.keys()]).toEqual(['qgis-xyz', 'maplibre', 'ogc-api']);
+    expect(text).not.toContain('<img');
+  });
+
+  it.each([
+    `"><script>alert(1)</script>`,
+    `'); alert(1); ('`,
+    `</pre><img src=x onerror=alert(1)>`,
+    ['{x}$', '{alert(1)}`$(id)`'].join(''),
+    `\u2028a'b"c&lt;\\`,
+  ])('shows the name %s and does nothing with it', async (evil) => {
+    const { text, headers, snippets } = await openPage(
+      layerNamed(evil, { title: evil, description: evil, attribution: evil }),
+    );
+    expect(text).not.toMatch(/<script>|<img src=x|onerror=alert\(1\)>/);
+    expect(text.match(/<script/g)).toHaveLength(1);
+    const policy = headers['content-security-policy'] ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toContain('unsafe');
+    // What is pasted is a string, whatever stands in it.
+    const made = new Function('L', `${snippets.get('leaflet')}; return map;`);
+    const seen: unknown[] = [];
+    const map = { fitBounds: () => map };
+    const tileLayer = (url: string, options: { attribution: string }) => {
+      seen.push(url, options.attribution);
+      return { addTo: () => map };
+    };
+    made({ map: () => map, tileLayer });
+    expect(seen).toEqual([expect.stringContaining('http://localhost/tiles/'), evil]);
+    expect(decodeURIComponent(String(seen[0]))).toBe(`http://localhost/tiles/${evil}/{z}/{x}/{y}.png`);
+  });
+
+  it('is not shown to strangers where the layer is not', async () => {
+    const accounts = await openTestAccounts();
+    await accounts.ensureAdministrator(GOOD_PASSWORD);
+    const catalog = catalogOf([layerNamed('closed', { access: 'viewer' })]);
+    const { request } = createTestApp({
+      deps: { catalog },
+      access: createAccountAccess(accounts.authenticator),
+    });
+    expect((await request('GET', '/layers/closed')).status).toBe(401);
+    const headers = { authorization: basic('admin', GOOD_PASSWORD) };
+    const shown = await request('GET', '/layers/closed', { headers });
+    expect([shown.status, shown.headers['cache-control']]).toEqual([200, 'private, no-cache']);
+    expect((await request('GET', '/layers/nobody')).status).toBe(404);
+  });
+});

@@ -1,0 +1,102 @@
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { GridSubset } from '../../domain/grid-subset.ts';
+import type { Layer } from '../../domain/layer.ts';
+import { type Html, html } from '../html.ts';
+import { isOpen, refuseStrangers } from '../layer-door.ts';
+import type { Route } from '../route.ts';
+import { boundLayer } from '../services/tiles.ts';
+import { type Snippet, snippetsFor } from './client-snippets.ts';
+import { createPageWriter } from './page.ts';
+import { addressPart } from './quoting.ts';
+
+const NOTHING = html``;
+
+/** `/layers/{layer}`: what the layer is, and how each map client is told to read it. */
+export function layerPageRoutes(catalog: Pick<Catalog, 'layer'>): readonly Route[] {
+  const page = createPageWriter();
+  return [
+    {
+      method: 'GET',
+      path: '/layers/{layer}',
+      role: 'public',
+      async handler(exchange) {
+        const { layer } = boundLayer(catalog, exchange.param('layer'));
+        await refuseStrangers(exchange, layer);
+        const title = layer.title === '' ? layer.name : layer.title;
+        const answer = page({ title, body: describeLayer(layer, exchange.baseUrl), copying: true });
+        const freshness = isOpen(layer) ? 'no-cache' : 'private, no-cache';
+        return { ...answer, headers: [...answer.headers, 'Cache-Control', freshness] };
+      },
+    },
+  ];
+}
+
+function describeLayer(layer: Layer, base: string): Html {
+  return html`${layer.description === '' ? NOTHING : html`<p>${layer.description}</p>`}
+${preview(layer, base)}
+<dl>
+<dt>Name</dt><dd><code>${layer.name}</code></dd>
+<dt>Formats</dt><dd>${layer.formats.map(({ mediaType }) => mediaType).join(', ')}</dd>
+${layer.parameters.map(({ name, values }) => html`<dt>${name}</dt><dd>${parameterText(values)}</dd>`)}
+${layer.attribution === '' ? NOTHING : html`<dt>Attribution</dt><dd>${layer.attribution}</dd>`}
+</dl>
+<h2>In map clients</h2>
+${snippetsFor(layer, base).map(snippet)}
+<h2>Grid sets</h2>
+${gridSetTable(layer)}
+<h2>Documents</h2>
+${documentList(layer, base)}`;
+}
+
+function parameterText(values: readonly string[] | null): string {
+  return values === null
+    ? 'any value that its filter allows'
+    : values.filter((value) => value !== '').join(', ');
+}
+
+function snippet({ id, client, how, text }: Snippet): Html {
+  return html`<section aria-labelledby="${id}-heading">
+<h3 id="${id}-heading">${client}</h3>
+<p>${how}</p>
+<pre id="${id}" tabindex="0">${text}</pre>
+</section>`;
+}
+
+/** The first tile that there is, as far out as the layer goes. */
+function preview(layer: Layer, base: string): Html {
+  const [{ gridSet, zoomStart, coverages }] = layer.gridSubsets;
+  const format = layer.formats.find(({ kind }) => kind === 'raster');
+  const first = coverages.findIndex((coverage) => coverage !== null);
+  const tile = coverages[first];
+  if (!format || !tile) return NOTHING;
+  const place = `${zoomStart + first}/${tile.minX}/${tile.minY}.${format.extensions[0]}`;
+  const address = `${base}/tiles/${addressPart(layer.name)}/${addressPart(gridSet.name)}/${place}`;
+  return html`<img class="preview" src="${address}" alt="A tile of the layer" width="${gridSet.tileWidth}" height="${gridSet.tileHeight}">`;
+}
+
+function gridSetTable({ gridSubsets }: Layer): Html {
+  return html`<table>
+<thead><tr><th scope="col">Name</th><th scope="col">CRS</th><th scope="col">Zooms</th><th scope="col">Tile</th><th scope="col">Extent</th></tr></thead>
+<tbody>
+${gridSubsets.map(gridSetRow)}
+</tbody>
+</table>`;
+}
+
+function gridSetRow({ gridSet, zoomStart, zoomStop, extent }: GridSubset): Html {
+  const { minX, minY, maxX, maxY } = extent;
+  return html`<tr><td>${gridSet.name}</td><td>EPSG:${gridSet.srs}</td><td>${zoomStart}–${zoomStop}</td><td>${gridSet.tileWidth}×${gridSet.tileHeight}</td><td>${[minX, minY, maxX, maxY].join(', ')}</td></tr>`;
+}
+
+function documentList({ name }: Layer, base: string): Html {
+  const part = addressPart(name);
+  const documents: readonly (readonly [title: string, address: string])[] = [
+    ['WMTS capabilities', `${base}/service/wmts?SERVICE=WMTS&REQUEST=GetCapabilities&LAYER=${part}`],
+    ['TileJSON', `${base}/tiles/${part}.json`],
+    ['OGC API – Tiles', `${base}/ogc/collections/${part}?f=html`],
+    ['TMS', `${base}/service/tms/1.0.0`],
+  ];
+  return html`<ul>
+${documents.map(([title, address]) => html`<li><a href="${address}">${title}</a></li>`)}
+</ul>`;
+}
