@@ -82,13 +82,13 @@ export async function openBundleStore(
   /** Renaming is one step for every process, however much the folder holds; synced, it outlives a power cut. */
   async function drop(folder: string): Promise<void> {
     try {
-      if (moveToTrash(layout.trash, folder)) syncFolder(dirname(folder));
+      const moved = moveToTrash(layout.trash, folder);
+      access.closeBelow(folder);
+      const syncing = moved ? syncFolder(dirname(folder)) : null;
+      await Promise.all([syncing, writer.run({ type: 'close-below', folder }), settleRemoval()]);
     } catch (error) {
       throw storeFailure(error);
     }
-    access.closeBelow(folder);
-    await writer.run({ type: 'close-below', folder });
-    await settleRemoval();
   }
 
   /** Afterwards no reader of any process sees what was removed. */

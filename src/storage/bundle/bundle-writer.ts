@@ -13,8 +13,9 @@ interface Pending {
 
 /** Commands that lie with the thread at once. Small, so that a truncation does not wait behind a long queue of tiles. */
 const MAX_IN_FLIGHT = 16;
-/** A truncation's mark goes before tiles that wait for their turn. */
+/** What a truncation asks for goes before tiles that wait for their turn. */
 const URGENT = 1;
+const URGENT_COMMANDS: ReadonlySet<WriterCommand['type']> = new Set(['raise', 'close-below']);
 
 /** The one thread of a store that writes. It is started when first needed, and again after it died. */
 export class BundleWriter {
@@ -43,7 +44,7 @@ export class BundleWriter {
     command: C,
     transfer: readonly ArrayBuffer[] = [],
   ): Promise<WriterResults[C['type']]> {
-    const release = await this.#turns.acquire(undefined, command.type === 'raise' ? URGENT : 0);
+    const release = await this.#turns.acquire(undefined, URGENT_COMMANDS.has(command.type) ? URGENT : 0);
     try {
       if (this.#closed) throw new TilewardenError('store-failed', 'The tile store is closed.');
       return (await this.#ask(command, transfer)) as WriterResults[C['type']];

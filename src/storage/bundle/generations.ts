@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { BundleLayout } from './bundle-layout.ts';
@@ -25,6 +26,8 @@ export function openGenerations(layout: BundleLayout, patience: number): Generat
   const db = new Database(layout.generations, { fileMustExist: true, timeout: patience });
   // Here each commit is synced: an acknowledged truncation outlives a power cut.
   db.pragma('synchronous = FULL');
+  // The emptied journal is synced too: a deleted one might be back after a power cut, and undo what was acknowledged.
+  db.pragma('journal_mode = TRUNCATE');
   const select = db.prepare<[string], number>('SELECT number FROM generation WHERE layer = ?').pluck();
   const upsert = db
     .prepare<[string], number>(
@@ -48,7 +51,7 @@ function makeFile(layout: BundleLayout): void {
     db.exec('CREATE TABLE generation (layer TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID');
     db.close();
     linkSync(path, layout.generations);
-    syncFolder(dirname(layout.generations));
+    syncFolderNow(dirname(layout.generations));
   } catch (error) {
     if (!isNodeError(error, 'EEXIST')) throw error;
   } finally {
@@ -58,7 +61,16 @@ function makeFile(layout: BundleLayout): void {
 }
 
 /** What was made or moved in the folder is there after a power cut too. */
-export function syncFolder(folder: string): void {
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function syncFolderNow(folder: string): void {
   const descriptor = openSync(folder, 'r');
   try {
     fsyncSync(descriptor);
