@@ -1,4 +1,5 @@
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import { hostClosedIn } from '../domain/host-closed.ts';
 import type { Metatile } from '../domain/metatile.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
@@ -105,7 +106,8 @@ export class FlightControl {
     if (isTilewardenError(error, 'source-bad-answer')) {
       this.#metrics.count('answer-refused', tiles.set, reasonOf(error));
     }
-    if (isSourceFailure(error)) {
+    // A host that is left alone was not asked: there is nothing to remember, and nothing new to tell.
+    if (isSourceFailure(error) && !hostClosedIn(error)) {
       const { layer } = tiles.set;
       this.#warn(error, `the source of layer ${layer} failed: ${reasonOf(error)}`);
       if (!flight.outdated) this.#failures.remember(flightKey(tiles.set, metatile), layer, error);

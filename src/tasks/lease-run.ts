@@ -1,4 +1,5 @@
 import { isTilewardenError } from '../domain/errors.ts';
+import { HostClosed } from '../domain/host-closed.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -30,6 +31,10 @@ export interface LeaseRunOptions {
   readonly log: Logger;
   /** Whether this worker has no thread left for other tasks. */
   readonly crowded: () => boolean;
+  /** Tasks that this worker leaves alone for now. */
+  readonly resting: () => readonly number[];
+  /** The lease is handed back because what it asks is not to be had now. */
+  readonly hostClosed: (taskId: number, closed: HostClosed) => void;
 }
 
 /** Milliseconds. What a crash may repeat, and how long a task whose turn has come waits. */
@@ -107,6 +112,10 @@ export class LeaseRun {
         return;
       }
       const outcome = await this.#perform(next.value.step);
+      if (outcome instanceof HostClosed) {
+        this.#rest(outcome);
+        return;
+      }
       if (this.#abort.signal.aborted && !outcome.ok) {
         this.#exhausted = false;
         return;
@@ -116,7 +125,14 @@ export class LeaseRun {
     }
   }
 
-  async #perform(step: StepPlace): Promise<StepOutcome> {
+  /** The step has not failed: whoever takes the lease up again does it then. */
+  #rest(closed: HostClosed): void {
+    this.#exhausted = false;
+    this.handBack();
+    this.#options.hostClosed(this.lease.taskId, closed);
+  }
+
+  async #perform(step: StepPlace): Promise<StepOutcome | HostClosed> {
     const context: StepContext = {
       type: this.lease.request.type,
       tiles: this.#tiles,
@@ -128,6 +144,7 @@ export class LeaseRun {
     try {
       return { ok: true, counts: await performStep(step, context) };
     } catch (error) {
+      if (error instanceof HostClosed) return error;
       const tiles = countCovered(this.#cover, step.z, step.rect);
       return { ok: false, tiles, reason: this.#reasonOf(error) };
     }
@@ -191,7 +208,9 @@ export class LeaseRun {
     const { doneSteps, counts, failures, retried } = snapshot;
     const { token } = this.lease;
     const crowded = this.#options.crowded();
-    return { token, beat: this.#beat++, doneSteps, counts, failures, retried, workMs, intent, crowded };
+    const resting = this.#options.resting();
+    const beat = this.#beat++;
+    return { token, beat, doneSteps, counts, failures, retried, workMs, intent, crowded, resting };
   }
 
   /** A database that is away for a moment costs no work; one that stays away costs the lease. */

@@ -17,9 +17,9 @@ import { planTask } from './plan-task.ts';
 import { createLeaseStore, type LeaseStore } from './store/lease-store.ts';
 import { TASKS_CHANGED, TASKS_WAITING } from './store/task-rows.ts';
 import { createTaskStore, type TaskStore } from './store/task-store.ts';
-import { TASK_STATES, type Task, type TaskState } from './task.ts';
+import { TASK_STATES, type Task, type TaskState, type TaskWait } from './task.ts';
 import type { TaskDraft } from './task-draft.ts';
-import { TaskRunner } from './task-runner.ts';
+import { TaskRunner, type TaskRunnerOptions } from './task-runner.ts';
 import type { TaskService } from './task-service.ts';
 import type { TaskSettings } from './task-settings.ts';
 import { TaskWatch } from './task-watch.ts';
@@ -44,6 +44,8 @@ export interface OpenTaskService extends TaskService {
   close(): Promise<void>;
 }
 
+type WorkforceOptions = TaskServiceOptions & Pick<TaskRunnerOptions, 'taskWaits'>;
+
 /** Those who do the work. */
 interface Workforce {
   wake(): void;
@@ -63,7 +65,8 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   const watch = new TaskWatch({ database, store, clock, log }, await store.latestEventId());
   const reaper = openLeaseReaper({ leases, clock, log });
   const history = openHistoryKeeper({ store, clock, log, settings });
-  const workforce = openWorkforce(options, store, leases);
+  const taskWaits = (id: number, wait: TaskWait) => watch.noteWait(id, wait);
+  const workforce = openWorkforce({ ...options, taskWaits }, store, leases);
   const stopListening = database.listen(TASKS_WAITING, () => workforce.wake());
   const plan = (draft: TaskDraft) =>
     planTask(draft, { layer: (name) => catalog.layer(name), maxThreadCount: settings.maxThreadCount });
@@ -124,7 +127,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   };
 }
 
-function openWorkforce(options: TaskServiceOptions, store: TaskStore, leases: LeaseStore): Workforce {
+function openWorkforce(options: WorkforceOptions, store: TaskStore, leases: LeaseStore): Workforce {
   const { settings, forkWorker, database, pipeline, events, clock, random, log } = options;
   const tilesChanged = ({ set, z, rect, removed }: TilesChange) => {
     pipeline.forget(set, z, rect);
@@ -140,6 +143,7 @@ function openWorkforce(options: TaskServiceOptions, store: TaskStore, leases: Le
       workerGone: async (owner, crashed) => void (await leases.free({ owner }, crashed)),
       tasksChanged: () => void database.notify(TASKS_CHANGED).catch(() => {}),
       tilesChanged,
+      taskWaits: options.taskWaits,
       clock,
       random,
       log,
@@ -153,6 +157,7 @@ function openWorkforce(options: TaskServiceOptions, store: TaskStore, leases: Le
     pipeline,
     tilesChanged: async (change) => tilesChanged(change),
     layer: (layer) => options.catalog.layer(layer),
+    taskWaits: options.taskWaits,
     failTask: (id, reason) => store.fail(id, reason, clock.now()),
     clock,
     log,

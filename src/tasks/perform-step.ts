@@ -1,4 +1,5 @@
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import { type HostClosed, hostClosedIn } from '../domain/host-closed.ts';
 import { metatileAt } from '../domain/metatile.ts';
 import { intersectRects, type TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -26,25 +27,47 @@ export interface StepPlace {
 const PATIENCE = 10;
 /** An hour, with the pause below: somebody has to make room first. */
 const FULL_DISK_PATIENCE = 720;
+/** Milliseconds that a step waits on the spot for a host that is left alone: at once, and in all. */
+const LONGEST_HOST_WAIT = 5000;
+const HOST_PATIENCE = 30_000;
+const SHORTEST_HOST_WAIT = 50;
 /** Seconds. */
 const USUAL_PAUSE = 1;
-const LONGEST_PAUSE = 30;
+const LONGEST_PAUSE = 5;
 const FULL_DISK_PAUSE = 5;
 
-/** Does all of a step's tiles or throws; null when the area has none of them. */
+/**
+ * Does all of a step's tiles or throws; a `HostClosed` when the step is to be done later. Null when the area has
+ * none of them.
+ */
 export async function performStep(step: StepPlace, context: StepContext): Promise<Counts | null> {
   const expected = countCovered(context.cover, step.z, step.rect);
   if (expected === 0n) return null;
   if (context.type === 'truncate') return removeTiles(step, expected, context);
+  let hostPatience = HOST_PATIENCE;
   for (let attempt = 1; ; attempt++) {
     try {
       return await renewTiles(step, Number(expected), context);
     } catch (error) {
       context.signal.throwIfAborted();
+      const closed = hostClosedIn(error);
+      if (closed) {
+        hostPatience -= await waitForHost(closed, hostPatience, context);
+        attempt--;
+        continue;
+      }
       const patience = isTilewardenError(error, 'store-full') ? FULL_DISK_PATIENCE : PATIENCE;
       if (attempt >= patience || !(await worthWaiting(error, context))) throw error;
     }
   }
+}
+
+/** Throws it back when it is too long: others have work to do meanwhile. Resolves to the milliseconds that passed. */
+async function waitForHost(closed: HostClosed, patience: number, context: StepContext): Promise<number> {
+  const wait = Math.max(SHORTEST_HOST_WAIT, closed.closing.until - context.clock.now());
+  if (wait > Math.min(patience, LONGEST_HOST_WAIT)) throw closed;
+  await context.clock.sleep(wait, context.signal);
+  return wait;
 }
 
 /** A truncation has overtaken the fetch, the upstream asked us to come back later, or the disk is full for now. */

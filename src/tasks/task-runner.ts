@@ -3,10 +3,11 @@ import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { resolveTileSet } from '../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
 import { LeaseRun, type LeaseRunOptions } from './lease-run.ts';
+import { RestingTasks } from './resting-tasks.ts';
 import type { Lease } from './store/lease.ts';
-import type { TaskRequest } from './task.ts';
+import type { TaskRequest, TaskWait } from './task.ts';
 
-export interface TaskRunnerOptions extends Omit<LeaseRunOptions, 'crowded'> {
+export interface TaskRunnerOptions extends Omit<LeaseRunOptions, 'crowded' | 'resting' | 'hostClosed'> {
   /** Names this worker in the leases it holds. */
   readonly owner: string;
   /** Steps that this worker has in flight at most. */
@@ -14,6 +15,8 @@ export interface TaskRunnerOptions extends Omit<LeaseRunOptions, 'crowded'> {
   /** Workers that share the tasks, this one included. */
   readonly workers: number;
   readonly layer: (name: string) => BoundLayer | null;
+  /** A task rests because a host is not to be asked now. */
+  readonly taskWaits: (id: number, wait: TaskWait) => void;
   /** A task cannot go on: its layer is gone, or no longer has the tile set. */
   readonly failTask: (id: number, reason: string) => Promise<void>;
 }
@@ -29,6 +32,7 @@ const STOP_PATIENCE = 2000;
 export class TaskRunner {
   readonly #options: TaskRunnerOptions;
   readonly #runs = new Map<LeaseRun, Promise<void>>();
+  readonly #resting: RestingTasks;
   readonly #looping: Promise<void>;
   readonly #ending = new AbortController();
   #stopping = false;
@@ -36,6 +40,7 @@ export class TaskRunner {
 
   constructor(options: TaskRunnerOptions) {
     this.#options = options;
+    this.#resting = new RestingTasks(options.clock);
     this.#looping = this.#loop();
   }
 
@@ -95,8 +100,9 @@ export class TaskRunner {
 
   async #takeAll(leftovers: boolean): Promise<boolean> {
     const { leases, owner, workers } = this.#options;
+    const wish = { owner, workers, leftovers };
     for (let free = this.#freeThreads(); free > 0; free = this.#freeThreads()) {
-      const lease = await leases.take({ owner, freeThreads: free, workers, leftovers });
+      const lease = await leases.take({ ...wish, freeThreads: free, resting: this.#resting.ids() });
       if (!lease) return false;
       await this.#start(lease);
       if (this.#stopping) return false;
@@ -113,7 +119,15 @@ export class TaskRunner {
   async #start(lease: Lease): Promise<void> {
     const tiles = await this.#tilesOf(lease);
     if (!tiles) return;
-    const run = new LeaseRun(lease, tiles, { ...this.#options, crowded: () => this.#freeThreads() < 1 });
+    const run = new LeaseRun(lease, tiles, {
+      ...this.#options,
+      crowded: () => this.#freeThreads() < 1,
+      resting: () => this.#resting.ids(),
+      hostClosed: (id, { host, closing }) => {
+        this.#resting.add(id, closing.until);
+        this.#options.taskWaits(id, { host, ...closing });
+      },
+    });
     const running = run
       .run()
       .catch((error: unknown) => this.#abandon(lease, error))

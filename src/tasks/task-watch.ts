@@ -4,9 +4,10 @@ import type { Logger } from '../lib/logger.ts';
 import { RateMeter } from './rate-meter.ts';
 import { TASKS_CHANGED } from './store/task-rows.ts';
 import type { TaskStore } from './store/task-store.ts';
-import type { Task } from './task.ts';
+import type { Task, TaskWait } from './task.ts';
 import type { TaskEvent } from './task-service.ts';
 import { isFinal } from './task-state.ts';
+import { TaskWaits } from './task-waits.ts';
 
 interface Listener {
   cursor: number;
@@ -29,6 +30,7 @@ const BATCH = 200;
 export class TaskWatch {
   readonly #options: TaskWatchOptions;
   readonly #meters = new Map<number, RateMeter>();
+  readonly #waits: TaskWaits;
   readonly #listeners = new Set<Listener>();
   readonly #ending = new AbortController();
   readonly #stopListening: () => void;
@@ -39,15 +41,21 @@ export class TaskWatch {
   constructor(options: TaskWatchOptions, latestEventId: number) {
     this.#options = options;
     this.#seen = latestEventId;
+    this.#waits = new TaskWaits(options.clock);
     this.#stopListening = options.database.listen(TASKS_CHANGED, () => this.#nudge.abort());
     this.#looping = this.#loop();
   }
 
-  /** The task with its pace, as far as that has been seen. */
+  /** The task with its pace and what it waits for, as far as that has been seen. */
   withPace(task: Task): Task {
-    if (task.state !== 'running') return task;
+    if (isFinal(task.state) || task.state === 'paused') return task;
     const pace = this.#meters.get(task.id)?.pace(task.tilesTotal - task.tilesProcessed);
-    return pace ? { ...task, ...pace } : task;
+    return { ...task, ...pace, waitingFor: this.#waits.get(task.id) };
+  }
+
+  /** A worker leaves the task alone because a host is not to be asked now. */
+  noteWait(id: number, wait: TaskWait): void {
+    this.#waits.note(id, wait);
   }
 
   /** Of all tasks that run. */

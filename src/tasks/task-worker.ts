@@ -60,6 +60,7 @@ export function openTaskWorker(options: TaskWorkerOptions): TaskWorker {
       pipeline,
       tilesChanged,
       layer: (name) => catalog.layer(name),
+      taskWaits: (taskId, wait) => tell({ type: 'task-waits', taskId, wait }),
       failTask: (id, reason) => tasks.fail(id, reason, clock.now()),
       clock,
       log,

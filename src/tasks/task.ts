@@ -1,4 +1,5 @@
 import type { Bounds } from '../domain/bounds.ts';
+import type { HostClosing } from '../domain/upstream-status.ts';
 
 export const TASK_TYPES = ['seed', 'reseed', 'truncate'] as const;
 export type TaskType = (typeof TASK_TYPES)[number];
@@ -60,6 +61,11 @@ export interface TaskErrorSample {
   readonly message: string;
 }
 
+export interface TaskWait extends HostClosing {
+  /** `host:port`. */
+  readonly host: string;
+}
+
 export interface Task {
   readonly id: number;
   /** The number of its latest change; see `TaskEvent`. */
@@ -74,6 +80,8 @@ export interface Task {
   readonly secondsRemaining: number;
   /** Tiles per second, smoothed; 0 when nothing moves. */
   readonly tilesPerSecond: number;
+  /** Whom it waits for; null while it has what it needs. */
+  readonly waitingFor: TaskWait | null;
   readonly counters: TaskCounters;
   readonly errors: readonly TaskErrorSample[];
   readonly createdBy: string;

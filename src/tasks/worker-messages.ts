@@ -1,4 +1,5 @@
 import type { TilesChange } from './lease-run.ts';
+import type { TaskWait } from './task.ts';
 
 /** What the server tells a worker process. */
 export type ToWorker =
@@ -13,4 +14,5 @@ export type ToWorker =
 export type FromWorker =
   | { readonly type: 'ready' }
   | { readonly type: 'tasks-changed' }
+  | { readonly type: 'task-waits'; readonly taskId: number; readonly wait: TaskWait }
   | { readonly type: 'tiles-changed'; readonly id: number; readonly change: TilesChange };

@@ -4,6 +4,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { jitter, type Random } from '../lib/random.ts';
 import type { TilesChange } from './lease-run.ts';
+import type { TaskWait } from './task.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
 
 export interface WorkerPoolOptions {
@@ -16,6 +17,7 @@ export interface WorkerPoolOptions {
   readonly name: string;
   readonly workerGone: (owner: string, crashed: boolean) => Promise<void>;
   readonly tasksChanged: () => void;
+  readonly taskWaits: (taskId: number, wait: TaskWait) => void;
   readonly tilesChanged: (change: TilesChange) => void;
   readonly clock: Clock;
   readonly random: Random;
@@ -50,6 +52,7 @@ export function openWorkerPool(options: WorkerPoolOptions): WorkerPool {
 
   function hear(worker: ChildProcess, message: FromWorker): void {
     if (message.type === 'tasks-changed') options.tasksChanged();
+    if (message.type === 'task-waits') options.taskWaits(message.taskId, message.wait);
     if (message.type !== 'tiles-changed') return;
     options.tilesChanged(message.change);
     tell(worker, { type: 'tiles-forgotten', id: message.id });

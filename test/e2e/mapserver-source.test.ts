@@ -11,6 +11,7 @@ import { decodeImage } from '../../src/raster/decode-image.ts';
 import type { RasterImage } from '../../src/raster/raster-image.ts';
 import { createTileEncoder } from '../../src/raster/tile-encoder.ts';
 import { openUpstreamClient, type UpstreamClient } from '../../src/sources/upstream/upstream-client.ts';
+import { upstreamOptions } from '../../src/sources/upstream/upstream-options.ts';
 import { openWmsSource } from '../../src/sources/wms/wms-source.ts';
 import { wmsSourceOptions } from '../../src/sources/wms/wms-source-options.ts';
 import { type MapServer, openMapServer } from '../fixtures/mapserver/mapserver.ts';
@@ -36,7 +37,7 @@ describe.runIf(program)('a WMS layer on MapServer', () => {
     mapServer = await openMapServer(program ?? '');
     upstream = openUpstreamClient({
       userAgent: 'Tilewarden/test',
-      upstreams: { '127.0.0.1': { concurrency: 2, ratePerSecond: null, allowPrivate: true } },
+      upstreams: { '127.0.0.1': upstreamOptions.parse({ concurrency: 2, allowPrivate: true }) },
       clock: systemClock,
       log: silentLogger,
     });

@@ -1,4 +1,4 @@
-import type { Task } from '../../tasks/task.ts';
+import type { Task, TaskWait } from '../../tasks/task.ts';
 
 /** A task as our own interface and its events show it. Times are ISO 8601, in UTC. */
 export function taskDocument(task: Task): object {
@@ -14,6 +14,7 @@ export function taskDocument(task: Task): object {
     secondsRemaining: Math.ceil(task.secondsRemaining),
     tilesPerSecond: task.tilesPerSecond,
     reason: task.reason,
+    waitingFor: task.waitingFor && waitDocument(task.waitingFor),
     gridSet: request.gridSet,
     format: request.format,
     parameters: request.parameters,
@@ -34,6 +35,18 @@ export function taskDocument(task: Task): object {
     endedAt: task.endedAt === null ? null : timeOf(task.endedAt),
   };
 }
+
+function waitDocument({ host, until, reason }: TaskWait): object {
+  const moment = timeOf(until);
+  return { host, until: moment, reason, text: `waiting for host ${host} until ${moment}: ${WAITS[reason]}` };
+}
+
+const WAITS: Readonly<Record<TaskWait['reason'], string>> = {
+  'quiet-hours': 'its quiet hours',
+  'daily-budget': 'its daily budget is used up',
+  'retry-after': 'it asked us to come back then',
+  failing: 'it fails; then it is tried again',
+};
 
 function timeOf(milliseconds: number): string {
   return new Date(milliseconds).toISOString();

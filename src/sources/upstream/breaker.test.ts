@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { Breaker } from './breaker.ts';
+import { Breaker, type BreakerFailure } from './breaker.ts';
 
-const FAST = { ms: 20, retryAfterMs: null };
-const SLOW = { ms: 15_000, retryAfterMs: null };
+const FAST: BreakerFailure = { ms: 20, retryAfterMs: null };
+const SLOW: BreakerFailure = { ms: 15_000, retryAfterMs: null };
 
 describe('the breaker', () => {
   let now: number;

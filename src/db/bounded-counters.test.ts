@@ -1,0 +1,62 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../lib/clock.ts';
+import { silentLogger } from '../lib/logger.ts';
+import { type BoundedCounters, createBoundedCounters } from './bounded-counters.ts';
+import type { Database } from './database.ts';
+import { openDatabase } from './open-database.ts';
+
+describe('bounded counters', () => {
+  let folder: string;
+  let database: Database;
+  let counters: BoundedCounters;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'tilewarden-counters-'));
+    await open();
+  });
+  afterEach(async () => {
+    await database.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  async function open(): Promise<void> {
+    const location = join(folder, 'tilewarden.db');
+    database = await openDatabase({ location, clock: systemClock, log: silentLogger });
+    counters = createBoundedCounters(database);
+  }
+
+  it('never pass their limit, however many take at once', async () => {
+    const taken = await Promise.all(Array.from({ length: 50 }, () => counters.take('a', 3, 100)));
+    expect(taken.reduce((sum, count) => sum + count, 0)).toBe(100);
+    expect(await counters.take('a', 1, 100)).toBe(0);
+  });
+
+  it('are the same after a restart', async () => {
+    expect(await counters.take('a', 60, 100)).toBe(60);
+    await database.close();
+    await open();
+    expect(await counters.take('a', 60, 100)).toBe(40);
+  });
+
+  it('give nothing when the limit was lowered below what is used', async () => {
+    await counters.take('a', 60, 100);
+    expect(await counters.take('a', 1, 50)).toBe(0);
+  });
+
+  it('take back what was not needed', async () => {
+    await counters.take('a', 100, 100);
+    await counters.giveBack('a', 30);
+    expect(await counters.take('a', 100, 100)).toBe(30);
+  });
+
+  it('forget what begins alike, except one', async () => {
+    for (const name of ['host 1', 'host 2', 'other 1', 'task-events-of-nobody'])
+      await counters.take(name, 5, 5);
+    await counters.forget('host ', 'host 2');
+    const left = await Promise.all(['host 1', 'host 2', 'other 1'].map((name) => counters.take(name, 5, 5)));
+    expect(left).toEqual([5, 0, 0]);
+    expect(await counters.take('task-events-of-nobody', 5, 5)).toBe(0);
+  });
+});

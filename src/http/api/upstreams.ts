@@ -1,0 +1,29 @@
+import type { UpstreamReport, UpstreamStatus } from '../../domain/upstream-status.ts';
+import { jsonAnswer } from '../answer.ts';
+import type { Route } from '../route.ts';
+
+/** `/api/v1/upstreams`: how it goes with each host that sources speak to. */
+export function upstreamRoutes(report: UpstreamReport): readonly Route[] {
+  const handler = () => jsonAnswer({ upstreams: report().map(upstreamDocument) });
+  return [{ method: 'GET', path: '/api/v1/upstreams', role: 'viewer', handler }];
+}
+
+/** Times are ISO 8601, in UTC; durations are milliseconds. */
+function upstreamDocument(status: UpstreamStatus): object {
+  const { answerSeconds: _, closed, retryAfter, latency, ...shown } = status;
+  return {
+    ...shown,
+    latency: latency && { p50: round(latency.p50), p95: round(latency.p95) },
+    retryAfter: timeOf(retryAfter),
+    waitingUntil: timeOf(closed?.until ?? null),
+    waitingReason: closed?.reason ?? null,
+  };
+}
+
+function timeOf(milliseconds: number | null): string | null {
+  return milliseconds === null ? null : new Date(milliseconds).toISOString();
+}
+
+function round(milliseconds: number): number {
+  return Math.round(milliseconds * 10) / 10;
+}

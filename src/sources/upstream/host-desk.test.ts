@@ -1,0 +1,228 @@
+import { describe, expect, it } from 'vitest';
+import { createVirtualClock, type VirtualClock } from '../../../test/fixtures/virtual-clock.ts';
+import { isTilewardenError, type TilewardenError } from '../../domain/errors.ts';
+import { hostClosedIn } from '../../domain/host-closed.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import { createMemoryBudgetBook, openUpstreamDesk } from './open-upstream-desk.ts';
+import type { Permit, RequestEnd, UpstreamPriority } from './upstream-desk.ts';
+import { upstreamOptions } from './upstream-options.ts';
+
+const HOST = 'maps.example.org:443';
+const ANSWERED: RequestEnd = { kind: 'answered', reason: null, ms: 20, retryAfterMs: null };
+const DOWN: RequestEnd = { kind: 'failed', reason: 'connection', ms: 5, retryAfterMs: null };
+const TOO_MUCH: RequestEnd = { kind: 'overloaded', reason: 'status-429', ms: 5, retryAfterMs: 30_000 };
+
+interface Given {
+  readonly limits?: object;
+  readonly start?: string;
+  readonly clock?: VirtualClock;
+  readonly book?: ReturnType<typeof createMemoryBudgetBook>;
+}
+
+function open({ limits = {}, start = '2026-11-15T12:00:00Z', clock, book }: Given = {}) {
+  const time = clock ?? createVirtualClock(Date.parse(start));
+  const desk = openUpstreamDesk({
+    upstreams: { 'maps.example.org': upstreamOptions.parse({ adaptive: false, ...limits }) },
+    book: book ?? createMemoryBudgetBook(),
+    clock: time,
+    random: () => 0.5,
+    log: silentLogger,
+  });
+  const enter = (priority: UpstreamPriority = 'interactive', signal = new AbortController().signal) =>
+    desk.enter(HOST, priority, signal);
+  async function refusal(priority: UpstreamPriority = 'interactive'): Promise<TilewardenError> {
+    const answer: unknown = await enter(priority).catch((error: unknown) => error);
+    if (!isTilewardenError(answer)) throw new Error('it was let in');
+    return answer;
+  }
+  async function fail(times: number): Promise<void> {
+    for (let i = 0; i < times; i++) (await enter()).end(DOWN);
+  }
+  const status = () => {
+    const [only] = desk.report();
+    if (!only) throw new Error('nobody has been here');
+    return only;
+  };
+  return { desk, clock: time, enter, refusal, fail, status };
+}
+
+describe('the desk of a host', () => {
+  it('lets people in before tasks that came first, and keeps the order among equals', async () => {
+    const { enter, clock } = open({ limits: { concurrency: 1 } });
+    const order: string[] = [];
+    const first = await enter('task');
+    const visit = (name: string, priority: UpstreamPriority) =>
+      enter(priority).then((permit: Permit) => {
+        order.push(name);
+        permit.end(ANSWERED);
+      });
+    const all = [
+      visit('task 1', 'task'),
+      visit('person 1', 'interactive'),
+      visit('task 2', 'task'),
+      visit('person 2', 'interactive'),
+    ];
+    first.end(ANSWERED);
+    await clock.run(0);
+    await Promise.all(all);
+    expect(order).toEqual(['person 1', 'person 2', 'task 1', 'task 2']);
+  });
+
+  it('gives a place back once, however often it is told so', async () => {
+    const { enter, status } = open({ limits: { concurrency: 2 } });
+    const permit = await enter();
+    await enter();
+    permit.end(ANSWERED);
+    permit.end(ANSWERED);
+    expect(status().inFlight).toBe(1);
+  });
+
+  it('leaves a failing host alone, tells when to come back, and is there again within a second of its return', async () => {
+    const { fail, refusal, enter, clock, status } = open();
+    await fail(5);
+    const refused = await refusal();
+    expect(refused).toMatchObject({ code: 'source-unavailable', reason: 'failing', retryAfterSeconds: 1 });
+    expect(status()).toMatchObject({ breaker: 'open', closed: { reason: 'failing' } });
+    for (let probe = 0; probe < 30; probe++) {
+      await clock.run(501);
+      await fail(1);
+    }
+    // The host is back now.
+    let waited = 0;
+    for (let served = false; !served; waited += 50) {
+      await clock.run(50);
+      served = await enter().then(
+        (permit) => {
+          permit.end(ANSWERED);
+          return true;
+        },
+        () => false,
+      );
+    }
+    expect(waited).toBeLessThanOrEqual(1000);
+    expect(status().breaker).toBe('closed');
+  });
+
+  it('turns those who wait away when the host begins to fail', async () => {
+    const { enter, clock } = open({ limits: { concurrency: 1 } });
+    let current = await enter();
+    for (let i = 0; i < 4; i++) {
+      current.end(DOWN);
+      current = await enter();
+    }
+    const waiting = [enter('interactive'), enter('task')].map((visit) =>
+      visit.catch((error: unknown) => error),
+    );
+    current.end(DOWN);
+    await clock.run(0);
+    for (const error of await Promise.all(waiting)) expect(hostClosedIn(error)?.host).toBe(HOST);
+  });
+
+  it('does as a host says that asks for patience', async () => {
+    const { enter, refusal, clock, status } = open();
+    (await enter()).end(TOO_MUCH);
+    expect(await refusal()).toMatchObject({
+      code: 'source-busy',
+      reason: 'retry-after',
+      retryAfterSeconds: 30,
+    });
+    expect(status().retryAfter).toBe(clock.now() + 30_000);
+    await clock.run(29_000);
+    expect((await refusal('task')).reason).toBe('retry-after');
+    await clock.run(1001);
+    (await enter()).end(ANSWERED);
+    expect(status()).toMatchObject({ breaker: 'closed', retryAfter: null, closed: null });
+  });
+
+  it('keeps tasks from it in its quiet hours, and people only if that is asked for', async () => {
+    const limits = { quietHours: '06:00-22:00', timeZone: 'Europe/Berlin' };
+    const { refusal, enter, clock } = open({ limits });
+    const refused = await refusal('task');
+    expect(hostClosedIn(refused)?.closing).toEqual({
+      reason: 'quiet-hours',
+      until: Date.parse('2026-11-15T21:00:00Z'),
+    });
+    (await enter('interactive')).end(ANSWERED);
+    await clock.run(9 * 3_600_000);
+    (await enter('task')).end(ANSWERED);
+    expect((await open({ limits: { ...limits, quietFor: 'all' } }).refusal('interactive')).code).toBe(
+      'source-busy',
+    );
+  });
+
+  it('sends no more in a day than its budget, over restarts and until midnight of its time zone', async () => {
+    const book = createMemoryBudgetBook();
+    const clock = createVirtualClock(Date.parse('2026-11-15T12:00:00Z'));
+    const limits = { dailyBudget: 250, timeZone: 'Asia/Tokyo' };
+    let sent = 0;
+    for (let life = 0; life < 3; life++) {
+      const { enter, desk } = open({ limits, clock, book });
+      for (let i = 0; i < 100; i++) {
+        const permit = await enter(i % 2 ? 'task' : 'interactive').catch(() => null);
+        if (permit) sent++;
+        permit?.end(ANSWERED);
+      }
+      await desk.close();
+    }
+    expect(sent).toBe(250);
+    const { refusal, enter, status } = open({ limits, clock, book });
+    // The first one asks the book.
+    expect((await refusal()).reason).toBe('daily-budget');
+    expect((await refusal()).retryAfterSeconds).toBe(3 * 3600);
+    expect(status().budget).toEqual({ day: '2026-11-15', used: 250, limit: 250 });
+    await clock.run(3 * 3_600_000);
+    (await enter()).end(ANSWERED);
+    expect(status().budget).toMatchObject({ day: '2026-11-16', used: 1 });
+  });
+
+  it('loses no more than a hundredth of a budget when it dies', async () => {
+    const book = createMemoryBudgetBook();
+    const limits = { dailyBudget: 1000 };
+    (await open({ limits, book }).enter()).end(ANSWERED);
+    const { enter } = open({ limits, book });
+    let sent = 1;
+    for (;;) {
+      const permit = await enter().catch(() => null);
+      if (!permit) break;
+      permit.end(ANSWERED);
+      sent++;
+    }
+    expect(sent).toBeLessThanOrEqual(1000);
+    expect(sent).toBeGreaterThanOrEqual(990);
+  });
+
+  it('begins nothing in the last seconds of a day that has a budget', async () => {
+    const { refusal } = open({ limits: { dailyBudget: 10 }, start: '2026-11-15T23:59:58.500Z' });
+    expect(await refusal()).toMatchObject({ reason: 'daily-budget', retryAfterSeconds: 2 });
+  });
+
+  it('says how it goes', async () => {
+    const { enter, status, clock } = open({ limits: { ratePerSecond: 5, concurrency: 3 } });
+    for (let i = 0; i < 20; i++) {
+      const entering = enter();
+      await clock.runUntil(() => status().inFlight === 1, 5000);
+      (await entering).end({ ...ANSWERED, ms: 10 * (i + 1) });
+    }
+    (await enterLater(enter, clock)).end({
+      kind: 'refused',
+      reason: 'status-404',
+      ms: 7,
+      retryAfterMs: null,
+    });
+    expect(status()).toMatchObject({
+      host: HOST,
+      requests: 21,
+      inFlight: 0,
+      latency: { p50: 110, p95: 200 },
+      errors: { 'status-404': 1 },
+      breaker: 'closed',
+    });
+    expect(status().requestsPerSecond).toBeLessThanOrEqual(5);
+  });
+});
+
+async function enterLater(enter: () => Promise<Permit>, clock: VirtualClock): Promise<Permit> {
+  const entering = enter();
+  await clock.run(2000);
+  return entering;
+}

@@ -1,0 +1,67 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { openTaskHouse, type TaskHouse } from '../../test/fixtures/task-house.ts';
+import { until } from '../../test/fixtures/tile-road.ts';
+import { TilewardenError } from '../domain/errors.ts';
+import { HostClosed } from '../domain/host-closed.ts';
+import type { SourceAnswer, SourceRequest } from '../sources/tile-source.ts';
+
+let house: TaskHouse | null = null;
+
+afterEach(async () => {
+  await house?.close();
+  house = null;
+});
+
+function closedUntil(moment: number): never {
+  const cause = new HostClosed('maps.example.org:443', { reason: 'quiet-hours', until: moment });
+  throw new TilewardenError('source-busy', 'The map source is not asked now.', { cause });
+}
+
+/** The host is left alone until the moment, as far as the upper zooms go. */
+async function open(moment: number, tasks = { maxThreads: 1 }): Promise<TaskHouse> {
+  house = await openTaskHouse({ tasks });
+  const { source } = house.road;
+  source.answer = (request: SourceRequest): SourceAnswer => {
+    if (request.metatile.z >= 3 && Date.now() < moment) closedUntil(moment);
+    return source.draw(request);
+  };
+  return house;
+}
+
+describe('a task whose host is left alone', () => {
+  it('says whom it waits for, and holds no thread that others could use', async () => {
+    const moment = Date.now() + 3_600_000;
+    const { service, ended } = await open(moment);
+    const resting = await service.create({ layer: 'roads', zoomStart: 3, zoomStop: 4 }, 'me');
+    let waitingFor: unknown = null;
+    await until(() => {
+      void service.get(resting.id).then((task) => {
+        waitingFor = task?.waitingFor ?? null;
+      });
+      return waitingFor !== null;
+    });
+    expect(waitingFor).toEqual({ host: 'maps.example.org:443', reason: 'quiet-hours', until: moment });
+    const other = await ended((await service.create({ layer: 'roads', zoomStop: 2 }, 'me')).id);
+    expect(other).toMatchObject({ state: 'done', tilesProcessed: 21n, waitingFor: null });
+    const still = await service.get(resting.id);
+    expect(still).toMatchObject({ state: 'running', tilesProcessed: 0n });
+    expect(still?.counters.failed).toBe(0);
+  });
+
+  it('goes on when the wait is over, and has lost and failed nothing', async () => {
+    const { service, ended } = await open(Date.now() + 700, { maxThreads: 3 });
+    const { id } = await service.create({ layer: 'roads', zoomStop: 4, threadCount: 3 }, 'me');
+    const done = await ended(id);
+    expect(done).toMatchObject({ state: 'done', tilesProcessed: 341n, reason: null, waitingFor: null });
+    expect(done.counters).toMatchObject({ made: 341, failed: 0 });
+    expect(done.errors).toEqual([]);
+  });
+
+  it('is taken up again after a longer wait, from where it was', async () => {
+    const { service, ended } = await open(Date.now() + 6500, { maxThreads: 2 });
+    const { id } = await service.create({ layer: 'roads', zoomStop: 3, threadCount: 2 }, 'me');
+    const done = await ended(id);
+    expect(done).toMatchObject({ state: 'done', tilesProcessed: 85n, reason: null });
+    expect(done.counters).toMatchObject({ made: 85, failed: 0 });
+  });
+});
