@@ -22,6 +22,7 @@ export interface Schema {
   usage_history: UsageHistoryTable;
   quota_credit: QuotaCreditTable;
   evictions: EvictionsTable;
+  parameter_values: ParameterValuesTable;
   schedules: SchedulesTable;
   schedule_runs: ScheduleRunsTable;
 }
@@ -228,4 +229,13 @@ export interface ScheduleRunsTable {
   state: string;
   task_id: number | null;
   detail: string | null;
+}
+
+/** What the parameters ids of cached tiles stand for. */
+export interface ParameterValuesTable {
+  id: string;
+  /** JSON: values by name. */
+  document: string;
+  /** Milliseconds since 1970. */
+  noted_at: number;
 }

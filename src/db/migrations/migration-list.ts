@@ -4,6 +4,7 @@ import { createAccountTables } from './0002-create-account-tables.ts';
 import { createQuotaTables } from './0003-create-quota-tables.ts';
 import { createEvictionTables } from './0004-create-eviction-tables.ts';
 import { createScheduleTables } from './0005-create-schedule-tables.ts';
+import { createParameterTable } from './0006-create-parameter-table.ts';
 
 export const MIGRATIONS: readonly Migration[] = [
   createTaskTables,
@@ -11,4 +12,5 @@ export const MIGRATIONS: readonly Migration[] = [
   createQuotaTables,
   createEvictionTables,
   createScheduleTables,
+  createParameterTable,
 ];
