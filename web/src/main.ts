@@ -1,52 +1,25 @@
-import './page.css';
-import { showChoices } from './choices.ts';
-import { element } from './element.ts';
-import { fetchLayers, type LayerEntry } from './layer-list.ts';
-import { selectionOf } from './selection.ts';
-import { type MapReport, TileMap } from './tile-map.ts';
+import './base.css';
+import { applyTheme } from './theme.ts';
 
-function showNotice(text: string | null): void {
-  const notice = element('notice', HTMLElement);
-  notice.textContent = text;
-  notice.hidden = text === null;
-}
+const landing = document.getElementById('landing');
+const consoleRoot = document.getElementById('console');
+let started: { readonly landing: boolean; readonly console: boolean } = { landing: false, console: false };
 
-function showReport({ zoom, position, tile }: MapReport): void {
-  element('zoom', HTMLOutputElement).value = String(zoom);
-  element('position', HTMLOutputElement).value = position;
-  const link = element('tile', HTMLAnchorElement);
-  link.textContent = tile ?? 'none here';
-  if (tile === null) link.removeAttribute('href');
-  if (tile !== null) link.href = tile;
-}
-
-/** The choices stand in the address after the `#`, so that it can be kept and sent. */
-function choose(map: TileMap, layers: readonly LayerEntry[], wishes: URLSearchParams): void {
-  const selection = selectionOf(layers, wishes);
-  if (!selection) {
-    showNotice('This server has no layer that a map can show.');
-    return;
+/** Addresses whose part after the `#` begins with a slash are the console's; all others are the public map's. */
+async function show(): Promise<void> {
+  const inConsole = location.hash.startsWith('#/');
+  if (landing) landing.hidden = inConsole;
+  if (consoleRoot) consoleRoot.hidden = !inConsole;
+  if (inConsole && !started.console && consoleRoot) {
+    started = { ...started, console: true };
+    (await import('./console.tsx')).startConsole(consoleRoot);
   }
-  showNotice(null);
-  showChoices(layers, selection, (changed) => {
-    history.replaceState(null, '', `#${changed}`);
-    choose(map, layers, changed);
-  });
-  map.show(selection);
+  if (!inConsole && !started.landing) {
+    started = { ...started, landing: true };
+    (await import('./landing/landing.ts')).startLanding();
+  }
 }
 
-async function start(): Promise<void> {
-  const layers = await fetchLayers();
-  const map = new TileMap(element('map', HTMLElement), {
-    onMove: showReport,
-    onTileFailed: (address) => showNotice(`A tile could not be loaded: ${address}`),
-  });
-  const chooseFromAddress = () => choose(map, layers, new URLSearchParams(location.hash.slice(1)));
-  addEventListener('hashchange', chooseFromAddress);
-  chooseFromAddress();
-}
-
-start().catch((error: unknown) => {
-  const reason = error instanceof Error ? error.message : String(error);
-  showNotice(`The list of layers could not be loaded. ${reason} Reload the page to try again.`);
-});
+applyTheme();
+addEventListener('hashchange', () => void show());
+void show();

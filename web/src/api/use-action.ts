@@ -1,0 +1,25 @@
+import { useCallback, useState } from 'react';
+import { type Problem, problemFrom } from './client.ts';
+
+export interface Action {
+  readonly busy: boolean;
+  readonly problem: Problem | null;
+  /** What to say when it went well. */
+  readonly done: string | null;
+  /** `work` answers what to say afterwards, or null. Never rejects. */
+  run(work: () => Promise<string | null>): Promise<void>;
+}
+
+/** Something that somebody asked for by a click: whether it is under way, and how it ended. */
+export function useAction(): Action {
+  const [state, setState] = useState<Omit<Action, 'run'>>({ busy: false, problem: null, done: null });
+  const run = useCallback(async (work: () => Promise<string | null>) => {
+    setState({ busy: true, problem: null, done: null });
+    try {
+      setState({ busy: false, problem: null, done: await work() });
+    } catch (error) {
+      setState({ busy: false, problem: problemFrom(error), done: null });
+    }
+  }, []);
+  return { ...state, run };
+}

@@ -1,0 +1,65 @@
+import { type FormEvent, useState } from 'react';
+import { Problem, send } from './api/client.ts';
+import { useAction } from './api/use-action.ts';
+import icon from './icon.svg';
+import { Field, ProblemNotice } from './parts/basics.tsx';
+import { TEXTS } from './texts.ts';
+
+export function Login({ onDone }: { readonly onDone: () => void }) {
+  const [name, setName] = useState('');
+  const [password, setPassword] = useState('');
+  const action = useAction();
+
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void action.run(async () => {
+      await send('POST', 'api/v1/session', { name, password }).catch(explain);
+      onDone();
+      return null;
+    });
+  };
+
+  return (
+    <main className="login">
+      <form className="card" onSubmit={submit}>
+        <span className="brand">
+          <img src={icon} alt="" />
+          {TEXTS.product}
+        </span>
+        <h1>{TEXTS.login.title}</h1>
+        <ProblemNotice problem={action.problem} />
+        <Field label={TEXTS.login.name}>
+          <input
+            name="username"
+            autoComplete="username"
+            required
+            value={name}
+            onChange={({ target }) => setName(target.value)}
+          />
+        </Field>
+        <Field label={TEXTS.login.password}>
+          <input
+            name="password"
+            type="password"
+            autoComplete="current-password"
+            required
+            value={password}
+            onChange={({ target }) => setPassword(target.value)}
+          />
+        </Field>
+        <button type="submit" className="primary" disabled={action.busy}>
+          {TEXTS.signIn}
+        </button>
+        <p className="small quiet">{TEXTS.login.hint}</p>
+        <a href="#map">{TEXTS.backToMap}</a>
+      </form>
+    </main>
+  );
+}
+
+function explain(error: unknown): never {
+  if (error instanceof Problem && error.status === 401) {
+    throw new Problem(TEXTS.login.wrong, 401, error.requestId);
+  }
+  throw error;
+}

@@ -1,0 +1,157 @@
+import Zoom from 'ol/control/Zoom.js';
+import { defaults as defaultInteractions } from 'ol/interaction/defaults.js';
+import type BaseLayer from 'ol/layer/Base.js';
+import ImageLayer from 'ol/layer/Image.js';
+import TileLayer from 'ol/layer/Tile.js';
+import OlMap from 'ol/Map.js';
+import Projection from 'ol/proj/Projection.js';
+import { get as knownProjection } from 'ol/proj.js';
+import ImageStatic from 'ol/source/ImageStatic.js';
+import TileImage from 'ol/source/TileImage.js';
+import TileGrid from 'ol/tilegrid/TileGrid.js';
+import View from 'ol/View.js';
+import type { GridSetInfo, TileSet } from './tile-set.ts';
+import { tileAddress } from './tile-set.ts';
+
+export interface TilePlace {
+  readonly z: number;
+  readonly x: number;
+  readonly y: number;
+}
+
+export interface MapView {
+  readonly zoom: number;
+  readonly bounds: readonly [number, number, number, number];
+}
+
+export interface ConsoleMapEvents {
+  onView?(view: MapView): void;
+  onTile?(place: TilePlace): void;
+  onTileFailed?(address: string): void;
+}
+
+/** A map of one tile set, with pictures and drawings over it. */
+export class ConsoleMap {
+  readonly map: OlMap;
+  readonly #tiles = new TileLayer<TileImage>();
+  readonly #overlay = new ImageLayer<ImageStatic>({ opacity: 0.62 });
+  readonly #events: ConsoleMapEvents;
+  #set: TileSet | null = null;
+  #grid: TileGrid | null = null;
+  #projection: Projection | null = null;
+
+  constructor(target: HTMLElement, events: ConsoleMapEvents) {
+    this.#events = events;
+    this.map = new OlMap({
+      target,
+      layers: [this.#tiles, this.#overlay],
+      controls: [new Zoom()],
+      interactions: defaultInteractions({ onFocusOnly: false }),
+    });
+    this.map.on('moveend', () => this.#tellView());
+    this.map.on('singleclick', ({ coordinate }) => this.#tellTile(coordinate));
+  }
+
+  show(set: TileSet): void {
+    const { gridSet } = set;
+    const sameGrid = this.#set?.gridSet.name === gridSet.name && this.#set.layer.name === set.layer.name;
+    const projection = sameGrid && this.#projection ? this.#projection : projectionOf(gridSet);
+    const grid = gridOf(gridSet);
+    this.#set = set;
+    this.#grid = grid;
+    this.#projection = projection;
+    this.#tiles.setSource(set.format.startsWith('image/') ? this.#source(set, projection, grid) : null);
+    if (!sameGrid) this.map.setView(this.#viewOf(gridSet, projection));
+    this.#tellView();
+  }
+
+  /** A picture of cells over the map; null takes it away. */
+  showPicture(url: string | null, bounds: readonly number[]): void {
+    const projection = this.#projection;
+    if (url === null || !projection) {
+      this.#overlay.setSource(null);
+      return;
+    }
+    this.#overlay.setSource(
+      new ImageStatic({ url, imageExtent: [...bounds], projection, interpolate: false }),
+    );
+  }
+
+  add(layer: BaseLayer): void {
+    this.map.addLayer(layer);
+  }
+
+  lookAt(bounds: readonly number[]): void {
+    this.map.getView().fit([...bounds], { nearest: true, padding: [30, 30, 30, 30] });
+  }
+
+  /** For the keyboard: the tile in the middle. */
+  pickMiddle(): void {
+    const centre = this.map.getView().getCenter();
+    if (centre) this.#tellTile(centre);
+  }
+
+  close(): void {
+    this.map.setTarget(undefined);
+    this.map.dispose();
+  }
+
+  #source(set: TileSet, projection: Projection, tileGrid: TileGrid): TileImage {
+    const source = new TileImage({
+      projection,
+      tileGrid,
+      wrapX: false,
+      tileUrlFunction: ([z = 0, x = 0, y = 0]) => tileAddress(set, z, x, y),
+    });
+    source.on('tileloaderror', ({ tile }) => {
+      const [z = 0, x = 0, y = 0] = tile.getTileCoord();
+      this.#events.onTileFailed?.(tileAddress(set, z, x, y));
+    });
+    return source;
+  }
+
+  #viewOf(gridSet: GridSetInfo, projection: Projection): View {
+    const view = new View({
+      projection,
+      resolutions: gridSet.resolutions.slice(gridSet.zoomStart, gridSet.zoomStop + 1),
+      constrainResolution: true,
+      showFullExtent: true,
+    });
+    view.fit([...gridSet.extent], { size: this.map.getSize() ?? [800, 500], nearest: true });
+    return view;
+  }
+
+  #tellView(): void {
+    const view = this.map.getView();
+    const resolution = view.getResolution();
+    if (!this.#grid || resolution === undefined || !view.getCenter()) return;
+    const [minX = 0, minY = 0, maxX = 0, maxY = 0] = view.calculateExtent(this.map.getSize());
+    const zoom = this.#grid.getZForResolution(resolution);
+    this.#events.onView?.({ zoom, bounds: [minX, minY, maxX, maxY] });
+  }
+
+  #tellTile(coordinate: number[]): void {
+    const resolution = this.map.getView().getResolution();
+    if (!this.#grid || resolution === undefined) return;
+    const zoom = this.#grid.getZForResolution(resolution);
+    const [z = 0, x = 0, y = 0] = this.#grid.getTileCoordForCoordAndZ(coordinate, zoom);
+    if (this.#grid.getFullTileRange(zoom)?.containsXY(x, y)) this.#events.onTile?.({ z, x, y });
+  }
+}
+
+function projectionOf(gridSet: GridSetInfo): Projection {
+  return (
+    knownProjection(gridSet.srs) ??
+    new Projection({ code: gridSet.srs, units: 'm', extent: [...gridSet.extent] })
+  );
+}
+
+function gridOf(gridSet: GridSetInfo): TileGrid {
+  return new TileGrid({
+    extent: [...gridSet.extent],
+    minZoom: gridSet.zoomStart,
+    resolutions: gridSet.resolutions.slice(0, gridSet.zoomStop + 1),
+    origins: gridSet.origins.slice(0, gridSet.zoomStop + 1).map((origin) => [...origin]),
+    tileSize: [...gridSet.tileSize],
+  });
+}

@@ -1,0 +1,50 @@
+import 'ol/ol.css';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { ConsoleMap, type ConsoleMapEvents } from './console-map.ts';
+import type { TileSet } from './tile-set.ts';
+
+/** A map of a tile set in the page. `onReady` gets the map once. */
+export function MapBox(props: {
+  readonly set: TileSet;
+  readonly label: string;
+  readonly events: ConsoleMapEvents;
+  readonly onReady: (map: ConsoleMap) => void;
+  readonly children?: ReactNode;
+}) {
+  const box = useRef<HTMLDivElement>(null);
+  const events = useRef(props.events);
+  const onReady = useRef(props.onReady);
+  const [map, setMap] = useState<ConsoleMap | null>(null);
+  events.current = props.events;
+
+  useEffect(() => {
+    if (!box.current) return;
+    const made = new ConsoleMap(box.current, {
+      onView: (view) => events.current.onView?.(view),
+      onTile: (place) => events.current.onTile?.(place),
+      onTileFailed: (address) => events.current.onTileFailed?.(address),
+    });
+    setMap(made);
+    onReady.current(made);
+    return () => made.close();
+  }, []);
+
+  useEffect(() => map?.show(props.set), [map, props.set]);
+
+  return (
+    <div className="map-box">
+      <div
+        className="map"
+        ref={box}
+        role="application"
+        aria-label={props.label}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a map is moved by keys
+        tabIndex={0}
+        onKeyDown={({ key }) => {
+          if (key === 'Enter') map?.pickMiddle();
+        }}
+      />
+      {props.children}
+    </div>
+  );
+}

@@ -1,0 +1,60 @@
+import { type Answer, part } from '../api/client.ts';
+
+export type LayerInfo = Answer<'/api/v1/layers/{layer}'>;
+export type GridSetInfo = LayerInfo['gridSets'][number];
+
+/** One combination of what a layer offers. */
+export interface TileSet {
+  readonly layer: LayerInfo;
+  readonly gridSet: GridSetInfo;
+  readonly format: string;
+  /** Values that differ from the default, by name. */
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+/** What an address asks for, as far as the layer offers it. */
+export function tileSetFrom(layer: LayerInfo, wishes: URLSearchParams): TileSet | null {
+  const gridSet = layer.gridSets.find(({ name }) => name === wishes.get('gridSet')) ?? layer.gridSets[0];
+  if (!gridSet) return null;
+  const format = layer.formats.find((name) => name === wishes.get('format')) ?? layer.formats[0] ?? '';
+  const chosen = layer.parameters.flatMap((parameter) => {
+    const value = wishes.get(`p.${parameter.name}`);
+    return value === null || value === parameter.default ? [] : [[parameter.name, value] as const];
+  });
+  return { layer, gridSet, format, parameters: Object.fromEntries(chosen) };
+}
+
+/** The same as part of a page's address. */
+export function wishesOf({ gridSet, format, parameters }: TileSet): Record<string, string> {
+  const values = Object.entries(parameters).map(([name, value]) => [`p.${name}`, value]);
+  return { gridSet: gridSet.name, format, ...Object.fromEntries(values) };
+}
+
+/** Relative to the page; rows count from the top. */
+export function tileAddress(
+  set: TileSet,
+  z: number | string,
+  x: number | string,
+  y: number | string,
+): string {
+  const { layer, gridSet, parameters } = set;
+  const path = `tiles/${part(layer.name)}/${part(gridSet.name)}/${z}/${x}/${y}.${extensionOf(set)}`;
+  const query = new URLSearchParams(parameters).toString();
+  return query === '' ? path : `${path}?${query}`;
+}
+
+export function extensionOf({ layer, format }: TileSet): string {
+  return layer.extensions[layer.formats.indexOf(format)] ?? 'png';
+}
+
+/** `?format=…&NAME=value` for our own interface. */
+export function tileSetQuery({ format, parameters }: TileSet): string {
+  return new URLSearchParams({ format, ...parameters }).toString();
+}
+
+/** A little smaller, so that rounding reaches no neighbour of a tile. */
+export function insideOf(bounds: readonly [number, number, number, number]): readonly number[] {
+  const [minX, minY, maxX, maxY] = bounds;
+  const [dx, dy] = [(maxX - minX) * 0.01, (maxY - minY) * 0.01];
+  return [minX + dx, minY + dy, maxX - dx, maxY - dy];
+}

@@ -1,0 +1,63 @@
+import type { Answer } from '../api/client.ts';
+import { useResource } from '../api/use-resource.ts';
+import { timeText } from '../format.ts';
+import { Card, Loaded, PageHead } from '../parts/basics.tsx';
+import { TEXTS } from '../texts.ts';
+
+/** Written in by the build. */
+declare const LICENCES: readonly {
+  readonly name: string;
+  readonly version: string;
+  readonly licence: string;
+}[];
+
+const WORDS = TEXTS.about;
+
+export default function About() {
+  const about = useResource<Answer<'/api/v1/about'>>('api/v1/about');
+  return (
+    <>
+      <PageHead title={WORDS.title} />
+      <div className="grid">
+        <Card className="span-12">
+          <Loaded resource={about}>
+            {(data) => (
+              <dl className="facts">
+                <dt>{WORDS.version}</dt>
+                <dd>{data.version}</dd>
+                <dt>{WORDS.node}</dt>
+                <dd>{data.node}</dd>
+                <dt>{WORDS.started}</dt>
+                <dd>{timeText(data.startedAt)}</dd>
+              </dl>
+            )}
+          </Loaded>
+          <p>{WORDS.licence}</p>
+          <p className="quiet">{WORDS.map}</p>
+        </Card>
+        <Card title={WORDS.parts} className="span-12">
+          <div className="wide">
+            <table>
+              <thead>
+                <tr>
+                  <th>{WORDS.part}</th>
+                  <th>{WORDS.partVersion}</th>
+                  <th>{WORDS.partLicence}</th>
+                </tr>
+              </thead>
+              <tbody>
+                {LICENCES.map(({ name, version, licence }) => (
+                  <tr key={name}>
+                    <td>{name}</td>
+                    <td>{version}</td>
+                    <td>{licence}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </Card>
+      </div>
+    </>
+  );
+}

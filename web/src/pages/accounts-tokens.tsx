@@ -1,0 +1,139 @@
+import { type FormEvent, useState } from 'react';
+import { type Answer, send } from '../api/client.ts';
+import { useAction } from '../api/use-action.ts';
+import { timeText } from '../format.ts';
+import { Choice, Copy, Empty, Field, ProblemNotice } from '../parts/basics.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import type { Role } from '../session.tsx';
+import { TEXTS } from '../texts.ts';
+import { patternsOf, ROLES } from './accounts-users.tsx';
+
+type Token = Answer<'/api/v1/tokens'>['tokens'][number];
+
+const WORDS = TEXTS.accounts;
+
+export function Tokens({
+  tokens,
+  onChanged,
+}: {
+  readonly tokens: readonly Token[];
+  readonly onChanged: () => void;
+}) {
+  const action = useAction();
+  const [secret, setSecret] = useState<string | null>(null);
+  const [leaving, setLeaving] = useState<Token | null>(null);
+  const revoke = ({ id }: Token) =>
+    action.run(async () => {
+      await send('DELETE', `api/v1/tokens/${id}`);
+      onChanged();
+      return null;
+    });
+  const make = (draft: object) =>
+    action.run(async () => {
+      setSecret((await send<{ token: string }>('POST', 'api/v1/tokens', draft)).token);
+      onChanged();
+      return null;
+    });
+  return (
+    <div className="stack">
+      <ProblemNotice problem={action.problem} />
+      {secret !== null && (
+        <div className="notice good" role="status">
+          <span>{WORDS.token}</span>
+          <Copy label={WORDS.tokens} text={secret} />
+        </div>
+      )}
+      {tokens.length === 0 ? (
+        <Empty>{WORDS.noTokens}</Empty>
+      ) : (
+        <TokenTable tokens={tokens} onRevoke={setLeaving} />
+      )}
+      <AddToken onAdd={make} />
+      {leaving && (
+        <Confirm
+          title={WORDS.revokeToken(leaving.name)}
+          action={WORDS.revoke}
+          onConfirm={() => void revoke(leaving)}
+          onClose={() => setLeaving(null)}
+        >
+          {WORDS.revokeTokenText}
+        </Confirm>
+      )}
+    </div>
+  );
+}
+
+function TokenTable({
+  tokens,
+  onRevoke,
+}: {
+  readonly tokens: readonly Token[];
+  readonly onRevoke: (token: Token) => void;
+}) {
+  return (
+    <div className="wide">
+      <table>
+        <thead>
+          <tr>
+            <th>{WORDS.name}</th>
+            <th>{WORDS.role}</th>
+            <th>{WORDS.layers}</th>
+            <th>{WORDS.expires}</th>
+            <th>{WORDS.lastUsed}</th>
+            <th>
+              <span className="visually-hidden">{WORDS.revoke}</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {tokens.map((token) => (
+            <tr key={token.id}>
+              <td>{token.name}</td>
+              <td>{token.role}</td>
+              <td className="mono">{token.layers.join(', ')}</td>
+              <td>{token.expiresAt === null ? TEXTS.never : timeText(token.expiresAt)}</td>
+              <td>{token.lastUsedAt === null ? TEXTS.never : timeText(token.lastUsedAt)}</td>
+              <td>
+                <button type="button" className="danger" onClick={() => onRevoke(token)}>
+                  {WORDS.revoke}
+                </button>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function AddToken({ onAdd }: { readonly onAdd: (draft: object) => Promise<void> }) {
+  const [name, setName] = useState('');
+  const [role, setRole] = useState<Role>('operator');
+  const [layers, setLayers] = useState('*');
+  const [day, setDay] = useState('');
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const expiresAt = day === '' ? null : new Date(`${day}T23:59:59`).toISOString();
+    void onAdd({ name, role, layers: patternsOf(layers), expiresAt });
+  };
+  return (
+    <form className="form-grid" onSubmit={submit} aria-label={WORDS.addToken}>
+      <Field label={WORDS.name}>
+        <input required value={name} onChange={({ target }) => setName(target.value)} autoComplete="off" />
+      </Field>
+      <Choice
+        label={WORDS.role}
+        value={role}
+        options={ROLES.map((one) => [one, WORDS.roles[one]])}
+        onChange={setRole}
+      />
+      <Field label={WORDS.layers}>
+        <input title={WORDS.layersHelp} value={layers} onChange={({ target }) => setLayers(target.value)} />
+      </Field>
+      <Field label={WORDS.expiresOn}>
+        <input type="date" value={day} onChange={({ target }) => setDay(target.value)} />
+      </Field>
+      <button type="submit">{WORDS.addToken}</button>
+    </form>
+  );
+}

@@ -1,0 +1,44 @@
+import type { Answer } from '../api/client.ts';
+import { useResource } from '../api/use-resource.ts';
+import { Card, Empty, Loaded, PageHead } from '../parts/basics.tsx';
+import { may, useCaller } from '../session.tsx';
+import { TEXTS } from '../texts.ts';
+import { OwnPassword } from './accounts-password.tsx';
+import { Tokens } from './accounts-tokens.tsx';
+import { Users } from './accounts-users.tsx';
+
+const WORDS = TEXTS.accounts;
+
+export default function Accounts() {
+  const caller = useCaller();
+  const users = useResource<Answer<'/api/v1/users'>>(may(caller, 'admin') ? 'api/v1/users' : null);
+  const tokens = useResource<Answer<'/api/v1/tokens'>>(may(caller, 'admin') ? 'api/v1/tokens' : null);
+  return (
+    <>
+      <PageHead title={WORDS.title} />
+      {caller.via === 'machine' && <p className="notice">{WORDS.machine}</p>}
+      {!may(caller, 'admin') && <Empty>{WORDS.needAdmin}</Empty>}
+      <div className="grid">
+        {may(caller, 'admin') && (
+          <>
+            <Card title={WORDS.users} className="span-12">
+              <Loaded resource={users}>
+                {(data) => <Users users={data.users} onChanged={users.reload} />}
+              </Loaded>
+            </Card>
+            <Card title={WORDS.tokens} className="span-12">
+              <Loaded resource={tokens}>
+                {(data) => <Tokens tokens={data.tokens} onChanged={tokens.reload} />}
+              </Loaded>
+            </Card>
+          </>
+        )}
+        {caller.via === 'session' && (
+          <Card title={WORDS.own} className="span-12">
+            <OwnPassword />
+          </Card>
+        )}
+      </div>
+    </>
+  );
+}

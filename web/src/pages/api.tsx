@@ -1,0 +1,106 @@
+import { useDeferredValue, useState } from 'react';
+import { useResource } from '../api/use-resource.ts';
+import { Card, Copy, Field, Loaded, PageHead } from '../parts/basics.tsx';
+import { TEXTS } from '../texts.ts';
+import type { OpenApi, Operation } from './open-api.ts';
+import { schemaText } from './schema-text.ts';
+import { curl } from './task.tsx';
+
+const WORDS = TEXTS.api;
+
+interface Entry {
+  readonly method: string;
+  readonly path: string;
+  readonly operation: Operation;
+}
+
+/** The interface's own document, to read. */
+export default function Api() {
+  const document = useResource<OpenApi>('api/v1/openapi.json');
+  const [text, setText] = useState('');
+  const wanted = useDeferredValue(text.toLowerCase());
+  return (
+    <>
+      <PageHead
+        title={WORDS.title}
+        actions={
+          <a className="button" href="api/v1/openapi.json" target="_blank" rel="noopener">
+            {WORDS.document}
+          </a>
+        }
+      />
+      <p className="quiet">{WORDS.help}</p>
+      <div className="stack">
+        <Field label={WORDS.filter}>
+          <input type="search" value={text} onChange={({ target }) => setText(target.value)} />
+        </Field>
+        <Loaded resource={document}>
+          {(data) =>
+            groupsOf(data, wanted).map(([tag, entries]) => (
+              <Card key={tag} title={tag}>
+                {entries.map((entry) => (
+                  <OperationView key={`${entry.method} ${entry.path}`} entry={entry} />
+                ))}
+              </Card>
+            ))
+          }
+        </Loaded>
+      </div>
+    </>
+  );
+}
+
+function groupsOf({ paths }: OpenApi, wanted: string): readonly (readonly [string, readonly Entry[]])[] {
+  const groups = new Map<string, Entry[]>();
+  for (const [path, methods] of Object.entries(paths)) {
+    for (const [method, operation] of Object.entries(methods)) {
+      if (!`${method} ${path} ${operation.summary}`.toLowerCase().includes(wanted)) continue;
+      const tag = operation.tags[0] ?? '';
+      groups.set(tag, [...(groups.get(tag) ?? []), { method: method.toUpperCase(), path, operation }]);
+    }
+  }
+  return [...groups];
+}
+
+function OperationView({ entry: { method, path, operation } }: { readonly entry: Entry }) {
+  const body = operation.requestBody?.content['application/json'];
+  const answer = Object.entries(operation.responses).find(([status]) => status.startsWith('2'));
+  const schema = answer?.[1].content?.['application/json']?.schema;
+  const relative = path.slice(1);
+  return (
+    <details>
+      <summary>
+        <code>
+          {method} {path}
+        </code>{' '}
+        <span className="quiet">{operation.summary}</span>
+      </summary>
+      <p className="small">{operation.description}</p>
+      {operation.parameters.length > 0 && (
+        <ul className="lines small" aria-label={WORDS.parameters}>
+          {operation.parameters.map((parameter) => (
+            <li key={`${parameter.in} ${parameter.name}`}>
+              <code>{parameter.name}</code> <span className="quiet">{WORDS.where[parameter.in]}</span>{' '}
+              <code>{schemaText(parameter.schema)}</code> {parameter.description}
+            </li>
+          ))}
+        </ul>
+      )}
+      {body && (
+        <>
+          <h3>{WORDS.body}</h3>
+          <pre>{schemaText(body.schema)}</pre>
+        </>
+      )}
+      {schema && (
+        <>
+          <h3>
+            {WORDS.answer} {answer?.[0]}
+          </h3>
+          <pre>{schemaText(schema)}</pre>
+        </>
+      )}
+      {method === 'GET' && <Copy label={path} text={curl('GET', relative)} />}
+    </details>
+  );
+}

@@ -1,0 +1,101 @@
+import { useDeferredValue, useState } from 'react';
+import type { Answer } from '../api/client.ts';
+import { useResource } from '../api/use-resource.ts';
+import { timeText } from '../format.ts';
+import { Card, Choice, Empty, Field, Loaded, PageHead } from '../parts/basics.tsx';
+import { may, useCaller } from '../session.tsx';
+import { TEXTS } from '../texts.ts';
+
+type Entry = Answer<'/api/v1/audit'>['entries'][number];
+
+const WORDS = TEXTS.audit;
+const OUTCOMES = ['done', 'refused', 'failed'] as const;
+const FIRST = 100;
+const MOST = 1000;
+
+export default function Audit() {
+  const caller = useCaller();
+  const [actor, setActor] = useState('');
+  const [text, setText] = useState('');
+  const [outcome, setOutcome] = useState<string>('');
+  const [limit, setLimit] = useState(FIRST);
+  const given = Object.entries({ actor, text, outcome }).filter(([, value]) => value !== '');
+  const query = useDeferredValue(new URLSearchParams([...given, ['limit', String(limit)]]).toString());
+  const entries = useResource<Answer<'/api/v1/audit'>>(may(caller, 'admin') ? `api/v1/audit?${query}` : null);
+  if (!may(caller, 'admin')) return <Empty>{WORDS.needAdmin}</Empty>;
+  return (
+    <>
+      <PageHead title={WORDS.title} />
+      <div className="stack">
+        <div className="row">
+          <Field label={WORDS.actor}>
+            <input type="search" value={actor} onChange={({ target }) => setActor(target.value)} />
+          </Field>
+          <Field label={WORDS.text}>
+            <input type="search" value={text} onChange={({ target }) => setText(target.value)} />
+          </Field>
+          <Choice
+            label={WORDS.outcome}
+            value={outcome}
+            options={[
+              ['', TEXTS.tasks.any],
+              ...OUTCOMES.map((one) => [one as string, WORDS.outcomes[one]] as const),
+            ]}
+            onChange={setOutcome}
+          />
+        </div>
+        <Card>
+          <Loaded resource={entries}>
+            {(data) =>
+              data.entries.length === 0 ? <Empty>{WORDS.empty}</Empty> : <Entries entries={data.entries} />
+            }
+          </Loaded>
+        </Card>
+        {limit < MOST && (entries.data?.entries.length ?? 0) >= limit && (
+          <button type="button" onClick={() => setLimit(MOST)}>
+            {TEXTS.more}
+          </button>
+        )}
+      </div>
+    </>
+  );
+}
+
+function Entries({ entries }: { readonly entries: readonly Entry[] }) {
+  return (
+    <div className="wide">
+      <table>
+        <thead>
+          <tr>
+            <th>{WORDS.time}</th>
+            <th>{WORDS.actor}</th>
+            <th>{WORDS.action}</th>
+            <th>{WORDS.target}</th>
+            <th>{WORDS.source}</th>
+            <th>{WORDS.outcome}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {entries.map((entry, place) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: an entry may have no id
+            <tr key={`${entry.id} ${place}`}>
+              <td>{timeText(entry.time)}</td>
+              <td>{entry.actor ?? WORDS.stranger}</td>
+              <td>
+                {entry.action}
+                <div className="mono quiet">{entry.path}</div>
+              </td>
+              <td>{entry.target}</td>
+              <td className="mono">{entry.source}</td>
+              <td>
+                <span className={`badge ${entry.outcome === 'done' ? 'done' : 'failed'}`}>
+                  {entry.outcome ?? entry.phase} {entry.status}
+                </span>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

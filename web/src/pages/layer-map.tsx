@@ -1,0 +1,186 @@
+import { useEffect, useRef, useState } from 'react';
+import { type Answer, get, part } from '../api/client.ts';
+import { useResource } from '../api/use-resource.ts';
+import { countText, percentText } from '../format.ts';
+import type { ConsoleMap, MapView, TilePlace } from '../map/console-map.ts';
+import { type Coverage, coveragePicture } from '../map/coverage.ts';
+import { MapBox } from '../map/map-box.tsx';
+import { type TileSet, tileSetQuery } from '../map/tile-set.ts';
+import { Bar, Card, Choice, Loaded } from '../parts/basics.tsx';
+import { TileSetChoices } from '../parts/tile-set-choices.tsx';
+import { TEXTS } from '../texts.ts';
+import { TileDetails } from './tile-details.tsx';
+
+type Zooms = Answer<'/api/v1/layers/{layer}/coverage/{gridSet}'>;
+
+const WORDS = TEXTS.layer;
+const REFRESH_SECONDS = 10;
+const WAIT_MS = 150;
+
+/** The layer on a map, what of it is cached, and the tile that was clicked. */
+export function LayerMap({
+  set,
+  onChange,
+}: {
+  readonly set: TileSet;
+  readonly onChange: (set: TileSet) => void;
+}) {
+  const [map, setMap] = useState<ConsoleMap | null>(null);
+  const [view, setView] = useState<MapView | null>(null);
+  const [overlay, setOverlay] = useState<'on' | 'off'>('on');
+  const [fixedZoom, setFixedZoom] = useState<number | null>(null);
+  const [place, setPlace] = useState<TilePlace | null>(null);
+  const [failed, setFailed] = useState<string | null>(null);
+  const { zoomStart, zoomStop } = set.gridSet;
+  const zoom = Math.min(zoomStop, Math.max(zoomStart, fixedZoom ?? (view?.zoom ?? 0) + 2));
+  const base = `api/v1/layers/${part(set.layer.name)}/coverage/${part(set.gridSet.name)}`;
+  const zooms = useResource<Zooms>(`${base}?${tileSetQuery(set)}`, REFRESH_SECONDS);
+  const shown = useCoverage(
+    map,
+    overlay === 'on' ? view : null,
+    `${base}/${zoom}?${tileSetQuery(set)}`,
+    zooms.data,
+  );
+
+  return (
+    <>
+      <Card title={WORDS.map} className="span-8">
+        <div className="stack">
+          <div className="form-grid">
+            <TileSetChoices set={set} onChange={onChange} />
+            <Choice
+              label={WORDS.overlay}
+              value={overlay}
+              options={[
+                ['on', WORDS.overlayOn],
+                ['off', WORDS.overlayOff],
+              ]}
+              onChange={setOverlay}
+            />
+          </div>
+          <MapBox
+            set={set}
+            label={WORDS.mapHelp}
+            events={{ onView: setView, onTile: setPlace, onTileFailed: setFailed }}
+            onReady={setMap}
+          >
+            <div className="over bottom">
+              {shown ? <Legend shows={shown.shows ?? 'age'} zoom={zoom} /> : WORDS.clickHint}
+            </div>
+          </MapBox>
+          {failed !== null && <p className="notice warn small">{WORDS.tileFailed(failed)}</p>}
+          {place && <TileDetails key={`${place.z}/${place.x}/${place.y}`} set={set} place={place} />}
+        </div>
+      </Card>
+      <Card title={WORDS.completeness} className="span-4">
+        <p className="small quiet">{WORDS.completenessHelp}</p>
+        <Loaded resource={zooms}>
+          {(data) => (
+            <div className="zooms">
+              {data.zooms.map(({ z, tiles, offered }) => (
+                <ZoomLine
+                  key={z}
+                  z={z}
+                  tiles={tiles}
+                  offered={offered}
+                  pressed={fixedZoom === z}
+                  onPress={() => setFixedZoom(fixedZoom === z ? null : z)}
+                />
+              ))}
+            </div>
+          )}
+        </Loaded>
+      </Card>
+    </>
+  );
+}
+
+function ZoomLine(props: {
+  readonly z: number;
+  readonly tiles: number;
+  readonly offered: number;
+  readonly pressed: boolean;
+  readonly onPress: () => void;
+}) {
+  const { z, tiles, offered, pressed, onPress } = props;
+  const share = offered === 0 ? 0 : tiles / offered;
+  return (
+    <>
+      <button type="button" aria-pressed={pressed} onClick={onPress}>
+        {z}
+      </button>
+      <Bar share={share} label={`${TEXTS.inspect.zoom} ${z}`} kind={share === 1 ? 'done' : ''} />
+      <span className="small number">
+        {percentText(share)} <span className="quiet">{countText(tiles)}</span>
+      </span>
+    </>
+  );
+}
+
+function Legend({ shows, zoom }: { readonly shows: 'age' | 'share'; readonly zoom: number }) {
+  return (
+    <span className="legend">
+      <strong>
+        {TEXTS.inspect.zoom} {zoom}
+      </strong>
+      {shows === 'age'
+        ? WORDS.legendAge.map((text, place) => (
+            <span key={text}>
+              <span className={`swatch age-${place + 1}`} />
+              {text}
+            </span>
+          ))
+        : (
+            [
+              ['1', WORDS.legendShare.some],
+              ['50', WORDS.legendShare.half],
+              ['100', WORDS.legendShare.all],
+            ] as const
+          ).map(([share, text]) => (
+            <span key={share}>
+              <span className={`swatch share-${share}`} />
+              {text}
+            </span>
+          ))}
+    </span>
+  );
+}
+
+/** Draws what is cached in the view over the map, a moment after the view has come to rest. `changed` draws it anew. */
+function useCoverage(
+  map: ConsoleMap | null,
+  view: MapView | null,
+  address: string,
+  changed: unknown,
+): Coverage | null {
+  const [coverage, setCoverage] = useState<Coverage | null>(null);
+  const drawn = useRef('');
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what changed in the cache changes the picture
+  useEffect(() => {
+    if (!map) return;
+    if (!view) {
+      map.showPicture(null, []);
+      setCoverage(null);
+      drawn.current = '';
+      return;
+    }
+    const stop = new AbortController();
+    const timer = setTimeout(() => {
+      get<Coverage>(`${address}&bounds=${view.bounds.join(',')}`, stop.signal).then(
+        (found) => {
+          setCoverage(found);
+          const content = JSON.stringify([found.bounds, found.runs]);
+          if (content === drawn.current) return;
+          drawn.current = content;
+          map.showPicture(coveragePicture(found), found.bounds ?? []);
+        },
+        () => undefined,
+      );
+    }, WAIT_MS);
+    return () => {
+      stop.abort();
+      clearTimeout(timer);
+    };
+  }, [map, view, address, changed]);
+  return coverage;
+}

@@ -1,0 +1,159 @@
+import { useMemo, useState } from 'react';
+import { type Answer, part, send } from '../api/client.ts';
+import { useAction } from '../api/use-action.ts';
+import { useResource } from '../api/use-resource.ts';
+import { bytesText, countText, durationText } from '../format.ts';
+import { type LayerInfo, type TileSet, tileSetFrom, wishesOf } from '../map/tile-set.ts';
+import { Card, DoneNotice, Empty, Loaded, PageHead, ProblemNotice } from '../parts/basics.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import { addressOf, useRoute } from '../route.ts';
+import { may, useCaller } from '../session.tsx';
+import { TEXTS } from '../texts.ts';
+import { Addresses } from './layer-addresses.tsx';
+import { LayerMap } from './layer-map.tsx';
+
+type Usage = Answer<'/api/v1/usage'>;
+type Emptying = { readonly tiles: number; readonly bytes: number };
+
+const WORDS = TEXTS.layer;
+
+export default function LayerPage({ name }: { readonly name: string }) {
+  const layer = useResource<LayerInfo>(`api/v1/layers/${part(name)}`);
+  const usage = useResource<Usage>('api/v1/usage', 30);
+  return <Loaded resource={layer}>{(data) => <Content layer={data} usage={usage} />}</Loaded>;
+}
+
+function Content({
+  layer,
+  usage,
+}: {
+  readonly layer: LayerInfo;
+  readonly usage: ReturnType<typeof useResource<Usage>>;
+}) {
+  const { query } = useRoute();
+  const asked = useMemo(() => tileSetFrom(layer, query), [layer, query]);
+  const [set, setSet] = useState<TileSet | null>(asked);
+  if (!set) return <Empty>{TEXTS.seed.noLayer}</Empty>;
+  const change = (changed: TileSet) => {
+    setSet(changed);
+    history.replaceState(null, '', addressOf('layers', layer.name, wishesOf(changed)));
+  };
+  const own = usage.data?.layers.find(({ name }) => name === layer.name) ?? null;
+  return (
+    <>
+      <PageHead
+        title={layer.title || layer.name}
+        under={layer.title === layer.name ? undefined : layer.name}
+        actions={<Actions set={set} onEmptied={usage.reload} />}
+      />
+      {layer.description !== '' && <p className="quiet">{layer.description}</p>}
+      <div className="grid">
+        <LayerMap set={set} onChange={change} />
+        <Card title={WORDS.sizes} className="span-6">
+          {own ? <Sizes layer={own} /> : <Empty>{WORDS.noTiles}</Empty>}
+        </Card>
+        <Card title={WORDS.details} className="span-6">
+          <Details layer={layer} />
+        </Card>
+        <Card title={WORDS.addresses} className="span-12">
+          <Addresses set={set} />
+        </Card>
+      </div>
+    </>
+  );
+}
+
+function Sizes({ layer }: { readonly layer: Usage['layers'][number] }) {
+  return (
+    <div className="wide">
+      <table>
+        <thead>
+          <tr>
+            <th>{WORDS.gridSet}</th>
+            <th>{WORDS.format}</th>
+            <th>{WORDS.parameters}</th>
+            <th className="number">{WORDS.tiles}</th>
+            <th className="number">{WORDS.bytes}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {layer.tileSets.map(({ gridSet, format, parametersId, tiles, bytes }) => (
+            <tr key={`${gridSet} ${format} ${parametersId}`}>
+              <td>{gridSet}</td>
+              <td>{format}</td>
+              <td className="mono" title={parametersId ?? ''}>
+                {parametersId === null ? TEXTS.none : parametersId.slice(0, 8)}
+              </td>
+              <td className="number">{countText(tiles)}</td>
+              <td className="number">{bytesText(bytes)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Details({ layer }: { readonly layer: LayerInfo }) {
+  const { access, metatile, expireCacheSeconds, expireClientsSeconds, name } = layer;
+  return (
+    <dl className="facts">
+      <dt>{WORDS.access}</dt>
+      <dd>{access}</dd>
+      <dt>{WORDS.metatile}</dt>
+      <dd>{metatile.join(' × ')}</dd>
+      <dt>{WORDS.expires}</dt>
+      <dd>{expireCacheSeconds === null ? TEXTS.never : durationText(expireCacheSeconds)}</dd>
+      <dt>{WORDS.clientExpires}</dt>
+      <dd>{expireClientsSeconds === 0 ? TEXTS.none : durationText(expireClientsSeconds)}</dd>
+      <dt>{TEXTS.nav.tasks}</dt>
+      <dd>
+        <a href={addressOf('tasks', '', { layer: name })}>{WORDS.tasks}</a>
+      </dd>
+    </dl>
+  );
+}
+
+function Actions({ set, onEmptied }: { readonly set: TileSet; readonly onEmptied: () => void }) {
+  const caller = useCaller();
+  const action = useAction();
+  const [amount, setAmount] = useState<Emptying | null>(null);
+  if (!may(caller, 'operator')) return null;
+  const { name } = set.layer;
+  const truncate = (dryRun: boolean) =>
+    send<Emptying>('POST', `api/v1/layers/${part(name)}/truncate`, { dryRun });
+  const ask = () =>
+    action.run(async () => {
+      setAmount(await truncate(true));
+      return null;
+    });
+  const empty = () =>
+    action.run(async () => {
+      const { tiles } = await truncate(false);
+      onEmptied();
+      return WORDS.emptied(countText(tiles));
+    });
+  return (
+    <>
+      <ProblemNotice problem={action.problem} />
+      <DoneNotice text={action.done} />
+      <a className="button primary" href={addressOf('seed', name, wishesOf(set))}>
+        {WORDS.seed}
+      </a>
+      <button type="button" className="danger" disabled={action.busy} onClick={() => void ask()}>
+        {WORDS.empty}
+      </button>
+      {amount && (
+        <Confirm
+          title={WORDS.emptyTitle(name)}
+          action={WORDS.emptyTitle(name)}
+          name={name}
+          onConfirm={() => void empty()}
+          onClose={() => setAmount(null)}
+        >
+          {WORDS.emptyText(countText(amount.tiles), bytesText(amount.bytes))}
+        </Confirm>
+      )}
+    </>
+  );
+}

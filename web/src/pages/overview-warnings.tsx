@@ -1,0 +1,80 @@
+import type { Answer } from '../api/client.ts';
+import type { Task } from '../api/task-feed.ts';
+import { useResource } from '../api/use-resource.ts';
+import { countText, percentText } from '../format.ts';
+import { Card } from '../parts/basics.tsx';
+import { addressOf } from '../route.ts';
+import { TEXTS } from '../texts.ts';
+
+const WORDS = TEXTS.overview;
+const NEARLY_FULL = 0.95;
+const SOON_DAYS = 14;
+const LATELY_MS = 86_400_000;
+const MINUTES = 60;
+const MANY_FAILED = 0.02;
+
+interface Warning {
+  readonly text: string;
+  readonly todo: string;
+  readonly address: string;
+}
+
+/** What somebody should do something about, and where. Null stands for what is not known yet. */
+export function Warnings(props: {
+  readonly usage: Answer<'/api/v1/usage'> | null;
+  readonly series: Answer<'/api/v1/series'> | null;
+  readonly tasks: readonly Task[];
+}) {
+  const me = useResource<Answer<'/api/v1/me'>>('api/v1/me');
+  if (!props.usage) return null;
+  const warnings = [
+    ...quotaWarnings(props.usage),
+    ...taskWarnings(props.tasks),
+    ...(props.series ? failureWarnings(props.series) : []),
+    ...(me.data?.passwordIsInitial
+      ? [{ text: WORDS.warnPassword, todo: WORDS.warnPasswordDo, address: addressOf('accounts') }]
+      : []),
+  ];
+  if (warnings.length === 0) return null;
+  return (
+    <Card title={WORDS.warnings} className="span-12">
+      {warnings.map(({ text, todo, address }) => (
+        <p key={text} className="notice warn">
+          <span>{text}</span>
+          <a href={address}>{todo}</a>
+        </p>
+      ))}
+    </Card>
+  );
+}
+
+function quotaWarnings({ quota, share, fullInDays }: Answer<'/api/v1/usage'>): readonly Warning[] {
+  const address = addressOf('quota');
+  if (!quota.enabled) return [{ text: WORDS.warnNoQuota, todo: WORDS.warnNoQuotaDo, address }];
+  if (share !== null && share >= NEARLY_FULL) {
+    return [{ text: WORDS.warnFull(percentText(share)), todo: WORDS.warnFullDo, address }];
+  }
+  if (fullInDays !== null && fullInDays < SOON_DAYS) {
+    return [{ text: WORDS.warnSoon(countText(fullInDays)), todo: WORDS.warnSoonDo, address }];
+  }
+  return [];
+}
+
+function taskWarnings(tasks: readonly Task[]): readonly Warning[] {
+  const since = Date.now() - LATELY_MS;
+  const failed = tasks.filter(
+    ({ endedAt, counters }) => counters.failed > 0 && endedAt !== null && Date.parse(endedAt) > since,
+  );
+  if (failed.length === 0) return [];
+  return [{ text: WORDS.warnFailed(failed.length), todo: WORDS.warnFailedDo, address: addressOf('tasks') }];
+}
+
+function failureWarnings(series: Answer<'/api/v1/series'>): readonly Warning[] {
+  const lately = (values: readonly number[]) =>
+    values.slice(-MINUTES).reduce((total, value) => total + value, 0);
+  const failed = lately(series.failed);
+  const share = failed / Math.max(1, failed + lately(series.hits) + lately(series.misses));
+  if (share < MANY_FAILED) return [];
+  const text = WORDS.warnMisses(percentText(share));
+  return [{ text, todo: WORDS.warnUpstreamDo, address: addressOf('upstreams') }];
+}

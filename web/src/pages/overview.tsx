@@ -1,0 +1,183 @@
+import { useMemo } from 'react';
+import type { Answer } from '../api/client.ts';
+import { type Task, useTaskChanges } from '../api/task-feed.ts';
+import { type Resource, useResource } from '../api/use-resource.ts';
+import { bytesText, countText, durationText, percentText } from '../format.ts';
+import { Bar, Card, Empty, Loaded, PageHead } from '../parts/basics.tsx';
+import { Gauge, Plot } from '../parts/plots.tsx';
+import { TaskLine } from '../parts/task-parts.tsx';
+import { addressOf } from '../route.ts';
+import { TEXTS } from '../texts.ts';
+import { Warnings } from './overview-warnings.tsx';
+
+type Usage = Answer<'/api/v1/usage'>;
+type Series = Answer<'/api/v1/series'>;
+
+const USAGE_SECONDS = 30;
+const SERIES_SECONDS = 60;
+const LARGEST = 8;
+const ACTIVE: readonly Task['state'][] = ['running', 'pending', 'paused'];
+const WORDS = TEXTS.overview;
+
+export default function Overview() {
+  const usage = useResource<Usage>('api/v1/usage', USAGE_SECONDS);
+  const series = useResource<Series>('api/v1/series', SERIES_SECONDS);
+  const tasks = useResource<Answer<'/api/v1/tasks'>>('api/v1/tasks?limit=50');
+  const changes = useTaskChanges();
+  const all = useMemo(() => merged(tasks.data?.tasks ?? [], changes), [tasks.data, changes]);
+  return (
+    <>
+      <PageHead title={WORDS.title} />
+      <div className="grid">
+        <Warnings usage={usage.data} series={series.data} tasks={all} />
+        <Card title={WORDS.disk} className="span-4">
+          <Loaded resource={usage}>{(data) => <Disk usage={data} />}</Loaded>
+        </Card>
+        <Card
+          title={WORDS.layers}
+          className="span-8"
+          aside={<a href={addressOf('layers')}>{WORDS.allLayers}</a>}
+        >
+          <Loaded resource={usage}>{(data) => <Largest usage={data} />}</Loaded>
+        </Card>
+        <Card
+          title={WORDS.running}
+          className="span-12"
+          aside={<a href={addressOf('tasks')}>{WORDS.allTasks}</a>}
+        >
+          <Running resource={tasks} tasks={all} />
+        </Card>
+        <Card title={WORDS.traffic} className="span-12">
+          <Loaded resource={series}>{(data) => <Traffic series={data} />}</Loaded>
+        </Card>
+      </div>
+    </>
+  );
+}
+
+/** Newest first; what the stream told last counts. */
+export function merged(listed: readonly Task[], changes: ReadonlyMap<number, Task>): readonly Task[] {
+  const byId = new Map([...listed.map((task) => [task.id, task] as const), ...changes]);
+  return [...byId.values()].sort((a, b) => b.id - a.id);
+}
+
+function Disk({ usage }: { readonly usage: Usage }) {
+  const { bytes, tiles, quota, growthPerDay, fullInDays, sweeping } = usage;
+  return (
+    <>
+      <Gauge bytes={bytes} limit={quota.enabled ? quota.globalQuota.bytes : null} />
+      <ul className="lines small">
+        <li>{WORDS.tiles(countText(tiles))}</li>
+        <li>{growthText(growthPerDay)}</li>
+        {fullInDays !== null && <li>{WORDS.fullIn(countText(fullInDays))}</li>}
+        {sweeping > 0 && <li>{WORDS.sweeping(bytesText(sweeping))}</li>}
+      </ul>
+    </>
+  );
+}
+
+function growthText(perDay: number | null): string {
+  if (perDay === null) return WORDS.growthUnknown;
+  return perDay >= 0 ? WORDS.growth(bytesText(perDay)) : WORDS.shrinks(bytesText(-perDay));
+}
+
+function Largest({ usage }: { readonly usage: Usage }) {
+  const largest = [...usage.layers].sort((a, b) => b.bytes - a.bytes).slice(0, LARGEST);
+  const most = largest[0]?.bytes ?? 1;
+  if (largest.length === 0) return <Empty>{WORDS.empty}</Empty>;
+  return (
+    <ul className="lines">
+      {largest.map((layer) => (
+        <li key={layer.name} className="usage-line">
+          <a href={addressOf('layers', layer.name)} title={layer.name}>
+            {layer.name}
+          </a>
+          <Bar share={layer.bytes / most} label={layer.name} />
+          <span className="number">
+            {bytesText(layer.bytes)} <span className="quiet small">{countText(layer.tiles)}</span>
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Running({
+  resource,
+  tasks,
+}: {
+  readonly resource: Resource<Answer<'/api/v1/tasks'>>;
+  readonly tasks: readonly Task[];
+}) {
+  const active = tasks.filter(({ state }) => ACTIVE.includes(state));
+  return (
+    <Loaded resource={resource}>
+      {() =>
+        active.length === 0 ? (
+          <Empty>
+            {WORDS.noTasks} <a href={addressOf('seed')}>{WORDS.startSeed}</a>
+          </Empty>
+        ) : (
+          <ul className="lines">
+            {active.map((task) => (
+              <li key={task.id}>
+                <TaskLine task={task} />
+              </li>
+            ))}
+          </ul>
+        )
+      }
+    </Loaded>
+  );
+}
+
+function Traffic({ series }: { readonly series: Series }) {
+  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+  const [hits, misses, failed] = [sum(series.hits), sum(series.misses), sum(series.failed)];
+  const others = sum(series.stale) + sum(series.bypassed);
+  const requests = hits + misses + others + failed;
+  if (requests === 0) return <Empty>{WORDS.noTraffic}</Empty>;
+  const perMiss = misses === 0 ? null : sum(series.missMilliseconds) / misses;
+  const all = series.hits.map(
+    (value, place) => value + (series.misses[place] ?? 0) + (series.stale[place] ?? 0),
+  );
+  return (
+    <div className="stack">
+      <div className="row">
+        <Figure label={WORDS.hitRate} value={percentText(hits / requests)} />
+        <Figure label={WORDS.requests} value={countText(requests)} />
+        <Figure label={WORDS.sent} value={bytesText(sum(series.bytes))} />
+        <Figure
+          label={WORDS.missTime}
+          value={
+            perMiss === null
+              ? '–'
+              : perMiss < 1000
+                ? `${Math.round(perMiss)} ms`
+                : durationText(perMiss / 1000)
+          }
+        />
+        <Figure label={WORDS.failed} value={countText(failed)} />
+      </div>
+      <Plot lines={[grouped(all), grouped([...series.misses])]} label={WORDS.traffic} />
+    </div>
+  );
+}
+
+/** At most 240 points, so that a day is drawn at once. */
+function grouped(values: readonly number[]): readonly number[] {
+  const size = Math.max(1, Math.ceil(values.length / 240));
+  const groups = Math.ceil(values.length / size);
+  return Array.from({ length: groups }, (_, place) =>
+    values.slice(place * size, (place + 1) * size).reduce((total, value) => total + value, 0),
+  );
+}
+
+function Figure({ label, value }: { readonly label: string; readonly value: string }) {
+  return (
+    <div className="figure">
+      <div className="big">{value}</div>
+      <div className="small quiet">{label}</div>
+    </div>
+  );
+}

@@ -1,0 +1,71 @@
+import { type Answer, Problem, send } from '../api/client.ts';
+import { type Task, taskFeed } from '../api/task-feed.ts';
+import { insideOf, type TileSet, tileAddress } from '../map/tile-set.ts';
+import { TEXTS } from '../texts.ts';
+
+type TileInfo = Answer<'/api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}'>;
+
+export interface TileComparison {
+  /** Data addresses; null when it was not stored. */
+  readonly before: string | null;
+  readonly after: string;
+  readonly same: boolean;
+}
+
+const PATIENCE_MS = 60_000;
+
+/** Has the tile made again by a task of one tile, and answers what it was and what it is. */
+export async function renewTile(set: TileSet, info: TileInfo): Promise<TileComparison> {
+  const address = tileAddress(set, info.z, info.x, info.y);
+  const before = info.stored ? await pictureAt(address) : null;
+  await endOf(() =>
+    send<Task>('POST', 'api/v1/tasks', {
+      layer: info.layer,
+      type: 'reseed',
+      gridSet: info.gridSet,
+      format: info.format,
+      parameters: info.parameters,
+      zoomStart: info.z,
+      zoomStop: info.z,
+      bounds: insideOf(info.bounds),
+      priority: 1,
+    }),
+  );
+  const after = await pictureAt(address);
+  return { before, after, same: before === after };
+}
+
+/** Listens before it starts the task, so that a quick one is not missed. */
+async function endOf(start: () => Promise<Task>): Promise<void> {
+  const ended = new Map<number, Task>();
+  let tell = (_task: Task) => {};
+  const stop = taskFeed.listen((task) => {
+    if (task.state !== 'done' && task.state !== 'aborted') return;
+    ended.set(task.id, task);
+    tell(task);
+  });
+  try {
+    const { id } = await start();
+    const task = await new Promise<Task>((resolve, reject) => {
+      tell = (one) => one.id === id && resolve(one);
+      const known = ended.get(id);
+      if (known) resolve(known);
+      setTimeout(() => reject(new Problem(TEXTS.inspect.renewFailed(TEXTS.unknown), 0, null)), PATIENCE_MS);
+    });
+    if (task.counters.failed === 0 && task.state === 'done') return;
+    const reason = task.errors[0]?.message ?? task.reason ?? TEXTS.unknown;
+    throw new Problem(TEXTS.inspect.renewFailed(reason), 0, null);
+  } finally {
+    stop();
+  }
+}
+
+async function pictureAt(address: string): Promise<string> {
+  const blob = await (await fetch(address, { cache: 'reload' })).blob();
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result));
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(blob);
+  });
+}

@@ -1,0 +1,229 @@
+import { lazy, Suspense, useEffect, useState } from 'react';
+import { type Answer, send } from '../api/client.ts';
+import { type Task, useTaskChanges } from '../api/task-feed.ts';
+import { useAction } from '../api/use-action.ts';
+import { useResource } from '../api/use-resource.ts';
+import { bytesText, coordinateText, countText, timeText } from '../format.ts';
+import { Card, Copy, DoneNotice, Empty, Loaded, PageHead, ProblemNotice } from '../parts/basics.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import { Plot } from '../parts/plots.tsx';
+import { pace, StateBadge, TaskBar } from '../parts/task-parts.tsx';
+import { addressOf, goTo } from '../route.ts';
+import { may, useCaller } from '../session.tsx';
+import { TEXTS } from '../texts.ts';
+
+const FailureMap = lazy(() => import('./failure-map.tsx'));
+const WORDS = TEXTS.tasks;
+const MOST_SAMPLES = 600;
+
+export function TaskPage({ id }: { readonly id: string }) {
+  const resource = useResource<Answer<'/api/v1/tasks/{id}'>>(`api/v1/tasks/${encodeURIComponent(id)}`);
+  const changed = useTaskChanges().get(Number(id));
+  return (
+    <Loaded resource={resource}>
+      {(data) => {
+        const task = changed ?? data;
+        return (
+          <>
+            <PageHead
+              title={`${WORDS.types[task.type]} ${task.layer}`}
+              under={
+                <>
+                  #{task.id} <StateBadge state={task.state} />
+                </>
+              }
+              actions={<Actions task={task} />}
+            />
+            <TaskDetails task={task} />
+          </>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+function TaskDetails({ task }: { readonly task: Task }) {
+  return (
+    <div className="grid">
+      <Card className="span-12">
+        <TaskBar task={task} />
+        <p className="quiet">{pace(task)}</p>
+      </Card>
+      <Card title={WORDS.ratePlot} className="span-7">
+        <RatePlot task={task} />
+      </Card>
+      <Card title={WORDS.counters} className="span-5">
+        <dl className="facts">
+          {(Object.keys(WORDS.counterNames) as (keyof Task['counters'])[]).map((name) => (
+            <Fact key={name} label={WORDS.counterNames[name]}>
+              {name === 'bytes' ? bytesText(task.counters.bytes) : countText(task.counters[name])}
+            </Fact>
+          ))}
+        </dl>
+      </Card>
+      <Card title={WORDS.request} className="span-7">
+        <Request task={task} />
+      </Card>
+      <Card title={WORDS.failures} className="span-5">
+        <Failures task={task} />
+      </Card>
+      <Card title={WORDS.curl} className="span-12">
+        <Copy label={WORDS.curl} text={curlOf(task)} />
+      </Card>
+    </div>
+  );
+}
+
+function Fact({ label, children }: { readonly label: string; readonly children: React.ReactNode }) {
+  return (
+    <>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+    </>
+  );
+}
+
+function Request({ task }: { readonly task: Task }) {
+  const parameters = Object.entries(task.parameters).map(([name, value]) => `${name}=${value}`);
+  return (
+    <dl className="facts">
+      <Fact label={WORDS.layer}>
+        <a href={addressOf('layers', task.layer)}>{task.layer}</a>
+      </Fact>
+      <Fact label={TEXTS.layer.gridSet}>{task.gridSet}</Fact>
+      <Fact label={TEXTS.layer.format}>{task.format}</Fact>
+      {parameters.length > 0 && <Fact label={TEXTS.layer.parameters}>{parameters.join(', ')}</Fact>}
+      <Fact label={WORDS.zooms}>
+        {task.zoomStart} – {task.zoomStop}
+      </Fact>
+      <Fact label={WORDS.bounds}>{task.bounds.map(coordinateText).join(', ')}</Fact>
+      <Fact label={WORDS.threads}>{task.threadCount}</Fact>
+      <Fact label={WORDS.created}>
+        {timeText(task.createdAt)} {WORDS.by(task.createdBy)}
+      </Fact>
+      {task.startedAt !== null && <Fact label={WORDS.started}>{timeText(task.startedAt)}</Fact>}
+      {task.endedAt !== null && <Fact label={WORDS.ended}>{timeText(task.endedAt)}</Fact>}
+    </dl>
+  );
+}
+
+function RatePlot({ task }: { readonly task: Task }) {
+  const [rates, setRates] = useState<readonly number[]>([]);
+  useEffect(() => {
+    setRates((before) => [
+      ...before.slice(1 - MOST_SAMPLES),
+      task.state === 'running' ? task.tilesPerSecond : 0,
+    ]);
+  }, [task]);
+  return <Plot lines={[rates]} label={WORDS.ratePlot} />;
+}
+
+function Failures({ task }: { readonly task: Task }) {
+  if (task.errors.length === 0) return <Empty>{WORDS.noFailures}</Empty>;
+  return (
+    <>
+      <Suspense fallback={TEXTS.loading}>
+        <FailureMap task={task} />
+      </Suspense>
+      <ul className="lines small">
+        {task.errors.map(({ at, z, x, y, message }) => (
+          <li key={`${at} ${z}/${x}/${y}`}>
+            <span className="mono">
+              {z}/{x}/{y}
+            </span>{' '}
+            {message}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Actions({ task }: { readonly task: Task }) {
+  const caller = useCaller();
+  const action = useAction();
+  const [asking, setAsking] = useState(false);
+  if (!may(caller, 'operator')) return null;
+  const over = task.state === 'done' || task.state === 'aborted';
+  const change = (verb: string) =>
+    action.run(async () => {
+      const changed = await send<Task>('POST', `api/v1/tasks/${task.id}/${verb}`);
+      if (verb === 'retry') goTo(addressOf('tasks', String(changed.id)));
+      return null;
+    });
+  return (
+    <>
+      <ProblemNotice problem={action.problem} />
+      <DoneNotice text={action.done} />
+      {(task.state === 'running' || task.state === 'pending') && (
+        <button type="button" disabled={action.busy} onClick={() => void change('pause')}>
+          {WORDS.pause}
+        </button>
+      )}
+      {task.state === 'paused' && (
+        <button type="button" disabled={action.busy} onClick={() => void change('resume')}>
+          {WORDS.resume}
+        </button>
+      )}
+      {!over && (
+        <button type="button" className="danger" disabled={action.busy} onClick={() => setAsking(true)}>
+          {WORDS.stop}
+        </button>
+      )}
+      {over && task.counters.failed > 0 && (
+        <button type="button" className="primary" disabled={action.busy} onClick={() => void change('retry')}>
+          {WORDS.retry}
+        </button>
+      )}
+      {over && (
+        <a className="button" href={againAddress(task)}>
+          {WORDS.again}
+        </a>
+      )}
+      {asking && (
+        <Confirm
+          title={`${WORDS.stop} #${task.id}?`}
+          action={WORDS.stop}
+          onConfirm={() => void change('cancel')}
+          onClose={() => setAsking(false)}
+        >
+          {WORDS.stopText}
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+function againAddress(task: Task): string {
+  const parameters = Object.entries(task.parameters).map(([name, value]) => [`p.${name}`, value]);
+  return addressOf('seed', task.layer, {
+    gridSet: task.gridSet,
+    format: task.format,
+    type: task.type,
+    zoomStart: String(task.zoomStart),
+    zoomStop: String(task.zoomStop),
+    bounds: task.bounds.join(','),
+    ...Object.fromEntries(parameters),
+  });
+}
+
+function curlOf(task: Task): string {
+  const { layer, type, gridSet, format, zoomStart, zoomStop, bounds, parameters, threadCount } = task;
+  const body = { layer, type, gridSet, format, zoomStart, zoomStop, bounds, parameters, threadCount };
+  return curl('POST', 'api/v1/tasks', body);
+}
+
+/** With the address as this browser knows the server. */
+export function curl(method: string, path: string, body?: unknown): string {
+  const address = new URL(path, location.href.split('#')[0]).href;
+  if (body === undefined) return `curl -u NAME:PASSWORD ${quoted(address)}`;
+  return [
+    `curl -u NAME:PASSWORD -X ${method} ${quoted(address)} \\`,
+    `  -H 'Content-Type: application/json' \\`,
+    `  -d ${quoted(JSON.stringify(body))}`,
+  ].join('\n');
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,183 @@
+import { useMemo, useState } from 'react';
+import { type Answer, get, part, sendForm } from '../api/client.ts';
+import { type Task, useLive, useTaskChanges } from '../api/task-feed.ts';
+import { useAction } from '../api/use-action.ts';
+import { useResource } from '../api/use-resource.ts';
+import { Choice, DoneNotice, Empty, Field, Loaded, PageHead, ProblemNotice } from '../parts/basics.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import { TaskLine } from '../parts/task-parts.tsx';
+import { VirtualList } from '../parts/virtual-list.tsx';
+import { addressOf, goTo, useRoute } from '../route.ts';
+import { may, useCaller } from '../session.tsx';
+import { TEXTS } from '../texts.ts';
+import { merged } from './overview.tsx';
+import { TaskPage } from './task.tsx';
+
+type TaskPageAnswer = Answer<'/api/v1/tasks'>;
+
+const WORDS = TEXTS.tasks;
+const ROW_HEIGHT = 62;
+const NARROW_ROW_HEIGHT = 96;
+const PAGE = 500;
+const STATES = ['running', 'pending', 'paused', 'done', 'aborted'] as const;
+const TYPES = ['seed', 'reseed', 'truncate'] as const;
+
+export default function Tasks() {
+  const { item } = useRoute();
+  return item === '' ? <TaskList /> : <TaskPage key={item} id={item} />;
+}
+
+function TaskList() {
+  const { query } = useRoute();
+  const [state, type, layer] = ['state', 'type', 'layer'].map((name) => query.get(name) ?? '');
+  const filter = useMemo(
+    () => ({ state: state ?? '', type: type ?? '', layer: layer ?? '' }),
+    [state, type, layer],
+  );
+  const [older, setOlder] = useState<readonly Task[]>([]);
+  const resource = useResource<TaskPageAnswer>(`api/v1/tasks?${search(filter)}`);
+  const changes = useTaskChanges();
+  const live = useLive();
+  const more = useAction();
+  const tasks = useMemo(() => {
+    const listed = [...(resource.data?.tasks ?? []), ...older];
+    return merged(listed, changes).filter((task) => fits(task, filter));
+  }, [resource.data, older, changes, filter]);
+
+  const next = older.length === 0 ? (resource.data?.nextBefore ?? null) : (older.at(-1)?.id ?? null);
+  const loadMore = () =>
+    more.run(async () => {
+      const page = await get<TaskPageAnswer>(`api/v1/tasks?${search(filter)}&before=${next}`);
+      setOlder([...older, ...page.tasks]);
+      return null;
+    });
+
+  return (
+    <>
+      <PageHead
+        title={WORDS.title}
+        under={
+          <span className={`badge ${live ? 'done' : 'paused'}`}>{live ? WORDS.live : WORDS.notLive}</span>
+        }
+        actions={<StopButtons layer={filter.layer} />}
+      />
+      <div className="stack">
+        <Filters filter={filter} />
+        <Loaded resource={resource}>
+          {() =>
+            tasks.length === 0 ? (
+              <Empty>
+                {WORDS.empty} <a href={addressOf('seed')}>{TEXTS.overview.startSeed}</a>
+              </Empty>
+            ) : (
+              <VirtualList
+                items={tasks}
+                rowHeight={innerWidth <= 760 ? NARROW_ROW_HEIGHT : ROW_HEIGHT}
+                label={WORDS.list}
+                keyOf={({ id }) => id}
+              >
+                {(task) => <TaskLine task={task} />}
+              </VirtualList>
+            )
+          }
+        </Loaded>
+        <ProblemNotice problem={more.problem} />
+        {next !== null && (
+          <button type="button" disabled={more.busy} onClick={() => void loadMore()}>
+            {TEXTS.more}
+          </button>
+        )}
+      </div>
+    </>
+  );
+}
+
+interface Filter {
+  readonly state: string;
+  readonly type: string;
+  readonly layer: string;
+}
+
+function given(filter: Filter): Record<string, string> {
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== ''));
+}
+
+function search(filter: Filter): string {
+  return new URLSearchParams({ ...given(filter), limit: String(PAGE) }).toString();
+}
+
+function fits(task: Task, { state, type, layer }: Filter): boolean {
+  return (
+    (state === '' || task.state === state) &&
+    (type === '' || task.type === type) &&
+    (layer === '' || task.layer === layer)
+  );
+}
+
+function Filters({ filter }: { readonly filter: Filter }) {
+  const change = (changes: Partial<Filter>) => goTo(addressOf('tasks', '', given({ ...filter, ...changes })));
+  return (
+    <div className="row">
+      <Choice
+        label={WORDS.state}
+        value={filter.state}
+        options={[['', WORDS.any], ...STATES.map((state) => [state as string, WORDS.states[state]] as const)]}
+        onChange={(state) => change({ state })}
+      />
+      <Choice
+        label={WORDS.type}
+        value={filter.type}
+        options={[['', WORDS.any], ...TYPES.map((type) => [type as string, WORDS.types[type]] as const)]}
+        onChange={(type) => change({ type })}
+      />
+      <Field label={WORDS.layer}>
+        <input
+          defaultValue={filter.layer}
+          onBlur={({ target }) => change({ layer: target.value })}
+          onKeyDown={({ key, currentTarget }) => {
+            if (key === 'Enter') change({ layer: currentTarget.value });
+          }}
+        />
+      </Field>
+    </div>
+  );
+}
+
+const KINDS = { all: WORDS.stopAll, pending: WORDS.stopPending, running: WORDS.stopRunning } as const;
+
+/** Of one layer, or of all that the caller may work on. */
+function StopButtons({ layer }: { readonly layer: string }) {
+  const caller = useCaller();
+  const action = useAction();
+  const [asked, setAsked] = useState<keyof typeof KINDS | null>(null);
+  if (!may(caller, 'operator')) return null;
+  const stop = (kind: string) => action.run(() => stopTasks(kind, layer));
+  return (
+    <>
+      {(['running', 'pending', 'all'] as const).map((kind) => (
+        <button key={kind} type="button" className="danger" onClick={() => setAsked(kind)}>
+          {KINDS[kind]}
+        </button>
+      ))}
+      <ProblemNotice problem={action.problem} />
+      <DoneNotice text={action.done} />
+      {asked !== null && (
+        <Confirm
+          title={WORDS.stopQuestion(KINDS[asked], layer === '' ? '' : ` of ${layer}`)}
+          action={KINDS[asked]}
+          onConfirm={() => void stop(asked)}
+          onClose={() => setAsked(null)}
+        >
+          {WORDS.stopText}
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+/** As GeoWebCache's clients do it: one request, however many tasks there are. */
+async function stopTasks(kind: string, layer: string): Promise<string> {
+  const path = layer === '' ? 'rest/seed' : `rest/seed/${part(layer)}`;
+  await sendForm(path, { kill_all: kind });
+  return WORDS.stopped;
+}

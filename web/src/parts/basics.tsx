@@ -1,0 +1,165 @@
+import { type ReactNode, useState } from 'react';
+import type { Problem } from '../api/client.ts';
+import type { Resource } from '../api/use-resource.ts';
+import { TEXTS } from '../texts.ts';
+
+export function Card(props: {
+  readonly title?: string;
+  readonly aside?: ReactNode;
+  readonly className?: string;
+  readonly children: ReactNode;
+}) {
+  return (
+    <section className={`card ${props.className ?? ''}`} aria-label={props.title}>
+      {props.title !== undefined && (
+        <header>
+          <h2>{props.title}</h2>
+          {props.aside}
+        </header>
+      )}
+      {props.children}
+    </section>
+  );
+}
+
+export function ProblemNotice({
+  problem,
+  retry,
+}: {
+  readonly problem: Problem | null;
+  readonly retry?: () => void;
+}) {
+  if (!problem) return null;
+  return (
+    <p className="notice bad" role="alert">
+      <span>{problem.message}</span>
+      {problem.requestId !== null && <span className="request">{TEXTS.request(problem.requestId)}</span>}
+      {retry && (
+        <button type="button" className="plain" onClick={retry}>
+          {TEXTS.retry}
+        </button>
+      )}
+    </p>
+  );
+}
+
+export function DoneNotice({ text }: { readonly text: string | null }) {
+  if (text === null) return null;
+  return (
+    <p className="notice good" role="status">
+      {text}
+    </p>
+  );
+}
+
+/** Shows the content as soon as it is there, and what went wrong beside it. */
+export function Loaded<T>({
+  resource,
+  children,
+}: {
+  readonly resource: Resource<T>;
+  readonly children: (data: T) => ReactNode;
+}) {
+  const { data, problem, reload } = resource;
+  return (
+    <>
+      <ProblemNotice problem={problem} retry={reload} />
+      {data === null && problem === null && <p className="empty">{TEXTS.loading}</p>}
+      {data !== null && children(data)}
+    </>
+  );
+}
+
+export function Empty({ children }: { readonly children: ReactNode }) {
+  return <div className="empty">{children}</div>;
+}
+
+/** `share` is from 0 to 1. */
+export function Bar({
+  share,
+  label,
+  kind = '',
+}: {
+  readonly share: number;
+  readonly label: string;
+  readonly kind?: string;
+}) {
+  const percent = Math.min(100, Math.max(0, share * 100));
+  return (
+    <div
+      className={`bar ${kind}`}
+      role="progressbar"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={Math.round(percent)}
+    >
+      <span style={{ width: `${percent}%` }} />
+    </div>
+  );
+}
+
+export function Field({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+  return (
+    // biome-ignore lint/a11y/noLabelWithoutControl: the control is what is put in
+    <label className="field">
+      {label}
+      {children}
+    </label>
+  );
+}
+
+export function Choice<T extends string>(props: {
+  readonly label: string;
+  readonly value: T;
+  readonly options: readonly (readonly [value: T, text: string])[];
+  readonly onChange: (value: T) => void;
+}) {
+  return (
+    <Field label={props.label}>
+      <select value={props.value} onChange={({ target }) => props.onChange(target.value as T)}>
+        {props.options.map(([value, text]) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </Field>
+  );
+}
+
+export function Copy({ text, label }: { readonly text: string; readonly label: string }) {
+  const [copied, setCopied] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard?.writeText(text);
+    setCopied(true);
+    setTimeout(() => setCopied(false), 1500);
+  };
+  return (
+    <div className="copy">
+      <pre>{text}</pre>
+      <button
+        type="button"
+        className="plain"
+        onClick={() => void copy()}
+        aria-label={`${TEXTS.copy}: ${label}`}
+      >
+        {copied ? TEXTS.copied : TEXTS.copy}
+      </button>
+    </div>
+  );
+}
+
+export function PageHead(props: {
+  readonly title: string;
+  readonly under?: ReactNode;
+  readonly actions?: ReactNode;
+}) {
+  return (
+    <header>
+      <h1>{props.title}</h1>
+      {props.under !== undefined && <span className="quiet">{props.under}</span>}
+      {props.actions !== undefined && <div className="actions row">{props.actions}</div>}
+    </header>
+  );
+}

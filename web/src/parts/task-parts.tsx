@@ -1,0 +1,54 @@
+import type { Task } from '../api/task-feed.ts';
+import { countText, durationText, percentText } from '../format.ts';
+import { addressOf } from '../route.ts';
+import { TEXTS } from '../texts.ts';
+import { Bar } from './basics.tsx';
+
+export function StateBadge({ state }: { readonly state: Task['state'] }) {
+  return <span className={`badge ${state}`}>{TEXTS.tasks.states[state]}</span>;
+}
+
+export function shareOf({ tilesProcessed, tilesTotal, state }: Task): number {
+  if (tilesTotal === 0) return state === 'done' ? 1 : 0;
+  return tilesProcessed / tilesTotal;
+}
+
+export function TaskBar({ task }: { readonly task: Task }) {
+  const share = shareOf(task);
+  const label = TEXTS.tasks.progress(countText(task.tilesProcessed), countText(task.tilesTotal));
+  return (
+    <div>
+      <Bar share={share} label={`${task.layer}: ${label}`} kind={task.state} />
+      <span className="small quiet">
+        {percentText(share)} · {label}
+      </span>
+    </div>
+  );
+}
+
+export function TaskLine({ task }: { readonly task: Task }) {
+  return (
+    <div className="task-line">
+      <a href={addressOf('tasks', String(task.id))}>#{task.id}</a>
+      <span className="cut" title={task.layer}>
+        <strong>{TEXTS.tasks.types[task.type]}</strong> {task.layer}
+      </span>
+      <span>
+        <StateBadge state={task.state} />
+      </span>
+      <div className="bar-column">
+        <TaskBar task={task} />
+      </div>
+      <span className="small quiet left-column">{pace(task)}</span>
+      <span className="small quiet cut who-column">{TEXTS.tasks.by(task.createdBy)}</span>
+    </div>
+  );
+}
+
+/** E.g. `120 tiles/s · 3 min left`. */
+export function pace(task: Task): string {
+  if (task.state !== 'running') return task.reason ?? '';
+  const rate = TEXTS.tasks.rate(countText(task.tilesPerSecond));
+  if (task.secondsRemaining < 0) return rate;
+  return `${rate} · ${TEXTS.tasks.left(durationText(task.secondsRemaining))}`;
+}

@@ -1,0 +1,61 @@
+import type { TileSet } from '../map/tile-set.ts';
+import { TEXTS } from '../texts.ts';
+import { Choice, Field } from './basics.tsx';
+
+/** Fields for what a layer offers. */
+export function TileSetChoices({
+  set,
+  onChange,
+}: {
+  readonly set: TileSet;
+  readonly onChange: (set: TileSet) => void;
+}) {
+  const { layer, gridSet, format } = set;
+  return (
+    <>
+      <Choice
+        label={TEXTS.layer.gridSet}
+        value={gridSet.name}
+        options={layer.gridSets.map(({ name }) => [name, name])}
+        onChange={(name) => {
+          const chosen = layer.gridSets.find((one) => one.name === name);
+          if (chosen) onChange({ ...set, gridSet: chosen });
+        }}
+      />
+      <Choice
+        label={TEXTS.layer.format}
+        value={format}
+        options={layer.formats.map((name) => [name, name])}
+        onChange={(chosen) => onChange({ ...set, format: chosen })}
+      />
+      {layer.parameters.map((parameter) => (
+        <Parameter key={parameter.name} parameter={parameter} set={set} onChange={onChange} />
+      ))}
+    </>
+  );
+}
+
+function Parameter({
+  parameter: { name, default: usual, values },
+  set,
+  onChange,
+}: {
+  readonly parameter: TileSet['layer']['parameters'][number];
+  readonly set: TileSet;
+  readonly onChange: (set: TileSet) => void;
+}) {
+  const value = set.parameters[name] ?? usual;
+  const choose = (chosen: string) => {
+    const { [name]: _, ...others } = set.parameters;
+    onChange({ ...set, parameters: chosen === usual ? others : { ...others, [name]: chosen } });
+  };
+  if (values) {
+    const offered = values.includes(usual) ? values : [usual, ...values];
+    return <Choice label={name} value={value} options={offered.map((one) => [one, one])} onChange={choose} />;
+  }
+  return (
+    <Field label={name}>
+      <input defaultValue={value} onBlur={({ target }) => choose(target.value)} />
+    </Field>
+  );
+}

@@ -1,0 +1,43 @@
+import { useMemo, useSyncExternalStore } from 'react';
+
+export interface ConsoleRoute {
+  /** The first part of the path, e.g. `layers`. */
+  readonly page: string;
+  /** The second part, decoded; empty when there is none. */
+  readonly item: string;
+  readonly query: URLSearchParams;
+}
+
+export function routeOf(hash: string): ConsoleRoute {
+  const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
+  const [page = '', item = ''] = path.split('/');
+  return { page: page || 'overview', item: decoded(item), query: new URLSearchParams(query) };
+}
+
+export function addressOf(page: string, item = '', query: Readonly<Record<string, string>> = {}): string {
+  const search = new URLSearchParams(query).toString();
+  const path = item === '' ? `#/${page}` : `#/${page}/${encodeURIComponent(item)}`;
+  return search === '' ? path : `${path}?${search}`;
+}
+
+export function goTo(address: string): void {
+  location.hash = address;
+}
+
+export function useRoute(): ConsoleRoute {
+  const hash = useSyncExternalStore(listen, () => location.hash);
+  return useMemo(() => routeOf(hash), [hash]);
+}
+
+function listen(changed: () => void): () => void {
+  addEventListener('hashchange', changed);
+  return () => removeEventListener('hashchange', changed);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

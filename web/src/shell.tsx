@@ -1,0 +1,104 @@
+import { Component, lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react';
+import { get, type Problem, problemFrom } from './api/client.ts';
+import { Login } from './login.tsx';
+import { ProblemNotice } from './parts/basics.tsx';
+import { useRoute } from './route.ts';
+import { type Caller, CallerContext } from './session.tsx';
+import { Sidebar } from './sidebar.tsx';
+import { TEXTS } from './texts.ts';
+
+const PAGES: Readonly<Record<string, React.LazyExoticComponent<() => ReactNode>>> = {
+  overview: lazy(() => import('./pages/overview.tsx')),
+  layers: lazy(() => import('./pages/layers.tsx')),
+  seed: lazy(() => import('./pages/seed.tsx')),
+  tasks: lazy(() => import('./pages/tasks.tsx')),
+  quota: lazy(() => import('./pages/quota.tsx')),
+  inspect: lazy(() => import('./pages/inspect.tsx')),
+  upstreams: lazy(() => import('./pages/upstreams.tsx')),
+  accounts: lazy(() => import('./pages/accounts.tsx')),
+  audit: lazy(() => import('./pages/audit.tsx')),
+  api: lazy(() => import('./pages/api.tsx')),
+  about: lazy(() => import('./pages/about.tsx')),
+};
+
+/** Milliseconds before a server that cannot be reached is asked again. */
+const RETRY_MS = 3000;
+
+export function Shell() {
+  const [caller, setCaller] = useState<Caller | null>(null);
+  const [known, setKnown] = useState(false);
+  const [problem, setProblem] = useState<Problem | null>(null);
+
+  const look = useCallback(async () => {
+    try {
+      setCaller((await get<{ caller: Caller | null }>('session.json')).caller);
+      setKnown(true);
+      setProblem(null);
+    } catch (error) {
+      setProblem(problemFrom(error));
+      setTimeout(() => void look(), RETRY_MS);
+    }
+  }, []);
+
+  useEffect(() => {
+    void look();
+    const signedOut = () => setCaller(null);
+    addEventListener('tilewarden-signed-out', signedOut);
+    return () => removeEventListener('tilewarden-signed-out', signedOut);
+  }, [look]);
+
+  if (!known) {
+    return <div className="login">{problem ? <ProblemNotice problem={problem} /> : TEXTS.loading}</div>;
+  }
+  if (!caller) return <Login onDone={() => void look()} />;
+  return (
+    <CallerContext value={caller}>
+      <button type="button" className="skip" onClick={skip}>
+        {TEXTS.skip}
+      </button>
+      <div className="shell">
+        <Sidebar caller={caller} onSignedOut={() => setCaller(null)} />
+        <CurrentPage />
+      </div>
+    </CallerContext>
+  );
+}
+
+/** A link cannot do it: the part of the address after the `#` is taken by the page's name. */
+function skip(): void {
+  document.getElementById('content')?.focus();
+}
+
+function CurrentPage() {
+  const { page, item } = useRoute();
+  const Page = PAGES[page] ?? PAGES.overview;
+  useEffect(() => {
+    const title = TEXTS.nav[page as keyof typeof TEXTS.nav] ?? TEXTS.nav.overview;
+    document.title = [item, title, TEXTS.product].filter((text) => text !== '').join(' · ');
+  }, [page, item]);
+  return (
+    <main className="page" id="content" tabIndex={-1}>
+      <Fence key={`${page}/${item}`}>
+        <Suspense fallback={<p className="empty">{TEXTS.loading}</p>}>{Page && <Page />}</Suspense>
+      </Fence>
+    </main>
+  );
+}
+
+/** A fault in one page leaves the others as they are. */
+class Fence extends Component<{ readonly children: ReactNode }, { readonly failed: string | null }> {
+  override state = { failed: null as string | null };
+
+  static getDerivedStateFromError(error: unknown) {
+    return { failed: error instanceof Error ? error.message : String(error) };
+  }
+
+  override render(): ReactNode {
+    if (this.state.failed === null) return this.props.children;
+    return (
+      <p className="notice bad" role="alert">
+        {TEXTS.errors.pageBroken} {this.state.failed}
+      </p>
+    );
+  }
+}

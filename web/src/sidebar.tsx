@@ -1,0 +1,101 @@
+import { useState } from 'react';
+import { send } from './api/client.ts';
+import { useLive, useTaskChanges } from './api/task-feed.ts';
+import icon from './icon.svg';
+import { Choice } from './parts/basics.tsx';
+import { Icon } from './parts/icons.tsx';
+import { addressOf, useRoute } from './route.ts';
+import { type Caller, may } from './session.tsx';
+import { TEXTS } from './texts.ts';
+import { chooseTheme, currentTheme, type Theme } from './theme.ts';
+
+type Entry = keyof typeof TEXTS.nav;
+
+const ENTRIES: readonly Entry[] = ['overview', 'layers', 'seed', 'tasks', 'quota', 'inspect', 'upstreams'];
+const ADMIN_ENTRIES: readonly Entry[] = ['accounts', 'audit'];
+const LAST_ENTRIES: readonly Entry[] = ['api', 'about'];
+const THEMES: readonly Theme[] = ['system', 'light', 'dark'];
+
+export function Sidebar({
+  caller,
+  onSignedOut,
+}: {
+  readonly caller: Caller;
+  readonly onSignedOut: () => void;
+}) {
+  const { page } = useRoute();
+  const [open, setOpen] = useState(false);
+  const entries = [...ENTRIES, ...(may(caller, 'admin') ? ADMIN_ENTRIES : []), ...LAST_ENTRIES];
+  return (
+    <div className={`sidebar ${open ? 'open' : ''}`}>
+      <a className="brand" href={addressOf('overview')}>
+        <img src={icon} alt="" />
+        {TEXTS.product}
+      </a>
+      <button type="button" className="menu-button" aria-expanded={open} onClick={() => setOpen(!open)}>
+        {TEXTS.menu}
+      </button>
+      <nav aria-label={TEXTS.menu}>
+        <ul className="nav">
+          {entries.map((entry) => (
+            <li key={entry}>
+              <a
+                href={addressOf(entry)}
+                aria-current={entry === page ? 'page' : undefined}
+                onClick={() => setOpen(false)}
+              >
+                <Icon name={entry} />
+                {TEXTS.nav[entry]}
+                {entry === 'tasks' && <RunningCount />}
+              </a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <Who caller={caller} onSignedOut={onSignedOut} />
+    </div>
+  );
+}
+
+/** The stream stays open as long as the console is; what runs and changes is counted. */
+function RunningCount() {
+  const running = [...useTaskChanges().values()].filter(({ state }) => state === 'running').length;
+  return running === 0 ? null : <span className="count">{running}</span>;
+}
+
+function Who({ caller, onSignedOut }: { readonly caller: Caller; readonly onSignedOut: () => void }) {
+  const live = useLive();
+  const [theme, setTheme] = useState(currentTheme());
+  const signOut = () => {
+    send('DELETE', 'api/v1/session').then(onSignedOut, onSignedOut);
+  };
+  return (
+    <div className="who">
+      {live === false && (
+        <p className="notice warn small" role="status">
+          {TEXTS.errors.lost}
+        </p>
+      )}
+      <span>
+        <strong>{caller.name}</strong> <span className="quiet">{caller.role}</span>
+      </span>
+      <Choice
+        label={TEXTS.theme}
+        value={theme}
+        options={THEMES.map((value) => [value, TEXTS.themes[value]])}
+        onChange={(value) => {
+          chooseTheme(value);
+          setTheme(value);
+        }}
+      />
+      <div className="row small">
+        <a href="#map">{TEXTS.backToMap}</a>
+        {caller.via === 'session' && (
+          <button type="button" className="plain" onClick={signOut}>
+            {TEXTS.signOut}
+          </button>
+        )}
+      </div>
+    </div>
+  );
+}

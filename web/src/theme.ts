@@ -1,0 +1,21 @@
+export type Theme = 'system' | 'light' | 'dark';
+
+const KEY = 'tilewarden-theme';
+const THEMES: readonly Theme[] = ['system', 'light', 'dark'];
+
+export function currentTheme(): Theme {
+  const kept = localStorage.getItem(KEY);
+  return THEMES.find((theme) => theme === kept) ?? 'system';
+}
+
+export function chooseTheme(theme: Theme): void {
+  localStorage.setItem(KEY, theme);
+  applyTheme();
+}
+
+/** Without a choice the style sheet follows the system by itself. */
+export function applyTheme(): void {
+  const theme = currentTheme();
+  if (theme === 'system') delete document.documentElement.dataset.theme;
+  if (theme !== 'system') document.documentElement.dataset.theme = theme;
+}
