@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { archiveSourceOptions } from '../sources/archive/archive-source-options.ts';
 import { upstreamOptions } from '../sources/upstream/upstream-options.ts';
 import { wmsSourceOptions } from '../sources/wms/wms-source-options.ts';
+import { wmtsSourceOptions } from '../sources/wmts/wmts-source-options.ts';
 import { worldSourceOptions } from '../sources/world/world-source-options.ts';
 import { xyzSourceOptions } from '../sources/xyz/xyz-source-options.ts';
 import { bundleStoreOptions } from '../storage/bundle/bundle-store-options.ts';
@@ -11,6 +12,7 @@ import { memoryStoreOptions } from '../storage/memory/memory-store-options.ts';
 export const storeSchema = z.discriminatedUnion('type', [bundleStoreOptions, memoryStoreOptions]);
 export const sourceSchema = z.discriminatedUnion('type', [
   wmsSourceOptions,
+  wmtsSourceOptions,
   xyzSourceOptions,
   archiveSourceOptions,
   worldSourceOptions,

@@ -10,7 +10,7 @@ import type { TileStore } from '../storage/tile-store.ts';
 import { type AcceptedMetatile, acceptAnswer, sourceRequestOf } from './accept-answer.ts';
 import type { Flight } from './flight.ts';
 import type { MemoryTier } from './memory-tier.ts';
-import { orAborted } from './or-aborted.ts';
+import { orAborted } from '../lib/or-aborted.ts';
 import type { SeldomWarning } from './seldom-warning.ts';
 
 export interface FlightCrewOptions {
@@ -169,7 +169,8 @@ export class FlightCrew {
     const { z, rect } = metatile;
     const change = await tiles.bound.store.putMany(tiles.set, z, flight.madeTiles(), generation);
     const at = this.#options.clock.now();
-    this.#options.events.emit({ type: 'stored', set: tiles.set, z, rect, ...change, at });
+    const { set, selection } = tiles;
+    this.#options.events.emit({ type: 'stored', set, parameters: selection.values, z, rect, ...change, at });
   }
 
   #storeFailed(flight: Flight, error: unknown): void {

@@ -3,7 +3,7 @@ import type { Metatile } from '../domain/metatile.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import type { StoredTile } from '../storage/tile-store.ts';
 import { createDeferred, type Deferred } from './deferred.ts';
-import { orAborted } from './or-aborted.ts';
+import { orAborted } from '../lib/or-aborted.ts';
 import type { ResolvedTileSet } from './tile-pipeline.ts';
 
 export interface MadeTile extends StoredTile, TileIndex {

@@ -1,0 +1,177 @@
+import { decodeXml } from '../../lib/xml/decode-xml.ts';
+import { readXml } from '../../lib/xml/read-xml.ts';
+import type { XmlElement } from '../../lib/xml/xml-element.ts';
+
+/** One zoom of a tile matrix set, in the words of OGC 07-057r7. */
+export interface TileMatrix {
+  readonly id: string;
+  readonly scaleDenominator: number;
+  /** In the order in which the document has them. */
+  readonly topLeftCorner: readonly [number, number];
+  readonly tileWidth: number;
+  readonly tileHeight: number;
+  readonly columns: number;
+  readonly rows: number;
+}
+
+export interface TileMatrixSet {
+  readonly id: string;
+  readonly crs: string;
+  readonly matrices: readonly TileMatrix[];
+}
+
+export interface TileLimits {
+  readonly minRow: number;
+  readonly maxRow: number;
+  readonly minColumn: number;
+  readonly maxColumn: number;
+}
+
+export interface MatrixSetLink {
+  readonly set: TileMatrixSet;
+  /** By matrix. None for a matrix: all of it. */
+  readonly limits: ReadonlyMap<string, TileLimits>;
+}
+
+export interface WmtsLayer {
+  readonly id: string;
+  readonly style: string;
+  readonly formats: readonly string[];
+  /** By identifier, with their defaults. */
+  readonly dimensions: ReadonlyMap<string, string>;
+  readonly links: readonly MatrixSetLink[];
+  /** Addresses by format, for requests by path. */
+  readonly templates: ReadonlyMap<string, string>;
+}
+
+export interface WmtsCapabilities {
+  readonly layers: ReadonlyMap<string, WmtsLayer>;
+  /** Addresses for requests by query. */
+  readonly queryAddress: string | null;
+}
+
+/** National servers list hundreds of layers, each with limits for every zoom. */
+const LIMITS = { bytes: 32 * 1024 * 1024, depth: 32, elements: 1_000_000, attributes: 64 };
+
+/** Throws `XmlError`, or an `Error` that says what is missing. */
+export function readWmtsCapabilities(bytes: Buffer): WmtsCapabilities {
+  const root = readXml(decodeXml(bytes), LIMITS);
+  if (root.name !== 'Capabilities') throw new Error(`a ${root.name} came, not WMTS capabilities`);
+  const contents = child(root, 'Contents');
+  if (!contents) throw new Error('the capabilities have no contents');
+  const sets = new Map(
+    childrenOf(contents, 'TileMatrixSet').map((element) => {
+      const set = readMatrixSet(element);
+      return [set.id, set] as const;
+    }),
+  );
+  const layers = childrenOf(contents, 'Layer').map((element) => readLayer(element, sets));
+  return {
+    layers: new Map(layers.map((layer) => [layer.id, layer])),
+    queryAddress: readQueryAddress(root),
+  };
+}
+
+function readMatrixSet(element: XmlElement): TileMatrixSet {
+  return {
+    id: textIn(element, 'Identifier'),
+    crs: textIn(element, 'SupportedCRS'),
+    matrices: childrenOf(element, 'TileMatrix').map(readMatrix),
+  };
+}
+
+function readMatrix(element: XmlElement): TileMatrix {
+  const number = (name: string) => Number(textIn(element, name));
+  const [a = Number.NaN, b = Number.NaN] = textIn(element, 'TopLeftCorner').split(/\s+/).map(Number);
+  return {
+    id: textIn(element, 'Identifier'),
+    scaleDenominator: number('ScaleDenominator'),
+    topLeftCorner: [a, b],
+    tileWidth: number('TileWidth'),
+    tileHeight: number('TileHeight'),
+    columns: number('MatrixWidth'),
+    rows: number('MatrixHeight'),
+  };
+}
+
+function readLayer(element: XmlElement, sets: ReadonlyMap<string, TileMatrixSet>): WmtsLayer {
+  const styles = childrenOf(element, 'Style');
+  const style = styles.find(({ attributes }) => attributes.get('isDefault') === 'true') ?? styles[0];
+  const tiles = childrenOf(element, 'ResourceURL').filter(
+    ({ attributes }) => attributes.get('resourceType') === 'tile',
+  );
+  return {
+    id: textIn(element, 'Identifier'),
+    style: style ? textIn(style, 'Identifier') : '',
+    formats: childrenOf(element, 'Format').map(({ text }) => text.trim()),
+    dimensions: new Map(
+      childrenOf(element, 'Dimension').map((dimension) => [
+        textIn(dimension, 'Identifier'),
+        textIn(dimension, 'Default'),
+      ]),
+    ),
+    links: childrenOf(element, 'TileMatrixSetLink').flatMap((link) => {
+      const set = sets.get(textIn(link, 'TileMatrixSet'));
+      return set ? [{ set, limits: readLimits(link) }] : [];
+    }),
+    templates: new Map(
+      tiles.map(({ attributes }) => [attributes.get('format') ?? '', attributes.get('template') ?? '']),
+    ),
+  };
+}
+
+function readLimits(link: XmlElement): ReadonlyMap<string, TileLimits> {
+  const container = child(link, 'TileMatrixSetLimits');
+  return new Map(
+    (container ? childrenOf(container, 'TileMatrixLimits') : []).map((element) => {
+      const number = (name: string) => Number(textIn(element, name));
+      const limits = {
+        minRow: number('MinTileRow'),
+        maxRow: number('MaxTileRow'),
+        minColumn: number('MinTileCol'),
+        maxColumn: number('MaxTileCol'),
+      };
+      return [textIn(element, 'TileMatrix'), limits] as const;
+    }),
+  );
+}
+
+/** The first address of GetTile that is not said to be for requests by path only. */
+function readQueryAddress(root: XmlElement): string | null {
+  const operations = child(root, 'OperationsMetadata');
+  const getTile =
+    operations &&
+    childrenOf(operations, 'Operation').find(({ attributes }) => attributes.get('name') === 'GetTile');
+  const gets = getTile ? descendants(getTile, 'Get') : [];
+  const byQuery = gets.find((get) => {
+    const values = descendants(get, 'Value').map(({ text }) => text.trim());
+    return values.length === 0 || values.includes('KVP');
+  });
+  return byQuery ? hrefOf(byQuery) : null;
+}
+
+function hrefOf({ attributes }: XmlElement): string | null {
+  for (const [name, value] of attributes) if (name === 'href' || name.endsWith(':href')) return value;
+  return null;
+}
+
+function* walk(element: XmlElement): Generator<XmlElement> {
+  yield element;
+  for (const inner of element.children) yield* walk(inner);
+}
+
+function descendants(element: XmlElement, name: string): readonly XmlElement[] {
+  return [...walk(element)].filter((inner) => inner.name === name);
+}
+
+function childrenOf(element: XmlElement, name: string): readonly XmlElement[] {
+  return element.children.filter((inner) => inner.name === name);
+}
+
+function child(element: XmlElement, name: string): XmlElement | null {
+  return element.children.find((inner) => inner.name === name) ?? null;
+}
+
+function textIn(element: XmlElement, name: string): string {
+  return child(element, name)?.text.trim() ?? '';
+}

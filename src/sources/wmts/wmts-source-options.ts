@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { httpAddress, httpOptions } from '../http-options.ts';
+
+/** A server that speaks WMTS 1.0.0. */
+export const wmtsSourceOptions = z.strictObject({
+  type: z.literal('wmts'),
+  url: httpAddress.describe('Address of the service or of its capabilities document'),
+  layer: z.string().min(1).describe('Identifier of the layer'),
+  style: z.string().optional().describe("Identifier of the style; the layer's default when left out"),
+  format: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("Format to ask for; the tiles' own if the server has it, else PNG or the first it has"),
+  tileMatrixSet: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Use this one only; otherwise whichever fits the grid set that is asked for'),
+  encoding: z
+    .enum(['auto', 'kvp', 'rest'])
+    .default('auto')
+    .describe('How tiles are asked for: by query or by path; auto: as the address is given'),
+  dimensions: z
+    .record(z.string().min(1), z.union([z.string(), z.number()]).transform(String))
+    .default({})
+    .describe("Values of dimensions; a parameter of the same name goes before, the server's default behind"),
+  absent: z
+    .array(z.union([z.literal(204), z.literal(400), z.literal(403), z.literal(404), z.literal(410)]))
+    .default([204])
+    .describe('Statuses that mean there is no tile here, and rightly so: an empty tile is kept'),
+  ...httpOptions,
+});
+
+export type WmtsSourceOptions = z.output<typeof wmtsSourceOptions>;

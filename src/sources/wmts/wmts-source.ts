@@ -1,0 +1,136 @@
+import { TilewardenError } from '../../domain/errors.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { orAborted } from '../../lib/or-aborted.ts';
+import { checkAnswerType } from '../answer-type.ts';
+import { requestManners } from '../http-options.ts';
+import { createSourceLife } from '../source-life.ts';
+import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
+import type { UpstreamClient } from '../upstream/upstream-client.ts';
+import { CapabilitiesKeeper } from './capabilities-keeper.ts';
+import { matchTile } from './match-grid.ts';
+import type { WmtsCapabilities, WmtsLayer } from './wmts-capabilities.ts';
+import type { WmtsSourceOptions } from './wmts-source-options.ts';
+import { capabilitiesUrl, isDocument, pathUrl, queryUrl, type TileChoice } from './wmts-tile-url.ts';
+
+export interface WmtsSourceTools {
+  /** Shared with other sources; closing it is its owner's business. */
+  readonly upstream: UpstreamClient;
+  readonly clock: Clock;
+}
+
+const NAMED_IN_MESSAGE = 20;
+
+/** Asks a WMTS for its ready-made tiles, one at a time, as its capabilities say. */
+export function openWmtsSource(options: WmtsSourceOptions, { upstream, clock }: WmtsSourceTools): TileSource {
+  const life = createSourceLife();
+  const manners = requestManners(options);
+  const capabilities = new CapabilitiesKeeper(clock, () =>
+    life.during(new AbortController().signal, async (signal) => {
+      const url = capabilitiesUrl(options);
+      return (await upstream.get({ url, ...manners, priority: 'interactive', signal })).bytes;
+    }),
+  );
+
+  async function fetch(request: SourceRequest, signal: AbortSignal): Promise<SourceAnswer> {
+    const known = await orAborted(capabilities.current(), signal);
+    const choice = chooseTile(options, known, request);
+    if (!choice.tile.offered) return { kind: 'nothing' };
+    const url = tileUrl(options, known, choice);
+    const { status, bytes, mediaType } = await upstream.get({
+      url,
+      ...(url.origin === new URL(options.url).origin ? manners : withoutSecrets(manners)),
+      priority: request.priority,
+      signal,
+      alsoAccept: options.absent,
+    });
+    if (options.absent.some((absent) => absent === status)) return { kind: 'nothing' };
+    checkAnswerType(mediaType, choice.format);
+    return { kind: 'encoded', bytes, mediaType };
+  }
+
+  return {
+    maxMetatile: { columns: 1, rows: 1 },
+    fetch: (request) => life.during(request.signal, (signal) => fetch(request, signal)),
+    close: async () => life.end(),
+  };
+}
+
+/** Credentials and headers belong to the declared host, not to one that a document names. */
+function withoutSecrets({ timeoutMs }: { readonly timeoutMs?: number }): { readonly timeoutMs?: number } {
+  return timeoutMs === undefined ? {} : { timeoutMs };
+}
+
+function chooseTile(
+  options: WmtsSourceOptions,
+  known: WmtsCapabilities,
+  { gridSet, metatile, format, parameters }: SourceRequest,
+): TileChoice {
+  const layer = known.layers.get(options.layer);
+  if (!layer) throw unfit(`has no layer ${options.layer}; it has ${listed([...known.layers.keys()])}`);
+  const { tileMatrixSet: wanted } = options;
+  const links = layer.links.filter(({ set }) => wanted === undefined || set.id === wanted);
+  const index = { z: metatile.z, x: metatile.rect.minX, y: metatile.rect.minY };
+  const tile = matchTile(links, gridSet, index);
+  if (!tile) {
+    const offered = listed(layer.links.map(({ set }) => `${set.id} (${set.crs})`));
+    throw unfit(
+      `has no tile matrix set${wanted === undefined ? '' : ` ${wanted}`} that fits grid set ${gridSet.name} at zoom ${index.z}, with the same CRS, resolution, origin and tile size; layer ${layer.id} has ${offered}`,
+    );
+  }
+  return {
+    layer,
+    tile,
+    format: chooseFormat(options, layer, format.contentType),
+    style: parameters.get('STYLE') || parameters.get('STYLES') || (options.style ?? layer.style),
+    dimensions: chooseDimensions(options, layer, parameters),
+  };
+}
+
+function chooseFormat(options: WmtsSourceOptions, layer: WmtsLayer, own: string): string {
+  if (options.format !== undefined) return options.format;
+  const { formats } = layer;
+  return [own, 'image/png'].find((wanted) => formats.includes(wanted)) ?? formats[0] ?? own;
+}
+
+/** A parameter, else what was declared, else the server's default; those that nobody gives a value are left out. */
+function chooseDimensions(
+  { dimensions: declared }: WmtsSourceOptions,
+  { dimensions }: WmtsLayer,
+  parameters: ReadonlyMap<string, string>,
+): ReadonlyMap<string, string> {
+  const given = new Map(Object.entries(declared).map(([name, value]) => [name.toUpperCase(), value]));
+  const chosen = [...dimensions].map(([name, byDefault]) => {
+    const upper = name.toUpperCase();
+    return [name, parameters.get(upper) || given.get(upper) || byDefault] as const;
+  });
+  return new Map(chosen.filter(([, value]) => value !== ''));
+}
+
+/** By query at the declared address, or where a document says; by path as it says. */
+function tileUrl(options: WmtsSourceOptions, known: WmtsCapabilities, choice: TileChoice): URL {
+  const queryBase = isDocument(options.url) ? known.queryAddress : options.url;
+  const ways = {
+    rest: () => pathUrl(options.url, choice),
+    kvp: () => (queryBase === null ? null : queryUrl(queryBase, choice)),
+  };
+  for (const way of waysOf(options)) {
+    const url = ways[way]();
+    if (url) return url;
+  }
+  throw unfit(`gives no address for ${choice.format} of layer ${choice.layer.id}`);
+}
+
+function waysOf({ encoding, url }: WmtsSourceOptions): readonly ('rest' | 'kvp')[] {
+  if (encoding !== 'auto') return [encoding];
+  return isDocument(url) ? ['rest', 'kvp'] : ['kvp', 'rest'];
+}
+
+function listed(names: readonly string[]): string {
+  const more = names.length > NAMED_IN_MESSAGE ? `, and ${names.length - NAMED_IN_MESSAGE} more` : '';
+  return (names.slice(0, NAMED_IN_MESSAGE).join(', ') || 'none') + more;
+}
+
+/** What the server says of itself and what was declared do not go together. */
+function unfit(what: string): TilewardenError {
+  return new TilewardenError('source-bad-answer', `The map source ${what}.`, { reason: 'capabilities' });
+}
