@@ -5,7 +5,9 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Accounts, openAccounts } from './access/open-accounts.ts';
+import { warnOfOpenFolder } from './access/warn-of-open-folder.ts';
 import { openCatalog } from './catalog/catalog.ts';
+import { openParameterBook } from './catalog/parameter-book.ts';
 import type { SourceSettings, StoreSettings } from './config/driver-schemas.ts';
 import type { Settings } from './config/settings.ts';
 import { readVersion } from './config/version.ts';
@@ -142,8 +144,9 @@ async function openParts(
 ): Promise<{ readonly server: HttpServer } & Pick<App, 'initialPassword'>> {
   const { log, clock, random, forkWorker } = surroundings;
   await mkdir(settings.data, { recursive: true, mode: DATA_FOLDER_MODE });
+  await warnOfOpenFolder(settings.data, log);
   open.use(lockDataFolder(settings.data));
-  const { database, catalog, pipeline, pipelineCounts, events, desk } = await openRoad(
+  const { database, parameters, catalog, pipeline, pipelineCounts, events, desk } = await openRoad(
     settings,
     surroundings,
     open,
@@ -183,9 +186,9 @@ async function openParts(
   const schedules = open.use(
     await openScheduleService({ database, tasks, declared: settings.schedules, clock, log }),
   );
-  const massTruncation = createMassTruncation({ catalog, tasks, events, clock });
+  const massTruncation = createMassTruncation({ catalog, parameters, tasks, events, clock });
   const stores = catalog.stores();
-  const quota = open.use(await openQuotaService({ database, stores, events, clock, log }));
+  const quota = open.use(await openQuotaService({ database, stores, parameters, events, clock, log }));
   const readiness = async () => {
     await accessFile(settings.data, constants.W_OK);
     await database.query.selectNoFrom((statement) => statement.lit(1).as('one')).execute();
@@ -268,13 +271,14 @@ async function openRoad<Desk extends UpstreamDesk>(
   );
   const { memoryTierBytes } = settings;
   const events = createTileEvents();
+  const parameters = open.use(openParameterBook({ database, events, clock, log }));
   const pipelineCounts = new PipelineCounters();
   const pipeline = open.use(
     openTilePipeline({ events, clock, random, log, metrics: pipelineCounts, settings: { memoryTierBytes } }),
   );
   // Closed before the pipeline, which waits for what is being stored.
   open.use(gate);
-  return { database, catalog, pipeline, pipelineCounts, events, desk };
+  return { database, parameters, catalog, pipeline, pipelineCounts, events, desk };
 }
 
 function databaseOf({ database, data }: Settings): string {

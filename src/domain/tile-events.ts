@@ -7,6 +7,8 @@ export type TileEvent =
   | {
       readonly type: 'stored';
       readonly set: TileSetKey;
+      /** The values that `set.parametersId` stands for. */
+      readonly parameters: ReadonlyMap<string, string>;
       readonly z: number;
       readonly rect: TileRect;
       readonly tiles: number;

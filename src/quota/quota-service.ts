@@ -1,3 +1,4 @@
+import type { ParameterBook, ParameterValues } from '../catalog/parameter-book.ts';
 import type { Database } from '../db/database.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
@@ -23,6 +24,8 @@ export interface QuotaServiceOptions {
   readonly database: Database;
   /** By name. */
   readonly stores: ReadonlyMap<string, TileStore>;
+  /** Without it nobody knows what parameters ids stand for. */
+  readonly parameters?: ParameterBook;
   readonly events: TileEvents;
   readonly clock: Clock;
   readonly log: Logger;
@@ -36,6 +39,8 @@ export interface UsageReport extends StoresUsage {
   readonly evicted: Evicted;
   /** Bytes; null while it cannot be told. */
   readonly growthPerDay: number | null;
+  /** What the parameters ids stand for, as far as it is known. */
+  readonly parameters: ReadonlyMap<string, ParameterValues>;
 }
 
 export interface QuotaService {
@@ -57,7 +62,7 @@ export interface QuotaService {
 const HISTORY_INTERVAL = 3_600_000;
 
 export async function openQuotaService(options: QuotaServiceOptions): Promise<QuotaService> {
-  const { database, stores, events, clock, log } = options;
+  const { database, stores, parameters: book, events, clock, log } = options;
   const settings = createQuotaSettings(database);
   const history = createUsageHistory(database);
   const ledger = await Ledger.open({ stores, records: createLedgerRecords(database), clock, log });
@@ -80,7 +85,7 @@ export async function openQuotaService(options: QuotaServiceOptions): Promise<Qu
     log,
   });
   const stopping = new AbortController();
-  const recording = recordHistory(ledger, history, { clock, log, signal: stopping.signal });
+  const recording = recordHistory(ledger, history, book, { clock, log, signal: stopping.signal });
 
   return {
     settings,
@@ -89,7 +94,9 @@ export async function openQuotaService(options: QuotaServiceOptions): Promise<Qu
       const sum = usageOfBlocks(ledger.blocks());
       const sweeping = await sweepingOf(stores);
       const growthPerDay = await history.growthPerDay({ ...sum, at: clock.now() });
-      return { ...sum, sweeping, quota: await settings.read(), evicted: evictions.total, growthPerDay };
+      const parameters = (await book?.values()) ?? new Map();
+      const quota = await settings.read();
+      return { ...sum, sweeping, quota, evicted: evictions.total, growthPerDay, parameters };
     },
     evictedBetween: (from, to) => evictions.between(from, to),
     async pages(set) {
@@ -125,6 +132,7 @@ async function sweepingOf(stores: ReadonlyMap<string, TileStore>): Promise<Sweep
 async function recordHistory(
   ledger: Ledger,
   history: UsageHistory,
+  book: ParameterBook | undefined,
   { clock, log, signal }: { readonly clock: Clock; readonly log: Logger; readonly signal: AbortSignal },
 ): Promise<void> {
   while (!signal.aborted) {
@@ -132,6 +140,7 @@ async function recordHistory(
       await ledger.refresh();
       const { bytes, tiles } = usageOfBlocks(ledger.blocks());
       await history.record({ at: clock.now(), bytes, tiles });
+      await book?.keepOnly(new Set([...ledger.blocks()].map(({ set }) => set.parametersId ?? '')));
     } catch (error) {
       if (!signal.aborted) log.warn({ err: error }, 'the usage of the stores could not be looked at');
     }

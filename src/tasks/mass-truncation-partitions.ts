@@ -1,5 +1,5 @@
 import type { Layer } from '../domain/layer.ts';
-import { parametersIdOf } from '../domain/parameter-filter.ts';
+import { parametersIdOf, selectParameters } from '../domain/parameter-filter.ts';
 
 type Values = ReadonlyMap<string, string>;
 
@@ -19,4 +19,41 @@ export function combinationsOf(layer: Layer): ReadonlyMap<string, Values> | null
     combinations = combinations.flatMap((one) => values.map((value) => new Map([...one, [name, value]])));
   }
   return new Map(combinations.map((values) => [parametersIdOf(values), values]));
+}
+
+/** Combinations that the layer can make, by parameters id: those that can be listed, and of `noted` those it accepts. */
+export interface Partitions {
+  readonly named: ReadonlyMap<string, Values>;
+  /** Null: nobody can tell. */
+  couldBeMade(parametersId: string): boolean | null;
+}
+
+export function partitionsOf(layer: Layer, noted: ReadonlyMap<string, Values>): Partitions {
+  const listed = combinationsOf(layer);
+  const accepted = [...noted].filter(([id, values]) => idOf(layer, values) === id);
+  const named = new Map([...(listed ?? []), ...accepted]);
+  return {
+    named,
+    couldBeMade(id) {
+      if (named.has(id)) return true;
+      return listed === null && !noted.has(id) ? null : false;
+    },
+  };
+}
+
+/** Null for values that the layer refuses, or takes for its defaults. */
+function idOf(layer: Layer, values: Values): string | null {
+  const known = [...values.keys()].every((name) => layer.parameters.some((filter) => filter.name === name));
+  if (!known) return null;
+  try {
+    return selectParameters(layer.parameters, values).id;
+  } catch {
+    return null;
+  }
+}
+
+/** Names in any case, values as they are. */
+export function sameValues(a: Values, b: Values): boolean {
+  const upper = new Map([...b].map(([name, value]) => [name.toUpperCase(), value]));
+  return a.size === upper.size && [...a].every(([name, value]) => upper.get(name.toUpperCase()) === value);
 }

@@ -6,7 +6,12 @@ import { openTaskHouse, type TaskHouse } from '../../test/fixtures/task-house.ts
 import { createGate, until } from '../../test/fixtures/tile-road.ts';
 import { formatOf } from '../domain/format.ts';
 import type { Layer } from '../domain/layer.ts';
-import { createFixedValuesFilter, createRegexFilter, selectParameters } from '../domain/parameter-filter.ts';
+import {
+  createFixedValuesFilter,
+  createRegexFilter,
+  parametersIdOf,
+  selectParameters,
+} from '../domain/parameter-filter.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
@@ -16,8 +21,11 @@ import type { TileStore } from '../storage/tile-store.ts';
 import { createMassTruncation, type MassTruncation } from './mass-truncation.ts';
 
 const closers: (() => unknown)[] = [];
+/** Parameter values by id, as a book would know them. */
+const noted = new Map<string, ReadonlyMap<string, string>>();
 
 afterEach(async () => {
+  noted.clear();
   for (const close of closers.splice(0).reverse()) await close();
 });
 
@@ -44,6 +52,7 @@ async function open(layer: Partial<Layer> = {}): Promise<Cleared> {
       layerNames: () => [bound.layer.name],
       stores: () => new Map([['default', store]]),
     },
+    parameters: { values: async () => noted },
     tasks: house.service,
     events: { emit: house.road.emit, subscribe: () => () => {} },
     clock: systemClock,
@@ -177,12 +186,27 @@ describe('truncating orphans', () => {
     expect(await store.get(set, { z: 1, x: 0, y: 0 })).not.toBeNull();
   });
 
-  it('leaves combinations alone that cannot be listed', async () => {
+  it('leaves combinations alone that cannot be listed and were not noted', async () => {
     const filter = createRegexFilter({ name: 'CQL_FILTER', defaultValue: '', regex: '.*' });
     const { house, store, truncation } = await open({ parameters: [filter] });
     await fill(store, { ...house.road.tiles.set, parametersId: 'e'.repeat(40) });
     await truncation.truncateOrphans('roads');
     expect(await setsOf(store, 'roads')).toHaveLength(1);
+  });
+
+  it('judges combinations that were noted by the filters of today', async () => {
+    const filter = createRegexFilter({ name: 'CQL_FILTER', defaultValue: '', regex: '[A-Z]+ > [0-9]+' });
+    const { house, store, truncation } = await open({ parameters: [filter] });
+    const { set } = house.road.tiles;
+    const values = [{ CQL_FILTER: 'POP > 5' }, { CQL_FILTER: 'pop < 5' }, { STYLES: 'dark' }];
+    const ids = values.map((one) => {
+      const map = new Map(Object.entries(one));
+      noted.set(parametersIdOf(map), map);
+      return parametersIdOf(map);
+    });
+    for (const parametersId of ids) await fill(store, { ...set, parametersId });
+    await truncation.truncateOrphans('roads');
+    expect(await setsOf(store, 'roads')).toEqual([[set.gridSet, set.format, ids[0]]]);
   });
 });
 

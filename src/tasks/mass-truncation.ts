@@ -1,5 +1,6 @@
 import type { BoundLayer } from '../catalog/bound-layer.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { ParameterBook } from '../catalog/parameter-book.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { coverageAt } from '../domain/grid-subset.ts';
 import { everySubset, gridSubsetOf, type Layer } from '../domain/layer.ts';
@@ -11,7 +12,7 @@ import { tileRangeOf } from '../domain/tile-range.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { TileStore } from '../storage/tile-store.ts';
-import { combinationsOf } from './mass-truncation-partitions.ts';
+import { type Partitions, partitionsOf, sameValues } from './mass-truncation-partitions.ts';
 import {
   countWhole,
   type SelectedTiles,
@@ -25,6 +26,7 @@ import type { TaskService } from './task-service.ts';
 
 export interface MassTruncationOptions {
   readonly catalog: Pick<Catalog, 'layer' | 'layerNames' | 'stores'>;
+  readonly parameters: Pick<ParameterBook, 'values'>;
   readonly tasks: Pick<TaskService, 'create'>;
   readonly events: TileEvents;
   readonly clock: Clock;
@@ -65,7 +67,7 @@ const FAR = 2 ** 31;
 const WHOLE_LEVEL: TileRect = { minX: 0, minY: 0, maxX: FAR, maxY: FAR };
 
 export function createMassTruncation(options: MassTruncationOptions): MassTruncation {
-  const { catalog, tasks, events, clock } = options;
+  const { catalog, parameters: book, tasks, events, clock } = options;
   const stores = () => [...catalog.stores().values()];
 
   function boundLayer(name: string): BoundLayer {
@@ -102,11 +104,11 @@ export function createMassTruncation(options: MassTruncationOptions): MassTrunca
     return names;
   }
 
-  async function removeOrphans(store: TileStore, layer: Layer): Promise<void> {
-    const combinations = combinationsOf(layer);
+  async function removeOrphans(store: TileStore, layer: Layer, partitions: Partitions): Promise<void> {
     for (const set of await collect(store.tileSets(layer.name))) {
-      if (!couldBeMade(layer, set, combinations)) await store.dropTileSet(set);
-      if (couldBeMade(layer, set, combinations)) await removeOutside(store, layer, set);
+      const possible = couldBeMade(layer, set, partitions);
+      if (!possible) await store.dropTileSet(set);
+      if (possible) await removeOutside(store, layer, set);
     }
   }
 
@@ -155,19 +157,25 @@ export function createMassTruncation(options: MassTruncationOptions): MassTrunca
     async truncateParameters(name, parameters) {
       const { layer } = boundLayer(name);
       const id = partitionOf(layer, parameters);
-      await dropSets(layer.name, (set) => set.parametersId === id);
+      const noted = await book.values();
+      const alike = new Set(
+        [...noted].filter(([, values]) => sameValues(values, parameters)).map(([of]) => of),
+      );
+      await dropSets(layer.name, (set) => set.parametersId === id || alike.has(set.parametersId ?? ''));
     },
 
     async truncateOrphans(name) {
       const { layer } = boundLayer(name);
-      await empty(layer.name, (store) => removeOrphans(store, layer));
+      const partitions = partitionsOf(layer, await book.values());
+      await empty(layer.name, (store) => removeOrphans(store, layer, partitions));
     },
 
     async truncateExtent(extent, createdBy) {
       const { layer, store } = boundLayer(extent.layer);
       const cached = (await collect(store.tileSets(layer.name))).filter((set) => set.parametersId !== null);
       const ids = new Set(cached.map((set) => set.parametersId ?? ''));
-      const named = [...(combinationsOf(layer) ?? [])].filter(([id]) => ids.has(id));
+      const partitions = partitionsOf(layer, await book.values());
+      const named = [...partitions.named].filter(([id]) => ids.has(id));
       const selections = [new Map<string, string>(), ...named.map(([, values]) => values)];
       const started: Task[] = [];
       for (const parameters of selections) {
@@ -206,16 +214,11 @@ function partitionOf(layer: Layer, parameters: ReadonlyMap<string, string>): str
   }
 }
 
-/** Where combinations cannot be listed, what is there gets the benefit of the doubt. */
-function couldBeMade(
-  layer: Layer,
-  set: TileSetKey,
-  combinations: ReadonlyMap<string, unknown> | null,
-): boolean {
+/** Where nobody can tell, what is there gets the benefit of the doubt. */
+function couldBeMade(layer: Layer, set: TileSetKey, partitions: Partitions): boolean {
   if (!everySubset(layer).some(({ gridSet }) => gridSet.name === set.gridSet)) return false;
   if (!layer.formats.some(({ mediaType }) => mediaType === set.format)) return false;
-  if (set.parametersId === null || combinations === null) return true;
-  return combinations.has(set.parametersId);
+  return set.parametersId === null || partitions.couldBeMade(set.parametersId) !== false;
 }
 
 /** Tiles at zooms, or in places, that the layer does not offer any more. */

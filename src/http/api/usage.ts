@@ -34,11 +34,22 @@ function usageDocument(report: UsageReport) {
   };
 }
 
-function layerDocument(layer: LayerUsage, { quota }: UsageReport) {
+function layerDocument(layer: LayerUsage, { quota, parameters }: UsageReport) {
   const own = quota.layerQuotas.find((entry) => entry.layer === layer.name);
   const limit = own ? quotaBytes(own.quota) : null;
   const { name, bytes, tiles, tileSets } = layer;
-  return { name, bytes, tiles, quota: limit, share: limit === null ? null : shareOf(bytes, limit), tileSets };
+  const share = limit === null ? null : shareOf(bytes, limit);
+  const sets = tileSets.map(({ gridSet, format, parametersId, ...amounts }) => {
+    const values = parametersId === null ? null : parameters.get(parametersId);
+    return {
+      gridSet,
+      format,
+      parametersId,
+      parameters: values ? Object.fromEntries(values) : null,
+      ...amounts,
+    };
+  });
+  return { name, bytes, tiles, quota: limit, share, tileSets: sets };
 }
 
 function shareOf(bytes: number, limit: number): number | null {

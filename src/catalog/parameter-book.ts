@@ -1,0 +1,114 @@
+import type { Database } from '../db/database.ts';
+import { parametersIdOf } from '../domain/parameter-filter.ts';
+import type { TileEvents } from '../domain/tile-events.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+
+export type ParameterValues = ReadonlyMap<string, string>;
+
+/** Knows which parameter values the ids of cached tiles stand for: an id alone cannot be read backwards. */
+export interface ParameterBook {
+  /** By parameters id. */
+  values(): Promise<ReadonlyMap<string, ParameterValues>>;
+  /** Forgets ids that no cached tile has any more, unless they were noted lately. */
+  keepOnly(present: ReadonlySet<string>): Promise<void>;
+  /** Writes what is waiting. */
+  close(): Promise<void>;
+}
+
+export interface ParameterBookOptions {
+  readonly database: Database;
+  readonly events: TileEvents;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Milliseconds after which an id is written down again, so that it is seen to be in use. */
+const NOTED_FOR = 30 * 60_000;
+/** Milliseconds that an id is kept though no tile is known to have it. */
+const GRACE = 2 * NOTED_FOR;
+/** Ids remembered as noted; beyond it some are written down once more. */
+const MAX_REMEMBERED = 10_000;
+
+/** Listens for stored tiles; each process that stores has a book of its own over the same table. */
+export function openParameterBook({ database, events, clock, log }: ParameterBookOptions): ParameterBook {
+  const noted = new Map<string, number>();
+  let waiting = new Map<string, ParameterValues>();
+  let writing: Promise<void> | null = null;
+
+  const unsubscribe = events.subscribe((event) => {
+    if (event.type !== 'stored' || event.set.parametersId === null) return;
+    const id = event.set.parametersId;
+    const now = clock.monotonic();
+    if (now - (noted.get(id) ?? Number.NEGATIVE_INFINITY) < NOTED_FOR) return;
+    if (noted.size >= MAX_REMEMBERED) noted.clear();
+    noted.set(id, now);
+    waiting.set(id, event.parameters);
+    writing ??= writeAll().finally(() => {
+      writing = null;
+    });
+  });
+
+  async function writeAll(): Promise<void> {
+    while (waiting.size > 0) {
+      const batch = waiting;
+      waiting = new Map();
+      await write(database, batch, clock.now()).catch((error: unknown) => {
+        for (const id of batch.keys()) noted.delete(id);
+        log.warn({ err: error }, 'parameter values could not be noted; the next tile with them tries again');
+      });
+    }
+  }
+
+  return {
+    async values() {
+      await writing;
+      const rows = await database.query.selectFrom('parameter_values').select(['id', 'document']).execute();
+      return new Map(rows.map(({ id, document }) => [id, valuesOf(document)]));
+    },
+    async keepOnly(present) {
+      const old = await database.query
+        .selectFrom('parameter_values')
+        .select('id')
+        .where('noted_at', '<', clock.now() - GRACE)
+        .execute();
+      const gone = old.map(({ id }) => id).filter((id) => !present.has(id));
+      if (gone.length === 0) return;
+      await database.transaction('parameter-values', async (query) => {
+        for (const id of gone) {
+          await query
+            .deleteFrom('parameter_values')
+            .where('id', '=', id)
+            .where('noted_at', '<', clock.now() - GRACE)
+            .execute();
+        }
+      });
+    },
+    async close() {
+      unsubscribe();
+      await writing;
+    },
+  };
+}
+
+async function write(
+  database: Database,
+  batch: ReadonlyMap<string, ParameterValues>,
+  notedAt: number,
+): Promise<void> {
+  await database.transaction('parameter-values', async (query) => {
+    for (const [id, values] of batch) {
+      if (parametersIdOf(values) !== id) continue;
+      const document = JSON.stringify(Object.fromEntries(values));
+      await query
+        .insertInto('parameter_values')
+        .values({ id, document, noted_at: notedAt })
+        .onConflict((conflict) => conflict.column('id').doUpdateSet({ noted_at: notedAt }))
+        .execute();
+    }
+  });
+}
+
+function valuesOf(document: string): ParameterValues {
+  return new Map(Object.entries(JSON.parse(document) as Record<string, string>));
+}
