@@ -4,7 +4,7 @@ import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
 import type { Command, Terminal } from './command.ts';
-import { PRIVATE_FILES } from './private-files.ts';
+import { hardenProcess } from './harden-process.ts';
 import { SETTING_FLAGS } from './setting-flags.ts';
 import { startWorker } from './start-worker.ts';
 import { waitForStop } from './stop-signals.ts';
@@ -17,7 +17,7 @@ export const serve: Command = {
   summary: 'run the server',
   flags: SETTING_FLAGS,
   async run(flags, terminal) {
-    process.umask(PRIVATE_FILES);
+    hardenProcess();
     const { settings } = loadSettings({
       flags,
       environment: readEnvironment(),

@@ -5,6 +5,7 @@ import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
 import type { Command } from './command.ts';
+import { hardenProcess } from './harden-process.ts';
 import { SETTING_FLAGS } from './setting-flags.ts';
 
 /** Answers come before seeding: the server's own process is preferred when both want a processor. */
@@ -26,6 +27,7 @@ export const worker: Command = {
     // Ctrl-C reaches the whole group; the server decides when a worker ends.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
     setPriority(NICENESS);
+    hardenProcess();
     const { settings } = loadSettings({
       flags,
       environment: readEnvironment(),

@@ -14,6 +14,7 @@ export interface HttpLimits {
   readonly idleTimeout: number;
   /** How often slow connections are looked for. */
   readonly connectionsCheckingInterval: number;
+  /** Fewer where the process may open few files. */
   readonly connections: number;
   readonly requestsPerConnection: number;
   readonly eventStreams: number;
@@ -31,7 +32,7 @@ export const DEFAULT_LIMITS: HttpLimits = {
   headerCount: 100,
   bodySize: 64 * 1024,
   headersTimeout: 9_000,
-  requestTimeout: 30_000,
+  requestTimeout: 10_000,
   keepAliveTimeout: 65_000,
   idleTimeout: 120_000,
   connectionsCheckingInterval: 1_000,

@@ -9,6 +9,7 @@ import { createTrafficSeries } from './api/series.ts';
 import { answerBrokenConnection } from './broken-connection.ts';
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from './dispatcher.ts';
 import { DEFAULT_LIMITS, type HttpLimits } from './limits.ts';
+import { mostConnections, openFilesLimit } from './most-connections.ts';
 import type { Route } from './route.ts';
 import { createRouter } from './router.ts';
 import { createRoutes, type RouteDeps } from './routes.ts';
@@ -111,6 +112,7 @@ export function createHttpAppOver(
 
 const ONLY_ROUTE = '/';
 const IDLE_SWEEP_MS = 50;
+const MAKE_ROOM_EVERY_MS = 100;
 
 function createFastify(limits: HttpLimits, tls: TlsMaterial | null): FastifyInstance {
   const node = {
@@ -135,8 +137,21 @@ function createFastify(limits: HttpLimits, tls: TlsMaterial | null): FastifyInst
       : { http: node }),
     clientErrorHandler: answerBrokenConnection,
   });
-  fastify.server.maxConnections = limits.connections;
+  fastify.server.maxConnections = mostConnections(limits.connections, openFilesLimit());
+  fastify.server.on('drop', makeRoom(fastify.server));
   return fastify as unknown as FastifyInstance;
+}
+
+/** When there is no place for a newcomer, connections that only wait for the next request give up theirs. */
+function makeRoom(server: { closeIdleConnections(): void }): () => void {
+  let waiting: NodeJS.Timeout | null = null;
+  return () => {
+    if (waiting) return;
+    server.closeIdleConnections();
+    waiting = setTimeout(() => {
+      waiting = null;
+    }, MAKE_ROOM_EVERY_MS).unref();
+  };
 }
 
 /** Methods that no route has are answered too: with 405 or 404, as the table says. */

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { type RunningServer, type ServerOptions, startServer } from '../e2e/server.ts';
 
 /** One tile in each of two grid sets: whatever a hostile request starts is over at once. */
@@ -18,5 +18,16 @@ export async function startGuardedServer(options: ServerOptions = {}): Promise<R
 /** Resident memory of a process, in bytes. */
 export function residentMemory(pid: number): number {
   const kibibytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(kibibytes) * 1024;
+}
+
+/** Forgets the highest so far; proc(5), clear_refs. */
+export function resetPeakMemory(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
+}
+
+/** The highest resident memory since the last reset, in bytes. */
+export function peakMemory(pid: number): number {
+  const kibibytes = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Number(kibibytes) * 1024;
 }
