@@ -143,8 +143,10 @@ function mapLibreWith(offer: Offer, source: string, layer: string): Snippet {
   return {
     id: 'maplibre',
     client: 'MapLibre',
-    how: 'Into a script of a page that has MapLibre GL JS and an element with the id map.',
-    text: `const map = new maplibregl.Map({
+    how: 'Into a script of a page that has an element with the id map.',
+    text: `import * as maplibregl from 'maplibre-gl';
+
+const map = new maplibregl.Map({
   container: 'map',
   bounds: ${JSON.stringify(boxOf(offer.mercator))},
   style: {

@@ -40,6 +40,7 @@ export function createPageWriter(): PageWriter {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
+<link rel="icon" href="data:,">
 <title>${title} · Tilewarden</title>
 ${style}
 </head>
@@ -60,7 +61,7 @@ function policyOf(style: string, script: string): string {
     "default-src 'none'",
     `style-src ${style}`,
     `script-src ${script}`,
-    "img-src 'self'",
+    "img-src 'self' data:",
     "form-action 'none'",
     "base-uri 'none'",
     "frame-ancestors 'none'",

@@ -3,6 +3,7 @@ import { geographicExtent } from '../geographic-extent.ts';
 import { stylesOf } from '../wmts/layer-styles.ts';
 import { CRS84, type OgcCrsNames } from './ogc-crs.ts';
 import { HTML_TYPE, jsonLink, type OgcLink, ogcRelation, selfLinks } from './ogc-link.ts';
+import { pathPart } from './path-part.ts';
 import { collectionUrl, formatsOf, tilesetsUrl } from './tilesets.ts';
 
 export function describeCollections(root: string, layers: readonly Layer[], crsOf: OgcCrsNames): object {
@@ -35,7 +36,7 @@ function finestScale({ gridSet, zoomStop }: Layer['gridSubsets'][number]): numbe
 
 function collectionLinks(root: string, layer: Layer): readonly OgcLink[] {
   const address = collectionUrl(root, layer);
-  const page = `${root.slice(0, root.lastIndexOf('/'))}/layers/${encodeURIComponent(layer.name)}`;
+  const page = `${root.slice(0, root.lastIndexOf('/'))}/layers/${pathPart(layer.name)}`;
   return [
     ...selfLinks(address),
     ...kindsOf(layer).map((kind) =>
@@ -70,7 +71,7 @@ export function describeStyles(root: string, layer: Layer): object {
 }
 
 export function describeStyle(root: string, layer: Layer, style: string): object {
-  const address = `${collectionUrl(root, layer)}/styles/${encodeURIComponent(style)}`;
+  const address = `${collectionUrl(root, layer)}/styles/${pathPart(style)}`;
   const tilesets = tilesetsUrl({ root, layer, kind: 'map', style });
   return {
     id: style,

@@ -21,6 +21,7 @@ import { createOgcCrsNames } from './ogc-crs.ts';
 import { createDocumentAnswerer } from './ogc-document.ts';
 import { jsonLink, selfLinks } from './ogc-link.ts';
 import { createOgcTile } from './ogc-tile.ts';
+import { pathPart } from './path-part.ts';
 import { withProblemDetails } from './problem-details.ts';
 import { describeTileMatrixSet } from './tile-matrix-set.ts';
 import {
@@ -125,7 +126,7 @@ function createDesk({ catalog, pipeline }: OgcDeps) {
       const root = rootOf(exchange);
       const tileMatrixSets = gridSetsOf(shown).map((gridSet) => {
         const { uri, tileMatrixSetUri } = crsOf(gridSet);
-        const address = `${root}/tileMatrixSets/${encodeURIComponent(gridSet.name)}`;
+        const address = `${root}/tileMatrixSets/${pathPart(gridSet.name)}`;
         return {
           id: gridSet.name,
           title: gridSet.description === '' ? gridSet.name : gridSet.description,

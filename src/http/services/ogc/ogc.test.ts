@@ -194,7 +194,7 @@ describe('a tileset', () => {
     const { json } = openOgc();
     const { links } = await json('/ogc/collections/world/map/tiles/EPSG:4326?styles=dark&other=1');
     expect(linkTo(links, 'item')?.href).toBe(
-      `${ROOT}/collections/world/map/tiles/EPSG%3A4326/{tileMatrix}/{tileRow}/{tileCol}?f=png&STYLES=dark`,
+      `${ROOT}/collections/world/map/tiles/EPSG:4326/{tileMatrix}/{tileRow}/{tileCol}?f=png&STYLES=dark`,
     );
   });
 

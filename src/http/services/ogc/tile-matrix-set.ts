@@ -5,14 +5,19 @@ import type { OgcCrs } from './ogc-crs.ts';
 
 type Position = readonly [number, number];
 
-/** OGC 17-083r4, 6.1 and its JSON encoding. */
+/**
+ * OGC 17-083r4, 6.1 and its JSON encoding. `identifier`, `supportedCRS` and `topLeftCorner` are what the draft called
+ * `id`, `crs` and `pointOfOrigin`: GDAL up to 3.6 looks for them, and the standard lets other members be.
+ */
 export function describeTileMatrixSet(gridSet: GridSet, crs: OgcCrs): object {
   const { minX, minY, maxX, maxY } = gridSet.extent;
   return {
     id: gridSet.name,
+    identifier: gridSet.name,
     title: gridSet.description === '' ? gridSet.name : gridSet.description,
     ...(crs.tileMatrixSetUri !== null && { uri: crs.tileMatrixSetUri }),
     crs: crs.uri,
+    supportedCRS: crs.uri,
     orderedAxes: crs.orderedAxes,
     ...(crs.wellKnownScaleSet !== null && { wellKnownScaleSet: crs.wellKnownScaleSet }),
     boundingBox: {
@@ -28,10 +33,12 @@ export function describeTileMatrixSet(gridSet: GridSet, crs: OgcCrs): object {
 function describeMatrix(gridSet: GridSet, level: GridLevel, crs: OgcCrs): object {
   return {
     id: level.name,
+    identifier: level.name,
     scaleDenominator: ogcScale(gridSet, level),
     cellSize: level.resolution,
     cornerOfOrigin: 'topLeft',
     pointOfOrigin: position(crs, gridSet.extent.minX, level.top),
+    topLeftCorner: position(crs, gridSet.extent.minX, level.top),
     tileWidth: gridSet.tileWidth,
     tileHeight: gridSet.tileHeight,
     matrixWidth: level.columns,

@@ -5,6 +5,7 @@ import { geographicBoxOf } from '../geographic-extent.ts';
 import type { OgcCrsNames } from './ogc-crs.ts';
 import { CRS84 } from './ogc-crs.ts';
 import { jsonLink, type OgcLink, ogcRelation, selfLinks } from './ogc-link.ts';
+import { pathPart } from './path-part.ts';
 import { describeLimits } from './tile-matrix-set.ts';
 
 /** Pictures, or the data themselves. */
@@ -27,13 +28,13 @@ export function formatsOf(layer: Layer, kind: TileKind): readonly Format[] {
 }
 
 export function collectionUrl(root: string, layer: Layer): string {
-  return `${root}/collections/${encodeURIComponent(layer.name)}`;
+  return `${root}/collections/${pathPart(layer.name)}`;
 }
 
 export function tilesetsUrl({ root, layer, kind, style }: Omit<TilesetsPlace, 'query'>): string {
   const collection = collectionUrl(root, layer);
   if (kind === 'vector') return `${collection}/tiles`;
-  const styled = style === null ? collection : `${collection}/styles/${encodeURIComponent(style)}`;
+  const styled = style === null ? collection : `${collection}/styles/${pathPart(style)}`;
   return `${styled}/map/tiles`;
 }
 
@@ -93,16 +94,16 @@ function tilesetTitle({ layer, style }: TilesetsPlace, { gridSet }: GridSubset):
 }
 
 function tilesetUrl(place: TilesetsPlace, { gridSet }: GridSubset): string {
-  return withQuery(`${tilesetsUrl(place)}/${encodeURIComponent(gridSet.name)}`, place.query);
+  return withQuery(`${tilesetsUrl(place)}/${pathPart(gridSet.name)}`, place.query);
 }
 
 function schemeLink({ root }: TilesetsPlace, { gridSet }: GridSubset): OgcLink {
-  const address = `${root}/tileMatrixSets/${encodeURIComponent(gridSet.name)}`;
+  const address = `${root}/tileMatrixSets/${pathPart(gridSet.name)}`;
   return jsonLink(address, ogcRelation('tiling-scheme'), gridSet.name);
 }
 
 function tileTemplate(place: TilesetsPlace, { gridSet }: GridSubset, format: Format): OgcLink {
-  const tileset = `${tilesetsUrl(place)}/${encodeURIComponent(gridSet.name)}`;
+  const tileset = `${tilesetsUrl(place)}/${pathPart(gridSet.name)}`;
   const query = [`f=${format.extensions[0]}`, ...(place.query === '' ? [] : [place.query])].join('&');
   return {
     href: `${tileset}/{tileMatrix}/{tileRow}/{tileCol}?${query}`,

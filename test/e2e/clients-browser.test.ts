@@ -1,0 +1,267 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { rolldown } from 'rolldown';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type App, openApp } from '../../src/app.ts';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { decodeImage } from '../../src/raster/decode-image.ts';
+import type { RasterImage } from '../../src/raster/raster-image.ts';
+import { type MapServer, openMapServer } from '../fixtures/mapserver/mapserver.ts';
+import { type ModuleServer, openModuleServer } from '../fixtures/module-server.ts';
+import { requirePackage } from '../fixtures/system-packages.ts';
+
+const program = requirePackage('chromium', 'chromium', 'layers read by OpenLayers, Leaflet and MapLibre');
+const mapserv = requirePackage('cgi-mapserver', 'mapserv', 'layers read by OpenLayers, Leaflet and MapLibre');
+const gdal = requirePackage('gdal-bin', 'gdal_translate', 'the page of a layer tried with GDAL');
+
+const SIDE = 512;
+const HALF = 20037508.34;
+const LAYER = "the 'land' & sea";
+/** Of pixels that may differ by more than a shade: where browsers smooth an edge that MapServer draws in one piece. */
+const RESAMPLED = 0.01;
+const SHADE = 24;
+
+interface Place {
+  readonly gridSet: string;
+  readonly srs: string;
+  readonly bounds: readonly [number, number, number, number];
+}
+
+/** All of them fill 512 pixels at a level of their grid. */
+const MERCATOR: Place = {
+  gridSet: 'EPSG:900913',
+  srs: 'EPSG:3857',
+  bounds: [-HALF / 2, -HALF / 2, HALF / 2, HALF / 2],
+};
+const DEGREES: Place = { gridSet: 'EPSG:4326', srs: 'EPSG:4326', bounds: [-45, 0, 45, 90] };
+const FRANCE: Place = { gridSet: 'LAMB93', srs: 'EPSG:2154', bounds: [0, 6000000, 1024000, 7024000] };
+
+const CONFIG = (url: string) => `
+stores:
+  default: { type: memory }
+upstreams:
+  '127.0.0.1': { concurrency: 2, allowPrivate: true }
+gridSets:
+  - { name: LAMB93, srs: 2154, extent: [0, 6000000, 1300000, 7200000], resolutions: [4000, 2000, 1000] }
+layers:
+  - name: ${JSON.stringify(LAYER)}
+    source: { type: wms, url: '${url}', layers: land }
+    formats: [image/png]
+    gridSets: [{ name: EPSG:900913, zoomStop: 5 }, EPSG:4326, LAMB93, { name: WorldCRS84Quad, zoomStop: 5 }]
+    metatile: [4, 4]
+    retina: true
+`;
+
+const PAGE = (head: string) => `<!doctype html><html><head><meta charset="utf-8"><link rel="icon" href="data:,">${head}
+<style>body { margin: 0 } #map { width: ${SIDE}px; height: ${SIDE}px; background: #f0f }
+.leaflet-control-container, .maplibregl-control-container, .ol-control { display: none }</style>
+</head><body><div id="map"></div></body></html>`;
+const LEAFLET = PAGE(
+  '<link rel="stylesheet" href="/leaflet/dist/leaflet.css"><script src="/leaflet/dist/leaflet.js"></script>',
+);
+const MAPLIBRE = PAGE(
+  '<link rel="stylesheet" href="/maplibre-gl/dist/maplibre-gl.css"><script type="importmap">{ "imports": { "maplibre-gl": "/maplibre-gl/dist/maplibre-gl.mjs" } }</script>',
+);
+const WITH_WEBGL = [
+  '--no-sandbox',
+  '--use-gl=angle',
+  '--use-angle=swiftshader',
+  '--enable-unsafe-swiftshader',
+];
+const HTML = 'text/html';
+
+describe.runIf(program && mapserv)('the page of a layer', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tilewarden-browser-'));
+  const snippets = new Map<string, string>();
+  const pages = new Map<string, { type: string; body: string }>([
+    ['/openlayers', { type: HTML, body: PAGE('') }],
+    ['/leaflet', { type: HTML, body: LEAFLET }],
+    ['/maplibre', { type: HTML, body: MAPLIBRE }],
+  ]);
+  let mapServer: MapServer;
+  let app: App;
+  let modules: ModuleServer;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    const launching = chromium.launch({ executablePath: program ?? '', args: WITH_WEBGL });
+    mapServer = await openMapServer(mapserv ?? '');
+    writeFileSync(join(folder, 'tilewarden.yaml'), CONFIG(mapServer.url));
+    const flags = { config: join(folder, 'tilewarden.yaml'), port: '0', data: join(folder, 'data') };
+    const { settings } = loadSettings({ flags, environment: {}, workingFolder: folder });
+    app = await openApp(settings, { log: silentLogger, clock: systemClock, random: Math.random });
+    modules = await openModuleServer(['leaflet', 'maplibre-gl'], pages);
+    browser = await launching;
+    const page = await browser.newPage();
+    const complaints = complaintsOf(page);
+    await page.goto(`${app.url}layers/${encodeURIComponent(LAYER)}`);
+    for (const block of await page.locator('pre').all()) {
+      snippets.set((await block.getAttribute('id')) ?? '', (await block.textContent()) ?? '');
+    }
+    expect(await page.getByRole('button', { name: 'Copy' }).count()).toBe(snippets.size);
+    expect(
+      await page.locator('img.preview').evaluate((image) => 'naturalWidth' in image && image.naturalWidth),
+    ).toBe(256);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await modules?.close();
+    await app?.close();
+    await mapServer?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  function snippet(id: string): string {
+    return snippets.get(id) ?? expect.fail(`no snippet ${id}`);
+  }
+
+  /** Runs what somebody would paste into their page, and what shows the place afterwards. */
+  async function show(client: string, code: string, density = 1): Promise<RasterImage> {
+    const path = `/${client}-${pages.size}.js`;
+    pages.set(path, { type: 'text/javascript', body: code });
+    const page = await browser.newPage({
+      deviceScaleFactor: density,
+      viewport: { width: SIDE, height: SIDE },
+    });
+    try {
+      const complaints = complaintsOf(page);
+      await page.goto(`${modules.url}/${client}`);
+      await page.addScriptTag({ url: path, type: 'module' });
+      await page.waitForFunction('globalThis.shown === true', undefined, { timeout: 15_000 });
+      const picture = await page.screenshot({ clip: { x: 0, y: 0, width: SIDE, height: SIDE } });
+      expect(complaints).toEqual([]);
+      return await decodeImage(picture, { maxPixels: (SIDE * density) ** 2 });
+    } finally {
+      await page.close();
+    }
+  }
+
+  async function drawnUpstream({ srs, bounds }: Place, density = 1): Promise<RasterImage> {
+    const size = SIDE * density;
+    const query = `SERVICE=WMS&VERSION=1.1.1&REQUEST=GetMap&LAYERS=land&STYLES=&FORMAT=image/png&SRS=${srs}&BBOX=${bounds}&WIDTH=${size}&HEIGHT=${size}&MAP_RESOLUTION=${72 * density}`;
+    const answer = await fetch(`${mapServer.url}?${query}`);
+    expect(answer.headers.get('content-type')).toBe('image/png');
+    return decodeImage(Buffer.from(await answer.arrayBuffer()), { maxPixels: size * size });
+  }
+
+  it.each([MERCATOR, DEGREES, FRANCE])(
+    'has what OpenLayers needs to show $gridSet as MapServer draws it',
+    async (place) => {
+      const [minX, minY, maxX, maxY] = place.bounds;
+      const code = `${snippet('openlayers').replace(`matrixSet: 'EPSG:900913'`, `matrixSet: '${place.gridSet}'`)}
+view.setCenter([${(minX + maxX) / 2}, ${(minY + maxY) / 2}]);
+view.setResolution(${(maxX - minX) / SIDE});
+map.once('rendercomplete', () => { globalThis.shown = true; });`;
+      expectSame(await show('openlayers', await bundled(code)), await drawnUpstream(place));
+    },
+  );
+
+  const atHome = `map.setView([0, 0], 2, { animate: false });`;
+  const whenLoaded = `map.eachLayer((layer) => layer.on('load', () => { globalThis.shown = true; }));`;
+
+  it.each([1, 2])('has what Leaflet needs on a screen of density %i', async (density) => {
+    const code = `${snippet('leaflet')}\n${whenLoaded}\n${atHome}\n`;
+    const still = code.replace(
+      `L.map('map')`,
+      `L.map('map', { fadeAnimation: false, zoomAnimation: false })`,
+    );
+    expectSame(await show('leaflet', still, density), await drawnUpstream(MERCATOR, density));
+  });
+
+  it('has what MapLibre needs', async () => {
+    const code = `${snippet('maplibre')}
+map.jumpTo({ center: [0, 0], zoom: 1 });
+map.once('idle', () => { globalThis.shown = true; });`;
+    expectSame(await show('maplibre', code), await drawnUpstream(MERCATOR));
+  });
+
+  it.runIf(gdal)('has what GDAL needs, by WMTS and by OGC API – Tiles', async () => {
+    const run = (command: string) => runShell(command, folder);
+    const read = async (name: string) =>
+      decodeImage(await readFile(join(folder, name)), { maxPixels: 2 ** 20 });
+    await run(snippet('gdal'));
+    const whole = await read('map.png');
+    expect([whole.width, whole.height]).toEqual([800, 800]);
+    expect(coloursIn(whole)).toBeGreaterThan(2);
+    const window = '-projwin -45 90 45 0 -outsize 512 512 -oo TILEMATRIXSET=WorldCRS84Quad';
+    await run(`gdal_translate -of PNG ${window} 'OGCAPI:${snippet('ogc-api')}' ogcapi.png`);
+    expectSame(await read('ogcapi.png'), await drawnUpstream(DEGREES));
+  });
+});
+
+/** As a build tool would, with the projection of France for those who ask for it. */
+async function bundled(code: string): Promise<string> {
+  const projections = `import proj4 from 'proj4';
+import { register } from 'ol/proj/proj4.js';
+proj4.defs('EPSG:2154', '+proj=lcc +lat_0=46.5 +lon_0=3 +lat_1=49 +lat_2=44 +x_0=700000 +y_0=6600000 +ellps=GRS80 +units=m');
+register(proj4);`;
+  const files: Readonly<Record<string, string>> = {
+    entry: `import 'projections';\nimport 'snippet';`,
+    projections,
+    snippet: code,
+  };
+  const build = await rolldown({
+    input: 'entry',
+    plugins: [
+      {
+        name: 'what-was-pasted',
+        resolveId: (id) => (id in files ? { id: join(import.meta.dirname, id), external: false } : null),
+        load: (id) => files[id.slice(import.meta.dirname.length + 1)] ?? null,
+      },
+    ],
+  });
+  const { output } = await build.generate({ format: 'esm' });
+  await build.close();
+  return output[0].code;
+}
+
+function complaintsOf(page: Page): readonly string[] {
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(message.text());
+  });
+  return complaints;
+}
+
+async function runShell(command: string, folder: string): Promise<void> {
+  const env = {
+    ...process.env,
+    GDAL_DEFAULT_WMS_CACHE_PATH: join(folder, 'gdal-cache'),
+    GDAL_PAM_ENABLED: 'NO',
+  };
+  const child = spawn('sh', ['-c', command], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text) => (output += text));
+  }
+  const code = await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));
+  expect(code, output).toBe(0);
+  expect(output).not.toMatch(/error/i);
+}
+
+function expectSame(seen: RasterImage, drawn: RasterImage): void {
+  expect([seen.width, seen.height]).toEqual([drawn.width, drawn.height]);
+  let different = 0;
+  for (let i = 0; i < seen.pixels.length; i += 4) if (differs(seen.pixels, drawn.pixels, i)) different++;
+  expect(different / (seen.width * seen.height)).toBeLessThan(RESAMPLED);
+  expect(coloursIn(seen)).toBeGreaterThan(2);
+}
+
+function differs(a: Buffer, b: Buffer, at: number): boolean {
+  return [0, 1, 2].some((channel) => Math.abs((a[at + channel] ?? 0) - (b[at + channel] ?? 0)) > SHADE);
+}
+
+function coloursIn({ pixels }: RasterImage): number {
+  const words = new Set<number>();
+  for (let i = 0; i < pixels.length; i += 4) words.add(pixels.readUInt32LE(i));
+  return words.size;
+}
