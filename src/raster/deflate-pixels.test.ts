@@ -16,10 +16,11 @@ function plainRows(words: Int32Array, width: number, channels: 3 | 4): Buffer {
 }
 
 function expectTheSame(words: Int32Array, width: number): void {
-  const height = words.length / width;
-  for (const channels of [3, 4] as const) {
-    const data = deflatePixels({ words, width, height }, channels);
-    expect(inflateSync(data).equals(plainRows(words, width, channels))).toBe(true);
+  for (const alpha of [0xff000000, 0]) {
+    const pixels = words.map((word) => word | alpha);
+    const { data, channels } = deflatePixels({ words: pixels, width, height: words.length / width });
+    expect(inflateSync(data).equals(plainRows(pixels, width, channels))).toBe(true);
+    expect(channels).toBe(pixels.every((word) => word >>> 24 === 0xff) ? 3 : 4);
   }
 }
 
@@ -72,6 +73,6 @@ describe('deflatePixels', () => {
 
   it('makes areas and the lines between them small', () => {
     const words = wordsOf(paintImage(256, 256, (x, y) => [x >> 5, y >> 5, (x * y) % 61 === 0 ? x : 0, 255]));
-    expect(deflatePixels({ words, width: 256, height: 256 }, 3).length).toBeLessThan((256 * 256 * 3) / 20);
+    expect(deflatePixels({ words, width: 256, height: 256 }).data.length).toBeLessThan((256 * 256 * 3) / 20);
   });
 });

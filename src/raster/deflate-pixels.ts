@@ -23,21 +23,31 @@ const FRAME_BYTES = 512;
 /** A literal's byte takes at most 11 bits, a run of pixels less than its literals would. */
 const BYTES_PER_LITERAL_BYTE = 2;
 
-/** Used again and again: the work is done in one turn. */
+export interface DeflatedPixels {
+  /** Valid until the next call. */
+  readonly data: Buffer;
+  /** 3: every pixel is opaque, and alpha is left out. */
+  readonly channels: 3 | 4;
+}
+
+/** Used again and again, because the work is done in one turn: a tile's worth of garbage each time costs more than it. */
 const tokens: PixelTokens = createPixelTokens();
+let halves = new Uint16Array(0);
 
 /**
  * PNG's image data in zlib's form, the rows without a filter. Only what is like its left or its upper neighbour is
  * shortened: in drawn maps that is nearly all there is to find, and it is found at a glance.
  */
-export function deflatePixels(rows: PixelRows, channels: 3 | 4): Buffer {
+export function deflatePixels(rows: PixelRows): DeflatedPixels {
   tokenise(rows, tokens);
-  const symbols = symbolsFor(tokens, rows.width, channels);
+  const symbols = symbolsFor(tokens, rows.width);
+  const { channels } = symbols;
   const size = FRAME_BYTES + tokens.size * channels * BYTES_PER_LITERAL_BYTE;
-  const halves = new Uint16Array(size >> 1);
-  const length = new PixelWriter(halves).write(tokens, symbols, channels);
+  if (halves.length * 2 < size) halves = new Uint16Array(size);
+  const length = new PixelWriter(halves).write(tokens, symbols);
   const bytes = Buffer.from(halves.buffer);
-  return bytes.subarray(0, bytes.writeUInt32BE(checksumOf(rows, channels), length));
+  const end = bytes.writeUInt32BE(checksumOf(rows, channels), length);
+  return { data: bytes.subarray(0, end), channels };
 }
 
 /** Sends bits, the lowest first, in halves of 32-bit numbers; up to 15 of them wait for their half to be full. */
@@ -52,9 +62,9 @@ class PixelWriter {
   }
 
   /** The number of bytes. */
-  write(tokens: PixelTokens, symbols: PixelSymbols, channels: 3 | 4): number {
+  write(tokens: PixelTokens, symbols: PixelSymbols): number {
     this.#writeHeader(symbols);
-    this.#writeTokens(tokens, symbols, channels);
+    this.#writeTokens(tokens, symbols);
     this.#writeSymbol(symbols, END_OF_BLOCK);
     this.#out[this.#at] = this.#waiting;
     return this.#at * 2 + Math.ceil(this.#count / 8);
@@ -91,8 +101,8 @@ class PixelWriter {
    * The loop that costs: `put` is written out each time, on local variables, and without a branch, because none
    * here can be foreseen.
    */
-  #writeTokens({ kinds, values, size }: PixelTokens, symbols: PixelSymbols, channels: 3 | 4): void {
-    const { code, runs, runBits, left, above } = symbols;
+  #writeTokens({ kinds, values, size }: PixelTokens, symbols: PixelSymbols): void {
+    const { channels, code, runs, runBits, left, above } = symbols;
     const out = this.#out;
     const longest = runs.length - 1;
     const literalBits = channels * 8;

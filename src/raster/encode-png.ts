@@ -24,25 +24,24 @@ export async function encodeIndexedPng(image: RasterImage): Promise<Buffer | nul
 
 /** RGB when every pixel is opaque, RGBA otherwise; for images of any number of colours. */
 export async function encodeTrueColourPng(image: RasterImage): Promise<Buffer> {
-  const { words, channels, parts } = trueColourParts(image);
+  const words = signedWords(image);
+  const channels = allOpaque(words) ? 3 : 4;
   const drawn = isDrawn(words, image.width, image.height);
-  return await writePng(parts, drawn ? plainRows(image, channels) : differences(image, channels));
+  const rows = drawn ? plainRows(image, channels) : differences(image, channels);
+  return await writePng(trueColourParts(image, channels), rows);
 }
 
 /** The same for images of many colours: drawn ones are compressed in a way of our own, in half the time. */
 export async function encodeColourfulPng(image: RasterImage): Promise<Buffer> {
   const { width, height } = image;
-  const { words, channels, parts } = trueColourParts(image);
-  if (isDrawn(words, width, height)) return joinPng(parts, deflatePixels({ words, width, height }, channels));
-  return await writePng(parts, differences(image, channels));
+  const words = signedWords(image);
+  if (!isDrawn(words, width, height)) return await encodeTrueColourPng(image);
+  const { data, channels } = deflatePixels({ words, width, height });
+  return joinPng(trueColourParts(image, channels), data);
 }
 
-function trueColourParts(image: RasterImage) {
-  const { width, height } = image;
-  const words = signedWords(image);
-  const channels = allOpaque(words) ? 3 : 4;
-  const parts: PngParts = { width, height, bitDepth: 8, colourType: channels === 3 ? 'rgb' : 'rgba' };
-  return { words, channels, parts } as const;
+function trueColourParts({ width, height }: RasterImage, channels: 3 | 4): PngParts {
+  return { width, height, bitDepth: 8, colourType: channels === 3 ? 'rgb' : 'rgba' };
 }
 
 /** The same numbers with a sign: they fit a machine word, which loops run on twice as fast. */

@@ -16,13 +16,18 @@ const SLOTS = 2 ** SLOT_BITS;
 /** Knuth's multiplicative hash: 2^32 by the golden ratio. */
 const HASH_FACTOR = 0x9e3779b1;
 
+/** Most attempts end early: only what is found is copied from here. */
+let scratch = new Uint8Array(0);
+
 /** The same pixels by number of their colour; null when there are more than 256 colours. */
 export function indexColours(image: RasterImage): IndexedImage | null {
   const words = pixelWords(image);
   const numbers = new ColourNumbers();
-  const indexes = new Uint8Array(words.length);
+  if (scratch.length < words.length) scratch = new Uint8Array(words.length);
+  const indexes = scratch;
   let lastColour = words[0] as number;
   let lastNumber = numbers.of(lastColour);
+  indexes[0] = lastNumber;
   for (let i = 1; i < words.length; i++) {
     const colour = words[i] as number;
     if (colour !== lastColour) {
@@ -32,7 +37,7 @@ export function indexColours(image: RasterImage): IndexedImage | null {
     }
     indexes[i] = lastNumber;
   }
-  return transparentFirst(image, numbers.colours(), indexes);
+  return transparentFirst(image, numbers.colours(), indexes.slice(0, words.length));
 }
 
 /** Numbers colours as they come. A table with open places: most tiles of many colours are found out by it. */

@@ -3,6 +3,8 @@ import { crc32, deflate } from 'node:zlib';
 
 const deflateInBackground = promisify(deflate);
 
+/** Length, type and checksum. */
+const CHUNK_OVERHEAD = 12;
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 /** Measured in docs/decisions/0020-encoding-for-speed.md. */
 const DEFLATE_LEVEL = 3;
@@ -31,13 +33,16 @@ export async function writePng(parts: PngParts, rows: Buffer): Promise<Buffer> {
   return joinPng(parts, await deflateInBackground(rows, { level: DEFLATE_LEVEL, chunkSize }));
 }
 
-/** `data`: the rows, compressed. */
+/** `data`: the rows, compressed; it is copied. */
 export function joinPng(parts: PngParts, data: Buffer): Buffer {
-  const chunks = [SIGNATURE, chunk('IHDR', header(parts))];
-  if (parts.palette) chunks.push(chunk('PLTE', parts.palette));
-  if (parts.paletteAlpha?.length) chunks.push(chunk('tRNS', parts.paletteAlpha));
-  chunks.push(chunk('IDAT', data), chunk('IEND', Buffer.alloc(0)));
-  return Buffer.concat(chunks);
+  const chunks: [type: string, data: Buffer][] = [['IHDR', header(parts)]];
+  if (parts.palette) chunks.push(['PLTE', parts.palette]);
+  if (parts.paletteAlpha?.length) chunks.push(['tRNS', parts.paletteAlpha]);
+  chunks.push(['IDAT', data], ['IEND', Buffer.alloc(0)]);
+  const size = chunks.reduce((sum, [, { length }]) => sum + length + CHUNK_OVERHEAD, SIGNATURE.length);
+  const file = Buffer.allocUnsafeSlow(size);
+  chunks.reduce((at, [type, bytes]) => writeChunk(file, at, type, bytes), SIGNATURE.copy(file));
+  return file;
 }
 
 function header({ width, height, bitDepth, colourType }: PngParts): Buffer {
@@ -49,11 +54,11 @@ function header({ width, height, bitDepth, colourType }: PngParts): Buffer {
   return bytes;
 }
 
-function chunk(type: string, data: Buffer): Buffer {
-  const bytes = Buffer.alloc(data.length + 12);
-  bytes.writeUInt32BE(data.length, 0);
-  bytes.write(type, 4, 'latin1');
-  data.copy(bytes, 8);
-  bytes.writeUInt32BE(crc32(bytes.subarray(4, data.length + 8)), data.length + 8);
-  return bytes;
+/** Returns where the next one starts. */
+function writeChunk(file: Buffer, at: number, type: string, data: Buffer): number {
+  const end = at + data.length + 8;
+  file.writeUInt32BE(data.length, at);
+  file.write(type, at + 4, 'latin1');
+  data.copy(file, at + 8);
+  return file.writeUInt32BE(crc32(file.subarray(at + 4, end)), end);
 }
