@@ -34,7 +34,7 @@ export interface ConsoleMapEvents {
 export class ConsoleMap {
   readonly map: OlMap;
   readonly #tiles = new TileLayer<TileImage>();
-  readonly #overlay = new ImageLayer<ImageStatic>({ opacity: 0.62 });
+  readonly #overlay = new ImageLayer<ImageStatic>({ opacity: 0.5 });
   readonly #events: ConsoleMapEvents;
   #set: TileSet | null = null;
   #grid: TileGrid | null = null;

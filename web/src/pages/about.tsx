@@ -1,7 +1,7 @@
 import type { Answer } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { timeText } from '../format.ts';
-import { Card, Loaded, PageHead } from '../parts/basics.tsx';
+import { Card, Loaded, PageHead, Wide } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
 
 /** Written in by the build. */
@@ -36,7 +36,7 @@ export default function About() {
           <p className="quiet">{WORDS.map}</p>
         </Card>
         <Card title={WORDS.parts} className="span-12">
-          <div className="wide">
+          <Wide label={WORDS.parts}>
             <table>
               <thead>
                 <tr>
@@ -55,7 +55,7 @@ export default function About() {
                 ))}
               </tbody>
             </table>
-          </div>
+          </Wide>
         </Card>
       </div>
     </>

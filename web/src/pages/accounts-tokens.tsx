@@ -2,7 +2,7 @@ import { type FormEvent, useState } from 'react';
 import { type Answer, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { timeText } from '../format.ts';
-import { Choice, Copy, Empty, Field, ProblemNotice } from '../parts/basics.tsx';
+import { Choice, Copy, Empty, Field, ProblemNotice, Wide } from '../parts/basics.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import type { Role } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
@@ -71,7 +71,7 @@ function TokenTable({
   readonly onRevoke: (token: Token) => void;
 }) {
   return (
-    <div className="wide">
+    <Wide label={WORDS.tokens}>
       <table>
         <thead>
           <tr>
@@ -102,7 +102,7 @@ function TokenTable({
           ))}
         </tbody>
       </table>
-    </div>
+    </Wide>
   );
 }
 

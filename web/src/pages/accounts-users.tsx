@@ -2,7 +2,7 @@ import { type FormEvent, useState } from 'react';
 import { type Answer, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { timeText } from '../format.ts';
-import { Choice, Field, ProblemNotice } from '../parts/basics.tsx';
+import { Choice, Field, ProblemNotice, Wide } from '../parts/basics.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { type Role, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
@@ -31,7 +31,7 @@ export function Users({
   return (
     <div className="stack">
       <ProblemNotice problem={action.problem} />
-      <div className="wide">
+      <Wide label={WORDS.users}>
         <table>
           <thead>
             <tr>
@@ -77,7 +77,7 @@ export function Users({
             ))}
           </tbody>
         </table>
-      </div>
+      </Wide>
       <AddUser onAdd={(draft) => change(() => send('POST', 'api/v1/users', draft))} />
       {leaving !== null && (
         <Confirm

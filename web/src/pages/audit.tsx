@@ -2,7 +2,7 @@ import { useDeferredValue, useState } from 'react';
 import type { Answer } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { timeText } from '../format.ts';
-import { Card, Choice, Empty, Field, Loaded, PageHead } from '../parts/basics.tsx';
+import { Card, Choice, Empty, Field, Loaded, PageHead, Wide } from '../parts/basics.tsx';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 
@@ -63,7 +63,7 @@ export default function Audit() {
 
 function Entries({ entries }: { readonly entries: readonly Entry[] }) {
   return (
-    <div className="wide">
+    <Wide label={WORDS.title}>
       <table>
         <thead>
           <tr>
@@ -96,6 +96,6 @@ function Entries({ entries }: { readonly entries: readonly Entry[] }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </Wide>
   );
 }

@@ -23,12 +23,14 @@ export default function Inspect() {
           if (name === undefined) return <Empty>{TEXTS.layers.empty}</Empty>;
           return (
             <div className="stack">
-              <Choice
-                label={TEXTS.tasks.layer}
-                value={name}
-                options={all.map((layer) => [layer.name, layer.title || layer.name])}
-                onChange={(chosen) => goTo(addressOf('inspect', chosen))}
-              />
+              <div className="row">
+                <Choice
+                  label={TEXTS.tasks.layer}
+                  value={name}
+                  options={all.map((layer) => [layer.name, layer.title || layer.name])}
+                  onChange={(chosen) => goTo(addressOf('inspect', chosen))}
+                />
+              </div>
               <OneLayer key={name} name={name} />
             </div>
           );

@@ -106,7 +106,7 @@ function ZoomLine(props: {
   const share = offered === 0 ? 0 : tiles / offered;
   return (
     <>
-      <button type="button" aria-pressed={pressed} onClick={onPress}>
+      <button type="button" className="zoom-number" aria-pressed={pressed} onClick={onPress}>
         {z}
       </button>
       <Bar share={share} label={`${TEXTS.inspect.zoom} ${z}`} kind={share === 1 ? 'done' : ''} />

@@ -4,7 +4,7 @@ import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { bytesText, countText, durationText } from '../format.ts';
 import { type LayerInfo, type TileSet, tileSetFrom, wishesOf } from '../map/tile-set.ts';
-import { Card, DoneNotice, Empty, Loaded, PageHead, ProblemNotice } from '../parts/basics.tsx';
+import { Card, DoneNotice, Empty, Loaded, PageHead, ProblemNotice, Wide } from '../parts/basics.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { addressOf, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
@@ -65,7 +65,7 @@ function Content({
 
 function Sizes({ layer }: { readonly layer: Usage['layers'][number] }) {
   return (
-    <div className="wide">
+    <Wide label={WORDS.sizes}>
       <table>
         <thead>
           <tr>
@@ -90,7 +90,7 @@ function Sizes({ layer }: { readonly layer: Usage['layers'][number] }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </Wide>
   );
 }
 

@@ -29,7 +29,7 @@ export function TaskPage({ id }: { readonly id: string }) {
               title={`${WORDS.types[task.type]} ${task.layer}`}
               under={
                 <>
-                  #{task.id} <StateBadge state={task.state} />
+                  #{task.id} <StateBadge task={task} />
                 </>
               }
               actions={<Actions task={task} />}

@@ -163,3 +163,13 @@ export function PageHead(props: {
     </header>
   );
 }
+
+/** For tables: scrolls by itself where the page is narrow, by keyboard too. */
+export function Wide({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard
+    <section className="wide" aria-label={label} tabIndex={0}>
+      {children}
+    </section>
+  );
+}

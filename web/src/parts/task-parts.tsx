@@ -1,11 +1,12 @@
 import type { Task } from '../api/task-feed.ts';
-import { countText, durationText, percentText } from '../format.ts';
+import { countText, durationText, percentText, timeText } from '../format.ts';
 import { addressOf } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 import { Bar } from './basics.tsx';
 
-export function StateBadge({ state }: { readonly state: Task['state'] }) {
-  return <span className={`badge ${state}`}>{TEXTS.tasks.states[state]}</span>;
+export function StateBadge({ task: { state, counters } }: { readonly task: Task }) {
+  const kind = state === 'done' && counters.failed > 0 ? 'failed' : state;
+  return <span className={`badge ${kind}`}>{TEXTS.tasks.states[state]}</span>;
 }
 
 export function shareOf({ tilesProcessed, tilesTotal, state }: Task): number {
@@ -18,7 +19,11 @@ export function TaskBar({ task }: { readonly task: Task }) {
   const label = TEXTS.tasks.progress(countText(task.tilesProcessed), countText(task.tilesTotal));
   return (
     <div>
-      <Bar share={share} label={`${task.layer}: ${label}`} kind={task.state} />
+      <Bar
+        share={share}
+        label={`${task.layer}: ${label}`}
+        kind={task.counters.failed > 0 ? 'bad' : task.state}
+      />
       <span className="small quiet">
         {percentText(share)} · {label}
       </span>
@@ -34,13 +39,15 @@ export function TaskLine({ task }: { readonly task: Task }) {
         <strong>{TEXTS.tasks.types[task.type]}</strong> {task.layer}
       </span>
       <span>
-        <StateBadge state={task.state} />
+        <StateBadge task={task} />
       </span>
       <div className="bar-column">
         <TaskBar task={task} />
       </div>
       <span className="small quiet left-column">{pace(task)}</span>
-      <span className="small quiet cut who-column">{TEXTS.tasks.by(task.createdBy)}</span>
+      <span className="small quiet who-column">
+        {timeText(task.createdAt)} {TEXTS.tasks.by(task.createdBy)}
+      </span>
     </div>
   );
 }

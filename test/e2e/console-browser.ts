@@ -1,0 +1,91 @@
+/**
+ * The console in a real browser, watched: whatever the browser complains of, and whatever it asks of anybody but the
+ * server, is kept.
+ *
+ *   const console = await openConsole(browser, server.url);
+ *   await console.signIn();
+ *   await console.go('tasks');
+ *   expect(console.complaints()).toEqual([]);
+ */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { ADMIN_PASSWORD, eventually } from './server.ts';
+
+export interface ConsolePage {
+  readonly page: Page;
+  signIn(): Promise<void>;
+  /** Opens a page of the console and waits for its heading. */
+  go(path: string, heading: string): Promise<void>;
+  /** Errors in the browser's console, pages that broke, breaches of the content policy, dialogs, foreign addresses. */
+  complaints(): readonly string[];
+  /** Faults that axe finds serious or critical, in one line each; by these rules only, or by all. */
+  accessibilityFaults(rules?: readonly string[]): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+interface AxeResults {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly impact: string;
+    readonly nodes: readonly { readonly html: string }[];
+  }[];
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** Told by the browser itself about tiles that a broken source cannot make; the page says it in words. */
+const EXPECTED = /status of 50[234]/;
+
+export async function openConsole(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<ConsolePage> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    const text = message.text();
+    if (message.type() === 'error' && !EXPECTED.test(text)) complaints.push(`console: ${text}`);
+    if (/content security policy|refused to/i.test(text)) complaints.push(`policy: ${text}`);
+  });
+  page.on('pageerror', (error) => complaints.push(`broken: ${error.message}`));
+  page.on('dialog', (dialog) => {
+    complaints.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on('request', (request) => {
+    const address = request.url();
+    if (!address.startsWith(`${url}/`) && !address.startsWith('data:'))
+      complaints.push(`foreign: ${address}`);
+  });
+
+  return {
+    page,
+    complaints: () => complaints,
+    async signIn() {
+      await page.goto(`${url}/`);
+      await page.getByRole('link', { name: 'Sign in' }).click();
+      await page.getByLabel('Name').fill('admin');
+      await page.getByLabel('Password').fill(ADMIN_PASSWORD);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    },
+    async go(path, heading) {
+      await page.goto(`${url}/#/${path}`);
+      await page.getByRole('heading', { name: heading, level: 1 }).waitFor();
+      await eventually('all of it is there', async () => (await page.getByText('Loading…').count()) === 0);
+    },
+    async accessibilityFaults(rules) {
+      await page.evaluate(AXE);
+      const options = { resultTypes: ['violations'], ...(rules && { runOnly: rules }) };
+      const { violations } = (await page.evaluate(
+        `axe.run(document, ${JSON.stringify(options)})`,
+      )) as AxeResults;
+      return violations
+        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`);
+    },
+    close: () => context.close(),
+  };
+}

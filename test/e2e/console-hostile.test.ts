@@ -1,0 +1,115 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type Browser, chromium } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { requirePackage } from '../fixtures/system-packages.ts';
+import { XSS_PAYLOADS } from '../fixtures/xss-payloads.ts';
+import { type ConsolePage, openConsole } from './console-browser.ts';
+import { eventually, type RunningServer, startServer } from './server.ts';
+
+const program = requirePackage('chromium', 'chromium', 'hostile texts in the console');
+
+/** Every payload as a layer's name, title and parameter value, and as what a broken map server says. */
+function configFor(upstream: string): string {
+  const layers = XSS_PAYLOADS.map((payload, place) => ({
+    name: payload,
+    title: XSS_PAYLOADS[(place + 7) % XSS_PAYLOADS.length],
+    description: payload,
+    source: { type: 'wms', url: `${upstream}/${place}`, layers: payload },
+    formats: ['image/png'],
+    gridSets: [{ name: 'EPSG:900913', zoomStop: 3 }],
+    parameters: [{ name: 'STYLES', default: 'plain', values: ['plain', payload] }],
+  }));
+  const host = new URL(upstream).host;
+  return JSON.stringify({ upstreams: { [host]: { allowPrivate: true } }, layers });
+}
+
+describe.skipIf(program === null)('texts that attack a page', () => {
+  let upstream: Server;
+  let server: RunningServer;
+  let browser: Browser;
+  let open: ConsolePage;
+
+  beforeAll(async () => {
+    upstream = createServer((request, response) => {
+      const payload = XSS_PAYLOADS[Number(/\d+/.exec(request.url ?? '')?.[0])] ?? '';
+      response.writeHead(200, { 'content-type': 'application/vnd.ogc.se_xml' });
+      const text = payload.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+      response.end(
+        `<ServiceExceptionReport><ServiceException>${text}</ServiceException></ServiceExceptionReport>`,
+      );
+    });
+    await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
+    const { port } = upstream.address() as AddressInfo;
+    server = await startServer({ config: configFor(`http://127.0.0.1:${port}`), expectedLog: /./ });
+    browser = await chromium.launch({ executablePath: program ?? '', args: ['--no-sandbox'] });
+    open = await openConsole(browser, server.url);
+    await open.signIn();
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await server?.stop();
+    upstream?.close();
+  });
+
+  async function expectQuiet(where: string): Promise<void> {
+    expect(await open.page.evaluate('window.stolen'), where).toBeUndefined();
+    expect(open.complaints(), where).toEqual([]);
+  }
+
+  it('run nowhere in lists, fields, maps and addresses', { timeout: 120_000 }, async () => {
+    expect(XSS_PAYLOADS).toHaveLength(60);
+    await open.go('layers', 'Layers');
+    await open.page.getByText('60 of 60').waitFor();
+    await expectQuiet('the list of layers');
+    for (const [place, payload] of XSS_PAYLOADS.entries()) {
+      const title = XSS_PAYLOADS[(place + 7) % XSS_PAYLOADS.length] ?? '';
+      const query = new URLSearchParams({ 'p.STYLES': payload });
+      await open.page.goto(`${server.url}/#/layers/${encodeURIComponent(payload)}?${query}`);
+      await eventually(`the page of layer ${payload}`, async () => {
+        const heading = await open.page.locator('h1:visible').textContent();
+        return heading === title;
+      });
+      await expectQuiet(payload);
+    }
+    await open.go(`seed/${encodeURIComponent(XSS_PAYLOADS[0] ?? '')}`, 'Seed and truncate');
+    await expectQuiet('the form');
+  });
+
+  it('run nowhere in tasks, failures and the audit log', { timeout: 60_000 }, async () => {
+    for (const layer of XSS_PAYLOADS.slice(0, 20)) {
+      const answer = await fetch(`${server.url}/api/v1/tasks`, {
+        method: 'POST',
+        headers: { authorization: server.authorization, 'content-type': 'application/json' },
+        body: JSON.stringify({ layer, zoomStop: 0, parameters: { STYLES: layer }, tileFailureRetryCount: 0 }),
+      });
+      expect(answer.status).toBe(201);
+    }
+    await eventually(
+      'the tasks have failed',
+      async () => {
+        const answer = await fetch(`${server.url}/api/v1/tasks?state=pending,running`, {
+          headers: { authorization: server.authorization },
+        });
+        return ((await answer.json()) as { tasks: unknown[] }).tasks.length === 0;
+      },
+      30_000,
+    );
+    for (const [path, heading] of [
+      ['overview', 'Overview'],
+      ['tasks', 'Tasks'],
+      ['audit', 'Audit log'],
+      ['quota', 'Quota'],
+      ['api', 'HTTP interface'],
+    ] as const) {
+      await open.go(path, heading);
+      await expectQuiet(path);
+    }
+    for (let id = 1; id <= 5; id++) {
+      await open.page.goto(`${server.url}/#/tasks/${id}`);
+      await open.page.getByRole('heading', { name: 'Failures' }).waitFor();
+      await expectQuiet(`task ${id}`);
+    }
+  });
+});

@@ -1,0 +1,226 @@
+import { type Browser, chromium } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { requirePackage } from '../fixtures/system-packages.ts';
+import { type ConsolePage, openConsole } from './console-browser.ts';
+import { eventually, type RunningServer, startServer } from './server.ts';
+
+const program = requirePackage('chromium', 'chromium', 'the console in a real browser');
+
+const CONFIG = JSON.stringify({
+  layers: [
+    {
+      name: 'world',
+      title: 'World',
+      source: { type: 'world' },
+      formats: ['image/png', 'image/jpeg'],
+      gridSets: [
+        { name: 'EPSG:900913', zoomStop: 12 },
+        { name: 'EPSG:4326', zoomStop: 12 },
+      ],
+      parameters: [{ name: 'STYLES', default: 'light', values: ['light', 'dark'] }],
+    },
+  ],
+});
+
+/** What depends on colours and width. */
+const LOOKS = ['color-contrast', 'scrollable-region-focusable', 'link-in-text-block'];
+
+const PAGES: readonly (readonly [path: string, heading: string])[] = [
+  ['overview', 'Overview'],
+  ['layers', 'Layers'],
+  ['layers/world', 'World'],
+  ['seed/world', 'Seed and truncate'],
+  ['tasks', 'Tasks'],
+  ['tasks/1', 'Seed world'],
+  ['quota', 'Quota'],
+  ['inspect/world?tile=0/0/0', 'Tile inspector'],
+  ['upstreams', 'Upstreams'],
+  ['accounts', 'Accounts'],
+  ['audit', 'Audit log'],
+  ['api', 'HTTP interface'],
+  ['about', 'About'],
+];
+
+describe.skipIf(program === null)('the console in a real browser', () => {
+  let server: RunningServer;
+  let browser: Browser;
+  let open: ConsolePage;
+
+  beforeAll(async () => {
+    server = await startServer({ config: CONFIG });
+    browser = await chromium.launch({ executablePath: program ?? '', args: ['--no-sandbox'] });
+    open = await openConsole(browser, server.url);
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  async function api<T>(path: string): Promise<T> {
+    const answer = await fetch(`${server.url}/api/v1/${path}`, {
+      headers: { authorization: server.authorization },
+    });
+    expect(answer.status).toBe(200);
+    return (await answer.json()) as T;
+  }
+
+  it('shows the public map first, and lets in who signs in there', async () => {
+    const { page } = open;
+    await page.goto(`${server.url}/`);
+    await page.locator('#map canvas').first().waitFor();
+    expect(await page.locator('#layer').inputValue()).toBe('world');
+    await page.goto(`${server.url}/#/`);
+    await page.getByLabel('Name').fill('admin');
+    await page.getByLabel('Password').fill('not the password');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('Name or password is wrong.').waitFor();
+    expect(open.complaints().filter((text) => !/status of 401/.test(text))).toEqual([]);
+    await open.close();
+
+    open = await openConsole(browser, server.url);
+    await open.signIn();
+    await open.page.getByText('Nothing is running.').waitFor();
+    expect(open.complaints()).toEqual([]);
+  });
+
+  it('seeds what is drawn on the map and shows it to the end', async () => {
+    const { page } = open;
+    await open.go('seed/world', 'Seed and truncate');
+    await page.getByLabel('To zoom').fill('3');
+    await page.getByRole('button', { name: 'Draw a rectangle' }).click();
+    const map = await page.locator('.map canvas').first().boundingBox();
+    if (!map) throw new Error('no map');
+    await page.mouse.click(map.x + map.width * 0.4, map.y + map.height * 0.3);
+    await page.mouse.move(map.x + map.width * 0.6, map.y + map.height * 0.5, { steps: 4 });
+    await page.mouse.click(map.x + map.width * 0.7, map.y + map.height * 0.6);
+    await eventually(
+      'the bounds are filled in',
+      async () => (await page.getByLabel('Min x').inputValue()) !== '',
+    );
+    const [west, south, east, north] = await Promise.all(
+      ['Min x', 'Min y', 'Max x', 'Max y'].map((label) => page.getByLabel(label).inputValue()),
+    );
+    await page.getByRole('button', { name: 'Start' }).click();
+    await page.getByRole('heading', { name: 'Seed world' }).waitFor();
+    await page.getByText('done', { exact: true }).waitFor();
+    const task = await api<{ bounds: number[]; state: string; tilesTotal: number }>('tasks/1');
+    expect(task.state).toBe('done');
+    expect(task.bounds.map(Math.round)).toEqual(
+      [west, south, east, north].map((text) => Math.round(Number(text))),
+    );
+    expect(await page.getByRole('progressbar').first().getAttribute('aria-valuenow')).toBe('100');
+    expect(open.complaints()).toEqual([]);
+  });
+
+  it('shows a running task as it goes, and stops it', async () => {
+    const { page } = open;
+    await open.go('seed/world', 'Seed and truncate');
+    await page.getByLabel('To zoom').fill('12');
+    await page.getByRole('button', { name: 'Start' }).click();
+    await page.getByRole('heading', { name: 'Seed world' }).waitFor();
+    await page.getByText('running', { exact: true }).first().waitFor();
+    const processed = () => page.locator('.page .small.quiet').first().textContent();
+    const first = await processed();
+    await eventually('the number of tiles rises by itself', async () => (await processed()) !== first);
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('stopped', { exact: true }).waitFor();
+    expect((await api<{ state: string }>('tasks/2')).state).toBe('aborted');
+    expect(open.complaints()).toEqual([]);
+  });
+
+  it('shows what is cached, and all that is known of a tile that is clicked', async () => {
+    const { page } = open;
+    await open.go('layers/world', 'World');
+    await page.getByRole('button', { name: '0', exact: true }).click();
+    await page.getByText('Zoom 0', { exact: true }).waitFor();
+    const map = await page.locator('.map canvas').first().boundingBox();
+    if (!map) throw new Error('no map');
+    await page.mouse.click(map.x + map.width / 2 + 20, map.y + map.height / 2 + 20);
+    const details = page.getByRole('region', { name: /^Tile \d+\/\d+\/\d+$/ });
+    await details.getByText('Bounds').waitFor();
+    await details.getByText('none: drawn here').waitFor();
+    expect(open.complaints()).toEqual([]);
+  });
+
+  it('has a tile made again and compares it, then removes it', async () => {
+    const { page } = open;
+    await open.go('inspect/world?tile=0/0/0', 'Tile inspector');
+    await page.getByText('Checksum').waitFor();
+    await page.getByRole('button', { name: 'Fetch again and compare' }).click();
+    await page.getByText(/^(Both are the same|They differ)/).waitFor();
+    await page.getByRole('button', { name: 'Remove this tile' }).click();
+    await page.getByText('1 tiles removed.').waitFor();
+    await page.getByText('This tile is not in the cache.').first().waitFor();
+    expect(open.complaints()).toEqual([]);
+  });
+
+  it('changes the quota after telling what that would remove, and the cache shrinks', async () => {
+    const { page } = open;
+    const before = await api<{ bytes: number }>('usage');
+    await open.go('quota', 'Quota');
+    await page.getByLabel('Keep the cache below a limit').check();
+    await page.getByRole('textbox', { name: 'Limit for all layers' }).fill('0');
+    await page.getByText('Must be a number above 0.').waitFor();
+    expect(await page.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
+    await page.getByRole('textbox', { name: 'Limit for all layers' }).fill('400');
+    await page.getByLabel('Unit').first().selectOption('KiB');
+    await page.getByText(/would be removed from all layers/).waitFor();
+    await page.getByRole('textbox', { name: 'Look every' }).fill('1');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved.').waitFor();
+    await eventually(
+      'tiles are removed',
+      async () => (await api<{ bytes: number }>('usage')).bytes < before.bytes,
+      20_000,
+    );
+    await page.getByLabel('Keep the cache below a limit').uncheck();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await eventually('the quota is off', async () => !(await api<{ enabled: boolean }>('quota')).enabled);
+    expect(open.complaints()).toEqual([]);
+  });
+
+  it('empties a layer only when its name is typed', async () => {
+    const { page } = open;
+    await open.go('layers/world', 'World');
+    await page.getByRole('button', { name: 'Empty the layer…' }).click();
+    const dialog = page.getByRole('dialog');
+    const confirm = dialog.getByRole('button', { name: 'Empty world' });
+    expect(await confirm.isDisabled()).toBe(true);
+    await dialog.getByLabel('Type world to go on').fill('World');
+    expect(await confirm.isDisabled()).toBe(true);
+    await dialog.getByLabel('Type world to go on').fill('world');
+    await confirm.click();
+    await page.getByText(/tiles are gone\.$/).waitFor();
+    expect(open.complaints()).toEqual([]);
+  });
+
+  it('has no serious fault for who uses a keyboard or a screen reader, in light and dark, wide and narrow', {
+    timeout: 120_000,
+  }, async () => {
+    const faults: string[] = [];
+    for (const [path, heading] of PAGES) {
+      await open.page.emulateMedia({ colorScheme: 'light' });
+      await open.go(path, heading);
+      faults.push(...(await open.accessibilityFaults()).map((fault) => `${path}: ${fault}`));
+      await open.page.emulateMedia({ colorScheme: 'dark' });
+      await open.page.setViewportSize({ width: 400, height: 800 });
+      faults.push(
+        ...(await open.accessibilityFaults(LOOKS)).map((fault) => `${path}, dark, narrow: ${fault}`),
+      );
+      const wider = (await open.page.evaluate('document.documentElement.scrollWidth - innerWidth')) as number;
+      if (wider > 0) faults.push(`${path} is ${wider} pixels wider than 400`);
+      await open.page.setViewportSize({ width: 1280, height: 900 });
+    }
+    expect(faults).toEqual([]);
+    expect(open.complaints()).toEqual([]);
+  });
+
+  it('works below a prefix', async () => {
+    await open.page.goto(`${server.url}/geoserver/gwc/#/layers/world`);
+    await open.page.getByRole('heading', { name: 'World', level: 1 }).waitFor();
+    await open.page.locator('.map canvas').first().waitFor();
+    expect(open.complaints()).toEqual([]);
+  });
+});
