@@ -6,11 +6,12 @@ import { CallerGone, type Exchange } from '../exchange.ts';
 import { HttpProblem, type HttpProblemCode, problemOf, statusOf } from '../problems.ts';
 import type { Handler } from '../route.ts';
 
-/** OGC 06-121r3, table 25; `TileOutOfRange` is from OGC 07-057r7, table 23. */
+/** OGC 06-121r3, table 25; `TileOutOfRange` and `PointIJOutOfRange` are from OGC 07-057r7, tables 23 and 29. */
 export type OwsCode =
   | 'MissingParameterValue'
   | 'InvalidParameterValue'
   | 'TileOutOfRange'
+  | 'PointIJOutOfRange'
   | 'VersionNegotiationFailed'
   | 'OperationNotSupported'
   | 'NoApplicableCode';
@@ -20,6 +21,7 @@ const MEANING: Readonly<Record<Exclude<OwsCode, 'NoApplicableCode'>, ErrorCode |
   MissingParameterValue: 'request-invalid',
   InvalidParameterValue: 'request-invalid',
   TileOutOfRange: 'request-invalid',
+  PointIJOutOfRange: 'request-invalid',
   VersionNegotiationFailed: 'request-invalid',
   OperationNotSupported: 'operation-unsupported',
 };

@@ -3,7 +3,6 @@ import type { GridSubset } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
 import { type Html as Markup, html as markup } from '../../html.ts';
 import { boxElement } from './layer-description.ts';
-import { crsNames } from './wms-crs.ts';
 
 /** What the DTD of 1.1.1 leaves to us, as WMS-C clients know it. */
 export const TILE_SET_DTD = [
@@ -20,7 +19,7 @@ export const TILE_SET_DTD = [
 export function describeTileSets(layer: Layer): Markup {
   const sets = layer.gridSubsets.flatMap((subset) => {
     // The grid's own extent is where its tiles are counted from.
-    const [name] = crsNames(subset.gridSet, '1.1.1');
+    const name = `EPSG:${subset.gridSet.srs}`;
     const grid = markup`<SRS>${name}</SRS>${boxElement('1.1.1', name, subset.gridSet.extent)}<Resolutions>${resolutions(subset)}</Resolutions><Width>${subset.gridSet.tileWidth}</Width><Height>${subset.gridSet.tileHeight}</Height>`;
     return layer.formats.map(
       ({ mediaType }) =>

@@ -60,7 +60,7 @@ function serviceSection(): Markup {
 <ows:ServiceTypeVersion>1.0.0</ows:ServiceTypeVersion>
 </ows:ServiceIdentification>
 <ows:OperationsMetadata>
-${['GetCapabilities', 'GetTile'].map(operation)}
+${['GetCapabilities', 'GetTile', 'GetFeatureInfo'].map(operation)}
 </ows:OperationsMetadata>`;
 }
 

@@ -48,13 +48,14 @@ export function required(asked: Kvp, name: string, locator = name): string {
   throw new OwsException('MissingParameterValue', locator, `The parameter ${locator} is missing.`);
 }
 
-function tileSetAsked(bound: BoundLayer, asked: Kvp): ResolvedTileSet {
+/** `format` is that of the tile; what is asked for when it is null. */
+export function tileSetAsked(bound: BoundLayer, asked: Kvp, format: string | null = null): ResolvedTileSet {
   const { layer } = bound;
   const parameters = parametersAsked(layer.parameters, asked);
-  const format = formatAsked(layer, required(asked, 'FORMAT'));
+  const mediaType = format ?? formatAsked(layer, required(asked, 'FORMAT'));
   const gridSet = required(asked, 'TILEMATRIXSET');
   blaming('TILEMATRIXSET', () => gridSubsetOf(layer, gridSet));
-  return resolveTileSet(bound, { gridSet, format, parameters });
+  return resolveTileSet(bound, { gridSet, format: mediaType, parameters });
 }
 
 function formatAsked(layer: Layer, name: string): string {
@@ -84,7 +85,7 @@ function styleName(asked: Kvp): string {
   return asked('STYLE') === null && asked('STYLES') !== null ? 'STYLES' : 'STYLE';
 }
 
-function indexAsked(subset: GridSubset, asked: Kvp): TileIndex {
+export function indexAsked(subset: GridSubset, asked: Kvp): TileIndex {
   const z = zoomNamed(subset, required(asked, 'TILEMATRIX'), required(asked, 'TILEMATRIXSET'));
   const y = numberAsked(asked, 'TILEROW');
   const x = numberAsked(asked, 'TILECOL');
@@ -105,7 +106,7 @@ function zoomNamed(subset: GridSubset, name: string, gridSetName: string): numbe
   throw new OwsException('InvalidParameterValue', 'TILEMATRIX', `Unknown TILEMATRIX ${shortened(name)}`);
 }
 
-function numberAsked(asked: Kvp, name: string): number {
+export function numberAsked(asked: Kvp, name: string): number {
   const text = required(asked, name);
   if (WHOLE_NUMBER.test(text)) return Number(text);
   throw new OwsException(

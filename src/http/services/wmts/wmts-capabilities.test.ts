@@ -109,9 +109,11 @@ describe('WMTS capabilities', () => {
     expect(operations.map((operation) => operation.attributes.get('name'))).toEqual([
       'GetCapabilities',
       'GetTile',
+      'GetFeatureInfo',
     ]);
     const base = 'http://maps.example:8080/geowebcache/service/wmts';
-    expect(all(root, 'Get').map((get) => get.attributes.get('xlink:href'))).toEqual([`${base}?`, `${base}?`]);
+    const addresses = new Set(all(root, 'Get').map((get) => get.attributes.get('xlink:href')));
+    expect([...addresses]).toEqual([`${base}?`]);
     expect(all(root, 'ServiceMetadataURL').map((url) => url.attributes.get('xlink:href'))).toEqual([
       `${base}?SERVICE=WMTS&VERSION=1.0.0&REQUEST=GetCapabilities`,
       `${base}/rest/WMTSCapabilities.xml`,
@@ -195,9 +197,13 @@ describe('WMTS capabilities', () => {
     const extent = { minX: 5, minY: 45, maxX: 15, maxY: 55 };
     const degrees = createGridSubset(subset('EPSG:4326', 12).gridSet, { extent });
     const { layers } = await capabilities([
-      layerNamed('a', { gridSubsets: [degrees, createGridSubset(lambert)] }),
+      layerNamed('a', { gridSubsets: [degrees] }),
+      layerNamed('both', { gridSubsets: [degrees, createGridSubset(lambert)] }),
       layerNamed('b', { gridSubsets: [createGridSubset(lambert)] }),
       layerNamed('c', { gridSubsets: [subset('EPSG:900913', 3)] }),
+      layerNamed('d', {
+        gridSubsets: [createGridSubset(createGridSet({ ...LAMBERT, name: 'X', srs: 999999 }))],
+      }),
     ]);
     const boxes = (layer: string, name: string) =>
       all(named(layers, layer), name).map((box) => [
@@ -205,18 +211,22 @@ describe('WMTS capabilities', () => {
         ...box.children.map(({ text }) => text),
       ]);
     expect(boxes('a', 'WGS84BoundingBox')).toEqual([[undefined, '5 45', '15 55']]);
-    expect(boxes('a', 'BoundingBox')).toEqual([
+    expect(boxes('both', 'BoundingBox')).toEqual([
       ['urn:ogc:def:crs:EPSG::4326', '45 5', '55 15'],
       ['urn:ogc:def:crs:EPSG::2154', '0 6000000', '1300000 7200000'],
     ]);
-    expect(boxes('b', 'WGS84BoundingBox')).toEqual([]);
+    const [[, southWest, northEast] = []] = boxes('b', 'WGS84BoundingBox');
+    expect([southWest, northEast].flatMap((corner) => (corner ?? '').split(' ').map(Number))).toEqual(
+      [-7.0765, 40.7732, 11.6, 52.0].map((value) => expect.closeTo(value, 0)),
+    );
+    expect(boxes('d', 'WGS84BoundingBox')).toEqual([]);
     const [[, lower, upper] = []] = boxes('c', 'WGS84BoundingBox');
     expect([lower, upper].flatMap((corner) => (corner ?? '').split(' ').map(Number))).toEqual(
       [-180, -85.0511287, 180, 85.0511287].map((value) => expect.closeTo(value, 6)),
     );
   });
 
-  it('limit a layer to the tiles it offers, and say nothing where that is all', async () => {
+  it('limit a layer to the tiles it offers, in every zoom of every grid set', async () => {
     const extent = { minX: 5, minY: 45, maxX: 15, maxY: 55 };
     const { gridSet } = subset('EPSG:4326', 12);
     const { layers } = await capabilities([
@@ -230,7 +240,7 @@ describe('WMTS capabilities', () => {
       ['EPSG:4326:4', '3', '3', '16', '17'],
       ['EPSG:4326:5', '6', '7', '32', '34'],
     ]);
-    expect(all(named(layers, 'all'), 'TileMatrixSetLimits')).toEqual([]);
+    expect(all(named(layers, 'all'), 'TileMatrixLimits')).toHaveLength(gridSet.levels.length);
   });
 
   it('describe each grid set once, as deep as any layer goes and as the standard counts', async () => {

@@ -8,6 +8,7 @@ import type { Handler, Route } from '../../route.ts';
 import { type Kvp, readKvp } from '../kvp.ts';
 import { OwsException, withOwsExceptions } from '../ows-exception.ts';
 import { createGetCapabilities } from './get-capabilities.ts';
+import { createWmtsFeatureInfo } from './get-feature-info.ts';
 import { createGetTile, required } from './get-tile.ts';
 
 export interface WmtsDeps {
@@ -27,10 +28,11 @@ const TILE_PATHS = [`{layer}/{style}/${PLACE}`, `{layer}//${PLACE}`, `{layer}/${
 export function wmtsRoutes(deps: WmtsDeps): readonly Route[] {
   const getTile = createGetTile(deps);
   const getCapabilities = createGetCapabilities(deps.catalog);
+  const getFeatureInfo = createWmtsFeatureInfo(deps.catalog);
   const operations = new Map<string, Operation>([
     ['getcapabilities', getCapabilities],
     ['gettile', getTile],
-    ['getfeatureinfo', refuseFeatureInfo],
+    ['getfeatureinfo', getFeatureInfo],
   ]);
   const route = (path: string, handler: Handler): Route => ({
     method: 'GET',
@@ -48,7 +50,9 @@ export function wmtsRoutes(deps: WmtsDeps): readonly Route[] {
     ...TILE_PATHS.map((path) =>
       route(`${REST}/${path}`, async (exchange) => getTile(exchange, readPath(exchange))),
     ),
-    ...TILE_PATHS.map((path) => route(`${REST}/${path}/{j}/{i}`, refuseFeatureInfo)),
+    ...TILE_PATHS.map((path) =>
+      route(`${REST}/${path}/{j}/{i}`, async (exchange) => getFeatureInfo(exchange, readInfoPath(exchange))),
+    ),
   ];
 }
 
@@ -68,10 +72,6 @@ function checkService(asked: Kvp): void {
     'SERVICE',
     `This is a WMTS, not a ${shortened(service)}; leave SERVICE out or say SERVICE=WMTS.`,
   );
-}
-
-async function refuseFeatureInfo(): Promise<never> {
-  throw new OwsException('OperationNotSupported', 'GetFeatureInfo', 'No layer answers GetFeatureInfo.');
 }
 
 function readQuery(exchange: Exchange): Kvp {
@@ -94,4 +94,15 @@ function readPath(exchange: Exchange): Kvp {
     TILECOL: column,
   };
   return (name) => inPath[name] ?? inQuery(name);
+}
+
+/** As above, but the format is the one to be told in; the tile itself is not asked for. */
+function readInfoPath(exchange: Exchange): Kvp {
+  const asked = readPath(exchange);
+  const { i, j } = exchange.params;
+  const inPath: Readonly<Record<string, string | undefined>> = { I: i, J: j };
+  return (name) => {
+    if (name === 'INFOFORMAT') return asked('INFOFORMAT') ?? asked('FORMAT');
+    return name === 'FORMAT' ? null : (inPath[name] ?? asked(name));
+  };
 }

@@ -1,0 +1,195 @@
+import { describe, expect, it } from 'vitest';
+import { catalogOf, createTestApp, layerNamed, subset } from '../../../../test/fixtures/http-app.ts';
+import { slopeAt, slopingTiles } from '../../../../test/fixtures/sloping-tiles.ts';
+import { createGridSubset } from '../../../domain/grid-subset.ts';
+import { decodeImage } from '../../../raster/decode-image.ts';
+
+const full = layerNamed('full', { fullWms: true });
+const tiled = layerNamed('tiled');
+const { gridSet: degrees } = subset('EPSG:4326', 5);
+const extent = { minX: 0, minY: 0, maxX: 90, maxY: 45 };
+const corner = layerNamed('corner', {
+  fullWms: true,
+  gridSubsets: [createGridSubset(degrees, { extent, zoomStop: 5 })],
+});
+const HALF = 20037508.34;
+
+function openWms() {
+  const { read, reads } = slopingTiles();
+  const { fastify } = createTestApp({
+    deps: { catalog: catalogOf([full, tiled, corner]), pipeline: { read } },
+  });
+  return { fastify, reads };
+}
+
+async function getMap(parameters: Record<string, string>, headers: Record<string, string> = {}) {
+  const { fastify, reads } = openWms();
+  const query = new URLSearchParams({ REQUEST: 'GetMap', STYLES: '', FORMAT: 'image/png', ...parameters });
+  const answer = await fastify.inject({ method: 'GET', url: `/service/wms?${query}`, headers });
+  return { answer, reads };
+}
+
+async function picture(parameters: Record<string, string>) {
+  const { answer, reads } = await getMap(parameters);
+  expect(answer.statusCode, answer.body).toBe(200);
+  const image = await decodeImage(answer.rawPayload, { maxPixels: 4e6 });
+  const pixel = (x: number, y: number) => [
+    ...image.pixels.subarray((y * image.width + x) * 4).subarray(0, 4),
+  ];
+  return { answer, reads, image, pixel };
+}
+
+/** The answer shows at its corners and in its middle what belongs there. */
+async function expectSlope(
+  parameters: Record<string, string>,
+  [minX, minY, maxX, maxY]: readonly [number, number, number, number],
+  gridSet = degrees,
+) {
+  const { image, pixel } = await picture(parameters);
+  const { width, height } = image;
+  expect([width, height]).toEqual([Number(parameters.WIDTH), Number(parameters.HEIGHT)]);
+  for (const [x, y] of [
+    [1, 1],
+    [width - 2, 1],
+    [width >> 1, height >> 1],
+    [1, height - 2],
+  ] as const) {
+    const east = minX + ((x + 0.5) / width) * (maxX - minX);
+    const north = maxY - ((y + 0.5) / height) * (maxY - minY);
+    const wanted = slopeAt(gridSet, east, north);
+    const got = pixel(x, y);
+    for (const [channel, value] of wanted.entries()) {
+      expect(Math.abs((got[channel] ?? 0) - value), `${x},${y}`).toBeLessThanOrEqual(2);
+    }
+  }
+}
+
+describe('maps by WMS', () => {
+  it('are tiles where the box is one, in both versions and every name of the CRS', async () => {
+    const place = { LAYERS: 'tiled', WIDTH: '256', HEIGHT: '256' };
+    const mercator = { ...place, BBOX: `0,0,${HALF},${HALF}` };
+    for (const parameters of [
+      { ...mercator, VERSION: '1.1.1', SRS: 'EPSG:900913' },
+      { ...mercator, VERSION: '1.1.1', SRS: 'EPSG:3857', TILED: 'true' },
+      { ...mercator, VERSION: '1.3.0', CRS: 'EPSG:3857' },
+      { ...mercator, CRS: 'EPSG:900913' },
+    ]) {
+      const { answer, reads } = await getMap(parameters);
+      expect(answer.statusCode, answer.body).toBe(200);
+      expect(reads).toEqual(['tiled EPSG:900913 - 1/1/0']);
+      expect(answer.headers).toMatchObject({
+        'geowebcache-cache-result': 'HIT',
+        'geowebcache-tile-index': '[1, 1, 1]',
+        'cache-control': 'max-age=7200, must-revalidate',
+      });
+    }
+    for (const parameters of [
+      { ...place, VERSION: '1.1.1', SRS: 'EPSG:4326', BBOX: '90,0,180,90' },
+      { ...place, VERSION: '1.3.0', CRS: 'EPSG:4326', BBOX: '0,90,90,180' },
+      { ...place, VERSION: '1.3.0', CRS: 'CRS:84', BBOX: '90,0,180,90' },
+    ]) {
+      expect((await getMap(parameters)).reads).toEqual(['tiled EPSG:4326 - 1/3/0']);
+    }
+  });
+
+  it('are tiles of a box that is off by a tenth where nothing else can be had, and exact where it can', async () => {
+    const place = { SRS: 'EPSG:4326', BBOX: '4,-3,94,87', WIDTH: '256', HEIGHT: '256' };
+    expect((await getMap({ ...place, LAYERS: 'tiled' })).reads).toEqual(['tiled EPSG:4326 - 1/2/0']);
+    expect((await getMap({ ...place, LAYERS: 'full', TILED: 'TRUE' })).reads).toHaveLength(1);
+    expect((await getMap({ ...place, LAYERS: 'full' })).reads).toHaveLength(4);
+  });
+
+  it.each([
+    ['1.1.1', { SRS: 'EPSG:4326', BBOX: '-20,30,60,70' }],
+    ['1.3.0', { CRS: 'EPSG:4326', BBOX: '30,-20,70,60' }],
+    ['1.3.0', { CRS: 'CRS:84', BBOX: '-20,30,60,70' }],
+  ])('are put together from tiles for any other box, in %s with %j', async (VERSION, place) => {
+    await expectSlope({ VERSION, LAYERS: 'full', WIDTH: '500', HEIGHT: '250', ...place }, [-20, 30, 60, 70]);
+  });
+
+  it('are put together in web mercator, larger and smaller than the tiles', async () => {
+    const { gridSet } = subset('EPSG:900913', 12);
+    for (const [side, size] of [
+      [3e7, 300],
+      [1e6, 700],
+      [10, 64],
+    ] as const) {
+      const box: [number, number, number, number] = [-side / 2, -side / 3, side / 2, side / 1.5];
+      const parameters = { LAYERS: 'full', SRS: 'EPSG:3857', WIDTH: String(size), HEIGHT: String(size) };
+      await expectSlope({ ...parameters, BBOX: box.join(',') }, box, gridSet);
+    }
+  });
+
+  it('show a background where the layer has nothing', async () => {
+    const place = { LAYERS: 'corner', SRS: 'EPSG:4326', BBOX: '-90,-45,90,45', WIDTH: '360', HEIGHT: '180' };
+    expect((await picture(place)).pixel(10, 10)).toEqual([255, 255, 255, 255]);
+    expect((await picture({ ...place, BGCOLOR: '0x102030' })).pixel(10, 10)).toEqual([16, 32, 48, 255]);
+    const { pixel } = await picture({ ...place, TRANSPARENT: 'true' });
+    expect(pixel(10, 10)).toEqual([0, 0, 0, 0]);
+    expect(pixel(350, 10)[3]).toBe(255);
+  });
+
+  it('are empty pictures outside the layer, not errors', async () => {
+    const place = { SRS: 'EPSG:4326', WIDTH: '256', HEIGHT: '256', BBOX: '-180,-90,-90,0' };
+    const { answer, reads, pixel } = await picture({ ...place, LAYERS: 'corner', TILED: 'true' });
+    expect(reads).toEqual([]);
+    expect(pixel(0, 0)[3]).toBe(0);
+    expect(answer.headers['geowebcache-cache-result']).toBe('OTHER');
+    expect(answer.headers['geowebcache-message']).toContain('no tile');
+  });
+
+  it('take the style and what else the layer has filters for', async () => {
+    const place = { LAYERS: 'full', SRS: 'EPSG:4326', BBOX: '0,0,90,90', WIDTH: '256', HEIGHT: '256' };
+    const [light, dark, named] = await Promise.all(
+      ['', 'dark', 'light'].map((STYLES) => getMap({ ...place, STYLES })),
+    );
+    expect(dark?.reads).not.toEqual(light?.reads);
+    expect(named?.reads).toEqual(light?.reads);
+  });
+
+  it('lay several layers on each other, each in its style', async () => {
+    const place = { SRS: 'EPSG:4326', BBOX: '-45,0,45,45', WIDTH: '200', HEIGHT: '100' };
+    const { answer, reads } = await getMap({ ...place, LAYERS: 'full,corner', STYLES: 'dark,' });
+    expect(answer.statusCode, answer.body).toBe(200);
+    expect(new Set(reads.map((read) => read.split(' ')[0]))).toEqual(new Set(['full', 'corner']));
+  });
+
+  it('say when they may be kept, and are not sent again to who has them', async () => {
+    const place = { LAYERS: 'full', SRS: 'EPSG:4326', BBOX: '1,2,33,44', WIDTH: '100', HEIGHT: '90' };
+    const { answer } = await getMap(place);
+    expect(answer.headers).toMatchObject({
+      'x-cache': 'HIT',
+      'geowebcache-cache-result': 'WMS',
+      'geowebcache-gridset': 'EPSG:4326',
+      'last-modified': 'Fri, 02 Jan 2026 03:04:05 GMT',
+      'cache-control': 'max-age=7200, must-revalidate',
+      'content-length': String(answer.rawPayload.length),
+    });
+    const again = await getMap(place, { 'if-none-match': String(answer.headers.etag) });
+    expect(again.answer.statusCode).toBe(304);
+    expect(again.answer.rawPayload).toHaveLength(0);
+  });
+
+  it('answer HEAD as they answer GET', async () => {
+    const { fastify } = openWms();
+    const url =
+      '/service/wms?REQUEST=GetMap&LAYERS=full&FORMAT=image/png&SRS=EPSG:4326&BBOX=1,2,33,44&WIDTH=50&HEIGHT=60';
+    const [get, head] = [await fastify.inject(url), await fastify.inject({ method: 'HEAD', url })];
+    expect(head.rawPayload).toHaveLength(0);
+    for (const name of ['content-length', 'etag', 'content-type', 'last-modified']) {
+      expect(head.headers[name]).toBe(get.headers[name]);
+    }
+  });
+
+  it('tell what is wrong in a picture, or show an empty one, if that is wanted', async () => {
+    const place = { LAYERS: 'nobody', SRS: 'EPSG:4326', BBOX: '0,0,90,90', WIDTH: '200', HEIGHT: '80' };
+    const drawn = await picture({ ...place, EXCEPTIONS: 'application/vnd.ogc.se_inimage' });
+    expect(drawn.answer.headers['cache-control']).toBe('no-store');
+    expect(new Set(drawn.image.pixels).size).toBeGreaterThan(5);
+    const blank = await picture({ ...place, VERSION: '1.3.0', EXCEPTIONS: 'BLANK', BGCOLOR: '0x0000FF' });
+    expect([blank.image.width, blank.image.height]).toEqual([200, 80]);
+    expect(blank.pixel(5, 5)).toEqual([0, 0, 255, 255]);
+    const clear = await picture({ ...place, EXCEPTIONS: 'BLANK', TRANSPARENT: 'TRUE' });
+    expect(clear.pixel(5, 5)).toEqual([0, 0, 0, 0]);
+  });
+});
