@@ -30,6 +30,7 @@ import { createLayerTaskListHandler, createSeedHandler, createTaskListHandler } 
 import { createTerminateAllHandler, createTerminateHandler } from './rest/terminate.ts';
 import type { Route } from './route.ts';
 import { createGmaps, createMgmaps, createQuadkeys } from './services/gmaps.ts';
+import { kmlRoutes } from './services/kml/kml-routes.ts';
 import { createLayerList } from './services/layer-list.ts';
 import { ogcRoutes } from './services/ogc/ogc-routes.ts';
 import { createTileJson, wmtsTileJsonRoutes } from './services/tile-json.ts';
@@ -100,6 +101,7 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
     ...wmtsRoutes(road),
     ...wmsRoutes(road),
     ...tmsRoutes(road),
+    ...kmlRoutes(road),
     ...ogcRoutes(road),
     ...wmtsTileJsonRoutes(catalog),
     ...layerPageRoutes(catalog),
