@@ -31,6 +31,7 @@ import {
   tokenAnswer,
   truncateAnswer,
   truncateBody,
+  upstreamsAnswer,
   usageAnswer,
   userAnswer,
   zoomCoverageAnswer,
@@ -85,6 +86,10 @@ export const DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = {
     answer: truncateAnswer,
   },
 
+  'GET /api/v1/upstreams': {
+    summary: 'How it goes with each host that sources speak to',
+    answer: upstreamsAnswer,
+  },
   'GET /api/v1/usage': { summary: 'What the tiles take on disk', answer: usageAnswer },
   'GET /api/v1/quota': { summary: 'Show the quota', answer: quotaAnswer },
   'PUT /api/v1/quota': {

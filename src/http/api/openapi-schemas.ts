@@ -11,6 +11,36 @@ const count = z.number().describe('A whole number; beyond 2^53 its last digits a
 const names = z.array(z.string());
 const parameters = z.record(z.string(), z.string());
 
+const closedReason = z.enum(['quiet-hours', 'daily-budget', 'retry-after', 'failing']);
+
+export const upstreamsAnswer = z.object({
+  upstreams: z.array(
+    z.object({
+      host: z.string(),
+      limits: z.object({
+        concurrency: z.number().int(),
+        ratePerSecond: z.number().nullable(),
+        dailyBudget: z.number().int().nullable(),
+        quietHours: names,
+        timeZone: z.string(),
+      }),
+      inFlight: z.number().int(),
+      waiting: z.object({ interactive: z.number().int(), task: z.number().int() }),
+      concurrency: z.number().int().describe('Requests at once that the host seems to bear now'),
+      requestsPerSecond: z.number(),
+      budget: z.object({ day: z.string(), used: z.number().int(), limit: z.number().int() }).nullable(),
+      latency: z.object({ p50: z.number(), p95: z.number() }).nullable().describe('Milliseconds'),
+      requests: count,
+      refused: count,
+      errors: z.record(z.string(), count),
+      breaker: z.enum(['closed', 'open', 'half-open']),
+      retryAfter: time.nullable().describe('What the host itself asked for'),
+      waitingUntil: time.nullable().describe('When tasks may ask it again; null: now'),
+      waitingReason: closedReason.nullable(),
+    }),
+  ),
+});
+
 export const taskAnswer = z.object({
   id: z.number().int(),
   layer: z.string(),
@@ -21,6 +51,10 @@ export const taskAnswer = z.object({
   secondsRemaining: z.number().describe('-1 while it cannot be told'),
   tilesPerSecond: z.number(),
   reason: z.string().nullable(),
+  waitingFor: z
+    .object({ host: z.string(), until: time, reason: closedReason, text: z.string() })
+    .nullable()
+    .describe('The host that the task waits for; null while it has what it needs'),
   gridSet: z.string(),
   format: z.string(),
   parameters,
