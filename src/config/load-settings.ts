@@ -63,7 +63,9 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
       data,
     },
     configFile,
-    shown: maskSecrets({ ...document, data }, revealed.secretPaths),
+    get shown() {
+      return maskSecrets({ ...document, data }, revealed.secretPaths);
+    },
   };
 }
 
@@ -159,8 +161,8 @@ function createLocator(file: YamlFile | null, overrides: readonly GivenOverride[
 
 function checkDocument(revealed: RevealedTree, locate: Locate): SettingsDocument {
   const result = settingsSchema.safeParse(revealed.tree);
-  const visible = maskSecrets(revealed.tree, revealed.secretPaths);
-  const issues = result.success ? [] : explainIssues(result.error.issues, visible);
+  const visible = () => maskSecrets(revealed.tree, revealed.secretPaths);
+  const issues = result.success ? [] : explainIssues(result.error.issues, visible());
   const problems = [...revealed.problems, ...issues].map(locate);
   if (!result.success || problems.length > 0) throw new SettingsError(problems);
   return result.data;

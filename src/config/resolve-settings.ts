@@ -12,6 +12,7 @@ import { createGridSetBook, type GridSetBook } from '../domain/grid-set-book.ts'
 import { checkProjection } from '../domain/projection.ts';
 import { closestName } from '../lib/closest-name.ts';
 import { scheduleProblems } from './check-schedules.ts';
+import { checkSources } from './check-sources.ts';
 import type { SourceSettings } from './driver-schemas.ts';
 import type { Explanation } from './explain-issue.ts';
 import { toSchedule } from './schedule-schema.ts';
@@ -36,6 +37,7 @@ export function resolveSettings(document: SettingsDocument): ResolvedSettings {
   const gridSets = resolveGridSets(document.gridSets, problems);
   const layers = document.layers.map(toDeclaration);
   checkLayers(document, layers, gridSets, problems);
+  problems.push(...checkSources(layers, gridSets));
   problems.push(...document.layers.flatMap((layer, index) => scheduleProblems(layer, ['layers', index])));
   const settings = {
     server: document.server,
@@ -161,12 +163,13 @@ function checkGridSetNames(
   gridSets: GridSetBook,
   problems: Explanation[],
 ): boolean {
-  const known = gridSets.gridSets.flatMap(({ name, aliases }) => [name, ...aliases]);
   const unknown = [...layer.gridSets.entries()].filter(([, { name }]) => !gridSets.find(name));
+  if (unknown.length === 0) return true;
+  const known = gridSets.gridSets.flatMap(({ name, aliases }) => [name, ...aliases]);
   for (const [index, { name }] of unknown) {
     problems.push({ path: [...path, 'gridSets', index], message: unknownName('grid set', name, known) });
   }
-  return unknown.length === 0;
+  return false;
 }
 
 function unknownName(what: string, name: string, known: readonly string[]): string {

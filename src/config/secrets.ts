@@ -86,7 +86,7 @@ export function maskSecrets(tree: unknown, secretPaths: ReadonlySet<string>): un
       );
     }
     if (value === null || value === undefined) return value;
-    if (hidden || secretPaths.has(printPath(path))) return MASK;
+    if (hidden || (secretPaths.size > 0 && secretPaths.has(printPath(path)))) return MASK;
     return typeof value === 'string' ? value.replace(/(:\/\/[^/?#@:]*):[^/?#@]*@/g, `$1:${MASK}@`) : value;
   }
   return mask(tree, [], false);

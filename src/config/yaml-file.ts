@@ -1,4 +1,5 @@
 import { isMap, isScalar, LineCounter, type Node, type Pair, parseDocument } from 'yaml';
+import { readYamlQuickly } from './read-yaml-quickly.ts';
 import type { SettingPath } from './setting-path.ts';
 
 export interface YamlFile {
@@ -14,18 +15,34 @@ export interface YamlFile {
 /** A hundred aliases are plenty; a file that multiplies itself by them is refused. */
 const MAX_ALIASES = 100;
 
+/** Places are looked for only when somebody asks: most files are right, and finding places takes most of the time. */
 export function parseYamlFile(name: string, text: string): YamlFile {
+  let parsed: ParsedFile | null = null;
+  const thoroughly = () => {
+    parsed ??= parseThoroughly(name, text);
+    return parsed;
+  };
+  const quick = readYamlQuickly(text);
+  const { value, problems } = quick ? { value: quick.value ?? {}, problems: [] } : thoroughly().read();
+  return {
+    value,
+    problems,
+    placeOf: (path) => thoroughly().placeOf(path),
+    placeOfKey: (path, key) => thoroughly().placeOfKey(path, key),
+  };
+}
+
+interface ParsedFile extends Pick<YamlFile, 'placeOf' | 'placeOfKey'> {
+  read(): Pick<YamlFile, 'value' | 'problems'>;
+}
+
+function parseThoroughly(name: string, text: string): ParsedFile {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const placeAt = (offset: number) => {
     const { line, col } = lines.linePos(offset);
     return `${name}:${line}:${col}`;
   };
-  const problems = document.errors.map((error) => `${placeAt(error.pos[0])}  ${error.message}`);
-  const read =
-    problems.length > 0
-      ? { value: null, problems }
-      : readValue(name, () => document.toJS({ maxAliasCount: MAX_ALIASES }));
 
   function nodeAt(path: SettingPath): Node | null {
     for (let length = path.length; length >= 0; length--) {
@@ -36,8 +53,11 @@ export function parseYamlFile(name: string, text: string): YamlFile {
   }
 
   return {
-    value: read.value,
-    problems: read.problems,
+    read() {
+      const problems = document.errors.map((error) => `${placeAt(error.pos[0])}  ${error.message}`);
+      if (problems.length > 0) return { value: null, problems };
+      return readValue(name, () => document.toJS({ maxAliasCount: MAX_ALIASES }));
+    },
     placeOf(path) {
       const key = path.at(-1);
       const parent = path.slice(0, -1);

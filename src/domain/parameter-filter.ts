@@ -186,9 +186,18 @@ function caseNormalizer(letterCase: LetterCase = 'none'): (value: string) => str
   return (value) => value;
 }
 
+/** Thousands of layers have a handful of patterns between them, and compiling one takes longer than all else. */
+const compiled = new Map<string, RE2JS>();
+const MOST_COMPILED = 1000;
+
 function compile(name: string, regex: string, ignoreCase: boolean): RE2JS {
+  const key = `${ignoreCase} ${regex}`;
+  const known = compiled.get(key);
+  if (known) return known;
   try {
-    return RE2JS.compile(regex, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0);
+    const pattern = RE2JS.compile(regex, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0);
+    if (compiled.size < MOST_COMPILED) compiled.set(key, pattern);
+    return pattern;
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new TilewardenError('config-invalid', `The regex of parameter ${name} cannot be used: ${why}`, {
