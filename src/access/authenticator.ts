@@ -86,9 +86,11 @@ export class Authenticator {
   /** Throws `attempts-throttled`. Takes as long for a user who does not exist. */
   async byPassword(name: string, password: string, address: string): Promise<Caller | null> {
     if (password.length > LONGEST_PASSWORD) return null;
-    const { cache, users } = this.#deps;
+    const { cache, throttle, users } = this.#deps;
     const remembered = await this.#remembered(name, password, address);
     if (remembered) return this.#byMatch(remembered);
+    // Where nobody is being checked there is nobody to join: a guess that comes too early ends here.
+    if (this.#checks.size === 0) throttle.check(address, name);
     const flight = `${address} ${cache.entryOf(name, password, '')}`;
     const stored = await this.#checks.run(flight, () => this.#check(name, password, address));
     const user = stored === null ? null : await users.find(name);

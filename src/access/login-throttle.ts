@@ -55,26 +55,32 @@ export class LoginThrottle {
     return this.#trusted.has(pairOf(address, account));
   }
 
+  /** Throws `attempts-throttled`, which says when to come back, if `begin` would. */
+  check(address: string, account: string): void {
+    this.#standingOf(address, account, this.#clock.monotonic());
+  }
+
   /** Throws `attempts-throttled`, which says when to come back. */
   begin(address: string, account: string): Attempt {
     const now = this.#clock.monotonic();
-    const reserve = this.#trusted.get(pairOf(address, account));
-    if (!reserve) return this.#beginFromElsewhere(address, account, now);
-    const wait = reserve.wait(now);
-    if (wait > 0) throw tooMany(wait);
-    return this.#attempt(address, account, 'known', [reserve.take(now)]);
+    const standing = this.#standingOf(address, account, now);
+    const undos = this.#charged(address, account, now).map((bucket) => bucket.take(now));
+    return this.#attempt(address, account, standing, undos);
   }
 
-  #beginFromElsewhere(address: string, account: string, now: number): Attempt {
+  #charged(address: string, account: string, now: number): readonly AttemptBucket[] {
+    const reserve = this.#trusted.get(pairOf(address, account));
+    if (reserve) return [reserve];
+    return [bucketOf(this.#sources, sourceOf(address), now), bucketOf(this.#accounts, account, now)];
+  }
+
+  #standingOf(address: string, account: string, now: number): Standing {
+    const [source, target] = this.#charged(address, account, now);
+    if (!source || !target) return knownStanding(source?.wait(now) ?? 0);
     const name = sourceOf(address);
-    const source = bucketOf(this.#sources, name, now);
-    const target = bucketOf(this.#accounts, account, now);
-    const calm = source.untilFull(now) === 0 && (this.#away.get(name)?.until ?? 0) <= now;
-    if (!calm && Math.max(source.wait(now), target.wait(now)) > 0) {
-      throw tooMany(this.#sendAway(name, source, target, now));
-    }
-    const undos = [source.take(now), target.take(now)];
-    return this.#attempt(address, account, calm ? 'calm' : 'restless', undos);
+    if (source.untilFull(now) === 0 && (this.#away.get(name)?.until ?? 0) <= now) return 'calm';
+    if (Math.max(source.wait(now), target.wait(now)) === 0) return 'restless';
+    throw tooMany(this.#sendAway(name, source, target, now));
   }
 
   /** Milliseconds. An account that many guess at is open again to a source as soon as that one is calm. */
@@ -122,6 +128,11 @@ export class LoginThrottle {
   }
 }
 
+function knownStanding(wait: number): Standing {
+  if (wait > 0) throw tooMany(wait);
+  return 'known';
+}
+
 function pairOf(address: string, account: string): string {
   return `${sourceOf(address)}\n${account}`;
 }
@@ -154,9 +165,16 @@ function tooManyAtOnce(ms: number): TilewardenError {
   return comeBack(ms, 'Too many are logging in at once');
 }
 
+/** Where a refusal came from nobody asks, and to write it down costs more than all the rest of it. */
 function comeBack(ms: number, reason: string): TilewardenError {
   const retryAfterSeconds = Math.ceil(ms / 1000);
-  return new TilewardenError('attempts-throttled', `${reason}; try again in ${retryAfterSeconds} s.`, {
-    retryAfterSeconds,
-  });
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return new TilewardenError('attempts-throttled', `${reason}; try again in ${retryAfterSeconds} s.`, {
+      retryAfterSeconds,
+    });
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
 }

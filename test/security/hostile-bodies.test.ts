@@ -70,21 +70,25 @@ describe('a hostile body', () => {
     const sendAll = async (routes: readonly Route[]) => {
       const times: number[] = [];
       const wrong: string[] = [];
+      let slowest = '';
       for (const { method, path } of routes) {
         for (const { title, body } of bodies) {
           for (const type of TYPES) {
             const { status, text, ms } = await send(method, addressOf(path, SMALL_LAYER), type, body);
+            if (ms > Math.max(0, ...times)) slowest = `${method} ${path} ${type} ${title}`;
             times.push(ms);
             const fine = status < 500 && !text.includes(SECRET) && !/\bat \S+\.(js|ts):\d/.test(text);
             if (!fine) wrong.push(`${method} ${path} ${type} ${title}: ${status} ${text.slice(0, 200)}`);
           }
         }
       }
-      return { times, wrong };
+      return { times, wrong, slowest };
     };
     const routes = changingRoutes();
+    // The first request waits for the password to be checked.
+    await sendAll(routes.slice(0, 1));
     writeFileSync(opens, '');
-    const { times, wrong } = await sendAll(routes);
+    const { times, wrong, slowest } = await sendAll(routes);
     // By now the server has grown to the size it works at: what comes on top of that, at its highest, is their doing.
     const before = residentMemory(server.pid);
     resetPeakMemory(server.pid);
@@ -92,7 +96,7 @@ describe('a hostile body', () => {
     const grown = peakMemory(server.pid) - before;
     process.stdout.write(
       `${times.length} hostile bodies: median ${percentile(times, 0.5).toFixed(1)} ms, p99 ${percentile(times, 0.99).toFixed(1)} ms, ` +
-        `slowest ${Math.max(...times).toFixed(0)} ms, memory ${(grown / MEBIBYTE).toFixed(1)} MiB\n`,
+        `slowest ${Math.max(...times).toFixed(0)} ms (${slowest}), memory ${(grown / MEBIBYTE).toFixed(1)} MiB\n`,
     );
     expect(wrong).toEqual([]);
     expect(percentile(times, 0.5)).toBeLessThan(allowed(50));
