@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import { catalogOf, createTestApp, layerNamed, subset } from '../../../../test/fixtures/http-app.ts';
+import { createGridSubset } from '../../../domain/grid-subset.ts';
+import { readXml } from '../../../lib/xml/read-xml.ts';
+import type { XmlElement } from '../../../lib/xml/xml-element.ts';
+
+const { gridSet } = subset('EPSG:4326', 12);
+const extent = { minX: 5, minY: 45, maxX: 15, maxY: 55 };
+const europe = createGridSubset(gridSet, { extent, zoomStart: 3, zoomStop: 5 });
+const catalog = catalogOf([
+  layerNamed('world'),
+  layerNamed('a.png', { title: 'Dots & <signs>', gridSubsets: [europe] }),
+]);
+
+function all(node: XmlElement, name: string): readonly XmlElement[] {
+  return node.children.flatMap((child) => (child.name === name ? [child] : all(child, name)));
+}
+const texts = (node: XmlElement, name: string) => all(node, name).map(({ text }) => text);
+
+async function kml(url: string) {
+  const { request } = createTestApp({ deps: { catalog } });
+  const answer = await request('GET', url, { headers: { host: 'maps.example' } });
+  expect(answer.status, answer.text).toBe(200);
+  return {
+    answer,
+    root: readXml(answer.text, { bytes: 1e6, depth: 20, elements: 1e4, attributes: 32 }),
+  };
+}
+
+describe('KML', () => {
+  it('begins with the coarsest tiles, by the address the caller used', async () => {
+    const { answer, root } = await kml('/geowebcache/service/kml/world.jpeg.kml?STYLES=dark&other=1');
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/vnd.google-earth.kml+xml; charset=utf-8',
+      'cache-control': 'no-cache',
+    });
+    expect(texts(root, 'href')).toEqual([
+      'http://maps.example/geowebcache/service/kml/world/x0y0z0.jpeg.kml?STYLES=dark',
+      'http://maps.example/geowebcache/service/kml/world/x1y0z0.jpeg.kml?STYLES=dark',
+    ]);
+    expect(texts(root, 'west')).toEqual(['-180', '0']);
+  });
+
+  it('goes from tile to finer tiles and shows the picture between', async () => {
+    const { root } = await kml('/service/kml/world/x1y0z0.png.kml');
+    expect(texts(root, 'href')).toEqual([
+      'http://maps.example/service/kml/world/x2y1z1.png.kml',
+      'http://maps.example/service/kml/world/x3y1z1.png.kml',
+      'http://maps.example/service/kml/world/x2y0z1.png.kml',
+      'http://maps.example/service/kml/world/x3y0z1.png.kml',
+      'http://maps.example/service/kml/world/x1y0z0.png',
+    ]);
+    const [box] = all(root, 'LatLonBox');
+    expect(box?.children.map(({ name, text }) => [name, Number(text)])).toEqual([
+      ['north', 90],
+      ['south', -90],
+      ['east', 180],
+      ['west', 0],
+    ]);
+  });
+
+  it('leads through zooms that the layer does not offer to those it does, and no further', async () => {
+    const paths = ['/service/kml/a.png.kml'];
+    const overlays: string[] = [];
+    const seen = new Set<string>();
+    while (paths.length > 0) {
+      const path = paths.shift() ?? '';
+      expect(seen.has(path)).toBe(false);
+      seen.add(path);
+      const { root } = await kml(path);
+      const found = texts(root, 'href').map((href) => href.replace('http://maps.example', ''));
+      paths.push(...found.filter((href) => href.endsWith('.kml')));
+      overlays.push(...found.filter((href) => !href.endsWith('.kml')));
+    }
+    const offered = europe.coverages.reduce(
+      (sum, rect) => sum + (rect ? (rect.maxX - rect.minX + 1) * (rect.maxY - rect.minY + 1) : 0),
+      0,
+    );
+    expect(overlays).toHaveLength(offered);
+    expect(overlays.every((href) => href.startsWith('/service/kml/a.png/x'))).toBe(true);
+  });
+
+  it('writes names so that they stay names', async () => {
+    const { answer, root } = await kml('/service/kml/a.png.kml');
+    expect(texts(root, 'name')[0]).toBe('Dots & <signs>');
+    expect(answer.text).toContain('Dots &amp; &lt;signs&gt;');
+  });
+
+  it('answers tiles with rows from the bottom, as tiles are answered everywhere', async () => {
+    const { request } = createTestApp({ deps: { catalog } });
+    const { status, headers } = await request('GET', '/service/kml/world/x2y1z1.png');
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({
+      'content-type': 'image/png',
+      'geowebcache-tile-index': '[2, 1, 1]',
+      'cache-control': 'max-age=7200, must-revalidate',
+    });
+    const again = await request('GET', '/service/kml/world/x2y1z1.png', {
+      headers: { 'if-none-match': String(headers.etag) },
+    });
+    expect(again.status).toBe(304);
+  });
+
+  it('packs documents', async () => {
+    const { fastify } = createTestApp({ deps: { catalog } });
+    const answer = await fastify.inject('/service/kml/world.kmz');
+    expect(answer.headers['content-type']).toBe('application/vnd.google-earth.kmz');
+    expect(answer.rawPayload.subarray(0, 2).toString()).toBe('PK');
+    const unchanged = await fastify.inject({
+      url: '/service/kml/world.kmz',
+      headers: { 'if-none-match': String(answer.headers.etag) },
+    });
+    expect(unchanged.statusCode).toBe(304);
+  });
+
+  it('shows closed layers to nobody without credentials', async () => {
+    const closed = catalogOf([layerNamed('closed', { access: 'admin' })]);
+    const access = { authenticate: async () => null } as never;
+    const { request } = createTestApp({ deps: { catalog: closed }, access });
+    for (const path of ['closed.kml', 'closed/x0y0z0.png', 'closed/x0y0z0.png.kml']) {
+      expect((await request('GET', `/service/kml/${path}`)).status).toBe(401);
+    }
+  });
+});
