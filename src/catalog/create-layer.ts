@@ -2,7 +2,7 @@ import { TilewardenError } from '../domain/errors.ts';
 import { FORMAT_NAMES, type Format, formatOf } from '../domain/format.ts';
 import type { GridSetBook } from '../domain/grid-set-book.ts';
 import { createGridSubset, type GridSubset } from '../domain/grid-subset.ts';
-import type { Layer } from '../domain/layer.ts';
+import type { Layer, ZoomExpiry } from '../domain/layer.ts';
 import {
   createFixedValuesFilter,
   createFloatFilter,
@@ -31,21 +31,35 @@ export function createLayer(declaration: LayerDeclaration, gridSets: GridSetBook
     metatile: { columns, rows },
     gutter: declaration.gutter,
     parameters: declaration.parameters.map(createFilter),
-    expireCacheSeconds: declaration.expireCache === 0 ? null : declaration.expireCache,
+    ...cacheExpiry(declaration.expireCache),
+    followSource: declaration.followSource,
+    staleWhileRevalidateSeconds: declaration.staleWhileRevalidate,
+    staleIfErrorSeconds: declaration.staleIfError,
     ...clientExpiry(declaration.expireClients),
     access: declaration.access,
     outside: declaration.outside,
+    blankIsRight: declaration.blankIsRight,
     fullWms: declaration.fullWMS,
     infoFormats: declaration.queryable ? declaration.infoFormats : [],
   };
+}
+
+function cacheExpiry(
+  declared: LayerDeclaration['expireCache'],
+): Pick<Layer, 'expireCacheSeconds' | 'expireCacheByZoom'> {
+  if (typeof declared === 'number') return { expireCacheSeconds: declared || null, expireCacheByZoom: [] };
+  return { expireCacheSeconds: null, expireCacheByZoom: byZoom(declared) };
+}
+
+function byZoom(rules: readonly ZoomExpiry[]): readonly ZoomExpiry[] {
+  return rules.toSorted((a, b) => a.minZoom - b.minZoom);
 }
 
 function clientExpiry(
   declared: LayerDeclaration['expireClients'],
 ): Pick<Layer, 'expireClientsSeconds' | 'expireClientsByZoom'> {
   if (typeof declared === 'number') return { expireClientsSeconds: declared, expireClientsByZoom: [] };
-  const expireClientsByZoom = declared.toSorted((a, b) => a.minZoom - b.minZoom);
-  return { expireClientsSeconds: 0, expireClientsByZoom };
+  return { expireClientsSeconds: 0, expireClientsByZoom: byZoom(declared) };
 }
 
 function createFormat(mediaType: string): Format {

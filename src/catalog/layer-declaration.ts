@@ -1,5 +1,5 @@
 import type { Bounds } from '../domain/bounds.ts';
-import type { ClientExpiry, LayerAccess, OutsideAnswer } from '../domain/layer.ts';
+import type { LayerAccess, OutsideAnswer, ZoomExpiry } from '../domain/layer.ts';
 import type { LetterCase } from '../domain/parameter-filter.ts';
 
 /** A layer as an administrator writes it down, defaults filled in. Plain data: it can be kept and compared. */
@@ -17,14 +17,20 @@ export interface LayerDeclaration<Source = unknown> {
   readonly metatile: readonly [columns: number, rows: number];
   readonly gutter: number;
   readonly parameters: readonly ParameterDeclaration[];
-  /** Seconds; 0: tiles stay fresh for ever. */
-  readonly expireCache: number;
+  /** Seconds, or seconds by zoom; 0: tiles stay fresh for ever. */
+  readonly expireCache: number | readonly ZoomExpiry[];
+  readonly followSource: boolean;
+  /** Seconds. */
+  readonly staleWhileRevalidate: number;
+  /** Seconds. */
+  readonly staleIfError: number;
   /** Seconds; 0: say nothing to clients. */
-  readonly expireClients: number | readonly ClientExpiry[];
+  readonly expireClients: number | readonly ZoomExpiry[];
   readonly access: LayerAccess;
   /** Null: as each service's standard wants it. */
   readonly outside: OutsideAnswer | null;
   readonly retina: boolean;
+  readonly blankIsRight: boolean;
   readonly fullWMS: boolean;
   readonly queryable: boolean;
   readonly infoFormats: readonly string[];

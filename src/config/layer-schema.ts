@@ -33,19 +33,19 @@ const gridSubsetSchema = z.union([
     }),
 ]);
 
+/** Seconds; a source that is down over a long weekend is not the end of the map. */
+const DEFAULT_STALE_IF_ERROR = 7 * 86_400;
 const secondsSchema = z.int().min(0);
 
-const expireClientsSchema = z
-  .union([
-    secondsSchema,
-    z
-      .array(z.strictObject({ minZoom: zoomSchema, seconds: secondsSchema }))
-      .min(1)
-      .refine((rules) => new Set(rules.map(({ minZoom }) => minZoom)).size === rules.length, {
-        error: 'has two rules for one minZoom',
-      }),
-  ])
-  .describe('Seconds a client may keep a tile; 0: say nothing. Or a list of { minZoom, seconds }');
+const expirySchema = z.union([
+  secondsSchema,
+  z
+    .array(z.strictObject({ minZoom: zoomSchema, seconds: secondsSchema }))
+    .min(1)
+    .refine((rules) => new Set(rules.map(({ minZoom }) => minZoom)).size === rules.length, {
+      error: 'has two rules for one minZoom',
+    }),
+]);
 
 /** YAML reads `default: 5` as a number; a parameter's value is text in the end. */
 const textSchema = z.union([z.string(), z.number()]);
@@ -103,9 +103,27 @@ export const layerSchema = z.strictObject({
     .default([])
     .describe('Request parameters that make tile sets of their own'),
   store: z.string().default('default').describe('The name of a store'),
-  expireCache: z.int().min(0).default(0).describe('Seconds a tile stays fresh; 0: for ever'),
-  expireClients: expireClientsSchema.default(0),
+  expireCache: expirySchema
+    .default(0)
+    .describe('Seconds a tile stays fresh; 0: for ever. Or a list of { minZoom, seconds }'),
+  followSource: z
+    .boolean()
+    .default(false)
+    .describe("Tiles stay fresh only as long as the source's Cache-Control says; at most expireCache"),
+  staleWhileRevalidate: secondsSchema
+    .default(0)
+    .describe('Seconds for which a tile that is no longer fresh is answered at once and renewed behind it'),
+  staleIfError: secondsSchema
+    .default(DEFAULT_STALE_IF_ERROR)
+    .describe('Seconds for which a tile that is no longer fresh is answered when the source fails'),
+  expireClients: expirySchema
+    .default(0)
+    .describe('Seconds a client may keep a tile; 0: say nothing. Or a list of { minZoom, seconds }'),
   access: z.enum(LAYER_ACCESS).default('public').describe('Who may look at it'),
+  blankIsRight: z
+    .boolean()
+    .default(false)
+    .describe('Pictures of one colour are kept as long as others, whatever lies beside them'),
   retina: z.boolean().default(false).describe('Tiles with twice the pixels too, at …@2x.png'),
   outside: z
     .enum(OUTSIDE_ANSWERS)

@@ -23,6 +23,10 @@ const layer: Layer = {
   gutter: 0,
   parameters: [],
   expireCacheSeconds: null,
+  expireCacheByZoom: [],
+  followSource: false,
+  staleWhileRevalidateSeconds: 0,
+  staleIfErrorSeconds: 604_800,
   expireClientsSeconds: 7200,
   expireClientsByZoom: [],
   fullWms: false,
@@ -30,6 +34,7 @@ const layer: Layer = {
   access: 'public',
   attribution: '',
   outside: null,
+  blankIsRight: false,
   retinaSubsets: [],
 };
 

@@ -26,7 +26,7 @@ export const INFO_FORMATS = [
 ] as const;
 
 /** Holds from its zoom on, up to the next rule's. */
-export interface ClientExpiry {
+export interface ZoomExpiry {
   readonly minZoom: number;
   readonly seconds: number;
 }
@@ -50,14 +50,24 @@ export interface Layer {
   readonly parameters: readonly ParameterFilter[];
   /** Seconds a tile stays fresh; null: for ever. */
   readonly expireCacheSeconds: number | null;
+  /** By rising zoom; go before the above. 0: for ever. */
+  readonly expireCacheByZoom: readonly ZoomExpiry[];
+  /** Tiles stay fresh only as long as the source's server says, where it says so. */
+  readonly followSource: boolean;
+  /** For this long a tile that is no longer fresh is answered at once and renewed behind it. */
+  readonly staleWhileRevalidateSeconds: number;
+  /** For this long a tile that is no longer fresh is answered when its source fails. */
+  readonly staleIfErrorSeconds: number;
   /** Seconds a client may keep a tile; 0: say nothing. */
   readonly expireClientsSeconds: number;
   /** By rising zoom; go before the above. */
-  readonly expireClientsByZoom: readonly ClientExpiry[];
+  readonly expireClientsByZoom: readonly ZoomExpiry[];
   /** For its tiles, and for all that tells of it: capabilities, TileJSON, lists. */
   readonly access: LayerAccess;
   /** Null: as each service's standard wants it. */
   readonly outside: OutsideAnswer | null;
+  /** Pictures of one colour are never suspect, whatever lies beside them. */
+  readonly blankIsRight: boolean;
   /** Pictures of any place and size are put together from its tiles. */
   readonly fullWms: boolean;
   /** Its source tells what lies at a place, in these formats. Empty: nobody asks it. */
@@ -75,6 +85,13 @@ export function checkLayerName(name: string): void {
     'config-invalid',
     `Layer name ${JSON.stringify(shortened(name))} must have 1 to ${MAX_LAYER_NAME} characters and no control characters.`,
   );
+}
+
+/** Seconds a tile of that zoom stays fresh; null: for ever. */
+export function cacheSecondsAt({ expireCacheByZoom, expireCacheSeconds }: Layer, z: number): number | null {
+  if (expireCacheByZoom.length === 0) return expireCacheSeconds;
+  const rule = expireCacheByZoom.findLast(({ minZoom }) => minZoom <= z);
+  return rule && rule.seconds > 0 ? rule.seconds : null;
 }
 
 /** Seconds a client may keep a tile of that zoom; 0: say nothing. */

@@ -3,6 +3,7 @@ import { hostClosedIn } from '../domain/host-closed.ts';
 import type { Metatile } from '../domain/metatile.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
+import type { BlankWatch } from './blank-watch.ts';
 import { Flight, type FlightPlan } from './flight.ts';
 import { FlightBoard, flightKey } from './flight-board.ts';
 import type { FlightCrew } from './flight-crew.ts';
@@ -14,6 +15,7 @@ export interface FlightControlOptions {
   readonly crew: FlightCrew;
   readonly failures: NegativeMemory;
   readonly metrics: PipelineMetrics;
+  readonly blanks: BlankWatch;
   readonly warn: SeldomWarning;
 }
 
@@ -22,16 +24,18 @@ export class FlightControl {
   readonly #crew: FlightCrew;
   readonly #failures: NegativeMemory;
   readonly #metrics: PipelineMetrics;
+  readonly #blanks: BlankWatch;
   readonly #warn: SeldomWarning;
   readonly #board = new FlightBoard();
   readonly #flying = new Map<Flight, Promise<void>>();
   #started = 0;
   #closing = false;
 
-  constructor({ crew, failures, metrics, warn }: FlightControlOptions) {
+  constructor({ crew, failures, metrics, blanks, warn }: FlightControlOptions) {
     this.#crew = crew;
     this.#failures = failures;
     this.#metrics = metrics;
+    this.#blanks = blanks;
     this.#warn = warn;
   }
 
@@ -90,8 +94,7 @@ export class FlightControl {
   async #fly(flight: Flight, isThere: () => Promise<boolean>): Promise<void> {
     try {
       if (await isThere()) return flight.end('turned-back');
-      await this.#crew.carry(flight);
-      flight.end('landed');
+      flight.end(await this.#crew.carry(flight));
     } catch (error) {
       this.#fail(flight, error);
     } finally {
@@ -109,6 +112,7 @@ export class FlightControl {
     // A host that is left alone was not asked: there is nothing to remember, and nothing new to tell.
     if (isSourceFailure(error) && !hostClosedIn(error)) {
       const { layer } = tiles.set;
+      this.#blanks.sourceFailed(layer);
       this.#warn(error, `the source of layer ${layer} failed: ${reasonOf(error)}`);
       if (!flight.outdated) this.#failures.remember(flightKey(tiles.set, metatile), layer, error);
     }

@@ -3,14 +3,18 @@ import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
+import { orAborted } from '../lib/or-aborted.ts';
 import { Semaphore } from '../lib/semaphore.ts';
+import { refuseImage } from '../raster/image-refusal.ts';
 import type { TileEncoder } from '../raster/tile-encoder.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../sources/tile-source.ts';
 import type { TileStore } from '../storage/tile-store.ts';
-import { type AcceptedMetatile, acceptAnswer, sourceRequestOf } from './accept-answer.ts';
+import { type AcceptedMetatile, acceptAnswer, type Picture, sourceRequestOf } from './accept-answer.ts';
+import type { BlankWatch } from './blank-watch.ts';
 import type { Flight } from './flight.ts';
 import type { MemoryTier } from './memory-tier.ts';
-import { orAborted } from '../lib/or-aborted.ts';
+import type { PipelineMetrics } from './pipeline-metrics.ts';
+import { gutterOf } from './resolve-tile-set.ts';
 import type { SeldomWarning } from './seldom-warning.ts';
 
 export interface FlightCrewOptions {
@@ -19,18 +23,24 @@ export interface FlightCrewOptions {
   readonly encoder: TileEncoder;
   readonly tier: MemoryTier;
   readonly warn: SeldomWarning;
+  readonly blanks: BlankWatch;
+  readonly metrics: PipelineMetrics;
+  /** How long a doubtful picture is kept. Milliseconds. */
+  readonly suspectMs: number;
   readonly deadlineMs: number;
   readonly maxFetchesPerSource: number;
   readonly maxLandings: number;
   readonly maxEncodings: number;
 }
 
-interface Fetched {
+interface Fetched<Answer = SourceAnswer> {
   readonly request: SourceRequest;
-  readonly answer: SourceAnswer;
+  readonly answer: Answer;
   /** When the source was asked: a tile is never younger than its pixels. */
   readonly createdAt: number;
 }
+
+type Unchanged = Extract<SourceAnswer, { kind: 'unchanged' }>;
 
 /**
  * Carries metatiles from their source into the store. Three bounds keep memory flat: fetches of one source
@@ -56,7 +66,7 @@ export class FlightCrew {
   }
 
   /** Returns when the tiles are stored. Rejects with the flight's failure; ending the flight is the caller's business. */
-  async carry(flight: Flight): Promise<void> {
+  async carry(flight: Flight): Promise<'landed' | 'confirmed'> {
     const source = flight.plan.tiles.bound.source();
     const arrived = new AbortController();
     this.#limitTime(flight, arrived.signal);
@@ -66,7 +76,10 @@ export class FlightCrew {
         const fetched = await this.#fetch(flight, source);
         flight.fetched = true;
         arrived.abort();
-        await this.#bringIn(flight, fetched);
+        const { answer } = fetched;
+        if (answer.kind === 'unchanged') return await this.#confirm(flight, { ...fetched, answer });
+        await this.#bringIn(flight, { ...fetched, answer });
+        return 'landed';
       } finally {
         leaveSource();
       }
@@ -93,8 +106,9 @@ export class FlightCrew {
   }
 
   async #fetch(flight: Flight, source: TileSource): Promise<Fetched> {
+    const validator = source.confirms ? await this.#validatorOf(flight) : null;
     const createdAt = this.#options.clock.now();
-    const request = sourceRequestOf(flight.plan, flight.signal);
+    const request = sourceRequestOf(flight.plan, validator, flight.signal);
     try {
       const answer = await orAborted(source.fetch(request), flight.signal);
       return { request, answer, createdAt };
@@ -105,15 +119,52 @@ export class FlightCrew {
     }
   }
 
-  async #bringIn(flight: Flight, { request, answer, createdAt }: Fetched): Promise<void> {
+  /** A store that cannot say it is no reason not to ask the source. */
+  async #validatorOf({ plan }: Flight): Promise<string | null> {
+    const { tiles, metatile, generation } = plan;
+    if (generation === null) return null;
+    return tiles.bound.store.validatorOf(tiles.set, metatile.z, metatile.rect).catch(() => null);
+  }
+
+  async #confirm(flight: Flight, { answer, createdAt }: Fetched<Unchanged>): Promise<'confirmed'> {
+    const { tiles, metatile, generation } = flight.plan;
+    if (flight.outdated || generation === null) throw outdated();
+    const freshUntil = freshUntilOf(flight, answer.freshSeconds, createdAt);
+    const times = { createdAt, freshUntil };
+    await tiles.bound.store.confirm(tiles.set, metatile.z, metatile.rect, times, generation);
+    this.#options.tier.drop(tiles.set, metatile.z, metatile.rect);
+    return 'confirmed';
+  }
+
+  async #bringIn(flight: Flight, { request, answer, createdAt }: Fetched<Picture>): Promise<void> {
+    this.#note(flight, answer, createdAt);
     const leave = await this.#landings.acquire(flight.signal, rankOf(flight));
     try {
       const accepted = await acceptAnswer(flight.plan, request, answer, this.#options.encoder);
+      this.#judge(flight, accepted);
       await this.#encodeAll(flight, accepted, createdAt);
       await this.#keep(flight);
     } finally {
       leave();
     }
+  }
+
+  #note(flight: Flight, answer: Picture, createdAt: number): void {
+    if (answer.kind !== 'encoded') return;
+    flight.validator = answer.validator ?? null;
+    flight.freshUntil = freshUntilOf(flight, answer.freshSeconds ?? null, createdAt);
+  }
+
+  /** An empty picture may be right, and then it is kept; where that is doubtful, not for long. */
+  #judge(flight: Flight, { picture }: AcceptedMetatile): void {
+    if (!picture) return;
+    const { blanks, metrics, clock, suspectMs } = this.#options;
+    const { plan } = flight;
+    const verdict = blanks.judge(plan, picture, gutterOf(plan.tiles));
+    if (verdict === 'refused') throw refuseImage('blank');
+    if (verdict === 'fine') return;
+    flight.freshUntil = clock.now() + suspectMs;
+    metrics.count('blank-suspected', plan.tiles.set, null);
   }
 
   /** Tiles that somebody waits for come first; the others follow side by side. */
@@ -143,7 +194,15 @@ export class FlightCrew {
     const leave = await this.#encodings.acquire(flight.signal, flight.isAwaited(tile) ? 1 : 0);
     try {
       const { bytes, blank } = await accepted.encode(tile);
-      flight.handOut({ ...tile, bytes, blank, createdAt, checksum: crc32(bytes) });
+      flight.handOut({
+        ...tile,
+        bytes,
+        blank,
+        createdAt,
+        checksum: crc32(bytes),
+        freshUntil: flight.freshUntil,
+        validator: flight.validator,
+      });
     } finally {
       leave();
     }
@@ -188,6 +247,11 @@ export class FlightCrew {
     if (flight.outdated) return;
     for (const made of kept) tier.put(tiles.set, made, made);
   }
+}
+
+function freshUntilOf({ plan }: Flight, freshSeconds: number | null, createdAt: number): number | null {
+  const followed = plan.tiles.bound.layer.followSource && freshSeconds !== null;
+  return followed ? createdAt + freshSeconds * 1000 : null;
 }
 
 function rankOf(flight: Flight): number {

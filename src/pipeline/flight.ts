@@ -1,12 +1,13 @@
 import { setMaxListeners } from 'node:events';
 import type { Metatile } from '../domain/metatile.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
+import { orAborted } from '../lib/or-aborted.ts';
 import type { StoredTile } from '../storage/tile-store.ts';
 import { createDeferred, type Deferred } from './deferred.ts';
-import { orAborted } from '../lib/or-aborted.ts';
 import type { ResolvedTileSet } from './tile-pipeline.ts';
 
 export interface MadeTile extends StoredTile, TileIndex {
+  readonly validator: string | null;
   /** Of one colour. */
   readonly blank: boolean;
 }
@@ -21,8 +22,11 @@ export interface FlightPlan {
   readonly priority: 'interactive' | 'task';
 }
 
-/** `turned-back`: it ended without fetching, because what it was started for is in the store. */
-type FlightEnd = 'landed' | 'turned-back' | { readonly error: unknown };
+/**
+ * `turned-back`: it ended without fetching, because what it was started for is in the store. `confirmed`: the source
+ * said that what is in the store is right.
+ */
+type FlightEnd = 'landed' | 'turned-back' | 'confirmed' | { readonly error: unknown };
 
 /**
  * The making of one metatile, shared by all who wait for it. Each tile is handed out as soon as it is made;
@@ -37,6 +41,10 @@ export class Flight {
   outdated = false;
   /** Set when the source has answered: from then on only our own work is waited for. */
   fetched = false;
+  /** Milliseconds since 1970 until which its tiles may be taken for right; null: as long as others. */
+  freshUntil: number | null = null;
+  /** What the source's server knows this version of its tiles by. */
+  validator: string | null = null;
   readonly #controller = new AbortController();
   readonly #made = new Map<number, MadeTile>();
   readonly #waiting = new Map<number, Deferred<MadeTile | null>>();
@@ -61,7 +69,11 @@ export class Flight {
     this.#controller.abort(reason);
   }
 
-  /** Null: the flight turned back; the caller looks into the store again. */
+  get confirmed(): boolean {
+    return this.#end === 'confirmed';
+  }
+
+  /** Null: nothing was made; the caller looks into the store again. */
   async tile(tile: TileIndex, signal?: AbortSignal): Promise<MadeTile | null> {
     const index = this.#indexOf(tile);
     this.#asked.add(index);
@@ -73,7 +85,7 @@ export class Flight {
     return this.#hold(waiting.promise, signal);
   }
 
-  /** True when all tiles are in the store, false when the flight turned back. */
+  /** True when all tiles are in the store as the source has them now, false when the flight turned back. */
   landed(signal: AbortSignal): Promise<boolean> {
     return this.#hold(this.#landing.promise, signal);
   }
@@ -108,7 +120,7 @@ export class Flight {
   end(how: FlightEnd): void {
     this.#end = how;
     for (const waiting of this.#waiting.values()) settle(waiting, how, null);
-    settle(this.#landing, how, how === 'landed');
+    settle(this.#landing, how, how !== 'turned-back');
   }
 
   async #hold<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {

@@ -81,8 +81,8 @@ export class MemoryTier {
     this.#dropTile(set, tile);
     if (cost > this.#maxBytes) return;
     const bucket = this.#bucketFor(set);
-    const { bytes, createdAt, checksum } = stored;
-    const answer: TileAnswer = { bytes, createdAt, checksum, outcome: 'HIT' };
+    const { bytes, createdAt, checksum, freshUntil } = stored;
+    const answer: TileAnswer = { bytes, createdAt, checksum, freshUntil, outcome: 'HIT' };
     const { z, x, y } = tile;
     this.#add({ bucket, tile: { z, x, y }, key: placeKey(x, y), answer, cost, newer: null, older: null });
     while (this.#bytes > this.#maxBytes && this.#oldest) this.#remove(this.#oldest);

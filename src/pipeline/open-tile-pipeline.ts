@@ -8,10 +8,11 @@ import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import { createTileEncoder } from '../raster/tile-encoder.ts';
 import type { StoredTile } from '../storage/tile-store.ts';
+import { BlankWatch } from './blank-watch.ts';
 import type { Flight } from './flight.ts';
 import { FlightControl, isSourceFailure } from './flight-control.ts';
 import { FlightCrew } from './flight-crew.ts';
-import { freshSince } from './fresh-since.ts';
+import { isFresh, mayServeAfterFailure, mayServeWhileRenewing } from './freshness.ts';
 import { MemoryTier } from './memory-tier.ts';
 import { NegativeMemory } from './negative-memory.ts';
 import { noMetrics, type PipelineMetrics } from './pipeline-metrics.ts';
@@ -41,6 +42,7 @@ export interface TilePipelineOptions {
 /** A flight that turns back sends its readers to the store again; more often than this is a store that lies. */
 const MAX_LOOKS = 4;
 const BUSY_RETRY_SECONDS = 5;
+const NEVER = new AbortController().signal;
 
 export function openTilePipeline(options: TilePipelineOptions): TilePipeline {
   return new Pipeline(options);
@@ -58,6 +60,7 @@ class Pipeline implements TilePipeline {
   readonly #renewer: Renewer;
   readonly #unsubscribe: () => void;
   #waitingReads = 0;
+  #renewals = 0;
 
   constructor({ events, clock, random, log, settings, metrics = noMetrics }: TilePipelineOptions) {
     this.#clock = clock;
@@ -67,17 +70,20 @@ class Pipeline implements TilePipeline {
     const { memoryTierBytes, negativeTtlMs, warnIntervalMs } = this.#settings;
     this.#warn = createSeldomWarning(log, clock, warnIntervalMs);
     this.#tier = new MemoryTier(memoryTierBytes);
+    const blanks = new BlankWatch(clock);
     this.#crew = new FlightCrew({
       ...this.#settings,
       clock,
       events,
       tier: this.#tier,
       encoder: createTileEncoder(),
+      blanks,
+      metrics,
       warn: this.#warn,
       deadlineMs: this.#settings.flightDeadlineMs,
     });
     const failures = new NegativeMemory({ clock, random, ttlMs: negativeTtlMs });
-    this.#flights = new FlightControl({ crew: this.#crew, failures, metrics, warn: this.#warn });
+    this.#flights = new FlightControl({ crew: this.#crew, failures, metrics, blanks, warn: this.#warn });
     this.#renewer = new Renewer(this.#flights, clock);
     this.#unsubscribe = events.subscribe((event) => {
       if (event.type === 'deleted') this.#tier.drop(event.set, event.z, event.rect);
@@ -87,7 +93,7 @@ class Pipeline implements TilePipeline {
 
   read(tiles: ResolvedTileSet, tile: TileIndex, signal?: AbortSignal): Promise<TileAnswer> {
     const kept = this.#tier.get(tiles.set, tile);
-    if (!kept || !this.#isFresh(tiles, kept)) return this.#readBehindMemory(tiles, tile, signal);
+    if (!kept || !this.#isFresh(tiles, tile.z, kept)) return this.#readBehindMemory(tiles, tile, signal);
     this.#served(tiles.set, tile);
     return Promise.resolve(kept);
   }
@@ -142,13 +148,32 @@ class Pipeline implements TilePipeline {
     signal: AbortSignal | undefined,
   ): Promise<TileAnswer | null> {
     const found = await this.#look(tiles, tile);
-    if (found && this.#isFresh(tiles, found)) return answerWith(found, 'HIT');
+    if (!found) return this.#fly(tiles, tile, signal);
+    const { layer } = tiles.bound;
+    const now = this.#clock.now();
+    if (isFresh(layer, tile.z, found, now)) return answerWith(found, 'HIT');
+    if (mayServeWhileRenewing(layer, tile.z, found, now)) {
+      this.#renewBehind(tiles, tile);
+      return answerWith(found, 'STALE');
+    }
     try {
       return await this.#fly(tiles, tile, signal);
     } catch (error) {
-      if (found && isSourceFailure(error)) return answerWith(found, 'STALE');
+      if (isSourceFailure(error) && mayServeAfterFailure(layer, tile.z, found, now)) {
+        return answerWith(found, 'STALE');
+      }
       throw error;
     }
+  }
+
+  /** Who asked has their answer; what becomes of this shows in the next one. */
+  #renewBehind(tiles: ResolvedTileSet, tile: TileIndex): void {
+    if (this.#renewals >= this.#settings.maxRenewals) return;
+    this.#renewals++;
+    this.#joinOrStart(tiles, tile, undefined, 'task')
+      .then((flight) => flight.landed(NEVER))
+      .catch(() => {})
+      .finally(() => this.#renewals--);
   }
 
   /** A store that fails is no reason to refuse a tile: it is made again. */
@@ -189,6 +214,7 @@ class Pipeline implements TilePipeline {
     tiles: ResolvedTileSet,
     tile: TileIndex,
     signal: AbortSignal | undefined,
+    priority: 'interactive' | 'task' = 'interactive',
   ): Promise<Flight> {
     const generation = await this.#generationOf(tiles);
     signal?.throwIfAborted();
@@ -198,9 +224,9 @@ class Pipeline implements TilePipeline {
     this.#flights.refuseIfFailing(tiles.set, metatile);
     const isThere = async () => {
       const found = await this.#look(tiles, tile);
-      return found !== null && this.#isFresh(tiles, found);
+      return found !== null && this.#isFresh(tiles, tile.z, found);
     };
-    return this.#flights.start({ tiles, metatile, generation, priority: 'interactive' }, isThere);
+    return this.#flights.start({ tiles, metatile, generation, priority }, isThere);
   }
 
   async #generationOf(tiles: ResolvedTileSet): Promise<number | null> {
@@ -221,9 +247,12 @@ class Pipeline implements TilePipeline {
     return plan.generation !== null && !this.#crew.isFailing(plan.tiles.bound.store);
   }
 
-  #isFresh(tiles: ResolvedTileSet, { createdAt }: { readonly createdAt: number }): boolean {
-    const { layer } = tiles.bound;
-    return layer.expireCacheSeconds === null || createdAt >= freshSince(layer, this.#clock);
+  #isFresh(
+    { bound }: ResolvedTileSet,
+    z: number,
+    tile: Pick<StoredTile, 'createdAt' | 'freshUntil'>,
+  ): boolean {
+    return isFresh(bound.layer, z, tile, this.#clock.now());
   }
 
   #served(set: TileSetKey, tile: TileIndex): void {
@@ -237,8 +266,11 @@ function metatileHolding(tiles: ResolvedTileSet, { z, x, y }: TileIndex): Metati
   throw new TilewardenError('tile-outside', `Layer ${tiles.set.layer} has no tile ${x},${y} at zoom ${z}.`);
 }
 
-function answerWith({ bytes, createdAt, checksum }: StoredTile, outcome: CacheOutcome): TileAnswer {
-  return { bytes, createdAt, checksum, outcome };
+function answerWith(
+  { bytes, createdAt, checksum, freshUntil }: StoredTile,
+  outcome: CacheOutcome,
+): TileAnswer {
+  return { bytes, createdAt, checksum, freshUntil, outcome };
 }
 
 function busy(message: string): TilewardenError {

@@ -8,6 +8,8 @@ export type PipelineCount =
   | 'flight-abandoned'
   /** The source answered with what may not enter the cache; with the reason of the gate. */
   | 'answer-refused'
+  /** A picture of one colour beside others that are not: kept only briefly. */
+  | 'blank-suspected'
   /** Answered with the failure of a moment ago, without asking the source. */
   | 'failure-repeated'
   | 'read-refused'

@@ -9,8 +9,12 @@ export interface PipelineSettings {
   readonly maxLandings: number;
   /** Tiles being encoded at once. */
   readonly maxEncodings: number;
+  /** Metatiles being renewed behind answers that were given already. */
+  readonly maxRenewals: number;
   /** How long a failure is answered again without asking the source again. Milliseconds. */
   readonly negativeTtlMs: number;
+  /** How long a picture is kept that is empty where its neighbours are not. Milliseconds. */
+  readonly suspectMs: number;
   /** How long a source may take, waiting in line included. Milliseconds. */
   readonly flightDeadlineMs: number;
   /** The same warning about the store is not repeated within it. Milliseconds. */
@@ -23,7 +27,9 @@ export const DEFAULT_PIPELINE_SETTINGS: PipelineSettings = {
   maxFetchesPerSource: 32,
   maxLandings: 8,
   maxEncodings: 4,
+  maxRenewals: 64,
   negativeTtlMs: 1000,
+  suspectMs: 60_000,
   flightDeadlineMs: 60_000,
   warnIntervalMs: 60_000,
 };

@@ -4,7 +4,7 @@ import { intersectRects, rectContains, type TileRect } from '../domain/tile-rect
 import type { Clock } from '../lib/clock.ts';
 import type { Flight } from './flight.ts';
 import type { FlightControl } from './flight-control.ts';
-import { freshSince } from './fresh-since.ts';
+import { freshSince } from './freshness.ts';
 import type { RenewRequest, RenewResult } from './tile-pipeline.ts';
 
 const MAX_ATTEMPTS = 3;
@@ -54,8 +54,9 @@ export class Renewer {
   }
 
   async #presentIn({ tiles, metatile, within }: RenewRequest): Promise<Set<string>> {
-    const since = freshSince(tiles.bound.layer, this.#clock);
-    const present = await tiles.bound.store.present(tiles.set, metatile.z, within, since);
+    const now = this.#clock.now();
+    const since = freshSince(tiles.bound.layer, metatile.z, now);
+    const present = await tiles.bound.store.present(tiles.set, metatile.z, within, since, now);
     return new Set(present.map(placeOf));
   }
 }
@@ -72,6 +73,7 @@ function resultOf(
   present: ReadonlySet<string>,
   ownFlight: boolean,
 ): RenewResult {
+  if (flight.confirmed) return { ...NOTHING_DONE, present: sizeOf(within) };
   const all = flight.madeTiles();
   const made = all.filter((tile) => rectContains(within, tile.x, tile.y) && !present.has(placeOf(tile)));
   return {

@@ -21,6 +21,8 @@ export interface TileAnswer {
   readonly bytes: Buffer;
   readonly createdAt: number;
   readonly checksum: number;
+  /** As in `StoredTile`. */
+  readonly freshUntil: number | null;
   readonly outcome: CacheOutcome;
 }
 

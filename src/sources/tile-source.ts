@@ -16,6 +16,8 @@ export interface SourceRequest {
   readonly parameters: ReadonlyMap<string, string>;
   /** `interactive`: a person waits for it. */
   readonly priority: 'interactive' | 'task';
+  /** What the server knows the tiles by that are there already; null or absent: none are, or it gave nothing. */
+  readonly validator?: string | null;
   readonly signal: AbortSignal;
 }
 
@@ -26,6 +28,14 @@ export type SourceAnswer =
       readonly bytes: Buffer;
       /** As the server said, without parameters, lower case; null when it said nothing. */
       readonly mediaType: string | null;
+      /** How long its server promises it to be right; null or absent: it does not. */
+      readonly freshSeconds?: number | null;
+      readonly validator?: string | null;
+    }
+  | {
+      /** Only to a request with a validator: what is there is right. */
+      readonly kind: 'unchanged';
+      readonly freshSeconds: number | null;
     }
   | {
       readonly kind: 'pixels';
@@ -67,6 +77,8 @@ export interface InfoAnswer {
 export interface TileSource {
   /** The largest metatile the source can answer at once; null when it can draw any block. */
   readonly maxMetatile: { readonly columns: number; readonly rows: number } | null;
+  /** Whether a request's validator saves it anything. */
+  readonly confirms?: boolean;
   fetch(request: SourceRequest): Promise<SourceAnswer>;
   /** A source that cannot be asked what lies at a place has no such method. Fails as `fetch` does. */
   featureInfo?(request: InfoRequest): Promise<InfoAnswer>;

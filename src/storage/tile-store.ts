@@ -7,6 +7,8 @@ export interface StoredTile {
   readonly createdAt: number;
   /** CRC-32 of `bytes`, checked on read; also a tile's validator towards clients. */
   readonly checksum: number;
+  /** Milliseconds since 1970 from which it counts as stale; null: its age alone decides. */
+  readonly freshUntil: number | null;
 }
 
 export interface TileWrite {
@@ -14,6 +16,10 @@ export interface TileWrite {
   readonly y: number;
   readonly bytes: Buffer;
   readonly createdAt: number;
+  /** As in `StoredTile`; null when left out. */
+  readonly freshUntil?: number | null;
+  /** What its server knows this version of it by; null when left out. */
+  readonly validator?: string | null;
 }
 
 /** After minus before, so a deletion's figures are negative. Bytes are the sum of the tiles' lengths. */
@@ -76,8 +82,29 @@ export interface TileEntry extends TileIndex {
  */
 export interface TileStore {
   get(set: TileSetKey, tile: TileIndex): Promise<StoredTile | null>;
-  /** The tiles of `rect` that are there and were created at `createdSince` or later, row by row. `rect` is at most 128 × 128 tiles. */
-  present(set: TileSetKey, z: number, rect: TileRect, createdSince: number): Promise<readonly TileIndex[]>;
+  /**
+   * The tiles of `rect` that are there and were created at `createdSince` or later, row by row; with `freshAt` only
+   * those whose `freshUntil` lies beyond it. `rect` is at most 128 × 128 tiles.
+   */
+  present(
+    set: TileSetKey,
+    z: number,
+    rect: TileRect,
+    createdSince: number,
+    freshAt?: number,
+  ): Promise<readonly TileIndex[]>;
+  /** The validator that all tiles of `rect` have; null when one is missing or has another. */
+  validatorOf(set: TileSetKey, z: number, rect: TileRect): Promise<string | null>;
+  /** What is there in `rect` counts as stale from `at` on. Visits only what exists; returns how many tiles that are. */
+  markStale(set: TileSetKey, z: number, rect: TileRect, at: number, signal?: AbortSignal): Promise<number>;
+  /** What is there in `rect` is as good as made at `createdAt`; `generation` as in `putMany`. */
+  confirm(
+    set: TileSetKey,
+    z: number,
+    rect: TileRect,
+    tile: Pick<StoredTile, 'createdAt' | 'freshUntil'>,
+    generation: number,
+  ): Promise<void>;
   /**
    * All tiles or none, as far as any reader of this machine's running processes can tell; when a crash cuts the
    * write in two, each tile that is there is whole and the statistics count exactly those. One zoom of one tile set.

@@ -49,6 +49,10 @@ function layerOf(more: Partial<Layer>): BoundLayer {
       createFixedValuesFilter({ name: 'STYLES', defaultValue: 'light', values: ['light', 'dark'] }),
     ],
     expireCacheSeconds: null,
+    expireCacheByZoom: [],
+    followSource: false,
+    staleWhileRevalidateSeconds: 0,
+    staleIfErrorSeconds: 604_800,
     expireClientsSeconds: 0,
     expireClientsByZoom: [],
     fullWms: false,
@@ -56,6 +60,7 @@ function layerOf(more: Partial<Layer>): BoundLayer {
     access: 'public',
     attribution: '',
     outside: null,
+    blankIsRight: false,
     retinaSubsets: [],
     ...more,
   };

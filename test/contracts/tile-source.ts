@@ -53,7 +53,7 @@ export function sourceRequest({
 }
 
 async function sizeOf(answer: SourceAnswer, { width, height }: SourceRequest): Promise<readonly number[]> {
-  if (answer.kind === 'nothing') throw new Error('there is nothing');
+  if (answer.kind === 'nothing' || answer.kind === 'unchanged') throw new Error('there is nothing');
   if (answer.kind === 'pixels') return [answer.width, answer.height, answer.pixels.length];
   const image = await acceptImage(answer.bytes, answer.mediaType, width, height);
   return [image.width, image.height, image.pixels.length];
@@ -144,6 +144,6 @@ export function describeTileSource(name: string, harness: TileSourceHarness): vo
 }
 
 function bytesOf(answer: SourceAnswer): Buffer {
-  if (answer.kind === 'nothing') return Buffer.alloc(0);
+  if (answer.kind === 'nothing' || answer.kind === 'unchanged') return Buffer.alloc(0);
   return answer.kind === 'pixels' ? answer.pixels : answer.bytes;
 }

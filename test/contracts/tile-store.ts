@@ -33,6 +33,7 @@ export function behavesAsTileStore(harness: TileStoreHarness): void {
   readsWhatWasWritten(use);
   writesAllOrNothing(use);
   keepsGenerations(use);
+  knowsWhatIsFresh(use);
   deletes(use);
   tellsWhatIsThere(use);
   takesAnyName(use);
@@ -52,6 +53,7 @@ function readsWhatWasWritten(use: () => TileStore): void {
         bytes: Buffer.from('hello'),
         createdAt: 1700000000123,
         checksum: 0x3610a686,
+        freshUntil: null,
       });
       expect(await use().get(states, { z: 3, x: 2, y: 2 })).toMatchObject({
         bytes: Buffer.alloc(0),
@@ -187,6 +189,67 @@ function keepsGenerations(use: () => TileStore): void {
       const raised = await Promise.all(Array.from({ length: 20 }, () => use().raiseGeneration('roads')));
       expect(new Set(raised).size).toBe(20);
       expect(await use().generation('roads')).toBe(20);
+    });
+  });
+}
+
+function knowsWhatIsFresh(use: () => TileStore): void {
+  const block: TileRect = { minX: 126, minY: 5, maxX: 129, maxY: 6 };
+  const all = Array.from({ length: 8 }, (_, at) => ({ x: 126 + (at % 4), y: 5 + Math.floor(at / 4) }));
+  const blockOf = (extra: object) => all.map(({ x, y }) => ({ ...tile(x, y, 'map', 100), ...extra }));
+
+  describe('freshness', () => {
+    it('is kept with each tile, and tiles past it are left out when it is asked for', async () => {
+      await use().putMany(states, 9, [...blockOf({ freshUntil: 500 }), tile(130, 5, 'map', 100)], 0);
+      expect(await use().get(states, { z: 9, x: 126, y: 5 })).toMatchObject({ freshUntil: 500 });
+      const wider = { ...block, maxX: 130 };
+      expect(await use().present(states, 9, wider, 0, 499)).toHaveLength(9);
+      expect(await use().present(states, 9, wider, 0, 500)).toEqual([{ z: 9, x: 130, y: 5 }]);
+      expect(await use().present(states, 9, wider, 0)).toHaveLength(9);
+    });
+
+    it('ends for what is marked stale, over several bundles, and for nothing else', async () => {
+      await use().putMany(states, 9, blockOf({}), 0);
+      await use().putMany(roads, 9, blockOf({}), 0);
+      const marked = await use().markStale(states, 9, { minX: 0, minY: 6, maxX: 128, maxY: 2000 }, 700);
+      expect(marked).toBe(3);
+      expect(await use().get(states, { z: 9, x: 128, y: 6 })).toMatchObject({
+        bytes: Buffer.from('map'),
+        createdAt: 100,
+        freshUntil: 700,
+      });
+      expect(await use().present(states, 9, block, 0, 700)).toHaveLength(5);
+      expect(await use().present(roads, 9, block, 0, 700)).toHaveLength(8);
+    });
+
+    it('is not given back by a later mark', async () => {
+      await use().putMany(states, 9, blockOf({ freshUntil: 300 }), 0);
+      await use().markStale(states, 9, block, 700);
+      expect(await use().get(states, { z: 9, x: 128, y: 6 })).toMatchObject({ freshUntil: 300 });
+    });
+
+    it('begins anew for what its server confirms, and not after a truncation', async () => {
+      await use().putMany(states, 9, blockOf({ freshUntil: 300 }), 0);
+      await use().confirm(states, 9, block, { createdAt: 900, freshUntil: null }, 0);
+      expect(await use().get(states, { z: 9, x: 129, y: 5 })).toMatchObject({
+        bytes: Buffer.from('map'),
+        createdAt: 900,
+        freshUntil: null,
+      });
+      await use().raiseGeneration('topp:states');
+      const late = use().confirm(states, 9, block, { createdAt: 999, freshUntil: null }, 0);
+      await expect(late).rejects.toMatchObject({ code: 'generation-stale' });
+    });
+
+    it('has a validator where all tiles of a block share one', async () => {
+      expect(await use().validatorOf(states, 9, block)).toBeNull();
+      await use().putMany(states, 9, blockOf({ validator: '"v1"' }), 0);
+      expect(await use().validatorOf(states, 9, block)).toBe('"v1"');
+      expect(await use().validatorOf(states, 9, { ...block, maxX: 130 })).toBeNull();
+      await use().putMany(states, 9, [{ ...tile(129, 6, 'map'), validator: '"v2"' }], 0);
+      expect(await use().validatorOf(states, 9, block)).toBeNull();
+      await use().putMany(states, 9, [tile(129, 6, 'map')], 0);
+      expect(await use().validatorOf(states, 9, block)).toBeNull();
     });
   });
 }

@@ -5,6 +5,7 @@ import { pageOf } from '../../domain/page.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { sourceRequestOf } from '../../pipeline/accept-answer.ts';
+import { freshUntil } from '../../pipeline/freshness.ts';
 import { checkTile, metatileSizeOf } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import type { QuotaService } from '../../quota/quota-service.ts';
@@ -48,15 +49,14 @@ export function inspectRoutes({ catalog, quota, clock }: InspectDeps): readonly 
 async function storedDocument({ bound, set }: ResolvedTileSet, tile: TileIndex, now: number) {
   const stored = await bound.store.get(set, tile);
   if (!stored) return null;
-  const { expireCacheSeconds } = bound.layer;
-  const expires = expireCacheSeconds === null ? null : stored.createdAt + expireCacheSeconds * 1000;
+  const expires = freshUntil(bound.layer, tile.z, stored);
   return {
     bytes: stored.bytes.length,
     checksum: stored.checksum.toString(16).padStart(8, '0'),
     storedAt: new Date(stored.createdAt).toISOString(),
     ageSeconds: Math.max(0, Math.round((now - stored.createdAt) / 1000)),
     expiresAt: expires === null ? null : new Date(expires).toISOString(),
-    expired: expires !== null && expires < now,
+    expired: expires !== null && expires <= now,
   };
 }
 
@@ -76,6 +76,6 @@ function sourceDocument(tiles: ResolvedTileSet, { z, x, y }: TileIndex) {
   const metatile = metatileOf(tiles.subset, metatileSizeOf(tiles), z, x, y);
   if (!metatile) return { metatile: null, upstream: null };
   const plan = { number: 0, tiles, metatile, generation: null, priority: 'interactive' as const };
-  const request = sourceRequestOf(plan, AbortSignal.abort());
+  const request = sourceRequestOf(plan, null, AbortSignal.abort());
   return { metatile: metatile.rect, upstream: tiles.bound.source().addressOf?.(request) ?? null };
 }

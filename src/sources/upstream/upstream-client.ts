@@ -4,10 +4,12 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { systemRandom } from '../../lib/random.ts';
 import { AddressRefused, createAddressGuard } from './address-guard.ts';
+import { type AnswerFreshness, conditionOf, freshnessOf } from './answer-freshness.ts';
 import { type LinkedAbort, linkAbort } from './linked-abort.ts';
 import { createMemoryBudgetBook, openUpstreamDesk } from './open-upstream-desk.ts';
 import { readAnswer, textOf } from './read-answer.ts';
 import { endOf } from './request-end.ts';
+import { NOT_MODIFIED } from './server-answer.ts';
 import type { UpstreamDesk, UpstreamPriority } from './upstream-desk.ts';
 import { failureOfConnection, timedOut, unavailable } from './upstream-failure.ts';
 import { hostAndPort, type UpstreamSettings, upstreamOptionsFor } from './upstream-options.ts';
@@ -22,11 +24,13 @@ export interface UpstreamRequest {
   readonly timeoutMs?: number;
   /** Sent by POST as the form that it is; by GET without a body when left out. */
   readonly form?: URLSearchParams;
+  /** Of what is known already: the answer may then be 304, without a body. */
+  readonly validator?: string | null;
   /** Statuses that are answers too, besides 200, e.g. 206 or 404. */
   readonly alsoAccept?: readonly number[];
 }
 
-export interface UpstreamAnswer {
+export interface UpstreamAnswer extends AnswerFreshness {
   /** 200, or one of those that the request accepts too. */
   readonly status: number;
   readonly bytes: Buffer;
@@ -109,6 +113,7 @@ export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClie
         path: request.url.pathname + request.url.search,
         headers: {
           ...request.headers,
+          ...conditionOf(request.validator),
           ...(request.form && FORM_HEADERS),
           'user-agent': options.userAgent,
           'accept-encoding': 'identity',
@@ -121,10 +126,16 @@ export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClie
       });
     const now = options.clock.now();
     const { maxBytes } = limits;
-    const accepted = [200, ...(request.alsoAccept ?? [])];
+    const accepted = [200, ...(request.alsoAccept ?? []), ...(request.validator ? [NOT_MODIFIED] : [])];
     const bytes = await readAnswer(response, { maxBytes, host: host.name, now, accepted });
     const mediaType = mediaTypeOf(textOf(response.headers['content-type']));
-    return { status: response.statusCode, bytes, mediaType, etag: textOf(response.headers.etag) ?? null };
+    return {
+      status: response.statusCode,
+      bytes,
+      mediaType,
+      etag: textOf(response.headers.etag) ?? null,
+      ...freshnessOf(response.headers, now),
+    };
   }
 
   async function askInTime(host: Host, request: UpstreamRequest, stop: LinkedAbort): Promise<UpstreamAnswer> {

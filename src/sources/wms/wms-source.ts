@@ -3,6 +3,7 @@ import { checkAnswerType } from '../answer-type.ts';
 import { requestManners } from '../http-options.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { InfoAnswer, InfoRequest, SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
+import { pictureRequest, serverAnswer } from '../upstream/server-answer.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { withoutSecrets } from '../upstream/without-secrets.ts';
 import { infoRequestUrl, mapRequest, mapRequestUrl, requestFormat } from './map-request.ts';
@@ -20,14 +21,12 @@ export function openWmsSource(options: WmsSourceOptions, { upstream }: WmsSource
   let preferred = 0;
 
   async function fetchFrom(base: string, request: SourceRequest, signal: AbortSignal): Promise<SourceAnswer> {
-    const { bytes, mediaType } = await upstream.get({
+    const answer = await upstream.get({
       ...mapRequest(base, options, request),
       ...manners,
-      priority: request.priority,
-      signal,
+      ...pictureRequest(request, signal),
     });
-    checkAnswerType(mediaType, requestFormat(options, request));
-    return { kind: 'encoded', bytes, mediaType };
+    return serverAnswer(answer, (type) => checkAnswerType(type, requestFormat(options, request)));
   }
 
   async function askFrom(base: string, request: InfoRequest, signal: AbortSignal): Promise<InfoAnswer> {
@@ -59,6 +58,7 @@ export function openWmsSource(options: WmsSourceOptions, { upstream }: WmsSource
 
   return {
     maxMetatile: null,
+    confirms: true,
     addressOf: (request) => withoutSecrets(mapRequestUrl(options.url[preferred] ?? '', options, request)),
     fetch: (request) =>
       life.during(request.signal, (signal) => fromAny(signal, (base) => fetchFrom(base, request, signal))),

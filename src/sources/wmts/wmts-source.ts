@@ -5,6 +5,7 @@ import { checkAnswerType } from '../answer-type.ts';
 import { requestManners } from '../http-options.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
+import { pictureRequest, serverAnswer } from '../upstream/server-answer.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { CapabilitiesKeeper } from './capabilities-keeper.ts';
 import { matchTile } from './match-grid.ts';
@@ -36,20 +37,19 @@ export function openWmtsSource(options: WmtsSourceOptions, { upstream, clock }: 
     const choice = chooseTile(options, known, request);
     if (!choice.tile.offered) return { kind: 'nothing' };
     const url = tileUrl(options, known, choice);
-    const { status, bytes, mediaType } = await upstream.get({
+    const answer = await upstream.get({
       url,
       ...(url.origin === new URL(options.url).origin ? manners : withoutSecrets(manners)),
-      priority: request.priority,
-      signal,
+      ...pictureRequest(request, signal),
       alsoAccept: options.absent,
     });
-    if (options.absent.some((absent) => absent === status)) return { kind: 'nothing' };
-    checkAnswerType(mediaType, choice.format);
-    return { kind: 'encoded', bytes, mediaType };
+    if (options.absent.some((absent) => absent === answer.status)) return { kind: 'nothing' };
+    return serverAnswer(answer, (type) => checkAnswerType(type, choice.format));
   }
 
   return {
     maxMetatile: { columns: 1, rows: 1 },
+    confirms: true,
     fetch: (request) => life.during(request.signal, (signal) => fetch(request, signal)),
     close: async () => life.end(),
   };

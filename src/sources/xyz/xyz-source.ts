@@ -6,6 +6,7 @@ import { checkAnswerType } from '../answer-type.ts';
 import { requestManners } from '../http-options.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
+import { pictureRequest, serverAnswer } from '../upstream/server-answer.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { withoutSecrets } from '../upstream/without-secrets.ts';
 import { type TileTemplate, tileUrl } from './tile-url.ts';
@@ -22,21 +23,20 @@ export function openXyzSource(options: XyzSourceOptions, { upstream }: XyzSource
   const manners = requestManners(options);
 
   async function fetch(request: SourceRequest, signal: AbortSignal): Promise<SourceAnswer> {
-    const { status, bytes, mediaType } = await upstream.get({
+    const answer = await upstream.get({
       url: tileUrl(templateFor(options, request.gridSet), request.gridSet, tileOf(request)),
       ...manners,
-      priority: request.priority,
-      signal,
+      ...pictureRequest(request, signal),
       alsoAccept: options.absent,
     });
-    if (options.absent.some((absent) => absent === status)) return { kind: 'nothing' };
+    if (options.absent.some((absent) => absent === answer.status)) return { kind: 'nothing' };
     const expected = expectedType(options, request);
-    if (expected) checkAnswerType(mediaType, expected);
-    return { kind: 'encoded', bytes, mediaType };
+    return serverAnswer(answer, (type) => expected && checkAnswerType(type, expected));
   }
 
   return {
     maxMetatile: { columns: 1, rows: 1 },
+    confirms: true,
     addressOf: (request) => shownAddress(options, request),
     fetch: (request) => life.during(request.signal, (signal) => fetch(request, signal)),
     close: async () => life.end(),

@@ -4,6 +4,7 @@ import Database, { type Statement } from 'better-sqlite3';
 import type { StoreChange } from '../tile-store.ts';
 import { openForWriting, type Sqlite } from './bundle-file.ts';
 import { type KeyRange, type PageCover, pageOfKey } from './bundle-grid.ts';
+import type { FreshnessChange } from './bundle-writer-messages.ts';
 import { DamagedBundle } from './sqlite-failure.ts';
 import type { KeyedTile } from './tile-batch.ts';
 
@@ -17,7 +18,9 @@ interface Statements {
   readonly commit: Statement<[]>;
   readonly rollBack: Statement<[]>;
   readonly size: Statement<[number], number>;
-  readonly replace: Statement<[number, number, number, Uint8Array]>;
+  readonly replace: Statement<[number, number, number, number | null, string | null, Uint8Array]>;
+  readonly markStale: Statement<[number, number, number, number]>;
+  readonly confirm: Statement<[number, number | null, number, number]>;
   readonly pages: Statement<[], Counts & { page: number }>;
   readonly addToPage: Statement<[number, number, number]>;
   readonly removeEmptyPages: Statement<[]>;
@@ -100,6 +103,20 @@ export class BundleEditor {
     });
   }
 
+  /** Returns how many tiles that are. */
+  freshen(ranges: readonly KeyRange[], change: FreshnessChange): number {
+    const { markStale, confirm } = this.#statements;
+    return this.#guarded(() =>
+      ranges.reduce((tiles, { first, last }) => {
+        const { changes } =
+          'staleAt' in change
+            ? markStale.run(change.staleAt, change.staleAt, first, last)
+            : confirm.run(change.createdAt, change.freshUntil, first, last);
+        return tiles + changes;
+      }, 0),
+    );
+  }
+
   discard(key: number, checksum: number, createdAt: number): StoreChange {
     return this.#guarded(() => {
       const size = this.#statements.torn.get(key, checksum, createdAt);
@@ -140,7 +157,8 @@ export class BundleEditor {
   #replace(tile: KeyedTile, changes: Map<number, Counts>): void {
     const { size, replace } = this.#statements;
     const before = size.get(tile.key);
-    replace.run(tile.key, tile.createdAt, crc32(tile.bytes), tile.bytes);
+    const { key, createdAt, freshUntil, validator, bytes } = tile;
+    replace.run(key, createdAt, crc32(bytes), freshUntil, validator, bytes);
     const change = changes.get(pageOfKey(tile.key)) ?? { tiles: 0, bytes: 0 };
     change.tiles += before === undefined ? 1 : 0;
     change.bytes += tile.bytes.length - (before ?? 0);
@@ -172,7 +190,13 @@ function statementsOf(db: Sqlite): Statements {
     commit: db.prepare('COMMIT'),
     rollBack: db.prepare('ROLLBACK'),
     size: db.prepare<[number], number>('SELECT length(bytes) FROM tile WHERE key = ?').pluck(),
-    replace: db.prepare('REPLACE INTO tile VALUES (?, ?, ?, ?)'),
+    replace: db.prepare(
+      `REPLACE INTO tile (key, created_at, checksum, fresh_until, validator, bytes) VALUES (?, ?, ?, ?, ?, ?)`,
+    ),
+    markStale: db.prepare(
+      'UPDATE tile SET fresh_until = min(ifnull(fresh_until, ?), ?) WHERE key BETWEEN ? AND ?',
+    ),
+    confirm: db.prepare('UPDATE tile SET created_at = ?, fresh_until = ? WHERE key BETWEEN ? AND ?'),
     pages: db.prepare('SELECT page, tiles, bytes FROM page'),
     addToPage: db.prepare(
       `INSERT INTO page VALUES (?, ?, ?)

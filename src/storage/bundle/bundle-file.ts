@@ -1,5 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { TileSetKey } from '../../domain/tile-key.ts';
@@ -19,13 +28,24 @@ const SQLITE_PAGE_BYTES = 2048;
 /** Bytes of the log after which it is copied into the file. */
 const CHECKPOINT_BYTES = 8 * 1024 ** 2;
 
+/** Bytes 18 and 19 of an SQLite file say how it is written and read: 2 with a log, 1 without. */
+const FORMAT_VERSIONS = { start: 18, end: 20 };
+const WITHOUT_LOG = 1;
+
 const SCHEMA = `
   CREATE TABLE bundle (identity TEXT NOT NULL, z INTEGER NOT NULL, x INTEGER NOT NULL, y INTEGER NOT NULL);
   CREATE TABLE page (page INTEGER PRIMARY KEY, tiles INTEGER NOT NULL, bytes INTEGER NOT NULL);
   CREATE TABLE tile (
-    key INTEGER PRIMARY KEY, created_at INTEGER NOT NULL, checksum INTEGER NOT NULL, bytes BLOB NOT NULL
+    key INTEGER PRIMARY KEY, created_at INTEGER NOT NULL, checksum INTEGER NOT NULL,
+    fresh_until INTEGER, validator TEXT, bytes BLOB NOT NULL
   );
-  PRAGMA user_version = 1;
+  PRAGMA user_version = 2;
+`;
+
+const FROM_FIRST_VERSION = `
+  ALTER TABLE tile ADD COLUMN fresh_until INTEGER;
+  ALTER TABLE tile ADD COLUMN validator TEXT;
+  PRAGMA user_version = 2;
 `;
 
 /**
@@ -66,9 +86,9 @@ export function removeBundleFile(layout: BundleLayout, path: string): boolean {
 
 export function openForReading(path: string): Sqlite {
   return configured(new Database(path, { fileMustExist: true, timeout: 0 }), (db) => {
-    db.pragma('query_only = ON');
     db.pragma('cache_size = -128');
-    db.pragma('user_version');
+    bringUpToDate(db);
+    db.pragma('query_only = ON');
   });
 }
 
@@ -84,6 +104,37 @@ export function openAlone(path: string): Sqlite {
   });
 }
 
+/** A bundle as it is in memory. */
+export interface BundleCopy {
+  readonly db: Sqlite;
+  readonly bytes: number;
+  /** What `copyStamp` said when it was made: as long as it says so, the copy is true. */
+  readonly stamp: string;
+}
+
+/**
+ * For a disk that may only be read or has no inode left, where SQLite opens no file that has a log: a copy that says
+ * it has none. Null when it cannot be made.
+ */
+export function openCopy(path: string): BundleCopy | null {
+  const stamp = copyStamp(path);
+  if (stamp === null) return null;
+  const content = readFileSync(path);
+  content.fill(WITHOUT_LOG, FORMAT_VERSIONS.start, FORMAT_VERSIONS.end);
+  const db = configured(new Database(content), (copy) => {
+    copy.pragma('query_only = ON');
+    copy.pragma('user_version');
+  });
+  return { db, bytes: content.length, stamp };
+}
+
+/** Null when the file has gone, or when something lies in its log: that is newer, and may be a removal. */
+export function copyStamp(path: string): string | null {
+  const file = statSync(path, { throwIfNoEntry: false, bigint: true });
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
+  return file && (log?.size ?? 0) === 0 ? `${file.size} ${file.mtimeNs}` : null;
+}
+
 export function openForWriting(path: string): Sqlite {
   return configured(new Database(path, { fileMustExist: true, timeout: WRITER_PATIENCE }), (db) => {
     // The log is synced when it is copied into the file, not at each commit: tiles are renewable, a file is not.
@@ -91,8 +142,20 @@ export function openForWriting(path: string): Sqlite {
     db.pragma('cache_size = -2048');
     db.pragma(`wal_autocheckpoint = ${CHECKPOINT_BYTES / SQLITE_PAGE_BYTES}`);
     db.pragma(`journal_size_limit = ${CHECKPOINT_BYTES}`);
-    db.pragma('user_version');
+    bringUpToDate(db);
   });
+}
+
+export function versionOf(db: Sqlite): number {
+  return db.pragma('user_version', { simple: true }) as number;
+}
+
+/** Whoever opens a bundle of an earlier version first changes it, before anybody has read it. */
+function bringUpToDate(db: Sqlite): void {
+  if (versionOf(db) !== 1) return;
+  db.transaction(() => {
+    if (versionOf(db) === 1) db.exec(FROM_FIRST_VERSION);
+  }).immediate();
 }
 
 /** JSON keeps any two names apart, and any text whole. */

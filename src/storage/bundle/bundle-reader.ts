@@ -1,13 +1,29 @@
 import { existsSync } from 'node:fs';
 import type { Statement } from 'better-sqlite3';
-import { findBundleFile, openAlone, openForReading, type Sqlite } from './bundle-file.ts';
+import {
+  type BundleCopy,
+  copyStamp,
+  findBundleFile,
+  openAlone,
+  openCopy,
+  openForReading,
+  type Sqlite,
+  versionOf,
+} from './bundle-file.ts';
 import { createMapping, type Mapping, Mappings } from './mappings.ts';
-import { DamagedBundle, isRefusedOpen } from './sqlite-failure.ts';
+import { DamagedBundle, isDamage, isRefusedOpen } from './sqlite-failure.ts';
 
 export interface TileRow {
   readonly created_at: number;
   readonly checksum: number;
+  readonly fresh_until: number | null;
   readonly bytes: Buffer;
+}
+
+export interface ValidatorRow {
+  readonly tiles: number;
+  readonly least: string | null;
+  readonly greatest: string | null;
 }
 
 export interface PageRow {
@@ -28,7 +44,9 @@ export interface OpenBundle {
   readonly tile: Statement<[number], TileRow>;
   readonly pages: Statement<[], PageRow>;
   readonly entries: Statement<[number, number], EntryRow>;
-  readonly presentKeys: Statement<[number, number, number], number>;
+  /** First and last key, the earliest creation, and the moment at which they are to be fresh. */
+  readonly presentKeys: Statement<[number, number, number, number], number>;
+  readonly validators: Statement<[number, number], ValidatorRow>;
   /** Null for a bundle without tiles. */
   readonly identity: Statement<[], string>;
 }
@@ -38,6 +56,8 @@ interface Handle extends OpenBundle {
   readonly mapping: Mapping;
   /** Whether others can use the bundle while this handle is open. */
   readonly shared: boolean;
+  /** Null when it is the file itself. */
+  readonly copy: BundleCopy | null;
   usedAt: number;
   /** When its file was last seen in its place. */
   seenAt: number;
@@ -45,6 +65,9 @@ interface Handle extends OpenBundle {
 
 /** Another process may replace a bundle while it is being opened; more often than this is no coincidence. */
 const OPENING_ATTEMPTS = 5;
+
+/** Bytes of copies kept in memory at most. */
+const MAX_COPIED = 256 * 1024 ** 2;
 
 /**
  * Milliseconds for which a reader takes it that a bundle is still in its place, which saves a system call for each
@@ -113,7 +136,7 @@ export class BundleReader {
   #current(folder: string, now: number): Handle | null {
     const handle = this.#handles.get(folder);
     if (!handle) return null;
-    if (now - handle.seenAt > READERS_LEASE) {
+    if (handle.copy !== null || now - handle.seenAt > READERS_LEASE) {
       if (!isCurrent(handle)) {
         this.close(folder);
         return null;
@@ -147,42 +170,73 @@ export class BundleReader {
     } catch (error) {
       if (!existsSync(path)) return null;
       if (!isRefusedOpen(error)) throw DamagedBundle.if(error, path);
+      return this.#openRefused(path);
+    }
+  }
+
+  #openRefused(path: string): Handle {
+    try {
       return handleOf(path, openAlone(path), false);
+    } catch (error) {
+      const copy = isDamage(error) ? null : openCopy(path);
+      if (!copy) throw error;
+      return handleOf(path, copy.db, true, copy);
     }
   }
 
   #makeRoom(): void {
+    this.#dropCopies();
     for (const folder of this.#handles.keys()) {
       if (this.#handles.size <= this.#maxOpen) return;
+      this.close(folder);
+    }
+  }
+
+  #dropCopies(): void {
+    const copies = [...this.#handles].flatMap(([folder, { copy }]) => (copy ? [{ folder, ...copy }] : []));
+    let total = copies.reduce((sum, { bytes }) => sum + bytes, 0);
+    for (const { folder, bytes } of copies.slice(0, -1)) {
+      if (total <= MAX_COPIED) return;
+      total -= bytes;
       this.close(folder);
     }
   }
 }
 
 /** A file is in its place until its bundle is removed, and its name is never used again. */
-function isCurrent(handle: Handle): boolean {
-  return existsSync(handle.path);
+function isCurrent({ path, copy }: Handle): boolean {
+  return copy ? copyStamp(path) === copy.stamp : existsSync(path);
 }
 
-function handleOf(path: string, db: Sqlite, shared: boolean): Handle {
+function handleOf(path: string, db: Sqlite, shared: boolean, copy: BundleCopy | null = null): Handle {
   try {
+    // On a disk that cannot be written a bundle of the first version stays what it is.
+    const [freshUntil, validator] = versionOf(db) === 1 ? ['NULL', 'NULL'] : ['fresh_until', 'validator'];
     return {
       path,
       db,
       shared,
+      copy,
       mapping: createMapping(db),
       usedAt: 0,
       seenAt: Number.NEGATIVE_INFINITY,
-      tile: db.prepare('SELECT created_at, checksum, bytes FROM tile WHERE key = ?'),
+      tile: db.prepare(
+        `SELECT created_at, checksum, ${freshUntil} AS fresh_until, bytes FROM tile WHERE key = ?`,
+      ),
       pages: db.prepare('SELECT page, tiles, bytes FROM page ORDER BY page'),
       entries: db.prepare(
         'SELECT key, created_at, length(bytes) AS size FROM tile WHERE key BETWEEN ? AND ? ORDER BY key',
       ),
       presentKeys: db
-        .prepare<[number, number, number], number>(
-          'SELECT key FROM tile WHERE key BETWEEN ? AND ? AND created_at >= ?',
+        .prepare<[number, number, number, number], number>(
+          `SELECT key FROM tile
+           WHERE key BETWEEN ? AND ? AND created_at >= ? AND (${freshUntil} IS NULL OR ${freshUntil} > ?)`,
         )
         .pluck(),
+      validators: db.prepare(
+        `SELECT count(${validator}) AS tiles, min(${validator}) AS least, max(${validator}) AS greatest
+         FROM tile WHERE key BETWEEN ? AND ?`,
+      ),
       identity: db
         .prepare<[], string>('SELECT identity FROM bundle WHERE EXISTS (SELECT 1 FROM page)')
         .pluck(),

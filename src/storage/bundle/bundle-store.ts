@@ -20,9 +20,10 @@ import {
 import { bundleIndexOf, coverOfBundle, keyOfTile, keysOfPage } from './bundle-grid.ts';
 import { type BundleLayout, bundleFolder, bundleLayout, layerFolder } from './bundle-layout.ts';
 import { pageStatistics, tileEntry, tilePlace } from './bundle-listing.ts';
-import { type OpenBundle, READERS_LEASE, type TileRow } from './bundle-reader.ts';
+import { type OpenBundle, READERS_LEASE, type TileRow, type ValidatorRow } from './bundle-reader.ts';
 import type { BundleStoreOptions } from './bundle-store-options.ts';
 import { BundleWriter } from './bundle-writer.ts';
+import type { FreshnessChange } from './bundle-writer-messages.ts';
 import { type Generations, openGenerations, syncFolder } from './generations.ts';
 import { storeFailure } from './sqlite-failure.ts';
 import { Sweeper } from './sweeper.ts';
@@ -36,6 +37,9 @@ export interface BundleStoreTools {
   readonly log: Logger;
   readonly clock: Clock;
 }
+
+/** A moment at which every tile was fresh. */
+const BEFORE_ALL = -1;
 
 /** Several stores, in one process or in many, may be open on the same root. */
 export async function openBundleStore(
@@ -66,17 +70,39 @@ export async function openBundleStore(
     return null;
   }
 
-  async function presentKeys(set: TileSetKey, z: number, at: ListedBundle, rect: TileRect, since: number) {
+  async function presentKeys(
+    set: TileSetKey,
+    z: number,
+    at: ListedBundle,
+    rect: TileRect,
+    since: number,
+    freshAt: number,
+  ) {
     const keys: number[] = [];
     for (const { ranges } of coverOfBundle(at.bundleX, at.bundleY, rect)) {
       const found = await readBundle(set, z, at, (bundle) =>
-        ranges.flatMap((range) => bundle.presentKeys.all(range.first, range.last, since)),
+        ranges.flatMap((range) => bundle.presentKeys.all(range.first, range.last, since, freshAt)),
       );
       if (!found) return keys;
       keys.push(...found);
       await nextTurn();
     }
     return keys;
+  }
+
+  async function freshen(
+    set: TileSetKey,
+    z: number,
+    rect: TileRect,
+    change: FreshnessChange,
+    signal?: AbortSignal,
+  ): Promise<number> {
+    let tiles = 0;
+    for await (const at of bundlesTouching(folderOf(set), z, rect)) {
+      signal?.throwIfAborted();
+      tiles += await writer.run({ type: 'freshen', set, z, ...at, rect, change });
+    }
+    return tiles;
   }
 
   /** Renaming is one step for every process, however much the folder holds; synced, it outlives a power cut. */
@@ -125,16 +151,39 @@ export async function openBundleStore(
       if (!found?.row) return null;
       const { bytes, checksum, created_at: createdAt } = found.row;
       if (crc32(bytes) !== checksum) return discardTorn(found.path, key, found.row);
-      return { bytes, checksum, createdAt };
+      return { bytes, checksum, createdAt, freshUntil: found.row.fresh_until };
     },
 
-    async present(set, z, rect, createdSince) {
+    async present(set, z, rect, createdSince, freshAt = BEFORE_ALL) {
       const tiles: TileIndex[] = [];
       for await (const at of bundlesTouching(folderOf(set), z, rect)) {
-        const keys = await presentKeys(set, z, at, rect, createdSince);
+        const keys = await presentKeys(set, z, at, rect, createdSince, freshAt);
         for (const key of keys) tiles.push({ z, ...tilePlace(at, key) });
       }
       return tiles.sort((a, b) => a.y - b.y || a.x - b.x);
+    },
+
+    async validatorOf(set, z, rect) {
+      const rows: ValidatorRow[] = [];
+      for await (const at of bundlesTouching(folderOf(set), z, rect)) {
+        const ranges = [...coverOfBundle(at.bundleX, at.bundleY, rect)].flatMap((cover) => cover.ranges);
+        const found = await readBundle(set, z, at, (bundle) =>
+          ranges.map(({ first, last }) => bundle.validators.get(first, last)),
+        );
+        rows.push(...(found ?? []).flatMap((row) => (row && row.tiles > 0 ? [row] : [])));
+      }
+      const [first] = rows;
+      const tiles = rows.reduce((sum, row) => sum + row.tiles, 0);
+      const same = rows.every(({ least, greatest }) => least === first?.least && greatest === first?.least);
+      return first && same && tiles === tilesIn(rect) ? first.least : null;
+    },
+
+    async markStale(set, z, rect, staleAt, signal) {
+      return freshen(set, z, rect, { staleAt }, signal);
+    },
+
+    async confirm(set, z, rect, { createdAt, freshUntil }, generation) {
+      await freshen(set, z, rect, { createdAt, freshUntil, generation });
     },
 
     async putMany(set, z, tiles, generation) {
@@ -202,6 +251,10 @@ export async function openBundleStore(
       generations.close();
     },
   };
+}
+
+function tilesIn({ minX, minY, maxX, maxY }: TileRect): number {
+  return (maxX - minX + 1) * (maxY - minY + 1);
 }
 
 function prepare(layout: BundleLayout): Generations {

@@ -8,6 +8,8 @@ export interface TileSlot {
   readonly x: number;
   readonly y: number;
   readonly createdAt: number;
+  readonly freshUntil: number | null;
+  readonly validator: string | null;
   readonly length: number;
 }
 
@@ -28,6 +30,21 @@ export interface DeleteCommand {
   readonly bundleY: number;
   readonly rect: TileRect;
 }
+
+/** Changes how long tiles count as fresh; with a generation, only if it is still the layer's. */
+export interface FreshenCommand {
+  readonly type: 'freshen';
+  readonly set: TileSetKey;
+  readonly z: number;
+  readonly bundleX: number;
+  readonly bundleY: number;
+  readonly rect: TileRect;
+  readonly change: FreshnessChange;
+}
+
+export type FreshnessChange =
+  | { readonly staleAt: number }
+  | { readonly createdAt: number; readonly freshUntil: number | null; readonly generation: number };
 
 /** Removes a tile whose bytes do not have its checksum, unless it has been replaced meanwhile. */
 export interface DiscardTileCommand {
@@ -61,6 +78,7 @@ export interface CloseCommand {
 export type WriterCommand =
   | PutCommand
   | DeleteCommand
+  | FreshenCommand
   | DiscardTileCommand
   | DiscardBundleCommand
   | RaiseCommand
@@ -77,6 +95,8 @@ export interface DeleteResult {
 export interface WriterResults {
   readonly put: StoreChange;
   readonly delete: DeleteResult;
+  /** How many tiles there were. */
+  readonly freshen: number;
   readonly 'discard-tile': StoreChange;
   readonly 'discard-bundle': boolean;
   readonly raise: number;

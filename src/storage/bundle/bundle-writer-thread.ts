@@ -29,6 +29,8 @@ function carryOut(command: WriterCommand): WriterResults[keyof WriterResults] {
       return writing.put(command);
     case 'delete':
       return writing.delete(command);
+    case 'freshen':
+      return writing.freshen(command);
     case 'discard-tile':
       return writing.discardTile(command);
     case 'discard-bundle':

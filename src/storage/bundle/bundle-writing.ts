@@ -9,6 +9,7 @@ import type {
   DeleteCommand,
   DeleteResult,
   DiscardTileCommand,
+  FreshenCommand,
   PutCommand,
 } from './bundle-writer-messages.ts';
 import { type Generations, openGenerations, WRITER_PATIENCE } from './generations.ts';
@@ -71,6 +72,18 @@ export class BundleWriting {
     return { change, removed };
   }
 
+  freshen({ set, z, bundleX, bundleY, rect, change }: FreshenCommand): number {
+    const folder = bundleFolder(tileSetFolder(this.#layout, set), z, bundleX, bundleY);
+    let tiles = 0;
+    this.#locked([{ set, z, bundleX, bundleY, folder }], false, ([editor]) => {
+      if ('generation' in change) this.#checkGeneration({ set, generation: change.generation });
+      const ranges = [...coverOfBundle(bundleX, bundleY, rect)].flatMap((cover) => cover.ranges);
+      tiles = editor?.freshen(ranges, change) ?? 0;
+      return NOTHING;
+    });
+    return tiles;
+  }
+
   discardTile(command: DiscardTileCommand): StoreChange {
     const discarded = this.#removingDamage(() => {
       const editor = BundleEditor.open(command.path);
@@ -112,9 +125,8 @@ export class BundleWriting {
     this.#generations.close();
   }
 
-  #checkGeneration(command: PutCommand): void {
-    const { layer } = command.set;
-    if (this.#generations.read(layer) === command.generation) return;
+  #checkGeneration({ set: { layer }, generation }: Pick<PutCommand, 'set' | 'generation'>): void {
+    if (this.#generations.read(layer) === generation) return;
     throw new TilewardenError('generation-stale', `Layer ${layer} was truncated since this was fetched.`);
   }
 

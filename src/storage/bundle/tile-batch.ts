@@ -6,6 +6,8 @@ import type { PutCommand, TileSlot } from './bundle-writer-messages.ts';
 export interface KeyedTile {
   readonly key: number;
   readonly createdAt: number;
+  readonly freshUntil: number | null;
+  readonly validator: string | null;
   readonly bytes: Uint8Array;
 }
 
@@ -19,7 +21,14 @@ export function packTiles(tiles: readonly TileWrite[]): {
   slots: TileSlot[];
   bytes: Uint8Array<ArrayBuffer>;
 } {
-  const slots = tiles.map(({ x, y, createdAt, bytes }) => ({ x, y, createdAt, length: bytes.length }));
+  const slots = tiles.map(({ x, y, createdAt, freshUntil = null, validator = null, bytes }) => ({
+    x,
+    y,
+    createdAt,
+    freshUntil,
+    validator,
+    length: bytes.length,
+  }));
   const bytes = new Uint8Array(slots.reduce((total, slot) => total + slot.length, 0));
   let at = 0;
   for (const tile of tiles) {
@@ -34,12 +43,12 @@ export function groupByBundle(command: PutCommand, setFolder: string): BundleBat
   const batches = new Map<string, BundleBatch>();
   const { set, z } = command;
   let at = 0;
-  for (const { x, y, createdAt, length } of command.slots) {
+  for (const { x, y, length, ...times } of command.slots) {
     const [bundleX, bundleY] = [bundleIndexOf(x), bundleIndexOf(y)];
     const folder = bundleFolder(setFolder, z, bundleX, bundleY);
     const batch = batches.get(folder) ?? { address: { set, z, bundleX, bundleY, folder }, tiles: [] };
     batches.set(folder, batch);
-    batch.tiles.push({ key: keyOfTile(x, y), createdAt, bytes: command.bytes.subarray(at, at + length) });
+    batch.tiles.push({ key: keyOfTile(x, y), ...times, bytes: command.bytes.subarray(at, at + length) });
     at += length;
   }
   return [...batches.values()].sort((a, b) => (a.address.folder < b.address.folder ? -1 : 1));

@@ -16,6 +16,7 @@ import type { MemoryStoreOptions } from './memory-store-options.ts';
 interface MemoryTile extends StoredTile {
   readonly x: number;
   readonly y: number;
+  readonly validator: string | null;
 }
 
 /** One zoom of one tile set, by `x,y`. */
@@ -55,6 +56,18 @@ export function createMemoryStore(options: MemoryStoreOptions): TileStore {
     throw new TilewardenError('generation-stale', `Layer ${layer} was truncated since this was fetched.`);
   }
 
+  function replaceWithin(
+    set: TileSetKey,
+    z: number,
+    rect: TileRect,
+    change: (tile: MemoryTile) => MemoryTile,
+  ): number {
+    const level = levelOf(set, z);
+    const tiles = tilesWithin(level, rect);
+    for (const tile of tiles) level?.set(placeOf(tile.x, tile.y), change(tile));
+    return tiles.length;
+  }
+
   function dropWhere(matches: (key: TileSetKey) => boolean): void {
     for (const [id, set] of sets) {
       if (!matches(set.key)) continue;
@@ -66,12 +79,36 @@ export function createMemoryStore(options: MemoryStoreOptions): TileStore {
   return {
     async get(set, tile) {
       const found = levelOf(set, tile.z)?.get(placeOf(tile.x, tile.y));
-      return found ? { bytes: found.bytes, createdAt: found.createdAt, checksum: found.checksum } : null;
+      if (!found) return null;
+      const { bytes, createdAt, checksum, freshUntil } = found;
+      return { bytes, createdAt, checksum, freshUntil };
     },
 
-    async present(set, z, rect, createdSince) {
-      const tiles = tilesWithin(levelOf(set, z), rect).filter((tile) => tile.createdAt >= createdSince);
+    async present(set, z, rect, createdSince, freshAt = Number.NEGATIVE_INFINITY) {
+      const tiles = tilesWithin(levelOf(set, z), rect).filter(
+        ({ createdAt, freshUntil }) => createdAt >= createdSince && (freshUntil ?? Infinity) > freshAt,
+      );
       return tiles.sort((a, b) => a.y - b.y || a.x - b.x).map(({ x, y }) => ({ z, x, y }));
+    },
+
+    async validatorOf(set, z, rect) {
+      const tiles = tilesWithin(levelOf(set, z), rect);
+      const validator = tiles[0]?.validator ?? null;
+      const all = (rect.maxX - rect.minX + 1) * (rect.maxY - rect.minY + 1);
+      return tiles.length === all && tiles.every((tile) => tile.validator === validator) ? validator : null;
+    },
+
+    async markStale(set, z, rect, at, signal) {
+      signal?.throwIfAborted();
+      return replaceWithin(set, z, rect, (tile) => ({
+        ...tile,
+        freshUntil: Math.min(tile.freshUntil ?? at, at),
+      }));
+    },
+
+    async confirm(set, z, rect, { createdAt, freshUntil }, generation) {
+      checkGeneration(set.layer, generation);
+      replaceWithin(set, z, rect, (tile) => ({ ...tile, createdAt, freshUntil }));
     },
 
     async putMany(set, z, tiles, generation) {
@@ -152,9 +189,9 @@ function placeOf(x: number, y: number): string {
   return `${x},${y}`;
 }
 
-function keep(tile: TileWrite): MemoryTile {
+function keep({ x, y, createdAt, freshUntil = null, validator = null, ...tile }: TileWrite): MemoryTile {
   const bytes = Buffer.from(tile.bytes);
-  return { x: tile.x, y: tile.y, bytes, createdAt: tile.createdAt, checksum: crc32(bytes) };
+  return { x, y, bytes, createdAt, freshUntil, validator, checksum: crc32(bytes) };
 }
 
 function tilesWithin(level: Level | undefined, rect: TileRect): MemoryTile[] {

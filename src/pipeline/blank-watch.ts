@@ -1,0 +1,136 @@
+import { tileSetId } from '../domain/tile-key.ts';
+import type { Clock } from '../lib/clock.ts';
+import { pixelWords } from '../raster/pixel-words.ts';
+import type { RasterImage } from '../raster/raster-image.ts';
+import { singleColour } from '../raster/single-colour.ts';
+import type { FlightPlan } from './flight.ts';
+
+/**
+ * `fine`: nothing speaks against it. `suspect`: one colour where its neighbours show something else up to the common
+ * edge. `refused`: the same, while the source is failing, as overloaded map servers do.
+ */
+export type BlankVerdict = 'fine' | 'suspect' | 'refused';
+
+type Side = 'top' | 'right' | 'bottom' | 'left';
+type Edges = Readonly<Record<Side, ReadonlySet<number>>>;
+
+interface Seen {
+  readonly at: number;
+  /** Colours along each edge; null when all of it was of one colour and suspect. */
+  readonly edges: Edges | null;
+}
+
+interface Neighbour {
+  readonly side: Side;
+  readonly column: number;
+  readonly row: number;
+}
+
+/** Of each neighbour, the edge that faces us. */
+const NEIGHBOURS: readonly Neighbour[] = [
+  { side: 'bottom', column: 0, row: -1 },
+  { side: 'left', column: 1, row: 0 },
+  { side: 'top', column: 0, row: 1 },
+  { side: 'right', column: -1, row: 0 },
+];
+const MOST_REMEMBERED = 4096;
+/** Milliseconds that what a neighbour looked like is worth something. */
+const MEMORY_MS = 10 * 60_000;
+/** Milliseconds after a failure in which a source counts as overloaded. */
+const LOAD_MS = 30_000;
+/** Bits of a channel that make a difference: lossy formats never hit a colour exactly. */
+const COLOUR_MASK = 0xf0f0f0f0;
+
+/**
+ * Tells a sea from a map server that draws nothing because it has too much to do: a sea goes on in the neighbouring
+ * pictures, an empty answer ends at the edge. Remembers only colours along edges, and not for long.
+ */
+export class BlankWatch {
+  readonly #clock: Clock;
+  readonly #seen = new Map<string, Seen>();
+  readonly #failedAt = new Map<string, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The layer's source has failed in some other way. */
+  sourceFailed(layer: string): void {
+    this.#failedAt.delete(layer);
+    this.#failedAt.set(layer, this.#clock.monotonic());
+    dropOldest(this.#failedAt);
+  }
+
+  judge(plan: FlightPlan, picture: RasterImage, gutter: number): BlankVerdict {
+    if (plan.tiles.bound.layer.blankIsRight) return 'fine';
+    const colour = singleColour(picture);
+    const suspect = colour !== null && this.#isSuspect(plan, colour);
+    if (colour === null) this.#remember(plan, edgesOf(picture, gutter));
+    if (!suspect) return 'fine';
+    this.#remember(plan, null);
+    return this.#isOverloaded(plan) ? 'refused' : 'suspect';
+  }
+
+  #isSuspect(plan: FlightPlan, colour: number): boolean {
+    const { column, row } = plan.metatile;
+    const known = NEIGHBOURS.flatMap((neighbour) => {
+      const seen = this.#find(keyOf(plan, column + neighbour.column, row + neighbour.row));
+      return seen ? [{ facing: seen.edges?.[neighbour.side] ?? null }] : [];
+    });
+    const pictures = known.filter(({ facing }) => facing !== null);
+    if (pictures.length > 0) return pictures.every(({ facing }) => facing?.has(roughly(colour)) === false);
+    // In the midst of a run there are only other suspects around.
+    return known.length > 0 && this.#isOverloaded(plan);
+  }
+
+  #isOverloaded({ tiles }: FlightPlan): boolean {
+    const failedAt = this.#failedAt.get(tiles.set.layer);
+    return failedAt !== undefined && this.#clock.monotonic() - failedAt < LOAD_MS;
+  }
+
+  #find(key: string): Seen | null {
+    const seen = this.#seen.get(key);
+    return seen && this.#clock.monotonic() - seen.at < MEMORY_MS ? seen : null;
+  }
+
+  #remember(plan: FlightPlan, edges: Edges | null): void {
+    const key = keyOf(plan, plan.metatile.column, plan.metatile.row);
+    this.#seen.delete(key);
+    this.#seen.set(key, { at: this.#clock.monotonic(), edges });
+    dropOldest(this.#seen);
+  }
+}
+
+function keyOf({ tiles, metatile }: FlightPlan, column: number, row: number): string {
+  return `${metatile.z}/${column}/${row} ${tileSetId(tiles.set)}`;
+}
+
+function dropOldest(entries: Map<string, unknown>): void {
+  for (const key of entries.keys()) {
+    if (entries.size <= MOST_REMEMBERED) return;
+    entries.delete(key);
+  }
+}
+
+/** Without the gutter, which shows what belongs to the neighbours. */
+function edgesOf(picture: RasterImage, gutter: number): Edges {
+  const words = pixelWords(picture);
+  const { width, height } = picture;
+  const [right, bottom] = [width - 1 - gutter, height - 1 - gutter];
+  const along = (x: number, y: number, step: number, count: number) => {
+    const colours = new Set<number>();
+    for (let i = 0; i < count; i++) colours.add(roughly(words[y * width + x + i * step] ?? 0));
+    return colours;
+  };
+  return {
+    top: along(gutter, gutter, 1, right - gutter + 1),
+    bottom: along(gutter, bottom, 1, right - gutter + 1),
+    left: along(gutter, gutter, width, bottom - gutter + 1),
+    right: along(right, gutter, width, bottom - gutter + 1),
+  };
+}
+
+/** Fully transparent pixels are of one colour, whatever lies under them. */
+function roughly(colour: number): number {
+  return colour >>> 24 === 0 ? 0 : (colour & COLOUR_MASK) >>> 0;
+}

@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest';
+import { type TileRoad, tileRoads } from '../../test/fixtures/tile-road.ts';
+import { encodeTrueColourPng } from '../raster/encode-png.ts';
+import type { SourceAnswer } from '../sources/tile-source.ts';
+
+const open = tileRoads();
+const DAY = 86_400_000;
+const failing = () => Promise.reject(new Error('down'));
+
+/** Moves on when all that was fetched is stored. */
+async function later(road: TileRoad, ms: number): Promise<void> {
+  await expect.poll(() => road.pipeline.status().flights).toBe(0);
+  road.clock.advance(ms);
+}
+
+/** What a server sends that also says how long it is good. */
+function asSent(road: TileRoad, said: object): void {
+  road.source.answer = async (request): Promise<SourceAnswer> => {
+    const drawn = road.source.draw(request);
+    if (drawn.kind !== 'pixels') throw new Error('not drawn');
+    const bytes = await encodeTrueColourPng(drawn);
+    return { kind: 'encoded', bytes, mediaType: 'image/png', ...said };
+  };
+}
+
+describe('a tile that is no longer fresh', () => {
+  it('is answered at once while it is renewed behind the answer, if the layer says so', async () => {
+    const road = open({ layer: { expireCacheSeconds: 60, staleWhileRevalidateSeconds: 3600 } });
+    await road.read(3, 1, 1);
+    await later(road, 61_000);
+    road.source.version = 2;
+    const stale = await road.read(3, 1, 1);
+    expect(stale.outcome).toBe('STALE');
+    expect(await road.shows(stale.bytes, { z: 3, x: 1, y: 1 }, 1)).toBe(true);
+    await expect.poll(async () => (await road.read(3, 1, 1)).outcome).toBe('HIT');
+    const renewed = await road.read(3, 1, 1);
+    expect(await road.shows(renewed.bytes, { z: 3, x: 1, y: 1 }, 2)).toBe(true);
+    expect(road.source.requests).toHaveLength(2);
+    expect(road.source.requests[1]?.priority).toBe('task');
+  });
+
+  it('is waited for when it is older than that', async () => {
+    const road = open({ layer: { expireCacheSeconds: 60, staleWhileRevalidateSeconds: 10 } });
+    await road.read(3, 1, 1);
+    await later(road, 71_000);
+    expect((await road.read(3, 1, 1)).outcome).toBe('MISS');
+  });
+
+  it('is answered when its source fails, for as long as the layer says', async () => {
+    const road = open({ layer: { expireCacheSeconds: 60, staleIfErrorSeconds: 86_400 } });
+    await road.read(3, 1, 1);
+    road.source.answer = failing;
+    await later(road, DAY);
+    expect((await road.read(3, 1, 1)).outcome).toBe('STALE');
+    await later(road, 61_000);
+    await expect(road.read(3, 1, 1)).rejects.toMatchObject({ code: 'source-unavailable' });
+  });
+
+  it('is so by its zoom', async () => {
+    const layer = {
+      expireCacheByZoom: [
+        { minZoom: 0, seconds: 0 },
+        { minZoom: 3, seconds: 60 },
+      ],
+    };
+    const road = open({ layer });
+    await road.read(2, 1, 1);
+    await road.read(3, 1, 1);
+    await later(road, 61_000);
+    expect((await road.read(2, 1, 1)).outcome).toBe('HIT');
+    expect((await road.read(3, 1, 1)).outcome).toBe('MISS');
+  });
+});
+
+describe('a tile that was marked stale', () => {
+  it('is renewed when it is asked for, and by a seed', async () => {
+    const road = open();
+    await road.read(3, 1, 1);
+    await road.read(3, 5, 5);
+    const everything = { minX: 0, minY: 0, maxX: 7, maxY: 7 };
+    await road.store.markStale(road.tiles.set, 3, everything, road.clock.now());
+    road.pipeline.forget(road.tiles.set, 3, everything);
+    expect((await road.read(3, 1, 1)).outcome).toBe('MISS');
+    const result = await road.renew('missing', 3, 5, 5);
+    expect(result.made).toBeGreaterThan(0);
+    expect((await road.read(3, 5, 5)).outcome).toBe('HIT');
+  });
+});
+
+describe('what a server says of its answers', () => {
+  it('decides how long they are fresh, where the layer follows it', async () => {
+    const road = open({ layer: { followSource: true } });
+    asSent(road, { freshSeconds: 30 });
+    await road.read(3, 1, 1);
+    await later(road, 29_000);
+    expect((await road.read(3, 1, 1)).outcome).toBe('HIT');
+    await later(road, 1000);
+    expect((await road.read(3, 1, 1)).outcome).toBe('MISS');
+  });
+
+  it('is not listened to otherwise', async () => {
+    const road = open();
+    asSent(road, { freshSeconds: 0 });
+    await road.read(3, 1, 1);
+    await later(road, DAY);
+    expect((await road.read(3, 1, 1)).outcome).toBe('HIT');
+  });
+
+  it('renews a tile without a byte when it is still the same', async () => {
+    const road = open({ layer: { expireCacheSeconds: 60 } });
+    asSent(road, { validator: '"v1"' });
+    const first = await road.read(3, 1, 1);
+    await later(road, 61_000);
+    road.source.answer = (request) =>
+      request.validator === '"v1"' ? { kind: 'unchanged', freshSeconds: null } : failing();
+    const again = await road.read(3, 1, 1);
+    expect(again.outcome).toBe('HIT');
+    expect(again.bytes).toEqual(first.bytes);
+    expect(again.createdAt).toBe(road.clock.now());
+    await later(road, 59_000);
+    expect((await road.read(3, 1, 1)).outcome).toBe('HIT');
+    expect(road.source.requests).toHaveLength(2);
+  });
+
+  it('counts for a reseed too', async () => {
+    const road = open();
+    asSent(road, { validator: '"v1"' });
+    await road.renew('all', 3, 1, 1);
+    road.source.answer = () => ({ kind: 'unchanged', freshSeconds: null });
+    const result = await road.renew('all', 3, 1, 1);
+    expect(result).toMatchObject({ made: 0, bytes: 0, upstreamRequests: 1 });
+    expect(result.present).toBeGreaterThan(0);
+  });
+
+  it('is not asked for again by a block of which a tile is gone', async () => {
+    const road = open({ layer: { metatile: { columns: 2, rows: 2 } } });
+    asSent(road, { validator: '"v1"' });
+    await road.renew('all', 3, 2, 2);
+    await road.store.deleteRange(road.tiles.set, 3, { minX: 2, minY: 2, maxX: 2, maxY: 2 });
+    await road.renew('all', 3, 2, 2);
+    expect(road.source.requests[1]?.validator).toBeNull();
+  });
+});

@@ -1,0 +1,43 @@
+import { cacheSecondsAt, type Layer } from '../domain/layer.ts';
+import type { StoredTile } from '../storage/tile-store.ts';
+
+type TileTimes = Pick<StoredTile, 'createdAt' | 'freshUntil'>;
+
+/** A tile of that zoom that was created at this time or later is fresh. Milliseconds since 1970. */
+export function freshSince(layer: Layer, z: number, now: number): number {
+  const seconds = cacheSecondsAt(layer, z);
+  return seconds === null ? 0 : now - seconds * 1000;
+}
+
+/** When the tile stops being fresh, or stopped; null: never. */
+export function freshUntil(
+  layer: Layer,
+  z: number,
+  { createdAt, freshUntil: marked }: TileTimes,
+): number | null {
+  const seconds = cacheSecondsAt(layer, z);
+  const byAge = seconds === null ? null : createdAt + seconds * 1000;
+  if (byAge === null || marked === null) return byAge ?? marked;
+  return Math.min(byAge, marked);
+}
+
+export function isFresh(layer: Layer, z: number, tile: TileTimes, now: number): boolean {
+  if (tile.freshUntil !== null && tile.freshUntil <= now) return false;
+  return tile.createdAt >= freshSince(layer, z, now);
+}
+
+/** Whether a tile that is no longer fresh is still a better answer than to wait for a new one. */
+export function mayServeWhileRenewing(layer: Layer, z: number, tile: TileTimes, now: number): boolean {
+  return staleFor(layer, z, tile, now) < layer.staleWhileRevalidateSeconds * 1000;
+}
+
+/** Whether a tile that is no longer fresh is a better answer than none. */
+export function mayServeAfterFailure(layer: Layer, z: number, tile: TileTimes, now: number): boolean {
+  return staleFor(layer, z, tile, now) < layer.staleIfErrorSeconds * 1000;
+}
+
+/** Milliseconds since it was fresh. */
+function staleFor(layer: Layer, z: number, tile: TileTimes, now: number): number {
+  const until = freshUntil(layer, z, tile);
+  return until === null ? 0 : Math.max(0, now - until);
+}
