@@ -22,8 +22,20 @@ export interface GridSubsetOptions {
   readonly zoomStop?: number;
 }
 
+/** Subsets without an extent of their own, by their zooms: thousands of layers have a handful between them. */
+const whole = new WeakMap<GridSet, Map<string, GridSubset>>();
+
 /** A `zoomStop` beyond the last level means the last level. Throws `config-invalid`. */
 export function createGridSubset(gridSet: GridSet, options: GridSubsetOptions = {}): GridSubset {
+  if (options.extent) return makeGridSubset(gridSet, options);
+  const ofGridSet = whole.get(gridSet) ?? new Map<string, GridSubset>();
+  const key = `${options.zoomStart} ${options.zoomStop}`;
+  const subset = ofGridSet.get(key) ?? makeGridSubset(gridSet, options);
+  whole.set(gridSet, ofGridSet.set(key, subset));
+  return subset;
+}
+
+function makeGridSubset(gridSet: GridSet, options: GridSubsetOptions): GridSubset {
   const maxZoom = gridSet.levels.length - 1;
   const zoomStart = options.zoomStart ?? 0;
   const zoomStop = Math.min(options.zoomStop ?? maxZoom, maxZoom);

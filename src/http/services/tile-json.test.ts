@@ -43,6 +43,7 @@ describe('TileJSON', () => {
   it.each([
     ['/service/wmts/rest/world/tilejson/jpeg?format=application/json', '.jpeg'],
     ['/service/wmts/rest/world//tilejson/jpeg?format=application/json', '.jpeg'],
+    ['/service/wmts?SERVICE=WMTS&REQUEST=gettilejson&LAYER=world&STYLE=dark', '.png?STYLES=dark'],
     ['/service/wmts/rest/world/dark/tilejson/png?format=application/json', '.png?STYLES=dark'],
   ])('is found where GeoWebCache has it: %s', async (address, ending) => {
     const { tiles } = JSON.parse((await createTestApp().request('GET', address)).text);

@@ -9,10 +9,13 @@ import { type Answer, jsonAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import { isOpen, refuseStrangers } from '../layer-door.ts';
 import type { Handler, Route } from '../route.ts';
+import type { Kvp } from './kvp.ts';
 import { parametersOf } from './query-parameters.ts';
 import { formatNamed } from './tile-address.ts';
 import { boundLayer } from './tiles.ts';
 import { degreesOfMercator, webMercatorSubset } from './web-mercator.ts';
+
+const STYLES = 'STYLES';
 
 /** `/tiles/{layer}.json`: TileJSON 3.0.0, which knows web mercator only. */
 export function createTileJson(catalog: Pick<Catalog, 'layer'>): Handler {
@@ -31,10 +34,8 @@ export function wmtsTileJsonRoutes(catalog: Pick<Catalog, 'layer'>): readonly Ro
     const { layer } = bound;
     await refuseStrangers(exchange, layer);
     const format = formatNamed(layer, exchange.param('extension'));
-    const parameters = new Map(parametersOf(exchange.query, layer.parameters));
-    const { style } = exchange.params;
-    const styled = layer.parameters.some(({ name }) => name === 'STYLES');
-    if (style !== undefined && styled) parameters.set('STYLES', style);
+    const { style = null } = exchange.params;
+    const parameters = withStyle(layer, parametersOf(exchange.query, layer.parameters), style);
     return answerTileJson(exchange, bound, format, parameters);
   };
   const folder = '/service/wmts/rest/{layer}';
@@ -46,6 +47,26 @@ export function wmtsTileJsonRoutes(catalog: Pick<Catalog, 'layer'>): readonly Ro
     sharing: 'anyone',
     handler,
   }));
+}
+
+/** `REQUEST=gettilejson&LAYER=…[&STYLE=…]` of a WMTS. */
+export function createGetTileJson(catalog: Pick<Catalog, 'layer'>) {
+  return async (exchange: Exchange, asked: Kvp): Promise<Answer> => {
+    const bound = boundLayer(catalog, asked('LAYER') ?? '');
+    const { layer } = bound;
+    await refuseStrangers(exchange, layer);
+    const parameters = withStyle(layer, parametersOf(exchange.query, layer.parameters), asked('STYLE'));
+    return answerTileJson(exchange, bound, layer.formats[0], parameters);
+  };
+}
+
+function withStyle(
+  layer: Layer,
+  parameters: ReadonlyMap<string, string>,
+  style: string | null,
+): ReadonlyMap<string, string> {
+  const styled = layer.parameters.some(({ name }) => name === STYLES);
+  return style !== null && styled ? new Map([...parameters, [STYLES, style]]) : parameters;
 }
 
 async function answerTileJson(

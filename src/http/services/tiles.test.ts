@@ -332,6 +332,11 @@ describe('a tile outside what the layer offers', () => {
     ['/service/tms/1.0.0/world@EPSG:900913@png/5/0/0.png', 200, 'image/png'],
     ['/service/gmaps?layers=world&zoom=5&x=0&y=0', 200, 'image/png'],
     ['/ogc/collections/world/map/tiles/EPSG:900913/5/0/0', 200, 'image/png'],
+    [
+      '/service/wmts?REQUEST=GetTile&LAYER=world&FORMAT=image/png&TILEMATRIXSET=EPSG:900913&TILEMATRIX=EPSG:900913:5&TILEROW=0&TILECOL=0',
+      200,
+      'image/png',
+    ],
     ['/tiles/world/5/0/0.pbf', 204, undefined],
     ['/tiles/world/5/32/0.png', 404, 'text/plain; charset=utf-8'],
   ])('is transparent at %s when the setting says so: %i', async (address, status, type) => {

@@ -1,7 +1,7 @@
 import type { BoundLayer } from '../../../catalog/bound-layer.ts';
 import type { Catalog } from '../../../catalog/catalog.ts';
 import { formatOf } from '../../../domain/format.ts';
-import { coverageAt, type GridSubset } from '../../../domain/grid-subset.ts';
+import { coverageAt, createGridSubset, type GridSubset } from '../../../domain/grid-subset.ts';
 import { formatOfLayer, gridSubsetOf, type Layer } from '../../../domain/layer.ts';
 import type { ParameterFilter } from '../../../domain/parameter-filter.ts';
 import { shortened } from '../../../domain/shortened.ts';
@@ -31,8 +31,13 @@ export function createGetTile({ catalog, pipeline }: GetTileDeps) {
     const bound = layerAsked(catalog, asked);
     if (!isOpen(bound.layer)) await refuseStrangers(exchange, bound.layer);
     const tiles = tileSetAsked(bound, asked);
-    return answerTile(exchange, tiles, indexAsked(tiles.subset, asked));
+    return answerTile(exchange, tiles, indexAsked(tilesAnswered(tiles), asked));
   };
+}
+
+/** Where a layer wants transparent tiles outside of what it offers, every place of the grid has an answer. */
+function tilesAnswered({ bound, subset }: ResolvedTileSet): GridSubset {
+  return bound.layer.outside === 'transparent' ? createGridSubset(subset.gridSet) : subset;
 }
 
 export function layerAsked(catalog: Pick<Catalog, 'layer'>, asked: Kvp): BoundLayer {

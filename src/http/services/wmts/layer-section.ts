@@ -54,7 +54,15 @@ function wgs84Box(layer: Layer): Markup {
   return markup`<ows:WGS84BoundingBox><ows:LowerCorner>${west} ${south}</ows:LowerCorner><ows:UpperCorner>${east} ${north}</ows:UpperCorner></ows:WGS84BoundingBox>`;
 }
 
+const matrixSetLinks = new WeakMap<GridSubset, Markup>();
+
 function matrixSetLink(subset: GridSubset): Markup {
+  const link = matrixSetLinks.get(subset) ?? writeMatrixSetLink(subset);
+  matrixSetLinks.set(subset, link);
+  return link;
+}
+
+function writeMatrixSetLink(subset: GridSubset): Markup {
   return markup`<TileMatrixSetLink><TileMatrixSet>${subset.gridSet.name}</TileMatrixSet>${matrixLimits(subset)}</TileMatrixSetLink>`;
 }
 

@@ -7,6 +7,7 @@ import type { Exchange } from '../../exchange.ts';
 import type { Handler, Route } from '../../route.ts';
 import { type Kvp, readKvp } from '../kvp.ts';
 import { OwsException, withOwsExceptions } from '../ows-exception.ts';
+import { createGetTileJson } from '../tile-json.ts';
 import { createGetCapabilities } from './get-capabilities.ts';
 import { createWmtsFeatureInfo } from './get-feature-info.ts';
 import { createGetTile, required } from './get-tile.ts';
@@ -33,6 +34,7 @@ export function wmtsRoutes(deps: WmtsDeps): readonly Route[] {
     ['getcapabilities', getCapabilities],
     ['gettile', getTile],
     ['getfeatureinfo', getFeatureInfo],
+    ['gettilejson', createGetTileJson(deps.catalog)],
   ]);
   const route = (path: string, handler: Handler): Route => ({
     method: 'GET',
