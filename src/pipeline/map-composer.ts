@@ -105,12 +105,15 @@ export function checkMapSize(width: number, height: number): void {
 
 async function stack(request: MapRequest, reading: MapReading): Promise<RasterImage> {
   const { width, height } = request;
-  const picture = { width, height, pixels: Buffer.alloc(width * height * 4) };
+  let picture: RasterImage | null = null;
   for (const tiles of request.layers) {
     const plan = planMap(tiles.subset, request);
-    if (plan) await layOver(picture, await resampleImage(reading.follow(tiles, plan)));
+    if (!plan) continue;
+    const layer = await resampleImage(reading.follow(tiles, plan));
+    if (picture) await layOver(picture, layer);
+    picture ??= layer;
   }
-  return picture;
+  return picture ?? { width, height, pixels: Buffer.alloc(width * height * 4) };
 }
 
 async function finish(

@@ -121,6 +121,30 @@ describe('the wms source', () => {
     expect(first.requests[1]?.method).toBe('GET');
   });
 
+  it.each([
+    ['1.1.1', { X: '7', Y: '8', SRS: 'EPSG:3857' }],
+    ['1.3.0', { I: '7', J: '8', CRS: 'EPSG:3857' }],
+  ] as const)('asks what lies at a pixel, in %s', async (version, expected) => {
+    const { metatile: _, priority: __, ...place } = sourceRequest();
+    await open({ version, queryLayers: ['rails'] }).featureInfo?.({
+      ...place,
+      i: 7,
+      j: 8,
+      infoFormat: 'text/plain',
+      featureCount: 3,
+    });
+    const sent = first.requests[0]?.parameters;
+    const wanted = {
+      REQUEST: 'GetFeatureInfo',
+      LAYERS: 'roads,rails',
+      QUERY_LAYERS: 'rails',
+      INFO_FORMAT: 'text/plain',
+      FEATURE_COUNT: '3',
+      ...expected,
+    };
+    expect(Object.fromEntries(Object.keys(wanted).map((name) => [name, sent?.get(name)]))).toEqual(wanted);
+  });
+
   it.each(['TIME', 'ELEVATION', 'DIM_WAVELENGTH'])('asks for the %s that a parameter names', async (name) => {
     await open().fetch(sourceRequest({ parameters: new Map([[name, '2026-07-01T00:00:00Z']]) }));
     expect(first.requests[0]?.parameters.get(name)).toBe('2026-07-01T00:00:00Z');
