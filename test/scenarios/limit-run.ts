@@ -1,0 +1,76 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { openScenarioServer } from './scenario-server.ts';
+
+export interface LimitRunOptions {
+  readonly seconds: number;
+  readonly ratePerSecond: number;
+  readonly workers: number;
+  /** Requests of people in a second. */
+  readonly people: number;
+}
+
+export interface LimitRunReport {
+  readonly requests: number;
+  /** The most that reached the upstream in any second, wherever it begins. */
+  readonly mostInASecond: number;
+  /** The mean over the run. */
+  readonly perSecond: number;
+  readonly peopleServed: number;
+  readonly peopleRefused: number;
+  /** Milliseconds. */
+  readonly slowestPerson: number;
+}
+
+const ZOOM = 14;
+/** Far from what the task seeds first. */
+const ROW = 16_000;
+
+/** A seed with worker processes and people who ask meanwhile, all of one upstream with a limit. */
+export async function runUnderLimit(options: LimitRunOptions): Promise<LimitRunReport> {
+  const { seconds, ratePerSecond, workers, people } = options;
+  const server = await openScenarioServer({ limits: { ratePerSecond, concurrency: 32 }, workers });
+  try {
+    // Answers take 5 to 60 ms, as tiles do.
+    server.wms.answer = (_, number) => ({ delayMs: 5 + ((number * 37) % 56) });
+    for (let task = 0; task < workers; task++) await server.seed(12, 8);
+    while (server.wms.requests.length < ratePerSecond) await delay(20);
+    const times: number[] = [];
+    let refused = 0;
+    const asking: Promise<void>[] = [];
+    const begun = performance.now();
+    for (let i = 0; i < seconds * people; i++) {
+      await delay(Math.max(0, begun + (i * 1000) / people - performance.now()));
+      asking.push(
+        server.tile(ZOOM, i, ROW).then(({ status, ms }) => {
+          if (status === 200) times.push(ms);
+          if (status !== 200) refused++;
+        }),
+      );
+    }
+    await Promise.all(asking);
+    const arrivals = server.wms.requests.map(({ at }) => at);
+    const inRun = arrivals.filter((at) => at >= begun);
+    return {
+      requests: inRun.length,
+      mostInASecond: mostWithin(arrivals, 1000),
+      perSecond: (inRun.length * 1000) / (performance.now() - begun),
+      peopleServed: times.length,
+      peopleRefused: refused,
+      slowestPerson: Math.round(Math.max(...times)),
+    };
+  } finally {
+    await server.close();
+  }
+}
+
+/** The most moments in any half-open window of that length. */
+export function mostWithin(moments: readonly number[], length: number): number {
+  const sorted = [...moments].sort((a, b) => a - b);
+  let first = 0;
+  let most = 0;
+  for (const [last, moment] of sorted.entries()) {
+    while ((sorted[first] ?? moment) <= moment - length) first++;
+    most = Math.max(most, last - first + 1);
+  }
+  return most;
+}

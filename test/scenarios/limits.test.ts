@@ -1,0 +1,10 @@
+import { expect, it } from 'vitest';
+import { runUnderLimit } from './limit-run.ts';
+
+it('three workers and people together keep a limit in every second, and people do not wait for the task', async () => {
+  const report = await runUnderLimit({ seconds: 6, ratePerSecond: 40, workers: 3, people: 10 });
+  expect(report.mostInASecond).toBeLessThanOrEqual(40);
+  expect(report.perSecond).toBeGreaterThan(24);
+  expect(report.peopleRefused).toBe(0);
+  expect(report.slowestPerson).toBeLessThan(3000);
+}, 60_000);

@@ -1,0 +1,241 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openDatabase } from '../../src/db/open-database.ts';
+import { createTileEvents } from '../../src/domain/tile-events.ts';
+import { problemOf } from '../../src/http/problems.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { DEFAULT_PIPELINE_SETTINGS } from '../../src/pipeline/pipeline-settings.ts';
+import { createMemoryBudgetBook, openUpstreamDesk } from '../../src/sources/upstream/open-upstream-desk.ts';
+import { upstreamOptions } from '../../src/sources/upstream/upstream-options.ts';
+import { type OpenTaskService, openTaskService } from '../../src/tasks/open-task-service.ts';
+import { taskSettingsFor } from '../../src/tasks/task-settings.ts';
+import { openTileRoad, type TileRoad } from '../fixtures/tile-road.ts';
+import { createVirtualClock, nextTurn, type VirtualClock } from '../fixtures/virtual-clock.ts';
+import type { Scenario } from './scenario.ts';
+import { createScriptedUpstream, type ScriptedUpstream } from './scripted-upstream.ts';
+
+export interface SeenReply {
+  readonly of: string;
+  readonly status: number;
+  readonly cache: string | null;
+  readonly retryAfter: number | null;
+  /** Seconds since the beginning. */
+  readonly askedAt: number;
+  readonly answeredAt: number;
+}
+
+export interface Look {
+  readonly at: number;
+  readonly breaker: string;
+  readonly waitingReason: string | null;
+  readonly taskState: string | null;
+  readonly taskWaitsFor: string | null;
+}
+
+/** What was seen while a scenario was played. */
+export interface Seen {
+  readonly replies: readonly SeenReply[];
+  /** When requests reached the upstream, in seconds since the beginning. */
+  readonly arrivals: readonly number[];
+  readonly peak: number;
+  readonly looks: readonly Look[];
+}
+
+const HOST = 'maps.example.org:443';
+const ZOOM = 9;
+const COLUMNS = 2 ** ZOOM;
+/** A row of tiles that are there before the scenario begins. */
+const SEEN_TILES = 8;
+/** Turns of the event loop after which nothing runs any more that does not wait for time or for threads. */
+const TURNS = 4;
+const MOST_TURNS = 100_000;
+/** Those who still wait at the end get their answer. */
+const EPILOGUE_MS = 90_000;
+
+/**
+ * Plays a scenario with the real desk, pipeline, store and tasks, against an upstream that does as it is told. Time is
+ * virtual: it goes on only when everything waits for it, so that a slow machine sees the same as a fast one.
+ */
+export async function runScenario(scenario: Scenario): Promise<Seen> {
+  const stage = new Stage(scenario);
+  try {
+    return await stage.play();
+  } finally {
+    await stage.close();
+  }
+}
+
+class Stage {
+  readonly #scenario: Scenario;
+  readonly #clock: VirtualClock = createVirtualClock(Date.UTC(2026, 10, 15, 12), () => this.#settle());
+  readonly #desk;
+  readonly #road: TileRoad;
+  readonly #upstream: ScriptedUpstream;
+  readonly #replies: SeenReply[] = [];
+  readonly #looks: Look[] = [];
+  readonly #folder = mkdtempSync(join(tmpdir(), 'tilewarden-scenario-'));
+  #closeTasks: () => Promise<void> = async () => {};
+  #tasks: OpenTaskService | null = null;
+  #newTiles = 0;
+  #task: number | null = null;
+
+  constructor(scenario: Scenario) {
+    this.#scenario = scenario;
+    const clock = this.#clock;
+    this.#desk = openUpstreamDesk({
+      upstreams: { [HOST]: upstreamOptions.parse(scenario.limits) },
+      book: createMemoryBudgetBook(),
+      clock,
+      random: () => 0.5,
+      log: silentLogger,
+    });
+    const draw: TileRoad['source']['draw'] = (request) => this.#road.source.draw(request);
+    this.#upstream = createScriptedUpstream(scenario, { desk: this.#desk, host: HOST, clock, draw });
+    const layer = { metatile: { columns: 1, rows: 1 } };
+    this.#road = openTileRoad({ layer, clock, source: this.#upstream.source });
+  }
+
+  async play(): Promise<Seen> {
+    const { clients, tasks, looks, seconds } = this.#scenario;
+    if (tasks.length > 0) await this.#openTasks();
+    if (clients.some(({ tiles }) => tiles === 'seen')) await this.#fillCache();
+    const acts = [
+      ...clients.map((client) => this.#playClients(client)),
+      ...tasks.map((task) => this.#playTask(task)),
+      ...looks.map((look) => this.#look(look.at)),
+    ];
+    await this.#clock.run(seconds * 1000);
+    const { arrivals, peak } = this.#upstream;
+    const seen = { arrivals: [...arrivals], peak, looks: this.#looks };
+    let over = false;
+    const all = Promise.all(acts).then(() => {
+      over = true;
+    });
+    await this.#clock.runUntil(() => over, EPILOGUE_MS);
+    await all;
+    return { ...seen, replies: this.#replies };
+  }
+
+  async close(): Promise<void> {
+    const closing = this.#closeTasks();
+    await this.#clock.run(10_000);
+    await closing;
+    await this.#road.close();
+    await this.#desk.close();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  /** Real work, such as encoding, is done by threads, and time waits for it. */
+  async #settle(): Promise<void> {
+    for (let quiet = 0, turns = 0; quiet < TURNS; turns++) {
+      await nextTurn();
+      quiet = this.#isWorking() ? 0 : quiet + 1;
+      if (turns > MOST_TURNS) throw new Error('the work does not end');
+    }
+  }
+
+  /** A flight whose turn it is, and which is neither at the upstream nor in line for it, is being worked on. */
+  #isWorking(): boolean {
+    const [status] = this.#desk.report();
+    const waiting = status ? status.waiting.interactive + status.waiting.task : 0;
+    const { flights } = this.#road.pipeline.status();
+    return Math.min(flights, DEFAULT_PIPELINE_SETTINGS.maxFetchesPerSource) > this.#upstream.active + waiting;
+  }
+
+  async #openTasks(): Promise<void> {
+    const [clock, log] = [this.#clock, silentLogger];
+    const database = await openDatabase({ location: join(this.#folder, 'tilewarden.db'), clock, log });
+    const service = await openTaskService({
+      database,
+      catalog: { layer: () => this.#road.tiles.bound },
+      pipeline: this.#road.pipeline,
+      events: createTileEvents(),
+      settings: { ...taskSettingsFor(2), workers: 0 },
+      clock,
+      random: () => 0.5,
+      log,
+    });
+    this.#tasks = service;
+    this.#closeTasks = async () => {
+      await service.close();
+      await database.close();
+    };
+  }
+
+  /** By what the upstream draws, without asking it. */
+  async #fillCache(): Promise<void> {
+    const { store, tiles } = this.#road;
+    const generation = await store.generation(tiles.set.layer);
+    const row = Array.from({ length: SEEN_TILES }, (_, x) => ({
+      z: ZOOM,
+      x,
+      y: 0,
+      bytes: Buffer.from(`tile ${x}`),
+      createdAt: this.#clock.now(),
+      checksum: x,
+      blank: false,
+    }));
+    await store.putMany(tiles.set, ZOOM, row, generation);
+  }
+
+  async #until(moment: number): Promise<void> {
+    await this.#clock.sleep(Math.max(0, moment * 1000 - this.#clock.monotonic()));
+  }
+
+  async #playClients(clients: Scenario['clients'][number]): Promise<void> {
+    const { from, to = this.#scenario.seconds, rate, count = Number.POSITIVE_INFINITY } = clients;
+    const asked: Promise<void>[] = [];
+    for (let i = 0; i < count; i++) {
+      const moment = from + (rate === undefined ? 0 : i / rate);
+      if (moment >= to) break;
+      await this.#until(moment);
+      asked.push(this.#ask(clients, i));
+    }
+    await Promise.all(asked);
+  }
+
+  async #ask({ name, tiles }: Scenario['clients'][number], number: number): Promise<void> {
+    const askedAt = this.#clock.monotonic() / 1000;
+    const [x, y] = this.#placeOf(tiles, number);
+    const reply = await this.#road
+      .read(ZOOM, x, y)
+      .then(({ outcome }) => ({ status: 200, cache: outcome, retryAfter: null }), refusalOf);
+    this.#replies.push({ ...reply, of: name, askedAt, answeredAt: this.#clock.monotonic() / 1000 });
+  }
+
+  #placeOf(tiles: 'new' | 'same' | 'seen', number: number): readonly [number, number] {
+    if (tiles === 'same') return [0, COLUMNS - 1];
+    if (tiles === 'seen') return [number % SEEN_TILES, 0];
+    this.#newTiles++;
+    return [this.#newTiles % COLUMNS, 1 + Math.floor(this.#newTiles / COLUMNS)];
+  }
+
+  async #playTask({ at, zoomStop, threads }: Scenario['tasks'][number]): Promise<void> {
+    await this.#until(at);
+    const draft = { layer: this.#road.tiles.set.layer, zoomStop, threadCount: threads };
+    this.#task = (await this.#tasks?.create(draft, 'scenario'))?.id ?? null;
+  }
+
+  async #look(at: number): Promise<void> {
+    await this.#until(at);
+    const [status] = this.#desk.report();
+    if (!status) throw new Error('the upstream has not been asked yet');
+    const task = this.#task === null ? null : ((await this.#tasks?.get(this.#task)) ?? null);
+    this.#looks.push({
+      at,
+      breaker: status.breaker,
+      waitingReason: status.closed?.reason ?? null,
+      taskState: task?.state ?? null,
+      taskWaitsFor: task?.waitingFor?.reason ?? null,
+    });
+  }
+}
+
+/** As a caller of the server would see it. */
+function refusalOf(error: unknown): Pick<SeenReply, 'status' | 'cache' | 'retryAfter'> {
+  const { answer } = problemOf(error, 'scenario');
+  const place = answer.headers.indexOf('Retry-After');
+  const retryAfter = place < 0 ? null : Number(answer.headers[place + 1]);
+  return { status: answer.status, cache: null, retryAfter };
+}

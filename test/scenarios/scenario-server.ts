@@ -1,0 +1,168 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
+import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
+
+export interface ScenarioServerOptions {
+  /** What `upstreams` says about the host. */
+  readonly limits?: object;
+  /** 0: tasks run in the server's own process. */
+  readonly workers?: number;
+  /** After which the source gives up. */
+  readonly timeoutSeconds?: number;
+}
+
+export interface TileReply {
+  readonly status: number;
+  readonly cache: string | null;
+  readonly retryAfter: number | null;
+  readonly ms: number;
+}
+
+export interface ShownUpstream {
+  readonly host: string;
+  readonly breaker: string;
+  readonly concurrency: number;
+  readonly inFlight: number;
+  readonly requests: number;
+  readonly waitingUntil: string | null;
+  readonly waitingReason: string | null;
+}
+
+export interface ShownTask {
+  readonly id: number;
+  readonly state: string;
+  readonly tilesProcessed: number;
+  readonly tilesTotal: number;
+  readonly waitingFor: { readonly reason: string; readonly text: string } | null;
+  readonly counters: { readonly failed: number };
+}
+
+/** A server process with one layer `map` of single tiles, on a mock upstream in this process. */
+export interface ScenarioServer {
+  readonly wms: MockWms;
+  /** With a slash at its end. */
+  readonly url: string;
+  /** Megabytes of memory that the server process takes. */
+  memory(): number;
+  tile(z: number, x: number, y: number): Promise<TileReply>;
+  seed(zoomStop: number, threadCount?: number): Promise<number>;
+  task(id: number): Promise<ShownTask>;
+  upstream(): Promise<ShownUpstream>;
+  close(): Promise<void>;
+}
+
+const REGISTER = fileURLToPath(new URL('../../scripts/typescript/register.mjs', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const FROM_SOURCES = ['--import', REGISTER, MAIN];
+const READY = /^Tilewarden is ready at (http:\/\/\S+)$/m;
+const READY_WITHIN_MS = 60_000;
+
+export async function openScenarioServer(options: ScenarioServerOptions = {}): Promise<ScenarioServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'tilewarden-scenario-'));
+  const wms = await openMockWms();
+  const flags = { data: join(folder, 'data'), config: join(folder, 'tilewarden.yaml') };
+  writeFileSync(flags.config, stringify(settingsFor(wms, options)));
+  const server = spawn(process.execPath, [...FROM_SOURCES, 'serve', '--port', '0', ...flagsOf(flags)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(server, 'exit');
+  const url = await readyUrl(server);
+  const json = async (path: string, body?: object) => {
+    const request = body && {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    };
+    const answer = await fetch(url + path, request);
+    if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
+    return (await answer.json()) as never;
+  };
+  return {
+    wms,
+    url,
+    memory: () => residentMegabytes(server),
+    tile: (z, x, y) => readTile(`${url}tiles/map/${z}/${x}/${y}.png`),
+    async seed(zoomStop, threadCount = 8) {
+      const task: ShownTask = await json('api/v1/tasks', {
+        layer: 'map',
+        type: 'seed',
+        zoomStop,
+        threadCount,
+      });
+      return task.id;
+    },
+    task: (id) => json(`api/v1/tasks/${id}`),
+    async upstream() {
+      const { upstreams }: { upstreams: ShownUpstream[] } = await json('api/v1/upstreams');
+      const [only] = upstreams;
+      if (!only) throw new Error('the upstream has not been asked yet');
+      return only;
+    },
+    async close() {
+      server.kill('SIGTERM');
+      await ended;
+      await wms.close();
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+function flagsOf(flags: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]);
+}
+
+async function readyUrl(server: ChildProcess): Promise<string> {
+  const signal = AbortSignal.timeout(READY_WITHIN_MS);
+  let text = '';
+  server.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  while (!READY.test(text)) {
+    if (server.exitCode !== null || !server.stdout) throw new Error('the server did not start');
+    await Promise.race([once(server.stdout, 'data', { signal }), once(server, 'exit', { signal })]);
+  }
+  return READY.exec(text)?.[1] ?? '';
+}
+
+function residentMegabytes({ pid }: ChildProcess): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1024);
+}
+
+function settingsFor(wms: MockWms, { limits = {}, workers = 0, timeoutSeconds = 15 }: ScenarioServerOptions) {
+  return {
+    server: { port: 0 },
+    access: { enabled: false },
+    log: { level: 'silent' },
+    tasks: { workers, maxThreads: 24 },
+    upstreams: { [new URL(wms.origin).host]: { allowPrivate: true, ...limits } },
+    layers: [
+      {
+        name: 'map',
+        source: { type: 'wms', url: wms.url, layers: 'a', timeoutSeconds },
+        formats: ['image/png'],
+        gridSets: ['EPSG:900913'],
+        metatile: [1, 1],
+        gutter: 0,
+      },
+    ],
+  };
+}
+
+async function readTile(url: string): Promise<TileReply> {
+  const begun = performance.now();
+  const answer = await fetch(url);
+  await answer.arrayBuffer();
+  const retryAfter = answer.headers.get('retry-after');
+  return {
+    status: answer.status,
+    cache: answer.headers.get('x-cache'),
+    retryAfter: retryAfter === null ? null : Number(retryAfter),
+    ms: performance.now() - begun,
+  };
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+
+/** Seconds since the beginning of the scenario. */
+const moment = z.number().min(0);
+
+const span = { from: moment.default(0), to: moment.optional() };
+
+/** What the upstream does from a moment on, until the next line. */
+const upstreamStep = z.strictObject({
+  at: moment,
+  answer: z.union([z.enum(['good', 'hang', 'reset', 'cut']), z.int().min(400).max(599)]),
+  /** Milliseconds before it answers. */
+  delay: z.int().min(0).default(0),
+  /** Sent with the status. */
+  retryAfter: z.int().optional(),
+});
+
+/** Somebody who asks for tiles, one request after the other or not, as a map in a browser does. */
+const clients = z.strictObject({
+  ...span,
+  /** Requests a second. Without it `count` are sent at once, at `from`. */
+  rate: z.number().positive().optional(),
+  count: z.int().positive().optional(),
+  /** `new`: each asks for a tile that nobody asked for yet; `same`: all ask for one; `seen`: for what was seen before. */
+  tiles: z.enum(['new', 'same', 'seen']).default('new'),
+  name: z.string().default('clients'),
+});
+
+const task = z.strictObject({ at: moment, zoomStop: z.int(), threads: z.int().default(4) });
+
+/** What must be seen. Replies are counted by when they were asked for. */
+const expectation = z.strictObject({
+  ...span,
+  /** Of which clients. */
+  of: z.string().default('clients'),
+  /** All replies have one of these statuses. */
+  statuses: z.array(z.int()).optional(),
+  /** And these come among them. */
+  some: z.array(z.int()).optional(),
+  /** Replies that are no 200 say when to come back, at least this many seconds. */
+  retryAfter: z.int().optional(),
+  cache: z.string().optional(),
+  /** Milliseconds; every reply comes sooner. */
+  within: z.number().optional(),
+  /** The first good tile that is asked for after `from` is answered this many seconds after `from` at the latest. */
+  goodAgainWithin: z.number().optional(),
+  /** Requests that reach the upstream in the span. */
+  upstreamRequests: z.strictObject({ least: z.int().default(0), most: z.int() }).optional(),
+  /** Requests that reach it in any second of the span, at most. */
+  upstreamRate: z.int().optional(),
+  /** Requests under way there at once, in the whole scenario, at most. */
+  upstreamPeak: z.int().optional(),
+});
+
+/** What `/api/v1/upstreams` and the task show at a moment. */
+const look = z.strictObject({
+  at: moment,
+  breaker: z.enum(['closed', 'open', 'half-open']).optional(),
+  waitingReason: z.string().nullable().optional(),
+  taskState: z.string().optional(),
+  taskWaitsFor: z.string().nullable().optional(),
+});
+
+export const scenarioSchema = z.strictObject({
+  title: z.string(),
+  seconds: z.number().positive(),
+  /** What `upstreams` says about the host. */
+  limits: z.record(z.string(), z.unknown()).default({}),
+  timeoutSeconds: z.number().default(15),
+  upstream: z.array(upstreamStep).min(1),
+  clients: z.array(clients).default([]),
+  tasks: z.array(task).default([]),
+  looks: z.array(look).default([]),
+  expect: z.array(expectation).default([]),
+});
+
+export type Scenario = z.output<typeof scenarioSchema>;

@@ -1,0 +1,88 @@
+import type { Clock } from '../../src/lib/clock.ts';
+import type { SourceAnswer, SourceRequest, TileSource } from '../../src/sources/tile-source.ts';
+import { endOf } from '../../src/sources/upstream/request-end.ts';
+import type { UpstreamDesk } from '../../src/sources/upstream/upstream-desk.ts';
+import {
+  failureOfStatus,
+  refuseAnswer,
+  timedOut,
+  unavailable,
+} from '../../src/sources/upstream/upstream-failure.ts';
+import type { Scenario } from './scenario.ts';
+
+export interface ScriptedUpstream {
+  readonly source: TileSource;
+  /** When requests came, in seconds since the beginning. */
+  readonly arrivals: readonly number[];
+  /** Under way now, and the most that ever were. */
+  readonly active: number;
+  readonly peak: number;
+}
+
+export interface UpstreamTools {
+  readonly desk: UpstreamDesk;
+  readonly host: string;
+  readonly clock: Clock;
+  /** Makes the picture of a good answer. */
+  readonly draw: (request: SourceRequest) => SourceAnswer;
+}
+
+/** A source that asks at the desk as every source does, and an upstream that does what a scenario says. */
+export function createScriptedUpstream(scenario: Scenario, tools: UpstreamTools): ScriptedUpstream {
+  const { desk, host, clock, draw } = tools;
+  const arrivals: number[] = [];
+  const counts = { active: 0, peak: 0 };
+  const seconds = () => clock.monotonic() / 1000;
+
+  async function serve(request: SourceRequest): Promise<SourceAnswer> {
+    const step = scenario.upstream.findLast(({ at }) => at <= seconds());
+    if (!step || step.answer === 'hang') return hang(request.signal);
+    await clock.sleep(step.delay, request.signal);
+    const { answer, retryAfter = null } = step;
+    if (answer === 'good') return draw(request);
+    if (answer === 'reset') throw unavailable(new Error('reset'));
+    if (answer === 'cut') throw refuseAnswer('truncated', 'cut');
+    throw failureOfStatus(answer, `answered ${answer}`, retryAfter);
+  }
+
+  async function hang(signal: AbortSignal): Promise<never> {
+    await clock.sleep(scenario.timeoutSeconds * 1000, signal);
+    throw timedOut('it hangs');
+  }
+
+  async function ask(request: SourceRequest): Promise<SourceAnswer> {
+    arrivals.push(seconds());
+    counts.peak = Math.max(counts.peak, ++counts.active);
+    try {
+      return await serve(request);
+    } finally {
+      counts.active--;
+    }
+  }
+
+  return {
+    arrivals,
+    get active() {
+      return counts.active;
+    },
+    get peak() {
+      return counts.peak;
+    },
+    source: {
+      maxMetatile: null,
+      async fetch(request) {
+        const permit = await desk.enter(host, request.priority, request.signal);
+        const begunAt = clock.monotonic();
+        try {
+          const answer = await ask(request);
+          permit.end(endOf(null, clock.monotonic() - begunAt));
+          return answer;
+        } catch (error) {
+          permit.end(endOf(error, clock.monotonic() - begunAt));
+          throw error;
+        }
+      },
+      async close() {},
+    },
+  };
+}
