@@ -33,6 +33,8 @@ function choose(map: TileMap, layers: readonly LayerEntry[], wishes: URLSearchPa
     choose(map, layers, changed);
   });
   map.show(selection);
+  const page = element('layer-page', HTMLAnchorElement);
+  page.href = `layers/${encodeURIComponent(selection.layer.name)}`;
 }
 
 /** Whoever is known already does not have to sign in. */
