@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestApp, layerNamed, subset, type TestApp } from '../../../test/fixtures/http-app.ts';
+import { openQuotaHouse, type QuotaHouse } from '../../../test/fixtures/quota-house.ts';
+import type { BoundLayer } from '../../catalog/bound-layer.ts';
+import { createTileEvents } from '../../domain/tile-events.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import { openQuotaService, type QuotaService } from '../../quota/quota-service.ts';
+import { coverageAnswer, layerAnswer, tileAnswer, zoomCoverageAnswer } from './openapi-schemas.ts';
+
+let house: QuotaHouse;
+let quota: QuotaService;
+let app: TestApp;
+const events = createTileEvents();
+
+beforeAll(async () => {
+  house = await openQuotaHouse();
+  quota = await openQuotaService({
+    database: house.database,
+    stores: house.stores,
+    events,
+    clock: systemClock,
+    log: silentLogger,
+  });
+  const layer = layerNamed('world', { gridSubsets: [subset('EPSG:900913', 12)], expireCacheSeconds: 60 });
+  const bound: BoundLayer = {
+    layer,
+    store: house.store,
+    source: () => ({
+      maxMetatile: null,
+      fetch: async () => Promise.reject(new Error('nobody fetches here')),
+      addressOf: ({ bounds }) => `http://maps.test/?BBOX=${bounds.minX}`,
+      close: async () => {},
+    }),
+  };
+  const catalog = { layer: (name: string) => (name === 'world' ? bound : null), layers: () => [layer] };
+  app = createTestApp({ deps: { catalog, quota } });
+});
+
+afterAll(async () => {
+  await quota.close();
+  await house.close();
+});
+
+async function get(path: string) {
+  const { status, text } = await app.request('GET', `/api/v1/layers/world/${path}`);
+  return { status, text, body: status === 200 ? JSON.parse(text) : null };
+}
+
+describe('what is cached', () => {
+  it('is told for each zoom, beside what could be', async () => {
+    await house.put(house.set('world'), 3, 1, 1);
+    await house.put(house.set('world'), 3, 3, 0);
+    const { body } = await get('coverage/EPSG:900913');
+    const { zooms } = zoomCoverageAnswer.parse(body);
+    expect(zooms).toHaveLength(13);
+    expect(zooms[3]).toEqual({ z: 3, tiles: 2, bytes: 20_000, offered: 64 });
+    expect(zooms[9]).toMatchObject({ tiles: 0, offered: 512 * 512 });
+  });
+
+  it('is shown tile by tile with its age where the tiles are few', async () => {
+    const now = Date.now();
+    const set = house.set('world');
+    const write = { x: 3, y: 0, bytes: Buffer.from('old'), createdAt: now - 8 * 86_400_000 };
+    await house.store.putMany(set, 2, [write], 0);
+    await house.put(set, 2, 1, 1);
+    const { body } = await get('coverage/EPSG:900913/2');
+    const coverage = coverageAnswer.parse(body);
+    expect(coverage).toMatchObject({ shows: 'age', cell: 1, columns: 4, rows: 4, minX: 0, minY: 0 });
+    // One row is 4 cells: the old tile is the last of the first, the fresh one the second of the second.
+    expect(coverage.runs).toEqual([0, 3, 2, 1, 0, 1, 5, 1, 0, 10]);
+  });
+
+  it('is shown by the share of each block where the tiles are many', async () => {
+    const set = house.set('world');
+    for (let x = 0; x < 16; x++) await house.put(set, 10, x, 0, 100);
+    const { body } = await get('coverage/EPSG:900913/10');
+    const coverage = coverageAnswer.parse(body);
+    expect(coverage).toMatchObject({ shows: 'share', cell: 16, columns: 64, rows: 64 });
+    expect(coverage.runs).toEqual([6, 1, 0, 64 * 64 - 1]);
+  });
+
+  it('is shown within bounds only, and nowhere outside the layer', async () => {
+    await house.put(house.set('world'), 4, 8, 7);
+    const within = await get('coverage/EPSG:900913/4?bounds=1,1,2500000,2500000');
+    expect(within.body).toMatchObject({ minX: 8, minY: 7, columns: 1, rows: 1, runs: [5, 1] });
+    const outside = await get('coverage/EPSG:900913/4?bounds=1e9,1e9,2e9,2e9');
+    expect(outside.body).toMatchObject({ columns: 0, rows: 0, runs: [] });
+  });
+
+  it.each([
+    ['coverage/EPSG:900913/99', 404, 'has no zoom 99; it has zooms 0 to 12'],
+    ['coverage/EPSG:900913/x', 400, 'z must be a whole number such as 0 or 12, not x'],
+    ['coverage/EPSG:900913/2?bounds=1,2,3', 400, 'bounds must be four numbers'],
+    ['coverage/EPSG:900913/2?bounds=5,5,1,1', 400, 'min not above max'],
+    ['coverage/EPSG:900913/2?bounds=a,b,c,d', 400, 'not "a,b,c,d"'],
+    ['coverage/EPSG:1/2', 400, 'it has EPSG:900913'],
+    ['coverage/EPSG:900913/2?format=image/gif', 400, 'it has image/png, image/jpeg'],
+    ['coverage/EPSG:900913/2?STYLES=pink', 400, 'STYLES'],
+    ['tiles/EPSG:900913/2/9/0', 404, 'columns are 0 to 3'],
+    ['tiles/EPSG:900913/2/-1/0', 400, 'x must be a whole number'],
+  ])('refuses %s in words', async (path, status, words) => {
+    const answer = await get(path);
+    expect(answer.status).toBe(status);
+    expect(answer.text).toContain(words);
+  });
+});
+
+describe('a tile', () => {
+  it('is told with all that is known of it, and looking makes none', async () => {
+    const set = house.set('world');
+    const createdAt = Date.now() - 120_000;
+    await house.store.putMany(set, 6, [{ x: 1, y: 2, bytes: Buffer.from('tile'), createdAt }], 0);
+    events.emit({ type: 'served', set, tile: { z: 6, x: 1, y: 2 }, at: Date.now() });
+    const { body } = await get('tiles/EPSG:900913/6/1/2?format=png');
+    expect(tileAnswer.parse(body)).toMatchObject({
+      layer: 'world',
+      format: 'image/png',
+      parameters: { STYLES: 'light' },
+      stored: { bytes: 4, expired: true, storedAt: new Date(createdAt).toISOString() },
+      page: { x: 0, y: 0, hits: 1 },
+      metatile: { minX: 0, minY: 0, maxX: 3, maxY: 3 },
+      upstream: expect.stringMatching(/^http:\/\/maps\.test\/\?BBOX=-2003/),
+    });
+    expect((await get('tiles/EPSG:900913/6/0/0')).body).toMatchObject({ stored: null });
+  });
+});
+
+it('tells what a layer is, in the words of its document', async () => {
+  const { text } = await app.request('GET', '/api/v1/layers/world');
+  expect(layerAnswer.parse(JSON.parse(text))).toMatchObject({ name: 'world', expireCacheSeconds: 60 });
+  const list = await app.request('GET', '/api/v1/layers');
+  expect(JSON.parse(list.text)).toMatchObject({ layers: [{ name: 'world', gridSets: ['EPSG:900913'] }] });
+  const gridSets = await app.request('GET', '/api/v1/gridsets');
+  expect(JSON.parse(gridSets.text)).toMatchObject({
+    gridSets: [{ name: 'EPSG:900913', srs: 'EPSG:900913' }],
+  });
+  expect((await app.request('GET', '/api/v1/layers/nothing')).status).toBe(404);
+});

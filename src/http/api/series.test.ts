@@ -1,0 +1,67 @@
+import { expect, it } from 'vitest';
+import { tileAnswer } from '../../../test/fixtures/http-app.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { CacheOutcome, ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
+import { seriesAnswer } from './openapi-schemas.ts';
+import { createTrafficSeries } from './series.ts';
+
+const NOON = Date.UTC(2026, 0, 2, 12, 0, 30);
+
+function openSeries() {
+  const time = { now: NOON, evicted: { tiles: 0, bytes: 0 }, outcome: 'HIT' as CacheOutcome | null };
+  const clock = { now: () => time.now, monotonic: () => time.now } as Clock;
+  const series = createTrafficSeries(clock, () => time.evicted);
+  const read: TilePipeline['read'] = async () => {
+    time.now += 40;
+    if (time.outcome === null) throw new Error('nothing there');
+    return tileAnswer({ outcome: time.outcome, bytes: Buffer.alloc(100) });
+  };
+  const counted = series.counting({ read });
+  const ask = async (outcome: CacheOutcome | null) => {
+    time.outcome = outcome;
+    await counted.read({} as ResolvedTileSet, { z: 0, x: 0, y: 0 }).catch(() => undefined);
+    await Promise.resolve();
+  };
+  return { time, ask, document: () => seriesAnswer.parse(series.document()) };
+}
+
+it('counts how tiles were answered, minute by minute', async () => {
+  const { time, ask, document } = openSeries();
+  await ask('HIT');
+  await ask('HIT');
+  await ask('MISS');
+  await ask(null);
+  time.now += 120_000;
+  time.evicted = { tiles: 7, bytes: 700 };
+  await ask('STALE');
+  expect(document()).toMatchObject({
+    from: '2026-01-02T12:00:00.000Z',
+    stepSeconds: 60,
+    hits: [2, 0, 0],
+    misses: [1, 0, 0],
+    stale: [0, 0, 1],
+    failed: [1, 0, 0],
+    bytes: [300, 0, 100],
+    missMilliseconds: [40, 0, 0],
+  });
+});
+
+it('tells what the quota has removed, once', async () => {
+  const { time, ask, document } = openSeries();
+  await ask('HIT');
+  time.evicted = { tiles: 7, bytes: 700 };
+  expect(document().evictedBytes).toEqual([700]);
+  time.now += 60_000;
+  expect(document().evictedBytes).toEqual([700, 0]);
+});
+
+it('keeps one day, however long nobody asked', async () => {
+  const { time, ask, document } = openSeries();
+  await ask('HIT');
+  time.now += 23 * 3_600_000;
+  expect(document().hits.reduce((sum, count) => sum + count, 0)).toBe(1);
+  time.now += 40 * 86_400_000;
+  const { hits } = document();
+  expect(hits).toHaveLength(1440);
+  expect(hits.every((count) => count === 0)).toBe(true);
+});
