@@ -27,12 +27,15 @@ import { ClosingStack } from './lib/closing-stack.ts';
 import type { Logger } from './lib/logger.ts';
 import type { Random } from './lib/random.ts';
 import { addCountsOf, type CountsChannel, openCounterFeed } from './pipeline/counter-feed.ts';
+import { createLayerReader } from './pipeline/layer-reader.ts';
 import { openTilePipeline } from './pipeline/open-tile-pipeline.ts';
 import { PipelineCounters } from './pipeline/pipeline-counters.ts';
 import { createQuotaCredit } from './quota/quota-credit.ts';
 import { QuotaGate, type QuotaGateOptions } from './quota/quota-gate.ts';
 import { openQuotaService } from './quota/quota-service.ts';
 import { openArchiveSource } from './sources/archive/archive-source.ts';
+import { openLayerSource } from './sources/layer/layer-source.ts';
+import type { LayerReader } from './sources/layer-reader.ts';
 import type { TileSource } from './sources/tile-source.ts';
 import { type DeskLineChannel, openDeskLine, serveDesk } from './sources/upstream/desk-line.ts';
 import { openUpstreamDesk } from './sources/upstream/open-upstream-desk.ts';
@@ -260,12 +263,14 @@ async function openRoad<Desk extends UpstreamDesk>(
       log,
     }),
   );
+  // A source that draws from another layer needs the pipeline, which needs the catalog.
+  let readLayer: LayerReader = () => null;
   const catalog = open.use(
     openCatalog({
       layers: settings.layers,
       gridSets: settings.gridSets,
       stores,
-      openSource: (source) => openSource(source, upstreams, surroundings),
+      openSource: (source) => openSource(source, upstreams, surroundings, (name) => readLayer(name)),
       log,
     }),
   );
@@ -276,6 +281,7 @@ async function openRoad<Desk extends UpstreamDesk>(
   const pipeline = open.use(
     openTilePipeline({ events, clock, random, log, metrics: pipelineCounts, settings: { memoryTierBytes } }),
   );
+  readLayer = createLayerReader(catalog, pipeline);
   // Closed before the pipeline, which waits for what is being stored.
   open.use(gate);
   return { database, parameters, catalog, pipeline, pipelineCounts, events, desk };
@@ -322,7 +328,9 @@ function openSource(
   source: SourceSettings,
   upstreams: UpstreamClient,
   { log, clock }: AppSurroundings,
+  readLayer: LayerReader,
 ): TileSource {
+  if (source.type === 'layer') return openLayerSource(source, { readLayer });
   if (source.type === 'world') return openWorldSource(source, { logger: log });
   if (source.type === 'archive') return openArchiveSource(source, { upstream: upstreams, clock });
   if (source.type === 'wmts') return openWmtsSource(source, { upstream: upstreams, clock });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { archiveSourceOptions } from '../sources/archive/archive-source-options.ts';
+import { layerSourceOptions } from '../sources/layer/layer-source-options.ts';
 import { upstreamOptions } from '../sources/upstream/upstream-options.ts';
 import { wmsSourceOptions } from '../sources/wms/wms-source-options.ts';
 import { wmtsSourceOptions } from '../sources/wmts/wmts-source-options.ts';
@@ -15,6 +16,7 @@ export const sourceSchema = z.discriminatedUnion('type', [
   wmtsSourceOptions,
   xyzSourceOptions,
   archiveSourceOptions,
+  layerSourceOptions,
   worldSourceOptions,
 ]);
 export const upstreamSchema = upstreamOptions;

@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import { resolveSettings } from './resolve-settings.ts';
+import { settingsSchema } from './settings-schema.ts';
+
+const WORLD = { name: 'world', source: { type: 'world' } };
+const xyz = (changes: object) => ({
+  name: 'tiles',
+  gridSets: ['EPSG:900913'],
+  ...changes,
+  source: {
+    type: 'xyz',
+    url: 'http://a.test/{z}/{x}/{y}',
+    ...('source' in changes ? (changes.source as object) : {}),
+  },
+});
+const on = (name: string, layer: string, more: object = {}, source: object = {}) => ({
+  name,
+  source: { type: 'layer', layer, ...source },
+  ...more,
+});
+
+function problems(layers: readonly object[], gridSets: readonly object[] = []): readonly string[] {
+  const document = settingsSchema.parse({ layers, gridSets });
+  return resolveSettings(document).problems.map(({ path, message }) => `${path.join('.')} ${message}`);
+}
+
+describe('ready-made tiles', () => {
+  it('are fine in web mercator, or where the source says so', () => {
+    expect(problems([xyz({})])).toEqual([]);
+    expect(problems([xyz({ gridSets: ['EPSG:4326'], source: { gridSets: { 'EPSG:4326': {} } } })])).toEqual(
+      [],
+    );
+    const archive = { type: 'archive', path: 'a.mbtiles' };
+    expect(problems([{ name: 'a', source: archive, gridSets: ['EPSG:3857'] }])).toEqual([]);
+  });
+
+  it('are refused in a grid set they are not made for', () => {
+    expect(problems([xyz({ gridSets: ['EPSG:900913', 'EPSG:4326'] })])).toEqual([
+      expect.stringMatching(/^layers\.0\.source has ready-made tiles, and not in EPSG:4326, /),
+    ]);
+    expect(problems([{ name: 'a', source: { type: 'archive', path: 'a.pmtiles' } }])).toHaveLength(1);
+  });
+});
+
+describe('a layer drawn from another', () => {
+  it('is fine on a layer that is there', () => {
+    expect(problems([WORLD, on('a', 'world'), on('b', 'a'), on('c', 'b')])).toEqual([]);
+  });
+
+  it.each([
+    [[WORLD, on('a', 'wrld')], /^layers\.1\.source\.layer names the layer wrld, .* did you mean world\?/],
+    [[on('a', 'a')], /leads back to itself: a → a/],
+    [[on('a', 'b'), on('b', 'c'), on('c', 'b')], /leads back to itself: a → b → c → b/],
+    [
+      [WORLD, on('a', 'world'), on('b', 'a'), on('c', 'b'), on('d', 'c')],
+      /at most 4 in a row: d → c → b → a → world/,
+    ],
+    [
+      [WORLD, on('a', 'world', {}, { gridSet: 'EPSG:25832' })],
+      /source\.gridSet must be one of layer world: EPSG:900913, EPSG:4326/,
+    ],
+    [
+      [xyz({ formats: ['application/vnd.mapbox-vector-tile'] }), on('a', 'tiles')],
+      /names tiles, which has no pictures to draw from/,
+    ],
+  ])('is refused where that leads nowhere: %#', (layers, message) => {
+    expect(problems(layers).join('\n')).toMatch(message);
+  });
+
+  it('is refused in a CRS that nobody has defined', () => {
+    const strange = { name: 'strange', srs: 99999, extent: [0, 0, 10, 10], levels: 3 };
+    expect(problems([WORLD, on('a', 'world', { gridSets: ['strange'] })], [strange])).toEqual([
+      expect.stringContaining('the projection of EPSG:99999 is not known; give the grid set a projection'),
+    ]);
+  });
+});

@@ -1,0 +1,117 @@
+import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
+import type { GridSet } from '../domain/grid-set.ts';
+import type { GridSetBook } from '../domain/grid-set-book.ts';
+import { projectionOf } from '../domain/projection.ts';
+import { sameSrs } from '../domain/srs.ts';
+import { closestName } from '../lib/closest-name.ts';
+import { archiveOffers } from '../sources/archive/archive-source.ts';
+import { xyzOffers } from '../sources/xyz/xyz-source.ts';
+import type { SourceSettings } from './driver-schemas.ts';
+import type { Explanation } from './explain-issue.ts';
+
+type Declared = LayerDeclaration<SourceSettings>;
+
+/** Layers that may be drawn from one another: each costs the one above it several tiles. */
+const MOST_LAYERS_DEEP = 4;
+
+/** What a source's own options cannot tell: whether it goes with the layer it stands in, and with the other layers. */
+export function checkSources(layers: readonly Declared[], gridSets: GridSetBook): readonly Explanation[] {
+  const byName = new Map(layers.map((layer) => [layer.name, layer]));
+  return layers.flatMap((layer, index) => {
+    const problem = problemOf(layer, byName, gridSets);
+    return problem ? [{ path: ['layers', index, 'source', ...problem.path], message: problem.message }] : [];
+  });
+}
+
+interface Problem {
+  readonly path: readonly string[];
+  readonly message: string;
+}
+
+function problemOf(
+  layer: Declared,
+  byName: ReadonlyMap<string, Declared>,
+  gridSets: GridSetBook,
+): Problem | null {
+  const { source } = layer;
+  if (source.type === 'xyz' || source.type === 'archive') return problemOfGridSets(layer, source, gridSets);
+  if (source.type === 'layer') return problemOfLayer(layer, source, byName, gridSets);
+  return null;
+}
+
+function offeredBy(layer: Declared, gridSets: GridSetBook): readonly GridSet[] {
+  return layer.gridSets.flatMap(({ name }) => gridSets.find(name) ?? []);
+}
+
+function problemOfGridSets(
+  layer: Declared,
+  source: Extract<SourceSettings, { type: 'xyz' | 'archive' }>,
+  gridSets: GridSetBook,
+): Problem | null {
+  const has = (gridSet: GridSet) =>
+    source.type === 'xyz' ? xyzOffers(source, gridSet) : archiveOffers(source, gridSet);
+  const missing = offeredBy(layer, gridSets).filter((gridSet) => !has(gridSet));
+  if (missing.length === 0) return null;
+  const names = missing.map(({ name }) => name).join(', ');
+  return {
+    path: [],
+    message: `has ready-made tiles, and not in ${names}, which the layer offers; take it out of the layer's gridSets, or name it in the source's gridSets if the tiles are in that grid`,
+  };
+}
+
+function problemOfLayer(
+  layer: Declared,
+  source: Extract<SourceSettings, { type: 'layer' }>,
+  byName: ReadonlyMap<string, Declared>,
+  gridSets: GridSetBook,
+): Problem | null {
+  const below = byName.get(source.layer);
+  if (!below) {
+    const meant = closestName(source.layer, [...byName.keys()]);
+    const hint = meant ? `did you mean ${meant}?` : `there are ${[...byName.keys()].join(', ')}`;
+    return { path: ['layer'], message: `names the layer ${source.layer}, which is not declared; ${hint}` };
+  }
+  return problemOfChain(layer, byName) ?? problemOfDrawing(layer, source, below, gridSets);
+}
+
+function problemOfChain(layer: Declared, byName: ReadonlyMap<string, Declared>): Problem | null {
+  const chain = [layer.name];
+  for (let at: Declared | undefined = layer; at?.source.type === 'layer'; ) {
+    const next = at.source.layer;
+    if (chain.includes(next)) {
+      return { path: ['layer'], message: `leads back to itself: ${[...chain, next].join(' → ')}` };
+    }
+    chain.push(next);
+    at = byName.get(next);
+  }
+  if (chain.length <= MOST_LAYERS_DEEP) return null;
+  return {
+    path: ['layer'],
+    message: `stands on too many layers, at most ${MOST_LAYERS_DEEP} in a row: ${chain.join(' → ')}`,
+  };
+}
+
+function problemOfDrawing(
+  layer: Declared,
+  source: Extract<SourceSettings, { type: 'layer' }>,
+  below: Declared,
+  gridSets: GridSetBook,
+): Problem | null {
+  const offered = offeredBy(below, gridSets);
+  const wanted = source.gridSet;
+  if (wanted !== undefined && !offered.some(({ name, aliases }) => [name, ...aliases].includes(wanted))) {
+    const names = offered.map(({ name }) => name).join(', ');
+    return { path: ['gridSet'], message: `must be one of layer ${below.name}: ${names}` };
+  }
+  if (!below.formats.some((format) => format.startsWith('image/'))) {
+    return { path: ['layer'], message: `names ${below.name}, which has no pictures to draw from` };
+  }
+  const strange = offeredBy(layer, gridSets).find(
+    (gridSet) => !projectionOf(gridSet) && !offered.some(({ srs }) => sameSrs(srs, gridSet.srs)),
+  );
+  if (!strange) return null;
+  return {
+    path: [],
+    message: `cannot be drawn in ${strange.name}: the projection of EPSG:${strange.srs} is not known; give the grid set a projection`,
+  };
+}

@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openMockTiles } from '../../test/fixtures/mock-tiles.ts';
+import { type MockAnswer, type MockWms, openMockWms } from '../../test/fixtures/mock-wms.ts';
+import { openTestUpstream } from '../../test/fixtures/test-upstream.ts';
+import { openTileRoad, type TileRoad, until } from '../../test/fixtures/tile-road.ts';
+import { isTilewardenError } from '../domain/errors.ts';
+import { type Format, formatOf } from '../domain/format.ts';
+import type { TileSource } from '../sources/tile-source.ts';
+import type { UpstreamClient } from '../sources/upstream/upstream-client.ts';
+import { openWmsSource } from '../sources/wms/wms-source.ts';
+import { wmsSourceOptions } from '../sources/wms/wms-source-options.ts';
+import { openXyzSource } from '../sources/xyz/xyz-source.ts';
+import { xyzSourceOptions } from '../sources/xyz/xyz-source-options.ts';
+
+const TILE = { z: 4, x: 5, y: 6 };
+const FORMATS = ['image/png', 'image/jpeg', 'image/webp'];
+
+interface BadAnswer {
+  readonly kind: string;
+  readonly answers: readonly MockAnswer[];
+  /** What each may be counted as. */
+  readonly reasons: readonly string[];
+}
+
+/** The sixteen kinds. `wrong-type` too where a server can do a thing only in another format than was asked for. */
+const BAD_ANSWERS: readonly BadAnswer[] = [
+  { kind: '5xx', answers: [{ status: 500, body: 'broken' }], reasons: ['status'] },
+  { kind: '404', answers: [{ status: 404, body: 'no such layer' }], reasons: ['status'] },
+  { kind: 'XML with 200', answers: ['xml'], reasons: ['service-exception'] },
+  { kind: 'XML called an image', answers: ['xml-as-image'], reasons: ['service-exception'] },
+  { kind: 'HTML', answers: ['html'], reasons: ['html'] },
+  { kind: 'empty', answers: ['empty'], reasons: ['empty'] },
+  { kind: 'cut by length', answers: ['cut-length'], reasons: ['truncated'] },
+  { kind: 'cut by chunk', answers: ['cut-chunk'], reasons: ['truncated'] },
+  { kind: 'cut by close', answers: ['cut-close'], reasons: ['truncated'] },
+  { kind: 'half an image with the right length', answers: ['half-image'], reasons: ['truncated'] },
+  { kind: 'wrong size', answers: ['wrong-size'], reasons: ['wrong-size'] },
+  { kind: 'wrong type', answers: ['wrong-type', 'mislabelled'], reasons: ['wrong-type'] },
+  {
+    kind: 'animated or oversized',
+    answers: ['animated', 'oversized'],
+    reasons: ['animated', 'oversized', 'wrong-type'],
+  },
+  { kind: 'compressed body', answers: ['compressed'], reasons: ['encoded-body'] },
+  { kind: 'endless body', answers: ['endless'], reasons: ['too-long'] },
+  { kind: 'blank under load', answers: ['blank'], reasons: ['blank'] },
+];
+
+const MODES = ['metatile', 'direct'] as const;
+type Mode = (typeof MODES)[number];
+
+const servers = new Map<Mode, MockWms>();
+const tally = { asked: 0, cached: 0 };
+
+beforeAll(async () => {
+  const { gridSet } = openTileRoad().tiles.subset;
+  servers.set('metatile', await openMockWms());
+  servers.set('direct', await openMockTiles({ gridSet }));
+});
+
+afterAll(async () => {
+  for (const server of servers.values()) await server.close();
+  process.stdout.write(`bad answers cached: ${tally.cached} of ${tally.asked}\n`);
+});
+
+function serverOf(mode: Mode): MockWms {
+  const server = servers.get(mode);
+  if (!server) throw new Error('no server');
+  return server;
+}
+
+function openSource(mode: Mode, format: Format, upstream: UpstreamClient): TileSource {
+  const { url } = serverOf(mode);
+  if (mode === 'metatile') {
+    return openWmsSource(wmsSourceOptions.parse({ type: 'wms', url, layers: 'roads' }), { upstream });
+  }
+  const template = `${url}/{z}/{x}/{y}.${format.extensions[0]}`;
+  return openXyzSource(xyzSourceOptions.parse({ type: 'xyz', url: template }), { upstream });
+}
+
+/** What surrounds the tile is good; then the server has too much to do, and says so once. */
+async function overload(road: TileRoad, server: MockWms): Promise<void> {
+  server.answer = 'good';
+  await Promise.all(
+    [
+      [TILE.x - 2, TILE.y],
+      [TILE.x + 2, TILE.y],
+      [TILE.x - 1, TILE.y],
+      [TILE.x + 1, TILE.y],
+    ].map(([x = 0, y = 0]) => road.read(TILE.z, x, y)),
+  );
+  server.answer = { status: 503 };
+  await road.read(TILE.z, 0, 0).catch(() => undefined);
+}
+
+async function isKept(road: TileRoad): Promise<boolean> {
+  await until(() => road.pipeline.status().flights === 0);
+  const before = road.source.requests.length;
+  const stored = await road.store.get(road.tiles.set, TILE);
+  return stored !== null || before !== road.source.requests.length;
+}
+
+describe.each(MODES)('in %s mode', (mode) => {
+  describe.each(FORMATS)('%s', (mediaType) => {
+    it.each(BAD_ANSWERS)('nothing of "$kind" is cached or served, and it is counted', async (bad) => {
+      const format = formatOf(mediaType) as Format;
+      const upstream = openTestUpstream({ maxBytes: 2 * 1024 * 1024 });
+      const source = openSource(mode, format, upstream);
+      const server = serverOf(mode);
+      tally.asked++;
+      for (const answer of bad.answers) {
+        const layer = { formats: [format] as const, metatile: { columns: 2, rows: 2 } };
+        const road = openTileRoad({ source, layer });
+        if (answer === 'blank') await overload(road, server);
+        server.answer = answer;
+        const failure: unknown = await road.read(TILE.z, TILE.x, TILE.y).catch((error: unknown) => error);
+        if (await isKept(road)) tally.cached++;
+        if (!isTilewardenError(failure)) throw new Error(`${JSON.stringify(answer)} was served`);
+        expect(failure.code).toMatch(/^source-/);
+        expect(bad.reasons).toContain(failure.reason);
+        expect(road.counts.get(`flight-failed ${failure.reason}`)).toBeGreaterThan(0);
+        const refused = failure.code === 'source-bad-answer' ? 1 : undefined;
+        expect(road.counts.get(`answer-refused ${failure.reason}`)).toBe(refused);
+        expect(await road.store.get(road.tiles.set, TILE)).toBeNull();
+
+        server.answer = 'good';
+        road.clock.advance(1001);
+        expect((await road.read(TILE.z, TILE.x, TILE.y)).outcome).toBe('MISS');
+        await road.close();
+      }
+      await source.close();
+      await upstream.close();
+    });
+  });
+});
+
+it('they are 96', () => {
+  expect(tally).toEqual({ asked: BAD_ANSWERS.length * MODES.length * FORMATS.length, cached: 0 });
+  expect(tally.asked).toBe(96);
+});

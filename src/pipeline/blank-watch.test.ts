@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import { type TileRoad, tileRoads, until } from '../../test/fixtures/tile-road.ts';
+import { TilewardenError } from '../domain/errors.ts';
+import { formatOf } from '../domain/format.ts';
+import type { Layer } from '../domain/layer.ts';
+import { encodeImage } from '../raster/encode-image.ts';
+import type { SourceRequest } from '../sources/tile-source.ts';
+
+const open = tileRoads();
+const SEA = 0xffd0b090;
+const LAND = 0xff306030;
+const WHITE = 0xffffffff;
+
+type Paint = (x: number, y: number) => number;
+
+/** A server of single tiles that paints each as told. */
+function painted(paint: (column: number, row: number) => Paint, layer: Partial<Layer> = {}): TileRoad {
+  const road = open({ maxMetatile: { columns: 1, rows: 1 }, layer });
+  road.source.answer = async (request) => await pictureOf(request, paint);
+  return road;
+}
+
+async function pictureOf(
+  { width, height, metatile }: SourceRequest,
+  paint: (column: number, row: number) => Paint,
+) {
+  const at = paint(metatile.rect.minX, metatile.rect.minY);
+  const words = new Uint32Array(width * height);
+  for (let y = 0; y < height; y++) for (let x = 0; x < width; x++) words[y * width + x] = at(x, y);
+  const png = formatOf('image/png');
+  if (!png) throw new Error('no PNG');
+  const bytes = await encodeImage({ width, height, pixels: Buffer.from(words.buffer) }, png);
+  return { kind: 'encoded' as const, bytes, mediaType: 'image/png' };
+}
+
+const plain = (colour: number) => () => colour;
+const coast: Paint = (x) => (x < 40 ? LAND : SEA);
+const town: Paint = (x, y) => (x % 8 < 4 !== y % 8 < 4 ? LAND : 0xff808080);
+
+const landed = (road: TileRoad) => until(() => road.pipeline.status().flights === 0);
+const suspects = (road: TileRoad) => road.counts.get('blank-suspected') ?? 0;
+
+async function freshUntil(road: TileRoad, x: number, y: number): Promise<number | null | undefined> {
+  await landed(road);
+  return (await road.store.get(road.tiles.set, { z: 5, x, y }))?.freshUntil;
+}
+
+describe('a picture of one colour', () => {
+  it('is fine where its neighbours go on in that colour: the sea beside a coast', async () => {
+    const road = painted((column) => (column === 3 ? coast : plain(SEA)));
+    for (let x = 3; x < 8; x++) await road.read(5, x, 4);
+    expect(await freshUntil(road, 4, 4)).toBeNull();
+    expect(suspects(road)).toBe(0);
+  });
+
+  it('is fine where nothing is known of its neighbours', async () => {
+    const road = painted(() => plain(WHITE));
+    await road.read(5, 3, 4);
+    expect(await freshUntil(road, 3, 4)).toBeNull();
+  });
+
+  it('is kept only briefly where a neighbour shows something else up to the edge', async () => {
+    const road = painted((column) => (column === 4 ? plain(WHITE) : town));
+    await road.read(5, 3, 4);
+    const { outcome } = await road.read(5, 4, 4);
+    expect(outcome).toBe('MISS');
+    expect(await freshUntil(road, 4, 4)).toBe(road.clock.now() + 60_000);
+    expect(await freshUntil(road, 3, 4)).toBeNull();
+    expect(suspects(road)).toBe(1);
+  });
+
+  it('is kept like any other where the administrator says that it is right', async () => {
+    const road = painted((column) => (column === 4 ? plain(WHITE) : town), { blankIsRight: true });
+    await road.read(5, 3, 4);
+    await road.read(5, 4, 4);
+    expect(await freshUntil(road, 4, 4)).toBeNull();
+    expect(suspects(road)).toBe(0);
+  });
+
+  it('is fine beside a picture that was seen too long ago', async () => {
+    const road = painted((column) => (column === 4 ? plain(WHITE) : town));
+    await road.read(5, 3, 4);
+    await landed(road);
+    road.clock.advance(10 * 60_000);
+    await road.read(5, 4, 4);
+    expect(await freshUntil(road, 4, 4)).toBeNull();
+  });
+
+  it('is refused, and so is the run behind it, while the source is failing', async () => {
+    const road = painted((column) => (column >= 4 ? plain(WHITE) : town));
+    const paint = road.source.answer;
+    await road.read(5, 3, 4);
+    road.source.answer = async () => {
+      throw new TilewardenError('source-unavailable', 'The map source answered that it cannot serve now.');
+    };
+    await road.read(5, 9, 9).catch(() => undefined);
+    road.source.answer = paint;
+    for (const x of [4, 5, 6]) {
+      await expect(road.read(5, x, 4)).rejects.toMatchObject({ code: 'source-bad-answer', reason: 'blank' });
+    }
+    expect(road.counts.get('answer-refused blank')).toBe(3);
+    road.clock.advance(31_000);
+    expect((await road.read(5, 4, 4)).outcome).toBe('MISS');
+    expect(suspects(road)).toBe(1);
+  });
+});

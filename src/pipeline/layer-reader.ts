@@ -1,0 +1,58 @@
+import type { BoundLayer } from '../catalog/bound-layer.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import { TilewardenError } from '../domain/errors.ts';
+import type { Format } from '../domain/format.ts';
+import { metatileOf } from '../domain/metatile.ts';
+import { decodeImage } from '../raster/decode-image.ts';
+import type { LayerReader, ReadableLayer } from '../sources/layer-reader.ts';
+import { metatileSizeOf, resolveTileSet } from './resolve-tile-set.ts';
+import type { ResolvedTileSet, TilePipeline } from './tile-pipeline.ts';
+
+/** Lets a source look at the tiles of another layer, on the road that all tiles take. */
+export function createLayerReader(
+  catalog: Pick<Catalog, 'layer'>,
+  pipeline: Pick<TilePipeline, 'read' | 'renew'>,
+): LayerReader {
+  return (name) => {
+    const bound = catalog.layer(name);
+    const format = bound && bestFormat(bound);
+    return bound && format ? readableLayer(bound, format, pipeline) : null;
+  };
+}
+
+/** Lossless if it is to be had: what is drawn from it is encoded once more. */
+function bestFormat({ layer }: BoundLayer): Format | null {
+  const pictures = layer.formats.filter(({ kind }) => kind === 'raster');
+  return pictures.find(({ mediaType }) => mediaType.startsWith('image/png')) ?? pictures[0] ?? null;
+}
+
+function readableLayer(
+  bound: BoundLayer,
+  format: Format,
+  pipeline: Pick<TilePipeline, 'read' | 'renew'>,
+): ReadableLayer {
+  return {
+    subsets: bound.layer.gridSubsets,
+    async tile({ gridSet }, tile, { parameters, priority, signal }) {
+      const names = { gridSet: gridSet.name, format: format.mediaType, parameters };
+      const tiles = resolveTileSet(bound, names);
+      // A task's tiles are made as a task's: whoever waits in person goes first.
+      if (priority === 'task') await renewTile(pipeline, tiles, tile, signal);
+      const { bytes } = await pipeline.read(tiles, tile, signal);
+      const size = { width: gridSet.tileWidth, height: gridSet.tileHeight };
+      return (await decodeImage(bytes, { maxPixels: size.width * size.height, size })).pixels;
+    },
+  };
+}
+
+async function renewTile(
+  pipeline: Pick<TilePipeline, 'renew'>,
+  tiles: ResolvedTileSet,
+  { z, x, y }: { readonly z: number; readonly x: number; readonly y: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const metatile = metatileOf(tiles.subset, metatileSizeOf(tiles), z, x, y);
+  if (!metatile) throw new TilewardenError('tile-outside', `Layer ${tiles.set.layer} has no tile ${x},${y}.`);
+  const within = { minX: x, minY: y, maxX: x, maxY: y };
+  await pipeline.renew({ tiles, metatile, within, mode: 'missing', signal });
+}

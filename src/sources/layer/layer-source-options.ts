@@ -1,0 +1,18 @@
+import { z } from 'zod';
+
+/** Another layer of this server, drawn in grid sets that its own source does not have. */
+export const layerSourceOptions = z.strictObject({
+  type: z.literal('layer'),
+  layer: z.string().min(1).describe('Name of the other layer'),
+  gridSet: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Its grid set to draw from; one in the same CRS, else its first, when left out'),
+  resampling: z
+    .enum(['bilinear', 'nearest'])
+    .default('bilinear')
+    .describe('How a pixel comes about: from the four around its place, or from the nearest'),
+});
+
+export type LayerSourceOptions = z.output<typeof layerSourceOptions>;

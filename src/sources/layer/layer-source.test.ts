@@ -1,0 +1,259 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { describeTileSource, sourceRequest } from '../../../test/contracts/tile-source.ts';
+import { builtInGridSet } from '../../../test/fixtures/mock-tiles.ts';
+import { expectedImage } from '../../../test/fixtures/mock-wms-pixels.ts';
+import type { Bounds } from '../../domain/bounds.ts';
+import { TilewardenError } from '../../domain/errors.ts';
+import { boundsOfTile, createGridSet, type GridSet } from '../../domain/grid-set.ts';
+import { createGridSubset, type GridSubset } from '../../domain/grid-subset.ts';
+import { projectionOf } from '../../domain/projection.ts';
+import type { TileIndex } from '../../domain/tile-key.ts';
+import type { ReadableLayer } from '../layer-reader.ts';
+import type { SourceRequest, TileSource } from '../tile-source.ts';
+import { openLayerSource } from './layer-source.ts';
+import { layerSourceOptions } from './layer-source-options.ts';
+
+const DEGREES = builtInGridSet('EPSG:4326');
+const MERCATOR = builtInGridSet('EPSG:900913');
+const UTM = createGridSet({
+  name: 'utm32',
+  srs: 25832,
+  extent: { minX: 250000, minY: 5200000, maxX: 950000, maxY: 6100000 },
+  levels: 8,
+});
+const POLAR = createGridSet({
+  name: 'polar',
+  srs: 3995,
+  projection: '+proj=stere +lat_0=90 +lat_ts=71 +datum=WGS84 +units=m',
+  extent: { minX: -4e6, minY: -4e6, maxX: 4e6, maxY: 4e6 },
+  levels: 6,
+});
+
+type Colour = (longitude: number, latitude: number) => readonly [number, number, number];
+
+/** Smooth, so that what lies between two pixels is known. */
+const smooth: Colour = (longitude, latitude) => [
+  128 + 100 * Math.sin(longitude / 7),
+  128 + 100 * Math.cos(latitude / 5),
+  128 + 100 * Math.sin((longitude + latitude) / 9),
+];
+
+interface Lower extends ReadableLayer {
+  readonly asked: TileIndex[];
+}
+
+/** A layer whose tiles have the colour that belongs to each pixel's place. */
+function lower(subset: GridSubset, colour: Colour = smooth): Lower {
+  const asked: TileIndex[] = [];
+  return {
+    subsets: [subset],
+    asked,
+    async tile({ gridSet }, tile) {
+      asked.push(tile);
+      return paint(gridSet, boundsOfTile(gridSet, tile.z, tile.x, tile.y), 256, 256, colour);
+    },
+  };
+}
+
+function paint(gridSet: GridSet, bounds: Bounds, width: number, height: number, colour: Colour): Buffer {
+  const projection = projectionOf(gridSet);
+  const pixels = Buffer.alloc(width * height * 4);
+  for (let row = 0; row < height; row++) {
+    for (let column = 0; column < width; column++) {
+      const x = bounds.minX + ((bounds.maxX - bounds.minX) * (column + 0.5)) / width;
+      const y = bounds.maxY - ((bounds.maxY - bounds.minY) * (row + 0.5)) / height;
+      const place = projection?.toLonLat(x, y);
+      if (place) pixels.set([...colour(...place).map(Math.round), 255], 4 * (row * width + column));
+    }
+  }
+  return pixels;
+}
+
+const open: TileSource[] = [];
+afterEach(async () => {
+  for (const source of open.splice(0)) await source.close();
+});
+
+function drawing(layer: ReadableLayer, options: object = {}): TileSource {
+  const parsed = layerSourceOptions.parse({ type: 'layer', layer: 'lower', ...options });
+  const source = openLayerSource(parsed, { readLayer: (name) => (name === 'lower' ? layer : null) });
+  open.push(source);
+  return source;
+}
+
+/** A picture of two by two tiles. */
+function picture(gridSet: GridSet, z: number, x: number, y: number, tiles = 2): SourceRequest {
+  const rect = { minX: x, minY: y, maxX: x + tiles - 1, maxY: y + tiles - 1 };
+  const first = boundsOfTile(gridSet, z, x, y);
+  const last = boundsOfTile(gridSet, z, rect.maxX, rect.maxY);
+  return {
+    ...sourceRequest({ gridSet: DEGREES }),
+    gridSet,
+    metatile: { z, column: 0, row: 0, rect },
+    bounds: { minX: first.minX, minY: last.minY, maxX: last.maxX, maxY: first.maxY },
+    width: tiles * gridSet.tileWidth,
+    height: tiles * gridSet.tileHeight,
+  };
+}
+
+async function draw(source: TileSource, request: SourceRequest): Promise<Buffer> {
+  const answer = await source.fetch(request);
+  if (answer.kind !== 'pixels') throw new Error(answer.kind);
+  return answer.pixels;
+}
+
+function furthestApart(a: Buffer, b: Buffer): number {
+  let furthest = 0;
+  for (let i = 0; i < a.length; i++) furthest = Math.max(furthest, Math.abs((a[i] ?? 0) - (b[i] ?? 0)));
+  return furthest;
+}
+
+let broken = false;
+let hanging = false;
+describeTileSource('layer', {
+  async open() {
+    [broken, hanging] = [false, false];
+    const layer: ReadableLayer = {
+      subsets: [createGridSubset(DEGREES)],
+      async tile({ gridSet }, { z, x, y }, { signal }) {
+        if (broken) throw new TilewardenError('source-timeout', 'The map source did not answer in time.');
+        if (hanging)
+          await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+        const bounds = boundsOfTile(gridSet, z, x, y);
+        return expectedImage({ srs: 4326, bounds, width: 256, height: 256 }).pixels;
+      },
+    };
+    const source = drawing(layer);
+    return { source, close: () => source.close() };
+  },
+  formats: ['image/png', 'image/jpeg'],
+  breakIt: () => {
+    broken = true;
+  },
+  hang: () => {
+    hanging = true;
+  },
+});
+
+describe('the layer source', () => {
+  it('gives the same pixels where nothing has to be changed', async () => {
+    const request = picture(MERCATOR, 5, 16, 10);
+    const expected = paint(MERCATOR, request.bounds, request.width, request.height, smooth);
+    for (const resampling of ['bilinear', 'nearest']) {
+      const layer = lower(createGridSubset(MERCATOR));
+      expect(furthestApart(await draw(drawing(layer, { resampling }), request), expected)).toBe(0);
+      expect(new Set(layer.asked.map(({ z }) => z))).toEqual(new Set([5]));
+    }
+  });
+
+  it.each([
+    ['degrees in web mercator', DEGREES, picture(MERCATOR, 5, 16, 10)],
+    ['web mercator in degrees', MERCATOR, picture(DEGREES, 5, 32, 6)],
+    ['degrees in a national grid', DEGREES, picture(UTM, 2, 1, 1)],
+    ['web mercator in a national grid', MERCATOR, picture(UTM, 4, 5, 6)],
+    ['degrees around the pole', DEGREES, picture(POLAR, 4, 9, 9)],
+  ])('draws %s where things are', async (_, from, request) => {
+    const layer = lower(createGridSubset(from));
+    const drawn = await draw(drawing(layer), request);
+    const expected = paint(request.gridSet, request.bounds, request.width, request.height, smooth);
+    expect(furthestApart(drawn, expected)).toBeLessThanOrEqual(2);
+    expect(layer.asked.length).toBeLessThanOrEqual(144);
+    expect(new Set(layer.asked.map((tile) => JSON.stringify(tile))).size).toBe(layer.asked.length);
+  });
+
+  it('draws across the antimeridian and over the pole with a bounded number of tiles', async () => {
+    const layer = lower(createGridSubset(DEGREES), (_, latitude) => [128, 128 + latitude, 0]);
+    const request = picture(POLAR, 2, 1, 1);
+    const drawn = await draw(drawing(layer), request);
+    const expected = paint(POLAR, request.bounds, request.width, request.height, (_, latitude) => [
+      128,
+      128 + latitude,
+      0,
+    ]);
+    expect(furthestApart(drawn, expected)).toBeLessThanOrEqual(2);
+    expect(layer.asked.length).toBeLessThanOrEqual(144);
+  });
+
+  it('joins neighbouring pictures without a seam', async () => {
+    const source = drawing(lower(createGridSubset(DEGREES)));
+    const whole = await draw(source, picture(UTM, 3, 2, 2, 2));
+    for (const [x, y] of [
+      [2, 2],
+      [3, 2],
+      [2, 3],
+      [3, 3],
+    ] as const) {
+      const part = await draw(source, picture(UTM, 3, x, y, 1));
+      for (let row = 0; row < 256; row++) {
+        const at = 4 * (((y - 2) * 256 + row) * 512 + (x - 2) * 256);
+        const line = whole.subarray(at, at + 1024);
+        expect(furthestApart(line, part.subarray(row * 1024, row * 1024 + 1024))).toBeLessThanOrEqual(1);
+      }
+    }
+  });
+
+  it('ends sharply where the other layer ends', async () => {
+    const extent = { minX: 5, minY: 45, maxX: 15, maxY: 55 };
+    const source = drawing(lower(createGridSubset(DEGREES, { extent }), () => [200, 100, 50]));
+    const request = picture(MERCATOR, 4, 8, 5, 1);
+    const drawn = await draw(source, request);
+    const projection = projectionOf(MERCATOR);
+    let wrong = 0;
+    for (let row = 0; row < 256; row++) {
+      for (let column = 0; column < 256; column++) {
+        const x = request.bounds.minX + ((request.bounds.maxX - request.bounds.minX) * (column + 0.5)) / 256;
+        const y = request.bounds.maxY - ((request.bounds.maxY - request.bounds.minY) * (row + 0.5)) / 256;
+        const [longitude, latitude] = projection?.toLonLat(x, y) ?? [0, 0];
+        const near = Math.min(...[longitude - 5, longitude - 15, latitude - 45, latitude - 55].map(Math.abs));
+        if (near < 0.001) continue;
+        const inside = longitude > 5 && longitude < 15 && latitude > 45 && latitude < 55;
+        const at = 4 * (row * 256 + column);
+        if (drawn.readUInt32BE(at) !== (inside ? 0xc86432ff : 0)) wrong++;
+      }
+    }
+    expect(wrong).toBe(0);
+  });
+
+  it('says that there is nothing where the other layer has nothing', async () => {
+    const extent = { minX: 100, minY: 0, maxX: 110, maxY: 10 };
+    const layer = lower(createGridSubset(DEGREES, { extent }));
+    expect(await drawing(layer).fetch(picture(UTM, 2, 1, 1))).toEqual({ kind: 'nothing' });
+    expect(layer.asked).toEqual([]);
+  });
+
+  it('draws from the grid set that it is told, or from one in the same CRS', async () => {
+    const request = picture(MERCATOR, 5, 16, 10);
+    const both = (zoomStop: number): Lower => {
+      const layer = lower(createGridSubset(DEGREES, { zoomStop }));
+      return { ...layer, subsets: [...layer.subsets, createGridSubset(MERCATOR)] };
+    };
+    const free = both(9);
+    await draw(drawing(free), request);
+    expect(free.asked).toContainEqual({ z: 5, x: 16, y: 10 });
+    const told = both(3);
+    await draw(drawing(told, { gridSet: 'EPSG:4326' }), request);
+    expect(new Set(told.asked.map(({ z }) => z))).toEqual(new Set([3]));
+  });
+
+  it('fails as a source when the other layer is missing, refuses or cannot be reached', async () => {
+    const request = picture(MERCATOR, 5, 16, 10);
+    const missing = openLayerSource(layerSourceOptions.parse({ type: 'layer', layer: 'gone' }), {
+      readLayer: () => null,
+    });
+    await expect(missing.fetch(request)).rejects.toMatchObject({
+      code: 'source-unavailable',
+      message: 'There is no layer gone with pictures to draw from.',
+    });
+    const refusing: ReadableLayer = {
+      subsets: [createGridSubset(DEGREES)],
+      tile: async () => {
+        throw new TilewardenError('parameter-refused', 'night violates filter for parameter STYLES');
+      },
+    };
+    await expect(drawing(refusing).fetch(request)).rejects.toMatchObject({
+      code: 'source-unavailable',
+      reason: 'layer',
+      message: 'night violates filter for parameter STYLES',
+    });
+  });
+});

@@ -1,0 +1,189 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
+import type { GridSet } from '../../domain/grid-set.ts';
+import { coverageAt, type GridSubset } from '../../domain/grid-subset.ts';
+import { sameSrs } from '../../domain/srs.ts';
+import { Semaphore } from '../../lib/semaphore.ts';
+import type { LayerReader, ReadableLayer } from '../layer-reader.ts';
+import { createSourceLife } from '../source-life.ts';
+import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
+import type { LayerSourceOptions } from './layer-source-options.ts';
+import { PixelMesh } from './pixel-mesh.ts';
+import { PixelSampler } from './pixel-sampler.ts';
+import { createPlaceMapping } from './place-mapping.ts';
+
+export interface LayerSourceTools {
+  readonly readLayer: LayerReader;
+}
+
+/** Tiles of the other layer for one picture: 36 MiB of pixels at 256 a side. */
+const MOST_TILES = 144;
+/** Pictures drawn at once, each with its tiles. */
+const MOST_PICTURES = 2;
+const TILES_AT_ONCE = 8;
+/** A level of the other layer may be so much coarser than the picture before the next finer one is taken. */
+const COARSER = 1.2;
+/** Rows of cells between two turns of the event loop. */
+const ROWS_A_TURN = 2;
+
+interface Plan {
+  readonly mesh: PixelMesh;
+  readonly sampler: PixelSampler;
+  readonly subset: GridSubset;
+  readonly z: number;
+  readonly resolution: number;
+  readonly keys: ReadonlySet<number>;
+}
+
+/** Draws another layer of this server in any grid set whose CRS is known. */
+export function openLayerSource(options: LayerSourceOptions, { readLayer }: LayerSourceTools): TileSource {
+  const life = createSourceLife();
+  const pictures = new Semaphore(MOST_PICTURES);
+
+  async function draw(request: SourceRequest, signal: AbortSignal): Promise<SourceAnswer> {
+    const layer = readLayer(options.layer);
+    if (!layer) throw unfit(`There is no layer ${options.layer} with pictures to draw from.`);
+    const leave = await pictures.acquire(signal, request.priority === 'interactive' ? 1 : 0);
+    try {
+      return await drawFrom(options, layer, { ...request, signal });
+    } finally {
+      leave();
+    }
+  }
+
+  return {
+    maxMetatile: null,
+    fetch: (request) => life.during(request.signal, (signal) => draw(request, signal)),
+    close: async () => life.end(),
+  };
+}
+
+/** The subset to draw from: as declared, else one in the same CRS, else the first. */
+export function chooseSubset(
+  subsets: readonly GridSubset[],
+  { gridSet: wanted }: Pick<LayerSourceOptions, 'gridSet'>,
+  target: GridSet,
+): GridSubset | null {
+  if (wanted !== undefined) {
+    return subsets.find(({ gridSet }) => [gridSet.name, ...gridSet.aliases].includes(wanted)) ?? null;
+  }
+  return subsets.find(({ gridSet }) => sameSrs(gridSet.srs, target.srs)) ?? subsets[0] ?? null;
+}
+
+async function drawFrom(
+  options: LayerSourceOptions,
+  layer: ReadableLayer,
+  request: SourceRequest,
+): Promise<SourceAnswer> {
+  const plan = await planPicture(options, layer, request);
+  if (!plan || plan.keys.size === 0) return { kind: 'nothing' };
+  await loadTiles(plan, layer, request);
+  return await paint(options, plan, request);
+}
+
+/** Null when nothing of the picture lies in the other layer. */
+async function planPicture(
+  options: LayerSourceOptions,
+  layer: ReadableLayer,
+  request: SourceRequest,
+): Promise<Plan | null> {
+  const subset = chooseSubset(layer.subsets, options, request.gridSet);
+  if (!subset) throw unfit(`Layer ${options.layer} has no grid set ${options.gridSet ?? ''} to draw from.`);
+  const mapping = createPlaceMapping(request.gridSet, subset.gridSet);
+  if (!mapping)
+    throw unfit(`It is not known how to get from ${request.gridSet.name} to ${subset.gridSet.name}.`);
+  const mesh = new PixelMesh(request, mapping);
+  const { minX, maxX } = subset.gridSet.extent;
+  const wanted = mesh.unitsPerPixel(maxX - minX);
+  if (wanted === null) return null;
+  for (let z = levelFor(subset, wanted); ; z--) {
+    const plan = await planAt(mesh, subset, z);
+    if (plan.keys.size <= MOST_TILES || z === subset.zoomStart) return plan;
+  }
+}
+
+/** The coarsest level that is fine enough; the finest when none is. */
+function levelFor(subset: GridSubset, wanted: number): number {
+  const { levels } = subset.gridSet;
+  for (let z = subset.zoomStart; z <= subset.zoomStop; z++) {
+    if ((levels[z]?.resolution ?? 0) <= wanted * COARSER && coverageAt(subset, z)) return z;
+  }
+  return subset.zoomStop;
+}
+
+async function planAt(mesh: PixelMesh, subset: GridSubset, z: number): Promise<Plan> {
+  const sampler = new PixelSampler(subset, z);
+  const resolution = subset.gridSet.levels[z]?.resolution ?? 1;
+  const keys = new Set<number>();
+  await forEachCell(mesh, resolution, (places, count) => {
+    for (let i = 0; i < count; i++) sampler.collect(places[2 * i] ?? 0, places[2 * i + 1] ?? 0, keys);
+    return keys.size <= MOST_TILES;
+  });
+  return { mesh, sampler, subset, z, resolution, keys };
+}
+
+/** `visit` is given places as the mesh gives them, and answers whether to go on. */
+async function forEachCell(
+  mesh: PixelMesh,
+  resolution: number,
+  visit: (places: Float64Array, count: number, column: number, row: number) => boolean,
+): Promise<void> {
+  const places = new Float64Array(2 * PixelMesh.pixelsPerCell);
+  for (let row = 0; row < mesh.rows; row++) {
+    if (row % ROWS_A_TURN === 0) await nextTurn();
+    for (let column = 0; column < mesh.columns; column++) {
+      const count = mesh.placesOf(column, row, resolution, places);
+      if (!visit(places, count, column, row)) return;
+    }
+  }
+}
+
+async function loadTiles(plan: Plan, layer: ReadableLayer, request: SourceRequest): Promise<void> {
+  const { sampler, subset, z } = plan;
+  if (plan.keys.size > MOST_TILES) throw unfit('The picture needs too many tiles of the other layer.');
+  const pending = [...plan.keys];
+  const lane = async () => {
+    for (let key = pending.pop(); key !== undefined; key = pending.pop()) {
+      request.signal.throwIfAborted();
+      const { x, y } = sampler.tileOfKey(key);
+      sampler.add({ x, y }, await layer.tile(subset, { z, x, y }, request).catch(asSourceFailure));
+    }
+  };
+  await Promise.all(Array.from({ length: TILES_AT_ONCE }, lane));
+}
+
+/** What is wrong with the other layer is wrong with this source. */
+function asSourceFailure(error: unknown): never {
+  const known = isTilewardenError(
+    error,
+    'source-unavailable',
+    'source-timeout',
+    'source-busy',
+    'source-bad-answer',
+    'stopping',
+  );
+  if (known || !isTilewardenError(error)) throw error;
+  throw new TilewardenError('source-unavailable', error.message, { reason: 'layer', cause: error });
+}
+
+async function paint(
+  { resampling }: LayerSourceOptions,
+  { mesh, sampler, resolution }: Plan,
+  { width, height, signal }: SourceRequest,
+): Promise<SourceAnswer> {
+  const pixels = Buffer.alloc(4 * width * height);
+  await forEachCell(mesh, resolution, (places, count, column, row) => {
+    signal.throwIfAborted();
+    const { left, top, across } = mesh.cellAt(column, row);
+    for (let i = 0; i < count; i++) {
+      const at = 4 * ((top + Math.floor(i / across)) * width + left + (i % across));
+      sampler[resampling](places[2 * i] ?? Number.NaN, places[2 * i + 1] ?? Number.NaN, pixels, at);
+    }
+    return true;
+  });
+  return { kind: 'pixels', pixels, width, height };
+}
+
+function unfit(message: string): TilewardenError {
+  return new TilewardenError('source-unavailable', message, { reason: 'layer' });
+}
