@@ -50,6 +50,15 @@ export interface paths {
                                 secondsRemaining: number;
                                 tilesPerSecond: number;
                                 reason: string | null;
+                                /** @description The host that the task waits for; null while it has what it needs */
+                                waitingFor: {
+                                    host: string;
+                                    /** Format: date-time */
+                                    until: string;
+                                    /** @enum {string} */
+                                    reason: "quiet-hours" | "daily-budget" | "retry-after" | "failing";
+                                    text: string;
+                                } | null;
                                 gridSet: string;
                                 format: string;
                                 parameters: {
@@ -71,6 +80,8 @@ export interface paths {
                                         number
                                     ][][][];
                                 } | null;
+                                /** @description Renews what is there and no longer fresh, and makes nothing else */
+                                onlyStale: boolean;
                                 threadCount: number;
                                 priority: number;
                                 tileFailureRetryCount: number;
@@ -184,6 +195,15 @@ export interface paths {
                             secondsRemaining: number;
                             tilesPerSecond: number;
                             reason: string | null;
+                            /** @description The host that the task waits for; null while it has what it needs */
+                            waitingFor: {
+                                host: string;
+                                /** Format: date-time */
+                                until: string;
+                                /** @enum {string} */
+                                reason: "quiet-hours" | "daily-budget" | "retry-after" | "failing";
+                                text: string;
+                            } | null;
                             gridSet: string;
                             format: string;
                             parameters: {
@@ -205,6 +225,8 @@ export interface paths {
                                     number
                                 ][][][];
                             } | null;
+                            /** @description Renews what is there and no longer fresh, and makes nothing else */
+                            onlyStale: boolean;
                             threadCount: number;
                             priority: number;
                             tileFailureRetryCount: number;
@@ -302,6 +324,15 @@ export interface paths {
                             secondsRemaining: number;
                             tilesPerSecond: number;
                             reason: string | null;
+                            /** @description The host that the task waits for; null while it has what it needs */
+                            waitingFor: {
+                                host: string;
+                                /** Format: date-time */
+                                until: string;
+                                /** @enum {string} */
+                                reason: "quiet-hours" | "daily-budget" | "retry-after" | "failing";
+                                text: string;
+                            } | null;
                             gridSet: string;
                             format: string;
                             parameters: {
@@ -323,6 +354,8 @@ export interface paths {
                                     number
                                 ][][][];
                             } | null;
+                            /** @description Renews what is there and no longer fresh, and makes nothing else */
+                            onlyStale: boolean;
                             threadCount: number;
                             priority: number;
                             tileFailureRetryCount: number;
@@ -415,6 +448,15 @@ export interface paths {
                             secondsRemaining: number;
                             tilesPerSecond: number;
                             reason: string | null;
+                            /** @description The host that the task waits for; null while it has what it needs */
+                            waitingFor: {
+                                host: string;
+                                /** Format: date-time */
+                                until: string;
+                                /** @enum {string} */
+                                reason: "quiet-hours" | "daily-budget" | "retry-after" | "failing";
+                                text: string;
+                            } | null;
                             gridSet: string;
                             format: string;
                             parameters: {
@@ -436,6 +478,8 @@ export interface paths {
                                     number
                                 ][][][];
                             } | null;
+                            /** @description Renews what is there and no longer fresh, and makes nothing else */
+                            onlyStale: boolean;
                             threadCount: number;
                             priority: number;
                             tileFailureRetryCount: number;
@@ -526,6 +570,15 @@ export interface paths {
                             secondsRemaining: number;
                             tilesPerSecond: number;
                             reason: string | null;
+                            /** @description The host that the task waits for; null while it has what it needs */
+                            waitingFor: {
+                                host: string;
+                                /** Format: date-time */
+                                until: string;
+                                /** @enum {string} */
+                                reason: "quiet-hours" | "daily-budget" | "retry-after" | "failing";
+                                text: string;
+                            } | null;
                             gridSet: string;
                             format: string;
                             parameters: {
@@ -547,6 +600,8 @@ export interface paths {
                                     number
                                 ][][][];
                             } | null;
+                            /** @description Renews what is there and no longer fresh, and makes nothing else */
+                            onlyStale: boolean;
                             threadCount: number;
                             priority: number;
                             tileFailureRetryCount: number;
@@ -637,6 +692,15 @@ export interface paths {
                             secondsRemaining: number;
                             tilesPerSecond: number;
                             reason: string | null;
+                            /** @description The host that the task waits for; null while it has what it needs */
+                            waitingFor: {
+                                host: string;
+                                /** Format: date-time */
+                                until: string;
+                                /** @enum {string} */
+                                reason: "quiet-hours" | "daily-budget" | "retry-after" | "failing";
+                                text: string;
+                            } | null;
                             gridSet: string;
                             format: string;
                             parameters: {
@@ -658,6 +722,8 @@ export interface paths {
                                     number
                                 ][][][];
                             } | null;
+                            /** @description Renews what is there and no longer fresh, and makes nothing else */
+                            onlyStale: boolean;
                             threadCount: number;
                             priority: number;
                             tileFailureRetryCount: number;
@@ -748,6 +814,15 @@ export interface paths {
                             secondsRemaining: number;
                             tilesPerSecond: number;
                             reason: string | null;
+                            /** @description The host that the task waits for; null while it has what it needs */
+                            waitingFor: {
+                                host: string;
+                                /** Format: date-time */
+                                until: string;
+                                /** @enum {string} */
+                                reason: "quiet-hours" | "daily-budget" | "retry-after" | "failing";
+                                text: string;
+                            } | null;
                             gridSet: string;
                             format: string;
                             parameters: {
@@ -769,6 +844,8 @@ export interface paths {
                                     number
                                 ][][][];
                             } | null;
+                            /** @description Renews what is there and no longer fresh, and makes nothing else */
+                            onlyStale: boolean;
                             threadCount: number;
                             priority: number;
                             tileFailureRetryCount: number;
@@ -1699,6 +1776,88 @@ export interface paths {
                             node: string;
                             /** Format: date-time */
                             startedAt: string;
+                        };
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/upstreams": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How it goes with each host that sources speak to
+         * @description Needs the role viewer.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            upstreams: {
+                                host: string;
+                                limits: {
+                                    concurrency: number;
+                                    ratePerSecond: number | null;
+                                    dailyBudget: number | null;
+                                    quietHours: string[];
+                                    timeZone: string;
+                                };
+                                inFlight: number;
+                                waiting: {
+                                    interactive: number;
+                                    task: number;
+                                };
+                                /** @description Requests at once that the host seems to bear now */
+                                concurrency: number;
+                                requestsPerSecond: number;
+                                budget: {
+                                    day: string;
+                                    used: number;
+                                    limit: number;
+                                } | null;
+                                /** @description Milliseconds */
+                                latency: {
+                                    p50: number;
+                                    p95: number;
+                                } | null;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                requests: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                refused: number;
+                                errors: {
+                                    [key: string]: number;
+                                };
+                                /** @enum {string} */
+                                breaker: "closed" | "open" | "half-open";
+                                /** @description What the host itself asked for */
+                                retryAfter: string | null;
+                                /** @description When tasks may ask it again; null: now */
+                                waitingUntil: string | null;
+                                waitingReason: ("quiet-hours" | "daily-budget" | "retry-after" | "failing") | null;
+                            }[];
                         };
                     };
                 };

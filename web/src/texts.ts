@@ -357,8 +357,31 @@ export const TEXTS = {
   upstreams: {
     title: 'Upstreams',
     empty: 'No upstream has been asked since the server started. Layers with a WMS source ask one.',
-    missing: 'This server does not tell about upstreams.',
     help: 'The servers that layers fetch their pictures from.',
+    breaker: { closed: 'well', 'half-open': 'being tried', open: 'left alone' },
+    inFlight: 'Requests under way',
+    atOnce: (now: number, bears: number, most: number) =>
+      `${now} under way; it seems to bear ${bears} at once, ${most} are allowed`,
+    requests: 'Requests',
+    rate: (now: number, most: number | null) =>
+      most === null ? `${now.toFixed(1)} a second` : `${now.toFixed(1)} of ${most} a second`,
+    latency: 'Answers after',
+    latencyText: (half: number, most: number) =>
+      `${Math.round(half)} ms for half of them, ${Math.round(most)} ms for 95 %`,
+    waiting: 'Waiting',
+    waitingText: (people: number, tasks: number) => `${people} for people, ${tasks} for tasks`,
+    failures: 'Failures',
+    refused: 'Turned away here',
+    budget: 'Budget of the day',
+    budgetText: (used: string, limit: string) => `${used} of ${limit}`,
+    quietHours: 'Quiet hours',
+    leftAlone: 'Left alone until',
+    reasons: {
+      'quiet-hours': 'quiet hours',
+      'daily-budget': 'the budget of the day is used up',
+      'retry-after': 'it asked for that',
+      failing: 'it fails',
+    },
   },
 
   api: {

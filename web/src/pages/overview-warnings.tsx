@@ -11,6 +11,7 @@ const NEARLY_FULL = 0.95;
 const SOON_DAYS = 14;
 const LATELY_MS = 86_400_000;
 const MINUTES = 60;
+const UPSTREAM_SECONDS = 60;
 const MANY_FAILED = 0.02;
 
 interface Warning {
@@ -26,10 +27,12 @@ export function Warnings(props: {
   readonly tasks: readonly Task[];
 }) {
   const me = useResource<Answer<'/api/v1/me'>>('api/v1/me');
+  const hosts = useResource<Answer<'/api/v1/upstreams'>>('api/v1/upstreams', UPSTREAM_SECONDS);
   if (!props.usage) return null;
   const warnings = [
     ...quotaWarnings(props.usage),
     ...taskWarnings(props.tasks),
+    ...upstreamWarnings(hosts.data?.upstreams ?? []),
     ...(props.series ? failureWarnings(props.series) : []),
     ...(me.data?.passwordIsInitial
       ? [{ text: WORDS.warnPassword, todo: WORDS.warnPasswordDo, address: addressOf('accounts') }]
@@ -67,6 +70,15 @@ function taskWarnings(tasks: readonly Task[]): readonly Warning[] {
   );
   if (failed.length === 0) return [];
   return [{ text: WORDS.warnFailed(failed.length), todo: WORDS.warnFailedDo, address: addressOf('tasks') }];
+}
+
+function upstreamWarnings(hosts: Answer<'/api/v1/upstreams'>['upstreams']): readonly Warning[] {
+  const broken = hosts.filter(({ breaker }) => breaker !== 'closed');
+  return broken.map(({ host }) => ({
+    text: WORDS.warnUpstream(host),
+    todo: WORDS.warnUpstreamDo,
+    address: addressOf('upstreams'),
+  }));
 }
 
 function failureWarnings(series: Answer<'/api/v1/series'>): readonly Warning[] {

@@ -1,27 +1,30 @@
+import type { Answer } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
-import { bytesText, countText, timeText } from '../format.ts';
-import { Card, Empty, Loaded, PageHead } from '../parts/basics.tsx';
+import { countText, timeText } from '../format.ts';
+import { Bar, Card, Empty, Loaded, PageHead } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
-import type { OpenApi } from './open-api.ts';
+
+export type Upstream = Answer<'/api/v1/upstreams'>['upstreams'][number];
 
 const WORDS = TEXTS.upstreams;
-const PATH = '/api/v1/upstreams';
 const REFRESH_SECONDS = 10;
+const BREAKER_BADGES = { closed: 'done', 'half-open': 'paused', open: 'failed' } as const;
 
-/** Whatever the server tells of the hosts that it asks, as it tells it. */
 export default function Upstreams() {
-  const document = useResource<OpenApi>('api/v1/openapi.json');
-  const told = document.data?.paths[PATH] !== undefined;
-  const hosts = useResource<unknown>(told ? PATH.slice(1) : null, REFRESH_SECONDS);
+  const hosts = useResource<Answer<'/api/v1/upstreams'>>('api/v1/upstreams', REFRESH_SECONDS);
   return (
     <>
       <PageHead title={WORDS.title} under={WORDS.help} />
-      <Loaded resource={document}>
-        {() =>
-          told ? (
-            <Loaded resource={hosts}>{(data) => <Hosts hosts={listIn(data)} />}</Loaded>
+      <Loaded resource={hosts}>
+        {({ upstreams }) =>
+          upstreams.length === 0 ? (
+            <Empty>{WORDS.empty}</Empty>
           ) : (
-            <Empty>{WORDS.missing}</Empty>
+            <div className="grid">
+              {upstreams.map((host) => (
+                <Host key={host.host} host={host} />
+              ))}
+            </div>
           )
         }
       </Loaded>
@@ -29,58 +32,64 @@ export default function Upstreams() {
   );
 }
 
-type Host = Readonly<Record<string, unknown>>;
-
-function Hosts({ hosts }: { readonly hosts: readonly Host[] }) {
-  if (hosts.length === 0) return <Empty>{WORDS.empty}</Empty>;
+function Host({ host }: { readonly host: Upstream }) {
+  const { breaker, limits, latency, budget, waiting, errors } = host;
+  const failures = Object.entries(errors).map(([kind, count]) => `${kind} ${countText(count)}`);
   return (
-    <div className="grid">
-      {hosts.map((host, place) => (
-        <Card key={nameOf(host, place)} title={nameOf(host, place)} className="span-6">
-          <dl className="facts">
-            {Object.entries(host).map(([name, value]) => (
-              <Fact key={name} name={name} value={value} />
-            ))}
-          </dl>
-        </Card>
-      ))}
-    </div>
+    <Card
+      title={host.host}
+      className="span-6"
+      aside={<span className={`badge ${BREAKER_BADGES[breaker]}`}>{WORDS.breaker[breaker]}</span>}
+    >
+      <div className="stack">
+        <div>
+          <Bar share={host.inFlight / Math.max(1, limits.concurrency)} label={WORDS.inFlight} />
+          <span className="small quiet">
+            {WORDS.atOnce(host.inFlight, host.concurrency, limits.concurrency)}
+          </span>
+        </div>
+        <dl className="facts">
+          <dt>{WORDS.requests}</dt>
+          <dd>
+            {countText(host.requests)} ({WORDS.rate(host.requestsPerSecond, limits.ratePerSecond)})
+          </dd>
+          <dt>{WORDS.latency}</dt>
+          <dd>{latency ? WORDS.latencyText(latency.p50, latency.p95) : TEXTS.unknown}</dd>
+          <dt>{WORDS.waiting}</dt>
+          <dd>{WORDS.waitingText(waiting.interactive, waiting.task)}</dd>
+          <dt>{WORDS.failures}</dt>
+          <dd>{failures.length === 0 ? TEXTS.none : failures.join(', ')}</dd>
+          {host.refused > 0 && (
+            <>
+              <dt>{WORDS.refused}</dt>
+              <dd>{countText(host.refused)}</dd>
+            </>
+          )}
+          {budget && (
+            <>
+              <dt>{WORDS.budget}</dt>
+              <dd>{WORDS.budgetText(countText(budget.used), countText(budget.limit))}</dd>
+            </>
+          )}
+          {limits.quietHours.length > 0 && (
+            <>
+              <dt>{WORDS.quietHours}</dt>
+              <dd>
+                {limits.quietHours.join(', ')} {limits.timeZone}
+              </dd>
+            </>
+          )}
+          {host.waitingUntil !== null && (
+            <>
+              <dt>{WORDS.leftAlone}</dt>
+              <dd>
+                {timeText(host.waitingUntil)}
+                {host.waitingReason !== null && ` (${WORDS.reasons[host.waitingReason]})`}
+              </dd>
+            </>
+          )}
+        </dl>
+      </div>
+    </Card>
   );
-}
-
-function Fact({ name, value }: { readonly name: string; readonly value: unknown }) {
-  return (
-    <>
-      <dt>{wordsOf(name)}</dt>
-      <dd>{valueText(name, value)}</dd>
-    </>
-  );
-}
-
-function nameOf(host: Host, place: number): string {
-  return String(host.host ?? host.name ?? host.url ?? place + 1);
-}
-
-/** The list in `{ upstreams: [...] }`, or the answer when it is a list itself. */
-function listIn(data: unknown): readonly Host[] {
-  const list = Array.isArray(data) ? data : Object.values((data ?? {}) as object).find(Array.isArray);
-  return (list ?? []) as readonly Host[];
-}
-
-/** `ratePerSecond` → `Rate per second`. */
-function wordsOf(name: string): string {
-  const words = name.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}
-
-function valueText(name: string, value: unknown): string {
-  if (value === null || value === undefined) return TEXTS.none;
-  if (typeof value === 'number') return /bytes/i.test(name) ? bytesText(value) : countText(value);
-  if (typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value)) return timeText(value);
-  if (typeof value === 'object') {
-    return Object.entries(value)
-      .map(([key, inner]) => `${wordsOf(key)}: ${valueText(key, inner)}`)
-      .join(', ');
-  }
-  return String(value);
 }

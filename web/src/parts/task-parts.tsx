@@ -54,6 +54,7 @@ export function TaskLine({ task }: { readonly task: Task }) {
 
 /** E.g. `120 tiles/s · 3 min left`. */
 export function pace(task: Task): string {
+  if (task.waitingFor) return task.waitingFor.text;
   if (task.state !== 'running') return task.reason ?? '';
   const rate = TEXTS.tasks.rate(countText(task.tilesPerSecond));
   if (task.secondsRemaining < 0) return rate;
