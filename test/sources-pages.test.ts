@@ -1,0 +1,40 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { sourceSchema } from '../src/config/driver-schemas.ts';
+import { resolveSettings } from '../src/config/resolve-settings.ts';
+import { revealSecrets } from '../src/config/secrets.ts';
+import { settingsSchema } from '../src/config/settings-schema.ts';
+
+const folder = new URL('../docs/sources/', import.meta.url);
+const pages = readdirSync(folder).filter((name) => name.endsWith('.md'));
+const ENVIRONMENT = { SATELLITE_KEY: 'k', WMS_PASSWORD: 'p' };
+
+function snippetsOf(page: string): readonly string[] {
+  const text = readFileSync(new URL(page, folder), 'utf8');
+  return [...text.matchAll(/```yaml\n(.*?)```/gs)].map(([, snippet = '']) => snippet);
+}
+
+it('every source has a page', () => {
+  const types = sourceSchema.options.map(({ shape }) => shape.type.value);
+  expect(pages).toEqual(expect.arrayContaining(types.map((type) => `${type}.md`)));
+});
+
+describe.each(pages)('%s', (page) => {
+  const snippets = snippetsOf(page);
+
+  it('begins with a configuration', () => {
+    expect(snippets.length).toBeGreaterThan(0);
+  });
+
+  it.each(snippets.map((snippet, index) => [index + 1, snippet] as const))(
+    'has a configuration number %i that works when pasted',
+    (_, snippet) => {
+      const { tree, problems } = revealSecrets(parse(snippet), ENVIRONMENT, '/');
+      expect(problems).toEqual([]);
+      const document = settingsSchema.parse(tree);
+      expect(resolveSettings(document).problems).toEqual([]);
+      expect(document.layers.map(({ source }) => source.type)).toContain(page.replace('.md', ''));
+    },
+  );
+});
