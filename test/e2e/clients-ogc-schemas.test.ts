@@ -20,6 +20,10 @@ const mapProxy = requirePackage('mapproxy', 'mapproxy-util', SUITE);
 const SCHEMAS = '/usr/share/python3-mapproxy/test/schemas';
 const WMTS = 'wmts/1.0/wmtsGetCapabilities_response.xsd';
 const OWS = 'ows/1.1.0/owsAll.xsd';
+const WMS_130 = 'wms/1.3.0/capabilities_1_3_0.xsd';
+const WMS_130_EXCEPTIONS = 'wms/1.3.0/exceptions_1_3_0.xsd';
+const WMS_111 = 'wms/1.1.1/capabilities_1_1_1.dtd';
+const WMS_111_EXCEPTIONS = 'wms/1.1.1/exception_1_1_1.dtd';
 
 const lambert = createGridSet({
   name: 'LAMB "93" <&>',
@@ -38,7 +42,7 @@ const everyGridSet = [
 
 const catalog = catalogOf([
   layerNamed('world'),
-  layerNamed('no title <&>', { title: '', parameters: [] }),
+  layerNamed('no title <&>', { title: '', parameters: [], infoFormats: ['text/plain', 'application/json'] }),
   layerNamed('nation', { gridSubsets: [createGridSubset(lambert)], description: 'One’s "own" <grid>' }),
   layerNamed('a/b c{d}%', {
     formats: [format('image/png8'), format('application/vnd.mapbox-vector-tile')],
@@ -81,6 +85,18 @@ describe.runIf(xmllint && mapProxy)('the schemas of the OGC', () => {
     return status === 0 ? '' : stderr;
   }
 
+  /** The document names the DTD by its address at the OGC; here the same file lies in the folder. */
+  async function complaintsByDtd(url: string, dtd: string): Promise<string> {
+    const { request } = createTestApp({ deps: { catalog } });
+    const { text } = await request('GET', url);
+    const input = text.replace(/SYSTEM "[^"]*"/, `SYSTEM "${join(folder, dtd)}"`);
+    const { status, stderr } = spawnSync(xmllint ?? '', ['--nonet', '--noout', '--valid', '-'], {
+      input,
+      encoding: 'utf8',
+    });
+    return status === 0 ? '' : stderr;
+  }
+
   it.each([
     '/service/wmts?REQUEST=GetCapabilities',
     '/service/wmts?REQUEST=GetCapabilities&LAYER=nation',
@@ -96,6 +112,34 @@ describe.runIf(xmllint && mapProxy)('the schemas of the OGC', () => {
     '/service/wmts?REQUEST=GetFeatureInfo',
   ])('allow the exception report at %s', async (url) => {
     expect(await complaintsAbout(url, OWS)).toBe('');
+  });
+
+  it.each([
+    '/service/wms?REQUEST=GetCapabilities',
+    '/service/wms?REQUEST=GetCapabilities&VERSION=1.3.0&LAYERS=nation',
+    '/geowebcache/service/wms?SERVICE=WMS&REQUEST=GetCapabilities&VERSION=1.3.0',
+  ])('allow the capabilities of WMS 1.3.0 at %s', async (url) => {
+    expect(await complaintsAbout(url, WMS_130)).toBe('');
+  });
+
+  it('allow the exceptions of WMS 1.3.0', async () => {
+    expect(await complaintsAbout('/service/wms?VERSION=1.3.0', WMS_130_EXCEPTIONS)).toBe('');
+    const url = '/service/wms?VERSION=1.3.0&REQUEST=GetMap&LAYERS=<nobody>';
+    expect(await complaintsAbout(url, WMS_130_EXCEPTIONS)).toBe('');
+  });
+
+  it.each([
+    ['/service/wms?REQUEST=GetCapabilities&VERSION=1.1.1', WMS_111],
+    ['/service/wms?REQUEST=GetCapabilities&VERSION=1.1.1&TILED=true', WMS_111],
+    ['/service/wms?REQUEST=GetCapabilities&VERSION=1.1.1&LAYERS=nation', WMS_111],
+    ['/service/wms?REQUEST=GetMap&VERSION=1.1.1&LAYERS=<nobody>', WMS_111_EXCEPTIONS],
+  ])('allow what WMS 1.1.1 says at %s', async (url, dtd) => {
+    expect(await complaintsByDtd(url, dtd)).toBe('');
+  });
+
+  it('are really asked by WMS too', async () => {
+    expect(await complaintsAbout('/service/wms?VERSION=1.3.0', WMS_130)).not.toBe('');
+    expect(await complaintsByDtd('/service/wms?VERSION=1.1.1', WMS_111)).not.toBe('');
   });
 
   it('are really asked', async () => {

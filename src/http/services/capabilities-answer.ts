@@ -1,8 +1,21 @@
+import { createHash } from 'node:crypto';
 import type { Layer } from '../../domain/layer.ts';
 import type { Answer } from '../answer.ts';
 import { isNotModified } from '../conditional.ts';
 import type { Exchange } from '../exchange.ts';
 import { isOpen } from '../layer-door.ts';
+
+/** As below, of a document that is written for each request. */
+export function documentAnswer(
+  exchange: Exchange,
+  document: string | Buffer,
+  layers: readonly Layer[],
+  contentType: string,
+): Answer {
+  const bytes = Buffer.from(document);
+  const etag = `"${createHash('sha1').update(bytes).digest('hex')}"`;
+  return capabilitiesAnswer(exchange, { bytes, etag }, layers, contentType);
+}
 
 /** A document that tells of layers: kept by clients, and asked for anew each time. */
 export function capabilitiesAnswer(

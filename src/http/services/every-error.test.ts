@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { catalogOf, createTestApp, layerNamed, subset } from '../../../test/fixtures/http-app.ts';
 import { TilewardenError } from '../../domain/errors.ts';
+import { createGridSubset } from '../../domain/grid-subset.ts';
 import { createFixedValuesFilter, createRegexFilter } from '../../domain/parameter-filter.ts';
 
 /**
@@ -22,6 +23,10 @@ const catalog = catalogOf([
   }),
   layerNamed('mercator', { gridSubsets: [subset('EPSG:900913', 3)] }),
   layerNamed('broken'),
+  layerNamed('deep', {
+    fullWms: true,
+    gridSubsets: [createGridSubset(subset('EPSG:4326', 9).gridSet, { zoomStart: 8, zoomStop: 9 })],
+  }),
   layerNamed('vectors', {
     formats: [layerNamed('x').formats[0]],
     gridSubsets: [subset('EPSG:4326', 3)],
@@ -84,6 +89,7 @@ const mapErrors = (map: typeof older): readonly Row[] => [
   [map({ HEIGHT: '300' }), 400, 'InvalidParameterValue', 'HEIGHT', '256×256'],
   [map({ LAYERS: 'full', WIDTH: '9000' }), 400, 'InvalidParameterValue', 'WIDTH', '8192'],
   [map({ LAYERS: 'full', HEIGHT: '8000', WIDTH: '8000' }), 400, 'InvalidParameterValue', 'WIDTH', '16777216'],
+  [map({ LAYERS: 'deep', BBOX: '-80,-80,80,80' }), 400, 'InvalidParameterValue', 'BBOX', 'at most 2000'],
   [map({ TRANSPARENT: 'maybe' }), 400, 'InvalidParameterValue', 'TRANSPARENT', 'TRUE or FALSE'],
   [map({ TILED: 'maybe' }), 400, 'InvalidParameterValue', 'TILED', 'TRUE or FALSE'],
   [map({ LAYERS: 'full', BGCOLOR: 'red' }), 400, 'InvalidParameterValue', 'BGCOLOR', '0xFFFFFF'],

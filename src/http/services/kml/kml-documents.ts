@@ -29,8 +29,8 @@ export function rootDocument(kml: KmlLayer): string {
   const { layer, subset } = kml;
   return kmlText([
     element('name', layer.title === '' ? layer.name : layer.title),
-    ...(layer.description === '' ? [] : [element('description', layer.description)]),
     ...(layer.attribution === '' ? [] : [element('Snippet', layer.attribution)]),
+    ...(layer.description === '' ? [] : [element('description', layer.description)]),
     ...tilesWithin(subset, 0, subset.extent).map((tile) => networkLink(kml, tile)),
   ]);
 }

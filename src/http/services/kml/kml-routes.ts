@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { BoundLayer } from '../../../catalog/bound-layer.ts';
 import type { Catalog } from '../../../catalog/catalog.ts';
 import { TilewardenError } from '../../../domain/errors.ts';
@@ -10,7 +9,7 @@ import type { Answer } from '../../answer.ts';
 import type { Exchange } from '../../exchange.ts';
 import { isOpen, refuseStrangers } from '../../layer-door.ts';
 import type { Handler, Route } from '../../route.ts';
-import { capabilitiesAnswer } from '../capabilities-answer.ts';
+import { documentAnswer } from '../capabilities-answer.ts';
 import { parametersOf } from '../query-parameters.ts';
 import { formatNamed } from '../tile-address.ts';
 import { createTileAnswerer } from '../tile-answer.ts';
@@ -47,7 +46,7 @@ function describeLayer(catalog: KmlDeps['catalog']): Handler {
     await refuseStrangers(exchange, bound.layer);
     const tiles = tileSetOf(exchange, bound, extension);
     const text = rootDocument(kmlLayer(exchange, tiles, extension));
-    return documentAnswer(exchange, text, kind, bound.layer);
+    return kmlAnswer(exchange, text, kind, bound.layer);
   };
 }
 
@@ -61,7 +60,7 @@ function createKmlTile({ catalog, pipeline }: KmlDeps): Handler {
     const tiles = tileSetOf(exchange, bound, extension);
     if (kind === null) return answerTile(exchange, tiles, index);
     const text = tileDocument(kmlLayer(exchange, tiles, extension), index);
-    if (text !== null) return documentAnswer(exchange, text, kind, layer);
+    if (text !== null) return kmlAnswer(exchange, text, kind, layer);
     throw new TilewardenError(
       'tile-outside',
       `Layer ${layer.name} has nothing at ${exchange.param('tile')}.`,
@@ -87,8 +86,7 @@ function kmlLayer(exchange: Exchange, { bound, subset }: ResolvedTileSet, extens
   return { layer, subset, folder, extension, query: query === '' ? '' : `?${query}` };
 }
 
-function documentAnswer(exchange: Exchange, text: string, kind: KmlKind, layer: Layer): Answer {
-  const bytes = kind === 'kmz' ? writeZip('doc.kml', Buffer.from(text)) : Buffer.from(text);
-  const etag = `"${createHash('sha1').update(bytes).digest('hex')}"`;
-  return capabilitiesAnswer(exchange, { bytes, etag }, [layer], TYPES[kind]);
+function kmlAnswer(exchange: Exchange, text: string, kind: KmlKind, layer: Layer): Answer {
+  const document = kind === 'kmz' ? writeZip('doc.kml', Buffer.from(text)) : text;
+  return documentAnswer(exchange, document, [layer], TYPES[kind]);
 }

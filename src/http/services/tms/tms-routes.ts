@@ -12,6 +12,7 @@ import type { Answer } from '../../answer.ts';
 import type { Exchange } from '../../exchange.ts';
 import { isOpen, refuseStrangers, visibleLayers } from '../../layer-door.ts';
 import type { Handler, Route } from '../../route.ts';
+import { documentAnswer } from '../capabilities-answer.ts';
 import { readKvp } from '../kvp.ts';
 import { parametersOf } from '../query-parameters.ts';
 import { indexOf, splitRow } from '../tile-address.ts';
@@ -47,7 +48,7 @@ export function tmsRoutes({ catalog, pipeline }: TmsDeps): readonly Route[] {
 }
 
 function describeRoot(exchange: Exchange): Answer {
-  return documentAnswer(servicesDocument(folderOf(exchange)), []);
+  return xmlAnswer(exchange, servicesDocument(folderOf(exchange)), []);
 }
 
 function describeService(catalog: TmsDeps['catalog']): Handler {
@@ -55,7 +56,7 @@ function describeService(catalog: TmsDeps['catalog']): Handler {
     checkVersion(exchange);
     const all = Array.from(catalog.layers());
     const shown = await visibleLayers(exchange, all);
-    return documentAnswer(serviceDocument(folderOf(exchange), shown), all);
+    return xmlAnswer(exchange, serviceDocument(folderOf(exchange), shown), all);
   };
 }
 
@@ -65,7 +66,9 @@ function describeTileMap(catalog: TmsDeps['catalog']): Handler {
     const map = tileMapNamed(catalog, exchange.param('map'), null);
     const { layer } = map.bound;
     await refuseStrangers(exchange, layer);
-    if (hasOneOrigin(map.subset)) return documentAnswer(tileMapDocument(folderOf(exchange), map), [layer]);
+    if (hasOneOrigin(map.subset)) {
+      return xmlAnswer(exchange, tileMapDocument(folderOf(exchange), map), [layer]);
+    }
     throw new TilewardenError(
       'grid-set-unknown',
       `TMS cannot describe ${map.subset.gridSet.name}, whose levels end at different edges; its tiles can be had.`,
@@ -130,17 +133,9 @@ function folderOf(exchange: Exchange): string {
   return `${exchange.baseUrl}${ROOT}`;
 }
 
-function documentAnswer(document: XmlNode, layers: readonly Layer[]): Answer {
-  return {
-    status: 200,
-    headers: [
-      'Content-Type',
-      'text/xml; charset=utf-8',
-      'Content-Disposition',
-      'inline; filename=tms-getcapabilities.xml',
-      'Cache-Control',
-      layers.every(isOpen) ? 'no-cache' : 'private, no-cache',
-    ],
-    body: `<?xml version="1.0" encoding="UTF-8"?>\n${writeXml(document)}\n`,
-  };
+function xmlAnswer(exchange: Exchange, document: XmlNode, layers: readonly Layer[]): Answer {
+  const text = `<?xml version="1.0" encoding="UTF-8"?>\n${writeXml(document)}\n`;
+  const answer = documentAnswer(exchange, text, layers, 'text/xml; charset=utf-8');
+  const name = ['Content-Disposition', 'inline; filename=tms-getcapabilities.xml'];
+  return { ...answer, headers: [...answer.headers, ...name] };
 }

@@ -28,8 +28,9 @@ const FORMS: Readonly<Record<string, ExceptionForm>> = {
   blank: 'blank',
 };
 
+/** Version 1.1.1 knows no locators; what its DTD does not declare is declared here. */
 const DOCTYPE =
-  '<!DOCTYPE ServiceExceptionReport SYSTEM "http://schemas.opengis.net/wms/1.1.1/exception_1_1_1.dtd">';
+  '<!DOCTYPE ServiceExceptionReport SYSTEM "http://schemas.opengis.net/wms/1.1.1/exception_1_1_1.dtd" [<!ATTLIST ServiceException locator CDATA #IMPLIED>]>';
 const NOT_KEPT: Headers = ['Cache-Control', 'no-store'];
 
 /** Whatever goes wrong in `handler` is told in the form that was asked for. Who has to log in is told so by status and header. */

@@ -1,4 +1,5 @@
 import type { Catalog } from '../../../catalog/catalog.ts';
+import { isTilewardenError } from '../../../domain/errors.ts';
 import type { Format } from '../../../domain/format.ts';
 import { clientSecondsAt } from '../../../domain/layer.ts';
 import type { ComposedMap, MapComposer } from '../../../pipeline/map-composer.ts';
@@ -144,14 +145,16 @@ async function answerMap(exchange: Exchange, map: AskedMap, composer: MapCompose
   const tileSets = layers.map((layer) => tileSetOf(layer, layer.subsets[0], format, asked));
   const transparent = format.alpha && isTrue(asked, 'TRANSPARENT');
   const background = transparent ? null : backgroundColour(asked);
-  const made = await composer.compose({
-    layers: tileSets,
-    ...place,
-    format,
-    background,
-    signal: exchange.signal,
-  });
+  const made = await composer
+    .compose({ layers: tileSets, ...place, format, background, signal: exchange.signal })
+    .catch(blameBox);
   return mapAnswer(exchange, map, made, []);
+}
+
+/** Sizes have been checked; what is still too large is the place. */
+function blameBox(error: unknown): never {
+  if (!isTilewardenError(error, 'request-invalid')) throw error;
+  throw new WmsException('InvalidParameterValue', 'BBOX', error.message);
 }
 
 function mapAnswer(exchange: Exchange, map: AskedMap, made: ComposedMap, more: Headers): Answer {

@@ -9,7 +9,7 @@ import { isDimension } from './wms-parameters.ts';
 import type { WmsVersion } from './wms-version.ts';
 
 const NOTHING: Markup = { markup: '' };
-const NOT_CRS84 = { longitudeFirst: false };
+const CRS84 = 'CRS:84';
 
 /** WMS 1.3.0, 7.2.4, and WMS 1.1.1, annex A.1; in the order of the schema and of the DTD. */
 export function describeWmsLayer(layer: Layer, version: WmsVersion): Markup {
@@ -20,7 +20,7 @@ export function describeWmsLayer(layer: Layer, version: WmsVersion): Markup {
 ${layer.description === '' ? NOTHING : markup`<Abstract>${layer.description}</Abstract>`}
 ${crsList(layer, version)}
 ${newer ? geographicBox(layer) : latLonBox(layer)}
-${layer.gridSubsets.map((subset) => boundingBox(subset, version))}
+${layer.gridSubsets.flatMap((subset) => boundingBoxes(subset, version))}
 ${dimensions(layer, version)}
 ${layer.attribution === '' ? NOTHING : markup`<Attribution><Title>${layer.attribution}</Title></Attribution>`}
 ${stylesOf(layer).map((name) => markup`<Style><Name>${name}</Name><Title>${name}</Title></Style>`)}
@@ -47,9 +47,11 @@ function latLonBox(layer: Layer): Markup {
   return markup`<LatLonBoundingBox minx="${west}" miny="${south}" maxx="${east}" maxy="${north}"/>`;
 }
 
-function boundingBox({ gridSet, extent }: GridSubset, version: WmsVersion): Markup {
-  const [name] = crsNames(gridSet, version);
-  return boxElement(version, name, isYFirst(gridSet, NOT_CRS84, version) ? swapped(extent) : extent);
+function boundingBoxes({ gridSet, extent }: GridSubset, version: WmsVersion): readonly Markup[] {
+  return crsNames(gridSet, version).map((name) => {
+    const yFirst = isYFirst(gridSet, { longitudeFirst: name === CRS84 }, version);
+    return boxElement(version, name, yFirst ? swapped(extent) : extent);
+  });
 }
 
 export function boxElement(version: WmsVersion, crs: string, { minX, minY, maxX, maxY }: Bounds): Markup {
