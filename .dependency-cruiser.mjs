@@ -31,6 +31,7 @@ const HOMES = [
   { library: 'better-sqlite3', home: '^src/(db|storage/bundle|sources/archive)/' },
   { library: '@aws-sdk', home: '^src/storage/s3/' },
   { library: 'proj4', home: '^src/domain/projection\\.ts$' },
+  { library: 'prom-client', home: '^src/http/metrics/' },
   { library: 'undici', home: '^src/sources/' },
   { library: 'pmtiles', home: '^src/sources/archive/' },
   { library: '@napi-rs/canvas', home: '^src/sources/world/' },

@@ -18,7 +18,7 @@ export function addLedgerMetrics(sheet: MetricSheet, quota: Pick<QuotaService, '
   const bytes = sheet.gauge('tilewarden_cache_bytes', 'What tiles take on disk', ['layer']);
   const tiles = sheet.gauge('tilewarden_cache_tiles', 'Tiles in the stores', ['layer']);
   const sweeping = sheet.gauge('tilewarden_sweeping_bytes', 'Dropped and not yet removed from disk');
-  const limit = sheet.gauge('tilewarden_quota_bytes', 'The global quota; absent while it is not in force');
+  const limit = sheet.gauge('tilewarden_quota_bytes', 'The global quota; 0 while it is not in force');
   const evictedTiles = sheet.counter('tilewarden_evicted_tiles_total', 'Tiles removed to keep a quota');
   const evictedBytes = sheet.counter('tilewarden_evicted_bytes_total', 'Bytes removed to keep a quota');
   sheet.onLook(async () => {

@@ -15,7 +15,11 @@ export function openEventLoopWatch(): EventLoopWatch {
   delays.enable();
   return {
     take() {
-      const taken = { p50: delays.percentile(50), p99: delays.percentile(99), max: delays.max };
+      const taken = {
+        p50: lateBy(delays.percentile(50)),
+        p99: lateBy(delays.percentile(99)),
+        max: lateBy(delays.max),
+      };
       delays.reset();
       return taken;
     },
@@ -45,13 +49,13 @@ export function addProcessMetrics(sheet: MetricSheet, eventLoop: EventLoopWatch)
     external.set(memory.external);
     started.set(startedAt);
     const { p50, p99, max } = eventLoop.take();
-    delay.set(seconds(p50), { quantile: '0.5' });
-    delay.set(seconds(p99), { quantile: '0.99' });
-    delay.set(seconds(max), { quantile: '1' });
+    delay.set(p50 / 1e9, { quantile: '0.5' });
+    delay.set(p99 / 1e9, { quantile: '0.99' });
+    delay.set(max / 1e9, { quantile: '1' });
   });
 }
 
-/** Nothing measured yet is not a number. */
-function seconds(nanoseconds: number): number {
-  return Number.isFinite(nanoseconds) ? nanoseconds / 1e9 : 0;
+/** What is measured is the time between two looks. Nothing measured yet is not a number. */
+function lateBy(nanoseconds: number): number {
+  return Math.max(0, (Number.isFinite(nanoseconds) ? nanoseconds : 0) - RESOLUTION_MS * 1e6);
 }
