@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { openTileRoad } from '../../test/fixtures/tile-road.ts';
 import { formatOf } from '../domain/format.ts';
 import { createFixedValuesFilter } from '../domain/parameter-filter.ts';
+import { retinaSubset } from '../domain/retina.ts';
 import { checkTile, metatileSizeOf, resolveTileSet } from './resolve-tile-set.ts';
 
 const filter = createFixedValuesFilter({ name: 'STYLES', defaultValue: 'light', values: ['light', 'dark'] });
@@ -59,6 +60,20 @@ describe('the size of a metatile', () => {
     expect(metatileSizeOf(openTileRoad().tiles)).toEqual({ columns: 4, rows: 4 });
     const narrow = openTileRoad({ maxMetatile: { columns: 8, rows: 1 } });
     expect(metatileSizeOf(narrow.tiles)).toEqual({ columns: 4, rows: 1 });
+  });
+
+  it('is half as much each way for dense screens, so that a source draws as many pixels as ever', () => {
+    const { tiles } = openTileRoad();
+    const dense = (columns: number, rows: number) => {
+      const layer = { ...tiles.bound.layer, metatile: { columns, rows } };
+      return metatileSizeOf({
+        ...tiles,
+        bound: { ...tiles.bound, layer },
+        subset: retinaSubset(tiles.subset),
+      });
+    };
+    expect(dense(4, 4)).toEqual({ columns: 2, rows: 2 });
+    expect(dense(5, 1)).toEqual({ columns: 2, rows: 1 });
   });
 
   it('is one tile when tiles cannot be cut', () => {

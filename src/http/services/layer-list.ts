@@ -17,6 +17,8 @@ function describeLayer(layer: Layer): object {
   return {
     name: layer.name,
     title: layer.title,
+    attribution: layer.attribution,
+    retina: layer.retinaSubsets.length > 0,
     gridSets: layer.gridSubsets.map(describeSubset),
     formats: layer.formats.map((format) => format.mediaType),
     extensions: layer.formats.map((format) => format.extensions[0]),

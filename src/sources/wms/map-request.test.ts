@@ -40,6 +40,18 @@ describe('a GetMap request', () => {
     expect(sent.get('BBOX')).toBe('-180,0,-90,90');
   });
 
+  it('tells servers of a dense screen, so that lines and letters keep their size', () => {
+    const { gridSet } = sourceRequest({});
+    const plain = query({});
+    for (const name of ['FORMAT_OPTIONS', 'MAP_RESOLUTION', 'DPI']) expect(plain.has(name)).toBe(false);
+    const dense = query({ vendorParameters: { DPI: '300' } }, { gridSet: { ...gridSet, pixelRatio: 2 } });
+    expect([dense.get('FORMAT_OPTIONS'), dense.get('MAP_RESOLUTION'), dense.get('DPI')]).toEqual([
+      'dpi:180',
+      '144',
+      '300',
+    ]);
+  });
+
   it('calls 900913 EPSG:3857 unless the server knows another name', () => {
     expect(query({}).get('SRS')).toBe('EPSG:3857');
     expect(query({ srs: { 900913: 'EPSG:900913' } }).get('SRS')).toBe('EPSG:900913');

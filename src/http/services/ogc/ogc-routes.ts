@@ -1,7 +1,7 @@
 import type { BoundLayer } from '../../../catalog/bound-layer.ts';
 import type { Catalog } from '../../../catalog/catalog.ts';
 import type { GridSet } from '../../../domain/grid-set.ts';
-import { gridSubsetOf, type Layer } from '../../../domain/layer.ts';
+import { everySubset, gridSubsetOf, type Layer } from '../../../domain/layer.ts';
 import { shortened } from '../../../domain/shortened.ts';
 import type { Logger } from '../../../lib/logger.ts';
 import type { TilePipeline } from '../../../pipeline/tile-pipeline.ts';
@@ -141,7 +141,11 @@ function createDesk({ catalog, pipeline }: OgcDeps) {
 
     async matrixSet(exchange: Exchange) {
       const { shown, personal } = await layersFor(exchange, catalog);
-      const gridSet = gridSetNamed(gridSetsOf(shown), exchange.param('gridSet'));
+      const subsets = shown.flatMap(everySubset);
+      const gridSet = gridSetNamed(
+        subsets.map((subset) => subset.gridSet),
+        exchange.param('gridSet'),
+      );
       const content = describeTileMatrixSet(gridSet, crsOf(gridSet));
       return answer(exchange, { title: gridSet.name, content, personal });
     },

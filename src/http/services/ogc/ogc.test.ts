@@ -13,6 +13,7 @@ import {
 import { createGridSet } from '../../../domain/grid-set.ts';
 import { createGridSubset } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
+import { retinaSubset } from '../../../domain/retina.ts';
 import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
 import { createAccountAccess } from '../../access.ts';
 
@@ -134,6 +135,17 @@ describe('a tile matrix set', () => {
         expect.objectContaining({ id: '0', pointOfOrigin: [-180, 90], matrixWidth: 2, matrixHeight: 1 }),
       ]),
     });
+  });
+
+  it('for dense screens is there for whoever names it', async () => {
+    const gridSubsets = [subset('WebMercatorQuad', 5)] as const;
+    const dense = layerNamed('world', { gridSubsets, retinaSubsets: gridSubsets.map(retinaSubset) });
+    const { get, json } = openOgc([dense]);
+    expect((await json('/ogc/tileMatrixSets')).tileMatrixSets).toHaveLength(1);
+    const scheme = await json('/ogc/tileMatrixSets/WebMercatorQuad@2x');
+    expect(scheme.tileMatrices[3]).toMatchObject({ tileWidth: 512, matrixWidth: 8 });
+    expect(scheme).not.toHaveProperty('uri');
+    expect((await get('/ogc/collections/world/map/tiles/WebMercatorQuad@2x/3/1/2')).status).toBe(200);
   });
 
   it('writes coordinates in the order of its axes and is found by an alias', async () => {
