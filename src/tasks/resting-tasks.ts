@@ -1,7 +1,10 @@
+import type { HostClosing } from '../domain/upstream-status.ts';
 import type { Clock } from '../lib/clock.ts';
 
 /** Milliseconds. However long a host is to be left alone, somebody looks again now and then: plans change. */
 const LONGEST_REST = 60_000;
+/** A host that fails may be seen to work again by people, long before a task would have tried. */
+const LONGEST_REST_FAILING = 5000;
 const SHORTEST_REST = 1000;
 
 /** Tasks that a worker leaves alone for a while, so that its threads are free for others. */
@@ -14,9 +17,9 @@ export class RestingTasks {
     this.#clock = clock;
   }
 
-  /** `until`: milliseconds since 1970. */
-  add(id: number, until: number): void {
-    const rest = Math.min(LONGEST_REST, Math.max(SHORTEST_REST, until - this.#clock.now()));
+  add(id: number, { until, reason }: HostClosing): void {
+    const longest = reason === 'failing' ? LONGEST_REST_FAILING : LONGEST_REST;
+    const rest = Math.min(longest, Math.max(SHORTEST_REST, until - this.#clock.now()));
     this.#until.set(id, this.#clock.monotonic() + rest);
   }
 

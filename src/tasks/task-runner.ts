@@ -124,7 +124,7 @@ export class TaskRunner {
       crowded: () => this.#freeThreads() < 1,
       resting: () => this.#resting.ids(),
       hostClosed: (id, { host, closing }) => {
-        this.#resting.add(id, closing.until);
+        this.#resting.add(id, closing);
         this.#options.taskWaits(id, { host, ...closing });
       },
     });

@@ -1,0 +1,110 @@
+import { EventEmitter } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import { createVirtualClock } from '../../../test/fixtures/virtual-clock.ts';
+import { hostClosedIn } from '../../domain/host-closed.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import { type DeskClient, type DeskLineChannel, openDeskLine, serveDesk } from './desk-line.ts';
+import { createMemoryBudgetBook, openUpstreamDesk } from './open-upstream-desk.ts';
+import type { RequestEnd } from './upstream-desk.ts';
+import { upstreamOptions } from './upstream-options.ts';
+
+const HOST = 'maps.example.org:80';
+const ANSWERED: RequestEnd = { kind: 'answered', reason: null, ms: 20, retryAfterMs: null };
+const never = new AbortController().signal;
+
+/** A worker's process and what it speaks through; messages are copied, as between processes. */
+class TestWorker extends EventEmitter {
+  connected = true;
+  readonly process = new EventEmitter();
+  readonly channel = Object.assign(this.process, {
+    send: (message: unknown) => this.#later(() => this.connected && this.emit('message', copyOf(message))),
+  });
+
+  send(message: unknown): boolean {
+    return this.#later(() => this.process.emit('message', copyOf(message)));
+  }
+
+  die(): void {
+    this.connected = false;
+    this.emit('exit');
+  }
+
+  #later(tell: () => void): boolean {
+    setImmediate(tell);
+    return true;
+  }
+}
+
+function copyOf(message: unknown): unknown {
+  return JSON.parse(JSON.stringify(message));
+}
+
+function open(limits: object) {
+  const clock = createVirtualClock(Date.parse('2026-11-15T12:00:00Z'));
+  const desk = openUpstreamDesk({
+    upstreams: { [HOST]: upstreamOptions.parse({ adaptive: false, ...limits }) },
+    book: createMemoryBudgetBook(),
+    clock,
+    random: () => 0.5,
+    log: silentLogger,
+  });
+  const hire = () => {
+    const worker = new TestWorker();
+    serveDesk(desk, worker as unknown as DeskClient);
+    return { worker, line: openDeskLine(worker.channel as unknown as DeskLineChannel) };
+  };
+  const settle = () => clock.run(0).then(() => clock.run(0));
+  const status = () => desk.report()[0];
+  return { desk, hire, settle, status };
+}
+
+describe('the line between a worker and the desk', () => {
+  it('lets workers share the places of a host', async () => {
+    const { hire, settle, status } = open({ concurrency: 2 });
+    const [one, other] = [hire().line, hire().line];
+    const first = await one.enter(HOST, 'task', never);
+    await other.enter(HOST, 'task', never);
+    const third = other.enter(HOST, 'task', never);
+    await settle();
+    expect(status()).toMatchObject({ inFlight: 2, waiting: { task: 1 } });
+    first.end(ANSWERED);
+    (await third).end(ANSWERED);
+    await settle();
+    expect(status()).toMatchObject({ inFlight: 1, requests: 3, latency: { p50: 20 } });
+  });
+
+  it('gives back what a worker held and waited for when it dies', async () => {
+    const { desk, hire, settle, status } = open({ concurrency: 2 });
+    const { worker, line } = hire();
+    await Promise.all([line.enter(HOST, 'task', never), line.enter(HOST, 'task', never)]);
+    line.enter(HOST, 'task', never).catch(() => undefined);
+    await settle();
+    worker.die();
+    await settle();
+    expect(status()).toMatchObject({ inFlight: 0, waiting: { task: 0 } });
+    (await desk.enter(HOST, 'interactive', never)).end(ANSWERED);
+  });
+
+  it('lets somebody leave, whether it waits or has just been let in', async () => {
+    const { hire, settle, status } = open({ concurrency: 1 });
+    const { line } = hire();
+    const leaving = new AbortController();
+    const first = line.enter(HOST, 'task', leaving.signal);
+    const second = line.enter(HOST, 'task', leaving.signal);
+    leaving.abort(new Error('the task was stopped'));
+    await expect(first).rejects.toThrow('the task was stopped');
+    await expect(second).rejects.toThrow('the task was stopped');
+    await settle();
+    expect(status()).toMatchObject({ inFlight: 0, waiting: { task: 0 } });
+  });
+
+  it('tells a worker until when a host is left alone', async () => {
+    const { line } = open({ quietHours: '06:00-22:00' }).hire();
+    const refused: unknown = await line.enter(HOST, 'task', never).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: 'source-busy', reason: 'quiet-hours', retryAfterSeconds: 36_000 });
+    expect(hostClosedIn(refused)).toMatchObject({
+      host: HOST,
+      closing: { until: Date.parse('2026-11-15T22:00:00Z') },
+    });
+  });
+});
