@@ -217,6 +217,20 @@ describe.skipIf(program === null)('the console in a real browser', () => {
     expect(open.complaints()).toEqual([]);
   });
 
+  it('takes no more than 350 KB to load', async () => {
+    const context = await browser.newContext({ storageState: await open.page.context().storageState() });
+    const page = await context.newPage();
+    let bytes = 0;
+    page.on('response', (response) => {
+      bytes += Number(response.headers()['content-length'] ?? 0);
+    });
+    await page.goto(`${server.url}/#/overview`);
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    await context.close();
+    expect(bytes).toBeGreaterThan(50_000);
+    expect(bytes).toBeLessThan(350 * 1024);
+  });
+
   it('works below a prefix', async () => {
     await open.page.goto(`${server.url}/geoserver/gwc/#/layers/world`);
     await open.page.getByRole('heading', { name: 'World', level: 1 }).waitFor();

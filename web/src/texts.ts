@@ -249,7 +249,7 @@ export const TEXTS = {
     limit: 'Limit for all layers',
     unit: 'Unit',
     policy: 'What goes first',
-    policies: { LRU: 'What was used longest ago (LRU)', LFU: 'What is used least (LFU)' },
+    policies: { LRU: 'Used longest ago', LFU: 'Used least' },
     frequency: 'Look every',
     units: { SECONDS: 'seconds', MINUTES: 'minutes', HOURS: 'hours', DAYS: 'days' },
     layerQuotas: 'Limits of single layers',

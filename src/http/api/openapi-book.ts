@@ -145,4 +145,28 @@ export const DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = {
     bodyTypes: FORM_TYPES,
     answerType: 'text/html',
   },
+  ...restPair('masstruncate', (path) => ({
+    [`GET ${path}`]: { ...REST, summary: 'The kinds of mass truncation', answerType: 'text/xml' },
+    [`POST ${path}`]: {
+      ...REST,
+      summary: 'Empty a layer, or parts of it, at once',
+      bodyTypes: [...XML_TYPES, ...JSON_TYPES],
+    },
+  })),
+  ...quotaPair('xml', XML_TYPES),
+  ...quotaPair('json', JSON_TYPES),
 };
+
+type Descriptions = Readonly<Record<string, RouteDescription>>;
+
+/** With `/rest` and without: GeoWebCache's clients use both. */
+function restPair(name: string, describe: (path: string) => Descriptions): Descriptions {
+  return { ...describe(`/${name}`), ...describe(`/rest/${name}`) };
+}
+
+function quotaPair(format: 'xml' | 'json', types: readonly string[]): Descriptions {
+  return restPair(`diskquota.${format}`, (path) => ({
+    [`GET ${path}`]: { ...REST, summary: 'Show the quota', answerType: types[0] ?? '' },
+    [`PUT ${path}`]: { ...REST, summary: 'Change the quota', bodyTypes: types },
+  }));
+}
