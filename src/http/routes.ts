@@ -160,7 +160,7 @@ type TaskRouteDeps = RouteDeps & { readonly tasks: TaskService };
 
 function taskRoutes(deps: TaskRouteDeps, limits: HttpLimits): readonly Route[] {
   const layerTaskList = createLayerTaskListHandler(deps);
-  const tasks = createTaskApi(deps.tasks);
+  const tasks = createTaskApi(deps.tasks, deps.quota ?? null);
   const events = createEventStream({ ...deps, maxStreams: limits.eventStreams });
   return [
     { method: 'GET', path: '/rest/seed.json', role: 'viewer', handler: createTaskListHandler(deps) },

@@ -5,6 +5,9 @@ import { PAGE_SIZE, pageOf } from '../domain/page.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { intersectRects, rectContains, type TileRect } from '../domain/tile-rect.ts';
 import type { TileEntry, TileStore } from '../storage/tile-store.ts';
+import { type AreaCover, createAreaCover, zoomGeometryOf } from './area-cover.ts';
+import { areaIn } from './task-area.ts';
+import type { TaskDraft } from './task-draft.ts';
 
 /** Which of a layer's cached tiles; what is left out is not narrowed. */
 export interface TruncationSelection {
@@ -17,6 +20,8 @@ export interface TruncationSelection {
   readonly zoomStop?: number;
   /** In the CRS of each grid set; only for grid sets that the layer has. */
   readonly bounds?: Bounds;
+  /** Narrows further; only for grid sets that the layer has. */
+  readonly area?: TaskDraft['area'];
   /** Tiles made before this time. Milliseconds since 1970. */
   readonly olderThan?: number;
 }
@@ -46,27 +51,28 @@ export function selects(selection: TruncationSelection, set: TileSetKey): boolea
 }
 
 /** Whether whole tile sets are meant, which go in one step however large they are. */
-export function selectsWholeSets({ zoomStart, zoomStop, bounds, olderThan }: TruncationSelection): boolean {
-  return [zoomStart, zoomStop, bounds, olderThan].every((narrowed) => narrowed === undefined);
+export function selectsWholeSets(selection: TruncationSelection): boolean {
+  const { zoomStart, zoomStop, bounds, area, olderThan } = selection;
+  return [zoomStart, zoomStop, bounds, area, olderThan].every((narrowed) => narrowed === undefined);
 }
 
-/** Counts exactly what the selection holds of a tile set, and removes it unless it is only asked. */
-export async function truncateSelected(
+/** Counts exactly what the selection holds of a tile set, and hands it over block by block. */
+export async function goThroughSelected(
   store: TileStore,
   layer: Layer,
   set: TileSetKey,
   selection: TruncationSelection,
-  dryRun: boolean,
+  act: (z: number, rect: TileRect) => Promise<unknown>,
 ): Promise<SelectedTiles> {
   let tiles = 0;
   let bytes = 0;
   for (const z of await zoomsOf(store, set, selection)) {
-    const within = rectAt(layer, set, z, selection);
+    const within = placesAt(layer, set, z, selection);
     if (!within) continue;
     for await (const doomed of doomedIn(store, set, z, within, selection)) {
       tiles += doomed.tiles;
       bytes += doomed.bytes;
-      if (!dryRun) await store.deleteRange(set, z, doomed.rect);
+      await act(z, doomed.rect);
     }
   }
   return { set, tiles, bytes };
@@ -93,10 +99,33 @@ async function zoomsOf(
   return [...zooms].sort((a, b) => a - b);
 }
 
-function rectAt(layer: Layer, set: TileSetKey, z: number, { bounds }: TruncationSelection): TileRect | null {
-  if (!bounds) return WHOLE_LEVEL;
+/** Where tiles of a zoom are meant. */
+interface Places {
+  readonly rect: TileRect;
+  readonly cover: AreaCover | null;
+}
+
+/** Null: nowhere at this zoom. */
+function placesAt(
+  layer: Layer,
+  set: TileSetKey,
+  z: number,
+  { bounds, area }: TruncationSelection,
+): Places | null {
+  if (!bounds && !area) return { rect: WHOLE_LEVEL, cover: null };
   const { gridSet } = gridSubsetOf(layer, set.gridSet);
-  return z < gridSet.levels.length ? tilesOfBounds(gridSet, z, bounds) : null;
+  if (z >= gridSet.levels.length) return null;
+  const rect = bounds ? tilesOfBounds(gridSet, z, bounds) : WHOLE_LEVEL;
+  const polygons = areaIn(gridSet, area);
+  const cover = polygons && createAreaCover(polygons, [zoomGeometryOf(gridSet, z)]);
+  return rect && { rect, cover };
+}
+
+function isWithin({ rect, cover }: Places, { z, x, y }: TileEntry): boolean {
+  if (!rectContains(rect, x, y)) return false;
+  if (!cover) return true;
+  const { value } = cover.bands(z, { minX: x, minY: y, maxX: x, maxY: y }).next();
+  return value !== undefined;
 }
 
 /** A store tells the tiles of a page one after the other, so that a page is held at a time and no more. */
@@ -104,7 +133,7 @@ async function* doomedIn(
   store: TileStore,
   set: TileSetKey,
   z: number,
-  within: TileRect,
+  within: Places,
   { olderThan = Number.POSITIVE_INFINITY }: TruncationSelection,
 ): AsyncGenerator<Doomed> {
   let page: TileEntry[] = [];
@@ -120,19 +149,19 @@ async function* doomedIn(
 }
 
 /** One block where all that lies within goes, tile by tile otherwise. */
-function* doomedOf(page: readonly TileEntry[], within: TileRect, olderThan: number): Generator<Doomed> {
+function* doomedOf(page: readonly TileEntry[], within: Places, olderThan: number): Generator<Doomed> {
   const [first] = page;
-  const inside = page.filter(({ x, y }) => rectContains(within, x, y));
+  const inside = page.filter((tile) => isWithin(within, tile));
   const doomed = inside.filter(({ createdAt }) => createdAt < olderThan);
   if (!first || doomed.length === 0) return;
-  if (doomed.length < inside.length) {
+  if (doomed.length < inside.length || (within.cover && inside.length < page.length)) {
     for (const { x, y, bytes } of doomed)
       yield { rect: { minX: x, minY: y, maxX: x, maxY: y }, tiles: 1, bytes };
     return;
   }
   const [minX, minY] = [pageOf(first.x) * PAGE_SIZE, pageOf(first.y) * PAGE_SIZE];
   const whole = { minX, minY, maxX: minX + PAGE_SIZE - 1, maxY: minY + PAGE_SIZE - 1 };
-  const rect = intersectRects(whole, within);
+  const rect = intersectRects(whole, within.rect);
   const bytes = doomed.reduce((sum, tile) => sum + tile.bytes, 0);
   if (rect) yield { rect, tiles: doomed.length, bytes };
 }

@@ -283,4 +283,24 @@ describe('truncating a selection', () => {
     ]);
     expect(await truncation.truncateSelection('roads', selection, false)).toEqual([]);
   });
+
+  it('narrows by a polygon, to the tiles it touches', async () => {
+    const { house, store, truncation, set } = await filled();
+    const { minX, minY, maxX, maxY } = house.road.tiles.subset.extent;
+    const tile = (maxX - minX) / 64;
+    const ring = [
+      [minX, maxY - 3 * tile - 1],
+      [minX + 15.5 * tile, maxY - 3 * tile - 1],
+      [minX, minY],
+    ] as const;
+    const area = { polygons: [[ring]], crs: 'grid-set' as const };
+    const selection = { gridSets: [set.gridSet], formats: [set.format], zoomStop: 6, area };
+    for (const dryRun of [true, false]) {
+      expect(await truncation.truncateSelection('roads', selection, dryRun)).toEqual([
+        { set, tiles: 2, bytes: 200 },
+      ]);
+    }
+    const left = await store.present(set, 6, { minX: 0, minY: 0, maxX: 60, maxY: 60 }, 0);
+    expect(left.map(({ x }) => x)).toEqual([16, 40]);
+  });
 });

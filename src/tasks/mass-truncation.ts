@@ -15,11 +15,11 @@ import type { TileStore } from '../storage/tile-store.ts';
 import { type Partitions, partitionsOf, sameValues } from './mass-truncation-partitions.ts';
 import {
   countWhole,
+  goThroughSelected,
   type SelectedTiles,
   selects,
   selectsWholeSets,
   type TruncationSelection,
-  truncateSelected,
 } from './mass-truncation-selection.ts';
 import type { Task } from './task.ts';
 import type { TaskService } from './task-service.ts';
@@ -137,7 +137,8 @@ export function createMassTruncation(options: MassTruncationOptions): MassTrunca
         const whole = selectsWholeSets(selection);
         if (whole) selected.push(await countWhole(store, set));
         if (whole && !dryRun) await store.dropTileSet(set);
-        if (!whole) selected.push(await truncateSelected(store, layer, set, selection, dryRun));
+        const remove = async (z: number, rect: TileRect) => dryRun || store.deleteRange(set, z, rect);
+        if (!whole) selected.push(await goThroughSelected(store, layer, set, selection, remove));
       }
     }
     return selected.filter(({ tiles }) => tiles > 0);

@@ -67,6 +67,7 @@ export const taskAnswer = z.object({
       coordinates: z.array(z.array(z.array(z.tuple([z.number(), z.number()])))),
     })
     .nullable(),
+  onlyStale: z.boolean().describe('Renews what is there and no longer fresh, and makes nothing else'),
   threadCount: z.number().int(),
   priority: z.number().int(),
   tileFailureRetryCount: z.number().int(),
@@ -81,6 +82,8 @@ export const taskAnswer = z.object({
     bytes: count,
     upstreamRequests: count,
   }),
+  evictedTiles: count.optional().describe('Removed to keep quotas while the task ran, of whatever layer'),
+  evictedBytes: count.optional(),
   errors: z.array(z.object({ at: time, z: z.number(), x: z.number(), y: z.number(), message: z.string() })),
   createdBy: z.string(),
   createdAt: time,
@@ -138,6 +141,11 @@ export const truncateBody = z.object({
   zoomStart: z.number().int().optional(),
   zoomStop: z.number().int().optional(),
   bounds: bounds.optional(),
+  area: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe('GeoJSON: Polygon, MultiPolygon or features of these'),
+  areaCrs: z.enum(['EPSG:4326', 'grid-set']).optional(),
   olderThan: time.optional(),
   dryRun: z.boolean().optional(),
 });
@@ -201,6 +209,7 @@ export const usageAnswer = z.object({
       tileSets: z.array(
         z.object({
           ...tileSetName,
+          parameters: parameters.nullable().describe('Null: the defaults, or nobody knows'),
           ...amount,
           zooms: z.array(z.object({ z: z.number().int(), ...amount })),
         }),

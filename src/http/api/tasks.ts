@@ -1,4 +1,5 @@
 import { mayWorkOn } from '../../access/caller.ts';
+import type { QuotaService } from '../../quota/quota-service.ts';
 import type { Task } from '../../tasks/task.ts';
 import type { TaskService } from '../../tasks/task-service.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
@@ -22,14 +23,17 @@ export interface TaskApi {
   readonly retry: Handler;
 }
 
+/** What removals for quotas are known by. */
+type Evictions = Pick<QuotaService, 'evictedBetween'>;
+
 /** `/api/v1/tasks` and what lies below it. */
-export function createTaskApi(tasks: TaskService): TaskApi {
+export function createTaskApi(tasks: TaskService, evictions: Evictions | null = null): TaskApi {
   return {
     async list({ query }) {
       const filter = readTaskFilter(query);
       const found = await tasks.list(filter);
       const next = found.length === filter.limit ? (found.at(-1)?.id ?? null) : null;
-      return jsonAnswer({ tasks: found.map(taskDocument), nextBefore: next });
+      return jsonAnswer({ tasks: await Promise.all(found.map(withEvictions)), nextBefore: next });
     },
 
     async create(exchange) {
@@ -41,7 +45,7 @@ export function createTaskApi(tasks: TaskService): TaskApi {
     },
 
     async show(exchange) {
-      return jsonAnswer(taskDocument(await taskOf(exchange)));
+      return jsonAnswer(await withEvictions(await taskOf(exchange)));
     },
 
     cancel: (exchange) =>
@@ -65,6 +69,15 @@ export function createTaskApi(tasks: TaskService): TaskApi {
       );
     },
   };
+
+  /** What quotas removed while the task ran: a seed into a full cache is seen to displace other tiles. */
+  async function withEvictions(task: Task): Promise<object> {
+    const document = taskDocument(task);
+    if (!evictions || task.startedAt === null) return document;
+    const until = task.endedAt ?? Number.MAX_SAFE_INTEGER;
+    const { tiles, bytes } = await evictions.evictedBetween(task.startedAt, until);
+    return { ...document, evictedTiles: tiles, evictedBytes: bytes };
+  }
 
   async function change(
     exchange: Exchange,

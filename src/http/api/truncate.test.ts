@@ -52,7 +52,29 @@ it('takes an empty body for the whole layer', async () => {
   expect(asked).toEqual([['world', {}, false]]);
 });
 
+it('takes a polygon, in longitude and latitude unless it says otherwise', async () => {
+  const { asked, post } = openApp();
+  const ring = [
+    [0, 0],
+    [10, 0],
+    [10, 10],
+    [0, 0],
+  ];
+  const area = { type: 'Polygon', coordinates: [ring] };
+  expect((await post(JSON.stringify({ gridSets: ['EPSG:4326'], area }))).status).toBe(200);
+  const selection = { gridSets: ['EPSG:4326'], area: { polygons: [[ring]], crs: 'EPSG:4326' } };
+  expect(asked).toEqual([['world', selection, false]]);
+});
+
 it.each([
+  ['{"zoomstart":3}', 400],
+  ['{"zoomStart":5,"zoomStop":4}', 400],
+  ['{"zoomStop":-1}', 400],
+  ['{"gridSets":[]}', 400],
+  ['{"formats": [ ]}', 400],
+  ['{"area":{"type":"Point","coordinates":[1,2]}}', 400],
+  ['{"area":{"type":"Polygon","coordinates":[[[0,0],[1,1]]]}}', 400],
+  ['{"area":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]},"areaCrs":"EPSG:25832"}', 400],
   ['{"bounds":[1,2,3]}', 400],
   ['{"bounds":[5,0,1,1]}', 400],
   ['{"bounds":[0,0,1,1],"gridSets":["of yesterday"]}', 400],

@@ -6,13 +6,14 @@ import { selectParameters } from '../../domain/parameter-filter.ts';
 import { shortened } from '../../domain/shortened.ts';
 import type { MassTruncation } from '../../tasks/mass-truncation.ts';
 import type { SelectedTiles, TruncationSelection } from '../../tasks/mass-truncation-selection.ts';
+import { areaIn } from '../../tasks/task-area.ts';
 import { jsonAnswer } from '../answer.ts';
 import { requireMediaType } from '../media-types.ts';
 import type { Handler, Route } from '../route.ts';
 import { boundLayer } from '../services/tiles.ts';
-import { readJsonObject } from '../wire/read-document.ts';
 import { parametersField } from '../wire/read-parameters.ts';
 import { coordsField, withoutAbsent } from '../wire/seed-request.ts';
+import { areaField, readTaskObject } from '../wire/task-request.ts';
 import { childrenNamed, integerField, textField, textOf, type WireElement } from '../wire/wire-element.ts';
 
 export interface TruncateApiDeps {
@@ -30,7 +31,9 @@ function createTruncate({ catalog, massTruncation }: TruncateApiDeps): Handler {
   return async (exchange) => {
     requireMediaType(exchange.headers, ['application/json']);
     const { layer } = boundLayer(catalog, exchange.param('layer'));
-    const root = exchange.body.length === 0 ? NOTHING : readJsonObject(exchange.body);
+    const root = exchange.body.length === 0 ? NOTHING : readTaskObject(exchange.body);
+    refuseEmptyLists(exchange.body);
+    refuseUnknownFields(root);
     const selection = selectionOf(root, layer);
     const dryRun = booleanField(root, 'dryRun');
     const selected = await massTruncation.truncateSelection(layer.name, selection, dryRun);
@@ -41,20 +44,67 @@ function createTruncate({ catalog, massTruncation }: TruncateApiDeps): Handler {
 
 const NOTHING: WireElement = { name: '', text: '', children: [], place: { line: 1, column: 1 } };
 
+const FIELDS = [
+  'gridSets',
+  'formats',
+  'parameters',
+  'zoomStart',
+  'zoomStop',
+  'bounds',
+  'area',
+  'areaCrs',
+  'olderThan',
+  'dryRun',
+];
+
+/** A field that is misspelt would narrow nothing, and more would go than was meant. */
+function refuseUnknownFields(root: WireElement): void {
+  const unknown = root.children.find(({ name }) => !FIELDS.includes(name));
+  if (unknown) throw refused(`There is no field ${shortened(unknown.name)}; there are ${FIELDS.join(', ')}.`);
+}
+
+/** An empty list leaves no element behind, and would narrow nothing; it is looked for in the text. */
+function refuseEmptyLists(body: Buffer): void {
+  const [, name] = /["']?(gridSets|formats|bounds)["']?\s*:\s*\[\s*\]/.exec(body.toString('utf8')) ?? [];
+  if (name !== undefined) throw refused(`${name} must not be empty; leave it out for all.`);
+}
+
 function selectionOf(root: WireElement, layer: Layer): TruncationSelection {
   const bounds = boundsField(root);
-  const gridSets =
-    textsField(root, 'gridSets') ?? (bounds && everySubset(layer).map(({ gridSet }) => gridSet.name));
+  const area = areaField(root);
+  const gridSets = gridSetsField(root, layer, bounds !== undefined || area !== undefined);
+  // Before anything is removed: an area that one of the grid sets cannot take is refused for all.
+  for (const name of area ? (gridSets ?? []) : []) areaIn(gridSubsetOf(layer, name).gridSet, area);
   const parameters = parametersField(root);
+  const zoomStart = zoomField(root, 'zoomStart');
+  const zoomStop = zoomField(root, 'zoomStop');
+  if ((zoomStart ?? 0) > (zoomStop ?? MAX_ZOOM)) throw refused('zoomStart must not be above zoomStop.');
   return withoutAbsent({
-    gridSets: bounds ? gridSets?.map((name) => gridSubsetOf(layer, name).gridSet.name) : gridSets,
+    gridSets,
     formats: textsField(root, 'formats'),
     parametersId: parameters && selectParameters(layer.parameters, parameters).id,
-    zoomStart: integerField(root, 'zoomStart'),
-    zoomStop: integerField(root, 'zoomStop'),
+    zoomStart,
+    zoomStop,
     bounds,
+    area,
     olderThan: timeField(root, 'olderThan'),
   });
+}
+
+/** A place on earth is only known in grid sets that the layer has; elsewhere names of yesterday are welcome. */
+function gridSetsField(root: WireElement, layer: Layer, placed: boolean): readonly string[] | undefined {
+  const named = textsField(root, 'gridSets');
+  if (!placed) return named;
+  if (!named) return everySubset(layer).map(({ gridSet }) => gridSet.name);
+  return named.map((name) => gridSubsetOf(layer, name).gridSet.name);
+}
+
+const MAX_ZOOM = 30;
+
+function zoomField(root: WireElement, name: string): number | undefined {
+  const zoom = integerField(root, name);
+  if (zoom === undefined || (zoom >= 0 && zoom <= MAX_ZOOM)) return zoom;
+  throw refused(`${name} must be a zoom from 0 to ${MAX_ZOOM}, not ${zoom}.`);
 }
 
 function boundsField(root: WireElement) {

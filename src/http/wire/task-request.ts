@@ -36,7 +36,8 @@ export function taskDraftOf(root: WireElement): TaskDraft {
   return { layer, ...taskFields(root), ...own };
 }
 
-function areaField(root: WireElement): TaskDraft['area'] {
+/** `area` and `areaCrs`. */
+export function areaField(root: WireElement): TaskDraft['area'] {
   const area = onlyChild(root, 'area');
   if (!area) return undefined;
   return { polygons: polygonsOf(area), crs: crsField(root) };
