@@ -22,6 +22,7 @@ const WMTS = 'wmts/1.0/wmtsGetCapabilities_response.xsd';
 const OWS = 'ows/1.1.0/owsAll.xsd';
 const WMS_130 = 'wms/1.3.0/capabilities_1_3_0.xsd';
 const WMS_130_EXCEPTIONS = 'wms/1.3.0/exceptions_1_3_0.xsd';
+const KML = 'kml/2.2.0/ogckml22.xsd';
 const WMS_111 = 'wms/1.1.1/capabilities_1_1_1.dtd';
 const WMS_111_EXCEPTIONS = 'wms/1.1.1/exception_1_1_1.dtd';
 
@@ -126,6 +127,14 @@ describe.runIf(xmllint && mapProxy)('the schemas of the OGC', () => {
     expect(await complaintsAbout('/service/wms?VERSION=1.3.0', WMS_130_EXCEPTIONS)).toBe('');
     const url = '/service/wms?VERSION=1.3.0&REQUEST=GetMap&LAYERS=<nobody>';
     expect(await complaintsAbout(url, WMS_130_EXCEPTIONS)).toBe('');
+  });
+
+  it.each([
+    '/service/kml/world.kml?STYLES=dark',
+    '/service/kml/world/x1y0z0.png.kml',
+    '/geowebcache/service/kml/no%20title%20%3C&%3E.kml',
+  ])('allow the KML at %s', async (url) => {
+    expect(await complaintsAbout(url, KML)).toBe('');
   });
 
   it.each([
