@@ -108,6 +108,8 @@ export interface TileStore {
   /**
    * All tiles or none, as far as any reader of this machine's running processes can tell; when a crash cuts the
    * write in two, each tile that is there is whole and the statistics count exactly those. One zoom of one tile set.
+   * A tile that was made a moment after the one handed in stays: a slow fetch of one process does not undo the
+   * renewal by another.
    */
   putMany(set: TileSetKey, z: number, tiles: readonly TileWrite[], generation: number): Promise<StoreChange>;
   /** Visits only what exists. Stops between bundles when the signal aborts, with the signal's reason. */

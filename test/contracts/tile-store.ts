@@ -61,6 +61,22 @@ function readsWhatWasWritten(use: () => TileStore): void {
       });
     });
 
+    it('keeps a tile that was made a moment later than the one handed in, and counts it once', async () => {
+      await use().putMany(states, 3, [tile(1, 2, 'renewed', 1_700_000_005_000)], 0);
+      const late = [
+        tile(1, 2, 'from before the change', 1_700_000_000_000),
+        tile(2, 2, 'beside', 1_700_000_000_000),
+      ];
+      expect(await use().putMany(states, 3, late, 0)).toEqual({ tiles: 1, bytes: 6 });
+      expect((await use().get(states, { z: 3, x: 1, y: 2 }))?.bytes.toString()).toBe('renewed');
+    });
+
+    it('replaces a tile whose time lies far ahead: the clock was wrong then', async () => {
+      await use().putMany(states, 3, [tile(1, 2, 'from the future', 1_900_000_000_000)], 0);
+      await use().putMany(states, 3, [tile(1, 2, 'from now', 1_700_000_000_000)], 0);
+      expect((await use().get(states, { z: 3, x: 1, y: 2 }))?.bytes.toString()).toBe('from now');
+    });
+
     it('keeps tiles of a megabyte and tiles at the far corner of zoom 30', async () => {
       const far = 2 ** 30 - 1;
       const large = Buffer.alloc(1024 ** 2, 'abc');
@@ -246,9 +262,9 @@ function knowsWhatIsFresh(use: () => TileStore): void {
       await use().putMany(states, 9, blockOf({ validator: '"v1"' }), 0);
       expect(await use().validatorOf(states, 9, block)).toBe('"v1"');
       expect(await use().validatorOf(states, 9, { ...block, maxX: 130 })).toBeNull();
-      await use().putMany(states, 9, [{ ...tile(129, 6, 'map'), validator: '"v2"' }], 0);
+      await use().putMany(states, 9, [{ ...tile(129, 6, 'map', 200), validator: '"v2"' }], 0);
       expect(await use().validatorOf(states, 9, block)).toBeNull();
-      await use().putMany(states, 9, [tile(129, 6, 'map')], 0);
+      await use().putMany(states, 9, [tile(129, 6, 'map', 200)], 0);
       expect(await use().validatorOf(states, 9, block)).toBeNull();
     });
   });

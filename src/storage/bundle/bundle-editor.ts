@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import Database, { type Statement } from 'better-sqlite3';
+import { isOvertaken } from '../overtaken.ts';
 import type { StoreChange } from '../tile-store.ts';
 import { openForWriting, type Sqlite } from './bundle-file.ts';
 import { type KeyRange, type PageCover, pageOfKey } from './bundle-grid.ts';
@@ -17,7 +18,7 @@ interface Statements {
   readonly begin: Statement<[]>;
   readonly commit: Statement<[]>;
   readonly rollBack: Statement<[]>;
-  readonly size: Statement<[number], number>;
+  readonly former: Statement<[number], { readonly bytes: number; readonly createdAt: number }>;
   readonly replace: Statement<[number, number, number, number | null, string | null, Uint8Array]>;
   readonly markStale: Statement<[number, number, number, number]>;
   readonly confirm: Statement<[number, number | null, number, number]>;
@@ -155,13 +156,13 @@ export class BundleEditor {
   }
 
   #replace(tile: KeyedTile, changes: Map<number, Counts>): void {
-    const { size, replace } = this.#statements;
-    const before = size.get(tile.key);
     const { key, createdAt, freshUntil, validator, bytes } = tile;
-    replace.run(key, createdAt, crc32(bytes), freshUntil, validator, bytes);
+    const former = this.#statements.former.get(key);
+    if (former && isOvertaken(createdAt, former.createdAt)) return;
+    this.#statements.replace.run(key, createdAt, crc32(bytes), freshUntil, validator, bytes);
     const change = changes.get(pageOfKey(tile.key)) ?? { tiles: 0, bytes: 0 };
-    change.tiles += before === undefined ? 1 : 0;
-    change.bytes += tile.bytes.length - (before ?? 0);
+    change.tiles += former ? 0 : 1;
+    change.bytes += tile.bytes.length - (former?.bytes ?? 0);
     changes.set(pageOfKey(tile.key), change);
   }
 
@@ -189,7 +190,7 @@ function statementsOf(db: Sqlite): Statements {
     begin: db.prepare('BEGIN IMMEDIATE'),
     commit: db.prepare('COMMIT'),
     rollBack: db.prepare('ROLLBACK'),
-    size: db.prepare<[number], number>('SELECT length(bytes) FROM tile WHERE key = ?').pluck(),
+    former: db.prepare('SELECT length(bytes) AS bytes, created_at AS createdAt FROM tile WHERE key = ?'),
     replace: db.prepare(
       `REPLACE INTO tile (key, created_at, checksum, fresh_until, validator, bytes) VALUES (?, ?, ?, ?, ?, ?)`,
     ),

@@ -3,6 +3,7 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { pageOf } from '../../domain/page.ts';
 import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import { rectContains, type TileRect } from '../../domain/tile-rect.ts';
+import { isOvertaken } from '../overtaken.ts';
 import type {
   PageStatistics,
   StoreChange,
@@ -113,7 +114,12 @@ export function createMemoryStore(options: MemoryStoreOptions): TileStore {
 
     async putMany(set, z, tiles, generation) {
       checkGeneration(set.layer, generation);
-      const batch = new Map(tiles.map((tile) => [placeOf(tile.x, tile.y), keep(tile)]));
+      const former = levelOf(set, z);
+      const timely = tiles.filter(({ x, y, createdAt }) => {
+        const present = former?.get(placeOf(x, y));
+        return !present || !isOvertaken(createdAt, present.createdAt);
+      });
+      const batch = new Map(timely.map((tile) => [placeOf(tile.x, tile.y), keep(tile)]));
       const change = changeOf(levelOf(set, z), batch);
       if (usedBytes + change.bytes > maxBytes)
         throw new TilewardenError('store-full', 'The memory store is full.');
