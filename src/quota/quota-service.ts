@@ -15,8 +15,9 @@ import { type PageName, type PageUse, PageUses } from './page-uses.ts';
 import type { QuotaConfiguration } from './quota-configuration.ts';
 import { createQuotaCredit } from './quota-credit.ts';
 import { createQuotaSettings, type QuotaSettings } from './quota-settings.ts';
+import { Recounter } from './recounter.ts';
 import { createUsageHistory, type UsageHistory } from './usage-history.ts';
-import { type StoresUsage, usageOfBlocks } from './usage-report.ts';
+import { type Amount, type StoresUsage, usageOfBlocks } from './usage-report.ts';
 import { UseKeeper } from './use-keeper.ts';
 import { createUseRecords } from './use-records.ts';
 
@@ -55,6 +56,8 @@ export interface QuotaService {
   useOf(page: PageName): PageUse | null;
   /** Since the data folder was made. */
   readonly evicted: Evicted;
+  /** By how much statistics were found wrong and mended, since the server started. Nought, but for a bug. */
+  readonly drift: Amount;
   close(): Promise<void>;
 }
 
@@ -84,6 +87,7 @@ export async function openQuotaService(options: QuotaServiceOptions): Promise<Qu
     clock,
     log,
   });
+  const recounter = new Recounter({ stores, ledger, clock, log });
   const stopping = new AbortController();
   const recording = recordHistory(ledger, history, book, { clock, log, signal: stopping.signal });
 
@@ -110,9 +114,13 @@ export async function openQuotaService(options: QuotaServiceOptions): Promise<Qu
     get evicted() {
       return evictions.total;
     },
+    get drift() {
+      return recounter.drift;
+    },
     async close() {
       unsubscribe();
       stopping.abort();
+      await recounter.close();
       await enforcer.close();
       await recording;
       await keeper.close();

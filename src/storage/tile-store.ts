@@ -136,6 +136,11 @@ export interface TileStore {
    * count exactly the tiles it had then.
    */
   blocks(known: KnownStamp): AsyncIterable<StoreBlock>;
+  /**
+   * Counts a block's tiles one by one and mends its statistics; answers how wrong they were, which is nought but for
+   * a bug. Drivers that keep no statistics have none to mend.
+   */
+  recount?(id: string): Promise<StoreChange>;
 
   close(): Promise<void>;
 }

@@ -4,7 +4,7 @@ import Database, { type Statement } from 'better-sqlite3';
 import { isOvertaken } from '../overtaken.ts';
 import type { StoreChange } from '../tile-store.ts';
 import { openForWriting, type Sqlite } from './bundle-file.ts';
-import { type KeyRange, type PageCover, pageOfKey } from './bundle-grid.ts';
+import { type KeyRange, keysOfPage, PAGES_PER_BUNDLE, type PageCover, pageOfKey } from './bundle-grid.ts';
 import type { FreshnessChange } from './bundle-writer-messages.ts';
 import { DamagedBundle } from './sqlite-failure.ts';
 import type { KeyedTile } from './tile-batch.ts';
@@ -118,6 +118,22 @@ export class BundleEditor {
     );
   }
 
+  /** Counts tile by tile and puts right what the page statistics say otherwise; returns how wrong they were. */
+  recount(): StoreChange {
+    return this.#guarded(() => {
+      const known = new Map(this.#statements.pages.all().map((row) => [row.page, row]));
+      const changes = new Map<number, Counts>();
+      for (let page = 0; page < PAGES_PER_BUNDLE; page++) {
+        const found = this.#countOf([keysOfPage(page)]);
+        const tiles = found.tiles - (known.get(page)?.tiles ?? 0);
+        const bytes = found.bytes - (known.get(page)?.bytes ?? 0);
+        if (tiles !== 0 || bytes !== 0) changes.set(page, { tiles, bytes });
+      }
+      if (changes.size > 0) this.#count(changes);
+      return sumOf([...changes.values()].map(({ tiles, bytes }) => absolute(tiles, bytes)));
+    });
+  }
+
   discard(key: number, checksum: number, createdAt: number): StoreChange {
     return this.#guarded(() => {
       const size = this.#statements.torn.get(key, checksum, createdAt);
@@ -223,6 +239,10 @@ function sumOf(counts: Iterable<Counts | undefined>): Counts {
     sum.bytes += count?.bytes ?? 0;
   }
   return sum;
+}
+
+function absolute(tiles: number, bytes: number): Counts {
+  return { tiles: Math.abs(tiles), bytes: Math.abs(bytes) };
 }
 
 function negated(counts: Counts): Counts {

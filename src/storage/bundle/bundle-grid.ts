@@ -5,6 +5,7 @@ import { intersectRects, type TileRect } from '../../domain/tile-rect.ts';
 export const BUNDLE_SIZE = 128;
 
 const PAGES_PER_SIDE = BUNDLE_SIZE / PAGE_SIZE;
+export const PAGES_PER_BUNDLE = PAGES_PER_SIDE * PAGES_PER_SIDE;
 const TILES_PER_PAGE = PAGE_SIZE * PAGE_SIZE;
 
 export interface KeyRange {
@@ -63,7 +64,7 @@ export function keysOfPage(page: number): KeyRange {
 
 /** The pages of a bundle that `rect`, given in tiles of the zoom, touches. */
 export function* coverOfBundle(bundleX: number, bundleY: number, rect: TileRect): Generator<PageCover> {
-  for (let page = 0; page < PAGES_PER_SIDE * PAGES_PER_SIDE; page++) {
+  for (let page = 0; page < PAGES_PER_BUNDLE; page++) {
     const shared = intersectRects(pageRect(bundleX, bundleY, page), rect);
     if (shared) yield coverOfPage(page, shared);
   }

@@ -243,6 +243,7 @@ export async function openBundleStore(
     },
 
     blocks: (known) => bundleBlocks({ layout, access, clock }, known),
+    recount: (id) => writer.run({ type: 'recount', folder: `${layout.layers}/${id}` }),
 
     async close() {
       await access.close();

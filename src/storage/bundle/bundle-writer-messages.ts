@@ -61,6 +61,12 @@ export interface DiscardBundleCommand {
   readonly path: string;
 }
 
+/** Mends a bundle's page statistics; answers how wrong they were. */
+export interface RecountCommand {
+  readonly type: 'recount';
+  readonly folder: string;
+}
+
 export interface RaiseCommand {
   readonly type: 'raise';
   readonly layer: string;
@@ -81,6 +87,7 @@ export type WriterCommand =
   | FreshenCommand
   | DiscardTileCommand
   | DiscardBundleCommand
+  | RecountCommand
   | RaiseCommand
   | CloseBelowCommand
   | CloseCommand;
@@ -99,6 +106,7 @@ export interface WriterResults {
   readonly freshen: number;
   readonly 'discard-tile': StoreChange;
   readonly 'discard-bundle': boolean;
+  readonly recount: StoreChange;
   readonly raise: number;
   readonly 'close-below': null;
   readonly close: null;

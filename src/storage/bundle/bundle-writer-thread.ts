@@ -35,6 +35,8 @@ function carryOut(command: WriterCommand): WriterResults[keyof WriterResults] {
       return writing.discardTile(command);
     case 'discard-bundle':
       return writing.discardBundle(command.path);
+    case 'recount':
+      return writing.recount(command.folder);
     case 'raise':
       return writing.raise(command.layer);
     case 'close-below':

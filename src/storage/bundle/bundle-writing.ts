@@ -99,6 +99,24 @@ export class BundleWriting {
     return discarded ?? NOTHING;
   }
 
+  /** Nothing is written when the statistics are right. */
+  recount(folder: string): StoreChange {
+    const path = findBundleFile(folder);
+    const counted = this.#removingDamage(() => {
+      const editor = path === null ? null : BundleEditor.open(path);
+      try {
+        editor?.begin();
+        const drift = editor?.isCurrent() ? editor.recount() : NOTHING;
+        editor?.commit();
+        return drift;
+      } finally {
+        editor?.rollBackUnlessCommitted();
+        editor?.close();
+      }
+    });
+    return counted ?? NOTHING;
+  }
+
   discardBundle(path: string): boolean {
     this.#close(dirname(path));
     return removeBundleFile(this.#layout, path);

@@ -1,0 +1,42 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { expect, it, onTestFinished } from 'vitest';
+import { type LogEntry, recordingLogger } from '../../test/fixtures/http-app.ts';
+import { openQuotaHouse } from '../../test/fixtures/quota-house.ts';
+import { systemClock } from '../lib/clock.ts';
+import { Ledger } from './ledger.ts';
+import { createLedgerRecords } from './ledger-records.ts';
+import { Recounter } from './recounter.ts';
+
+it('finds statistics that are wrong, mends them, and says that this is a bug', async () => {
+  const house = await openQuotaHouse();
+  onTestFinished(() => house.close());
+  for (const x of [0, 1, 40]) await house.put(house.set('a'), 9, x, 0, 1000);
+  const file = readdirSync(house.folder, { recursive: true, encoding: 'utf8' }).find((name) =>
+    /9\/0_0\/.*\.sqlite$/.test(name),
+  );
+  const bundle = new Sqlite(join(house.folder, file ?? ''));
+  bundle.exec('UPDATE page SET tiles = tiles + 5, bytes = bytes - 700 WHERE page = 0');
+  bundle.close();
+
+  const entries: LogEntry[] = [];
+  const log = recordingLogger(entries);
+  const records = createLedgerRecords(house.database);
+  const ledger = await Ledger.open({ stores: house.stores, records, clock: systemClock, log });
+  await ledger.refresh();
+  const recounter = new Recounter({ stores: house.stores, ledger, clock: systemClock, log, interval: 20 });
+  onTestFinished(() => recounter.close());
+  await expect.poll(() => recounter.drift, { timeout: 5000 }).toEqual({ tiles: 5, bytes: 700 });
+  expect(entries.filter(({ level }) => level === 'error')).toHaveLength(1);
+
+  const pages: number[][] = [];
+  for await (const { pageX, tiles, bytes } of house.store.pages(house.set('a')))
+    pages.push([pageX, tiles, bytes]);
+  expect(pages).toEqual([
+    [0, 2, 2000],
+    [2, 1, 1000],
+  ]);
+  await systemClock.sleep(100);
+  expect(recounter.drift).toEqual({ tiles: 5, bytes: 700 });
+});

@@ -1,0 +1,181 @@
+/**
+ * A server whose store lies on a small disk of its own, in a mount namespace that ends with it. Here its disk is seen
+ * through /proc.
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
+import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
+import { eventually } from './server.ts';
+
+const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
+/** Milliseconds within which storing goes on when there is room again. */
+const RESUMES_WITHIN = 10_000;
+const SETTINGS = `log: { level: error }
+memoryTier: { size: 0 B }
+stores: { default: { type: bundle, maxOpenBundles: 4 } }
+`;
+
+const ZOOMS = [2, 3, 4, 5, 6, 7];
+
+interface DiskServer {
+  readonly url: string;
+  /** The store's disk as the server sees it. */
+  readonly disk: string;
+  stop(): Promise<void>;
+}
+
+/** `mount` is done before the server starts; `$STORES` is where its stores lie. */
+async function serveOn(folder: string, mount: string): Promise<DiskServer> {
+  const stores = join(folder, 'data', 'stores');
+  mkdirSync(stores, { recursive: true });
+  writeFileSync(join(folder, 'tilewarden.yaml'), SETTINGS);
+  const flags = `--no-auth --port 0 --data ${folder}/data --config ${folder}/tilewarden.yaml`;
+  const serve = `exec ${process.execPath} --import ./scripts/typescript/register.mjs src/cli/main.ts serve ${flags}`;
+  const server = spawn('unshare', ['-Urm', 'sh', '-c', `STORES=${stores}; ${mount} && ${serve}`], {
+    cwd: PROJECT,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(server, 'exit');
+  return {
+    url: await readyUrl(server),
+    disk: `/proc/${server.pid}/root${stores}`,
+    async stop() {
+      server.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
+
+async function readyUrl({ stdout }: ChildProcess): Promise<string> {
+  if (stdout === null) throw new Error('The server has no output.');
+  for await (const line of createInterface({ input: stdout })) {
+    const ready = /ready at (\S+)\/$/.exec(line)?.[1];
+    if (ready !== undefined) return ready;
+  }
+  throw new Error('The server did not start.');
+}
+
+const folders: string[] = [];
+
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tilewarden-disk-'));
+  folders.push(folder);
+  return folder;
+}
+
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** How the tile was answered: HIT, MISS or BYPASS. */
+async function outcomeOf({ url }: DiskServer, tile: string): Promise<string | null> {
+  const response = await fetch(`${url}/tiles/world/${tile}.png`);
+  expect(response.status).toBe(200);
+  expect((await response.arrayBuffer()).byteLength).toBeGreaterThan(50);
+  return response.headers.get('x-cache');
+}
+
+async function cached(server: DiskServer, tile: string): Promise<void> {
+  await eventually(`${tile} is kept`, async () => (await outcomeOf(server, tile)) === 'HIT');
+}
+
+/** Every tile that was kept is a hit, those in bundles that are closed too. */
+async function expectHits(server: DiskServer): Promise<void> {
+  for (let round = 0; round < 5; round++) {
+    for (const z of ZOOMS) expect(await outcomeOf(server, `${z}/0/0`)).toBe('HIT');
+  }
+}
+
+async function tilesOf({ url }: DiskServer): Promise<number> {
+  const { tiles } = (await (await fetch(`${url}/api/v1/usage`)).json()) as { tiles: number };
+  return tiles;
+}
+
+/** Tiles that are not there are served all the same, and none of them is kept. */
+async function expectUncached(server: DiskServer, z: number): Promise<void> {
+  const before = await tilesOf(server);
+  for (const x of [10, 50, 90]) expect(await outcomeOf(server, `${z}/${x}/10`)).not.toBe('HIT');
+  expect(await tilesOf(server)).toBe(before);
+}
+
+async function expectStoring(server: DiskServer, z: number): Promise<void> {
+  const before = await tilesOf(server);
+  let x = 0;
+  const grows = async () => {
+    x += 8;
+    await outcomeOf(server, `${z}/${x}/90`);
+    return (await tilesOf(server)) > before;
+  };
+  await eventually('tiles are kept again', grows, RESUMES_WITHIN);
+}
+
+function untilRefused(write: (at: number) => void): void {
+  for (let at = 0; at < 100_000; at++) {
+    try {
+      write(at);
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'ENOSPC' });
+      return;
+    }
+  }
+  throw new Error('The disk does not fill.');
+}
+
+describe('on a small disk', () => {
+  let server: DiskServer;
+  let fillers: string;
+
+  beforeAll(async () => {
+    server = await serveOn(temporaryFolder(), 'mount -t tmpfs -o size=32m,nr_inodes=1000 tmpfs $STORES');
+    fillers = join(server.disk, 'fillers');
+    for (const z of ZOOMS) await cached(server, `${z}/0/0`);
+  });
+  afterAll(() => server.stop());
+  beforeEach(() => mkdirSync(fillers));
+  afterEach(() => rmSync(fillers, { recursive: true, force: true }));
+
+  it('that is full to the brim, tiles are served, and kept again soon after there is room', async () => {
+    untilRefused((at) => writeFileSync(join(fillers, `${at}`), Buffer.alloc(65_536)));
+    await expectHits(server);
+    await expectUncached(server, 8);
+    rmSync(fillers, { recursive: true });
+    await expectStoring(server, 8);
+  });
+
+  it('that has no inode left, tiles are served, and kept again soon after there are some', async () => {
+    untilRefused((at) => writeFileSync(join(fillers, `${at}`), ''));
+    await expectHits(server);
+    await expectUncached(server, 9);
+    rmSync(fillers, { recursive: true });
+    await expectStoring(server, 9);
+  });
+});
+
+it('serves what is cached on a disk that may only be read, and the rest without keeping it', async () => {
+  const folder = temporaryFolder();
+  const root = join(folder, 'data', 'stores', 'default');
+  mkdirSync(root, { recursive: true });
+  const options = bundleStoreOptions.parse({ type: 'bundle' });
+  const store = await openBundleStore(options, { root, log: silentLogger, clock: systemClock });
+  const set = { layer: 'world', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
+  const tile = { x: 0, y: 0, bytes: Buffer.alloc(100, 7), createdAt: Date.now() };
+  for (const z of ZOOMS) await store.putMany(set, z, [tile], 0);
+  await store.close();
+  const server = await serveOn(folder, 'mount --bind $STORES $STORES && mount -o remount,bind,ro $STORES');
+  try {
+    await expectHits(server);
+    await expectUncached(server, 9);
+  } finally {
+    await server.stop();
+  }
+});
