@@ -214,6 +214,14 @@ describe('the layer source', () => {
     expect(wrong).toBe(0);
   });
 
+  it('draws a part of a layer where it lies', async () => {
+    const extent = { minX: -20, minY: 30, maxX: 40, maxY: 70 };
+    const request = picture(UTM, 2, 1, 1);
+    const drawn = await draw(drawing(lower(createGridSubset(DEGREES, { extent }))), request);
+    const expected = paint(UTM, request.bounds, request.width, request.height, smooth);
+    expect(furthestApart(drawn, expected)).toBeLessThanOrEqual(2);
+  });
+
   it('says that there is nothing where the other layer has nothing', async () => {
     const extent = { minX: 100, minY: 0, maxX: 110, maxY: 10 };
     const layer = lower(createGridSubset(DEGREES, { extent }));

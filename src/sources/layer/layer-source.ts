@@ -23,8 +23,6 @@ const MOST_PICTURES = 2;
 const TILES_AT_ONCE = 8;
 /** A level of the other layer may be so much coarser than the picture before the next finer one is taken. */
 const COARSER = 1.2;
-/** Rows of cells between two turns of the event loop. */
-const ROWS_A_TURN = 2;
 
 interface Plan {
   readonly mesh: PixelMesh;
@@ -116,7 +114,7 @@ async function planAt(mesh: PixelMesh, subset: GridSubset, z: number): Promise<P
   const resolution = subset.gridSet.levels[z]?.resolution ?? 1;
   const keys = new Set<number>();
   await forEachCell(mesh, resolution, (places, count) => {
-    for (let i = 0; i < count; i++) sampler.collect(places[2 * i] ?? 0, places[2 * i + 1] ?? 0, keys);
+    sampler.collect(places, count, keys);
     return keys.size <= MOST_TILES;
   });
   return { mesh, sampler, subset, z, resolution, keys };
@@ -130,7 +128,7 @@ async function forEachCell(
 ): Promise<void> {
   const places = new Float64Array(2 * PixelMesh.pixelsPerCell);
   for (let row = 0; row < mesh.rows; row++) {
-    if (row % ROWS_A_TURN === 0) await nextTurn();
+    await nextTurn();
     for (let column = 0; column < mesh.columns; column++) {
       const count = mesh.placesOf(column, row, resolution, places);
       if (!visit(places, count, column, row)) return;

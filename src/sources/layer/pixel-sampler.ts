@@ -1,10 +1,14 @@
+import type { Bounds } from '../../domain/bounds.ts';
 import { levelOf } from '../../domain/grid-set.ts';
 import { coverageAt, type GridSubset } from '../../domain/grid-subset.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
+import type { TileRect } from '../../domain/tile-rect.ts';
 import type { TilePixels } from '../layer-reader.ts';
 
 /** Columns below it and a row make one exact number. */
 const ROW_FACTOR = 2 ** 26;
+/** A cell of a picture that needs more than these is torn apart. */
+const TILES_OF_A_CELL = 4;
 
 interface Range {
   readonly first: number;
@@ -16,7 +20,8 @@ interface Range {
  * transparent; inside it, edges are as sharp as a pixel.
  */
 export class PixelSampler {
-  readonly #subset: GridSubset;
+  readonly #extent: Bounds;
+  readonly #left: number;
   readonly #resolution: number;
   readonly #top: number;
   readonly #tileWidth: number;
@@ -24,16 +29,21 @@ export class PixelSampler {
   readonly #columns: Range;
   readonly #rows: Range;
   readonly #tiles = new Map<number, TilePixels>();
-  #lastKey = -1;
-  #lastTile: TilePixels | null = null;
-  /** Red, green and blue times alpha, and alpha, each times its weight. */
-  readonly #sum = new Float64Array(4);
+  /** The tile of the last pixel: the next one is mostly in the same. */
+  #key = -1;
+  #tile: TilePixels | null = null;
+  /** Sums over weighted pixels, colours times alpha. */
+  #red = 0;
+  #green = 0;
+  #blue = 0;
+  #alpha = 0;
 
   constructor(subset: GridSubset, z: number) {
     const { gridSet } = subset;
     const { resolution, top } = levelOf(gridSet, z);
     const coverage = coverageAt(subset, z) ?? { minX: 0, minY: 0, maxX: -1, maxY: -1 };
-    this.#subset = subset;
+    this.#extent = subset.extent;
+    this.#left = gridSet.extent.minX;
     this.#resolution = resolution;
     this.#top = top;
     this.#tileWidth = gridSet.tileWidth;
@@ -46,17 +56,19 @@ export class PixelSampler {
     this.#tiles.set(y * ROW_FACTOR + x, pixels);
   }
 
-  /** Adds the tiles that it takes to draw the place, as keys for `tileOfKey`. */
-  collect(x: number, y: number, keys: Set<number>): void {
-    if (!this.#isInside(x, y)) return;
-    const { minX } = this.#subset.extent;
-    const u = (x - minX) / this.#resolution - 0.5;
-    const v = (this.#top - y) / this.#resolution - 0.5;
-    for (const row of [Math.floor(v), Math.floor(v) + 1]) {
-      for (const column of [Math.floor(u), Math.floor(u) + 1]) {
-        const tileX = Math.floor(within(column, this.#columns) / this.#tileWidth);
-        keys.add(Math.floor(within(row, this.#rows) / this.#tileHeight) * ROW_FACTOR + tileX);
-      }
+  /** Adds the tiles that it takes to draw all places, x and y in turn, as keys for `tileOfKey`. */
+  collect(places: Float64Array, count: number, keys: Set<number>): void {
+    const box = boxOf(places, count);
+    const whole = this.#rectOf(box.minX, box.minY, box.maxX, box.maxY);
+    if (whole && box.complete && countOf(whole) <= TILES_OF_A_CELL) {
+      addRect(whole, keys);
+      return;
+    }
+    // Torn apart, as by the antimeridian: what lies between the parts is not needed.
+    for (let i = 0; i < 2 * count; i += 2) {
+      const [x = 0, y = 0] = [places[i], places[i + 1]];
+      const rect = this.#rectOf(x, y, x, y);
+      if (rect) addRect(rect, keys);
     }
   }
 
@@ -67,62 +79,101 @@ export class PixelSampler {
   /** Writes the colour of the place, in four bytes. */
   bilinear(x: number, y: number, pixels: Buffer, at: number): void {
     if (!this.#isInside(x, y)) return;
-    const { minX } = this.#subset.extent;
-    const u = (x - minX) / this.#resolution - 0.5;
+    const u = (x - this.#left) / this.#resolution - 0.5;
     const v = (this.#top - y) / this.#resolution - 0.5;
-    const [column, row] = [Math.floor(u), Math.floor(v)];
-    const [right, below] = [u - column, v - row];
-    this.#sum.fill(0);
+    const column = Math.floor(u);
+    const row = Math.floor(v);
+    const right = u - column;
+    const below = v - row;
+    this.#red = this.#green = this.#blue = this.#alpha = 0;
     this.#addPixel(column, row, (1 - right) * (1 - below));
     this.#addPixel(column + 1, row, right * (1 - below));
     this.#addPixel(column, row + 1, (1 - right) * below);
     this.#addPixel(column + 1, row + 1, right * below);
-    const [red = 0, green = 0, blue = 0, alpha = 0] = this.#sum;
+    const alpha = this.#alpha;
     if (alpha <= 0) return;
-    pixels[at] = Math.round(red / alpha);
-    pixels[at + 1] = Math.round(green / alpha);
-    pixels[at + 2] = Math.round(blue / alpha);
+    pixels[at] = Math.round(this.#red / alpha);
+    pixels[at + 1] = Math.round(this.#green / alpha);
+    pixels[at + 2] = Math.round(this.#blue / alpha);
     pixels[at + 3] = Math.round(alpha);
   }
 
   nearest(x: number, y: number, pixels: Buffer, at: number): void {
     if (!this.#isInside(x, y)) return;
-    const { minX } = this.#subset.extent;
-    const column = Math.floor((x - minX) / this.#resolution);
-    const tile = this.#find(column, Math.floor((this.#top - y) / this.#resolution));
-    if (tile.pixels) tile.pixels.copy(pixels, at, tile.at, tile.at + 4);
+    const column = Math.floor((x - this.#left) / this.#resolution);
+    const from = this.#find(column, Math.floor((this.#top - y) / this.#resolution));
+    this.#tile?.copy(pixels, at, from, from + 4);
   }
 
   #isInside(x: number, y: number): boolean {
-    const { minX, minY, maxX, maxY } = this.#subset.extent;
+    const { minX, minY, maxX, maxY } = this.#extent;
     return x >= minX && x <= maxX && y >= minY && y <= maxY;
+  }
+
+  /** The tiles around a box of places; null when it lies outside. */
+  #rectOf(minX: number, minY: number, maxX: number, maxY: number): TileRect | null {
+    const inside = this.#extent;
+    if (!(maxX >= inside.minX && minX <= inside.maxX && maxY >= inside.minY && minY <= inside.maxY))
+      return null;
+    const column = (x: number, more: number) =>
+      Math.floor(
+        within(Math.floor((x - this.#left) / this.#resolution - 0.5) + more, this.#columns) / this.#tileWidth,
+      );
+    const row = (y: number, more: number) =>
+      Math.floor(
+        within(Math.floor((this.#top - y) / this.#resolution - 0.5) + more, this.#rows) / this.#tileHeight,
+      );
+    return { minX: column(minX, 0), maxX: column(maxX, 1), minY: row(maxY, 0), maxY: row(minY, 1) };
   }
 
   #addPixel(column: number, row: number, weight: number): void {
     if (weight === 0) return;
-    const { pixels, at } = this.#find(column, row);
+    const at = this.#find(column, row);
+    const pixels = this.#tile;
     if (!pixels) return;
     const alpha = (pixels[at + 3] ?? 0) * weight;
-    const sum = this.#sum;
-    sum[0] = (sum[0] ?? 0) + (pixels[at] ?? 0) * alpha;
-    sum[1] = (sum[1] ?? 0) + (pixels[at + 1] ?? 0) * alpha;
-    sum[2] = (sum[2] ?? 0) + (pixels[at + 2] ?? 0) * alpha;
-    sum[3] = (sum[3] ?? 0) + alpha;
+    this.#red += (pixels[at] ?? 0) * alpha;
+    this.#green += (pixels[at + 1] ?? 0) * alpha;
+    this.#blue += (pixels[at + 2] ?? 0) * alpha;
+    this.#alpha += alpha;
   }
 
-  #find(column: number, row: number): { readonly pixels: TilePixels | null; readonly at: number } {
+  /** Where the pixel stands in its tile, which is in `#tile` afterwards. */
+  #find(column: number, row: number): number {
     const x = within(column, this.#columns);
     const y = within(row, this.#rows);
     const tileX = Math.floor(x / this.#tileWidth);
     const tileY = Math.floor(y / this.#tileHeight);
     const key = tileY * ROW_FACTOR + tileX;
-    if (key !== this.#lastKey) {
-      this.#lastKey = key;
-      this.#lastTile = this.#tiles.get(key) ?? null;
+    if (key !== this.#key) {
+      this.#key = key;
+      this.#tile = this.#tiles.get(key) ?? null;
     }
-    const at = 4 * ((y - tileY * this.#tileHeight) * this.#tileWidth + x - tileX * this.#tileWidth);
-    return { pixels: this.#lastTile, at };
+    return 4 * ((y - tileY * this.#tileHeight) * this.#tileWidth + x - tileX * this.#tileWidth);
   }
+}
+
+function boxOf(places: Float64Array, count: number) {
+  let [minX, minY, maxX, maxY] = [Infinity, Infinity, -Infinity, -Infinity];
+  let complete = true;
+  for (let i = 0; i < 2 * count; i += 2) {
+    const x = places[i] ?? Number.NaN;
+    const y = places[i + 1] ?? Number.NaN;
+    if (Number.isNaN(x)) complete = false;
+    if (x < minX) minX = x;
+    if (x > maxX) maxX = x;
+    if (y < minY) minY = y;
+    if (y > maxY) maxY = y;
+  }
+  return { minX, minY, maxX, maxY, complete };
+}
+
+function countOf({ minX, minY, maxX, maxY }: TileRect): number {
+  return (maxX - minX + 1) * (maxY - minY + 1);
+}
+
+function addRect({ minX, minY, maxX, maxY }: TileRect, keys: Set<number>): void {
+  for (let y = minY; y <= maxY; y++) for (let x = minX; x <= maxX; x++) keys.add(y * ROW_FACTOR + x);
 }
 
 function pixelRange(first: number, last: number, size: number): Range {

@@ -135,8 +135,9 @@ describe('the xyz source', () => {
       authorization: `Basic ${Buffer.from('ann:pw').toString('base64')}`,
     });
     expect(source.addressOf?.(request())).toBe(`${tiles.url}/***/3/5/1.png?token=***`);
-    tiles.answer = { status: 500, body: 'broken' };
+    tiles.answer = { status: 500, body: 'no tile at /hush/3/5/1.png' };
     const failure = await source.fetch(request()).catch((error: Error) => error);
+    expect(String((failure as Error).cause)).toContain('no tile at /***/3/5/1.png');
     expect(String(failure) + String((failure as Error).cause)).not.toMatch(/hush|t1/);
   });
 

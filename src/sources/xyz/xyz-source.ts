@@ -7,8 +7,9 @@ import { requestManners } from '../http-options.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
 import { pictureRequest, serverAnswer } from '../upstream/server-answer.ts';
-import type { UpstreamClient } from '../upstream/upstream-client.ts';
+import type { UpstreamAnswer, UpstreamClient, UpstreamRequest } from '../upstream/upstream-client.ts';
 import { withoutSecrets } from '../upstream/without-secrets.ts';
+import { withoutWords } from '../without-words.ts';
 import { type TileTemplate, tileUrl } from './tile-url.ts';
 import type { XyzSourceOptions } from './xyz-source-options.ts';
 
@@ -21,10 +22,18 @@ export interface XyzSourceTools {
 export function openXyzSource(options: XyzSourceOptions, { upstream }: XyzSourceTools): TileSource {
   const life = createSourceLife();
   const manners = requestManners(options);
+  const secrets = Object.values(options.keys);
+
+  async function askWithout(hidden: readonly string[], request: UpstreamRequest): Promise<UpstreamAnswer> {
+    return await upstream.get(request).catch((error: unknown) => {
+      throw withoutWords(error, hidden);
+    });
+  }
 
   async function fetch(request: SourceRequest, signal: AbortSignal): Promise<SourceAnswer> {
-    const answer = await upstream.get({
-      url: tileUrl(templateFor(options, request.gridSet), request.gridSet, tileOf(request)),
+    const url = tileUrl(templateFor(options, request.gridSet), request.gridSet, tileOf(request));
+    const answer = await askWithout(secrets, {
+      url,
       ...manners,
       ...pictureRequest(request, signal),
       alsoAccept: options.absent,
