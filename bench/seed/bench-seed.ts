@@ -28,16 +28,18 @@ try {
     ['MapProxy', seedWithMapProxy],
   ] as const) {
     upstream.reset();
-    const seconds = await seed(join(folder, name), upstream.url, zoom);
-    if (seconds === null) {
+    const times = await seed(join(folder, name), upstream.url, zoom);
+    if (times === null) {
       say(`${name.padEnd(12)} not installed`);
       continue;
     }
     const idle = upstream.idleMs / Math.max(1, upstream.idleMs + upstream.busyMs);
+    const { seconds, processorMs } = times;
     speeds.set(name, tiles / seconds);
     const speed = `${Math.round(tiles / seconds)} tiles/s`.padStart(14);
+    const work = `${(processorMs / tiles).toFixed(2)} ms of processor a tile`;
     say(
-      `${name.padEnd(12)}${speed}   ${upstream.requests} requests, upstream idle ${Math.round(idle * 100)} %`,
+      `${name.padEnd(12)}${speed}   ${work}, ${upstream.requests} requests, upstream idle ${Math.round(idle * 100)} %`,
     );
   }
   const ours = speeds.get('Tilewarden') ?? 0;

@@ -3,9 +3,17 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ServerUnderTest } from '../../test/faults/server-under-test.ts';
+import { ProcessorTime } from './processor-time.ts';
 
-/** Seconds from the request to its end, the start of the program not counted where it is a server; null: not there. */
-type Seeder = (folder: string, wmsUrl: string, zoom: number) => Promise<number | null>;
+export interface SeedTimes {
+  /** From the request to its end, the start of the program not counted where it is a server. */
+  readonly seconds: number;
+  /** Milliseconds of processors that its processes took. */
+  readonly processorMs: number;
+}
+
+/** Null: the program is not there. */
+type Seeder = (folder: string, wmsUrl: string, zoom: number) => Promise<SeedTimes | null>;
 
 const THREADS = 2;
 const MAPCACHE = '/usr/bin/mapcache_seed';
@@ -23,16 +31,19 @@ layers:
 tasks: { workers: ${THREADS} }
 `,
   );
+  const processors = new ProcessorTime();
   const server = await ServerUnderTest.start(join(folder, 'data'), config);
   try {
     await untilDone(server, await server.seed('bench', { type: 'seed', zoomStop: 0, threadCount: 1 }));
+    processors.restart();
     const began = performance.now();
     await untilDone(
       server,
       await server.seed('bench', { type: 'reseed', zoomStop: zoom, threadCount: THREADS }),
     );
-    return (performance.now() - began) / 1000;
+    return { seconds: (performance.now() - began) / 1000, processorMs: processors.stop() };
   } finally {
+    processors.stop();
     await server.end('SIGTERM');
   }
 };
@@ -96,7 +107,8 @@ globals: { cache: { base_dir: '${folder}' }, image: { paletted: false } }
   return timed(MAPPROXY, ['-f', config, '-s', seed, '-c', `${THREADS}`]);
 };
 
-async function timed(program: string, args: readonly string[]): Promise<number> {
+async function timed(program: string, args: readonly string[]): Promise<SeedTimes> {
+  const processors = new ProcessorTime();
   const began = performance.now();
   const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] });
   let complaint = '';
@@ -104,6 +116,7 @@ async function timed(program: string, args: readonly string[]): Promise<number> 
     complaint += text;
   });
   const [code] = await once(child, 'close');
+  const processorMs = processors.stop();
   if (code !== 0) throw new Error(`${program} ended with ${code}: ${complaint.slice(-500)}`);
-  return (performance.now() - began) / 1000;
+  return { seconds: (performance.now() - began) / 1000, processorMs };
 }
