@@ -17,26 +17,11 @@ import { upstreamOptions } from '../sources/upstream/upstream-options.ts';
 import { openWmsSource } from '../sources/wms/wms-source.ts';
 import { wmsSourceOptions } from '../sources/wms/wms-source-options.ts';
 
+/** Beside the sixteen kinds in bad-answers.test.ts. */
 const BAD_ANSWERS: readonly MockAnswer[] = [
-  { status: 500, body: 'broken' },
-  { status: 404, body: 'no such layer' },
   { status: 503, body: 'later' },
   { status: 204 },
-  'xml',
-  'xml-as-image',
-  'html',
-  'empty',
-  'cut-length',
-  'cut-chunk',
-  'cut-close',
-  'half-image',
   'wrong-size',
-  'wrong-type',
-  'mislabelled',
-  'animated',
-  'oversized',
-  'compressed',
-  'endless',
   'redirect',
   'reset',
 ];

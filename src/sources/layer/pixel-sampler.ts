@@ -7,6 +7,8 @@ import type { TilePixels } from '../layer-reader.ts';
 
 /** Columns below it and a row make one exact number. */
 const ROW_FACTOR = 2 ** 26;
+/** In pixels. */
+const ROUNDING = 1e-6;
 /** A cell of a picture that needs more than these is torn apart. */
 const TILES_OF_A_CELL = 4;
 
@@ -60,8 +62,8 @@ export class PixelSampler {
   collect(places: Float64Array, count: number, keys: Set<number>): void {
     const box = boxOf(places, count);
     const whole = this.#rectOf(box.minX, box.minY, box.maxX, box.maxY);
-    if (whole && box.complete && countOf(whole) <= TILES_OF_A_CELL) {
-      addRect(whole, keys);
+    if (box.complete && (!whole || countOf(whole) <= TILES_OF_A_CELL)) {
+      if (whole) addRect(whole, keys);
       return;
     }
     // Torn apart, as by the antimeridian: what lies between the parts is not needed.
@@ -79,12 +81,12 @@ export class PixelSampler {
   /** Writes the colour of the place, in four bytes. */
   bilinear(x: number, y: number, pixels: Buffer, at: number): void {
     if (!this.#isInside(x, y)) return;
-    const u = (x - this.#left) / this.#resolution - 0.5;
-    const v = (this.#top - y) / this.#resolution - 0.5;
-    const column = Math.floor(u);
-    const row = Math.floor(v);
-    const right = u - column;
-    const below = v - row;
+    const u = this.#across(x);
+    const v = this.#down(y);
+    const column = firstPixel(u);
+    const row = firstPixel(v);
+    const right = lastPixel(u) === column ? 0 : u - column;
+    const below = lastPixel(v) === row ? 0 : v - row;
     this.#red = this.#green = this.#blue = this.#alpha = 0;
     this.#addPixel(column, row, (1 - right) * (1 - below));
     this.#addPixel(column + 1, row, right * (1 - below));
@@ -110,20 +112,28 @@ export class PixelSampler {
     return x >= minX && x <= maxX && y >= minY && y <= maxY;
   }
 
+  /** In pixels, whole ones at their centres. */
+  #across(x: number): number {
+    return (x - this.#left) / this.#resolution - 0.5;
+  }
+
+  #down(y: number): number {
+    return (this.#top - y) / this.#resolution - 0.5;
+  }
+
   /** The tiles around a box of places; null when it lies outside. */
   #rectOf(minX: number, minY: number, maxX: number, maxY: number): TileRect | null {
     const inside = this.#extent;
     if (!(maxX >= inside.minX && minX <= inside.maxX && maxY >= inside.minY && minY <= inside.maxY))
       return null;
-    const column = (x: number, more: number) =>
-      Math.floor(
-        within(Math.floor((x - this.#left) / this.#resolution - 0.5) + more, this.#columns) / this.#tileWidth,
-      );
-    const row = (y: number, more: number) =>
-      Math.floor(
-        within(Math.floor((this.#top - y) / this.#resolution - 0.5) + more, this.#rows) / this.#tileHeight,
-      );
-    return { minX: column(minX, 0), maxX: column(maxX, 1), minY: row(maxY, 0), maxY: row(minY, 1) };
+    const column = (pixel: number) => Math.floor(within(pixel, this.#columns) / this.#tileWidth);
+    const row = (pixel: number) => Math.floor(within(pixel, this.#rows) / this.#tileHeight);
+    return {
+      minX: column(firstPixel(this.#across(minX))),
+      maxX: column(lastPixel(this.#across(maxX))),
+      minY: row(firstPixel(this.#down(maxY))),
+      maxY: row(lastPixel(this.#down(minY))),
+    };
   }
 
   #addPixel(column: number, row: number, weight: number): void {
@@ -151,6 +161,15 @@ export class PixelSampler {
     }
     return 4 * ((y - tileY * this.#tileHeight) * this.#tileWidth + x - tileX * this.#tileWidth);
   }
+}
+
+/** The pixels on either side; one and the same where a place is a pixel's centre but for rounding. */
+function firstPixel(at: number): number {
+  return Math.floor(at + ROUNDING);
+}
+
+function lastPixel(at: number): number {
+  return Math.ceil(at - ROUNDING);
 }
 
 function boxOf(places: Float64Array, count: number) {
