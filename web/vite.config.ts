@@ -12,7 +12,7 @@ export default defineConfig({
     emptyOutDir: true,
     // The page's security policy allows files of the server only, so nothing is written into others.
     assetsInlineLimit: 0,
-    modulePreload: false,
+    modulePreload: { polyfill: false },
     reportCompressedSize: false,
   },
 });

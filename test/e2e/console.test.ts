@@ -104,8 +104,8 @@ describe.skipIf(program === null)('the console in a real browser', () => {
     await page.getByRole('button', { name: 'Start' }).click();
     await page.getByRole('heading', { name: 'Seed world' }).waitFor();
     await page.getByText('done', { exact: true }).waitFor();
-    const task = await api<{ bounds: number[]; state: string; tilesTotal: number }>('tasks/1');
-    expect(task.state).toBe('done');
+    const task = await api<{ bounds: number[]; state: string; zoomStop: number }>('tasks/1');
+    expect(task).toMatchObject({ state: 'done', zoomStop: 3 });
     expect(task.bounds.map(Math.round)).toEqual(
       [west, south, east, north].map((text) => Math.round(Number(text))),
     );

@@ -103,6 +103,10 @@ export interface paths {
                                     /** @description A whole number; beyond 2^53 its last digits are lost */
                                     upstreamRequests: number;
                                 };
+                                /** @description Removed to keep quotas while the task ran, of whatever layer */
+                                evictedTiles?: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                evictedBytes?: number;
                                 errors: {
                                     /** Format: date-time */
                                     at: string;
@@ -248,6 +252,10 @@ export interface paths {
                                 /** @description A whole number; beyond 2^53 its last digits are lost */
                                 upstreamRequests: number;
                             };
+                            /** @description Removed to keep quotas while the task ran, of whatever layer */
+                            evictedTiles?: number;
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            evictedBytes?: number;
                             errors: {
                                 /** Format: date-time */
                                 at: string;
@@ -377,6 +385,10 @@ export interface paths {
                                 /** @description A whole number; beyond 2^53 its last digits are lost */
                                 upstreamRequests: number;
                             };
+                            /** @description Removed to keep quotas while the task ran, of whatever layer */
+                            evictedTiles?: number;
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            evictedBytes?: number;
                             errors: {
                                 /** Format: date-time */
                                 at: string;
@@ -501,6 +513,10 @@ export interface paths {
                                 /** @description A whole number; beyond 2^53 its last digits are lost */
                                 upstreamRequests: number;
                             };
+                            /** @description Removed to keep quotas while the task ran, of whatever layer */
+                            evictedTiles?: number;
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            evictedBytes?: number;
                             errors: {
                                 /** Format: date-time */
                                 at: string;
@@ -623,6 +639,10 @@ export interface paths {
                                 /** @description A whole number; beyond 2^53 its last digits are lost */
                                 upstreamRequests: number;
                             };
+                            /** @description Removed to keep quotas while the task ran, of whatever layer */
+                            evictedTiles?: number;
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            evictedBytes?: number;
                             errors: {
                                 /** Format: date-time */
                                 at: string;
@@ -745,6 +765,10 @@ export interface paths {
                                 /** @description A whole number; beyond 2^53 its last digits are lost */
                                 upstreamRequests: number;
                             };
+                            /** @description Removed to keep quotas while the task ran, of whatever layer */
+                            evictedTiles?: number;
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            evictedBytes?: number;
                             errors: {
                                 /** Format: date-time */
                                 at: string;
@@ -867,6 +891,10 @@ export interface paths {
                                 /** @description A whole number; beyond 2^53 its last digits are lost */
                                 upstreamRequests: number;
                             };
+                            /** @description Removed to keep quotas while the task ran, of whatever layer */
+                            evictedTiles?: number;
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            evictedBytes?: number;
                             errors: {
                                 /** Format: date-time */
                                 at: string;
@@ -968,6 +996,12 @@ export interface paths {
                             number,
                             number
                         ];
+                        /** @description GeoJSON: Polygon, MultiPolygon or features of these */
+                        area?: {
+                            [key: string]: unknown;
+                        };
+                        /** @enum {string} */
+                        areaCrs?: "EPSG:4326" | "grid-set";
                         /** Format: date-time */
                         olderThan?: string;
                         dryRun?: boolean;
@@ -1469,6 +1503,10 @@ export interface paths {
                                     gridSet: string;
                                     format: string;
                                     parametersId: string | null;
+                                    /** @description Null: the defaults, or nobody knows */
+                                    parameters: {
+                                        [key: string]: string;
+                                    } | null;
                                     /** @description A whole number; beyond 2^53 its last digits are lost */
                                     bytes: number;
                                     /** @description A whole number; beyond 2^53 its last digits are lost */

@@ -7,19 +7,26 @@ import { type Caller, CallerContext } from './session.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { TEXTS } from './texts.ts';
 
-const PAGES: Readonly<Record<string, React.LazyExoticComponent<() => ReactNode>>> = {
-  overview: lazy(() => import('./pages/overview.tsx')),
-  layers: lazy(() => import('./pages/layers.tsx')),
-  seed: lazy(() => import('./pages/seed.tsx')),
-  tasks: lazy(() => import('./pages/tasks.tsx')),
-  quota: lazy(() => import('./pages/quota.tsx')),
-  inspect: lazy(() => import('./pages/inspect.tsx')),
-  upstreams: lazy(() => import('./pages/upstreams.tsx')),
-  accounts: lazy(() => import('./pages/accounts.tsx')),
-  audit: lazy(() => import('./pages/audit.tsx')),
-  api: lazy(() => import('./pages/api.tsx')),
-  about: lazy(() => import('./pages/about.tsx')),
+/** Each page is loaded when it is first looked at. */
+const LOADERS = {
+  overview: () => import('./pages/overview.tsx'),
+  layers: () => import('./pages/layers.tsx'),
+  seed: () => import('./pages/seed.tsx'),
+  tasks: () => import('./pages/tasks.tsx'),
+  quota: () => import('./pages/quota.tsx'),
+  inspect: () => import('./pages/inspect.tsx'),
+  upstreams: () => import('./pages/upstreams.tsx'),
+  accounts: () => import('./pages/accounts.tsx'),
+  audit: () => import('./pages/audit.tsx'),
+  api: () => import('./pages/api.tsx'),
+  about: () => import('./pages/about.tsx'),
 };
+
+type PageName = keyof typeof LOADERS;
+
+const PAGES = Object.fromEntries(
+  Object.entries(LOADERS).map(([name, load]) => [name, lazy(load)]),
+) as Readonly<Record<PageName, React.LazyExoticComponent<() => ReactNode>>>;
 
 /** Milliseconds before a server that cannot be reached is asked again. */
 const RETRY_MS = 3000;
@@ -69,9 +76,19 @@ function skip(): void {
   document.getElementById('content')?.focus();
 }
 
+/** Begins to load a page while it is not yet known who is asking. */
+export function preloadPage(page: string): void {
+  // What fails here fails again where it is shown.
+  LOADERS[pageNamed(page)]().catch(() => undefined);
+}
+
+function pageNamed(page: string): PageName {
+  return Object.hasOwn(LOADERS, page) ? (page as PageName) : 'overview';
+}
+
 function CurrentPage() {
   const { page, item } = useRoute();
-  const Page = PAGES[page] ?? PAGES.overview;
+  const Page = PAGES[pageNamed(page)];
   useEffect(() => {
     const title = TEXTS.nav[page as keyof typeof TEXTS.nav] ?? TEXTS.nav.overview;
     document.title = [item, title, TEXTS.product].filter((text) => text !== '').join(' · ');
@@ -79,7 +96,9 @@ function CurrentPage() {
   return (
     <main className="page" id="content" tabIndex={-1}>
       <Fence key={`${page}/${item}`}>
-        <Suspense fallback={<p className="empty">{TEXTS.loading}</p>}>{Page && <Page />}</Suspense>
+        <Suspense fallback={<p className="empty">{TEXTS.loading}</p>}>
+          <Page />
+        </Suspense>
       </Fence>
     </main>
   );

@@ -262,9 +262,10 @@ export const TEXTS = {
     saved: 'Saved.',
     notPositive: 'Must be a number above 0.',
     usage: 'Usage',
-    evictions: 'Removed by the quota in the last day',
-    evicted: (tiles: string, bytes: string) => `${tiles} tiles, ${bytes}`,
-    evictedNone: 'Nothing was removed since the server started.',
+    evictions: 'Removed by the quota',
+    evicted: (tiles: string, bytes: string) =>
+      `${tiles} tiles, ${bytes} in all; the plot shows the last day.`,
+    evictedNone: 'Nothing has been removed yet.',
     needAdmin: 'Changing the quota needs the role admin.',
     layerTaken: 'This layer has a limit already.',
   },

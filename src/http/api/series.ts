@@ -52,10 +52,17 @@ export function createTrafficSeries(clock: Clock, evicted: () => Evictions): Tra
     ring[minute % MINUTES] = (ring[minute % MINUTES] ?? 0) + amount;
   }
 
+  /** What was removed before is no part of the last day. */
+  function begin(now: number): void {
+    begun = now;
+    minute = now;
+    known = evicted();
+  }
+
   /** Nothing runs while nobody asks: minutes without a request are wiped when the next one comes. */
   function turn(): void {
     const now = Math.floor(clock.now() / MINUTE_MS);
-    if (Number.isNaN(minute)) begun = minute = now;
+    if (Number.isNaN(minute)) begin(now);
     if (now <= minute) return;
     countEvictions();
     const first = Math.max(minute + 1, now - MINUTES + 1);

@@ -6,6 +6,7 @@ import { bytesText, countText, durationText } from '../format.ts';
 import { type LayerInfo, type TileSet, tileSetFrom, wishesOf } from '../map/tile-set.ts';
 import { Card, DoneNotice, Empty, Loaded, PageHead, ProblemNotice, Wide } from '../parts/basics.tsx';
 import { Confirm } from '../parts/confirm.tsx';
+import { parametersText } from '../parts/parameters-text.ts';
 import { addressOf, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
@@ -77,13 +78,11 @@ function Sizes({ layer }: { readonly layer: Usage['layers'][number] }) {
           </tr>
         </thead>
         <tbody>
-          {layer.tileSets.map(({ gridSet, format, parametersId, tiles, bytes }) => (
+          {layer.tileSets.map(({ gridSet, format, parametersId, parameters, tiles, bytes }) => (
             <tr key={`${gridSet} ${format} ${parametersId}`}>
               <td>{gridSet}</td>
               <td>{format}</td>
-              <td className="mono" title={parametersId ?? ''}>
-                {parametersId === null ? TEXTS.none : parametersId.slice(0, 8)}
-              </td>
+              <td title={parametersId ?? ''}>{parametersText(parametersId, parameters)}</td>
               <td className="number">{countText(tiles)}</td>
               <td className="number">{bytesText(bytes)}</td>
             </tr>

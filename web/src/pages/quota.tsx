@@ -4,6 +4,7 @@ import { useAction } from '../api/use-action.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
 import { bytesText, countText } from '../format.ts';
 import { Bar, Card, Choice, DoneNotice, Empty, Loaded, PageHead, ProblemNotice } from '../parts/basics.tsx';
+import { parametersText } from '../parts/parameters-text.ts';
 import { Gauge, Plot } from '../parts/plots.tsx';
 import { addressOf } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
@@ -71,7 +72,8 @@ function UsageBars({ usage }: { readonly usage: Usage }) {
             {layer.tileSets.map((set) => (
               <li key={`${set.gridSet} ${set.format} ${set.parametersId}`} className="usage-line">
                 <span>
-                  {set.gridSet} {set.format} {set.parametersId?.slice(0, 8)}
+                  {set.gridSet} {set.format}{' '}
+                  {set.parametersId !== null && parametersText(set.parametersId, set.parameters)}
                 </span>
                 <Bar share={set.bytes / Math.max(1, layer.bytes)} label={`${set.gridSet} ${set.format}`} />
                 <span className="number">{bytesText(set.bytes)}</span>

@@ -70,7 +70,8 @@ function Form({ layer, options }: { readonly layer: LayerInfo; readonly options:
   const first = useMemo(() => planFrom(layer, query), [layer, query]);
   const [plan, setPlan] = useState(first);
   if (!plan) return <Empty>{WORDS.noLayer}</Empty>;
-  const change = (changes: Partial<Plan>) => setPlan({ ...plan, ...changes });
+  // What is drawn is told long after this was made: by then the plan may be another one.
+  const change = (changes: Partial<Plan>) => setPlan((current) => current && { ...current, ...changes });
   const changeSet = (set: TileSet) => {
     const sameGrid = set.gridSet.name === plan.set.gridSet.name;
     const area: Area = sameGrid ? plan.area : { kind: 'whole' };

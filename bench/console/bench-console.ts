@@ -1,0 +1,147 @@
+// npm run bench:console: what the console costs a browser and the server. Needs a build and Debian's chromium.
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { findProgram } from '../../test/fixtures/system-packages.ts';
+import { type ManyLayers, openManyLayers } from './many-layers.ts';
+
+const LAYERS = 5000;
+const TASKS = 1000;
+const CONSOLES = 50;
+const IDLE_SECONDS = 60;
+const SLOWER = 4;
+/** Linux counts processor time in hundredths of a second. */
+const TICKS_PER_SECOND = 100;
+
+interface Figure {
+  readonly name: string;
+  readonly value: number;
+  readonly limit: number;
+  readonly unit: string;
+}
+
+/** Answers the longest time between two frames. */
+const SCROLL = `new Promise((resolve) => {
+  const list = document.querySelector('.virtual');
+  let last = performance.now();
+  let longest = 0;
+  let frames = 0;
+  const step = (now) => {
+    longest = Math.max(longest, now - last);
+    last = now;
+    list.scrollTop += 400;
+    frames += 1;
+    if (frames < 240) requestAnimationFrame(step);
+    else resolve(longest);
+  };
+  requestAnimationFrame((now) => { last = now; requestAnimationFrame(step); });
+})`;
+
+const program = findProgram('chromium');
+if (!program) throw new Error('Install the package chromium first.');
+const server = await openManyLayers(LAYERS);
+const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
+try {
+  await server.createTasks(TASKS);
+  print(await measureFirstLoad(browser));
+  print([await measureScrolling(browser, 'layers', 'List of layers')]);
+  print([await measureScrolling(browser, 'tasks', 'List of tasks')]);
+  print([await measureIdle(server)]);
+} finally {
+  await browser.close();
+  await server.close();
+}
+
+function print(figures: readonly Figure[]): void {
+  for (const { name, value, limit, unit } of figures) {
+    const verdict = value <= limit ? 'within' : 'ABOVE';
+    process.stdout.write(`${name}: ${value.toFixed(1)} ${unit} (${verdict} ${limit})\n`);
+  }
+}
+
+async function openPage(using: Browser): Promise<Page> {
+  const context = await using.newContext({ viewport: { width: 1280, height: 900 } });
+  const page = await context.newPage();
+  await page.goto(`${server.url}/#/overview`);
+  await page.getByLabel('Name').fill('admin');
+  await page.getByLabel('Password').fill(server.password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+  return page;
+}
+
+/** Bytes that the network carries, and the time until somebody can click, on a processor four times slower. */
+async function measureFirstLoad(using: Browser): Promise<readonly Figure[]> {
+  const known = await openPage(using);
+  const storageState = await known.context().storageState();
+  await known.context().close();
+  const context = await using.newContext({ storageState });
+  const page = await context.newPage();
+  const session = await context.newCDPSession(page);
+  await session.send('Emulation.setCPUThrottlingRate', { rate: SLOWER });
+  let bytes = 0;
+  page.on('response', (response) => {
+    if (/\/(assets\/|$)/.test(new URL(response.url()).pathname)) {
+      bytes += Number(response.headers()['content-length'] ?? 0);
+    }
+  });
+  await page.goto(`${server.url}/#/overview`, { waitUntil: 'commit' });
+  await page.getByRole('link', { name: 'Layers' }).first().click();
+  await page.getByRole('heading', { name: 'Layers', level: 1 }).waitFor();
+  const clicked = (await page.evaluate(
+    "performance.getEntriesByType('event').find(({ name }) => name === 'click')?.startTime ?? performance.now()",
+  )) as number;
+  await context.close();
+  return [
+    { name: 'first load, compressed', value: bytes / 1024, limit: 350, unit: 'KB' },
+    { name: `interactive, processor ${SLOWER} times slower`, value: clicked / 1000, limit: 1.5, unit: 's' },
+  ];
+}
+
+/** The longest time between two frames while a list is scrolled to its end. */
+async function measureScrolling(using: Browser, path: string, label: string): Promise<Figure> {
+  const page = await openPage(using);
+  await page.goto(`${server.url}/#/${path}`);
+  await page.getByLabel(label).waitFor();
+  await delay(1500);
+  const longest = (await page.evaluate(SCROLL)) as number;
+  await page.context().close();
+  return { name: `${label}: longest frame while scrolling`, value: longest, limit: 50, unit: 'ms' };
+}
+
+/** Consoles that are open on the overview: one stream each, and what the page asks for every 30 or 60 seconds. */
+async function measureIdle(of: ManyLayers): Promise<Figure> {
+  const stop = new AbortController();
+  const consoles = Array.from({ length: CONSOLES }, () => holdConsole(of, stop.signal));
+  await delay(3000);
+  const before = ticksOf(of.pid);
+  await delay(IDLE_SECONDS * 1000);
+  const used = (ticksOf(of.pid) - before) / TICKS_PER_SECOND / IDLE_SECONDS;
+  stop.abort();
+  await Promise.all(consoles);
+  return { name: `${CONSOLES} open consoles, idle`, value: used * 100, limit: 3, unit: '% of a core' };
+}
+
+async function holdConsole({ url, authorization }: ManyLayers, signal: AbortSignal): Promise<void> {
+  const headers = { authorization };
+  const ask = (path: string) => fetch(`${url}/api/v1/${path}`, { headers, signal });
+  const stream = await ask('events');
+  const reading = stream.text();
+  const polls = [
+    ['usage', 30_000],
+    ['series', 60_000],
+    ['upstreams', 60_000],
+  ] as const;
+  const asking = polls.map(async ([path, every]) => {
+    await delay(Math.random() * every, null, { signal });
+    for (; !signal.aborted; await delay(every, null, { signal })) await (await ask(path)).text();
+  });
+  await Promise.allSettled([reading, ...asking]);
+}
+
+/** User and system time of the process, from fields 14 and 15 of its line in /proc. */
+function ticksOf(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return Number(fields[11]) + Number(fields[12]);
+}
