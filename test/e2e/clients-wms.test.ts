@@ -49,7 +49,7 @@ const PLACES: readonly Place[] = [
     gridSet: 'LAMB93',
     srs: 'EPSG:2154',
     bounds: [110000, 6100000, 1180000, 7150000],
-    tile: [1, 1, 1],
+    tile: [2, 1, 2],
     tileBounds: [512000, 6512000, 1024000, 7024000],
   },
 ];
@@ -60,7 +60,7 @@ stores:
 upstreams:
   '127.0.0.1': { concurrency: 2, allowPrivate: true }
 gridSets:
-  - { name: LAMB93, srs: 2154, extent: [0, 6000000, 1300000, 7200000], resolutions: [4000, 2000, 1000] }
+  - { name: LAMB93, srs: 2154, extent: [0, 6000000, 2048000, 8048000], resolutions: [8000, 4000, 2000, 1000] }
 layers:
   - name: land
     source: { type: wms, url: '${url}', layers: land }

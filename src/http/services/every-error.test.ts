@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { catalogOf, createTestApp, layerNamed, subset } from '../../../test/fixtures/http-app.ts';
+import { catalogOf, createTestApp, layerNamed, type Read, subset } from '../../../test/fixtures/http-app.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { createGridSubset } from '../../domain/grid-subset.ts';
 import { createFixedValuesFilter, createRegexFilter } from '../../domain/parameter-filter.ts';
@@ -193,10 +193,10 @@ const PLAIN: readonly Row[] = [
 ];
 
 function open() {
-  const read = (async (tiles) => {
+  const read: Read = async (tiles) => {
     if (tiles.set.layer === 'broken') return failing();
     throw new Error('no tile is read here');
-  }) as Parameters<typeof createTestApp>[0] extends { deps?: { pipeline?: { read: infer R } } } ? R : never;
+  };
   return createTestApp({ deps: { catalog, pipeline: { read } } });
 }
 
