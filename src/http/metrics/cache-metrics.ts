@@ -13,14 +13,23 @@ export function addTaskMetrics(sheet: MetricSheet, tasks: Pick<TaskService, 'fig
   });
 }
 
-/** The ledger is exact when it is looked at: there is no drift to show. */
-export function addLedgerMetrics(sheet: MetricSheet, quota: Pick<QuotaService, 'usage'>): void {
+type Ledger = Pick<QuotaService, 'usage'> & Partial<Pick<QuotaService, 'drift'>>;
+
+export function addLedgerMetrics(sheet: MetricSheet, quota: Ledger): void {
   const bytes = sheet.gauge('tilewarden_cache_bytes', 'What tiles take on disk', ['layer']);
   const tiles = sheet.gauge('tilewarden_cache_tiles', 'Tiles in the stores', ['layer']);
   const sweeping = sheet.gauge('tilewarden_sweeping_bytes', 'Dropped and not yet removed from disk');
   const limit = sheet.gauge('tilewarden_quota_bytes', 'The global quota; 0 while it is not in force');
   const evictedTiles = sheet.counter('tilewarden_evicted_tiles_total', 'Tiles removed to keep a quota');
   const evictedBytes = sheet.counter('tilewarden_evicted_bytes_total', 'Bytes removed to keep a quota');
+  const driftTiles = sheet.counter(
+    'tilewarden_ledger_drift_tiles_total',
+    'Wrong in statistics, mended: a bug',
+  );
+  const driftBytes = sheet.counter(
+    'tilewarden_ledger_drift_bytes_total',
+    'Wrong in statistics, mended: a bug',
+  );
   sheet.onLook(async () => {
     const usage = await quota.usage();
     for (const layer of usage.layers) {
@@ -31,5 +40,7 @@ export function addLedgerMetrics(sheet: MetricSheet, quota: Pick<QuotaService, '
     if (usage.quota.enabled) limit.set(quotaBytes(usage.quota.globalQuota));
     evictedTiles.set(usage.evicted.tiles);
     evictedBytes.set(usage.evicted.bytes);
+    driftTiles.set(quota.drift?.tiles ?? 0);
+    driftBytes.set(quota.drift?.bytes ?? 0);
   });
 }
