@@ -50,6 +50,7 @@ import { checkStore } from './storage/check-store.ts';
 import { guardFreeSpace } from './storage/guard-free-space.ts';
 import { createMemoryStore } from './storage/memory/memory-store.ts';
 import type { TileStore } from './storage/tile-store.ts';
+import { createInvalidation } from './tasks/invalidation.ts';
 import { createMassTruncation } from './tasks/mass-truncation.ts';
 import { openTaskService } from './tasks/open-task-service.ts';
 import { openScheduleService } from './tasks/schedules/open-schedule-service.ts';
@@ -186,12 +187,20 @@ async function openParts(
       log,
     }),
   );
-  const schedules = open.use(
-    await openScheduleService({ database, tasks, declared: settings.schedules, clock, log }),
-  );
   const massTruncation = createMassTruncation({ catalog, parameters, tasks, events, clock });
   const stores = catalog.stores();
   const quota = open.use(await openQuotaService({ database, stores, parameters, events, clock, log }));
+  const invalidation = createInvalidation({
+    catalog,
+    parameters,
+    pipeline,
+    tasks,
+    usesOf: (page) => quota.useOf(page)?.hits ?? 0,
+    clock,
+  });
+  const schedules = open.use(
+    await openScheduleService({ database, tasks, invalidation, declared: settings.schedules, clock, log }),
+  );
   const readiness = async () => {
     await accessFile(settings.data, constants.W_OK);
     await database.query.selectNoFrom((statement) => statement.lit(1).as('one')).execute();
@@ -200,7 +209,7 @@ async function openParts(
   const assets = await loadPages();
   const accounts = open.use(openAccounts({ database, dataFolder: settings.data, clock, log }));
   const { access, initialPassword } = await openDoor(settings, accounts);
-  const parts = { catalog, pipeline, tasks, schedules, massTruncation, quota, accounts };
+  const parts = { catalog, pipeline, tasks, schedules, massTruncation, invalidation, quota, accounts };
   const about = { version: readVersion(), startedAt: clock.now() };
   const eventLoop = open.use(openEventLoopWatch());
   const metrics = { pipeline, pipelineCounts, upstreams: desk.report, eventLoop };

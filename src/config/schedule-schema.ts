@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { DAILY_HOURS } from '../lib/daily-hours.ts';
-import { OVERRUNS, type ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
+import { OVERRUNS, SCHEDULED_WORK, type ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
 import { createTimetable } from '../tasks/schedules/timetable.ts';
-import { TASK_TYPES } from '../tasks/task.ts';
 import { extentSchema } from './grid-set-schema.ts';
 
 const ANY_TIME = { cron: '@daily', timeZone: 'UTC', hours: null };
@@ -33,7 +32,7 @@ export const scheduleSchema = z.strictObject({
     .default('pause')
     .describe('What happens to a task that is not done when its hours are over'),
   enabled: z.boolean().default(true),
-  type: z.enum(TASK_TYPES).describe('What to do'),
+  type: z.enum(SCHEDULED_WORK).describe('What to do'),
   gridSet: z.string().optional().describe("The layer's first when absent"),
   format: z.string().optional().describe("The layer's first when absent"),
   zoomStart: z.int().min(0).max(30).optional(),

@@ -3,6 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import type { QuotaService } from '../quota/quota-service.ts';
+import type { Invalidation } from '../tasks/invalidation.ts';
 import type { MassTruncation } from '../tasks/mass-truncation.ts';
 import type { ScheduleService } from '../tasks/schedules/schedule-service.ts';
 import type { TaskService } from '../tasks/task-service.ts';
@@ -11,6 +12,7 @@ import { type AccountParts, accountRoutes } from './api/account-routes.ts';
 import { coverageRoutes } from './api/coverage.ts';
 import { createEventStream } from './api/events.ts';
 import { inspectRoutes } from './api/inspect.ts';
+import { invalidateRoutes } from './api/invalidate.ts';
 import { layerRoutes } from './api/layers.ts';
 import { openApiRoutes } from './api/openapi.ts';
 import { quotaRoutes } from './api/quota.ts';
@@ -52,6 +54,8 @@ export interface RouteDeps {
   readonly schedules?: ScheduleService;
   /** Without it there are no paths of mass truncation. */
   readonly massTruncation?: MassTruncation;
+  /** Without it there is no path of invalidation. */
+  readonly invalidation?: Invalidation;
   /** Without it there are no paths of quota and usage. */
   readonly quota?: QuotaService;
   /** Without it there is no path of the last day's figures. */
@@ -112,6 +116,7 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
     ...(deps.tasks ? taskRoutes({ ...deps, tasks: deps.tasks }, limits) : []),
     ...(deps.schedules ? scheduleRoutes(deps.schedules) : []),
     ...(deps.massTruncation ? truncationRoutes(deps.catalog, deps.massTruncation) : []),
+    ...(deps.invalidation ? invalidateRoutes({ catalog, invalidation: deps.invalidation }) : []),
     ...(deps.quota ? cacheRoutes(deps, deps.quota) : []),
     ...layerRoutes(deps.catalog),
     ...(deps.series ? seriesRoutes(deps.series) : []),

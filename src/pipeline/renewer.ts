@@ -41,6 +41,9 @@ export class Renewer {
     const generation = await tiles.bound.store.generation(tiles.set.layer);
     const present = mode === 'all' ? new Set<string>() : await this.#presentIn(request);
     if (present.size === sizeOf(within)) return { ...NOTHING_DONE, present: present.size };
+    if (mode === 'stale' && !(await this.#hasMore(request, present.size))) {
+      return { ...NOTHING_DONE, present: sizeOf(within) };
+    }
     signal.throwIfAborted();
     const joined = this.#flights.find(tiles.set, metatile, generation, mode === 'all' ? after : 0);
     const flight = joined ?? this.#start(request, generation, onStart);
@@ -51,6 +54,11 @@ export class Renewer {
   #start({ tiles, metatile }: RenewRequest, generation: number, onStart: () => void): Flight {
     onStart();
     return this.#flights.start({ tiles, metatile, generation, priority: 'task' }, async () => false);
+  }
+
+  async #hasMore({ tiles, metatile, within }: RenewRequest, fresh: number): Promise<boolean> {
+    const there = await tiles.bound.store.present(tiles.set, metatile.z, within, 0);
+    return there.length > fresh;
   }
 
   async #presentIn({ tiles, metatile, within }: RenewRequest): Promise<Set<string>> {

@@ -26,13 +26,18 @@ export interface TileAnswer {
   readonly outcome: CacheOutcome;
 }
 
+export type RenewMode = 'missing' | 'all' | 'stale';
+
 export interface RenewRequest {
   readonly tiles: ResolvedTileSet;
   readonly metatile: Metatile;
   /** The tiles that were asked for; the others of the metatile are stored too but not counted. */
   readonly within: TileRect;
-  /** `missing` leaves what is present and fresh as it is; `all` replaces it. */
-  readonly mode: 'missing' | 'all';
+  /**
+   * `missing` leaves what is present and fresh as it is; `all` replaces it; `stale` replaces what is present and no
+   * longer fresh, and takes what is not there for present.
+   */
+  readonly mode: RenewMode;
   readonly signal: AbortSignal;
 }
 

@@ -135,6 +135,7 @@ export class LeaseRun {
   async #perform(step: StepPlace): Promise<StepOutcome | HostClosed> {
     const context: StepContext = {
       type: this.lease.request.type,
+      onlyStale: this.lease.request.onlyStale,
       tiles: this.#tiles,
       cover: this.#cover,
       pipeline: this.#options.pipeline,

@@ -4,13 +4,14 @@ import { metatileAt } from '../domain/metatile.ts';
 import { intersectRects, type TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import { metatileSizeOf } from '../pipeline/resolve-tile-set.ts';
-import type { RenewResult, ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
+import type { RenewMode, RenewResult, ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { type AreaCover, countCovered } from './area-cover.ts';
 import { type Counts, NO_COUNTS } from './store/lease.ts';
 import type { TaskType } from './task.ts';
 
 export interface StepContext {
   readonly type: TaskType;
+  readonly onlyStale: boolean;
   readonly tiles: ResolvedTileSet;
   readonly cover: AreaCover | null;
   readonly pipeline: TilePipeline;
@@ -83,6 +84,11 @@ async function worthWaiting(error: unknown, { clock, signal }: StepContext): Pro
   return true;
 }
 
+function modeOf({ type, onlyStale }: StepContext): RenewMode {
+  if (type === 'reseed') return 'all';
+  return onlyStale ? 'stale' : 'missing';
+}
+
 async function renewTiles(step: StepPlace, expected: number, context: StepContext): Promise<Counts> {
   let sum: RenewResult = { made: 0, present: 0, blank: 0, bytes: 0, upstreamRequests: 0 };
   const rect = coveredRect(step, context.cover);
@@ -91,7 +97,7 @@ async function renewTiles(step: StepPlace, expected: number, context: StepContex
       tiles: context.tiles,
       metatile,
       within,
-      mode: context.type === 'reseed' ? 'all' : 'missing',
+      mode: modeOf(context),
       signal: context.signal,
     });
     sum = add(sum, result);

@@ -66,6 +66,7 @@ export function planTask(draft: TaskDraft, options: PlanOptions): PlannedTask {
     zoomStop: zooms.stop,
     bounds,
     area,
+    onlyStale: type === 'seed' && (draft.onlyStale ?? false),
     threadCount,
     ...failureRulesOf(draft),
     priority: priorityOf(draft.priority),

@@ -20,6 +20,7 @@ export interface TaskDraft {
   readonly tileFailureRetryWaitTime?: number;
   readonly totalFailuresBeforeAborting?: number;
   readonly area?: { readonly polygons: readonly Polygon[]; readonly crs: 'grid-set' | 'EPSG:4326' };
+  readonly onlyStale?: boolean;
   readonly priority?: number;
   /** A second draft with the same key answers with the first one's task. */
   readonly idempotencyKey?: string;

@@ -230,6 +230,6 @@ it('whatever happens to tasks, none is lost, none goes backwards, every count is
       await fc.asyncModelRun(() => ({ model, real }), list);
       await drain(model, real);
     }),
-    { numRuns: 40 },
+    { numRuns: Number(process.env.TILEWARDEN_MODEL_RUNS ?? 40) },
   );
 });

@@ -34,6 +34,8 @@ export interface TaskRequest {
   readonly bounds: Bounds;
   /** Narrows `bounds`; in the grid set's CRS. */
   readonly area: readonly Polygon[] | null;
+  /** A seed that renews what is there and no longer fresh, and makes nothing that is not there. */
+  readonly onlyStale: boolean;
   readonly threadCount: number;
   readonly tileFailureRetryCount: number;
   /** Milliseconds. */

@@ -23,6 +23,7 @@ export function newTask(side: number, more: Partial<TaskRequest> = {}, key: stri
     zoomStop: 9,
     bounds: { minX: 0, minY: 0, maxX: 1, maxY: 1 },
     area: null,
+    onlyStale: false,
     threadCount: 2,
     tileFailureRetryCount: 2,
     tileFailureRetryWaitTime: 1000,

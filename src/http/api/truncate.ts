@@ -1,20 +1,12 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import { boundsOf } from '../../domain/bounds.ts';
-import { TilewardenError } from '../../domain/errors.ts';
-import { everySubset, gridSubsetOf, type Layer } from '../../domain/layer.ts';
-import { selectParameters } from '../../domain/parameter-filter.ts';
-import { shortened } from '../../domain/shortened.ts';
 import type { MassTruncation } from '../../tasks/mass-truncation.ts';
-import type { SelectedTiles, TruncationSelection } from '../../tasks/mass-truncation-selection.ts';
-import { areaIn } from '../../tasks/task-area.ts';
+import type { SelectedTiles } from '../../tasks/mass-truncation-selection.ts';
 import { jsonAnswer } from '../answer.ts';
 import { requireMediaType } from '../media-types.ts';
 import type { Handler, Route } from '../route.ts';
 import { boundLayer } from '../services/tiles.ts';
-import { parametersField } from '../wire/read-parameters.ts';
-import { coordsField, withoutAbsent } from '../wire/seed-request.ts';
-import { areaField, readTaskObject } from '../wire/task-request.ts';
-import { childrenNamed, integerField, textField, textOf, type WireElement } from '../wire/wire-element.ts';
+import { booleanField } from '../wire/task-request.ts';
+import { readSelectionObject, selectionOf } from '../wire/tile-selection.ts';
 
 export interface TruncateApiDeps {
   readonly catalog: Pick<Catalog, 'layer'>;
@@ -31,121 +23,28 @@ function createTruncate({ catalog, massTruncation }: TruncateApiDeps): Handler {
   return async (exchange) => {
     requireMediaType(exchange.headers, ['application/json']);
     const { layer } = boundLayer(catalog, exchange.param('layer'));
-    const root = exchange.body.length === 0 ? NOTHING : readTaskObject(exchange.body);
-    refuseEmptyLists(exchange.body);
-    refuseUnknownFields(root);
+    const root = readSelectionObject(exchange.body, ['dryRun']);
     const selection = selectionOf(root, layer);
-    const dryRun = booleanField(root, 'dryRun');
+    const dryRun = booleanField(root, 'dryRun') ?? false;
     const selected = await massTruncation.truncateSelection(layer.name, selection, dryRun);
     exchange.change = { target: `layer:${layer.name}`, after: { dryRun, ...amountOf(selected) } };
-    return jsonAnswer({ layer: layer.name, dryRun, ...amountOf(selected), tileSets: selected.map(document) });
+    return jsonAnswer({
+      layer: layer.name,
+      dryRun,
+      ...amountOf(selected),
+      tileSets: selected.map(selectedDocument),
+    });
   };
 }
 
-const NOTHING: WireElement = { name: '', text: '', children: [], place: { line: 1, column: 1 } };
-
-const FIELDS = [
-  'gridSets',
-  'formats',
-  'parameters',
-  'zoomStart',
-  'zoomStop',
-  'bounds',
-  'area',
-  'areaCrs',
-  'olderThan',
-  'dryRun',
-];
-
-/** A field that is misspelt would narrow nothing, and more would go than was meant. */
-function refuseUnknownFields(root: WireElement): void {
-  const unknown = root.children.find(({ name }) => !FIELDS.includes(name));
-  if (unknown) throw refused(`There is no field ${shortened(unknown.name)}; there are ${FIELDS.join(', ')}.`);
-}
-
-/** An empty list leaves no element behind, and would narrow nothing; it is looked for in the text. */
-function refuseEmptyLists(body: Buffer): void {
-  const [, name] = /["']?(gridSets|formats|bounds)["']?\s*:\s*\[\s*\]/.exec(body.toString('utf8')) ?? [];
-  if (name !== undefined) throw refused(`${name} must not be empty; leave it out for all.`);
-}
-
-function selectionOf(root: WireElement, layer: Layer): TruncationSelection {
-  const bounds = boundsField(root);
-  const area = areaField(root);
-  const gridSets = gridSetsField(root, layer, bounds !== undefined || area !== undefined);
-  // Before anything is removed: an area that one of the grid sets cannot take is refused for all.
-  for (const name of area ? (gridSets ?? []) : []) areaIn(gridSubsetOf(layer, name).gridSet, area);
-  const parameters = parametersField(root);
-  const zoomStart = zoomField(root, 'zoomStart');
-  const zoomStop = zoomField(root, 'zoomStop');
-  if ((zoomStart ?? 0) > (zoomStop ?? MAX_ZOOM)) throw refused('zoomStart must not be above zoomStop.');
-  return withoutAbsent({
-    gridSets,
-    formats: textsField(root, 'formats'),
-    parametersId: parameters && selectParameters(layer.parameters, parameters).id,
-    zoomStart,
-    zoomStop,
-    bounds,
-    area,
-    olderThan: timeField(root, 'olderThan'),
-  });
-}
-
-/** A place on earth is only known in grid sets that the layer has; elsewhere names of yesterday are welcome. */
-function gridSetsField(root: WireElement, layer: Layer, placed: boolean): readonly string[] | undefined {
-  const named = textsField(root, 'gridSets');
-  if (!placed) return named;
-  if (!named) return everySubset(layer).map(({ gridSet }) => gridSet.name);
-  return named.map((name) => gridSubsetOf(layer, name).gridSet.name);
-}
-
-const MAX_ZOOM = 30;
-
-function zoomField(root: WireElement, name: string): number | undefined {
-  const zoom = integerField(root, name);
-  if (zoom === undefined || (zoom >= 0 && zoom <= MAX_ZOOM)) return zoom;
-  throw refused(`${name} must be a zoom from 0 to ${MAX_ZOOM}, not ${zoom}.`);
-}
-
-function boundsField(root: WireElement) {
-  const coords = coordsField(root);
-  if (!coords) return undefined;
-  const [minX = 0, minY = 0, maxX = 0, maxY = 0] = coords;
-  if (minX <= maxX && minY <= maxY) return boundsOf([minX, minY, maxX, maxY]);
-  throw refused('bounds must be minX, minY, maxX, maxY with min not above max.');
-}
-
-function textsField(root: WireElement, name: string): readonly string[] | undefined {
-  const found = childrenNamed(root, name);
-  return found.length === 0 ? undefined : found.map(textOf);
-}
-
-function timeField(root: WireElement, name: string): number | undefined {
-  const text = textField(root, name);
-  if (text === undefined) return undefined;
-  const time = Date.parse(text);
-  if (!Number.isNaN(time)) return time;
-  throw refused(`${name} must be a time such as 2026-01-31T12:00:00Z, not "${shortened(text)}".`);
-}
-
-function booleanField(root: WireElement, name: string): boolean {
-  const text = textField(root, name) ?? 'false';
-  if (text === 'true' || text === 'false') return text === 'true';
-  throw refused(`${name} must be true or false.`);
-}
-
-function amountOf(selected: readonly SelectedTiles[]) {
+export function amountOf(selected: readonly SelectedTiles[]) {
   return {
     tiles: selected.reduce((sum, { tiles }) => sum + tiles, 0),
     bytes: selected.reduce((sum, { bytes }) => sum + bytes, 0),
   };
 }
 
-function document({ set, tiles, bytes }: SelectedTiles) {
+export function selectedDocument({ set, tiles, bytes }: SelectedTiles) {
   const { gridSet, format, parametersId } = set;
   return { gridSet, format, parametersId, tiles, bytes };
-}
-
-function refused(message: string): TilewardenError {
-  return new TilewardenError('request-invalid', message);
 }

@@ -1,6 +1,5 @@
 import { shortened } from '../../domain/shortened.ts';
-import { OVERRUNS, type ScheduleDeclaration } from '../../tasks/schedules/schedule.ts';
-import { TASK_TYPES } from '../../tasks/task.ts';
+import { OVERRUNS, SCHEDULED_WORK, type ScheduleDeclaration } from '../../tasks/schedules/schedule.ts';
 import { booleanField, readTaskObject, taskDraftOf } from './task-request.ts';
 import { bodyProblem, onlyChild, textField, type WireElement } from './wire-element.ts';
 
@@ -20,7 +19,7 @@ export function readScheduleRequest(body: Buffer): ScheduleDeclaration {
     hours: textField(root, 'hours') ?? null,
     overrun: oneOf(root, 'overrun', textField(root, 'overrun') ?? 'pause', OVERRUNS),
     enabled: booleanField(root, 'enabled') ?? true,
-    work: oneOf(root, 'type', type ?? 'seed', TASK_TYPES),
+    work: oneOf(root, 'type', type ?? 'seed', SCHEDULED_WORK),
     draft,
   };
 }

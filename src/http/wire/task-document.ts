@@ -22,6 +22,7 @@ export function taskDocument(task: Task): object {
     zoomStop: request.zoomStop,
     bounds: [minX, minY, maxX, maxY],
     area: request.area && { type: 'MultiPolygon', coordinates: request.area },
+    onlyStale: request.onlyStale,
     threadCount: request.threadCount,
     priority: request.priority,
     tileFailureRetryCount: request.tileFailureRetryCount,

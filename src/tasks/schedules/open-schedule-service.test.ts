@@ -33,12 +33,14 @@ async function openDesk(declared: readonly ScheduleDeclaration[] = []) {
   closing.push(() => house.close());
   const clock = createHeldClock();
   const store = createScheduleStore(house.database);
-  const runner = new ScheduleRunner({ store, tasks: house.service, clock, log: silentLogger });
+  const { service: tasks, invalidation } = house;
+  const runner = new ScheduleRunner({ store, tasks, invalidation, clock, log: silentLogger });
   const open = async (declarations: readonly ScheduleDeclaration[]): Promise<OpenScheduleService> => {
     // Between its looks it sleeps by a clock that nobody moves.
     const service = await openScheduleService({
       database: house.database,
-      tasks: house.service,
+      tasks,
+      invalidation,
       declared: declarations,
       clock: { ...clock, sleep: (_ms, signal) => clock.sleep(DAY, signal) },
       log: silentLogger,
@@ -108,6 +110,7 @@ describe('a schedule', () => {
     const broken = new ScheduleRunner({
       store: { ...store, record: () => Promise.reject(new Error('the power is gone')) },
       tasks: house.service,
+      invalidation: house.invalidation,
       clock,
       log: silentLogger,
     });
@@ -163,6 +166,18 @@ describe('a schedule', () => {
       state: 'aborted',
       reason: 'stopped by schedule nightly',
     });
+  });
+
+  it('marks tiles as stale, if that is its work', async () => {
+    const { house, clock, runner, schedules } = await openDesk();
+    const seeded = await house.service.create({ layer: 'roads', zoomStart: 0, zoomStop: 2 }, 'tester');
+    await house.ended(seeded.id);
+    const schedule = await added(schedules, { work: 'invalidate', draft: { zoomStart: 1, zoomStop: 2 } });
+    clock.advance(22 * HOUR);
+    await runner.lookAtAll();
+    expect(await schedules.runs(schedule.id, 1)).toMatchObject([
+      { state: 'over', taskId: null, detail: '20 tiles marked as stale' },
+    ]);
   });
 
   it('waits for its hours when it is due outside of them', async () => {

@@ -1,6 +1,7 @@
 import type { Database } from '../../db/database.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
+import type { Invalidation } from '../invalidation.ts';
 import type { TaskService } from '../task-service.ts';
 import type { ScheduleDeclaration } from './schedule.ts';
 import { ScheduleRunner } from './schedule-runner.ts';
@@ -11,6 +12,7 @@ import { createTimetable } from './timetable.ts';
 export interface ScheduleServiceOptions {
   readonly database: Database;
   readonly tasks: TaskService;
+  readonly invalidation: Pick<Invalidation, 'invalidateDraft'>;
   /** Those of the configuration file. */
   readonly declared: readonly ScheduleDeclaration[];
   readonly clock: Clock;
@@ -27,15 +29,16 @@ const MINUTE = 60_000;
 const CONFIGURATION = 'configuration';
 
 export async function openScheduleService(options: ScheduleServiceOptions): Promise<OpenScheduleService> {
-  const { database, tasks, declared, clock, log } = options;
+  const { database, tasks, invalidation, declared, clock, log } = options;
   const store = createScheduleStore(database);
-  const runner = new ScheduleRunner({ store, tasks, clock, log });
+  const runner = new ScheduleRunner({ store, tasks, invalidation, clock, log });
   await takeOver(store, declared, clock);
   const looking = openLoop(() => runner.lookAtAll(), clock, log);
 
   async function check({ layer, work, draft, ...times }: ScheduleDeclaration): Promise<void> {
     createTimetable(times);
-    await tasks.estimate({ ...draft, layer, type: work });
+    // What is invalidated has the same names and numbers as what is seeded.
+    await tasks.estimate({ ...draft, layer, type: work === 'invalidate' ? 'seed' : work });
   }
 
   return {

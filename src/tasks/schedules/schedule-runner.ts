@@ -1,6 +1,8 @@
 import { isTilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
+import type { Invalidation } from '../invalidation.ts';
+import type { TaskDraft } from '../task-draft.ts';
 import type { TaskService } from '../task-service.ts';
 import type { Schedule, ScheduleRun } from './schedule.ts';
 import type { ScheduleStore } from './schedule-store.ts';
@@ -9,6 +11,7 @@ import { createTimetable } from './timetable.ts';
 export interface ScheduleRunnerOptions {
   readonly store: ScheduleStore;
   readonly tasks: Pick<TaskService, 'create' | 'get' | 'cancel' | 'pause' | 'resume'>;
+  readonly invalidation: Pick<Invalidation, 'invalidateDraft'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -99,6 +102,7 @@ export class ScheduleRunner {
     const { id, layer, name, work, draft } = schedule;
     const idempotencyKey = `schedule-${id}-${dueAt}`;
     try {
+      if (work === 'invalidate') return await this.#invalidate({ ...draft, layer }, dueAt);
       const task = await tasks.create({ ...draft, layer, type: work, idempotencyKey }, `schedule ${name}`);
       return { dueAt, at: clock.now(), state: 'started', taskId: task.id, detail: null };
     } catch (error) {
@@ -106,6 +110,13 @@ export class ScheduleRunner {
       log.warn({ layer, schedule: name, reason: error.message }, 'a schedule could not start its task');
       return { dueAt, at: clock.now(), state: 'failed', taskId: null, detail: error.message };
     }
+  }
+
+  /** Done twice it does no harm. */
+  async #invalidate(draft: TaskDraft, dueAt: number): Promise<ScheduleRun> {
+    const { invalidation, clock } = this.#options;
+    const tiles = await invalidation.invalidateDraft(draft);
+    return { dueAt, at: clock.now(), state: 'over', taskId: null, detail: `${tiles} tiles marked as stale` };
   }
 
   #skipped(dueAt: number, unfinished: ScheduleRun): ScheduleRun {

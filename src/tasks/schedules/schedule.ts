@@ -1,9 +1,12 @@
-import type { TaskType } from '../task.ts';
+import { TASK_TYPES } from '../task.ts';
 import type { TaskDraft } from '../task-draft.ts';
 
 /** What happens to a run that is not over when its hours are. */
 export const OVERRUNS = ['pause', 'stop', 'finish'] as const;
 export type Overrun = (typeof OVERRUNS)[number];
+
+export const SCHEDULED_WORK = [...TASK_TYPES, 'invalidate'] as const;
+export type ScheduledWork = (typeof SCHEDULED_WORK)[number];
 
 /** What an administrator writes down, checked. Plain data. */
 export interface ScheduleDeclaration {
@@ -18,7 +21,7 @@ export interface ScheduleDeclaration {
   readonly hours: string | null;
   readonly overrun: Overrun;
   readonly enabled: boolean;
-  readonly work: TaskType;
+  readonly work: ScheduledWork;
   /** What is to be done; `layer` and `type` come from above. */
   readonly draft: Omit<TaskDraft, 'layer' | 'type' | 'idempotencyKey'>;
 }

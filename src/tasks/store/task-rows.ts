@@ -62,7 +62,8 @@ export function taskOf(row: TaskRow): Task {
 }
 
 export function requestOf(row: Pick<TaskRow, 'request'>): TaskRequest {
-  return JSON.parse(row.request) as TaskRequest;
+  const request = JSON.parse(row.request) as TaskRequest & { readonly onlyStale?: boolean };
+  return { ...request, onlyStale: request.onlyStale ?? false };
 }
 
 export function planOf(row: Pick<TaskRow, 'plan'>): TaskPlan {

@@ -1,0 +1,82 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { openTaskHouse, type TaskHouse } from '../../test/fixtures/task-house.ts';
+
+let house: TaskHouse;
+afterEach(() => house.close());
+
+async function seededHouse(): Promise<TaskHouse> {
+  house = await openTaskHouse({ layer: { metatile: { columns: 1, rows: 1 } } });
+  const seeded = await house.service.create({ layer: 'roads', zoomStart: 0, zoomStop: 3 }, 'tester');
+  await house.ended(seeded.id);
+  return house;
+}
+
+const outcome = async (z: number, x: number, y: number) => (await house.road.read(z, x, y)).outcome;
+
+describe('telling that the map has changed', () => {
+  it('leaves tiles in place and has each renewed when it is asked for next', async () => {
+    const { road, invalidation } = await seededHouse();
+    expect(await outcome(3, 0, 0)).toBe('HIT');
+    const { extent } = road.tiles.subset.gridSet;
+    const middle = (extent.minX + extent.maxX) / 2;
+    const west = { ...extent, maxX: middle };
+    const { marked, tasks } = await invalidation.invalidate(
+      'roads',
+      { gridSets: ['small-tiles'], bounds: west },
+      null,
+    );
+    expect(tasks).toEqual([]);
+    expect(marked).toMatchObject([{ tiles: 1 + 2 + 8 + 32 }]);
+    road.source.version = 2;
+    const west3 = await road.read(3, 0, 0);
+    expect(west3.outcome).toBe('MISS');
+    expect(await road.shows(west3.bytes, { z: 3, x: 0, y: 0 }, 2)).toBe(true);
+    expect(await outcome(3, 0, 0)).toBe('HIT');
+    expect(await outcome(3, 7, 0)).toBe('HIT');
+  });
+
+  it('answers the old tile when the source is down', async () => {
+    const { road, invalidation } = await seededHouse();
+    await invalidation.invalidate('roads', {}, null);
+    road.source.answer = () => Promise.reject(new Error('down'));
+    expect(await outcome(2, 1, 1)).toBe('STALE');
+  });
+
+  it('keeps what was fetched before from being stored', async () => {
+    const { road, invalidation } = await seededHouse();
+    const generation = await road.store.generation('roads');
+    await invalidation.invalidate('roads', {}, null);
+    const late = road.store.putMany(road.tiles.set, 3, [], generation);
+    await expect(late).rejects.toMatchObject({ code: 'generation-stale' });
+  });
+
+  it('renews in the background what is there, and nothing else', async () => {
+    const { road, invalidation, service } = await seededHouse();
+    await road.store.deleteRange(road.tiles.set, 3, { minX: 0, minY: 0, maxX: 3, maxY: 7 });
+    road.source.version = 2;
+    const before = road.source.requests.length;
+    const { tasks } = await invalidation.invalidate('roads', { zoomStart: 3 }, { createdBy: 'tester' });
+    expect(tasks).toHaveLength(1);
+    const done = await house.ended(tasks[0]?.id ?? 0);
+    expect(done).toMatchObject({ state: 'done', tilesTotal: 64n, tilesProcessed: 64n });
+    expect(done.counters.made).toBe(32);
+    expect(road.source.requests.length - before).toBe(32);
+    const renewed = await road.read(3, 7, 7);
+    expect(renewed.outcome).toBe('HIT');
+    expect(await road.shows(renewed.bytes, { z: 3, x: 7, y: 7 }, 2)).toBe(true);
+    expect((await service.get(done.id))?.createdBy).toBe('tester');
+  });
+
+  it('counts without changing anything', async () => {
+    const { invalidation } = await seededHouse();
+    expect(await invalidation.count('roads', { zoomStart: 2, zoomStop: 2 })).toMatchObject([{ tiles: 16 }]);
+    expect(await outcome(2, 0, 0)).toBe('HIT');
+  });
+
+  it('is refused for a layer that is not there', async () => {
+    const { invalidation } = await seededHouse();
+    await expect(invalidation.invalidate('rivers', {}, null)).rejects.toMatchObject({
+      code: 'layer-unknown',
+    });
+  });
+});

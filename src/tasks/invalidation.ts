@@ -1,0 +1,181 @@
+import type { Catalog } from '../catalog/catalog.ts';
+import type { ParameterBook } from '../catalog/parameter-book.ts';
+import { TilewardenError } from '../domain/errors.ts';
+import { everySubset, gridSubsetOf, type Layer } from '../domain/layer.ts';
+import { pageOf } from '../domain/page.ts';
+import { selectParameters } from '../domain/parameter-filter.ts';
+import type { TileSetKey } from '../domain/tile-key.ts';
+import type { TileRect } from '../domain/tile-rect.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
+import type { TileStore } from '../storage/tile-store.ts';
+import { partitionsOf } from './mass-truncation-partitions.ts';
+import {
+  goThroughSelected,
+  type SelectedTiles,
+  selects,
+  type TruncationSelection,
+} from './mass-truncation-selection.ts';
+import type { Task } from './task.ts';
+import type { TaskDraft } from './task-draft.ts';
+import type { TaskService } from './task-service.ts';
+
+export interface InvalidationOptions {
+  readonly catalog: Pick<Catalog, 'layer'>;
+  readonly parameters: Pick<ParameterBook, 'values'>;
+  readonly pipeline: Pick<TilePipeline, 'forget'>;
+  readonly tasks: Pick<TaskService, 'create'>;
+  /** How often tiles of the page were asked for, as far as anybody knows. */
+  readonly usesOf: (page: PageOfSet) => number;
+  readonly clock: Clock;
+}
+
+export interface PageOfSet {
+  readonly set: TileSetKey;
+  readonly z: number;
+  readonly pageX: number;
+  readonly pageY: number;
+}
+
+export interface InvalidationResult {
+  /** By tile set; those that are asked for most first. */
+  readonly marked: readonly SelectedTiles[];
+  /** That renew what was marked, in the same order; none unless it was asked for. */
+  readonly tasks: readonly Task[];
+}
+
+/**
+ * Tells that a part of the map has changed. Tiles stay where they are and count as stale: each is renewed when it is
+ * asked for next, and with `renew` by tasks in the background. Nothing fetched before is stored any more.
+ */
+export interface Invalidation {
+  /** What a schedule names; returns how many tiles were marked. */
+  invalidateDraft(draft: TaskDraft): Promise<number>;
+  count(layer: string, selection: TruncationSelection): Promise<readonly SelectedTiles[]>;
+  invalidate(
+    layer: string,
+    selection: TruncationSelection,
+    renew: { readonly createdBy: string } | null,
+  ): Promise<InvalidationResult>;
+}
+
+interface MarkedSet {
+  readonly selected: SelectedTiles;
+  readonly zooms: { readonly start: number; readonly stop: number } | null;
+  readonly uses: number;
+}
+
+export function createInvalidation(options: InvalidationOptions): Invalidation {
+  const { catalog, parameters, pipeline, tasks, usesOf, clock } = options;
+
+  function boundLayer(name: string) {
+    const bound = catalog.layer(name);
+    if (bound) return bound;
+    throw new TilewardenError('layer-unknown', `There is no layer ${name}.`);
+  }
+
+  async function mark(store: TileStore, layer: Layer, set: TileSetKey, selection: TruncationSelection) {
+    const now = clock.now();
+    let uses = 0;
+    let zooms: MarkedSet['zooms'] = null;
+    const selected = await goThroughSelected(store, layer, set, selection, async (z, rect) => {
+      await store.markStale(set, z, rect, now);
+      pipeline.forget(set, z, rect);
+      uses += usesOf(pageHolding(set, z, rect));
+      zooms = { start: Math.min(z, zooms?.start ?? z), stop: Math.max(z, zooms?.stop ?? z) };
+    });
+    return { selected, zooms, uses } satisfies MarkedSet;
+  }
+
+  async function* setsOf(store: TileStore, layer: string, selection: TruncationSelection) {
+    for await (const set of store.tileSets(layer)) if (selects(selection, set)) yield set;
+  }
+
+  /** A seed over what was marked, for each tile set that the layer can still make. */
+  async function renewalsOf(
+    layer: Layer,
+    marked: readonly MarkedSet[],
+    { bounds, area }: TruncationSelection,
+  ): Promise<readonly TaskDraft[]> {
+    const { named } = partitionsOf(layer, await parameters.values());
+    return marked.flatMap(({ selected: { set }, zooms }): TaskDraft[] => {
+      const values = set.parametersId === null ? new Map<string, string>() : named.get(set.parametersId);
+      if (!values || !zooms) return [];
+      return [
+        {
+          layer: layer.name,
+          type: 'seed',
+          onlyStale: true,
+          gridSetId: set.gridSet,
+          format: set.format,
+          parameters: values,
+          zoomStart: zooms.start,
+          zoomStop: zooms.stop,
+          ...(bounds && { coords: [bounds.minX, bounds.minY, bounds.maxX, bounds.maxY] }),
+          ...(area && { area }),
+        },
+      ];
+    });
+  }
+
+  async function invalidate(
+    name: string,
+    selection: TruncationSelection,
+    renew: { readonly createdBy: string } | null,
+  ): Promise<InvalidationResult> {
+    const { layer, store } = boundLayer(name);
+    await store.raiseGeneration(layer.name);
+    const marked: MarkedSet[] = [];
+    for await (const set of setsOf(store, layer.name, selection)) {
+      marked.push(await mark(store, layer, set, selection));
+    }
+    const touched = marked
+      .filter(({ selected }) => selected.tiles > 0)
+      .sort((a, b) => b.uses - a.uses || b.selected.tiles - a.selected.tiles);
+    const started: Task[] = [];
+    for (const draft of renew ? await renewalsOf(layer, touched, selection) : []) {
+      started.push(await tasks.create(draft, renew?.createdBy ?? ''));
+    }
+    return { marked: touched.map(({ selected }) => selected), tasks: started };
+  }
+
+  return {
+    invalidate,
+
+    async invalidateDraft(draft) {
+      const { layer } = boundLayer(draft.layer);
+      const { marked } = await invalidate(layer.name, selectionOf(layer, draft), null);
+      return marked.reduce((sum, { tiles }) => sum + tiles, 0);
+    },
+
+    async count(name, selection) {
+      const { layer, store } = boundLayer(name);
+      const counted: SelectedTiles[] = [];
+      for await (const set of setsOf(store, layer.name, selection)) {
+        counted.push(await goThroughSelected(store, layer, set, selection, async () => {}));
+      }
+      return counted.filter(({ tiles }) => tiles > 0);
+    },
+  };
+}
+
+function selectionOf(layer: Layer, draft: TaskDraft): TruncationSelection {
+  const { gridSetId, format, parameters, zoomStart, zoomStop, coords, area } = draft;
+  const [minX = 0, minY = 0, maxX = 0, maxY = 0] = coords ?? [];
+  const placed = coords !== undefined || area !== undefined;
+  const everywhere = placed ? everySubset(layer).map(({ gridSet }) => gridSet.name) : null;
+  const gridSets = gridSetId === undefined ? everywhere : [gridSubsetOf(layer, gridSetId).gridSet.name];
+  return {
+    ...(gridSets && { gridSets }),
+    ...(format !== undefined && { formats: [format] }),
+    ...(parameters && { parametersId: selectParameters(layer.parameters, parameters).id }),
+    ...(zoomStart !== undefined && { zoomStart }),
+    ...(zoomStop !== undefined && { zoomStop }),
+    ...(coords && { bounds: { minX, minY, maxX, maxY } }),
+    ...(area && { area }),
+  };
+}
+
+function pageHolding(set: TileSetKey, z: number, { minX, minY }: TileRect): PageOfSet {
+  return { set, z, pageX: pageOf(minX), pageY: pageOf(minY) };
+}
