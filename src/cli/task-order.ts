@@ -12,7 +12,8 @@ export const ORDER_FLAGS: readonly Flag[] = [
     placeholder: 'MINX,MINY,MAXX,MAXY',
     help: 'in the CRS of the grid set (the layer’s extent)',
   },
-  { name: 'area', placeholder: 'FILE', help: 'GeoJSON polygons, longitude and latitude; narrows the bounds' },
+  { name: 'area', placeholder: 'FILE', help: 'GeoJSON polygons; narrows the bounds' },
+  { name: 'area-crs', placeholder: 'CRS', help: 'of the area: EPSG:4326, which is usual, or grid-set' },
   { name: 'format', placeholder: 'FORMAT', help: 'e.g. image/png or png (the layer’s first)' },
   {
     name: 'parameter',
@@ -34,6 +35,7 @@ export function taskOrder(type: string, layer: string, flags: FlagValues, given:
     ...named('zoomStop', wholeNumber('zoom-stop', flags)),
     ...named('bounds', boundsIn(flags)),
     ...named('area', areaIn(flags)),
+    ...named('areaCrs', areaCrsIn(flags)),
     ...named('format', formatIn(flags)),
     ...named('parameters', parametersIn(given)),
     ...named('threadCount', wholeNumber('threads', flags)),
@@ -72,6 +74,13 @@ function parametersIn({ repeated }: Given): object | undefined {
     throw misuse(`--parameter must be NAME=VALUE, not ${text}.`);
   });
   return pairs && Object.fromEntries(pairs);
+}
+
+function areaCrsIn({ area, 'area-crs': crs }: FlagValues): string | undefined {
+  if (crs === undefined) return undefined;
+  if (area === undefined) throw misuse('--area-crs says in what the area is given; there is no --area.');
+  if (crs === 'EPSG:4326' || crs === 'grid-set') return crs;
+  throw misuse(`--area-crs must be EPSG:4326 or grid-set, not ${crs}.`);
 }
 
 function areaIn({ area }: FlagValues): unknown {
