@@ -1,4 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { Agent, request } from 'undici';
 import { openScenarioServer, type ScenarioServer } from './scenario-server.ts';
 
@@ -19,34 +22,33 @@ export interface HangingRunReport {
 
 const ZOOM = 12;
 const CACHED = 20;
-const HITS_PER_SECOND = 50;
 
-/** So many misses of an upstream that hangs, and people who look at what is cached. */
+/** So many misses of an upstream that hangs, and somebody in another process who looks at what is cached. */
 export async function runHangingMisses(misses: number, seconds: number): Promise<HangingRunReport> {
   const server = await openScenarioServer({ timeoutSeconds: 5 });
-  // Connections of their own, so that those who hang do not hold up those who look.
-  const [hanging, looking] = [new Agent({ connections: misses }), new Agent({ connections: 8 })];
+  const dispatcher = new Agent({ connections: misses });
+  const looker = openLooker(server);
   try {
     for (let x = 0; x < CACHED; x++) await server.tile(ZOOM, x, 0);
-    await look(server, looking, 1);
-    const idle = await look(server, looking, seconds);
+    await looker.look(1);
+    const idle = await looker.look(seconds);
     const memoryBefore = server.memory();
     server.wms.answer = 'hang';
-    const asked = Array.from({ length: misses }, (_, x) =>
-      ask(server, hanging, x % 4096, 10 + Math.floor(x / 4096)),
-    );
     let memoryMost = 0;
-    const watching = watch(() => {
+    const watching = setInterval(() => {
       memoryMost = Math.max(memoryMost, server.memory());
-    });
-    const during = await look(server, looking, seconds);
-    const answers = await Promise.all(asked);
-    watching.abort();
+    }, 100);
+    const looking = looker.look(seconds);
+    const answers = await Promise.all(
+      Array.from({ length: misses }, (_, x) => ask(server, dispatcher, x % 4096, 10 + Math.floor(x / 4096))),
+    );
+    const during = await looking;
+    clearInterval(watching);
     return {
       hits: during.length,
-      hitsServed: during.filter(({ status }) => status === 200).length,
-      idleP99: p99(idle.map(({ ms }) => ms)),
-      hangingP99: p99(during.map(({ ms }) => ms)),
+      hitsServed: during.filter(([status]) => status === 200).length,
+      idleP99: p99(idle.map(([, ms]) => ms)),
+      hangingP99: p99(during.map(([, ms]) => ms)),
       misses: countBy(answers.map(({ status }) => String(status))),
       withoutRetryAfter: answers.filter(({ status, retryAfter }) => status !== 200 && !retryAfter).length,
       slowestMissMs: Math.round(Math.max(...answers.map(({ ms }) => ms))),
@@ -55,9 +57,27 @@ export async function runHangingMisses(misses: number, seconds: number): Promise
     };
   } finally {
     server.wms.release();
-    await Promise.all([hanging.destroy(), looking.destroy()]);
+    looker.close();
+    await dispatcher.destroy();
     await server.close();
   }
+}
+
+type Hit = readonly [status: number, ms: number];
+
+function openLooker({ url }: ScenarioServer) {
+  const urls = Array.from({ length: CACHED }, (_, x) => `${url}tiles/map/${ZOOM}/${x}/0.png`);
+  const program = fileURLToPath(new URL('./looker.mjs', import.meta.url));
+  const child = spawn(process.execPath, [program, ...urls], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const lines = createInterface({ input: child.stdout });
+  return {
+    async look(seconds: number): Promise<readonly Hit[]> {
+      child.stdin.write(`${seconds * 1000}\n`);
+      const [line] = await once(lines, 'line');
+      return JSON.parse(line) as readonly Hit[];
+    },
+    close: () => void child.kill(),
+  };
 }
 
 interface Reply {
@@ -78,23 +98,6 @@ async function ask(server: ScenarioServer, dispatcher: Agent, x: number, y: numb
     retryAfter: typeof retryAfter === 'string' ? retryAfter : null,
     ms: performance.now() - begun,
   };
-}
-
-async function look(server: ScenarioServer, dispatcher: Agent, seconds: number): Promise<readonly Reply[]> {
-  const replies: Promise<Reply>[] = [];
-  const begun = performance.now();
-  for (let i = 0; i < seconds * HITS_PER_SECOND; i++) {
-    await delay(Math.max(0, begun + (i * 1000) / HITS_PER_SECOND - performance.now()));
-    replies.push(ask(server, dispatcher, i % CACHED, 0));
-  }
-  return Promise.all(replies);
-}
-
-function watch(see: () => void): AbortController {
-  const stop = new AbortController();
-  const timer = setInterval(see, 100);
-  stop.signal.addEventListener('abort', () => clearInterval(timer));
-  return stop;
 }
 
 function p99(values: readonly number[]): number {

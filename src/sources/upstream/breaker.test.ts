@@ -37,6 +37,13 @@ describe('the breaker', () => {
     expect(breaker.closedFor('interactive')).toMatchObject({ reason: 'failing' });
   });
 
+  it('opens at the third failure in a row when each takes long', () => {
+    fail(2, SLOW);
+    expect(breaker.state).toBe('closed');
+    fail(1, SLOW);
+    expect(breaker.state).toBe('open');
+  });
+
   it('lets one probe through after its pause, and everybody when that succeeds', () => {
     fail(5);
     now += 501;

@@ -10,7 +10,7 @@ export interface BreakerFailure {
   readonly retryAfterMs: number | null;
 }
 
-/** Failures in a row that open it. */
+/** Failures in a row that open it; those that took long count twice, since each holds a place and a caller. */
 const THRESHOLD = 5;
 /** Milliseconds. Pauses double with each probe that fails. */
 const FIRST_PAUSE = 500;
@@ -36,7 +36,8 @@ interface Pause {
 /**
  * Keeps a host that fails from being asked.
  *
- *   closed     everything passes. Five failures in a row, or one that says when to come back: open.
+ *   closed     everything passes. Five failures in a row, three if they take long, or one
+ *              that says when to come back: open.
  *   open       nothing passes until the pause is over, which is shorter for people than for tasks. Then: half-open.
  *   half-open  one request passes as a probe. It succeeds: closed. It fails: open, and the pause doubles.
  *              Whoever sent it went away: half-open still, and the next one is the probe.
@@ -95,7 +96,7 @@ export class Breaker {
 
   /** Requests that were under way when it opened are no further reason to wait. */
   failed(probe: boolean, failure: BreakerFailure): void {
-    this.#failures++;
+    this.#failures += failure.ms < FAST_FAILURE ? 1 : 2;
     if (probe) this.#probing = false;
     if (failure.retryAfterMs !== null) {
       this.#waitAsAsked(failure.retryAfterMs);
