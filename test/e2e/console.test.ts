@@ -237,4 +237,18 @@ describe.skipIf(program === null)('the console in a real browser', () => {
     await open.page.locator('.map canvas').first().waitFor();
     expect(open.complaints()).toEqual([]);
   });
+
+  it('says that the server is gone, and goes on when it is back', async () => {
+    const { page } = open;
+    await open.go('tasks', 'Tasks');
+    await page.getByText('Live', { exact: true }).waitFor();
+    const { port } = new URL(server.url);
+    await server.stop();
+    await page.getByText('The connection to the server is lost.').waitFor();
+    server = await startServer({ config: CONFIG, data: server.data, args: ['--port', port] });
+    await page.getByText('Live', { exact: true }).waitFor();
+    expect(await page.getByText('The connection to the server is lost.').count()).toBe(0);
+    await page.getByRole('link', { name: 'About' }).click();
+    await page.getByText('Running since').waitFor();
+  });
 });

@@ -5,7 +5,8 @@ import icon from './icon.svg';
 import { Field, ProblemNotice } from './parts/basics.tsx';
 import { TEXTS } from './texts.ts';
 
-export function Login({ onDone }: { readonly onDone: () => void }) {
+export function Login(props: { readonly notice: string | null; readonly onDone: () => void }) {
+  const { notice, onDone } = props;
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
   const action = useAction();
@@ -27,7 +28,11 @@ export function Login({ onDone }: { readonly onDone: () => void }) {
           {TEXTS.product}
         </span>
         <h1>{TEXTS.login.title}</h1>
-        <ProblemNotice problem={action.problem} />
+        {action.problem ? (
+          <ProblemNotice problem={action.problem} />
+        ) : (
+          notice !== null && <p className="notice">{notice}</p>
+        )}
         <Field label={TEXTS.login.name}>
           <input
             name="username"

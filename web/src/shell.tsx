@@ -1,5 +1,6 @@
 import { Component, lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react';
 import { get, type Problem, problemFrom } from './api/client.ts';
+import { useLive } from './api/task-feed.ts';
 import { Login } from './login.tsx';
 import { ProblemNotice } from './parts/basics.tsx';
 import { useRoute } from './route.ts';
@@ -34,11 +35,14 @@ const RETRY_MS = 3000;
 export function Shell() {
   const [caller, setCaller] = useState<Caller | null>(null);
   const [known, setKnown] = useState(false);
+  const [ended, setEnded] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
 
   const look = useCallback(async () => {
     try {
-      setCaller((await get<{ caller: Caller | null }>('session.json')).caller);
+      const { caller: found } = await get<{ caller: Caller | null }>('session.json');
+      setCaller(found);
+      if (found) setEnded(false);
       setKnown(true);
       setProblem(null);
     } catch (error) {
@@ -49,7 +53,10 @@ export function Shell() {
 
   useEffect(() => {
     void look();
-    const signedOut = () => setCaller(null);
+    const signedOut = () => {
+      setCaller(null);
+      setEnded(true);
+    };
     addEventListener('tilewarden-signed-out', signedOut);
     return () => removeEventListener('tilewarden-signed-out', signedOut);
   }, [look]);
@@ -57,7 +64,7 @@ export function Shell() {
   if (!known) {
     return <div className="login">{problem ? <ProblemNotice problem={problem} /> : TEXTS.loading}</div>;
   }
-  if (!caller) return <Login onDone={() => void look()} />;
+  if (!caller) return <Login notice={ended ? TEXTS.errors.signedOut : null} onDone={() => void look()} />;
   return (
     <CallerContext value={caller}>
       <button type="button" className="skip" onClick={skip}>
@@ -87,6 +94,7 @@ function pageNamed(page: string): PageName {
 }
 
 function CurrentPage() {
+  const live = useLive();
   const { page, item } = useRoute();
   const Page = PAGES[pageNamed(page)];
   useEffect(() => {
@@ -95,6 +103,11 @@ function CurrentPage() {
   }, [page, item]);
   return (
     <main className="page" id="content" tabIndex={-1}>
+      {live === false && (
+        <p className="notice warn" role="status">
+          {TEXTS.errors.lost}
+        </p>
+      )}
       <Fence key={`${page}/${item}`}>
         <Suspense fallback={<p className="empty">{TEXTS.loading}</p>}>
           <Page />

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { send } from './api/client.ts';
-import { useLive, useTaskChanges } from './api/task-feed.ts';
+import { useTaskChanges } from './api/task-feed.ts';
 import icon from './icon.svg';
 import { Choice } from './parts/basics.tsx';
 import { Icon } from './parts/icons.tsx';
@@ -64,18 +64,12 @@ function RunningCount() {
 }
 
 function Who({ caller, onSignedOut }: { readonly caller: Caller; readonly onSignedOut: () => void }) {
-  const live = useLive();
   const [theme, setTheme] = useState(currentTheme());
   const signOut = () => {
     send('DELETE', 'api/v1/session').then(onSignedOut, onSignedOut);
   };
   return (
     <div className="who">
-      {live === false && (
-        <p className="notice warn small" role="status">
-          {TEXTS.errors.lost}
-        </p>
-      )}
       <span>
         <strong>{caller.name}</strong> <span className="quiet">{caller.role}</span>
       </span>

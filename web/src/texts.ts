@@ -77,7 +77,6 @@ export const TEXTS = {
     noTraffic:
       'Nobody has asked for a tile since the server started. Open the public map, or a layer’s preview.',
     warnings: 'What needs you',
-    allWell: 'All is well.',
     warnFull: (share: string) => `The quota is ${share} full: tiles are removed to make room.`,
     warnFullDo: 'Raise the quota, or empty layers nobody needs.',
     warnSoon: (days: string) => `The quota will be full in about ${days} days.`,
@@ -148,7 +147,6 @@ export const TEXTS = {
     failures: 'Failures',
     failureMap: 'Where it failed',
     noFailures: 'Nothing has failed.',
-    unknown: 'There is no such task.',
     curl: 'The same with curl',
   },
 
@@ -171,8 +169,6 @@ export const TEXTS = {
     overlay: 'Coverage',
     overlayOff: 'Off',
     overlayOn: 'On',
-    overlayZoom: 'of zoom',
-    followMap: 'the map + 2',
     mapHelp: 'Map: arrow keys move it, plus and minus change the zoom, Enter inspects the tile in the middle',
     clickHint: 'Click a tile to inspect it.',
     legendAge: ['older', '30 days', '7 days', '1 day', '1 hour'],
@@ -224,7 +220,6 @@ export const TEXTS = {
     zoomStart: 'From zoom',
     zoomStop: 'To zoom',
     threads: 'Threads',
-    priority: 'Priority',
     estimate: 'Before it starts',
     estimating: 'Counting…',
     tiles: 'Tiles',
@@ -267,7 +262,6 @@ export const TEXTS = {
       `${tiles} tiles, ${bytes} in all; the plot shows the last day.`,
     evictedNone: 'Nothing has been removed yet.',
     needAdmin: 'Changing the quota needs the role admin.',
-    layerTaken: 'This layer has a limit already.',
   },
 
   inspect: {
@@ -280,7 +274,6 @@ export const TEXTS = {
     stored: 'Stored',
     notStored: 'This tile is not in the cache.',
     size: 'Size',
-    age: 'Age',
     expires: 'Expires',
     expired: 'expired',
     checksum: 'Checksum',
@@ -349,7 +342,6 @@ export const TEXTS = {
     action: 'Action',
     target: 'Target',
     source: 'From',
-    status: 'Status',
     empty: 'No entry fits.',
     stranger: 'a stranger',
     needAdmin: 'The audit log needs the role admin.',

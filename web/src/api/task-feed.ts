@@ -13,6 +13,8 @@ class TaskFeed {
   readonly #watchers = new Set<() => void>();
   #source: EventSource | null = null;
   #timer = 0;
+  /** What a stream that was refused goes on from. */
+  #lastId = '';
   #live: boolean | null = null;
 
   listen(listener: Listener): () => void {
@@ -33,10 +35,12 @@ class TaskFeed {
   live = (): boolean | null => this.#live;
 
   #open(): void {
-    const source = new EventSource('api/v1/events');
+    const after = this.#lastId === '' ? '' : `?lastEventId=${this.#lastId}`;
+    const source = new EventSource(`api/v1/events${after}`);
     this.#source = source;
     source.onopen = () => this.#setLive(true);
-    source.addEventListener('task', ({ data }) => {
+    source.addEventListener('task', ({ data, lastEventId }) => {
+      this.#lastId = lastEventId;
       const task = JSON.parse(String(data)) as Task;
       for (const listener of this.#listeners) listener(task);
     });
