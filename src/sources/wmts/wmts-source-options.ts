@@ -26,7 +26,7 @@ export const wmtsSourceOptions = z.strictObject({
     .default({})
     .describe("Values of dimensions; a parameter of the same name goes before, the server's default behind"),
   absent: z
-    .array(z.union([z.literal(204), z.literal(400), z.literal(403), z.literal(404), z.literal(410)]))
+    .array(z.literal([204, 400, 403, 404, 410]))
     .default([204])
     .describe('Statuses that mean there is no tile here, and rightly so: an empty tile is kept'),
   ...httpOptions,

@@ -58,7 +58,7 @@ export const xyzSourceOptions = z
       .optional()
       .describe('Grid sets in which the server has tiles; web mercator when left out'),
     absent: z
-      .array(z.union([z.literal(204), z.literal(403), z.literal(404), z.literal(410)]))
+      .array(z.literal([204, 403, 404, 410]))
       .default([204])
       .describe('Statuses that mean there is no tile here, and rightly so: an empty tile is kept'),
     ...httpOptions,
