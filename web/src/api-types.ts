@@ -958,6 +958,529 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/schedules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List schedules
+         * @description Needs the role viewer.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            schedules: {
+                                id: number;
+                                layer: string;
+                                name: string;
+                                /** @enum {string} */
+                                type: "seed" | "reseed" | "truncate" | "invalidate";
+                                cron: string;
+                                timeZone: string;
+                                hours: string | null;
+                                /** @enum {string} */
+                                overrun: "pause" | "stop" | "finish";
+                                enabled: boolean;
+                                /** @enum {string} */
+                                origin: "configuration" | "interface";
+                                gridSet: string | null;
+                                format: string | null;
+                                parameters: {
+                                    [key: string]: string;
+                                } | null;
+                                zoomStart: number | null;
+                                zoomStop: number | null;
+                                bounds: number[] | null;
+                                area: unknown;
+                                areaCrs: string | null;
+                                threadCount: number | null;
+                                priority: number | null;
+                                nextRuns: string[];
+                                lastRun: {
+                                    /** Format: date-time */
+                                    dueAt: string;
+                                    /** Format: date-time */
+                                    at: string;
+                                    /** @enum {string} */
+                                    state: "started" | "held" | "over" | "skipped" | "failed";
+                                    taskId: number | null;
+                                    detail: string | null;
+                                } | null;
+                                createdBy: string;
+                                /** Format: date-time */
+                                createdAt: string;
+                            }[];
+                        };
+                    };
+                };
+            };
+        };
+        put?: never;
+        /**
+         * Make a schedule
+         * @description Needs the role operator.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": {
+                        layer: string;
+                        /**
+                         * @default seed
+                         * @enum {string}
+                         */
+                        type?: "seed" | "reseed" | "truncate" | "invalidate";
+                        gridSet?: string;
+                        format?: string;
+                        zoomStart?: number;
+                        zoomStop?: number;
+                        /** @description In the grid set's CRS */
+                        bounds?: [
+                            number,
+                            number,
+                            number,
+                            number
+                        ];
+                        /** @description GeoJSON Polygon or MultiPolygon */
+                        area?: {
+                            [key: string]: unknown;
+                        };
+                        /** @enum {string} */
+                        areaCrs?: "EPSG:4326" | "grid-set";
+                        parameters?: {
+                            [key: string]: string;
+                        };
+                        threadCount?: number;
+                        priority?: number;
+                        /** @description Unique within the layer */
+                        name: string;
+                        /** @description Minute, hour, day of month, month, day of week */
+                        cron: string;
+                        /**
+                         * @description For cron and hours
+                         * @default UTC
+                         */
+                        timeZone?: string;
+                        /**
+                         * @description Work is done within these hours only, e.g. 22:00-06:00
+                         * @default null
+                         */
+                        hours?: string | null;
+                        /**
+                         * @default pause
+                         * @enum {string}
+                         */
+                        overrun?: "pause" | "stop" | "finish";
+                        /** @default true */
+                        enabled?: boolean;
+                    };
+                };
+            };
+            responses: {
+                /** @description Done. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            id: number;
+                            layer: string;
+                            name: string;
+                            /** @enum {string} */
+                            type: "seed" | "reseed" | "truncate" | "invalidate";
+                            cron: string;
+                            timeZone: string;
+                            hours: string | null;
+                            /** @enum {string} */
+                            overrun: "pause" | "stop" | "finish";
+                            enabled: boolean;
+                            /** @enum {string} */
+                            origin: "configuration" | "interface";
+                            gridSet: string | null;
+                            format: string | null;
+                            parameters: {
+                                [key: string]: string;
+                            } | null;
+                            zoomStart: number | null;
+                            zoomStop: number | null;
+                            bounds: number[] | null;
+                            area: unknown;
+                            areaCrs: string | null;
+                            threadCount: number | null;
+                            priority: number | null;
+                            nextRuns: string[];
+                            lastRun: {
+                                /** Format: date-time */
+                                dueAt: string;
+                                /** Format: date-time */
+                                at: string;
+                                /** @enum {string} */
+                                state: "started" | "held" | "over" | "skipped" | "failed";
+                                taskId: number | null;
+                                detail: string | null;
+                            } | null;
+                            createdBy: string;
+                            /** Format: date-time */
+                            createdAt: string;
+                        };
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a schedule
+         * @description Needs the role viewer.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            id: number;
+                            layer: string;
+                            name: string;
+                            /** @enum {string} */
+                            type: "seed" | "reseed" | "truncate" | "invalidate";
+                            cron: string;
+                            timeZone: string;
+                            hours: string | null;
+                            /** @enum {string} */
+                            overrun: "pause" | "stop" | "finish";
+                            enabled: boolean;
+                            /** @enum {string} */
+                            origin: "configuration" | "interface";
+                            gridSet: string | null;
+                            format: string | null;
+                            parameters: {
+                                [key: string]: string;
+                            } | null;
+                            zoomStart: number | null;
+                            zoomStop: number | null;
+                            bounds: number[] | null;
+                            area: unknown;
+                            areaCrs: string | null;
+                            threadCount: number | null;
+                            priority: number | null;
+                            nextRuns: string[];
+                            lastRun: {
+                                /** Format: date-time */
+                                dueAt: string;
+                                /** Format: date-time */
+                                at: string;
+                                /** @enum {string} */
+                                state: "started" | "held" | "over" | "skipped" | "failed";
+                                taskId: number | null;
+                                detail: string | null;
+                            } | null;
+                            createdBy: string;
+                            /** Format: date-time */
+                            createdAt: string;
+                        };
+                    };
+                };
+            };
+        };
+        /**
+         * Replace a schedule
+         * @description Needs the role operator.
+         */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": {
+                        layer: string;
+                        /**
+                         * @default seed
+                         * @enum {string}
+                         */
+                        type?: "seed" | "reseed" | "truncate" | "invalidate";
+                        gridSet?: string;
+                        format?: string;
+                        zoomStart?: number;
+                        zoomStop?: number;
+                        /** @description In the grid set's CRS */
+                        bounds?: [
+                            number,
+                            number,
+                            number,
+                            number
+                        ];
+                        /** @description GeoJSON Polygon or MultiPolygon */
+                        area?: {
+                            [key: string]: unknown;
+                        };
+                        /** @enum {string} */
+                        areaCrs?: "EPSG:4326" | "grid-set";
+                        parameters?: {
+                            [key: string]: string;
+                        };
+                        threadCount?: number;
+                        priority?: number;
+                        /** @description Unique within the layer */
+                        name: string;
+                        /** @description Minute, hour, day of month, month, day of week */
+                        cron: string;
+                        /**
+                         * @description For cron and hours
+                         * @default UTC
+                         */
+                        timeZone?: string;
+                        /**
+                         * @description Work is done within these hours only, e.g. 22:00-06:00
+                         * @default null
+                         */
+                        hours?: string | null;
+                        /**
+                         * @default pause
+                         * @enum {string}
+                         */
+                        overrun?: "pause" | "stop" | "finish";
+                        /** @default true */
+                        enabled?: boolean;
+                    };
+                };
+            };
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            id: number;
+                            layer: string;
+                            name: string;
+                            /** @enum {string} */
+                            type: "seed" | "reseed" | "truncate" | "invalidate";
+                            cron: string;
+                            timeZone: string;
+                            hours: string | null;
+                            /** @enum {string} */
+                            overrun: "pause" | "stop" | "finish";
+                            enabled: boolean;
+                            /** @enum {string} */
+                            origin: "configuration" | "interface";
+                            gridSet: string | null;
+                            format: string | null;
+                            parameters: {
+                                [key: string]: string;
+                            } | null;
+                            zoomStart: number | null;
+                            zoomStop: number | null;
+                            bounds: number[] | null;
+                            area: unknown;
+                            areaCrs: string | null;
+                            threadCount: number | null;
+                            priority: number | null;
+                            nextRuns: string[];
+                            lastRun: {
+                                /** Format: date-time */
+                                dueAt: string;
+                                /** Format: date-time */
+                                at: string;
+                                /** @enum {string} */
+                                state: "started" | "held" | "over" | "skipped" | "failed";
+                                taskId: number | null;
+                                detail: string | null;
+                            } | null;
+                            createdBy: string;
+                            /** Format: date-time */
+                            createdAt: string;
+                        };
+                    };
+                };
+            };
+        };
+        post?: never;
+        /**
+         * Remove a schedule
+         * @description Needs the role operator.
+         */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules/{id}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What became of its runs
+         * @description Needs the role viewer.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            runs: {
+                                /** Format: date-time */
+                                dueAt: string;
+                                /** Format: date-time */
+                                at: string;
+                                /** @enum {string} */
+                                state: "started" | "held" | "over" | "skipped" | "failed";
+                                taskId: number | null;
+                                detail: string | null;
+                            }[];
+                        };
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules/{id}/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run it now
+         * @description Needs the role operator.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            /** Format: date-time */
+                            dueAt: string;
+                            /** Format: date-time */
+                            at: string;
+                            /** @enum {string} */
+                            state: "started" | "held" | "over" | "skipped" | "failed";
+                            taskId: number | null;
+                            detail: string | null;
+                        };
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/layers/{layer}/truncate": {
         parameters: {
             query?: never;
@@ -1031,6 +1554,98 @@ export interface paths {
                                 /** @description A whole number; beyond 2^53 its last digits are lost */
                                 bytes: number;
                             }[];
+                        };
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/layers/{layer}/invalidate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Tell that the map has changed: mark a selection of tiles as stale, or with dryRun count it
+         * @description Needs the role operator.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    layer: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": {
+                        gridSets?: string[];
+                        formats?: string[];
+                        parameters?: {
+                            [key: string]: string;
+                        };
+                        zoomStart?: number;
+                        zoomStop?: number;
+                        bounds?: [
+                            number,
+                            number,
+                            number,
+                            number
+                        ];
+                        /** @description GeoJSON: Polygon, MultiPolygon or features of these */
+                        area?: {
+                            [key: string]: unknown;
+                        };
+                        /** @enum {string} */
+                        areaCrs?: "EPSG:4326" | "grid-set";
+                        /** Format: date-time */
+                        olderThan?: string;
+                        dryRun?: boolean;
+                        /** @description z/x/y in web mercator, rows from the top */
+                        tiles?: string[];
+                        /**
+                         * @description Start tasks that renew what was marked
+                         * @default false
+                         */
+                        renew?: boolean;
+                    };
+                };
+            };
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            layer: string;
+                            dryRun: boolean;
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            tiles: number;
+                            /** @description A whole number; beyond 2^53 its last digits are lost */
+                            bytes: number;
+                            tileSets: {
+                                gridSet: string;
+                                format: string;
+                                parametersId: string | null;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                tiles: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                bytes: number;
+                            }[];
+                            tasks: number[];
                         };
                     };
                 };

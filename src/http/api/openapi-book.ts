@@ -6,34 +6,45 @@ import {
   userChangesSchema,
   userSchema,
 } from './account-schemas.ts';
-import type { RouteDescription } from './openapi-description.ts';
 import {
-  aboutAnswer,
   auditAnswer,
   auditQuery,
   callerAnswer,
+  sessionAnswer,
+  tokenAnswer,
+  userAnswer,
+} from './openapi-account-schemas.ts';
+import type { RouteDescription } from './openapi-description.ts';
+import {
+  runAnswer,
+  runListAnswer,
+  scheduleAnswer,
+  scheduleBody,
+  scheduleListAnswer,
+} from './openapi-schedule-schemas.ts';
+import {
+  aboutAnswer,
   coverageAnswer,
   coverageQuery,
   estimateAnswer,
   gridSetListAnswer,
+  invalidateAnswer,
+  invalidateBody,
   layerAnswer,
   layerListAnswer,
   quotaAnswer,
   quotaBody,
   seriesAnswer,
-  sessionAnswer,
   taskAnswer,
   taskListAnswer,
   taskListQuery,
   taskRequestBody,
   tileAnswer,
   tileSetQuery,
-  tokenAnswer,
   truncateAnswer,
   truncateBody,
   upstreamsAnswer,
   usageAnswer,
-  userAnswer,
   zoomCoverageAnswer,
 } from './openapi-schemas.ts';
 
@@ -85,6 +96,25 @@ export const DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = {
     body: truncateBody,
     answer: truncateAnswer,
   },
+
+  'POST /api/v1/layers/{layer}/invalidate': {
+    summary: 'Tell that the map has changed: mark a selection of tiles as stale, or with dryRun count it',
+    body: invalidateBody,
+    answer: invalidateAnswer,
+  },
+
+  'GET /api/v1/schedules': { summary: 'List schedules', answer: scheduleListAnswer },
+  'POST /api/v1/schedules': {
+    summary: 'Make a schedule',
+    body: scheduleBody,
+    answer: scheduleAnswer,
+    status: 201,
+  },
+  'GET /api/v1/schedules/{id}': { summary: 'Show a schedule', answer: scheduleAnswer },
+  'PUT /api/v1/schedules/{id}': { summary: 'Replace a schedule', body: scheduleBody, answer: scheduleAnswer },
+  'DELETE /api/v1/schedules/{id}': { summary: 'Remove a schedule', status: 204 },
+  'GET /api/v1/schedules/{id}/runs': { summary: 'What became of its runs', answer: runListAnswer },
+  'POST /api/v1/schedules/{id}/run': { summary: 'Run it now', answer: runAnswer },
 
   'GET /api/v1/upstreams': {
     summary: 'How it goes with each host that sources speak to',

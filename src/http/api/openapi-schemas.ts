@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { ROLES } from '../../access/role.ts';
 import { LAYER_ACCESS } from '../../domain/layer.ts';
 import { CLEAN_UP_UNITS, EXPIRATION_POLICIES, STORAGE_UNITS } from '../../quota/quota-configuration.ts';
 import { TASK_STATES, TASK_TYPES } from '../../tasks/task.ts';
@@ -159,6 +158,13 @@ export const truncateAnswer = z.object({
   bytes: count,
   tileSets: z.array(z.object({ ...tileSetName, tiles: count, bytes: count })),
 });
+
+export const invalidateBody = truncateBody.extend({
+  tiles: z.array(z.string()).optional().describe('z/x/y in web mercator, rows from the top'),
+  renew: z.boolean().default(false).describe('Start tasks that renew what was marked'),
+});
+
+export const invalidateAnswer = truncateAnswer.extend({ tasks: z.array(z.number().int()) });
 
 const storageUnit = z.enum(Object.keys(STORAGE_UNITS) as (keyof typeof STORAGE_UNITS)[]);
 const quota = z.object({ value: z.number(), units: storageUnit });
@@ -349,68 +355,6 @@ export const seriesAnswer = z.object({
   missMilliseconds: column.describe('Of all misses of the step together'),
   evictedTiles: column,
   evictedBytes: column,
-});
-
-const role = z.enum(ROLES);
-
-export const callerAnswer = z.object({
-  name: z.string(),
-  role,
-  layers: names,
-  via: z.enum(['password', 'session', 'token', 'machine']),
-  passwordIsInitial: z.boolean(),
-});
-
-export const sessionAnswer = z.object({ name: z.string(), role, layers: names });
-
-export const userAnswer = z.object({
-  name: z.string(),
-  role,
-  layers: names,
-  passwordIsInitial: z.boolean(),
-  createdAt: time,
-  changedAt: time,
-});
-
-export const tokenAnswer = z.object({
-  id: z.number().int(),
-  name: z.string(),
-  role,
-  layers: names,
-  createdBy: z.string(),
-  createdAt: time,
-  expiresAt: time.nullable(),
-  lastUsedAt: time.nullable(),
-});
-
-export const auditQuery = z.object({
-  actor: z.string().optional(),
-  source: z.string().optional(),
-  text: z.string().optional(),
-  target: z.string().optional(),
-  outcome: z.string().optional(),
-  since: time.optional(),
-  until: time.optional(),
-  limit: z.number().int().min(1).max(1000).default(100),
-});
-
-export const auditAnswer = z.object({
-  entries: z.array(
-    z.object({
-      time,
-      id: z.string().nullable(),
-      phase: z.enum(['begun', 'ended']),
-      actor: z.string().nullable(),
-      source: z.string().nullable(),
-      action: z.string(),
-      path: z.string().nullable(),
-      target: z.string().nullable(),
-      before: z.unknown(),
-      after: z.unknown(),
-      outcome: z.enum(['done', 'refused', 'failed']).nullable(),
-      status: z.number().nullable(),
-    }),
-  ),
 });
 
 export const aboutAnswer = z.object({

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { OVERRUNS, RUN_STATES, SCHEDULED_WORK } from '../../tasks/schedules/schedule.ts';
+import { taskRequestBody } from './openapi-schemas.ts';
+
+/** ISO 8601, in UTC. */
+const time = z.iso.datetime();
+
+export const scheduleBody = taskRequestBody.omit({ idempotencyKey: true, dryRun: true }).extend({
+  name: z.string().describe('Unique within the layer'),
+  type: z.enum(SCHEDULED_WORK).default('seed'),
+  cron: z.string().describe('Minute, hour, day of month, month, day of week'),
+  timeZone: z.string().default('UTC').describe('For cron and hours'),
+  hours: z
+    .string()
+    .nullable()
+    .default(null)
+    .describe('Work is done within these hours only, e.g. 22:00-06:00'),
+  overrun: z.enum(OVERRUNS).default('pause'),
+  enabled: z.boolean().default(true),
+});
+
+export const runAnswer = z.object({
+  dueAt: time,
+  at: time,
+  state: z.enum(RUN_STATES),
+  taskId: z.number().int().nullable(),
+  detail: z.string().nullable(),
+});
+
+export const scheduleAnswer = z.object({
+  id: z.number().int(),
+  layer: z.string(),
+  name: z.string(),
+  type: z.enum(SCHEDULED_WORK),
+  cron: z.string(),
+  timeZone: z.string(),
+  hours: z.string().nullable(),
+  overrun: z.enum(OVERRUNS),
+  enabled: z.boolean(),
+  origin: z.enum(['configuration', 'interface']),
+  gridSet: z.string().nullable(),
+  format: z.string().nullable(),
+  parameters: z.record(z.string(), z.string()).nullable(),
+  zoomStart: z.number().int().nullable(),
+  zoomStop: z.number().int().nullable(),
+  bounds: z.array(z.number()).nullable(),
+  area: z.unknown(),
+  areaCrs: z.string().nullable(),
+  threadCount: z.number().int().nullable(),
+  priority: z.number().int().nullable(),
+  nextRuns: z.array(time),
+  lastRun: runAnswer.nullable(),
+  createdBy: z.string(),
+  createdAt: time,
+});
+
+export const scheduleListAnswer = z.object({ schedules: z.array(scheduleAnswer) });
+export const runListAnswer = z.object({ runs: z.array(runAnswer) });
