@@ -50,7 +50,10 @@ function addRoadEvents(sheet: MetricSheet, { pipelineCounts }: TileMetricsSource
     ['flight-abandoned', byLayer('flights_abandoned', 'Flights given up because everybody had left')],
     ['flight-failed', byReason('flights_failed', 'Flights that failed')],
     ['answer-refused', byReason('gate_refusals', 'Answers of sources that were kept out of the cache')],
-    ['blank-suspected', byLayer('blanks_suspected', 'Empty pictures beside others that are not, kept briefly')],
+    [
+      'blank-suspected',
+      byLayer('blanks_suspected', 'Empty pictures beside others that are not, kept briefly'),
+    ],
     ['failure-repeated', byReason('failures_repeated', 'Requests answered with the failure of a moment ago')],
     ['read-refused', byLayer('reads_refused', 'Requests refused because too many wait')],
     ['store-read-failed', byReason('store_read_failures', 'Tiles that could not be read from their store')],
