@@ -2,33 +2,61 @@ import { describe, expect, it } from 'vitest';
 import { DailyHours } from './daily-hours.ts';
 import { LocalTime } from './local-time.ts';
 
-const berlin = new LocalTime('Europe/Berlin');
-const at = (text: string) => Date.parse(text);
+function until(hours: string | readonly string[], zone: string, at: string): string | null {
+  const quiet = new DailyHours([hours].flat(), new LocalTime(zone));
+  const end = quiet.until(Date.parse(at));
+  return end === null ? null : new Date(end).toISOString();
+}
 
 describe('hours that come back every day', () => {
-  const night = new DailyHours(['22:00-06:00'], berlin);
+  it.each([
+    ['2026-11-15T05:59:59Z', null],
+    ['2026-11-15T06:00:00Z', '2026-11-15T22:00:00.000Z'],
+    ['2026-11-15T21:59:59Z', '2026-11-15T22:00:00.000Z'],
+    ['2026-11-15T22:00:00Z', null],
+  ])('last from their first minute to their end: %s', (at, end) => {
+    expect(until('06:00-22:00', 'UTC', at)).toBe(end);
+  });
 
-  it('reach over midnight, in their own time zone', () => {
-    expect(night.until(at('2026-01-10T22:30:00Z'))).toBe(at('2026-01-11T05:00:00Z'));
-    expect(night.until(at('2026-01-11T04:59:59Z'))).toBe(at('2026-01-11T05:00:00Z'));
-    expect(night.until(at('2026-01-11T05:00:00Z'))).toBeNull();
+  it.each([
+    ['2026-11-15T21:59:00Z', null],
+    ['2026-11-15T22:30:00Z', '2026-11-16T06:00:00.000Z'],
+    ['2026-11-16T05:00:00Z', '2026-11-16T06:00:00.000Z'],
+  ])('may go over midnight: %s', (at, end) => {
+    expect(until('22:00-06:00', 'UTC', at)).toBe(end);
+  });
+
+  it('are those of their time zone', () => {
+    expect(until('06:00-22:00', 'Asia/Kolkata', '2026-11-15T00:29:00Z')).toBeNull();
+    expect(until('06:00-22:00', 'Asia/Kolkata', '2026-11-15T00:30:00Z')).toBe('2026-11-15T16:30:00.000Z');
+  });
+
+  it('end at the right moment of a day on which clocks are changed', () => {
+    // Berlin, 29 March 2026: 02:00 is followed by 03:00; 25 October: 03:00 by 02:00.
+    expect(until('22:00-06:00', 'Europe/Berlin', '2026-03-28T22:00:00Z')).toBe('2026-03-29T04:00:00.000Z');
+    expect(until('22:00-06:00', 'Europe/Berlin', '2026-10-24T21:00:00Z')).toBe('2026-10-25T05:00:00.000Z');
+  });
+
+  it('may be several, and may last all day', () => {
+    const both = ['08:00-12:00', '13:00-24:00'];
+    expect(until(both, 'UTC', '2026-11-15T09:00:00Z')).toBe('2026-11-15T12:00:00.000Z');
+    expect(until(both, 'UTC', '2026-11-15T12:30:00Z')).toBeNull();
+    expect(until(both, 'UTC', '2026-11-15T23:00:00Z')).toBe('2026-11-16T00:00:00.000Z');
+    expect(until('00:00-24:00', 'UTC', '2026-11-15T12:00:00Z')).toBe('2026-11-16T00:00:00.000Z');
+  });
+
+  it('are not there when none are given', () => {
+    expect(until([], 'UTC', '2026-11-15T12:00:00Z')).toBeNull();
   });
 
   it('begin at once for whoever is in them, and otherwise when they come', () => {
-    expect(night.from(at('2026-01-10T12:00:00Z'))).toBe(at('2026-01-10T21:00:00Z'));
-    expect(night.from(at('2026-01-10T23:00:00Z'))).toBe(at('2026-01-10T23:00:00Z'));
-  });
-
-  it('are those that clocks show, also in the night in which clocks are changed', () => {
-    expect(night.until(at('2026-03-28T22:00:00Z'))).toBe(at('2026-03-29T04:00:00Z'));
-    expect(night.until(at('2026-10-24T21:00:00Z'))).toBe(at('2026-10-25T05:00:00Z'));
-  });
-
-  it('never begin when there are none', () => {
-    expect(new DailyHours([], berlin).from(0)).toBeNull();
+    const night = new DailyHours(['22:00-06:00'], new LocalTime('Europe/Berlin'));
+    expect(night.from(Date.parse('2026-01-10T12:00:00Z'))).toBe(Date.parse('2026-01-10T21:00:00Z'));
+    expect(night.from(Date.parse('2026-01-10T23:00:00Z'))).toBe(Date.parse('2026-01-10T23:00:00Z'));
+    expect(new DailyHours([], new LocalTime('UTC')).from(0)).toBeNull();
   });
 
   it.each(['22-06', '25:00-06:00', '22:00', '22:00-06:60', ''])('are not read from %j', (text) => {
-    expect(() => new DailyHours([text], berlin)).toThrow(RangeError);
+    expect(() => new DailyHours([text], new LocalTime('UTC'))).toThrow(RangeError);
   });
 });

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
+import type { LocalTime } from '../../lib/local-time.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { LocalTime } from './local-time.ts';
 
 /** Keeps how much of a budget is used, durably, for all servers that share a database. */
 export interface BudgetBook {

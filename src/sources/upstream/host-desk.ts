@@ -2,6 +2,8 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { HostClosed } from '../../domain/host-closed.ts';
 import type { HostClosing, UpstreamStatus } from '../../domain/upstream-status.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { DailyHours } from '../../lib/daily-hours.ts';
+import { LocalTime } from '../../lib/local-time.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import { Breaker } from './breaker.ts';
@@ -9,8 +11,6 @@ import { ConcurrencyControl } from './concurrency-control.ts';
 import { type BudgetBook, DailyBudget } from './daily-budget.ts';
 import { HostFigures } from './host-figures.ts';
 import { linkAbort } from './linked-abort.ts';
-import { LocalTime } from './local-time.ts';
-import { QuietHours } from './quiet-hours.ts';
 import { type RateTicket, RateWindow } from './rate-window.ts';
 import type { Permit, RequestEnd, UpstreamPriority } from './upstream-desk.ts';
 import type { UpstreamOptions } from './upstream-options.ts';
@@ -49,7 +49,7 @@ export class HostDesk {
   readonly #places: ConcurrencyControl;
   readonly #breaker: Breaker;
   readonly #rate: RateWindow | null;
-  readonly #quiet: QuietHours;
+  readonly #quiet: DailyHours;
   readonly #budget: DailyBudget | null;
   #inFlight = 0;
   /** What wakes us when the next request may begin, or when a closing is over. */
@@ -63,7 +63,7 @@ export class HostDesk {
     this.#places = new ConcurrencyControl({ max: limits.concurrency, adaptive: limits.adaptive, clock });
     this.#breaker = new Breaker(clock, random);
     this.#rate = limits.ratePerSecond === null ? null : new RateWindow(limits.ratePerSecond);
-    this.#quiet = new QuietHours(limits.quietHours, time);
+    this.#quiet = new DailyHours(limits.quietHours, time);
     const budget = { host, time, book, clock, log, refilled: () => this.#serve() };
     this.#budget =
       limits.dailyBudget === null ? null : new DailyBudget({ ...budget, limit: limits.dailyBudget });

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { LocalTime } from './local-time.ts';
-import { QUIET_HOURS } from './quiet-hours.ts';
+import { DAILY_HOURS } from '../../lib/daily-hours.ts';
+import { LocalTime } from '../../lib/local-time.ts';
 
-const quietWindow = z.string().regex(QUIET_HOURS, { error: 'must be two times of day such as 22:00-06:00' });
+const quietWindow = z.string().regex(DAILY_HOURS, { error: 'must be two times of day such as 22:00-06:00' });
 
 function isTimeZone(name: string): boolean {
   try {
