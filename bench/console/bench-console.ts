@@ -20,6 +20,15 @@ interface Figure {
   readonly unit: string;
 }
 
+/** When the menu and the page are drawn and the page has time for a click. Milliseconds since the navigation began. */
+const WATCH = `window.interactive = new Promise((resolve) => {
+  const look = () => {
+    if (!document.querySelector('.nav a') || !document.querySelector('.page h1')) requestAnimationFrame(look);
+    else requestAnimationFrame(() => setTimeout(() => resolve(performance.now())));
+  };
+  look();
+})`;
+
 /** Answers the longest time between two frames. */
 const SCROLL = `new Promise((resolve) => {
   const list = document.querySelector('.virtual');
@@ -85,16 +94,14 @@ async function measureFirstLoad(using: Browser): Promise<readonly Figure[]> {
       bytes += Number(response.headers()['content-length'] ?? 0);
     }
   });
+  await page.addInitScript(WATCH);
   await page.goto(`${server.url}/#/overview`, { waitUntil: 'commit' });
-  await page.getByRole('link', { name: 'Layers' }).first().click();
-  await page.getByRole('heading', { name: 'Layers', level: 1 }).waitFor();
-  const clicked = (await page.evaluate(
-    "performance.getEntriesByType('event').find(({ name }) => name === 'click')?.startTime ?? performance.now()",
-  )) as number;
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+  const ready = (await page.evaluate('window.interactive')) as number;
   await context.close();
   return [
     { name: 'first load, compressed', value: bytes / 1024, limit: 350, unit: 'KB' },
-    { name: `interactive, processor ${SLOWER} times slower`, value: clicked / 1000, limit: 1.5, unit: 's' },
+    { name: `interactive, processor ${SLOWER} times slower`, value: ready / 1000, limit: 1.5, unit: 's' },
   ];
 }
 

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 export interface ManyLayers {
@@ -56,6 +57,7 @@ export async function openManyLayers(count: number): Promise<ManyLayers> {
         });
         if (answer.status !== 201) throw new Error(await answer.text());
       }
+      while (await anyActive(url, authorization)) await delay(500);
     },
     async close() {
       child.kill('SIGTERM');
@@ -63,6 +65,14 @@ export async function openManyLayers(count: number): Promise<ManyLayers> {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+async function anyActive(url: string, authorization: string): Promise<boolean> {
+  const answer = await fetch(`${url}/api/v1/tasks?state=pending,running&limit=1`, {
+    headers: { authorization },
+  });
+  const { tasks } = (await answer.json()) as { readonly tasks: readonly unknown[] };
+  return tasks.length > 0;
 }
 
 async function readyUrl(output: NodeJS.ReadableStream): Promise<string> {

@@ -4,6 +4,8 @@ import type { Answer } from './client.ts';
 export type Task = Answer<'/api/v1/tasks/{id}'>;
 type Listener = (task: Task) => void;
 
+const FLUSH_MS = 150;
+
 /** Milliseconds before a stream that the server refused is asked for again. */
 const REOPEN_MS = 3000;
 
@@ -73,25 +75,25 @@ export function useLive(): boolean | null {
   return useSyncExternalStore(taskFeed.watch, taskFeed.live);
 }
 
-/** Changes of tasks since this was first called, newest version of each; those that came at once are shown at once. */
+/** Changes of tasks since this was first called, newest version of each; what comes in a crowd is shown together. */
 export function useTaskChanges(): ReadonlyMap<number, Task> {
   const [tasks, setTasks] = useState<ReadonlyMap<number, Task>>(new Map());
   useEffect(() => {
     let waiting: Task[] = [];
-    let frame = 0;
+    let timer = 0;
     const flush = () => {
-      frame = 0;
+      timer = 0;
       const arrived = waiting;
       waiting = [];
       setTasks((before) => new Map([...before, ...arrived.map((task) => [task.id, task] as const)]));
     };
     const end = taskFeed.listen((task) => {
       waiting.push(task);
-      frame ||= requestAnimationFrame(flush);
+      timer ||= window.setTimeout(flush, FLUSH_MS);
     });
     return () => {
       end();
-      cancelAnimationFrame(frame);
+      clearTimeout(timer);
     };
   }, []);
   return tasks;
