@@ -12,7 +12,10 @@ async function show(): Promise<void> {
   if (consoleRoot) consoleRoot.hidden = !inConsole;
   if (inConsole && !started.console && consoleRoot) {
     started = { ...started, console: true };
-    (await import('./console.tsx')).startConsole(consoleRoot);
+    // Asked at once: the answer is there when the code is.
+    const session = fetch('session.json', { cache: 'no-store' }).then((answer) => answer.json());
+    session.catch(() => undefined);
+    (await import('./console.tsx')).startConsole(consoleRoot, session);
   }
   if (!inConsole && !started.landing) {
     started = { ...started, landing: true };

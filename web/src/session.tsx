@@ -9,6 +9,12 @@ export interface Caller {
   readonly via: string;
 }
 
+/** What `session.json` answers. */
+export interface Session {
+  /** Null: a stranger. */
+  readonly caller: Caller | null;
+}
+
 const ORDER: readonly Role[] = ['viewer', 'operator', 'admin'];
 
 export const CallerContext = createContext<Caller | null>(null);

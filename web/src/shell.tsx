@@ -4,7 +4,7 @@ import { useLive } from './api/task-feed.ts';
 import { Login } from './login.tsx';
 import { ProblemNotice } from './parts/basics.tsx';
 import { useRoute } from './route.ts';
-import { type Caller, CallerContext } from './session.tsx';
+import { type Caller, CallerContext, type Session } from './session.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { TEXTS } from './texts.ts';
 
@@ -32,39 +32,39 @@ const PAGES = Object.fromEntries(
 /** Milliseconds before a server that cannot be reached is asked again. */
 const RETRY_MS = 3000;
 
-export function Shell() {
+export function Shell({ session }: { readonly session: Promise<Session> }) {
   const [caller, setCaller] = useState<Caller | null>(null);
   const [known, setKnown] = useState(false);
   const [ended, setEnded] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
 
-  const look = useCallback(async () => {
+  const look = useCallback(async (asked: Promise<Session> | null) => {
     try {
-      const { caller: found } = await get<{ caller: Caller | null }>('session.json');
+      const { caller: found } = await (asked ?? get<Session>('session.json'));
       setCaller(found);
       if (found) setEnded(false);
       setKnown(true);
       setProblem(null);
     } catch (error) {
       setProblem(problemFrom(error));
-      setTimeout(() => void look(), RETRY_MS);
+      setTimeout(() => void look(null), RETRY_MS);
     }
   }, []);
 
   useEffect(() => {
-    void look();
+    void look(session);
     const signedOut = () => {
       setCaller(null);
       setEnded(true);
     };
     addEventListener('tilewarden-signed-out', signedOut);
     return () => removeEventListener('tilewarden-signed-out', signedOut);
-  }, [look]);
+  }, [look, session]);
 
   if (!known) {
     return <div className="login">{problem ? <ProblemNotice problem={problem} /> : TEXTS.loading}</div>;
   }
-  if (!caller) return <Login notice={ended ? TEXTS.errors.signedOut : null} onDone={() => void look()} />;
+  if (!caller) return <Login notice={ended ? TEXTS.errors.signedOut : null} onDone={() => void look(null)} />;
   return (
     <CallerContext value={caller}>
       <button type="button" className="skip" onClick={skip}>

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { memo, type ReactNode, useEffect, useRef, useState } from 'react';
 
 /** Rows kept above and below what is seen. */
 const MARGIN = 8;
@@ -45,16 +45,36 @@ export function VirtualList<T>(props: {
     >
       <ul style={{ height: items.length * rowHeight }}>
         {seen.map((item, place) => (
-          <li
+          <MemoRow
             key={props.keyOf(item)}
-            style={{ height: rowHeight, transform: `translateY(${(view.first + place) * rowHeight}px)` }}
-            aria-setsize={items.length}
-            aria-posinset={view.first + place + 1}
-          >
-            {props.children(item)}
-          </li>
+            item={item}
+            place={view.first + place}
+            of={items.length}
+            height={rowHeight}
+            draw={props.children as (item: unknown) => ReactNode}
+          />
         ))}
       </ul>
     </section>
   );
 }
+
+/** A row that stays in view while the list is scrolled is not drawn again. */
+const MemoRow = memo(function Row(props: {
+  readonly item: unknown;
+  readonly place: number;
+  readonly of: number;
+  readonly height: number;
+  readonly draw: (item: unknown) => ReactNode;
+}) {
+  const { item, place, of, height, draw } = props;
+  return (
+    <li
+      style={{ height, transform: `translateY(${place * height}px)` }}
+      aria-setsize={of}
+      aria-posinset={place + 1}
+    >
+      {draw(item)}
+    </li>
+  );
+});
