@@ -48,22 +48,14 @@ export interface RouteDeps {
   readonly pipeline: Pick<TilePipeline, 'read'>;
   /** Rejects when the server cannot do its work. */
   readonly readiness: (signal: AbortSignal) => Promise<void>;
-  /** Without it there are no paths of tasks. */
-  readonly tasks?: TaskService;
-  /** Without it there are no paths of schedules. */
-  readonly schedules?: ScheduleService;
-  /** Without it there are no paths of mass truncation. */
-  readonly massTruncation?: MassTruncation;
-  /** Without it there is no path of invalidation. */
-  readonly invalidation?: Invalidation;
-  /** Without it there are no paths of quota and usage. */
-  readonly quota?: QuotaService;
-  /** Without it there is no path of the last day's figures. */
-  readonly series?: TrafficSeries;
-  /** Without it nobody is told what is running here. */
-  readonly about?: About;
-  /** Without it there is no path of metrics. */
-  readonly metrics?: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'quota'>;
+  readonly tasks: TaskService;
+  readonly schedules: ScheduleService;
+  readonly massTruncation: MassTruncation;
+  readonly invalidation: Invalidation;
+  readonly quota: QuotaService;
+  readonly series: TrafficSeries;
+  readonly about: About;
+  readonly metrics: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'quota'>;
   readonly accounts: AccountParts;
   readonly assets: readonly WebAsset[];
   readonly clock: Clock;
@@ -113,27 +105,24 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
     { method: 'GET', path: '/service/mgmaps', role: 'public', sharing, handler: createMgmaps(road) },
     { method: 'GET', path: '/service/ve', role: 'public', sharing, handler: createQuadkeys(road) },
 
-    ...(deps.tasks ? taskRoutes({ ...deps, tasks: deps.tasks }, limits) : []),
-    ...(deps.schedules ? scheduleRoutes(deps.schedules) : []),
-    ...(deps.massTruncation ? truncationRoutes(deps.catalog, deps.massTruncation) : []),
-    ...(deps.invalidation ? invalidateRoutes({ catalog, invalidation: deps.invalidation }) : []),
-    ...(deps.quota ? cacheRoutes(deps, deps.quota) : []),
+    ...taskRoutes(deps, limits),
+    ...scheduleRoutes(deps.schedules),
+    ...massTruncateRoutes(deps),
+    ...truncateRoutes(deps),
+    ...invalidateRoutes(deps),
+    ...cacheRoutes(deps),
     ...layerRoutes(deps.catalog),
-    ...(deps.series ? seriesRoutes(deps.series) : []),
-    ...(deps.about ? aboutRoutes(deps.about) : []),
-    ...(deps.metrics ? metricsOf(deps, deps.metrics, tileCounts) : []),
-    ...(deps.metrics?.upstreams ? upstreamRoutes(deps.metrics.upstreams) : []),
+    ...seriesRoutes(deps.series),
+    ...aboutRoutes(deps.about),
+    ...metricsRoutes({ ...deps.metrics, tasks: deps.tasks, quota: deps.quota, tileCounts }),
+    ...upstreamRoutes(deps.metrics.upstreams),
     ...accountRoutes(deps.accounts),
 
     ...assetRoutes(deps.assets),
   ];
 }
 
-function truncationRoutes(catalog: RouteDeps['catalog'], massTruncation: MassTruncation): readonly Route[] {
-  return [...massTruncateRoutes({ catalog, massTruncation }), ...truncateRoutes({ catalog, massTruncation })];
-}
-
-function cacheRoutes({ catalog, clock }: RouteDeps, quota: QuotaService): readonly Route[] {
+function cacheRoutes({ catalog, quota, clock }: RouteDeps): readonly Route[] {
   const { settings } = quota;
   return [
     ...coverageRoutes({ catalog, quota, clock }),
@@ -144,28 +133,9 @@ function cacheRoutes({ catalog, clock }: RouteDeps, quota: QuotaService): readon
   ];
 }
 
-function metricsOf(
-  { tasks, quota }: RouteDeps,
-  metrics: NonNullable<RouteDeps['metrics']>,
-  tileCounts: TileCounts,
-): readonly Route[] {
-  const { pipeline, pipelineCounts, upstreams, eventLoop } = metrics;
-  return metricsRoutes({
-    tileCounts,
-    pipeline,
-    pipelineCounts,
-    eventLoop,
-    ...(upstreams && { upstreams }),
-    ...(tasks && { tasks }),
-    ...(quota && { quota }),
-  });
-}
-
-type TaskRouteDeps = RouteDeps & { readonly tasks: TaskService };
-
-function taskRoutes(deps: TaskRouteDeps, limits: HttpLimits): readonly Route[] {
+function taskRoutes(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
   const layerTaskList = createLayerTaskListHandler(deps);
-  const tasks = createTaskApi(deps.tasks, deps.quota ?? null);
+  const tasks = createTaskApi(deps.tasks, deps.quota);
   const events = createEventStream({ ...deps, maxStreams: limits.eventStreams });
   return [
     { method: 'GET', path: '/rest/seed.json', role: 'viewer', handler: createTaskListHandler(deps) },

@@ -2,18 +2,13 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
-  catalogOf,
   createTestApp,
-  hit,
   LISTENING,
-  layerNamed,
-  noAccounts,
   type Read,
   recordingLogger,
+  testDeps,
   tileAnswer,
 } from '../../test/fixtures/http-app.ts';
-import { systemClock } from '../lib/clock.ts';
-import { createLoopbackAccess } from './access.ts';
 import { type HttpServer, type HttpServerDeps, type HttpServerOptions, openHttpServer } from './server.ts';
 
 const opened: HttpServer[] = [];
@@ -26,20 +21,7 @@ async function open(
   deps: Partial<HttpServerDeps> = {},
   options: Partial<HttpServerOptions> = {},
 ): Promise<HttpServer> {
-  const server = await openHttpServer(
-    {
-      catalog: catalogOf([layerNamed('world')]),
-      pipeline: { read: hit },
-      readiness: async () => {},
-      assets: [],
-      accounts: noAccounts,
-      access: createLoopbackAccess(),
-      clock: systemClock,
-      log: recordingLogger([]),
-      ...deps,
-    },
-    { ...LISTENING, ...options },
-  );
+  const server = await openHttpServer({ ...testDeps(), ...deps }, { ...LISTENING, ...options });
   opened.push(server);
   return server;
 }

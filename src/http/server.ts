@@ -16,7 +16,7 @@ import { createRoutes, type RouteDeps } from './routes.ts';
 import { readTlsFiles, TLS_MINIMUM, type TlsFiles, type TlsMaterial } from './tls.ts';
 import { createProxyTrust, isLoopbackHost } from './trusted-proxies.ts';
 
-export interface HttpServerDeps extends RouteDeps {
+export interface HttpServerDeps extends Omit<RouteDeps, 'series'> {
   readonly access: Access;
 }
 
@@ -75,13 +75,11 @@ export function createHttpApp(
   tls: TlsMaterial | null = null,
 ): HttpApp {
   const { access, accounts, log, clock, quota } = deps;
-  const series = createTrafficSeries(clock, () => quota?.evicted ?? NOTHING_EVICTED);
+  const series = createTrafficSeries(clock, () => quota.evicted);
   const pipeline = series.counting(deps.pipeline);
   const routes = createRoutes({ ...deps, pipeline, series }, { ...DEFAULT_LIMITS, ...options.limits });
   return createHttpAppOver(routes, { access, audit: accounts.audit, log }, options, tls);
 }
-
-const NOTHING_EVICTED = { tiles: 0, bytes: 0 };
 
 export type DoorDeps = Pick<DispatcherOptions, 'access' | 'audit' | 'log'>;
 

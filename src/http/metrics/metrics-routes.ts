@@ -9,9 +9,9 @@ import { addTileMetrics, type TileMetricsSources } from './tile-metrics.ts';
 import { addUpstreamMetrics } from './upstream-metrics.ts';
 
 export interface MetricsDeps extends TileMetricsSources {
-  readonly tasks?: Pick<TaskService, 'figures'>;
-  readonly quota?: Pick<QuotaService, 'usage'>;
-  readonly upstreams?: UpstreamReport;
+  readonly tasks: Pick<TaskService, 'figures'>;
+  readonly quota: Pick<QuotaService, 'usage'>;
+  readonly upstreams: UpstreamReport;
   readonly eventLoop: EventLoopWatch;
 }
 
@@ -19,9 +19,9 @@ export interface MetricsDeps extends TileMetricsSources {
 export function metricsRoutes(deps: MetricsDeps): readonly Route[] {
   const sheet = new MetricSheet();
   addTileMetrics(sheet, deps);
-  if (deps.upstreams) addUpstreamMetrics(sheet, deps.upstreams);
-  if (deps.tasks) addTaskMetrics(sheet, deps.tasks);
-  if (deps.quota) addLedgerMetrics(sheet, deps.quota);
+  addUpstreamMetrics(sheet, deps.upstreams);
+  addTaskMetrics(sheet, deps.tasks);
+  addLedgerMetrics(sheet, deps.quota);
   addProcessMetrics(sheet, deps.eventLoop);
   const handler = async () => {
     const body = await sheet.write();

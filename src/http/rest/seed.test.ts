@@ -318,6 +318,6 @@ describe('methods', () => {
 });
 
 function described({ request }: Task): Record<string, unknown> {
-  const { bounds, area, parametersId, priority, ...rest } = request;
+  const { bounds, area, parametersId, priority, onlyStale, ...rest } = request;
   return { ...rest, bounds: [bounds.minX, bounds.minY, bounds.maxX, bounds.maxY] };
 }

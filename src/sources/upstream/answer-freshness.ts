@@ -10,6 +10,8 @@ export interface AnswerFreshness {
   readonly validator: string | null;
 }
 
+/** RFC 9110, 15.4.5. */
+export const NOT_MODIFIED = 304;
 const MAX_VALIDATOR = 200;
 /** Seconds; what a server promises beyond it is not believed. */
 const LONGEST_FRESH = 366 * 86_400;

@@ -1,7 +1,6 @@
 import type { SourceAnswer, SourceRequest } from '../tile-source.ts';
+import { NOT_MODIFIED } from './answer-freshness.ts';
 import type { UpstreamAnswer, UpstreamRequest } from './upstream-client.ts';
-
-export const NOT_MODIFIED = 304;
 
 /** What a request for a picture takes over from what was asked of the source. */
 export function pictureRequest(
