@@ -35,12 +35,16 @@ class TreeReader {
   readonly #open: OpenElement[] = [];
   readonly #limits: XmlLimits;
   #elements = 0;
+  /** Of the element whose tag is being read. */
+  #attributes = 0;
   #root: XmlElement | null = null;
 
   constructor(limits: XmlLimits) {
     this.#limits = limits;
     this.#parser.on('error', (error) => this.#refuse(error.message.replace(/^\d+:\d+: /, '')));
     this.#parser.on('doctype', () => this.#refuse('a document type (DOCTYPE) is not allowed'));
+    this.#parser.on('opentagstart', () => this.#announce());
+    this.#parser.on('attribute', () => this.#countAttribute());
     this.#parser.on('opentag', (tag) => this.#begin(tag));
     this.#parser.on('closetag', () => this.#end());
     this.#parser.on('text', (text) => this.#addText(text));
@@ -52,14 +56,23 @@ class TreeReader {
     return this.#root ?? this.#refuse('the document has no element');
   }
 
-  #begin(tag: SaxesTagPlain): void {
-    const attributes = new Map(Object.entries(tag.attributes));
+  /** Refuses what is too much as soon as it is seen: the parser need not read on to the tag's end. */
+  #announce(): void {
+    this.#attributes = 0;
     this.#elements += 1;
     if (this.#elements > this.#limits.elements) this.#refuse(`more than ${this.#limits.elements} elements`);
     if (this.#open.length >= this.#limits.depth)
       this.#refuse(`more than ${this.#limits.depth} elements deep`);
-    if (attributes.size > this.#limits.attributes)
+  }
+
+  #countAttribute(): void {
+    this.#attributes += 1;
+    if (this.#attributes > this.#limits.attributes)
       this.#refuse(`more than ${this.#limits.attributes} attributes`);
+  }
+
+  #begin(tag: SaxesTagPlain): void {
+    const attributes = new Map(Object.entries(tag.attributes));
     this.#open.push({ name: localName(tag.name), attributes, children: [], place: this.#place(), text: '' });
   }
 

@@ -44,6 +44,15 @@ describe('reading XML', () => {
     expect(read).toThrow(message);
   });
 
+  it('refuses an attribute too many where it stands, not at the end of its tag', () => {
+    const attributes = Array.from({ length: 5000 }, (_, i) => `a${i}=""`);
+    const read = () => readXml(`<a\n${attributes.join('\n')}`);
+    // One line for the name, one for each attribute up to the first that is too many.
+    expect(read).toThrow(
+      expect.objectContaining({ message: 'more than 32 attributes', place: { line: 34, column: 7 } }),
+    );
+  });
+
   it('refuses a thousandfold entity in a few milliseconds', () => {
     const entities = Array.from(
       { length: 20 },
