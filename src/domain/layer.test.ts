@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { PLAIN_LAYER } from '../../test/fixtures/plain-layer.ts';
 import { createBuiltInGridSets } from './built-in-grid-sets.ts';
 import { type Format, formatOf, formatOfExtension } from './format.ts';
 import { createGridSetBook } from './grid-set-book.ts';
@@ -14,28 +15,12 @@ function needFormat(mediaType: string): Format {
 }
 
 const layer: Layer = {
+  ...PLAIN_LAYER,
   name: 'topp:states',
   title: 'States',
-  description: '',
   formats: [needFormat('image/png'), needFormat('image/jpeg')],
   gridSubsets: [createGridSubset(book.get('EPSG:900913')), createGridSubset(book.get('EPSG:4326'))],
-  metatile: { columns: 4, rows: 4 },
-  gutter: 0,
-  parameters: [],
-  expireCacheSeconds: null,
-  expireCacheByZoom: [],
-  followSource: false,
-  staleWhileRevalidateSeconds: 0,
-  staleIfErrorSeconds: 604_800,
   expireClientsSeconds: 7200,
-  expireClientsByZoom: [],
-  fullWms: false,
-  infoFormats: [],
-  access: 'public',
-  attribution: '',
-  outside: null,
-  blankIsRight: false,
-  retinaSubsets: [],
 };
 
 describe('a layer', () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { PLAIN_LAYER } from '../../test/fixtures/plain-layer.ts';
 import type { BoundLayer } from '../catalog/bound-layer.ts';
 import { formatOf } from '../domain/format.ts';
 import { createGridSet } from '../domain/grid-set.ts';
@@ -31,9 +32,8 @@ function layerOf(more: Partial<Layer>): BoundLayer {
   const [png, jpeg] = [formatOf('image/png'), formatOf('image/jpeg')];
   if (!png || !jpeg) throw new Error('no format');
   const layer: Layer = {
+    ...PLAIN_LAYER,
     name: 'states',
-    title: '',
-    description: '',
     formats: [png, jpeg],
     gridSubsets: [
       createGridSubset(mercator('mercator', 900913)),
@@ -43,25 +43,9 @@ function layerOf(more: Partial<Layer>): BoundLayer {
         extent: { minX: -130, minY: 20, maxX: -60, maxY: 55 },
       }),
     ],
-    metatile: { columns: 4, rows: 4 },
-    gutter: 0,
     parameters: [
       createFixedValuesFilter({ name: 'STYLES', defaultValue: 'light', values: ['light', 'dark'] }),
     ],
-    expireCacheSeconds: null,
-    expireCacheByZoom: [],
-    followSource: false,
-    staleWhileRevalidateSeconds: 0,
-    staleIfErrorSeconds: 604_800,
-    expireClientsSeconds: 0,
-    expireClientsByZoom: [],
-    fullWms: false,
-    infoFormats: [],
-    access: 'public',
-    attribution: '',
-    outside: null,
-    blankIsRight: false,
-    retinaSubsets: [],
     ...more,
   };
   const store = createMemoryStore({ type: 'memory' });
