@@ -82,3 +82,21 @@ describe('a seed survives', () => {
     await second.stop();
   });
 });
+
+describe('a truncation survives', () => {
+  it('kill -9 of the server, and nothing of what it was to remove is left', async () => {
+    const wms = await openWms();
+    const first = await startTaskServer(wms);
+    await first.over(await first.start({ zoomStop: 5, threadCount: 4 }));
+    const id = await first.start({ type: 'truncate', zoomStart: 2, zoomStop: 5 });
+    await first.kill();
+    const second = await startTaskServer(wms, { data: first.data });
+    const task = await second.over(id);
+    expect(task).toMatchObject({ state: 'done', tilesTotal: TILES - 5, tilesProcessed: TILES - 5 });
+    wms.version++;
+    expect(await second.expectTiles(tilesOf(0, 1), { cache: 'HIT', version: wms.version - 1 })).toBe(5);
+    const corners = [2, 3, 4, 5].map((z) => ({ z, x: 2 ** z - 1, y: 0 }));
+    expect(await second.expectTiles(corners, { cache: 'MISS', version: wms.version })).toBe(4);
+    await second.stop();
+  });
+});

@@ -52,8 +52,18 @@ describe('stopping', () => {
     expect(await ids()).toEqual([first, second]);
     expect(await kill('/unknown', 'kill_all=all')).toBe(404);
     expect(await kill('', 'kill_all=everything')).toBe(400);
-    expect(await kill(`/${LAYER}`, `kill_thread=1&thread_id=${first}`)).toBe(200);
-    expect(await ids()).toEqual([second]);
+    // Its requests hang and hold every thread, so that the others wait.
+    await eventually(
+      'the first one runs',
+      async () => (await server.task(first)).state === 'running',
+      30_000,
+    );
+    expect((await server.task(second)).state).toBe('pending');
+    expect(await kill(`/${LAYER}`, 'kill_all=pending')).toBe(200);
+    expect(await ids()).toEqual([first]);
+    const [third, fourth] = [await server.start({ zoomStart: 8 }), await server.start({ zoomStart: 8 })];
+    expect(await kill(`/${LAYER}`, `kill_thread=1&thread_id=${third}`)).toBe(200);
+    expect(await ids()).toEqual([first, fourth]);
     expect(await kill('', 'kill_all=all')).toBe(200);
     expect(await ids()).toEqual([]);
     await server.stop();
