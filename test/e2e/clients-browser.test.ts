@@ -58,7 +58,9 @@ layers:
     retina: true
 `;
 
-const PAGE = (head: string) => `<!doctype html><html><head><meta charset="utf-8"><link rel="icon" href="data:,">${head}
+const PAGE = (
+  head: string,
+) => `<!doctype html><html><head><meta charset="utf-8"><link rel="icon" href="data:,">${head}
 <style>body { margin: 0 } #map { width: ${SIDE}px; height: ${SIDE}px; background: #f0f }
 .leaflet-control-container, .maplibregl-control-container, .ol-control { display: none }</style>
 </head><body><div id="map"></div></body></html>`;
