@@ -7,6 +7,8 @@ import { basic } from '../fixtures/accounts.ts';
 import { requirePackage } from '../fixtures/system-packages.ts';
 import { ADMIN_PASSWORD, eventually, runTilewarden, startServer, temporaryFolder } from './server.ts';
 
+/** For tests that start half a dozen processes one after the other, on a machine with other things to do. */
+const MANY_PROCESSES = { timeout: 120_000 };
 const NEW_PASSWORD = 'a sentence I shall remember';
 
 async function who(url: string, authorization: string): Promise<number> {
@@ -33,7 +35,7 @@ describe('a first start', () => {
     await server.stop();
   });
 
-  it('takes the password from a file, and later starts do not look at it', async () => {
+  it('takes the password from a file, and later starts do not look at it', MANY_PROCESSES, async () => {
     const file = join(temporaryFolder(), 'password');
     writeFileSync(file, `${NEW_PASSWORD}\n`);
     const env = { TILEWARDEN_ADMIN_PASSWORD: '', TILEWARDEN_ADMIN_PASSWORD_FILE: file };
@@ -85,7 +87,7 @@ describe('an administrator who has lost the password', () => {
     await server.stop();
   });
 
-  it('manages users and tokens at the machine, while no server runs', async () => {
+  it('manages users and tokens at the machine, while no server runs', MANY_PROCESSES, async () => {
     const data = temporaryFolder();
     expect(tilewarden(data, ['user', 'add', 'root', '--role', 'admin'], `${NEW_PASSWORD}\n`).status).toBe(0);
     expect(tilewarden(data, ['user', 'add', 'weak', '--role', 'viewer'], 'short\n').status).toBe(1);
