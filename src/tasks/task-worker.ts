@@ -67,10 +67,11 @@ export function openTaskWorker(options: TaskWorkerOptions): TaskWorker {
     });
   }
 
-  const stopListening = [
-    database.listen(TASKS_CHANGED, () => tell({ type: 'tasks-changed' })),
-    database.listen(TASKS_WAITING, () => runner?.wake()),
-  ];
+  const stopListening = [database.listen(TASKS_WAITING, () => runner?.wake())];
+  // PostgreSQL tells every process by itself: what the server is told here it would tell us again, without end.
+  if (database.dialect === 'sqlite') {
+    stopListening.push(database.listen(TASKS_CHANGED, () => tell({ type: 'tasks-changed' })));
+  }
 
   async function stop(): Promise<void> {
     await runner?.stop();
