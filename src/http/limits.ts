@@ -22,6 +22,8 @@ export interface HttpLimits {
   readonly streamCheckInterval: number;
   /** Requests that need a role, under way at once. */
   readonly adminRequests: number;
+  /** How long a stop keeps connections on which the next request may be on its way already. */
+  readonly farewell: number;
   /** How long a stop waits for answers under way. */
   readonly drainTimeout: number;
 }
@@ -41,5 +43,6 @@ export const DEFAULT_LIMITS: HttpLimits = {
   eventStreams: 100,
   streamCheckInterval: 2_000,
   adminRequests: 100,
+  farewell: 300,
   drainTimeout: 8_000,
 };

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { METHODS as NODE_METHODS } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Server as TlsServer } from 'node:tls';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { TilewardenError } from '../domain/errors.ts';
@@ -65,7 +66,7 @@ export async function openHttpServer(deps: HttpServerDeps, options: HttpServerOp
         server.setSecureContext({ ...(await readTlsFiles(tls)), minVersion: TLS_MINIMUM });
       }
     },
-    close: () => drain(app, limits.drainTimeout),
+    close: () => drain(app, limits),
   };
 }
 
@@ -101,6 +102,7 @@ export function createHttpAppOver(
   });
   fastify.decorateRequest('visit', null);
   fastify.addHook('onRequest', dispatcher.admit);
+  fastify.addHook('preClose', () => farewell(fastify, Math.min(limits.farewell, limits.drainTimeout)));
   fastify.setErrorHandler(dispatcher.fail);
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
@@ -111,6 +113,7 @@ export function createHttpAppOver(
 const ONLY_ROUTE = '/';
 const IDLE_SWEEP_MS = 50;
 const MAKE_ROOM_EVERY_MS = 100;
+const FAREWELL_LOOK_MS = 20;
 
 function createFastify(limits: HttpLimits, tls: TlsMaterial | null): FastifyInstance {
   const node = {
@@ -169,12 +172,28 @@ function refuseOpenDoor(access: Access, host: string): void {
   );
 }
 
-async function drain({ fastify, dispatcher }: HttpApp, timeout: number): Promise<void> {
+/**
+ * From here on answers say `Connection: close`. The next request on a kept connection may be on its way already,
+ * and closing that connection now would lose it (RFC 9112, 9.5).
+ */
+async function farewell({ server }: FastifyInstance, atMost: number): Promise<void> {
+  const until = performance.now() + atMost;
+  while (performance.now() < until && (await openConnections(server)) > 0) await delay(FAREWELL_LOOK_MS);
+}
+
+async function openConnections(server: FastifyInstance['server']): Promise<number> {
+  return new Promise((resolve) => server.getConnections((error, count) => resolve(error ? 0 : count)));
+}
+
+async function drain({ fastify, dispatcher }: HttpApp, limits: HttpLimits): Promise<void> {
   dispatcher.endStreams();
   const { server } = fastify;
-  const deadline = setTimeout(() => server.closeAllConnections(), timeout);
+  const deadline = setTimeout(() => server.closeAllConnections(), limits.drainTimeout);
+  const began = performance.now();
   // A connection whose last answer ended after the stop began lies idle, and nobody else would close it.
-  const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS);
+  const sweep = setInterval(() => {
+    if (performance.now() - began > limits.farewell) server.closeIdleConnections();
+  }, IDLE_SWEEP_MS);
   try {
     await fastify.close();
   } finally {

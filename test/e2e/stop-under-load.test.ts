@@ -1,0 +1,85 @@
+import { Agent, type ClientRequest, get, type IncomingMessage } from 'node:http';
+import { expect, it } from 'vitest';
+import { eventually, type RunningServer, startServer, temporaryFolder } from './server.ts';
+
+const CALLERS = 60;
+/** The long form: STOPS_UNDER_LOAD=100 */
+const ROUNDS = Number(process.env.STOPS_UNDER_LOAD ?? 2);
+const ANSWERS_EACH = 5;
+const LOAD_WITHIN_MS = 30_000;
+const EXIT_WITHIN_MS = 10_000;
+const TILE = '/tiles/world/0/0/0.png';
+
+interface Tally {
+  answered: number;
+  /** Connections that the server did not take. */
+  refused: number;
+  /** Sent on a connection that had been kept for more, and never answered in full. */
+  lost: string[];
+}
+
+/** Asks again and again on one connection, and on a new one when told so, until nobody answers any more. */
+async function callUntilRefused(url: string, tally: Tally): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  try {
+    let goesOn = true;
+    while (goesOn) goesOn = await callOnce(url, agent, tally);
+  } finally {
+    agent.destroy();
+  }
+}
+
+async function callOnce(url: string, agent: Agent, tally: Tally): Promise<boolean> {
+  const request = get(url, { agent });
+  try {
+    const status = await wholeAnswer(request);
+    if (status !== 200) tally.lost.push(`status ${status}`);
+    tally.answered += 1;
+    return true;
+  } catch (error) {
+    // A new connection may be turned away; one on which there was an answer before may not.
+    if (request.reusedSocket) tally.lost.push(String(error));
+    if (!request.reusedSocket) tally.refused += 1;
+    return false;
+  }
+}
+
+function wholeAnswer(request: ClientRequest): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    request.once('error', reject);
+    request.once('response', (response: IncomingMessage) => {
+      response.once('error', reject);
+      response.once('end', () => resolve(response.statusCode));
+      response.resume();
+    });
+  });
+}
+
+async function stopUnderLoad(server: RunningServer, tally: Tally): Promise<number> {
+  const url = server.url + TILE;
+  const enough = tally.answered + CALLERS * ANSWERS_EACH;
+  const callers = Array.from({ length: CALLERS }, () => callUntilRefused(url, tally));
+  await eventually('the server is under load', () => tally.answered >= enough, LOAD_WITHIN_MS);
+  const began = performance.now();
+  const end = await server.stop();
+  expect(end.code).toBe(0);
+  const took = performance.now() - began;
+  await Promise.all(callers);
+  return took;
+}
+
+it('a stop under load loses no request that was taken', { timeout: 120_000 }, async () => {
+  const tally: Tally = { answered: 0, refused: 0, lost: [] };
+  const data = temporaryFolder();
+  const took: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    took.push(await stopUnderLoad(await startServer({ data }), tally));
+  }
+  const slowest = Math.max(...took);
+  process.stdout.write(
+    `${ROUNDS} stops under load: ${tally.answered} answered, ${tally.refused} refused, ${tally.lost.length} lost; ` +
+      `at most ${slowest.toFixed(0)} ms to the end\n`,
+  );
+  expect(tally.lost).toEqual([]);
+  expect(slowest).toBeLessThan(EXIT_WITHIN_MS);
+});
