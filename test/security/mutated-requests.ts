@@ -66,6 +66,12 @@ const QUERIES = [
   `?${'a&'.repeat(500)}`,
   '?layer=%00',
   '?state=running,,',
+  '?SERVICE=WMS&REQUEST=GetMap&VERSION=1.1.1&LAYERS=small&SRS=EPSG:900913&BBOX=0,0,-1,NaN&WIDTH=99999&HEIGHT=0',
+  '?SERVICE=WMTS&REQUEST=GetTile&VERSION=1.0.0&LAYER=small&TILEMATRIXSET=EPSG:900913&TILEMATRIX=0&TILEROW=-1&TILECOL=1e9',
+  '?SERVICE=WMS&REQUEST=GetFeatureInfo&LAYERS=small&I=1&J=%00',
+  '?bbox=1,2,3&gridSet=EPSG:4326&zoom=31',
+  '?f=html&tileMatrix=0&datetime=../..',
+  '?from=-1&to=1e400&step=0',
 ];
 const HEADERS = [
   'Content-Type: text/xml',
@@ -105,6 +111,10 @@ export function createMutator(chance: Chance, authorization: string): () => Buff
     '<seedRequest><zoomStop>0</zoomStop></seedRequest>',
     'kill_all=pending',
     '<truncateLayer><layerName>small</layerName></truncateLayer>',
+    '{"layer":"small","cron":"0 3 * * *","work":"invalidate"}',
+    '{"layer":"small","bounds":[-180,-90,180,90],"zoomStart":0,"zoomStop":0}',
+    '{"layer":"small","gridSet":"EPSG:900913","type":"reseed","zoomStop":0}',
+    '{"name":"eve","role":"viewer","password":"a long enough password"}',
   ];
 
   return () => {
