@@ -1,23 +1,25 @@
 import { expect, it } from 'vitest';
 import { tileAnswer } from '../../../test/fixtures/http-app.ts';
+import { TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CacheOutcome, ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
+import { CallerGone } from '../exchange.ts';
 import { seriesAnswer } from './openapi-schemas.ts';
 import { createTrafficSeries } from './series.ts';
 
 const NOON = Date.UTC(2026, 0, 2, 12, 0, 30);
 
 function openSeries() {
-  const time = { now: NOON, evicted: { tiles: 0, bytes: 0 }, outcome: 'HIT' as CacheOutcome | null };
+  const time = { now: NOON, evicted: { tiles: 0, bytes: 0 }, outcome: 'HIT' as CacheOutcome | Error };
   const clock = { now: () => time.now, monotonic: () => time.now } as Clock;
   const series = createTrafficSeries(clock, () => time.evicted);
   const read: TilePipeline['read'] = async () => {
     time.now += 40;
-    if (time.outcome === null) throw new Error('nothing there');
+    if (time.outcome instanceof Error) throw time.outcome;
     return tileAnswer({ outcome: time.outcome, bytes: Buffer.alloc(100) });
   };
   const counted = series.counting({ read });
-  const ask = async (outcome: CacheOutcome | null) => {
+  const ask = async (outcome: CacheOutcome | Error) => {
     time.outcome = outcome;
     await counted.read({} as ResolvedTileSet, { z: 0, x: 0, y: 0 }).catch(() => undefined);
     await Promise.resolve();
@@ -30,7 +32,7 @@ it('counts how tiles were answered, minute by minute', async () => {
   await ask('HIT');
   await ask('HIT');
   await ask('MISS');
-  await ask(null);
+  await ask(new TilewardenError('source-timeout', 'The map source did not answer in time.'));
   time.now += 120_000;
   time.evicted = { tiles: 7, bytes: 700 };
   await ask('STALE');
@@ -44,6 +46,13 @@ it('counts how tiles were answered, minute by minute', async () => {
     bytes: [300, 0, 100],
     missMilliseconds: [40, 0, 0],
   });
+});
+
+it('does not take for a failure that a caller went away or asked for what is not there', async () => {
+  const { ask, document } = openSeries();
+  await ask(new CallerGone());
+  await ask(new TilewardenError('tile-outside', 'There is no such tile.'));
+  expect(document().failed).toEqual([0]);
 });
 
 it('tells what the quota has removed, once', async () => {

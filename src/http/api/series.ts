@@ -1,6 +1,8 @@
+import { isTilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { TileAnswer, TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { jsonAnswer } from '../answer.ts';
+import { CallerGone } from '../exchange.ts';
 import type { Route } from '../route.ts';
 
 const MINUTE_MS = 60_000;
@@ -91,9 +93,9 @@ export function createTrafficSeries(clock: Clock, evicted: () => Evictions): Tra
         const answer = pipeline.read(tiles, tile, signal);
         answer.then(
           (given) => count(given, clock.monotonic() - asked),
-          () => {
+          (error: unknown) => {
             turn();
-            add('failed', 1);
+            if (isOurs(error)) add('failed', 1);
           },
         );
         return answer;
@@ -115,6 +117,11 @@ export function createTrafficSeries(clock: Clock, evicted: () => Evictions): Tra
       };
     },
   };
+}
+
+/** Neither that the caller went away nor that there is no such tile is a failure of the server. */
+function isOurs(error: unknown): boolean {
+  return !(error instanceof CallerGone) && !isTilewardenError(error, 'tile-outside');
 }
 
 /** `/api/v1/series` */
