@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { openTestPostgres, type TestPostgres } from '../fixtures/postgres.ts';
+import { eventually } from './server.ts';
+import { openWms, startTaskServer, tilesOf } from './task-server.ts';
+
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
+
+describe('tasks in PostgreSQL', () => {
+  let postgres: TestPostgres;
+
+  beforeAll(async () => {
+    postgres = await openTestPostgres();
+  });
+  afterAll(() => postgres.close());
+
+  it('are done by worker processes, outlive a server that is killed, and can be stopped', async () => {
+    const wms = await openWms();
+    const args = ['--database', await postgres.createDatabase()];
+    const first = await startTaskServer(wms, { args });
+    wms.answer = { delayMs: 30 };
+    const id = await first.start({ zoomStop: 4, threadCount: 4 });
+    await eventually('the seed is in the middle', () => wms.requests.length > 10, 60_000);
+    expect(first.workers().length).toBeGreaterThan(0);
+    await first.kill();
+
+    // Another server might still do the killed one's work: only its silence says that nobody does.
+    const expectedLog = /a worker has gone silent; its piece goes to another/;
+    const second = await startTaskServer(wms, { data: first.data, args, expectedLog });
+    const task = await second.over(id);
+    expect(task).toMatchObject({ state: 'done', tilesTotal: 341, tilesProcessed: 341 });
+    expect(await second.expectTiles(tilesOf(0, 4), { cache: 'HIT' })).toBe(341);
+    const gone = await second.over(await second.start({ type: 'truncate', zoomStart: 4, zoomStop: 4 }));
+    expect(gone).toMatchObject({ state: 'done', tilesProcessed: 256, counters: { removed: 256 } });
+
+    wms.answer = 'hang';
+    const hanging = await second.start({ zoomStart: 4, zoomStop: 6 });
+    await eventually('the upstream hangs', () => wms.active > 0, 30_000);
+    const form = 'application/x-www-form-urlencoded';
+    expect((await second.request('POST', '/rest/seed', 'kill_all=all', form)).status).toBe(200);
+    expect((await second.task(hanging)).state).toBe('aborted');
+    await eventually('the upstream is left alone', () => wms.active === 0, 5000);
+    await second.stop();
+  });
+});
