@@ -11,7 +11,14 @@ export default defineConfig({
     execArgv: ['--import', new URL('./scripts/typescript/register.mjs', import.meta.url).href],
     projects: [
       group(0, { name: 'rooms', include: ['src/**/*.test.ts'], maxWorkers: 2 }),
-      group(1, { name: 'house', include: ['test/**/*.test.ts'], exclude: measuring, maxWorkers: 2 }),
+      group(1, {
+        name: 'house',
+        include: ['test/**/*.test.ts'],
+        exclude: measuring,
+        maxWorkers: 2,
+        // Whole servers with their workers, two tests at a time.
+        testTimeout: 90_000,
+      }),
       // What measures or kills runs with nothing beside it.
       group(2, { name: 'alone', include: measuring, maxWorkers: 1 }),
     ],
@@ -20,7 +27,13 @@ export default defineConfig({
 
 function group(
   groupOrder: number,
-  test: { name: string; include: string[]; exclude?: string[]; maxWorkers: number },
+  test: {
+    name: string;
+    include: string[];
+    exclude?: string[];
+    maxWorkers: number;
+    testTimeout?: number;
+  },
 ) {
   return { extends: true as const, test: { ...test, sequence: { groupOrder } } };
 }
