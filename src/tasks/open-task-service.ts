@@ -68,6 +68,8 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   const taskWaits = (id: number, wait: TaskWait) => watch.noteWait(id, wait);
   const workforce = openWorkforce({ ...options, taskWaits }, store, leases);
   const stopListening = database.listen(TASKS_WAITING, () => workforce.wake());
+  // Elsewhere others may hand in tasks at any time, and the word of it may be lost.
+  if (database.dialect !== 'sqlite' || (await store.active(null)).length > 0) workforce.wake();
   const plan = (draft: TaskDraft) =>
     planTask(draft, { layer: (name) => catalog.layer(name), maxThreadCount: settings.maxThreadCount });
   const paced = (task: Task | null) => task && watch.withPace(task);

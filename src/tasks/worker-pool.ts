@@ -25,6 +25,7 @@ export interface WorkerPoolOptions {
 }
 
 export interface WorkerPool {
+  /** There is work. The processes are started by the first such call, and stay. */
   wake(): void;
   cancel(taskId: number): void;
   /** Asks the workers to hand their pieces back, and ends those that do not in time. */
@@ -38,7 +39,7 @@ const LONGEST_PAUSE = 10_000;
 const SOUND_LIFE = 30_000;
 const STOP_PATIENCE = 6000;
 
-/** Keeps a number of worker processes alive. */
+/** Keeps a number of worker processes alive from the first work on: a server that only serves tiles has none. */
 export function openWorkerPool(options: WorkerPoolOptions): WorkerPool {
   const { clock, log, random } = options;
   const ending = new AbortController();
@@ -85,7 +86,12 @@ export function openWorkerPool(options: WorkerPoolOptions): WorkerPool {
     }
   }
 
-  const lives = Array.from({ length: options.count }, (_, index) => keepAlive(index + 1));
+  let lives: readonly Promise<void>[] = [];
+
+  function start(): void {
+    if (lives.length > 0 || ending.signal.aborted) return;
+    lives = Array.from({ length: options.count }, (_, index) => keepAlive(index + 1));
+  }
 
   async function killLate(signal: AbortSignal): Promise<void> {
     await clock.sleep(STOP_PATIENCE, signal);
@@ -94,6 +100,7 @@ export function openWorkerPool(options: WorkerPoolOptions): WorkerPool {
 
   return {
     wake() {
+      start();
       for (const worker of workers) tell(worker, { type: 'work' });
     },
     cancel(taskId) {

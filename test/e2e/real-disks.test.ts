@@ -96,6 +96,12 @@ async function expectHits(server: DiskServer): Promise<void> {
   }
 }
 
+/** What was asked for before is stored behind its answer. */
+async function settled({ url }: DiskServer): Promise<void> {
+  const landed = async () => /^tilewarden_flights 0$/m.test(await (await fetch(`${url}/metrics`)).text());
+  await eventually('all that was fetched is stored', landed);
+}
+
 async function tilesOf({ url }: DiskServer): Promise<number> {
   const { tiles } = (await (await fetch(`${url}/api/v1/usage`)).json()) as { tiles: number };
   return tiles;
@@ -103,8 +109,10 @@ async function tilesOf({ url }: DiskServer): Promise<number> {
 
 /** Tiles that are not there are served all the same, and none of them is kept. */
 async function expectUncached(server: DiskServer, z: number): Promise<void> {
+  await settled(server);
   const before = await tilesOf(server);
   for (const x of [10, 50, 90]) expect(await outcomeOf(server, `${z}/${x}/10`)).not.toBe('HIT');
+  await settled(server);
   expect(await tilesOf(server)).toBe(before);
 }
 

@@ -237,6 +237,7 @@ describe('the events', () => {
     await app.fastify.listen({ host: '127.0.0.1', port: 0 });
     closing.push(async () => {
       app.dispatcher.endStreams();
+      app.fastify.server.closeAllConnections();
       await app.fastify.close();
     });
     const address = app.fastify.server.address();
