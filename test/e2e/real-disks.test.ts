@@ -107,11 +107,16 @@ async function tilesOf({ url }: DiskServer): Promise<number> {
   return tiles;
 }
 
-/** Tiles that are not there are served all the same, and none of them is kept. */
+/** Tiles that are not there are served all the same. */
+async function expectServed(server: DiskServer, z: number): Promise<void> {
+  for (const x of [10, 50, 90]) expect(await outcomeOf(server, `${z}/${x}/10`)).not.toBe('HIT');
+}
+
+/** The same, and none of them is kept. */
 async function expectUncached(server: DiskServer, z: number): Promise<void> {
   await settled(server);
   const before = await tilesOf(server);
-  for (const x of [10, 50, 90]) expect(await outcomeOf(server, `${z}/${x}/10`)).not.toBe('HIT');
+  await expectServed(server, z);
   await settled(server);
   expect(await tilesOf(server)).toBe(before);
 }
@@ -163,7 +168,8 @@ describe('on a small disk', () => {
   it('that has no inode left, tiles are served, and kept again soon after there are some', async () => {
     untilRefused((at) => writeFileSync(join(fillers, `${at}`), ''));
     await expectHits(server);
-    await expectUncached(server, 9);
+    // Whether one is kept depends on whether a bundle was closed meanwhile, which frees the inodes of its log.
+    await expectServed(server, 9);
     rmSync(fillers, { recursive: true });
     await expectStoring(server, 9);
   });
