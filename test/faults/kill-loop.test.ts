@@ -5,13 +5,13 @@ import { expect, it } from 'vitest';
 import { openMockWms } from '../fixtures/mock-wms.ts';
 import { runKillLoop } from './kill-loop.ts';
 
-it('four kills at random moments lose no task, tear no tile and miscount nothing', {
+it('six kills at random moments lose no task, tear no tile and miscount nothing', {
   timeout: 300_000,
 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'tilewarden-faults-'));
   const wms = await openMockWms();
   try {
-    const report = await runKillLoop({ cycles: 4, seed: 3, folder, wms, say: () => {} });
+    const report = await runKillLoop({ cycles: 6, seed: 3, folder, wms, say: () => {} });
     expect(report).toMatchObject({ acknowledged: 8, lost: [], miscounted: [], wrongTiles: [] });
   } finally {
     await wms.close();
