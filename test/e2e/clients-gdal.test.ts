@@ -1,16 +1,9 @@
-import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type App, openApp } from '../../src/app.ts';
-import { loadSettings } from '../../src/config/load-settings.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import type { RasterImage } from '../../src/raster/raster-image.ts';
-import { type MapServer, openMapServer } from '../fixtures/mapserver/mapserver.ts';
+import { type AppBeforeMapServer, openAppBeforeMapServer } from '../fixtures/app-before-mapserver.ts';
 import { requirePackage } from '../fixtures/system-packages.ts';
 
 const gdal = requirePackage('gdal-bin', 'gdal_translate', 'layers read by GDAL');
@@ -81,43 +74,20 @@ layers:
 `;
 
 describe.runIf(gdal && mapserv)('GDAL', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tilewarden-gdal-'));
-  let mapServer: MapServer;
-  let app: App;
+  let house: AppBeforeMapServer;
   beforeAll(async () => {
-    mapServer = await openMapServer(mapserv ?? '');
-    writeFileSync(join(folder, 'tilewarden.yaml'), CONFIG(mapServer.url));
-    const flags = { config: join(folder, 'tilewarden.yaml'), port: '0', data: join(folder, 'data') };
-    const { settings } = loadSettings({ flags, environment: {}, workingFolder: folder });
-    app = await openApp(settings, { log: silentLogger, clock: systemClock, random: Math.random });
+    house = await openAppBeforeMapServer(mapserv ?? '', CONFIG);
   });
-  afterAll(async () => {
-    await app?.close();
-    await mapServer?.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => house?.close());
 
   async function run(program: string, args: readonly string[]): Promise<string> {
-    const child = spawn(program, args, {
-      cwd: folder,
-      env: {
-        ...process.env,
-        GDAL_DEFAULT_WMS_CACHE_PATH: join(folder, 'gdal-cache'),
-        GDAL_PAM_ENABLED: 'NO',
-      },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    let output = '';
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (text) => (output += text));
-    const code = await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));
-    expect(code, output).toBe(0);
+    const output = await house.run(program, args);
     expect(output).not.toMatch(/error|warning/i);
     return output;
   }
 
   async function readByGdal(dataset: string, { bounds }: GridCase): Promise<RasterImage> {
-    const file = join(folder, 'read.png');
+    const file = join(house.folder, 'read.png');
     const [minX, minY, maxX, maxY] = bounds.map(String) as [string, string, string, string];
     const window = ['-projwin', minX, maxY, maxX, minY, '-outsize', String(SIDE), String(SIDE)];
     await run('gdal_translate', ['-q', '-of', 'PNG', ...window, dataset, file]);
@@ -135,7 +105,7 @@ describe.runIf(gdal && mapserv)('GDAL', () => {
     for (let i = 0; i < BLOCK * BLOCK; i++) {
       const [across, down] = [i % BLOCK, Math.floor(i / BLOCK)];
       const place = `${zoom}/${column + across}/${row + down}`;
-      const tile = await fetchImage(`${app.url}tiles/the%2Fland/${gridSet}/${place}.png`);
+      const tile = await fetchImage(`${house.app.url}tiles/the%2Fland/${gridSet}/${place}.png`);
       for (let y = 0; y < TILE; y++) {
         const line = tile.pixels.subarray(y * TILE * 4, (y + 1) * TILE * 4);
         line.copy(pixels, ((down * TILE + y) * SIDE + across * TILE) * 4);
@@ -146,16 +116,16 @@ describe.runIf(gdal && mapserv)('GDAL', () => {
 
   const drawnUpstream = ({ srs, bounds }: GridCase) =>
     fetchImage(
-      `${mapServer.url}?SERVICE=WMS&VERSION=1.1.1&REQUEST=GetMap&LAYERS=land&STYLES=&FORMAT=image/png&SRS=${srs}&BBOX=${bounds}&WIDTH=${SIDE}&HEIGHT=${SIDE}`,
+      `${house.mapServer.url}?SERVICE=WMS&VERSION=1.1.1&REQUEST=GetMap&LAYERS=land&STYLES=&FORMAT=image/png&SRS=${srs}&BBOX=${bounds}&WIDTH=${SIDE}&HEIGHT=${SIDE}`,
     );
 
   it('finds every grid set in the capabilities', async () => {
-    const listed = await run('gdalinfo', [`WMTS:${app.url}service/wmts?REQUEST=GetCapabilities`]);
+    const listed = await run('gdalinfo', [`WMTS:${house.app.url}service/wmts?REQUEST=GetCapabilities`]);
     for (const { gridSet } of GRID_CASES) expect(listed).toContain(`tilematrixset=${gridSet}`);
   });
 
   it.each(GRID_CASES)('reads $gridSet by WMTS as the tiles are, and as MapServer draws it', async (grid) => {
-    const dataset = `WMTS:${app.url}service/wmts?REQUEST=GetCapabilities,layer=the/land,tilematrixset=${grid.gridSet},zoom_level=${grid.zoom}`;
+    const dataset = `WMTS:${house.app.url}service/wmts?REQUEST=GetCapabilities,layer=the/land,tilematrixset=${grid.gridSet},zoom_level=${grid.zoom}`;
     const read = await readByGdal(dataset, grid);
     expect(differentShare(read, await tilesDirectly(grid))).toBe(0);
     expect(differentShare(read, await drawnUpstream(grid))).toBeLessThan(0.005);
@@ -163,12 +133,12 @@ describe.runIf(gdal && mapserv)('GDAL', () => {
   });
 
   it('takes the deepest level that a layer offers for its full size', async () => {
-    const dataset = `WMTS:${app.url}service/wmts?REQUEST=GetCapabilities,layer=the/land,tilematrixset=EPSG:900913`;
+    const dataset = `WMTS:${house.app.url}service/wmts?REQUEST=GetCapabilities,layer=the/land,tilematrixset=EPSG:900913`;
     expect(await run('gdalinfo', ['-nomd', dataset])).toContain(`Size is ${TILE * 2 ** 5}, ${TILE * 2 ** 5}`);
   });
 
   it('finds what TMS can describe in its service document', async () => {
-    const listed = await run('gdalinfo', [`${app.url}service/tms`]);
+    const listed = await run('gdalinfo', [`${house.app.url}service/tms`]);
     expect(listed).toContain('the%2Fland@EPSG%3A900913@png');
     expect(listed).toContain('the%2Fland@LAMB93@png');
     expect(listed).not.toContain('PL1992');
@@ -177,7 +147,7 @@ describe.runIf(gdal && mapserv)('GDAL', () => {
   it.each(GRID_CASES.filter(({ gridSet }) => gridSet !== 'PL1992'))(
     'reads $gridSet by TMS as the tiles are',
     async (grid) => {
-      const read = await readByGdal(`${app.url}service/tms/1.0.0/the%2Fland@${grid.gridSet}@png`, grid);
+      const read = await readByGdal(`${house.app.url}service/tms/1.0.0/the%2Fland@${grid.gridSet}@png`, grid);
       expect(differentShare(read, await tilesDirectly(grid))).toBe(0);
     },
   );

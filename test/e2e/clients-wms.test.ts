@@ -1,16 +1,10 @@
-import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type App, openApp } from '../../src/app.ts';
-import { loadSettings } from '../../src/config/load-settings.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import type { RasterImage } from '../../src/raster/raster-image.ts';
-import { type MapServer, openMapServer } from '../fixtures/mapserver/mapserver.ts';
+import { type AppBeforeMapServer, openAppBeforeMapServer } from '../fixtures/app-before-mapserver.ts';
 import { requirePackage, requirePythonModule } from '../fixtures/system-packages.ts';
 
 const SUITE = 'maps read by GDAL and OWSLib';
@@ -101,42 +95,21 @@ open(asked['file'], 'wb').write(answer.read())
 `;
 
 describe.runIf(gdal && mapserv && python)('WMS', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tilewarden-wms-'));
-  const file = join(folder, 'read.png');
-  let mapServer: MapServer;
-  let app: App;
+  let house: AppBeforeMapServer;
   beforeAll(async () => {
-    mapServer = await openMapServer(mapserv ?? '');
-    writeFileSync(join(folder, 'tilewarden.yaml'), CONFIG(mapServer.url));
-    const flags = { config: join(folder, 'tilewarden.yaml'), port: '0', data: join(folder, 'data') };
-    const { settings } = loadSettings({ flags, environment: {}, workingFolder: folder });
-    app = await openApp(settings, { log: silentLogger, clock: systemClock, random: Math.random });
+    house = await openAppBeforeMapServer(mapserv ?? '', CONFIG);
   });
-  afterAll(async () => {
-    await app?.close();
-    await mapServer?.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => house?.close());
 
-  async function run(program: string, args: readonly string[], input = ''): Promise<string> {
-    const env = {
-      ...process.env,
-      GDAL_DEFAULT_WMS_CACHE_PATH: join(folder, 'gdal-cache'),
-      GDAL_PAM_ENABLED: 'NO',
-    };
-    const child = spawn(program, args, { cwd: folder, env });
-    let output = '';
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (text) => (output += text));
-    child.stdin.end(input);
-    const code = await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));
-    expect(code, output).toBe(0);
-    return output;
-  }
+  const file = () => join(house.folder, 'read.png');
 
   async function byOwsLib(asked: object): Promise<Buffer> {
-    await run(python ?? '', ['-c', OWSLIB], JSON.stringify({ url: `${app.url}service/wms`, file, ...asked }));
-    return readFile(file);
+    await house.run(
+      python ?? '',
+      ['-c', OWSLIB],
+      JSON.stringify({ url: `${house.app.url}service/wms`, file: file(), ...asked }),
+    );
+    return readFile(file());
   }
 
   const decode = (bytes: Buffer) => decodeImage(bytes, { maxPixels: 4e6 });
@@ -148,7 +121,7 @@ describe.runIf(gdal && mapserv && python)('WMS', () => {
     height: number,
   ): Promise<RasterImage> {
     const response = await fetch(
-      `${mapServer.url}?SERVICE=WMS&VERSION=1.1.1&REQUEST=GetMap&LAYERS=land&STYLES=&FORMAT=image/png&SRS=${srs}&BBOX=${bounds}&WIDTH=${width}&HEIGHT=${height}`,
+      `${house.mapServer.url}?SERVICE=WMS&VERSION=1.1.1&REQUEST=GetMap&LAYERS=land&STYLES=&FORMAT=image/png&SRS=${srs}&BBOX=${bounds}&WIDTH=${width}&HEIGHT=${height}`,
     );
     return decode(Buffer.from(await response.arrayBuffer()));
   }
@@ -156,27 +129,27 @@ describe.runIf(gdal && mapserv && python)('WMS', () => {
   it.each(PLACES)('is read by GDAL in $gridSet as MapServer draws it', async ({ srs, bounds }) => {
     const [minX, minY, maxX, maxY] = bounds;
     const height = heightFor(bounds);
-    const dataset = join(folder, 'wms.xml');
+    const dataset = join(house.folder, 'wms.xml');
     writeFileSync(
       dataset,
-      `<GDAL_WMS><Service name="WMS"><Version>1.1.1</Version><ServerUrl>${app.url}service/wms?</ServerUrl><Layers>land</Layers><Styles/><SRS>${srs}</SRS><ImageFormat>image/png</ImageFormat></Service><DataWindow><UpperLeftX>${minX}</UpperLeftX><UpperLeftY>${maxY}</UpperLeftY><LowerRightX>${maxX}</LowerRightX><LowerRightY>${minY}</LowerRightY><SizeX>${WIDTH}</SizeX><SizeY>${height}</SizeY></DataWindow><Projection>${srs}</Projection><BandsCount>4</BandsCount><BlockSizeX>300</BlockSizeX><BlockSizeY>250</BlockSizeY></GDAL_WMS>`,
+      `<GDAL_WMS><Service name="WMS"><Version>1.1.1</Version><ServerUrl>${house.app.url}service/wms?</ServerUrl><Layers>land</Layers><Styles/><SRS>${srs}</SRS><ImageFormat>image/png</ImageFormat></Service><DataWindow><UpperLeftX>${minX}</UpperLeftX><UpperLeftY>${maxY}</UpperLeftY><LowerRightX>${maxX}</LowerRightX><LowerRightY>${minY}</LowerRightY><SizeX>${WIDTH}</SizeX><SizeY>${height}</SizeY></DataWindow><Projection>${srs}</Projection><BandsCount>4</BandsCount><BlockSizeX>300</BlockSizeX><BlockSizeY>250</BlockSizeY></GDAL_WMS>`,
     );
-    await run('gdal_translate', ['-q', '-of', 'PNG', dataset, file]);
-    const read = await decode(await readFile(file));
+    await house.run('gdal_translate', ['-q', '-of', 'PNG', dataset, file()]);
+    const read = await decode(await readFile(file()));
     expectAlike(read, await drawnUpstream(srs, bounds, WIDTH, height));
   });
 
   it.each(PLACES)('is found by GDAL as a tile set in $gridSet', async (place) => {
-    const listed = await run('gdalinfo', [
-      `WMS:${app.url}service/wms?SERVICE=WMS&VERSION=1.1.1&REQUEST=GetCapabilities&TILED=true&SRS=${place.srs}`,
+    const listed = await house.run('gdalinfo', [
+      `WMS:${house.app.url}service/wms?SERVICE=WMS&VERSION=1.1.1&REQUEST=GetCapabilities&TILED=true&SRS=${place.srs}`,
     ]);
     const datasets = [...listed.matchAll(/SUBDATASET_\d+_NAME=(.*)/g)].map((match) => match[1] ?? '');
     const dataset = datasets.find((name) => name.includes(`SRS=${place.srs}&`) && name.includes('TILESIZE='));
     expect(dataset, listed).toBeDefined();
     const [minX, minY, maxX, maxY] = place.tileBounds.map(String);
     const window = ['-projwin', minX, maxY, maxX, minY, '-outsize', '256', '256'] as string[];
-    await run('gdal_translate', ['-q', '-of', 'PNG', ...window, dataset ?? '', file]);
-    const read = await decode(await readFile(file));
+    await house.run('gdal_translate', ['-q', '-of', 'PNG', ...window, dataset ?? '', file()]);
+    const read = await decode(await readFile(file()));
     expectAlike(read, await drawnUpstream(place.srs, place.tileBounds, 256, 256));
   });
 
@@ -194,7 +167,7 @@ describe.runIf(gdal && mapserv && python)('WMS', () => {
 
   it.each(PLACES)('stands beside WMTS, which OWSLib reads in $gridSet', async (place) => {
     const { gridSet, tile, srs, tileBounds } = place;
-    const url = `${app.url}service/wmts?REQUEST=GetCapabilities`;
+    const url = `${house.app.url}service/wmts?REQUEST=GetCapabilities`;
     const read = await decode(await byOwsLib({ service: 'wmts', url, gridSet, tile }));
     expectAlike(read, await drawnUpstream(srs, tileBounds, 256, 256));
   });
@@ -206,7 +179,7 @@ describe.runIf(gdal && mapserv && python)('WMS', () => {
     const atSea = await byOwsLib({ ...asked, xy: [5, 180] });
     expect(atSea.toString()).not.toContain('Feature ');
     const byWmts = await fetch(
-      `${app.url}service/wmts?REQUEST=GetFeatureInfo&LAYER=land&TILEMATRIXSET=EPSG:900913&TILEMATRIX=EPSG:900913:2&TILEROW=1&TILECOL=2&I=60&J=60&INFOFORMAT=text/plain`,
+      `${house.app.url}service/wmts?REQUEST=GetFeatureInfo&LAYER=land&TILEMATRIXSET=EPSG:900913&TILEMATRIX=EPSG:900913:2&TILEROW=1&TILECOL=2&I=60&J=60&INFOFORMAT=text/plain`,
     );
     expect([byWmts.status, byWmts.headers.get('content-security-policy')]).toEqual([
       200,

@@ -2266,7 +2266,17 @@ export interface paths {
                             ];
                             gutter: number;
                             expireCacheSeconds: number | null;
+                            /** @description By rising zoom; goes before the number beside it */
+                            expireCacheByZoom: {
+                                minZoom: number;
+                                seconds: number;
+                            }[];
                             expireClientsSeconds: number;
+                            /** @description By rising zoom; goes before the number beside it */
+                            expireClientsByZoom: {
+                                minZoom: number;
+                                seconds: number;
+                            }[];
                         };
                     };
                 };

@@ -194,6 +194,7 @@ export const TEXTS = {
     metatile: 'Metatile',
     expires: 'Tiles expire after',
     clientExpires: 'Clients keep tiles for',
+    fromZoom: (zoom: number, time: string) => `from zoom ${zoom}: ${time}`,
     tasks: 'Tasks of this layer',
     tileFailed: (address: string) => `A tile could not be loaded: ${address}`,
   },

@@ -1,6 +1,6 @@
 import type { GridSet } from '../../domain/grid-set.ts';
-import type { GridSubset } from '../../domain/grid-subset.ts';
 import type { Layer } from '../../domain/layer.ts';
+import { layerOffer } from '../services/layer-list.ts';
 
 /** A line of a list of thousands. */
 export function layerSummary(layer: Layer) {
@@ -20,18 +20,13 @@ export function layerDocument(layer: Layer) {
     title: layer.title,
     description: layer.description,
     access: layer.access,
-    gridSets: layer.gridSubsets.map(subsetDocument),
-    formats: layer.formats.map((format) => format.mediaType),
-    extensions: layer.formats.map((format) => format.extensions[0]),
-    parameters: layer.parameters.map(({ name, defaultValue, values }) => ({
-      name,
-      default: defaultValue,
-      values,
-    })),
+    ...layerOffer(layer),
     metatile: [layer.metatile.columns, layer.metatile.rows],
     gutter: layer.gutter,
     expireCacheSeconds: layer.expireCacheSeconds,
+    expireCacheByZoom: layer.expireCacheByZoom,
     expireClientsSeconds: layer.expireClientsSeconds,
+    expireClientsByZoom: layer.expireClientsByZoom,
   };
 }
 
@@ -51,18 +46,5 @@ export function gridSetDocument(gridSet: GridSet) {
       columns,
       rows,
     })),
-  };
-}
-
-function subsetDocument({ gridSet, extent, zoomStart, zoomStop }: GridSubset) {
-  return {
-    name: gridSet.name,
-    srs: `EPSG:${gridSet.srs}`,
-    extent: [extent.minX, extent.minY, extent.maxX, extent.maxY],
-    zoomStart,
-    zoomStop,
-    resolutions: gridSet.levels.map((level) => level.resolution),
-    tileSize: [gridSet.tileWidth, gridSet.tileHeight],
-    origins: gridSet.levels.map((level) => [gridSet.extent.minX, level.top]),
   };
 }

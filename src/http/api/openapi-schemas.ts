@@ -9,6 +9,9 @@ const bounds = z.tuple([z.number(), z.number(), z.number(), z.number()]);
 const count = z.number().describe('A whole number; beyond 2^53 its last digits are lost');
 const names = z.array(z.string());
 const parameters = z.record(z.string(), z.string());
+const zoomExpiry = z
+  .array(z.object({ minZoom: z.number().int(), seconds: z.number() }))
+  .describe('By rising zoom; goes before the number beside it');
 
 const closedReason = z.enum(['quiet-hours', 'daily-budget', 'retry-after', 'failing']);
 
@@ -256,7 +259,9 @@ export const layerAnswer = z.object({
   metatile: pair,
   gutter: z.number().int(),
   expireCacheSeconds: z.number().nullable(),
+  expireCacheByZoom: zoomExpiry,
   expireClientsSeconds: z.number(),
+  expireClientsByZoom: zoomExpiry,
 });
 
 export const gridSetListAnswer = z.object({

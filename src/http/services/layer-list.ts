@@ -19,6 +19,13 @@ function describeLayer(layer: Layer): object {
     title: layer.title,
     attribution: layer.attribution,
     retina: layer.retinaSubsets.length > 0,
+    ...layerOffer(layer),
+  };
+}
+
+/** What can be asked of a layer, as those need it who draw it. */
+export function layerOffer(layer: Layer) {
+  return {
     gridSets: layer.gridSubsets.map(describeSubset),
     formats: layer.formats.map((format) => format.mediaType),
     extensions: layer.formats.map((format) => format.extensions[0]),
@@ -30,7 +37,7 @@ function describeLayer(layer: Layer): object {
   };
 }
 
-function describeSubset({ gridSet, extent, zoomStart, zoomStop }: GridSubset): object {
+function describeSubset({ gridSet, extent, zoomStart, zoomStop }: GridSubset) {
   return {
     name: gridSet.name,
     srs: `EPSG:${gridSet.srs}`,

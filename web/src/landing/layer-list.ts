@@ -1,15 +1,8 @@
-/** One grid set of a layer, as `tiles.json` has it. Lists hold a value for each zoom from 0. */
-export interface GridSetEntry {
+import type { DescribedGrid } from '../map/grid.ts';
+
+/** One grid set of a layer, as `tiles.json` has it. */
+export interface GridSetEntry extends DescribedGrid {
   readonly name: string;
-  /** E.g. `EPSG:3857`. */
-  readonly srs: string;
-  readonly extent: readonly [number, number, number, number];
-  readonly zoomStart: number;
-  readonly zoomStop: number;
-  readonly resolutions: readonly number[];
-  readonly tileSize: readonly [number, number];
-  /** Top left corners. */
-  readonly origins: readonly (readonly [number, number])[];
 }
 
 export interface ParameterEntry {

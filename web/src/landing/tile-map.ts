@@ -2,11 +2,12 @@ import Zoom from 'ol/control/Zoom.js';
 import { defaults as defaultInteractions } from 'ol/interaction/defaults.js';
 import TileLayer from 'ol/layer/Tile.js';
 import OlMap from 'ol/Map.js';
-import Projection from 'ol/proj/Projection.js';
+import type Projection from 'ol/proj/Projection.js';
 import { get as knownProjection, transform } from 'ol/proj.js';
 import TileImage from 'ol/source/TileImage.js';
-import TileGrid from 'ol/tilegrid/TileGrid.js';
+import type TileGrid from 'ol/tilegrid/TileGrid.js';
 import View from 'ol/View.js';
+import { gridOf, projectionOf } from '../map/grid.ts';
 import type { GridSetEntry } from './layer-list.ts';
 import { type Selection, tileAddress } from './selection.ts';
 
@@ -117,23 +118,6 @@ export class TileMap {
       tile: range?.containsXY(x, y) ? tileAddress(this.#selection, z, x, y) : null,
     });
   }
-}
-
-function projectionOf(gridSet: GridSetEntry): Projection {
-  return (
-    knownProjection(gridSet.srs) ??
-    new Projection({ code: gridSet.srs, units: 'm', extent: [...gridSet.extent] })
-  );
-}
-
-function gridOf(gridSet: GridSetEntry): TileGrid {
-  return new TileGrid({
-    extent: [...gridSet.extent],
-    minZoom: gridSet.zoomStart,
-    resolutions: gridSet.resolutions.slice(0, gridSet.zoomStop + 1),
-    origins: gridSet.origins.slice(0, gridSet.zoomStop + 1).map((origin) => [...origin]),
-    tileSize: [...gridSet.tileSize],
-  });
 }
 
 /** In degrees where the projection is known, e.g. `59.91° N, 10.75° E`; in its own units otherwise. */

@@ -4,12 +4,12 @@ import type BaseLayer from 'ol/layer/Base.js';
 import ImageLayer from 'ol/layer/Image.js';
 import TileLayer from 'ol/layer/Tile.js';
 import OlMap from 'ol/Map.js';
-import Projection from 'ol/proj/Projection.js';
-import { get as knownProjection } from 'ol/proj.js';
+import type Projection from 'ol/proj/Projection.js';
 import ImageStatic from 'ol/source/ImageStatic.js';
 import TileImage from 'ol/source/TileImage.js';
-import TileGrid from 'ol/tilegrid/TileGrid.js';
+import type TileGrid from 'ol/tilegrid/TileGrid.js';
 import View from 'ol/View.js';
+import { gridOf, projectionOf } from './grid.ts';
 import type { GridSetInfo, TileSet } from './tile-set.ts';
 import { tileAddress } from './tile-set.ts';
 
@@ -137,21 +137,4 @@ export class ConsoleMap {
     const [z = 0, x = 0, y = 0] = this.#grid.getTileCoordForCoordAndZ(coordinate, zoom);
     if (this.#grid.getFullTileRange(zoom)?.containsXY(x, y)) this.#events.onTile?.({ z, x, y });
   }
-}
-
-function projectionOf(gridSet: GridSetInfo): Projection {
-  return (
-    knownProjection(gridSet.srs) ??
-    new Projection({ code: gridSet.srs, units: 'm', extent: [...gridSet.extent] })
-  );
-}
-
-function gridOf(gridSet: GridSetInfo): TileGrid {
-  return new TileGrid({
-    extent: [...gridSet.extent],
-    minZoom: gridSet.zoomStart,
-    resolutions: gridSet.resolutions.slice(0, gridSet.zoomStop + 1),
-    origins: gridSet.origins.slice(0, gridSet.zoomStop + 1).map((origin) => [...origin]),
-    tileSize: [...gridSet.tileSize],
-  });
 }

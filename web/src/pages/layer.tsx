@@ -93,8 +93,15 @@ function Sizes({ layer }: { readonly layer: Usage['layers'][number] }) {
   );
 }
 
+/** `without` stands for 0 seconds. */
+function expiryText(seconds: number, byZoom: LayerInfo['expireCacheByZoom'], without: string): string {
+  const one = (given: number) => (given === 0 ? without : durationText(given));
+  if (byZoom.length === 0) return one(seconds);
+  return byZoom.map((rule) => WORDS.fromZoom(rule.minZoom, one(rule.seconds))).join(', ');
+}
+
 function Details({ layer }: { readonly layer: LayerInfo }) {
-  const { access, metatile, expireCacheSeconds, expireClientsSeconds, name } = layer;
+  const { access, metatile, name } = layer;
   return (
     <dl className="facts">
       <dt>{WORDS.access}</dt>
@@ -102,9 +109,9 @@ function Details({ layer }: { readonly layer: LayerInfo }) {
       <dt>{WORDS.metatile}</dt>
       <dd>{metatile.join(' × ')}</dd>
       <dt>{WORDS.expires}</dt>
-      <dd>{expireCacheSeconds === null ? TEXTS.never : durationText(expireCacheSeconds)}</dd>
+      <dd>{expiryText(layer.expireCacheSeconds ?? 0, layer.expireCacheByZoom, TEXTS.never)}</dd>
       <dt>{WORDS.clientExpires}</dt>
-      <dd>{expireClientsSeconds === 0 ? TEXTS.none : durationText(expireClientsSeconds)}</dd>
+      <dd>{expiryText(layer.expireClientsSeconds, layer.expireClientsByZoom, TEXTS.none)}</dd>
       <dt>{TEXTS.nav.tasks}</dt>
       <dd>
         <a href={addressOf('tasks', '', { layer: name })}>{WORDS.tasks}</a>

@@ -1,0 +1,30 @@
+import Projection from 'ol/proj/Projection.js';
+import { get as knownProjection } from 'ol/proj.js';
+import TileGrid from 'ol/tilegrid/TileGrid.js';
+
+/** A grid set as the server describes it. Lists hold a value for each zoom from 0. */
+export interface DescribedGrid {
+  /** E.g. `EPSG:3857`. */
+  readonly srs: string;
+  readonly extent: readonly number[];
+  readonly zoomStart: number;
+  readonly zoomStop: number;
+  readonly resolutions: readonly number[];
+  readonly tileSize: readonly number[];
+  /** Top left corners. */
+  readonly origins: readonly (readonly number[])[];
+}
+
+export function projectionOf({ srs, extent }: DescribedGrid): Projection {
+  return knownProjection(srs) ?? new Projection({ code: srs, units: 'm', extent: [...extent] });
+}
+
+export function gridOf(gridSet: DescribedGrid): TileGrid {
+  return new TileGrid({
+    extent: [...gridSet.extent],
+    minZoom: gridSet.zoomStart,
+    resolutions: gridSet.resolutions.slice(0, gridSet.zoomStop + 1),
+    origins: gridSet.origins.slice(0, gridSet.zoomStop + 1).map((origin) => [...origin]),
+    tileSize: [...gridSet.tileSize],
+  });
+}
