@@ -1,17 +1,9 @@
 // Builds everything into dist/: the server, the web pages and the configuration's JSON Schema.
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { argv } from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { digestOf, filesUnder, requiredStep, root, runNode, runNpm, StepError, say, tool } from './steps.mjs';
+import { digestOf, requiredStep, root, runNpm, StepError, say } from './steps.mjs';
 
 const dist = join(root, 'dist');
 const stampFile = join(dist, '.stamp');
@@ -40,16 +32,15 @@ export async function build() {
 }
 
 async function buildServer(folder) {
-  const tsc = tool('typescript', 'tsc');
-  await requiredStep('Building the server', () =>
-    runNode([tsc, '-p', 'tsconfig.build.json', '--outDir', folder], { quiet: true }),
-  );
-  const source = join(root, 'src');
-  for (const file of filesUnder(source, (path) => path.endsWith('.ts'))) {
-    const target = join(folder, relative(source, file));
-    mkdirSync(dirname(target), { recursive: true });
-    copyFileSync(file, target);
-  }
+  const { bundleServer } = await import('./bundle.mjs');
+  await requiredStep('Building the server', async () => {
+    try {
+      await bundleServer(folder);
+      return { ok: true, output: '' };
+    } catch (error) {
+      return { ok: false, output: error.message };
+    }
+  });
 }
 
 async function buildWeb(folder) {
@@ -77,14 +68,7 @@ function swapIn(folder) {
 
 function stampOfSources() {
   const ignore = (path) => /[\\/](node_modules|dist)$/.test(path) || /\.test\.ts$/.test(path);
-  const inputs = [
-    'src',
-    'web',
-    'tsconfig.json',
-    'tsconfig.build.json',
-    'package-lock.json',
-    'scripts/build.mjs',
-  ];
+  const inputs = ['src', 'web', 'package-lock.json', 'scripts/build.mjs', 'scripts/bundle.mjs'];
   return digestOf(inputs, ignore);
 }
 
