@@ -1,27 +1,27 @@
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { systemClock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
-import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
-import type { TileWrite } from '../../src/storage/tile-store.ts';
-import { createFileContender } from '../store/file-contender.ts';
-import { createSyntheticTiles } from '../store/synthetic-tiles.ts';
-import { type Latencies, readHits } from './read-hits.ts';
-import { startServerProcess } from './server-process.ts';
+import type { Latencies } from './read-hits.ts';
+import { startReaderProcess } from './reader-process.ts';
+import { FROM_BUILD, PROJECT, type ServerProcess, startServerProcess } from './server-process.ts';
 
-const USAGE = `npm run bench:truncate -- [--tiles 1000000] [--folder DIR] [--no-files]
-Truncates a layer of a running server while another layer is read, and removes the same tiles as files for comparison.
+const USAGE = `npm run bench:truncate -- [--tiles 1000000] [--folder DIR] [--no-files] [--restart-only]
+Restarts a server that has many tiles, empties their layer while another one is read, and removes the same tiles as
+files for comparison. Takes about six minutes and 16 GB of disk with a million tiles.
+  --no-files      leave out the files
+  --restart-only  measure the restarts alone (npm run bench:restart)
 `;
 const { values } = parseArgs({
   options: {
     tiles: { type: 'string', default: '1000000' },
     folder: { type: 'string', default: tmpdir() },
     'no-files': { type: 'boolean', default: false },
+    'restart-only': { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
@@ -31,115 +31,186 @@ if (values.help) {
 }
 
 const ZOOM = 14;
-const BATCH = 16;
+/** Tiles are written in squares of this side, so a layer has a multiple of it. */
+const SQUARE = 16;
 const OTHER_SIDE = 64;
 const IDLE_SECONDS = 10;
-const side = Math.ceil(Math.sqrt(Number(values.tiles)) / BATCH) * BATCH;
+const SMALL_LAYERS = 10;
+const FILE_WRITERS = 2;
+const POLL = 100;
+const side = Math.ceil(Math.sqrt(Number(values.tiles)) / SQUARE) * SQUARE;
 const folder = mkdtempSync(join(values.folder, 'tilewarden-bench-'));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+process.once('SIGTERM', () => process.exit(1));
+process.once('SIGINT', () => process.exit(1));
 const data = join(folder, 'data');
+const store = join(data, 'stores', 'default');
+const small = (prefix: string) => Array.from({ length: SMALL_LAYERS }, (_, n) => `${prefix}-${n}`);
+const [calm, busy] = [small('calm'), small('busy')];
+const configuration = `log: { level: warn }\nlayers:${['doomed', 'other', 'meanwhile', ...calm, ...busy].map(layer).join('')}\n`;
 
-const layer = (name: string) => `
-  - name: ${name}
-    source: { type: wms, url: 'http://127.0.0.1:9/wms', layers: none }
-    formats: [image/png]
-    gridSets: [EPSG:900913]`;
-const configuration = `log: { level: warn }\nlayers:${layer('doomed')}${layer('other')}\n`;
-
-await fillBundles();
+say('Building');
+execFileSync(process.execPath, ['scripts/build.mjs'], { cwd: PROJECT });
+say(`Writing ${side * side} tiles and some small layers`);
+const smallOnes = [...calm, ...busy].map((name) => `${name}=${SQUARE}`);
+await fill('store', store, `doomed=${side}`, `other=${OTHER_SIDE}`, ...smallOnes);
 execFileSync('sync');
-const cold = await startServerProcess(data, configuration);
-const usageBefore = await usage(cold.url);
-await delay(7000);
-await cold.stop();
-const server = await startServerProcess(data, configuration);
-const asked = performance.now();
-const usageAfterRestart = await usage(server.url);
-const usageKnownAfter = server.readyAfter + performance.now() - asked;
+await measureRestarts();
+if (!values['restart-only']) await measureTruncation();
+say(`load of the machine at the end: ${loadavg()[0]?.toFixed(2)}`);
 
-const idle = await whileReading(() => delay(IDLE_SECONDS * 1000));
-let answeredAfter = 0;
-let freedAfter = 0;
-const during = await whileReading(async () => {
+async function measureRestarts(): Promise<void> {
+  const first = await startAndAsk('first start, nothing counted yet');
+  // What was read lately is not believed until a second has passed; then it is written down.
+  await delay(7000);
+  await first.server.stop();
+  const second = await startAndAsk('restart');
+  await second.server.kill();
+  const third = await startAndAsk('restart after kill -9');
+  await third.server.stop();
+  const same = [second, third].every(({ bytes }) => bytes === first.bytes);
+  say(`  usage the same each time: ${same}`);
+}
+
+async function startAndAsk(
+  name: string,
+): Promise<{ readonly server: ServerProcess; readonly bytes: number }> {
+  const server = await startServerProcess(data, configuration, FROM_BUILD);
+  const asked = performance.now();
+  const { bytes } = await usage(server.url);
+  const known = server.readyAfter + performance.now() - asked;
+  say(
+    `${name}: ready after ${ms(server.readyAfter)}, usage known after ${ms(known)}: ${(bytes / 1024 ** 3).toFixed(2)} GiB`,
+  );
+  return { server, bytes };
+}
+
+async function measureTruncation(): Promise<void> {
+  const server = await startServerProcess(data, configuration, FROM_BUILD);
+  const before = await usage(server.url);
+  const reader = startReaderProcess({ url: server.url, layer: 'other', zoom: ZOOM, side: OTHER_SIDE });
+  await delay(3000);
+  await reader.latencies();
+  say(`Reading hits for ${IDLE_SECONDS} s`);
+  await delay(IDLE_SECONDS * 1000);
+  const idle = await reader.latencies();
+
   const begun = performance.now();
-  const body = '<truncateLayer><layerName>doomed</layerName></truncateLayer>';
+  const answeredAfter = await truncate(server, 'doomed');
+  const left = await usage(server.url);
+  if (left.layers.some(({ name }) => name === 'doomed')) throw new Error('usage still knows the layer');
+  const sweeping = [left.sweeping];
+  while ((sweeping.at(-1) ?? 0) > 0) {
+    await delay(POLL);
+    sweeping.push((await usage(server.url)).sweeping);
+  }
+  const freedAfter = performance.now() - begun;
+  const during = await reader.latencies();
+  const calmAnswers = await truncateAll(server, calm);
+  const writing = fill('store', store, `meanwhile=${SQUARE * 32}`);
+  await delay(2000);
+  const busyAnswers = await truncateAll(server, busy);
+  await writing;
+  await reader.stop();
+  await server.stop();
+  const filesRemovedAfter = values['no-files'] ? null : await removeFiles();
+  const ratio =
+    filesRemovedAfter === null ? '' : `, ${(filesRemovedAfter / freedAfter).toFixed(1)} x as long`;
+  say(`
+tiles of the layer                ${side * side} of ${before.tiles}, ${gib(before.bytes)} in all
+200 after                         ${ms(answeredAfter)}
+sweeping counted down             ${countedDown(sweeping)}
+space freed after                 ${ms(freedAfter)}
+rm -rf of the same tiles as files ${filesRemovedAfter === null ? 'not measured' : `${ms(filesRemovedAfter)}${ratio}`}
+hits of another layer, idle       ${hits(idle)}
+hits of another layer, meanwhile  ${hits(during)}, p99 ${(during.p99 / idle.p99).toFixed(2)} x idle
+200 for small layers, idle        ${spread(calmAnswers)}
+200 for small layers while a process writes tiles at full speed
+                                  ${spread(busyAnswers)}`);
+}
+
+async function truncateAll(server: ServerProcess, layers: readonly string[]): Promise<readonly number[]> {
+  const times: number[] = [];
+  for (const name of layers) {
+    times.push(await truncate(server, name));
+    await delay(POLL);
+  }
+  return times;
+}
+
+/** Milliseconds until the answer. */
+async function truncate({ url }: ServerProcess, name: string): Promise<number> {
+  const body = `<truncateLayer><layerName>${name}</layerName></truncateLayer>`;
   const headers = { 'content-type': 'text/xml' };
-  const response = await fetch(`${server.url}/masstruncate`, { method: 'POST', headers, body });
-  answeredAfter = performance.now() - begun;
+  const begun = performance.now();
+  const response = await fetch(`${url}/masstruncate`, { method: 'POST', headers, body });
+  const time = performance.now() - begun;
   if (response.status !== 200) throw new Error(await response.text());
-  const { layers } = await usage(server.url);
-  if (layers.some(({ name }) => name === 'doomed')) throw new Error('usage still knows the layer');
-  while ((await usage(server.url)).sweeping > 0) await delay(20);
-  freedAfter = performance.now() - begun;
-});
-await server.stop();
-const filesRemovedAfter = values['no-files'] ? null : await removeFiles();
-
-const ms = (value: number) => `${value.toFixed(value < 10 ? 2 : 0)} ms`;
-const hits = ({ requests, median, p99 }: Latencies) =>
-  `median ${ms(median)}, p99 ${ms(p99)} (${requests} requests)`;
-process.stdout.write(
-  `${[
-    `tiles of the layer                ${side * side}, ${(usageBefore.bytes / 1024 ** 3).toFixed(2)} GiB with the other layer`,
-    `ready after a restart             ${ms(server.readyAfter)}; usage answered after ${ms(usageKnownAfter)}, the same: ${usageAfterRestart.bytes === usageBefore.bytes}`,
-    `200 after                         ${ms(answeredAfter)}`,
-    `space freed after                 ${ms(freedAfter)}`,
-    `rm -rf of the same tiles as files ${filesRemovedAfter === null ? 'not measured' : ms(filesRemovedAfter)}`,
-    `hits of another layer, idle       ${hits(idle)}`,
-    `hits of another layer, meanwhile  ${hits(during)}`,
-  ].join('\n')}\n`,
-);
-
-async function fillBundles(): Promise<void> {
-  const root = join(data, 'stores', 'default');
-  mkdirSync(root, { recursive: true });
-  const options = bundleStoreOptions.parse({ type: 'bundle' });
-  const store = await openBundleStore(options, { root, log: silentLogger, clock: systemClock });
-  const set = { gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
-  for (const tiles of blocks(side)) await store.putMany({ ...set, layer: 'doomed' }, ZOOM, tiles, 0);
-  for (const tiles of blocks(OTHER_SIDE)) await store.putMany({ ...set, layer: 'other' }, ZOOM, tiles, 0);
-  await store.close();
+  return time;
 }
 
 async function removeFiles(): Promise<number> {
+  say('Writing the same tiles as files');
   const root = join(folder, 'files');
-  const files = createFileContender(root);
-  for (const tiles of blocks(side)) await files.write(tiles);
+  const parts = Array.from({ length: FILE_WRITERS }, (_, part) => String(part));
+  await Promise.all(parts.map((part) => fill('files', root, String(side), part, String(FILE_WRITERS))));
   execFileSync('sync');
+  say('Removing them');
   const begun = performance.now();
   execFileSync('rm', ['-rf', root]);
   return performance.now() - begun;
 }
 
-function* blocks(length: number): Generator<readonly TileWrite[]> {
-  const tileAt = createSyntheticTiles();
-  for (let top = 0; top < length; top += BATCH) {
-    for (let left = 0; left < length; left += BATCH) {
-      yield Array.from({ length: BATCH ** 2 }, (_, at) =>
-        tileAt(left + (at % BATCH), top + Math.floor(at / BATCH)),
-      );
-    }
-  }
-}
-
-async function whileReading(work: () => Promise<void>): Promise<Latencies> {
-  const stop = new AbortController();
-  const path = (n: number) => {
-    const place = (n * 2654435761) % OTHER_SIDE ** 2;
-    return `/tiles/other/${ZOOM}/${place % OTHER_SIDE}/${Math.floor(place / OTHER_SIDE)}.png`;
-  };
-  const reading = readHits(server.url, path, stop.signal);
-  await work();
-  stop.abort();
-  return reading;
+async function fill(...args: readonly string[]): Promise<void> {
+  const script = fileURLToPath(new URL('./fill.ts', import.meta.url));
+  const child = spawn(process.execPath, [...process.execArgv, script, ...args], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  const endWithUs = () => void child.kill('SIGKILL');
+  process.once('exit', endWithUs);
+  const [code] = (await once(child, 'exit')) as [number | null];
+  process.off('exit', endWithUs);
+  if (code !== 0) throw new Error(`writing tiles ended with ${code}`);
 }
 
 interface Usage {
   readonly bytes: number;
+  readonly tiles: number;
   readonly sweeping: number;
   readonly layers: readonly { readonly name: string }[];
 }
 
 async function usage(url: string): Promise<Usage> {
   return (await (await fetch(`${url}/api/v1/usage`)).json()) as Usage;
+}
+
+function layer(name: string): string {
+  const source = `{ type: wms, url: 'http://127.0.0.1:9/wms', layers: none }`;
+  return `\n  - { name: ${name}, source: ${source}, formats: [image/png], gridSets: [EPSG:900913] }`;
+}
+
+function countedDown(sweeping: readonly number[]): string {
+  const falls = sweeping.every((bytes, at) => at === 0 || bytes <= (sweeping[at - 1] ?? 0));
+  return `from ${gib(sweeping[0] ?? 0)} to 0 in ${sweeping.length} looks, ${falls ? 'never rising' : 'ROSE in between'}`;
+}
+
+function hits({ requests, median, p99 }: Latencies): string {
+  return `median ${ms(median)}, p99 ${ms(p99)} (${requests} requests)`;
+}
+
+function spread(times: readonly number[]): string {
+  const sorted = [...times].sort((a, b) => a - b);
+  return `median ${ms(sorted[Math.floor(sorted.length / 2)] ?? 0)}, slowest ${ms(sorted.at(-1) ?? 0)} of ${sorted.length}`;
+}
+
+function gib(bytes: number): string {
+  return `${(bytes / 1024 ** 3).toFixed(2)} GiB`;
+}
+
+function ms(value: number): string {
+  return `${value.toFixed(value < 10 ? 2 : 0)} ms`;
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
 }
