@@ -18,7 +18,7 @@ export const serve: Command = {
   flags: SETTING_FLAGS,
   async run(flags, terminal) {
     hardenProcess();
-    const { settings } = loadSettings({
+    const { settings, handover } = loadSettings({
       flags,
       environment: readEnvironment(),
       workingFolder: process.cwd(),
@@ -28,7 +28,7 @@ export const serve: Command = {
     const stop = waitForStop(log);
     // Loaded only now: the other commands, and a refusal of settings, need none of it.
     const { openApp } = await import('../app.ts');
-    const forkWorker = () => startWorker(flags);
+    const forkWorker = () => startWorker(handover);
     const app = await openApp(settings, { log, clock: systemClock, random: systemRandom, forkWorker });
     if (app.initialPassword) showInitialPassword(app.initialPassword, terminal, log);
     if (settings.server.tls) process.on('SIGHUP', () => void reload(app, log));

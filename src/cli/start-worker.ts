@@ -1,16 +1,20 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import type { FlagValues } from './command.ts';
-import { SETTING_FLAGS } from './setting-flags.ts';
+import type { SettingsHandover } from '../config/settings-handover.ts';
 
-/** Starts `tilewarden worker` with the settings this process was started with. */
-export function startWorker(flags: FlagValues): ChildProcess {
+/** Starts `tilewarden worker` with this process's settings: the file may have been edited since they were read. */
+export function startWorker(handover: SettingsHandover): ChildProcess {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   const main = fileURLToPath(new URL(`./main.${extension}`, import.meta.url));
-  const args = SETTING_FLAGS.flatMap(({ name, placeholder }) => {
-    const value = flags[name];
-    if (value === undefined) return [];
-    return [placeholder === null ? `--${name}` : `--${name}=${value}`];
-  });
-  return fork(main, ['worker', ...args], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const worker = fork(main, ['worker'], { stdio: ['pipe', 'ignore', 'inherit', 'ipc'] });
+  // A worker that has died before it read them is replaced where its exit is waited for.
+  worker.stdin?.on('error', () => {});
+  worker.stdin?.end(JSON.stringify(handover));
+  return worker;
+}
+
+/** The worker's side. */
+export async function receiveHandover(): Promise<SettingsHandover> {
+  return JSON.parse(await text(process.stdin));
 }

@@ -1,12 +1,11 @@
 import { setPriority } from 'node:os';
-import { readEnvironment } from '../config/environment.ts';
-import { loadSettings } from '../config/load-settings.ts';
+import { settingsFrom } from '../config/settings-handover.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
 import type { Command } from './command.ts';
 import { hardenProcess } from './harden-process.ts';
-import { SETTING_FLAGS } from './setting-flags.ts';
+import { receiveHandover } from './start-worker.ts';
 
 /** Answers come before seeding: the server's own process is preferred when both want a processor. */
 const NICENESS = 5;
@@ -14,8 +13,8 @@ const NICENESS = 5;
 export const worker: Command = {
   name: 'worker',
   summary: 'do tasks for a server (started by it, not by hand)',
-  flags: SETTING_FLAGS,
-  async run(flags, terminal) {
+  flags: [],
+  async run(_flags, terminal) {
     if (!process.send) {
       terminal.err('Workers are started by tilewarden serve; there is no need to start one.\n');
       return 2;
@@ -28,11 +27,7 @@ export const worker: Command = {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
     setPriority(NICENESS);
     hardenProcess();
-    const { settings } = loadSettings({
-      flags,
-      environment: readEnvironment(),
-      workingFolder: process.cwd(),
-    });
+    const settings = settingsFrom(await receiveHandover());
     const log = createLogger({ level: settings.log.level, pretty: process.stderr.isTTY === true });
     const { openWorkerApp } = await import('../app.ts');
     const surroundings = {

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { readAdminPassword } from './admin-password.ts';
-import type { SourceSettings } from './driver-schemas.ts';
 import type { Environment } from './environment.ts';
 import { type Explanation, explainIssues } from './explain-issue.ts';
 import { resolveSettings } from './resolve-settings.ts';
@@ -10,6 +9,7 @@ import { CONFIG_FILE, SETTING_OVERRIDES, type SettingOverride } from './setting-
 import { isRecord, printPath, type SettingPath } from './setting-path.ts';
 import type { Settings } from './settings.ts';
 import { SettingsError } from './settings-error.ts';
+import { completeSettings, type SettingsHandover } from './settings-handover.ts';
 import { type SettingsDocument, settingsSchema } from './settings-schema.ts';
 import { parseYamlFile, type YamlFile } from './yaml-file.ts';
 
@@ -22,6 +22,8 @@ export interface SettingsInput {
 
 export interface LoadedSettings {
   readonly settings: Settings;
+  /** For workers; without the first administrator's password. */
+  readonly handover: SettingsHandover;
   /** Null when there is no configuration file. */
   readonly configFile: string | null;
   /** The file's own form with every default filled in and every secret masked. */
@@ -54,28 +56,16 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
   if (problems.length > 0) throw new SettingsError(problems.map(locate));
   const dataIsFromFile = file !== null && !overrides.some(({ override }) => override.flag === 'data');
   const data = resolve(dataIsFromFile ? folder : input.workingFolder, document.data);
+  const handover = { document, folder, data };
+  const complete = completeSettings(settings, handover);
   return {
-    settings: {
-      ...settings,
-      server: { ...settings.server, tls: absoluteTls(settings.server.tls, folder) },
-      layers: settings.layers.map((layer) => ({ ...layer, source: absoluteSource(layer.source, folder) })),
-      access: { ...document.access, adminPassword: readAdminPassword(input) },
-      data,
-    },
+    settings: { ...complete, access: { ...complete.access, adminPassword: readAdminPassword(input) } },
+    handover,
     configFile,
     get shown() {
       return maskSecrets({ ...document, data }, revealed.secretPaths);
     },
   };
-}
-
-function absoluteTls(tls: Settings['server']['tls'], folder: string): Settings['server']['tls'] {
-  return tls && { certificate: resolve(folder, tls.certificate), key: resolve(folder, tls.key) };
-}
-
-function absoluteSource(source: SourceSettings, folder: string): SourceSettings {
-  if (source.type !== 'archive' || source.path === undefined) return source;
-  return { ...source, path: resolve(folder, source.path) };
 }
 
 function givenOverrides({ flags, environment }: SettingsInput): readonly GivenOverride[] {

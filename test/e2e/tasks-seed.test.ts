@@ -1,9 +1,13 @@
+import { writeFileSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
-import { eventually } from './server.ts';
+import { eventually, startServer, writeConfig } from './server.ts';
 import {
   LAYER,
   openWms,
+  PASSWORD,
+  roadsConfig,
   type ShownTask,
+  speakTo,
   startTaskServer,
   type TaskServer,
   type TileAt,
@@ -126,6 +130,21 @@ describe('seeding over the REST interface', () => {
       [0, 1].map((x) => ({ z: 2, x, y: 1 })),
       { cache: 'HIT' },
     );
+    await server.stop();
+  });
+});
+
+describe('a configuration file that is edited while the server runs', () => {
+  it('does not reach the workers before the server has read it', async () => {
+    const wms = await openWms();
+    const config = writeConfig(roadsConfig(wms));
+    const env = { TILEWARDEN_ADMIN_PASSWORD: PASSWORD };
+    const server = speakTo(await startServer({ args: ['--config', config], env }));
+    writeFileSync(config, 'layers: [');
+
+    const id = await server.start({ type: 'seed', gridSetId: 'EPSG:900913', zoomStop: 1, threadCount: 1 });
+
+    expect(await server.over(id)).toMatchObject({ state: 'done', tilesProcessed: 5 });
     await server.stop();
   });
 });

@@ -1,0 +1,40 @@
+import { resolve } from 'node:path';
+import type { SourceSettings } from './driver-schemas.ts';
+import { type ResolvedSettings, resolveSettings } from './resolve-settings.ts';
+import type { Settings } from './settings.ts';
+import type { SettingsDocument } from './settings-schema.ts';
+
+/** Checked settings as plain data, for a process of ours that is to have the very same. Secrets are in the clear. */
+export interface SettingsHandover {
+  readonly document: SettingsDocument;
+  /** Where the document's relative paths begin. */
+  readonly folder: string;
+  /** Absolute path. */
+  readonly data: string;
+}
+
+export function settingsFrom(handover: SettingsHandover): Settings {
+  return completeSettings(resolveSettings(handover.document).settings, handover);
+}
+
+export function completeSettings(
+  resolved: ResolvedSettings['settings'],
+  { document, folder, data }: SettingsHandover,
+): Settings {
+  return {
+    ...resolved,
+    server: { ...resolved.server, tls: absoluteTls(resolved.server.tls, folder) },
+    layers: resolved.layers.map((layer) => ({ ...layer, source: absoluteSource(layer.source, folder) })),
+    access: { ...document.access, adminPassword: null },
+    data,
+  };
+}
+
+function absoluteTls(tls: Settings['server']['tls'], folder: string): Settings['server']['tls'] {
+  return tls && { certificate: resolve(folder, tls.certificate), key: resolve(folder, tls.key) };
+}
+
+function absoluteSource(source: SourceSettings, folder: string): SourceSettings {
+  if (source.type !== 'archive' || source.path === undefined) return source;
+  return { ...source, path: resolve(folder, source.path) };
+}
