@@ -1,3 +1,5 @@
+import { TilewardenError } from '../domain/errors.ts';
+
 export const STORAGE_UNITS = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 } as const;
 export type StorageUnit = keyof typeof STORAGE_UNITS;
 
@@ -39,6 +41,11 @@ export interface QuotaConfiguration {
   readonly layerQuotas: readonly LayerQuota[];
 }
 
+/** Only what is to change; of the global quota, too. */
+export type QuotaChange = Partial<Omit<QuotaConfiguration, 'globalQuota'>> & {
+  readonly globalQuota?: Partial<Quota>;
+};
+
 export const DEFAULT_QUOTA_CONFIGURATION: QuotaConfiguration = {
   enabled: false,
   diskBlockSize: 4096,
@@ -49,6 +56,26 @@ export const DEFAULT_QUOTA_CONFIGURATION: QuotaConfiguration = {
   globalQuota: { value: 500, units: 'MiB' },
   layerQuotas: [],
 };
+
+/** Half of what a double counts exactly: sums of sizes stay exact. */
+const MAX_BYTES = Number.MAX_SAFE_INTEGER / 2;
+
+/** Section 4.5 of the specification, rule 1: what the change does not have keeps its value. */
+export function changedConfiguration(
+  configuration: QuotaConfiguration,
+  change: QuotaChange,
+): QuotaConfiguration {
+  const globalQuota = { ...configuration.globalQuota, ...change.globalQuota };
+  const changed = { ...configuration, ...change, globalQuota };
+  refuseTooLarge('globalQuota', globalQuota);
+  for (const { quota } of changed.layerQuotas) refuseTooLarge('quota', quota);
+  return changed;
+}
+
+function refuseTooLarge(name: string, { value, units }: Quota): void {
+  if (value * STORAGE_UNITS[units] <= MAX_BYTES) return;
+  throw new TilewardenError('request-invalid', `${name} must be less than 4096 TiB, not ${value} ${units}`);
+}
 
 export function quotaBytes({ value, units }: Quota): number {
   return Math.floor(value * STORAGE_UNITS[units]);

@@ -11,7 +11,7 @@ import { loadEvictions } from './evictions.ts';
 import { Ledger } from './ledger.ts';
 import type { LedgerPage } from './ledger-block.ts';
 import { createLedgerRecords } from './ledger-records.ts';
-import { type PageName, type PageUse, PageUses } from './page-uses.ts';
+import { faded, type PageName, type PageUse, PageUses } from './page-uses.ts';
 import type { QuotaConfiguration } from './quota-configuration.ts';
 import { createQuotaCredit } from './quota-credit.ts';
 import { createQuotaSettings, type QuotaSettings } from './quota-settings.ts';
@@ -54,6 +54,8 @@ export interface QuotaService {
   pages(set: TileSetKey): Promise<readonly (LedgerPage & { readonly z: number })[]>;
   /** Null: not asked for since anybody counts. */
   useOf(page: PageName): PageUse | null;
+  /** Hits that fade with time, as of now. */
+  frequencyOf(page: PageName): number;
   /** Since the data folder was made. */
   readonly evicted: Evicted;
   /** By how much statistics were found wrong and mended, since the server started. Nought, but for a bug. */
@@ -111,6 +113,10 @@ export async function openQuotaService(options: QuotaServiceOptions): Promise<Qu
         .flatMap(({ z, pages }) => pages.map((page) => ({ ...page, z })));
     },
     useOf: (page) => uses.get(page),
+    frequencyOf(page) {
+      const use = uses.get(page);
+      return use ? faded(use, clock.now()) : 0;
+    },
     get evicted() {
       return evictions.total;
     },

@@ -1,8 +1,10 @@
 import type { Database, Statements } from '../db/database.ts';
-import { DEFAULT_QUOTA_CONFIGURATION, type QuotaConfiguration } from './quota-configuration.ts';
-
-/** Only what is to change. */
-export type QuotaChange = Partial<QuotaConfiguration>;
+import {
+  changedConfiguration,
+  DEFAULT_QUOTA_CONFIGURATION,
+  type QuotaChange,
+  type QuotaConfiguration,
+} from './quota-configuration.ts';
 
 /** The quota's configuration: kept in the database, the same for every process. */
 export interface QuotaSettings {
@@ -22,7 +24,7 @@ export function createQuotaSettings(database: Database): QuotaSettings {
 
     async change(change) {
       const changed = await database.transaction('quota', async (query) => {
-        const next = { ...(await readFrom(query)), ...change };
+        const next = changedConfiguration(await readFrom(query), change);
         await write(query, next);
         return next;
       });
@@ -40,7 +42,7 @@ async function readFrom(query: Statements): Promise<QuotaConfiguration> {
     .select('document')
     .where('id', '=', ONLY_ROW)
     .executeTakeFirst();
-  const kept = row ? (JSON.parse(row.document) as QuotaChange) : {};
+  const kept = row ? (JSON.parse(row.document) as Partial<QuotaConfiguration>) : {};
   return { ...DEFAULT_QUOTA_CONFIGURATION, ...kept };
 }
 

@@ -10,8 +10,7 @@ import { jsonAnswer } from '../answer.ts';
 import { requireMediaType } from '../media-types.ts';
 import { checkLayerQuotas, explainingUnits } from '../rest/disk-quota.ts';
 import type { Handler, Route } from '../route.ts';
-import { quotaFields } from '../wire/quota-document.ts';
-import { readJsonObject } from '../wire/read-document.ts';
+import { readQuotaObject } from '../wire/quota-document.ts';
 
 export interface QuotaApiDeps {
   readonly catalog: Pick<Catalog, 'layer'>;
@@ -42,7 +41,7 @@ function createChange({ catalog, settings }: QuotaApiDeps): Handler {
   return (exchange) =>
     explainingUnits(async () => {
       requireMediaType(exchange.headers, ['application/json']);
-      const change = quotaFields(readJsonObject(exchange.body), exchange.body, 'json');
+      const change = readQuotaObject(exchange.body);
       checkLayerQuotas(catalog, change.layerQuotas);
       const before = await settings.read();
       const after = await settings.change(change);

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { catalogOf, createTestApp, layerNamed } from '../../../test/fixtures/http-app.ts';
-import { DEFAULT_QUOTA_CONFIGURATION, type QuotaConfiguration } from '../../quota/quota-configuration.ts';
+import {
+  changedConfiguration,
+  DEFAULT_QUOTA_CONFIGURATION,
+  type QuotaChange,
+  type QuotaConfiguration,
+} from '../../quota/quota-configuration.ts';
 import type { QuotaService } from '../../quota/quota-service.ts';
 
 function openApp() {
@@ -8,8 +13,8 @@ function openApp() {
   const quota = {
     settings: {
       read: async () => configuration,
-      change: async (change: Partial<QuotaConfiguration>) => {
-        configuration = { ...configuration, ...change };
+      change: async (change: QuotaChange) => {
+        configuration = changedConfiguration(configuration, change);
         return configuration;
       },
       subscribe: () => () => {},
@@ -84,6 +89,27 @@ describe('PUT /diskquota', () => {
     });
   });
 
+  it('keeps the unit when only the value is there, and the value when only the unit is', async () => {
+    const app = openApp();
+    await app.put(
+      'xml',
+      '<tileQuotaConfiguration><globalQuota><value>20</value></globalQuota></tileQuotaConfiguration>',
+    );
+    expect(app.now().globalQuota).toEqual({ value: 20, units: 'MiB' });
+    await app.put('json', '{"tileQuotaConfiguration":{"globalQuota":{"units":"GiB"}}}');
+    expect(app.now().globalQuota).toEqual({ value: 20, units: 'GiB' });
+  });
+
+  it('leaves layer quotas alone that are only spoken of', async () => {
+    const app = openApp();
+    const layerQuotas = [{ layer: 'world', expirationPolicyName: 'LRU', quota: { value: 1, units: 'GiB' } }];
+    await app.put('json', JSON.stringify({ tileQuotaConfiguration: { layerQuotas } }));
+    await app.put('json', '{"tileQuotaConfiguration":{"note":"layerQuotas: []","layerQuotas":null}}');
+    expect(app.now().layerQuotas).toEqual(layerQuotas);
+    await app.put('json', '{"tileQuotaConfiguration":{"layerQuotas":{"LayerQuota":[]}}}');
+    expect(app.now().layerQuotas).toEqual([]);
+  });
+
   it('replaces the list of layer quotas, in each of its forms', async () => {
     const app = openApp();
     const entry = {
@@ -128,10 +154,18 @@ describe('PUT /diskquota', () => {
     '"globalQuota":{"value":"-1","units":"MiB"}',
     '"globalQuota":{"value":"NaN","units":"MiB"}',
     '"globalQuota":{"value":"1e300","units":"MiB"}',
-    '"globalQuota":{"units":"MiB"}',
-    '"globalQuota":{"value":"1"}',
+    '"globalQuota":{"value":"5000","units":"TiB"}',
+    '"globalQuota":{"value":"1e15"}',
+    '"globalQuota":5',
+    '"globalQuota":[{"value":1},{"value":2}]',
     '"layerQuotas":[{"layer":"nowhere","expirationPolicyName":"LRU","quota":{"value":1,"units":"B"}}]',
     '"layerQuotas":[{"layer":"world","quota":{"value":1,"units":"B"}}]',
+    '"layerQuotas":[{"layer":"world","expirationPolicyName":"LRU","quota":{"value":1}}]',
+    '"layerQuotas":[{"layer":"world","expirationPolicyName":"LRU","quota":{"value":9e9,"units":"TiB"}}]',
+    '"layerQuotas":[{"layer":"world","expirationPolicyName":"LRU"}]',
+    '"layerQuotas":[{}]',
+    '"layerQuotas":"none"',
+    '"layerQuotas":[1]',
     '"diskBlockSize":0',
     '"enabled":true,"enabled":true',
   ])('refuses %s and applies nothing', async (fields) => {
@@ -191,7 +225,10 @@ line number         : ${line}
   it.each([
     ['xml', '<other/>'],
     ['xml', '<tileQuotaConfiguration>'],
+    ['xml', '<tileQuotaConfiguration>enabled</tileQuotaConfiguration>'],
     ['json', '{"enabled":true}'],
+    ['json', '{"tileQuotaConfiguration":true}'],
+    ['json', '{"tileQuotaConfiguration":{},"tileQuotaConfiguration":{"enabled":true}}'],
     ['json', ''],
   ] as const)('refuses %s that is no quota configuration: %s', async (format, body) => {
     expect((await openApp().put(format, body)).status).toBe(400);
@@ -212,4 +249,18 @@ it('is read and written in our own form too', async () => {
     globalQuota: { value: 2, units: 'GiB', bytes: 2 ** 31 },
     layerQuotas: [],
   });
+});
+
+it('takes back what it shows in our own form, and refuses a field that it does not have', async () => {
+  const app = openApp();
+  const headers = { 'content-type': 'application/json' };
+  const layerQuotas = [{ layer: 'world', expirationPolicyName: 'LRU', quota: { value: 1, units: 'GiB' } }];
+  await app.request('PUT', '/api/v1/quota', { headers, body: JSON.stringify({ layerQuotas }) });
+  const shown = (await app.request('GET', '/api/v1/quota')).text;
+  expect((await app.request('PUT', '/api/v1/quota', { headers, body: shown })).text).toBe(shown);
+  const misspelt = await app.request('PUT', '/api/v1/quota', { headers, body: '{"enabld":true}' });
+  expect([misspelt.status, misspelt.text]).toEqual([
+    400,
+    expect.stringMatching(/no field enabld; there are enabled, diskBlockSize, .*, layerQuotas/),
+  ]);
 });

@@ -104,8 +104,14 @@ describe('POST /masstruncate', () => {
       '<truncateEverything/>',
       /truncateLayer, truncateParameters, truncateOrphans, truncateExtent, truncateAll/,
     ],
-    ['<truncateLayer><layerName>world', /^The body is not XML/],
-    ['', /^The body is not XML/],
+    ['<truncateLayer><layerName>world', /^The body is not XML.*; there are truncateLayer, .*truncateAll/],
+    ['', /^The body is not XML.*; there are truncateLayer, .*truncateAll/],
+    ['<truncateAll><layerName>world</layerName></truncateAll>', /^truncateAll has no fields, not layerName/],
+    ['<truncateAll>world</truncateAll>', /^truncateAll has no fields, not the text "world"/],
+    [
+      '<truncateLayer><layerName>world</layerName><gridSetId>EPSG:4326</gridSetId></truncateLayer>',
+      /^truncateLayer has the fields layerName, not gridSetId/,
+    ],
     ['<!DOCTYPE a><truncateAll/>', /DOCTYPE/],
     [
       '<truncateExtent><layerName>world</layerName><gridSetId>EPSG:4326</gridSetId></truncateExtent>',
@@ -118,6 +124,19 @@ describe('POST /masstruncate', () => {
     expect(answer.text).toMatch(message);
     expect(app.calls).toEqual([]);
   });
+
+  it.each(['{"truncateAll":false}', '{"truncateAll":{},"truncateLayer":{"layerName":"world"}}'])(
+    'refuses %s in JSON',
+    async (body) => {
+      const app = openApp();
+      const answer = await app.request('POST', '/masstruncate', {
+        headers: { 'content-type': 'application/json' },
+        body,
+      });
+      expect(answer.status).toBe(400);
+      expect(app.calls).toEqual([]);
+    },
+  );
 
   it('refuses bodies of another kind with 415', async () => {
     const app = openApp();

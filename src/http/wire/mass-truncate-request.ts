@@ -1,4 +1,4 @@
-import { TilewardenError } from '../../domain/errors.ts';
+import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import { shortened } from '../../domain/shortened.ts';
 import { element, writeXml } from '../../lib/xml/write-xml.ts';
 import { type DocumentFormat, readDocument } from './read-document.ts';
@@ -14,6 +14,16 @@ export const MASS_TRUNCATE_TYPES = [
   'truncateExtent',
   'truncateAll',
 ] as const;
+
+type MassTruncateType = (typeof MASS_TRUNCATE_TYPES)[number];
+
+const FIELDS: Readonly<Record<MassTruncateType, readonly string[]>> = {
+  truncateLayer: ['layerName'],
+  truncateParameters: ['layerName', 'parameters'],
+  truncateOrphans: ['layerName'],
+  truncateExtent: ['layerName', 'gridSetId', 'bounds'],
+  truncateAll: [],
+};
 
 export type MassTruncateRequest =
   | { readonly type: 'truncateAll' }
@@ -31,9 +41,10 @@ export type MassTruncateRequest =
     };
 
 export function readMassTruncateRequest(body: Buffer, format: DocumentFormat): MassTruncateRequest {
-  const root = readDocument(body, format);
+  const root = readRoot(body, format);
   const type = MASS_TRUNCATE_TYPES.find((known) => known === root.name);
-  if (!type) throw unknownType(root.name);
+  if (!type) throw refused(`There is no request ${shortened(root.name)}`);
+  refuseUnknown(root, FIELDS[type]);
   if (type === 'truncateAll') return { type };
   const layer = required(root, 'layerName');
   if (type === 'truncateParameters') return { type, layer, parameters: parametersField(root) ?? new Map() };
@@ -54,9 +65,23 @@ function required(root: WireElement, name: string): string {
   throw bodyProblem(`${name} is missing`, root.place);
 }
 
-function unknownType(name: string): TilewardenError {
-  return new TilewardenError(
-    'request-invalid',
-    `There is no request ${shortened(name)}; there are ${MASS_TRUNCATE_TYPES.join(', ')}.`,
-  );
+function readRoot(body: Buffer, format: DocumentFormat): WireElement {
+  try {
+    return readDocument(body, format);
+  } catch (error) {
+    if (isTilewardenError(error, 'request-invalid')) throw refused(error.message);
+    throw error;
+  }
+}
+
+/** Who narrows a request by a field that it does not have would lose more than they meant. */
+function refuseUnknown({ name, text, children, place }: WireElement, known: readonly string[]): void {
+  const has = `${name} has ${known.length === 0 ? 'no fields' : `the fields ${known.join(', ')}`}`;
+  if (text.trim() !== '') throw bodyProblem(`${has}, not the text "${shortened(text.trim())}"`, place);
+  const unknown = children.find((child) => !known.includes(child.name));
+  if (unknown) throw bodyProblem(`${has}, not ${shortened(unknown.name)}`, unknown.place);
+}
+
+function refused(reason: string): TilewardenError {
+  return new TilewardenError('request-invalid', `${reason}; there are ${MASS_TRUNCATE_TYPES.join(', ')}.`);
 }

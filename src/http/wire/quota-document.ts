@@ -3,15 +3,16 @@ import { shortened } from '../../domain/shortened.ts';
 import { element, writeXml, type XmlNode } from '../../lib/xml/write-xml.ts';
 import {
   CLEAN_UP_UNITS,
+  DEFAULT_QUOTA_CONFIGURATION,
   EXPIRATION_POLICIES,
   type LayerQuota,
   type Quota,
+  type QuotaChange,
   type QuotaConfiguration,
   STORAGE_UNITS,
   type StorageUnit,
 } from '../../quota/quota-configuration.ts';
-import type { QuotaChange } from '../../quota/quota-settings.ts';
-import { type DocumentFormat, readDocument } from './read-document.ts';
+import { type DocumentFormat, readDocument, readJsonObject } from './read-document.ts';
 import { withoutAbsent } from './seed-request.ts';
 import { UnknownUnit } from './unknown-unit.ts';
 import {
@@ -27,17 +28,30 @@ import {
 const ROOT = 'tileQuotaConfiguration';
 /** What GeoWebCache's clients send. */
 const ROOTS: readonly string[] = [ROOT, 'gwcQuotaConfiguration'];
-/** Half of what a double counts exactly: sums of sizes stay exact. */
-const MAX_BYTES = Number.MAX_SAFE_INTEGER / 2;
 
 /** Section 2.5 of the specification; the body holds only what is to change. */
 export function readQuotaDocument(body: Buffer, format: DocumentFormat): QuotaChange {
   const root = readDocument(body, format);
   if (!ROOTS.includes(root.name)) throw bodyProblem(`The root must be ${ROOT}`, root.place);
-  return quotaFields(root, body, format);
+  refuseText(root);
+  return quotaFields(root, format);
 }
 
-export function quotaFields(root: WireElement, body: Buffer, format: DocumentFormat): QuotaChange {
+/** What `GET /api/v1/quota` answers may be sent back: figures that follow from the rest are passed over. */
+const FIELDS = [...Object.keys(DEFAULT_QUOTA_CONFIGURATION), 'cleanUpSeconds'];
+
+/** Our own form: without a root. A field that is misspelt would change nothing, and is refused. */
+export function readQuotaObject(body: Buffer): QuotaChange {
+  const root = readJsonObject(body);
+  const unknown = root.children.find(({ name }) => !FIELDS.includes(name));
+  if (!unknown) return quotaFields(root, 'json');
+  throw bodyProblem(
+    `There is no field ${shortened(unknown.name)}; there are ${FIELDS.join(', ')}`,
+    unknown.place,
+  );
+}
+
+function quotaFields(root: WireElement, format: DocumentFormat): QuotaChange {
   return withoutAbsent({
     enabled: booleanField(root, 'enabled'),
     diskBlockSize: positiveField(root, 'diskBlockSize'),
@@ -45,8 +59,8 @@ export function quotaFields(root: WireElement, body: Buffer, format: DocumentFor
     cacheCleanUpUnits: choiceField(root, 'cacheCleanUpUnits', keysOf(CLEAN_UP_UNITS)),
     maxConcurrentCleanUps: positiveField(root, 'maxConcurrentCleanUps'),
     globalExpirationPolicyName: choiceField(root, 'globalExpirationPolicyName', EXPIRATION_POLICIES),
-    globalQuota: quotaField(root, 'globalQuota', format),
-    layerQuotas: layerQuotasField(root, format) ?? (clearsLayerQuotas(body, format) ? [] : undefined),
+    globalQuota: partialQuotaField(root, 'globalQuota', format),
+    layerQuotas: layerQuotasField(root, format),
   });
 }
 
@@ -82,40 +96,64 @@ function choiceField<T extends string>(
   throw bodyProblem(`${name} must be ${allowed.join(' or ')}, not "${shortened(text)}"`, child.place);
 }
 
-function quotaField(parent: WireElement, name: string, format: DocumentFormat): Quota | undefined {
+/** Both parts of it are fields of their own: what is left out stays as it is. */
+function partialQuotaField(
+  parent: WireElement,
+  name: string,
+  format: DocumentFormat,
+): Partial<Quota> | undefined {
   const child = onlyChild(parent, name);
   if (!child) return undefined;
-  const units = unitsOf(child, name, format);
-  const valueElement = onlyChild(child, 'value');
-  if (!valueElement) throw bodyProblem(`${name} must have a value`, child.place);
-  const value = numberOf(valueElement);
-  if (value >= 0 && value * STORAGE_UNITS[units] <= MAX_BYTES) return { value, units };
-  throw bodyProblem(`${name} must be at least 0 and less than 4096 TiB`, valueElement.place);
+  refuseText(child);
+  return withoutAbsent({ value: sizeField(child, name), units: unitsField(child, name, format) });
 }
 
-function unitsOf(quota: WireElement, name: string, format: DocumentFormat): StorageUnit {
+function quotaField(parent: WireElement, format: DocumentFormat): Quota {
+  const { value, units } = partialQuotaField(parent, 'quota', format) ?? {};
+  if (value !== undefined && units !== undefined) return { value, units };
+  throw bodyProblem('A layer quota must have a quota with a value and units', parent.place);
+}
+
+function sizeField(quota: WireElement, name: string): number | undefined {
+  const child = onlyChild(quota, 'value');
+  if (!child) return undefined;
+  const value = numberOf(child);
+  if (value >= 0) return value;
+  throw bodyProblem(`${name}.value must be at least 0, not ${shortened(textOf(child))}`, child.place);
+}
+
+function unitsField(quota: WireElement, name: string, format: DocumentFormat): StorageUnit | undefined {
   const child = onlyChild(quota, 'units');
-  if (!child) throw bodyProblem(`${name} must have units`, quota.place);
+  if (!child) return undefined;
   const text = textOf(child);
   const units = keysOf(STORAGE_UNITS).find((unit) => unit === text);
   if (units) return units;
   throw new UnknownUnit(shortened(text), `${name}.units`, format === 'xml' ? child.place.line : -1);
 }
 
-/** A list without entries leaves no element behind, so it is looked for in the text. */
-function clearsLayerQuotas(body: Buffer, format: DocumentFormat): boolean {
-  return format === 'json' && /layerQuotas["']?\s*:\s*\[\s*\]/.test(body.toString('utf8'));
-}
-
-/** `<layerQuotas><LayerQuota>…`, `[…]` or `{"LayerQuota": […]}`. */
+/** `<layerQuotas><LayerQuota>…`, `[…]` or `{"LayerQuota": […]}`; a list without entries clears what there was. */
 function layerQuotasField(root: WireElement, format: DocumentFormat): readonly LayerQuota[] | undefined {
   const lists = childrenNamed(root, 'layerQuotas');
-  if (lists.length === 0) return undefined;
-  const entries = lists.flatMap((list) => {
-    const wrapped = childrenNamed(list, 'LayerQuota');
-    return wrapped.length > 0 || list.children.length === 0 ? wrapped : [list];
-  });
-  return entries.map((entry) => layerQuotaOf(entry, format));
+  if (lists.length === 0) return root.emptyLists?.includes('layerQuotas') ? [] : undefined;
+  return lists
+    .flatMap((list) => entriesOf(list, format))
+    .map((entry) => {
+      refuseText(entry);
+      return layerQuotaOf(entry, format);
+    });
+}
+
+function entriesOf(list: WireElement, format: DocumentFormat): readonly WireElement[] {
+  refuseText(list);
+  const wrapped = childrenNamed(list, 'LayerQuota');
+  if (wrapped.length > 0 || list.emptyLists?.includes('LayerQuota')) return wrapped;
+  return format === 'xml' && list.children.length === 0 ? [] : [list];
+}
+
+/** Where fields are expected a text means nothing, and would be passed over. */
+function refuseText({ name, text, place }: WireElement): void {
+  if (text.trim() === '') return;
+  throw bodyProblem(`${name} must have fields, not the text "${shortened(text.trim())}"`, place);
 }
 
 function layerQuotaOf(entry: WireElement, format: DocumentFormat): LayerQuota {
@@ -125,9 +163,7 @@ function layerQuotaOf(entry: WireElement, format: DocumentFormat): LayerQuota {
   const expirationPolicyName = choiceField(entry, 'expirationPolicyName', EXPIRATION_POLICIES);
   if (!expirationPolicyName)
     throw bodyProblem('A layer quota must have an expirationPolicyName', entry.place);
-  const quota = quotaField(entry, 'quota', format);
-  if (!quota) throw bodyProblem('A layer quota must have a quota', entry.place);
-  return { layer, expirationPolicyName, quota };
+  return { layer, expirationPolicyName, quota: quotaField(entry, format) };
 }
 
 function xmlOf(configuration: QuotaConfiguration): XmlNode {

@@ -6,11 +6,13 @@ import { bodyProblem, onlyChild, type WireElement } from './wire-element.ts';
 
 export type DocumentFormat = 'xml' | 'json';
 
-/** The document's root, whatever its name. XML has one; in JSON it is the first field. */
+/** The document's root, whatever its name. XML has one; in JSON it is the only field. */
 export function readDocument(bytes: Buffer, format: DocumentFormat): WireElement {
   if (format === 'xml') return readXmlRoot(bytes);
   const document = readJsonObject(bytes);
-  return document.children[0] ?? refuse('The body is an empty object', document);
+  const [root, another] = document.children;
+  if (another) refuse('The body must have one field', another);
+  return root ?? refuse('The body is an empty object', document);
 }
 
 /** The root, if it has this name. */

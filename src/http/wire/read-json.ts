@@ -51,12 +51,12 @@ class JsonReader {
     this.#skipSpace();
     const place = this.#place();
     if (this.#peek() !== '{') this.#refuse('it must be an object {…}');
-    const children = this.#readObject();
+    const fields = this.#readObject();
     this.#skipSpace();
     if (this.#peek() === '}') this.#at += 1;
     this.#skipSpace();
     if (this.#at < this.#text.length) this.#refuse('there is more after its end');
-    return { name: '', text: '', children, place };
+    return { name: '', text: '', ...fields, place };
   }
 
   /** Adds the value to `into` under `name`: nothing for null, several elements for a list. */
@@ -64,7 +64,7 @@ class JsonReader {
     this.#skipSpace();
     const place = this.#place();
     const next = this.#peek();
-    if (next === '{') into.push({ name, text: '', children: this.#readObject(), place });
+    if (next === '{') into.push({ name, text: '', ...this.#readObject(), place });
     if (next === '[') this.#readList(name, into);
     if (next === '"' || next === "'") into.push({ name, text: this.#readText(next), children: [], place });
     if (!'{["\''.includes(next) || next === '') this.#readLiteral(name, into, place);
@@ -73,15 +73,19 @@ class JsonReader {
       this.#refuse(`there are more than ${this.#limits.elements} values`);
   }
 
-  #readObject(): readonly WireElement[] {
-    const fields: WireElement[] = [];
+  #readObject(): Pick<WireElement, 'children' | 'emptyLists'> {
+    const children: WireElement[] = [];
+    const emptyLists: string[] = [];
     this.#readUntil('}', () => {
       const key = this.#readKey();
       this.#skipSpace();
       this.#expect(':');
-      this.#readValue(key, fields);
+      this.#skipSpace();
+      const [isList, before] = [this.#peek() === '[', children.length];
+      this.#readValue(key, children);
+      if (isList && children.length === before) emptyLists.push(key);
     });
-    return fields;
+    return emptyLists.length === 0 ? { children } : { children, emptyLists };
   }
 
   #readList(name: string, into: WireElement[]): void {

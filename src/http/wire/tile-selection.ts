@@ -33,14 +33,14 @@ function refuseUnknownFields(root: WireElement, known: readonly string[]): void 
 /** A body that says which tiles are meant, with fields of the request's own beside it; no body means all. */
 export function readSelectionObject(body: Buffer, ownFields: readonly string[]): WireElement {
   const root = body.length === 0 ? NOTHING : readTaskObject(body);
-  refuseEmptyLists(body);
+  refuseEmptyLists(root);
   refuseUnknownFields(root, [...FIELDS, ...ownFields]);
   return root;
 }
 
-/** An empty list leaves no element behind, and would narrow nothing; it is looked for in the text. */
-function refuseEmptyLists(body: Buffer): void {
-  const [, name] = /["']?(gridSets|formats|bounds)["']?\s*:\s*\[\s*\]/.exec(body.toString('utf8')) ?? [];
+/** It would narrow nothing. */
+function refuseEmptyLists({ emptyLists }: WireElement): void {
+  const name = emptyLists?.find((list) => FIELDS.includes(list));
   if (name !== undefined) throw refused(`${name} must not be empty; leave it out for all.`);
 }
 

@@ -17,6 +17,8 @@ export interface WireElement {
   readonly text: string;
   readonly children: readonly WireElement[];
   readonly place: WirePlace;
+  /** Fields that are lists without an entry: they leave no child behind. */
+  readonly emptyLists?: readonly string[];
 }
 
 /** For whatever a body has wrong: says where. */
