@@ -122,11 +122,11 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
   ];
 }
 
-function cacheRoutes({ catalog, quota, clock }: RouteDeps): readonly Route[] {
+function cacheRoutes({ catalog, quota, tasks, clock }: RouteDeps): readonly Route[] {
   const { settings } = quota;
   return [
     ...coverageRoutes({ catalog, quota, clock }),
-    ...inspectRoutes({ catalog, quota, clock }),
+    ...inspectRoutes({ catalog, quota, tasks, clock }),
     ...diskQuotaRoutes({ catalog, quota: settings }),
     ...quotaRoutes({ catalog, settings }),
     ...usageRoutes(quota),

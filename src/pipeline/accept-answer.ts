@@ -31,7 +31,7 @@ const KEPT_TYPES: readonly string[] = ['image/jpeg', 'image/webp', 'image/png'];
 export type Picture = Exclude<SourceAnswer, { kind: 'unchanged' }>;
 
 export function sourceRequestOf(
-  plan: FlightPlan,
+  plan: Pick<FlightPlan, 'tiles' | 'metatile' | 'priority'>,
   validator: string | null,
   signal: AbortSignal,
 ): SourceRequest {

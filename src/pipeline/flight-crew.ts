@@ -5,12 +5,14 @@ import type { TileIndex } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
 import { orAborted } from '../lib/or-aborted.ts';
 import { Semaphore } from '../lib/semaphore.ts';
+import { Turnstile } from '../lib/turnstile.ts';
 import { refuseImage } from '../raster/image-refusal.ts';
 import type { TileEncoder } from '../raster/tile-encoder.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../sources/tile-source.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import { type AcceptedMetatile, acceptAnswer, type Picture, sourceRequestOf } from './accept-answer.ts';
 import type { BlankWatch } from './blank-watch.ts';
+import { DeadlineWatch } from './deadline-watch.ts';
 import type { Flight } from './flight.ts';
 import type { MemoryTier } from './memory-tier.ts';
 import type { PipelineMetrics } from './pipeline-metrics.ts';
@@ -53,11 +55,15 @@ export class FlightCrew {
   readonly #encodings: Semaphore;
   readonly #fetches = new WeakMap<TileSource, Semaphore>();
   readonly #failingStores = new WeakSet<TileStore>();
+  readonly #deadlines: DeadlineWatch;
+  /** A thousand that are turned away at once hold up nobody who looks at what is there. */
+  readonly #turnstile = new Turnstile();
 
   constructor(options: FlightCrewOptions) {
     this.#options = options;
     this.#landings = new Semaphore(options.maxLandings);
     this.#encodings = new Semaphore(options.maxEncodings);
+    this.#deadlines = new DeadlineWatch(options.clock, options.deadlineMs);
   }
 
   /** Whether the last write to the store failed. */
@@ -68,14 +74,14 @@ export class FlightCrew {
   /** Returns when the tiles are stored. Rejects with the flight's failure; ending the flight is the caller's business. */
   async carry(flight: Flight): Promise<'landed' | 'confirmed'> {
     const source = flight.plan.tiles.bound.source();
-    const arrived = new AbortController();
-    this.#limitTime(flight, arrived.signal);
+    const arrived = this.#limitTime(flight);
     try {
       const leaveSource = await this.#fetchesOf(source).acquire(flight.signal, rankOf(flight));
       try {
+        await this.#turnstile.pass();
         const fetched = await this.#fetch(flight, source);
         flight.fetched = true;
-        arrived.abort();
+        arrived();
         const { answer } = fetched;
         if (answer.kind === 'unchanged') return await this.#confirm(flight, { ...fetched, answer });
         await this.#bringIn(flight, { ...fetched, answer });
@@ -84,17 +90,15 @@ export class FlightCrew {
         leaveSource();
       }
     } finally {
-      arrived.abort();
+      arrived();
     }
   }
 
-  #limitTime(flight: Flight, arrived: AbortSignal): void {
-    const { clock, deadlineMs } = this.#options;
-    const giveUp = () => {
+  #limitTime(flight: Flight): () => void {
+    return this.#deadlines.watch(() => {
       const message = 'The map source did not answer in time.';
       flight.abort(new TilewardenError('source-timeout', message, { reason: 'deadline' }));
-    };
-    clock.sleep(deadlineMs, arrived).then(giveUp, () => {});
+    });
   }
 
   #fetchesOf(source: TileSource): Semaphore {
@@ -127,11 +131,11 @@ export class FlightCrew {
   }
 
   async #confirm(flight: Flight, { answer, createdAt }: Fetched<Unchanged>): Promise<'confirmed'> {
-    const { tiles, metatile, generation } = flight.plan;
+    const { tiles, metatile, generation, madeBy } = flight.plan;
     if (flight.outdated || generation === null) throw outdated();
     const freshUntil = freshUntilOf(flight, answer.freshSeconds, createdAt);
-    const times = { createdAt, freshUntil };
-    await tiles.bound.store.confirm(tiles.set, metatile.z, metatile.rect, times, generation);
+    const made = { createdAt, freshUntil, madeBy };
+    await tiles.bound.store.confirm(tiles.set, metatile.z, metatile.rect, made, generation);
     this.#options.tier.drop(tiles.set, metatile.z, metatile.rect);
     return 'confirmed';
   }
@@ -202,6 +206,7 @@ export class FlightCrew {
         checksum: crc32(bytes),
         freshUntil: flight.freshUntil,
         validator: flight.validator,
+        madeBy: flight.plan.madeBy,
       });
     } finally {
       leave();

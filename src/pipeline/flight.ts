@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Metatile } from '../domain/metatile.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
+import type { TileMaker } from '../domain/tile-maker.ts';
 import { orAborted } from '../lib/or-aborted.ts';
 import type { StoredTile } from '../storage/tile-store.ts';
 import { createDeferred, type Deferred } from './deferred.ts';
@@ -20,6 +21,7 @@ export interface FlightPlan {
   /** Noted before anything is fetched; null when the store could not say it, and then nothing is stored. */
   readonly generation: number | null;
   readonly priority: 'interactive' | 'task';
+  readonly madeBy: TileMaker;
 }
 
 /**

@@ -8,7 +8,7 @@ const set: TileSetKey = { layer: 'a', gridSet: 'g', format: 'image/png', paramet
 const OVERHEAD = 256;
 
 function stored(length: number, createdAt = 0): StoredTile {
-  return { bytes: Buffer.alloc(length), createdAt, freshUntil: null, checksum: length };
+  return { bytes: Buffer.alloc(length), createdAt, freshUntil: null, madeBy: null, checksum: length };
 }
 
 const at = (x: number, y = 0, z = 3) => ({ z, x, y });

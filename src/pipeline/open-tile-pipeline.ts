@@ -2,10 +2,12 @@ import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { type Metatile, metatileOf } from '../domain/metatile.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
+import { MADE_BY_REQUEST } from '../domain/tile-maker.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
+import { Turnstile } from '../lib/turnstile.ts';
 import { createTileEncoder } from '../raster/tile-encoder.ts';
 import type { StoredTile } from '../storage/tile-store.ts';
 import { BlankWatch } from './blank-watch.ts';
@@ -58,6 +60,8 @@ class Pipeline implements TilePipeline {
   readonly #crew: FlightCrew;
   readonly #flights: FlightControl;
   readonly #renewer: Renewer;
+  /** Those who look at what is there are served between two who have to wait anyway. */
+  readonly #turnstile = new Turnstile();
   readonly #unsubscribe: () => void;
   #waitingReads = 0;
   #renewals = 0;
@@ -200,6 +204,7 @@ class Pipeline implements TilePipeline {
     }
     this.#waitingReads++;
     try {
+      await this.#turnstile.pass();
       const flight = await this.#joinOrStart(tiles, tile, signal);
       // A tile that was made before it was asked for is a hit, though it may still be on its way into the store.
       const outcome = flight.hasMade(tile) ? 'HIT' : 'MISS';
@@ -226,7 +231,8 @@ class Pipeline implements TilePipeline {
       const found = await this.#look(tiles, tile);
       return found !== null && this.#isFresh(tiles, tile.z, found);
     };
-    return this.#flights.start({ tiles, metatile, generation, priority }, isThere);
+    const plan = { tiles, metatile, generation, priority, madeBy: MADE_BY_REQUEST };
+    return this.#flights.start(plan, isThere);
   }
 
   async #generationOf(tiles: ResolvedTileSet): Promise<number | null> {

@@ -52,6 +52,18 @@ describe('renewing a metatile', () => {
     expect(result).toMatchObject({ made: 2, present: 2, blank: 2, upstreamRequests: 1 });
   });
 
+  it('notes with each tile which task made it, or that somebody asked for it', async () => {
+    const road = open();
+    const makerOf = async (x: number) => (await road.store.get(road.tiles.set, { ...tile, x }))?.madeBy;
+    await road.read(4, 5, 6);
+    await until(() => road.pipeline.status().flights === 0);
+    expect(await makerOf(4)).toBe(0);
+    await road.renew('missing', 4, 5, 6, undefined, 11);
+    expect(await makerOf(5)).toBe(0);
+    await road.renew('all', 4, 5, 6, undefined, 12);
+    expect(await Promise.all([4, 5, 6, 7].map(makerOf))).toEqual([12, 12, 12, 12]);
+  });
+
   it('makes again what has expired', async () => {
     const road = open({ layer: { expireCacheSeconds: 60 } });
     await road.renew('missing', 4, 5, 6);

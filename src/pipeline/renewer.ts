@@ -1,5 +1,6 @@
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
+import { MADE_BY_REQUEST } from '../domain/tile-maker.ts';
 import { intersectRects, rectContains, type TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Flight } from './flight.ts';
@@ -51,9 +52,10 @@ export class Renewer {
     return stored ? resultOf(flight, within, present, joined === null) : null;
   }
 
-  #start({ tiles, metatile }: RenewRequest, generation: number, onStart: () => void): Flight {
+  #start({ tiles, metatile, task }: RenewRequest, generation: number, onStart: () => void): Flight {
     onStart();
-    return this.#flights.start({ tiles, metatile, generation, priority: 'task' }, async () => false);
+    const madeBy = task ?? MADE_BY_REQUEST;
+    return this.#flights.start({ tiles, metatile, generation, priority: 'task', madeBy }, async () => false);
   }
 
   async #hasMore({ tiles, metatile, within }: RenewRequest, fresh: number): Promise<boolean> {

@@ -38,6 +38,8 @@ export interface RenewRequest {
    * longer fresh, and takes what is not there for present.
    */
   readonly mode: RenewMode;
+  /** The task that wants it; none when somebody's request does. */
+  readonly task?: number;
   readonly signal: AbortSignal;
 }
 

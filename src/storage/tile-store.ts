@@ -1,4 +1,5 @@
 import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
+import type { TileMaker } from '../domain/tile-maker.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 
 export interface StoredTile {
@@ -9,6 +10,7 @@ export interface StoredTile {
   readonly checksum: number;
   /** Milliseconds since 1970 from which it counts as stale; null: its age alone decides. */
   readonly freshUntil: number | null;
+  readonly madeBy: TileMaker;
 }
 
 export interface TileWrite {
@@ -20,6 +22,8 @@ export interface TileWrite {
   readonly freshUntil?: number | null;
   /** What its server knows this version of it by; null when left out. */
   readonly validator?: string | null;
+  /** Null when left out. */
+  readonly madeBy?: TileMaker;
 }
 
 /** After minus before, so a deletion's figures are negative. Bytes are the sum of the tiles' lengths. */
@@ -65,6 +69,17 @@ export interface SweepingStatistics {
   readonly bytes: number;
 }
 
+/** How a store's disk is off. */
+export interface StoreRoom {
+  readonly freeBytes: number;
+  /** Of the disk's room or of its inodes, whichever is less. */
+  readonly freePercent: number;
+  /** Below this nothing is stored. */
+  readonly minFreePercent: number;
+  /** False: tiles are served but not stored, because the disk is nearly full or refused one a moment ago. */
+  readonly storing: boolean;
+}
+
 export interface TileEntry extends TileIndex {
   readonly bytes: number;
   readonly createdAt: number;
@@ -97,12 +112,12 @@ export interface TileStore {
   validatorOf(set: TileSetKey, z: number, rect: TileRect): Promise<string | null>;
   /** What is there in `rect` counts as stale from `at` on. Visits only what exists; returns how many tiles that are. */
   markStale(set: TileSetKey, z: number, rect: TileRect, at: number, signal?: AbortSignal): Promise<number>;
-  /** What is there in `rect` is as good as made at `createdAt`; `generation` as in `putMany`. */
+  /** What is there in `rect` is as good as made at `createdAt` by `madeBy`; `generation` as in `putMany`. */
   confirm(
     set: TileSetKey,
     z: number,
     rect: TileRect,
-    tile: Pick<StoredTile, 'createdAt' | 'freshUntil'>,
+    tile: Pick<StoredTile, 'createdAt' | 'freshUntil' | 'madeBy'>,
     generation: number,
   ): Promise<void>;
   /**
@@ -141,6 +156,8 @@ export interface TileStore {
    * a bug. Drivers that keep no statistics have none to mend.
    */
   recount?(id: string): Promise<StoreChange>;
+  /** Drivers without a disk have none to run full; null while it cannot be told. */
+  room?(): Promise<StoreRoom | null>;
 
   close(): Promise<void>;
 }

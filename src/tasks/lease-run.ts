@@ -1,13 +1,14 @@
 import { isTilewardenError } from '../domain/errors.ts';
 import { HostClosed } from '../domain/host-closed.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
-import type { TileRect } from '../domain/tile-rect.ts';
+import { rectContains, type TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { type AreaCover, countCovered } from './area-cover.ts';
 import { LeaseTally, type StepOutcome, type TallySnapshot } from './lease-tally.ts';
 import { performStep, type StepContext, type StepPlace } from './perform-step.ts';
+import { doneAhead } from './plan-ahead.ts';
 import type { Lease, Report, ReportAnswer } from './store/lease.ts';
 import type { LeaseStore } from './store/lease-store.ts';
 import { coverOf, stepsOf } from './task-plan.ts';
@@ -44,6 +45,8 @@ const FIRST_REPORT = 250;
 /** Milliseconds between attempts to reach the database, and when to stop: the lease will be given to somebody else. */
 const DATABASE_PAUSE = 500;
 const DATABASE_PATIENCE = 60_000;
+
+const NOTHING_TO_DO: StepOutcome = { ok: true, counts: null };
 
 interface Work {
   readonly step: StepPlace;
@@ -134,6 +137,7 @@ export class LeaseRun {
 
   async #perform(step: StepPlace): Promise<StepOutcome | HostClosed> {
     const context: StepContext = {
+      task: this.lease.taskId,
       type: this.lease.request.type,
       onlyStale: this.lease.request.onlyStale,
       tiles: this.#tiles,
@@ -164,8 +168,12 @@ export class LeaseRun {
 
   *#workOf(lease: Lease): Generator<Work> {
     if (lease.kind === 'piece') {
+      const done = doneAhead(lease.plan, lease.piece);
       for (const step of stepsOf(lease.plan, lease.piece, lease.doneSteps)) {
-        yield { step, end: (outcome) => this.#tally.stepEnded(step.index, step, outcome) };
+        const end = (outcome: StepOutcome) => this.#tally.stepEnded(step.index, step, outcome);
+        const isDone = done.some((rect) => rectContains(rect, step.rect.minX, step.rect.minY));
+        if (isDone) end(NOTHING_TO_DO);
+        if (!isDone) yield { step, end };
       }
       return;
     }

@@ -10,6 +10,7 @@ import { type Counts, NO_COUNTS } from './store/lease.ts';
 import type { TaskType } from './task.ts';
 
 export interface StepContext {
+  readonly task: number;
   readonly type: TaskType;
   readonly onlyStale: boolean;
   readonly tiles: ResolvedTileSet;
@@ -98,6 +99,7 @@ async function renewTiles(step: StepPlace, expected: number, context: StepContex
       metatile,
       within,
       mode: modeOf(context),
+      task: context.task,
       signal: context.signal,
     });
     sum = add(sum, result);

@@ -54,6 +54,7 @@ function readsWhatWasWritten(use: () => TileStore): void {
         createdAt: 1700000000123,
         checksum: 0x3610a686,
         freshUntil: null,
+        madeBy: null,
       });
       expect(await use().get(states, { z: 3, x: 2, y: 2 })).toMatchObject({
         bytes: Buffer.alloc(0),
@@ -246,15 +247,26 @@ function knowsWhatIsFresh(use: () => TileStore): void {
 
     it('begins anew for what its server confirms, and not after a truncation', async () => {
       await use().putMany(states, 9, blockOf({ freshUntil: 300 }), 0);
-      await use().confirm(states, 9, block, { createdAt: 900, freshUntil: null }, 0);
+      await use().confirm(states, 9, block, { createdAt: 900, freshUntil: null, madeBy: 8 }, 0);
       expect(await use().get(states, { z: 9, x: 129, y: 5 })).toMatchObject({
         bytes: Buffer.from('map'),
         createdAt: 900,
         freshUntil: null,
+        madeBy: 8,
       });
       await use().raiseGeneration('topp:states');
-      const late = use().confirm(states, 9, block, { createdAt: 999, freshUntil: null }, 0);
+      const late = use().confirm(states, 9, block, { createdAt: 999, freshUntil: null, madeBy: 9 }, 0);
       await expect(late).rejects.toMatchObject({ code: 'generation-stale' });
+    });
+
+    it('is told with who made the tile, as far as that was said', async () => {
+      const makers = [7, 0, null, 2 ** 40].map((madeBy, x) => ({ ...tile(x, 0, 'map', 100), madeBy }));
+      await use().putMany(states, 9, [...makers, tile(4, 0, 'map', 100)], 0);
+      const found = await Promise.all([0, 1, 2, 3, 4].map((x) => use().get(states, { z: 9, x, y: 0 })));
+      expect(found.map((one) => one?.madeBy)).toEqual([7, 0, null, 2 ** 40, null]);
+      await use().putMany(states, 9, [{ ...tile(0, 0, 'new', 200), madeBy: 0 }], 0);
+      await use().markStale(states, 9, { minX: 0, minY: 0, maxX: 9, maxY: 0 }, 300);
+      expect(await use().get(states, { z: 9, x: 0, y: 0 })).toMatchObject({ madeBy: 0 });
     });
 
     it('has a validator where all tiles of a block share one', async () => {

@@ -1853,6 +1853,16 @@ export interface paths {
                                 ageSeconds: number;
                                 expiresAt: string | null;
                                 expired: boolean;
+                                madeBy: {
+                                    /**
+                                     * @description unknown: it was stored before this was noted, or by another program
+                                     * @enum {string}
+                                     */
+                                    kind: "task" | "request" | "unknown";
+                                    task: number | null;
+                                    /** @description Whether /api/v1/tasks/{id} still tells of the task */
+                                    inHistory: boolean;
+                                };
                             } | null;
                             page: {
                                 x: number;

@@ -6,11 +6,21 @@ import { createTileEvents } from '../../domain/tile-events.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { openQuotaService, type QuotaService } from '../../quota/quota-service.ts';
+import type { Task } from '../../tasks/task.ts';
+import type { HttpServerDeps } from '../server.ts';
 import { coverageAnswer, layerAnswer, tileAnswer, zoomCoverageAnswer } from './openapi-schemas.ts';
 
 let house: QuotaHouse;
 let quota: QuotaService;
 let app: TestApp;
+/** Ran for a second, three minutes ago. */
+const started = Date.now() - 180_000;
+const task = {
+  id: 7,
+  request: { layer: 'world', type: 'seed' },
+  startedAt: started,
+  endedAt: started + 1000,
+} as Task;
 const events = createTileEvents();
 
 beforeAll(async () => {
@@ -34,7 +44,8 @@ beforeAll(async () => {
     }),
   };
   const catalog = { layer: (name: string) => (name === 'world' ? bound : null), layers: () => [layer] };
-  app = createTestApp({ deps: { catalog, quota } });
+  const tasks = { get: async (id: number) => (id === 7 ? task : null) } as HttpServerDeps['tasks'];
+  app = createTestApp({ deps: { catalog, quota, tasks } });
 });
 
 afterAll(async () => {
@@ -123,6 +134,30 @@ describe('a tile', () => {
       upstream: expect.stringMatching(/^http:\/\/maps\.test\/\?BBOX=-2003/),
     });
     expect((await get('tiles/EPSG:900913/6/0/0')).body).toMatchObject({ stored: null });
+  });
+});
+
+describe('who made a tile', () => {
+  async function makerOf(madeBy: number | null, createdAt: number) {
+    await house.store.dropTileSet(house.set('world'));
+    const write = { x: 1, y: 2, bytes: Buffer.from('tile'), createdAt, madeBy };
+    await house.store.putMany(house.set('world'), 6, [write], 0);
+    return tileAnswer.parse((await get('tiles/EPSG:900913/6/1/2')).body).stored?.madeBy;
+  }
+
+  it('is a task, as long as it is remembered', async () => {
+    expect(await makerOf(7, started + 500)).toEqual({ kind: 'task', task: 7, inHistory: true });
+    expect(await makerOf(6, started + 500)).toEqual({ kind: 'task', task: 6, inHistory: false });
+  });
+
+  it('is never another task that has come to bear the same number', async () => {
+    for (const at of [started - 61_000, started + 62_000])
+      expect(await makerOf(7, at)).toMatchObject({ inHistory: false });
+  });
+
+  it('is somebody who asked for it, or not known', async () => {
+    expect(await makerOf(0, started)).toEqual({ kind: 'request', task: null, inHistory: false });
+    expect(await makerOf(null, started)).toEqual({ kind: 'unknown', task: null, inHistory: false });
   });
 });
 

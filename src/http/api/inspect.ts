@@ -3,12 +3,15 @@ import { boundsOfTile } from '../../domain/grid-set.ts';
 import { metatileOf } from '../../domain/metatile.ts';
 import { pageOf } from '../../domain/page.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
+import { MADE_BY_REQUEST, type TileMaker } from '../../domain/tile-maker.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { sourceRequestOf } from '../../pipeline/accept-answer.ts';
 import { freshUntil } from '../../pipeline/freshness.ts';
 import { checkTile, metatileSizeOf } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import type { QuotaService } from '../../quota/quota-service.ts';
+import type { Task } from '../../tasks/task.ts';
+import type { TaskService } from '../../tasks/task-service.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
@@ -17,11 +20,12 @@ import { integerParam, requestedTileSet } from './layer-tiles.ts';
 export interface InspectDeps {
   readonly catalog: Pick<Catalog, 'layer'>;
   readonly quota: Pick<QuotaService, 'useOf'>;
+  readonly tasks: Pick<TaskService, 'get'>;
   readonly clock: Clock;
 }
 
 /** `/api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}`: all that is known of one tile. Looking makes no tile. */
-export function inspectRoutes({ catalog, quota, clock }: InspectDeps): readonly Route[] {
+export function inspectRoutes({ catalog, quota, tasks, clock }: InspectDeps): readonly Route[] {
   const path = '/api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}';
   return [{ method: 'GET', path, role: 'viewer', handler: inspect }];
 
@@ -39,14 +43,19 @@ export function inspectRoutes({ catalog, quota, clock }: InspectDeps): readonly 
       ...tile,
       parameters: Object.fromEntries(tiles.selection.values),
       bounds: [bounds.minX, bounds.minY, bounds.maxX, bounds.maxY],
-      stored: await storedDocument(tiles, tile, clock.now()),
+      stored: await storedDocument(tiles, tile, tasks, clock.now()),
       page: pageDocument(tiles, tile, quota),
       ...sourceDocument(tiles, tile),
     });
   }
 }
 
-async function storedDocument({ bound, set }: ResolvedTileSet, tile: TileIndex, now: number) {
+async function storedDocument(
+  { bound, set }: ResolvedTileSet,
+  tile: TileIndex,
+  tasks: InspectDeps['tasks'],
+  now: number,
+) {
   const stored = await bound.store.get(set, tile);
   if (!stored) return null;
   const expires = freshUntil(bound.layer, tile.z, stored);
@@ -57,7 +66,30 @@ async function storedDocument({ bound, set }: ResolvedTileSet, tile: TileIndex, 
     ageSeconds: Math.max(0, Math.round((now - stored.createdAt) / 1000)),
     expiresAt: expires === null ? null : new Date(expires).toISOString(),
     expired: expires !== null && expires <= now,
+    madeBy: await makerDocument(set.layer, stored, tasks),
   };
+}
+
+interface Made {
+  readonly madeBy: TileMaker;
+  readonly createdAt: number;
+}
+
+/** Milliseconds. Workers on other machines have clocks of their own. */
+const CLOCKS_DIFFER = 60_000;
+
+async function makerDocument(layer: string, { madeBy, createdAt }: Made, tasks: InspectDeps['tasks']) {
+  if (madeBy === null) return { kind: 'unknown', task: null, inHistory: false };
+  if (madeBy === MADE_BY_REQUEST) return { kind: 'request', task: null, inHistory: false };
+  const task = await tasks.get(madeBy);
+  return { kind: 'task', task: madeBy, inHistory: task !== null && couldHaveMade(task, layer, createdAt) };
+}
+
+/** In a data folder whose database was lost or replaced, tasks are counted anew, and one of that number is another. */
+function couldHaveMade({ request, startedAt, endedAt }: Task, layer: string, at: number): boolean {
+  if (startedAt === null || request.layer !== layer || request.type === 'truncate') return false;
+  const until = endedAt ?? Number.POSITIVE_INFINITY;
+  return startedAt - CLOCKS_DIFFER <= at && at <= until + CLOCKS_DIFFER;
 }
 
 function pageDocument({ set }: ResolvedTileSet, { z, x, y }: TileIndex, quota: InspectDeps['quota']) {
@@ -75,7 +107,7 @@ function pageDocument({ set }: ResolvedTileSet, { z, x, y }: TileIndex, quota: I
 function sourceDocument(tiles: ResolvedTileSet, { z, x, y }: TileIndex) {
   const metatile = metatileOf(tiles.subset, metatileSizeOf(tiles), z, x, y);
   if (!metatile) return { metatile: null, upstream: null };
-  const plan = { number: 0, tiles, metatile, generation: null, priority: 'interactive' as const };
+  const plan = { tiles, metatile, priority: 'interactive' as const };
   const request = sourceRequestOf(plan, null, AbortSignal.abort());
   return { metatile: metatile.rect, upstream: tiles.bound.source().addressOf?.(request) ?? null };
 }

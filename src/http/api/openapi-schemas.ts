@@ -339,6 +339,13 @@ export const tileAnswer = z.object({
       ageSeconds: z.number(),
       expiresAt: time.nullable(),
       expired: z.boolean(),
+      madeBy: z.object({
+        kind: z
+          .enum(['task', 'request', 'unknown'])
+          .describe('unknown: it was stored before this was noted, or by another program'),
+        task: z.number().int().nullable(),
+        inHistory: z.boolean().describe('Whether /api/v1/tasks/{id} still tells of the task'),
+      }),
     })
     .nullable(),
   page: z.object({ x: z.number(), y: z.number(), hits: count, lastUsedAt: time.nullable() }),

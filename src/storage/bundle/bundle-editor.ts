@@ -19,9 +19,11 @@ interface Statements {
   readonly commit: Statement<[]>;
   readonly rollBack: Statement<[]>;
   readonly former: Statement<[number], { readonly bytes: number; readonly createdAt: number }>;
-  readonly replace: Statement<[number, number, number, number | null, string | null, Uint8Array]>;
+  readonly replace: Statement<
+    [number, number, number, number | null, string | null, number | null, Uint8Array]
+  >;
   readonly markStale: Statement<[number, number, number, number]>;
-  readonly confirm: Statement<[number, number | null, number, number]>;
+  readonly confirm: Statement<[number, number | null, number | null, number, number]>;
   readonly pages: Statement<[], Counts & { page: number }>;
   readonly addToPage: Statement<[number, number, number]>;
   readonly removeEmptyPages: Statement<[]>;
@@ -112,7 +114,7 @@ export class BundleEditor {
         const { changes } =
           'staleAt' in change
             ? markStale.run(change.staleAt, change.staleAt, first, last)
-            : confirm.run(change.createdAt, change.freshUntil, first, last);
+            : confirm.run(change.createdAt, change.freshUntil, change.madeBy, first, last);
         return tiles + changes;
       }, 0),
     );
@@ -172,10 +174,10 @@ export class BundleEditor {
   }
 
   #replace(tile: KeyedTile, changes: Map<number, Counts>): void {
-    const { key, createdAt, freshUntil, validator, bytes } = tile;
+    const { key, createdAt, freshUntil, validator, madeBy, bytes } = tile;
     const former = this.#statements.former.get(key);
     if (former && isOvertaken(createdAt, former.createdAt)) return;
-    this.#statements.replace.run(key, createdAt, crc32(bytes), freshUntil, validator, bytes);
+    this.#statements.replace.run(key, createdAt, crc32(bytes), freshUntil, validator, madeBy, bytes);
     const change = changes.get(pageOfKey(tile.key)) ?? { tiles: 0, bytes: 0 };
     change.tiles += former ? 0 : 1;
     change.bytes += tile.bytes.length - (former?.bytes ?? 0);
@@ -208,12 +210,15 @@ function statementsOf(db: Sqlite): Statements {
     rollBack: db.prepare('ROLLBACK'),
     former: db.prepare('SELECT length(bytes) AS bytes, created_at AS createdAt FROM tile WHERE key = ?'),
     replace: db.prepare(
-      `REPLACE INTO tile (key, created_at, checksum, fresh_until, validator, bytes) VALUES (?, ?, ?, ?, ?, ?)`,
+      `REPLACE INTO tile (key, created_at, checksum, fresh_until, validator, made_by, bytes)
+       VALUES (?, ?, ?, ?, ?, ?, ?)`,
     ),
     markStale: db.prepare(
       'UPDATE tile SET fresh_until = min(ifnull(fresh_until, ?), ?) WHERE key BETWEEN ? AND ?',
     ),
-    confirm: db.prepare('UPDATE tile SET created_at = ?, fresh_until = ? WHERE key BETWEEN ? AND ?'),
+    confirm: db.prepare(
+      'UPDATE tile SET created_at = ?, fresh_until = ?, made_by = ? WHERE key BETWEEN ? AND ?',
+    ),
     pages: db.prepare('SELECT page, tiles, bytes FROM page'),
     addToPage: db.prepare(
       `INSERT INTO page VALUES (?, ?, ?)

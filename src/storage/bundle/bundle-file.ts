@@ -37,16 +37,25 @@ const SCHEMA = `
   CREATE TABLE page (page INTEGER PRIMARY KEY, tiles INTEGER NOT NULL, bytes INTEGER NOT NULL);
   CREATE TABLE tile (
     key INTEGER PRIMARY KEY, created_at INTEGER NOT NULL, checksum INTEGER NOT NULL,
-    fresh_until INTEGER, validator TEXT, bytes BLOB NOT NULL
+    fresh_until INTEGER, validator TEXT, made_by INTEGER, bytes BLOB NOT NULL
   );
-  PRAGMA user_version = 2;
+  PRAGMA user_version = 3;
 `;
 
-const FROM_FIRST_VERSION = `
-  ALTER TABLE tile ADD COLUMN fresh_until INTEGER;
-  ALTER TABLE tile ADD COLUMN validator TEXT;
-  PRAGMA user_version = 2;
-`;
+/** By the version that they lead away from. */
+const CHANGES: ReadonlyMap<number, string> = new Map([
+  [
+    1,
+    `ALTER TABLE tile ADD COLUMN fresh_until INTEGER;
+     ALTER TABLE tile ADD COLUMN validator TEXT;
+     PRAGMA user_version = 2;`,
+  ],
+  [
+    2,
+    `ALTER TABLE tile ADD COLUMN made_by INTEGER;
+     PRAGMA user_version = 3;`,
+  ],
+]);
 
 /**
  * A bundle's file has a name of its own for ever: a file that follows it in the same folder has another. SQLite
@@ -152,10 +161,17 @@ export function versionOf(db: Sqlite): number {
 
 /** Whoever opens a bundle of an earlier version first changes it, before anybody has read it. */
 function bringUpToDate(db: Sqlite): void {
-  if (versionOf(db) !== 1) return;
+  if (!CHANGES.has(versionOf(db))) return;
+  const patience = db.pragma('busy_timeout', { simple: true });
+  db.pragma(`busy_timeout = ${WRITER_PATIENCE}`);
   db.transaction(() => {
-    if (versionOf(db) === 1) db.exec(FROM_FIRST_VERSION);
+    for (let change = nextChange(db); change !== undefined; change = nextChange(db)) db.exec(change);
   }).immediate();
+  db.pragma(`busy_timeout = ${patience}`);
+}
+
+function nextChange(db: Sqlite): string | undefined {
+  return CHANGES.get(versionOf(db));
 }
 
 /** JSON keeps any two names apart, and any text whole. */

@@ -17,6 +17,7 @@ export interface TileRow {
   readonly created_at: number;
   readonly checksum: number;
   readonly fresh_until: number | null;
+  readonly made_by: number | null;
   readonly bytes: Buffer;
 }
 
@@ -210,8 +211,10 @@ function isCurrent({ path, copy }: Handle): boolean {
 
 function handleOf(path: string, db: Sqlite, shared: boolean, copy: BundleCopy | null = null): Handle {
   try {
-    // On a disk that cannot be written a bundle of the first version stays what it is.
-    const [freshUntil, validator] = versionOf(db) === 1 ? ['NULL', 'NULL'] : ['fresh_until', 'validator'];
+    // On a disk that cannot be written a bundle of an earlier version stays what it is.
+    const version = versionOf(db);
+    const [freshUntil, validator] = version === 1 ? ['NULL', 'NULL'] : ['fresh_until', 'validator'];
+    const madeBy = version < 3 ? 'NULL' : 'made_by';
     return {
       path,
       db,
@@ -221,7 +224,8 @@ function handleOf(path: string, db: Sqlite, shared: boolean, copy: BundleCopy | 
       usedAt: 0,
       seenAt: Number.NEGATIVE_INFINITY,
       tile: db.prepare(
-        `SELECT created_at, checksum, ${freshUntil} AS fresh_until, bytes FROM tile WHERE key = ?`,
+        `SELECT created_at, checksum, ${freshUntil} AS fresh_until, ${madeBy} AS made_by, bytes
+         FROM tile WHERE key = ?`,
       ),
       pages: db.prepare('SELECT page, tiles, bytes FROM page ORDER BY page'),
       entries: db.prepare(

@@ -149,9 +149,9 @@ export async function openBundleStore(
       const look = (bundle: OpenBundle) => ({ path: bundle.path, row: bundle.tile.get(key) });
       const found = await readBundle(set, tile.z, at, look, key);
       if (!found?.row) return null;
-      const { bytes, checksum, created_at: createdAt } = found.row;
+      const { bytes, checksum, created_at: createdAt, fresh_until: freshUntil, made_by: madeBy } = found.row;
       if (crc32(bytes) !== checksum) return discardTorn(found.path, key, found.row);
-      return { bytes, checksum, createdAt, freshUntil: found.row.fresh_until };
+      return { bytes, checksum, createdAt, freshUntil, madeBy };
     },
 
     async present(set, z, rect, createdSince, freshAt = BEFORE_ALL) {
@@ -182,8 +182,8 @@ export async function openBundleStore(
       return freshen(set, z, rect, { staleAt }, signal);
     },
 
-    async confirm(set, z, rect, { createdAt, freshUntil }, generation) {
-      await freshen(set, z, rect, { createdAt, freshUntil, generation });
+    async confirm(set, z, rect, { createdAt, freshUntil, madeBy }, generation) {
+      await freshen(set, z, rect, { createdAt, freshUntil, madeBy, generation });
     },
 
     async putMany(set, z, tiles, generation) {

@@ -1,6 +1,7 @@
 import type { TileSetKey } from '../../domain/tile-key.ts';
+import type { TileMaker } from '../../domain/tile-maker.ts';
 import type { TileRect } from '../../domain/tile-rect.ts';
-import type { StoreChange } from '../tile-store.ts';
+import type { StoreChange, StoredTile } from '../tile-store.ts';
 import type { FailureMessage } from './sqlite-failure.ts';
 
 /** A tile of a put; its bytes lie in the message's `bytes`, behind those of the tile before it. */
@@ -10,6 +11,7 @@ export interface TileSlot {
   readonly createdAt: number;
   readonly freshUntil: number | null;
   readonly validator: string | null;
+  readonly madeBy: TileMaker;
   readonly length: number;
 }
 
@@ -44,7 +46,7 @@ export interface FreshenCommand {
 
 export type FreshnessChange =
   | { readonly staleAt: number }
-  | { readonly createdAt: number; readonly freshUntil: number | null; readonly generation: number };
+  | (Pick<StoredTile, 'createdAt' | 'freshUntil' | 'madeBy'> & { readonly generation: number });
 
 /** Removes a tile whose bytes do not have its checksum, unless it has been replaced meanwhile. */
 export interface DiscardTileCommand {

@@ -1,3 +1,4 @@
+import type { TileMaker } from '../../domain/tile-maker.ts';
 import type { TileWrite } from '../tile-store.ts';
 import { bundleIndexOf, keyOfTile } from './bundle-grid.ts';
 import { type BundleAddress, bundleFolder } from './bundle-layout.ts';
@@ -8,6 +9,7 @@ export interface KeyedTile {
   readonly createdAt: number;
   readonly freshUntil: number | null;
   readonly validator: string | null;
+  readonly madeBy: TileMaker;
   readonly bytes: Uint8Array;
 }
 
@@ -21,14 +23,17 @@ export function packTiles(tiles: readonly TileWrite[]): {
   slots: TileSlot[];
   bytes: Uint8Array<ArrayBuffer>;
 } {
-  const slots = tiles.map(({ x, y, createdAt, freshUntil = null, validator = null, bytes }) => ({
-    x,
-    y,
-    createdAt,
-    freshUntil,
-    validator,
-    length: bytes.length,
-  }));
+  const slots = tiles.map(
+    ({ x, y, createdAt, freshUntil = null, validator = null, madeBy = null, bytes }) => ({
+      x,
+      y,
+      createdAt,
+      freshUntil,
+      validator,
+      madeBy,
+      length: bytes.length,
+    }),
+  );
   const bytes = new Uint8Array(slots.reduce((total, slot) => total + slot.length, 0));
   let at = 0;
   for (const tile of tiles) {

@@ -81,8 +81,8 @@ export function createMemoryStore(options: MemoryStoreOptions): TileStore {
     async get(set, tile) {
       const found = levelOf(set, tile.z)?.get(placeOf(tile.x, tile.y));
       if (!found) return null;
-      const { bytes, createdAt, checksum, freshUntil } = found;
-      return { bytes, createdAt, checksum, freshUntil };
+      const { bytes, createdAt, checksum, freshUntil, madeBy } = found;
+      return { bytes, createdAt, checksum, freshUntil, madeBy };
     },
 
     async present(set, z, rect, createdSince, freshAt = Number.NEGATIVE_INFINITY) {
@@ -107,9 +107,9 @@ export function createMemoryStore(options: MemoryStoreOptions): TileStore {
       }));
     },
 
-    async confirm(set, z, rect, { createdAt, freshUntil }, generation) {
+    async confirm(set, z, rect, { createdAt, freshUntil, madeBy }, generation) {
       checkGeneration(set.layer, generation);
-      replaceWithin(set, z, rect, (tile) => ({ ...tile, createdAt, freshUntil }));
+      replaceWithin(set, z, rect, (tile) => ({ ...tile, createdAt, freshUntil, madeBy }));
     },
 
     async putMany(set, z, tiles, generation) {
@@ -195,9 +195,9 @@ function placeOf(x: number, y: number): string {
   return `${x},${y}`;
 }
 
-function keep({ x, y, createdAt, freshUntil = null, validator = null, ...tile }: TileWrite): MemoryTile {
+function keep({ freshUntil = null, validator = null, madeBy = null, ...tile }: TileWrite): MemoryTile {
   const bytes = Buffer.from(tile.bytes);
-  return { x, y, bytes, createdAt, freshUntil, validator, checksum: crc32(bytes) };
+  return { ...tile, bytes, freshUntil, validator, madeBy, checksum: crc32(bytes) };
 }
 
 function tilesWithin(level: Level | undefined, rect: TileRect): MemoryTile[] {
