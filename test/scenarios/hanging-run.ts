@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { Agent, request } from 'undici';
 import { openScenarioServer, type ScenarioServer } from './scenario-server.ts';
 
 export interface HangingRunReport {
@@ -23,11 +22,11 @@ export interface HangingRunReport {
 const ZOOM = 12;
 const CACHED = 20;
 
-/** So many misses of an upstream that hangs, and somebody in another process who looks at what is cached. */
+/** So many misses of an upstream that hangs from one process, and somebody in another who looks at what is cached. */
 export async function runHangingMisses(misses: number, seconds: number): Promise<HangingRunReport> {
   const server = await openScenarioServer({ timeoutSeconds: 5 });
-  const dispatcher = new Agent({ connections: misses });
   const looker = openLooker(server);
+  const crowd = openClient('crowd.mjs', [`${server.url}tiles/map/${ZOOM}/`]);
   try {
     for (let x = 0; x < CACHED; x++) await server.tile(ZOOM, x, 0);
     await looker.look(1);
@@ -39,9 +38,7 @@ export async function runHangingMisses(misses: number, seconds: number): Promise
       memoryMost = Math.max(memoryMost, server.memory());
     }, 100);
     const looking = looker.look(seconds);
-    const answers = await Promise.all(
-      Array.from({ length: misses }, (_, x) => ask(server, dispatcher, x % 4096, 10 + Math.floor(x / 4096))),
-    );
+    const answers = await crowd.ask<Reply>(`${CACHED} ${misses}`);
     const during = await looking;
     clearInterval(watching);
     return {
@@ -49,54 +46,41 @@ export async function runHangingMisses(misses: number, seconds: number): Promise
       hitsServed: during.filter(([status]) => status === 200).length,
       idleP99: p99(idle.map(([, ms]) => ms)),
       hangingP99: p99(during.map(([, ms]) => ms)),
-      misses: countBy(answers.map(({ status }) => String(status))),
-      withoutRetryAfter: answers.filter(({ status, retryAfter }) => status !== 200 && !retryAfter).length,
-      slowestMissMs: Math.round(Math.max(...answers.map(({ ms }) => ms))),
+      misses: countBy(answers.map(([status]) => String(status))),
+      withoutRetryAfter: answers.filter(([status, retryAfter]) => status !== 200 && !retryAfter).length,
+      slowestMissMs: Math.round(Math.max(...answers.map(([, , ms]) => ms))),
       memoryBefore,
       memoryMost,
     };
   } finally {
     server.wms.release();
     looker.close();
-    await dispatcher.destroy();
+    crowd.close();
     await server.close();
   }
 }
 
 type Hit = readonly [status: number, ms: number];
+type Reply = readonly [status: number, retryAfter: string | null, ms: number];
 
 function openLooker({ url }: ScenarioServer) {
   const urls = Array.from({ length: CACHED }, (_, x) => `${url}tiles/map/${ZOOM}/${x}/0.png`);
-  const program = fileURLToPath(new URL('./looker.mjs', import.meta.url));
-  const child = spawn(process.execPath, [program, ...urls], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const { ask, close } = openClient('looker.mjs', urls);
+  return { look: (seconds: number) => ask<Hit>(String(seconds * 1000)), close };
+}
+
+/** A process that answers each line with another. */
+function openClient(program: string, options: readonly string[]) {
+  const path = fileURLToPath(new URL(program, import.meta.url));
+  const child = spawn(process.execPath, [path, ...options], { stdio: ['pipe', 'pipe', 'inherit'] });
   const lines = createInterface({ input: child.stdout });
   return {
-    async look(seconds: number): Promise<readonly Hit[]> {
-      child.stdin.write(`${seconds * 1000}\n`);
+    async ask<Answer>(question: string): Promise<readonly Answer[]> {
+      child.stdin.write(`${question}\n`);
       const [line] = await once(lines, 'line');
-      return JSON.parse(line) as readonly Hit[];
+      return JSON.parse(line) as readonly Answer[];
     },
     close: () => void child.kill(),
-  };
-}
-
-interface Reply {
-  readonly status: number;
-  readonly retryAfter: string | null;
-  readonly ms: number;
-}
-
-async function ask(server: ScenarioServer, dispatcher: Agent, x: number, y: number): Promise<Reply> {
-  const begun = performance.now();
-  const { statusCode, headers, body } = await request(`${server.url}tiles/map/${ZOOM}/${x}/${y}.png`, {
-    dispatcher,
-  });
-  await body.arrayBuffer();
-  const retryAfter = headers['retry-after'];
-  return {
-    status: statusCode,
-    retryAfter: typeof retryAfter === 'string' ? retryAfter : null,
-    ms: performance.now() - begun,
   };
 }
 
