@@ -195,7 +195,7 @@ async function openParts(
     parameters,
     pipeline,
     tasks,
-    usesOf: (page) => quota.useOf(page)?.hits ?? 0,
+    usesOf: (page) => quota.frequencyOf(page),
     clock,
   });
   const schedules = open.use(

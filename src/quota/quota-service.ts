@@ -4,10 +4,11 @@ import type { TileEvents } from '../domain/tile-events.ts';
 import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { SweepingStatistics, TileStore } from '../storage/tile-store.ts';
+import type { StoreRoom, SweepingStatistics, TileStore } from '../storage/tile-store.ts';
 import type { Evicted } from './clean-up.ts';
+import { daysUntilFull } from './days-until-full.ts';
 import { Enforcer } from './enforcer.ts';
-import { loadEvictions } from './evictions.ts';
+import { type EvictedHour, loadEvictions } from './evictions.ts';
 import { Ledger } from './ledger.ts';
 import type { LedgerPage } from './ledger-block.ts';
 import { createLedgerRecords } from './ledger-records.ts';
@@ -38,8 +39,13 @@ export interface UsageReport extends StoresUsage {
   readonly quota: QuotaConfiguration;
   /** Since the data folder was made. */
   readonly evicted: Evicted;
+  readonly evictedByLayer: ReadonlyMap<string, Evicted>;
+  /** By the stores' names, as far as they have a disk that can be told about. */
+  readonly disks: ReadonlyMap<string, StoreRoom>;
   /** Bytes; null while it cannot be told. */
   readonly growthPerDay: number | null;
+  /** Until the quota is used up or a disk is nearly full; null while it cannot be told. */
+  readonly fullInDays: number | null;
   /** What the parameters ids stand for, as far as it is known. */
   readonly parameters: ReadonlyMap<string, ParameterValues>;
 }
@@ -50,6 +56,8 @@ export interface QuotaService {
   usage(): Promise<UsageReport>;
   /** What was removed for quotas between two times, to within a few seconds. */
   evictedBetween(from: number, to: number): Promise<Evicted>;
+  /** Hours in which something was removed for quotas, layer by layer; of the last month. */
+  evictedHours(since: number): Promise<readonly EvictedHour[]>;
   /** The pages of a tile set that have tiles, at every zoom; exact as `usage` is. */
   pages(set: TileSetKey): Promise<readonly (LedgerPage & { readonly z: number })[]>;
   /** Null: not asked for since anybody counts. */
@@ -102,9 +110,13 @@ export async function openQuotaService(options: QuotaServiceOptions): Promise<Qu
       const growthPerDay = await history.growthPerDay({ ...sum, at: clock.now() });
       const parameters = (await book?.values()) ?? new Map();
       const quota = await settings.read();
-      return { ...sum, sweeping, quota, evicted: evictions.total, growthPerDay, parameters };
+      const { total: evicted, byLayer: evictedByLayer } = evictions;
+      const disks = await disksOf(stores);
+      const fullInDays = daysUntilFull({ ...sum, growthPerDay, quota, disks: disks.values() });
+      return { ...sum, sweeping, quota, evicted, evictedByLayer, disks, growthPerDay, fullInDays, parameters };
     },
     evictedBetween: (from, to) => evictions.between(from, to),
+    evictedHours: (since) => evictions.hoursSince(since),
     async pages(set) {
       await ledger.refresh();
       const id = tileSetId(set);
@@ -141,6 +153,15 @@ async function sweepingOf(stores: ReadonlyMap<string, TileStore>): Promise<Sweep
     files: all.reduce((sum, { files }) => sum + files, 0),
     bytes: all.reduce((sum, { bytes }) => sum + bytes, 0),
   };
+}
+
+async function disksOf(stores: ReadonlyMap<string, TileStore>): Promise<ReadonlyMap<string, StoreRoom>> {
+  const rooms = new Map<string, StoreRoom>();
+  for (const [name, store] of stores) {
+    const room = await store.room?.();
+    if (room) rooms.set(name, room);
+  }
+  return rooms;
 }
 
 async function recordHistory(

@@ -1,12 +1,16 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { openTaskHouse, type TaskHouse } from '../../test/fixtures/task-house.ts';
+import { openTaskHouse, type TaskHouse, type TaskHouseOptions } from '../../test/fixtures/task-house.ts';
+import { pageOf } from '../domain/page.ts';
 
 let house: TaskHouse;
 afterEach(() => house.close());
 
-async function seededHouse(): Promise<TaskHouse> {
-  house = await openTaskHouse({ layer: { metatile: { columns: 1, rows: 1 } } });
-  const seeded = await house.service.create({ layer: 'roads', zoomStart: 0, zoomStop: 3 }, 'tester');
+async function seededHouse({
+  zoomStop = 3,
+  ...options
+}: TaskHouseOptions & { readonly zoomStop?: number } = {}): Promise<TaskHouse> {
+  house = await openTaskHouse({ layer: { metatile: { columns: 1, rows: 1 } }, ...options });
+  const seeded = await house.service.create({ layer: 'roads', zoomStart: 0, zoomStop }, 'tester');
   await house.ended(seeded.id);
   return house;
 }
@@ -66,6 +70,33 @@ describe('telling that the map has changed', () => {
     expect(await road.shows(renewed.bytes, { z: 3, x: 7, y: 7 }, 2)).toBe(true);
     expect((await service.get(done.id))?.createdBy).toBe('tester');
   });
+
+  it.each([{ side: 4 }, { side: 3 }, { side: 20 }])(
+    'renews the pages that are used most first, and each tile once, by metatiles of $side',
+    async ({ side }) => {
+      const uses = new Map([
+        ['5/1/1', 90],
+        ['4/0/0', 70],
+        ['5/0/1', 50],
+      ]);
+      const { road, invalidation } = await seededHouse({
+        layer: { metatile: { columns: side, rows: side } },
+        zoomStop: 5,
+        usesOf: ({ z, pageX, pageY }) => uses.get(`${z}/${pageX}/${pageY}`) ?? 0,
+      });
+      const before = road.source.requests.length;
+      const { tasks } = await invalidation.invalidate('roads', {}, { createdBy: 'tester' });
+      const done = await house.ended(tasks[0]?.id ?? 0);
+      expect(done).toMatchObject({ state: 'done', tilesTotal: 1365n, tilesProcessed: 1365n });
+      expect(done.counters).toMatchObject({ made: 1365, present: 0 });
+      const asked = road.source.requests.slice(before).map(({ metatile }) => metatile);
+      const metatiles = asked.map(({ z, column, row }) => `${z}/${column}/${row}`);
+      expect(metatiles).toEqual([...new Set(metatiles)]);
+      const pages = asked.map(({ z, rect }) => `${z}/${pageOf(rect.minX)}/${pageOf(rect.minY)}`);
+      expect(pages[0]).toBe('5/1/1');
+      if (side === 4) expect([...new Set(pages)].slice(0, 4)).toEqual([...uses.keys(), '0/0/0']);
+    },
+  );
 
   it('counts without changing anything', async () => {
     const { invalidation } = await seededHouse();

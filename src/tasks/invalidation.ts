@@ -2,10 +2,8 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { ParameterBook } from '../catalog/parameter-book.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { everySubset, gridSubsetOf, type Layer } from '../domain/layer.ts';
-import { pageOf } from '../domain/page.ts';
 import { selectParameters } from '../domain/parameter-filter.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
-import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import type { TileStore } from '../storage/tile-store.ts';
@@ -16,6 +14,7 @@ import {
   selects,
   type TruncationSelection,
 } from './mass-truncation-selection.ts';
+import { MostUsedPages, type UsesOf } from './most-used-pages.ts';
 import type { Task } from './task.ts';
 import type { TaskDraft } from './task-draft.ts';
 import type { TaskService } from './task-service.ts';
@@ -25,16 +24,8 @@ export interface InvalidationOptions {
   readonly parameters: Pick<ParameterBook, 'values'>;
   readonly pipeline: Pick<TilePipeline, 'forget'>;
   readonly tasks: Pick<TaskService, 'create'>;
-  /** How often tiles of the page were asked for, as far as anybody knows. */
-  readonly usesOf: (page: PageOfSet) => number;
+  readonly usesOf: UsesOf;
   readonly clock: Clock;
-}
-
-export interface PageOfSet {
-  readonly set: TileSetKey;
-  readonly z: number;
-  readonly pageX: number;
-  readonly pageY: number;
 }
 
 export interface InvalidationResult {
@@ -62,7 +53,7 @@ export interface Invalidation {
 interface MarkedSet {
   readonly selected: SelectedTiles;
   readonly zooms: { readonly start: number; readonly stop: number } | null;
-  readonly uses: number;
+  readonly used: MostUsedPages;
 }
 
 export function createInvalidation(options: InvalidationOptions): Invalidation {
@@ -76,15 +67,15 @@ export function createInvalidation(options: InvalidationOptions): Invalidation {
 
   async function mark(store: TileStore, layer: Layer, set: TileSetKey, selection: TruncationSelection) {
     const now = clock.now();
-    let uses = 0;
+    const used = new MostUsedPages(set, usesOf);
     let zooms: MarkedSet['zooms'] = null;
     const selected = await goThroughSelected(store, layer, set, selection, async (z, rect) => {
       await store.markStale(set, z, rect, now);
       pipeline.forget(set, z, rect);
-      uses += usesOf(pageHolding(set, z, rect));
+      used.see(z, rect);
       zooms = { start: Math.min(z, zooms?.start ?? z), stop: Math.max(z, zooms?.stop ?? z) };
     });
-    return { selected, zooms, uses } satisfies MarkedSet;
+    return { selected, zooms, used } satisfies MarkedSet;
   }
 
   async function* setsOf(store: TileStore, layer: string, selection: TruncationSelection) {
@@ -98,7 +89,7 @@ export function createInvalidation(options: InvalidationOptions): Invalidation {
     { bounds, area }: TruncationSelection,
   ): Promise<readonly TaskDraft[]> {
     const { named } = partitionsOf(layer, await parameters.values());
-    return marked.flatMap(({ selected: { set }, zooms }): TaskDraft[] => {
+    return marked.flatMap(({ selected: { set }, zooms, used }): TaskDraft[] => {
       const values = set.parametersId === null ? new Map<string, string>() : named.get(set.parametersId);
       if (!values || !zooms) return [];
       return [
@@ -106,6 +97,7 @@ export function createInvalidation(options: InvalidationOptions): Invalidation {
           layer: layer.name,
           type: 'seed',
           onlyStale: true,
+          first: used.pages(),
           gridSetId: set.gridSet,
           format: set.format,
           parameters: values,
@@ -131,7 +123,7 @@ export function createInvalidation(options: InvalidationOptions): Invalidation {
     }
     const touched = marked
       .filter(({ selected }) => selected.tiles > 0)
-      .sort((a, b) => b.uses - a.uses || b.selected.tiles - a.selected.tiles);
+      .sort((a, b) => b.used.uses - a.used.uses || b.selected.tiles - a.selected.tiles);
     const started: Task[] = [];
     for (const draft of renew ? await renewalsOf(layer, touched, selection) : []) {
       started.push(await tasks.create(draft, renew?.createdBy ?? ''));
@@ -174,8 +166,4 @@ function selectionOf(layer: Layer, draft: TaskDraft): TruncationSelection {
     ...(coords && { bounds: { minX, minY, maxX, maxY } }),
     ...(area && { area }),
   };
-}
-
-function pageHolding(set: TileSetKey, z: number, { minX, minY }: TileRect): PageOfSet {
-  return { set, z, pageX: pageOf(minX), pageY: pageOf(minY) };
 }

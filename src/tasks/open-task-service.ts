@@ -157,7 +157,10 @@ function openWorkforce(options: WorkforceOptions, store: TaskStore, leases: Leas
     workers: 1,
     leases,
     pipeline,
-    tilesChanged: async (change) => tilesChanged(change),
+    // What this pipeline has made itself it knows.
+    tilesChanged: async (change) => {
+      if (change.removed) tilesChanged(change);
+    },
     layer: (layer) => options.catalog.layer(layer),
     taskWaits: options.taskWaits,
     failTask: (id, reason) => store.fail(id, reason, clock.now()),

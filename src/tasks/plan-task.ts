@@ -10,6 +10,7 @@ import { metatileSizeOf, resolveTileSet } from '../pipeline/resolve-tile-set.ts'
 import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
 import { type AreaCover, countCovered, createAreaCover, zoomGeometryOf } from './area-cover.ts';
 import { cutSeedPlan, cutTruncatePlan } from './cut-plan.ts';
+import { planAhead } from './plan-ahead.ts';
 import { type Polygon, TASK_TYPES, type TaskRequest, type TaskType } from './task.ts';
 import { areaIn, WEB_MERCATOR_CODES } from './task-area.ts';
 import type { TaskDraft } from './task-draft.ts';
@@ -75,7 +76,7 @@ export function planTask(draft: TaskDraft, options: PlanOptions): PlannedTask {
     type === 'truncate'
       ? cutTruncatePlan(levels, geometry)
       : cutSeedPlan(levels, metatileSizeOf(tiles), threadCount, geometry);
-  return { request, plan, tiles, cover, tilesTotal };
+  return { request, plan: draft.first ? planAhead(plan, draft.first) : plan, tiles, cover, tilesTotal };
 }
 
 function typeOf(type = 'seed'): TaskType {

@@ -1,3 +1,4 @@
+import type { PagePlace } from './plan-ahead.ts';
 import type { Polygon } from './task.ts';
 
 /**
@@ -21,6 +22,8 @@ export interface TaskDraft {
   readonly totalFailuresBeforeAborting?: number;
   readonly area?: { readonly polygons: readonly Polygon[]; readonly crs: 'grid-set' | 'EPSG:4326' };
   readonly onlyStale?: boolean;
+  /** Pages to begin with, in this order. */
+  readonly first?: readonly PagePlace[];
   readonly priority?: number;
   /** A second draft with the same key answers with the first one's task. */
   readonly idempotencyKey?: string;
