@@ -22,6 +22,7 @@ export interface Schema {
   usage_history: UsageHistoryTable;
   quota_credit: QuotaCreditTable;
   evictions: EvictionsTable;
+  layer_evictions: LayerEvictionsTable;
   parameter_values: ParameterValuesTable;
   schedules: SchedulesTable;
   schedule_runs: ScheduleRunsTable;
@@ -206,6 +207,11 @@ export interface EvictionsTable {
   pages: number;
   tiles: number;
   bytes: number;
+}
+
+/** What was removed of a layer in the hour that began at `at`. */
+export interface LayerEvictionsTable extends EvictionsTable {
+  layer: string;
 }
 
 export interface SchedulesTable {

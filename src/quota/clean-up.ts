@@ -37,20 +37,26 @@ const TURN = 250;
 /** How often what was freed is measured and the rest gone for. */
 const MAX_ROUNDS = 20;
 
-/** Removes whole pages, one at a time, until what is left fits or a turn is over: what is left then is for the next. */
-export async function cleanUp(goal: CleanUpGoal, parts: CleanUpParts, signal: AbortSignal): Promise<Evicted> {
+/**
+ * Removes whole pages, one at a time, until what is left fits or a turn is over: what is left then is for the next.
+ * Says what was removed of which layer.
+ */
+export async function cleanUp(
+  goal: CleanUpGoal,
+  parts: CleanUpParts,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Evicted>> {
   const until = parts.clock.monotonic() + TURN;
-  let total = NOTHING_EVICTED;
+  const isOver = () => signal.aborted || parts.clock.monotonic() > until;
+  const evicted = new Map<string, Evicted>();
   for (let round = 0; round < MAX_ROUNDS && !signal.aborted; round++) {
     const excess = usageOf(parts.ledger, goal.concerns) - goal.limit;
-    if (excess <= 0) return total;
-    const evicted = await evict(excess, goal, parts, () => signal.aborted || parts.clock.monotonic() > until);
-    if (evicted.pages === 0) return total;
-    total = add(total, evicted);
-    if (parts.clock.monotonic() > until) return total;
+    if (excess <= 0) break;
+    const pages = await evict(excess, goal, parts, evicted, isOver);
+    if (pages === 0 || isOver()) break;
     await parts.ledger.refresh();
   }
-  return total;
+  return evicted;
 }
 
 export function usageOf(ledger: Ledger, concerns: (block: LedgerBlock) => boolean): number {
@@ -59,23 +65,27 @@ export function usageOf(ledger: Ledger, concerns: (block: LedgerBlock) => boolea
   return bytes;
 }
 
+/** How many pages. */
 async function evict(
   excess: number,
   goal: CleanUpGoal,
   parts: CleanUpParts,
+  evicted: Map<string, Evicted>,
   isOver: () => boolean,
-): Promise<Evicted> {
+): Promise<number> {
   const { ledger, uses, clock } = parts;
   const concerned = [...ledger.blocks()].filter(goal.concerns);
-  let evicted = NOTHING_EVICTED;
+  let pages = 0;
   let freed = 0;
   for (const candidate of evictionOrder(goal.policy, concerned, uses, clock.now())) {
     if (freed >= excess || isOver()) break;
     if (usedJustNow(candidate, parts)) continue;
     freed += diskShare(candidate.block, candidate.page);
-    evicted = add(evicted, await remove(candidate, parts));
+    const { layer } = candidate.block.set;
+    evicted.set(layer, add(evicted.get(layer) ?? NOTHING_EVICTED, await remove(candidate, parts)));
+    pages++;
   }
-  return evicted;
+  return pages;
 }
 
 /** By the uses as they are now: the order was made a while ago. */
@@ -98,4 +108,8 @@ async function remove({ block, page }: Candidate, parts: CleanUpParts): Promise<
 
 export function add(a: Evicted, b: Evicted): Evicted {
   return { pages: a.pages + b.pages, tiles: a.tiles + b.tiles, bytes: a.bytes + b.bytes };
+}
+
+export function sumOf(byLayer: ReadonlyMap<string, Evicted>): Evicted {
+  return [...byLayer.values()].reduce(add, NOTHING_EVICTED);
 }

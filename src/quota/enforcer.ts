@@ -1,6 +1,6 @@
 import type { Logger } from '../lib/logger.ts';
 import { Semaphore } from '../lib/semaphore.ts';
-import { type CleanUpParts, cleanUp, usageOf } from './clean-up.ts';
+import { type CleanUpParts, cleanUp, sumOf, usageOf } from './clean-up.ts';
 import type { Evictions } from './evictions.ts';
 import { cleanUpPeriod, type QuotaConfiguration } from './quota-configuration.ts';
 import { type Credit, creditLeft, type QuotaCredit } from './quota-credit.ts';
@@ -120,9 +120,9 @@ export class Enforcer {
     try {
       if (!this.#isOver(scope, slack)) return false;
       const evicted = await cleanUp(scope, this.#options, this.#stopping.signal);
-      if (evicted.pages === 0) return false;
+      if (evicted.size === 0) return false;
       await evictions.add(evicted, clock.now());
-      log.info({ ...evicted, policy: scope.policy }, 'removed tiles to keep a quota');
+      log.info({ ...sumOf(evicted), policy: scope.policy }, 'removed tiles to keep a quota');
       return true;
     } finally {
       leave();

@@ -1,44 +1,83 @@
 import type { Database, Statements } from '../db/database.ts';
-import { add, type Evicted } from './clean-up.ts';
+import { add, type Evicted, NOTHING_EVICTED, sumOf } from './clean-up.ts';
+
+/** What was removed of a layer in an hour. */
+export interface EvictedHour extends Evicted {
+  readonly layer: string;
+  /** When the hour began. Milliseconds since 1970. */
+  readonly at: number;
+}
 
 /** What was removed for quotas, kept over restarts. */
 export interface Evictions {
-  add(evicted: Evicted, at: number): Promise<void>;
+  add(evicted: ReadonlyMap<string, Evicted>, at: number): Promise<void>;
   /** Since the data folder was made. */
   readonly total: Evicted;
+  readonly byLayer: ReadonlyMap<string, Evicted>;
   /** Between two times, to within a few seconds; of the last month. Milliseconds since 1970. */
   between(from: number, to: number): Promise<Evicted>;
+  /** Hours in which something was removed, of the last month. */
+  hoursSince(from: number): Promise<readonly EvictedHour[]>;
 }
 
-/** Milliseconds that one row stands for. */
+/** Milliseconds that one row stands for: all layers together, and each for itself. */
 const SLICE = 5000;
+const HOUR = 3_600_000;
 /** Milliseconds after which a row is added to the one that stands for all before. */
-const KEEP = 30 * 86_400_000;
+const KEEP = 31 * 86_400_000;
 const LONG_AGO = 0;
 
-/** Only the server removes tiles for quotas, so its sum is everybody's. */
+/** Only the server removes tiles for quotas, so its sums are everybody's. */
 export async function loadEvictions(database: Database): Promise<Evictions> {
-  let total = await sumOf(database.query, LONG_AGO, Number.MAX_SAFE_INTEGER);
+  let total = await sumBetween(database.query, LONG_AGO, Number.MAX_SAFE_INTEGER);
+  const byLayer = await sumsOfLayers(database.query);
   return {
     async add(evicted, at) {
-      total = add(total, evicted);
+      const sum = sumOf(evicted);
+      total = add(total, sum);
+      for (const [layer, more] of evicted) byLayer.set(layer, add(byLayer.get(layer) ?? NOTHING_EVICTED, more));
       await database.transaction('evictions', async (query) => {
-        await addTo(query, Math.floor(at / SLICE) * SLICE, evicted);
-        const old = await sumOf(query, LONG_AGO + 1, at - KEEP);
-        if (old.pages === 0) return;
-        await query
-          .deleteFrom('evictions')
-          .where('at', '>', LONG_AGO)
-          .where('at', '<=', at - KEEP)
-          .execute();
-        await addTo(query, LONG_AGO, old);
+        await addTo(query, startOf(at, SLICE), sum);
+        for (const [layer, more] of evicted) await addToLayer(query, layer, startOf(at, HOUR), more);
+        await foldBefore(query, at - KEEP);
       });
     },
     get total() {
       return total;
     },
-    between: (from, to) => sumOf(database.query, Math.floor(from / SLICE) * SLICE, to),
+    byLayer,
+    between: (from, to) => sumBetween(database.query, startOf(from, SLICE), to),
+    hoursSince: (from) =>
+      database.query
+        .selectFrom('layer_evictions')
+        .select(['layer', 'at', 'pages', 'tiles', 'bytes'])
+        .where('at', '>', LONG_AGO)
+        .where('at', '>=', startOf(from, HOUR))
+        .orderBy('at')
+        .execute(),
   };
+}
+
+function startOf(at: number, step: number): number {
+  return Math.floor(at / step) * step;
+}
+
+/** What is old is kept as a sum. */
+async function foldBefore(query: Statements, before: number): Promise<void> {
+  const old = await sumBetween(query, LONG_AGO + 1, before);
+  if (old.pages === 0) return;
+  await query.deleteFrom('evictions').where('at', '>', LONG_AGO).where('at', '<=', before).execute();
+  await addTo(query, LONG_AGO, old);
+  const hours = await query
+    .selectFrom('layer_evictions')
+    .selectAll()
+    .where('at', '>', LONG_AGO)
+    .where('at', '<=', before)
+    .execute();
+  for (const { layer, at, ...evicted } of hours) {
+    await query.deleteFrom('layer_evictions').where('layer', '=', layer).where('at', '=', at).execute();
+    await addToLayer(query, layer, LONG_AGO, evicted);
+  }
 }
 
 async function addTo(query: Statements, at: number, { pages, tiles, bytes }: Evicted): Promise<void> {
@@ -55,7 +94,26 @@ async function addTo(query: Statements, at: number, { pages, tiles, bytes }: Evi
     .execute();
 }
 
-async function sumOf(query: Statements, from: number, to: number): Promise<Evicted> {
+async function addToLayer(
+  query: Statements,
+  layer: string,
+  at: number,
+  { pages, tiles, bytes }: Evicted,
+): Promise<void> {
+  await query
+    .insertInto('layer_evictions')
+    .values({ layer, at, pages, tiles, bytes })
+    .onConflict((conflict) =>
+      conflict.columns(['layer', 'at']).doUpdateSet((row) => ({
+        pages: row('layer_evictions.pages', '+', pages),
+        tiles: row('layer_evictions.tiles', '+', tiles),
+        bytes: row('layer_evictions.bytes', '+', bytes),
+      })),
+    )
+    .execute();
+}
+
+async function sumBetween(query: Statements, from: number, to: number): Promise<Evicted> {
   const sum = await query
     .selectFrom('evictions')
     .select(({ fn }) => [
@@ -67,4 +125,23 @@ async function sumOf(query: Statements, from: number, to: number): Promise<Evict
     .where('at', '<=', to)
     .executeTakeFirst();
   return { pages: Number(sum?.pages ?? 0), tiles: Number(sum?.tiles ?? 0), bytes: Number(sum?.bytes ?? 0) };
+}
+
+async function sumsOfLayers(query: Statements): Promise<Map<string, Evicted>> {
+  const rows = await query
+    .selectFrom('layer_evictions')
+    .select(({ fn }) => [
+      'layer',
+      fn.sum('pages').as('pages'),
+      fn.sum('tiles').as('tiles'),
+      fn.sum('bytes').as('bytes'),
+    ])
+    .groupBy('layer')
+    .execute();
+  return new Map(
+    rows.map(({ layer, pages, tiles, bytes }) => [
+      layer,
+      { pages: Number(pages), tiles: Number(tiles), bytes: Number(bytes) },
+    ]),
+  );
 }

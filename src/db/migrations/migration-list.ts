@@ -5,6 +5,7 @@ import { createQuotaTables } from './0003-create-quota-tables.ts';
 import { createEvictionTables } from './0004-create-eviction-tables.ts';
 import { createScheduleTables } from './0005-create-schedule-tables.ts';
 import { createParameterTable } from './0006-create-parameter-table.ts';
+import { createLayerEvictions } from './0007-create-layer-evictions.ts';
 
 export const MIGRATIONS: readonly Migration[] = [
   createTaskTables,
@@ -13,4 +14,5 @@ export const MIGRATIONS: readonly Migration[] = [
   createEvictionTables,
   createScheduleTables,
   createParameterTable,
+  createLayerEvictions,
 ];
