@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Accounts, openAccounts } from './access/open-accounts.ts';
 import { warnOfOpenFolder } from './access/warn-of-open-folder.ts';
+import { createBlankAreas } from './catalog/blank-areas.ts';
 import { openCatalog } from './catalog/catalog.ts';
 import { openParameterBook } from './catalog/parameter-book.ts';
 import type { SourceSettings, StoreSettings } from './config/driver-schemas.ts';
@@ -26,7 +27,9 @@ import type { Clock } from './lib/clock.ts';
 import { ClosingStack } from './lib/closing-stack.ts';
 import type { Logger } from './lib/logger.ts';
 import type { Random } from './lib/random.ts';
+import { BlankSuspects } from './pipeline/blank-suspects.ts';
 import { addCountsOf, type CountsChannel, openCounterFeed } from './pipeline/counter-feed.ts';
+import { LayerActivity, laterOf } from './pipeline/layer-activity.ts';
 import { createLayerReader } from './pipeline/layer-reader.ts';
 import { openTilePipeline } from './pipeline/open-tile-pipeline.ts';
 import { PipelineCounters } from './pipeline/pipeline-counters.ts';
@@ -120,7 +123,12 @@ export async function openWorkerApp(
     const quiet = { ...settings, memoryTierBytes: 0 };
     const openDesk = () => openDeskLine(channel);
     const parts = await openRoad(quiet, surroundings, open, WORKER_AT_THE_GATE, openDesk);
-    open.use(openCounterFeed(parts.pipelineCounts, channel, surroundings.clock));
+    const counted = {
+      counters: parts.pipelineCounts,
+      activity: parts.activity,
+      suspects: parts.blankSuspects,
+    };
+    open.use(openCounterFeed(counted, channel, surroundings.clock));
     const { stopped } = openTaskWorker({ ...parts, ...surroundings, channel });
     return { stopped, close: () => open.close() };
   } catch (error) {
@@ -150,28 +158,25 @@ async function openParts(
   await mkdir(settings.data, { recursive: true, mode: DATA_FOLDER_MODE });
   await warnOfOpenFolder(settings.data, log);
   open.use(lockDataFolder(settings.data));
-  const { database, parameters, catalog, pipeline, pipelineCounts, events, desk } = await openRoad(
-    settings,
-    surroundings,
-    open,
-    SERVER_AT_THE_GATE,
-    (base) =>
-      open.use(
-        openUpstreamDesk({
-          upstreams: settings.upstreams,
-          book: createBoundedCounters(base),
-          clock,
-          random,
-          log,
-        }),
-      ),
+  const road = await openRoad(settings, surroundings, open, SERVER_AT_THE_GATE, (base) =>
+    open.use(
+      openUpstreamDesk({
+        upstreams: settings.upstreams,
+        book: createBoundedCounters(base),
+        clock,
+        random,
+        log,
+      }),
+    ),
   );
+  const { database, parameters, catalog, pipeline, events, desk } = road;
+  const { pipelineCounts, activity, blankAreas, blankSuspects } = road;
   const forkSharing =
     forkWorker &&
     (() => {
       const worker = forkWorker();
       serveDesk(desk, worker);
-      addCountsOf(worker, pipelineCounts);
+      addCountsOf(worker, { counters: pipelineCounts, activity, suspects: blankSuspects });
       return worker;
     });
   const tasks = open.use(
@@ -213,7 +218,12 @@ async function openParts(
   const about = { version: readVersion(), startedAt: clock.now() };
   const eventLoop = open.use(openEventLoopWatch());
   const metrics = { pipeline, pipelineCounts, upstreams: desk.report, eventLoop };
-  const deps = { ...parts, about, metrics, readiness, assets, access, clock, log };
+  const layerState = (name: string) => {
+    const state = activity.of(name);
+    return { ...state, changedAt: laterOf(state.changedAt, quota.changedAt(name)) };
+  };
+  const blanks = { blankAreas, blankSuspects };
+  const deps = { ...parts, ...blanks, layerState, about, metrics, readiness, assets, access, clock, log };
   return { server: open.use(await listen(deps, settings)), initialPassword };
 }
 
@@ -287,13 +297,27 @@ async function openRoad<Desk extends UpstreamDesk>(
   const events = createTileEvents();
   const parameters = open.use(openParameterBook({ database, events, clock, log }));
   const pipelineCounts = new PipelineCounters();
+  const activity = new LayerActivity(events, clock);
+  const blankAreas = createBlankAreas(database, clock);
+  const blankSuspects = new BlankSuspects(clock);
   const pipeline = open.use(
-    openTilePipeline({ events, clock, random, log, metrics: pipelineCounts, settings: { memoryTierBytes } }),
+    openTilePipeline({
+      events,
+      clock,
+      random,
+      log,
+      metrics: pipelineCounts,
+      onFailure: (layer, error) => activity.failed(layer, error),
+      blankAreas: (layer) => blankAreas.list(layer),
+      blankSuspects,
+      settings: { memoryTierBytes },
+    }),
   );
   readLayer = createLayerReader(catalog, pipeline);
   // Closed before the pipeline, which waits for what is being stored.
   open.use(gate);
-  return { database, parameters, catalog, pipeline, pipelineCounts, events, desk };
+  const noted = { pipelineCounts, activity, blankAreas, blankSuspects };
+  return { database, parameters, catalog, pipeline, events, desk, ...noted };
 }
 
 function databaseOf({ database, data }: Settings): string {

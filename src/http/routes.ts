@@ -9,11 +9,13 @@ import type { ScheduleService } from '../tasks/schedules/schedule-service.ts';
 import type { TaskService } from '../tasks/task-service.ts';
 import { type About, aboutRoutes } from './api/about.ts';
 import { type AccountParts, accountRoutes } from './api/account-routes.ts';
+import { type BlankAreaDeps, blankAreaRoutes } from './api/blank-areas.ts';
 import { coverageRoutes } from './api/coverage.ts';
 import { createEventStream } from './api/events.ts';
+import { evictionRoutes } from './api/evictions.ts';
 import { inspectRoutes } from './api/inspect.ts';
 import { invalidateRoutes } from './api/invalidate.ts';
-import { layerRoutes } from './api/layers.ts';
+import { type LayerDeps, layerRoutes } from './api/layers.ts';
 import { openApiRoutes } from './api/openapi.ts';
 import { quotaRoutes } from './api/quota.ts';
 import { scheduleRoutes } from './api/schedules.ts';
@@ -52,7 +54,10 @@ export interface RouteDeps {
   readonly schedules: ScheduleService;
   readonly massTruncation: MassTruncation;
   readonly invalidation: Invalidation;
+  readonly blankAreas: BlankAreaDeps['blankAreas'];
+  readonly blankSuspects: BlankAreaDeps['blankSuspects'];
   readonly quota: QuotaService;
+  readonly layerState: LayerDeps['layerState'];
   readonly series: TrafficSeries;
   readonly about: About;
   readonly metrics: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'quota'>;
@@ -110,8 +115,9 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
     ...massTruncateRoutes(deps),
     ...truncateRoutes(deps),
     ...invalidateRoutes(deps),
+    ...blankAreaRoutes(deps),
     ...cacheRoutes(deps),
-    ...layerRoutes(deps.catalog),
+    ...layerRoutes(deps),
     ...seriesRoutes(deps.series),
     ...aboutRoutes(deps.about),
     ...metricsRoutes({ ...deps.metrics, tasks: deps.tasks, quota: deps.quota, tileCounts }),
@@ -130,6 +136,7 @@ function cacheRoutes({ catalog, quota, tasks, clock }: RouteDeps): readonly Rout
     ...diskQuotaRoutes({ catalog, quota: settings }),
     ...quotaRoutes({ catalog, settings }),
     ...usageRoutes(quota),
+    ...evictionRoutes({ quota, clock }),
   ];
 }
 

@@ -1,9 +1,19 @@
 import type { Clock } from '../lib/clock.ts';
+import type { BlankSuspect, BlankSuspects } from './blank-suspects.ts';
+import type { LayerActivity, LayerNews } from './layer-activity.ts';
 import type { CountedEvent, PipelineCounters } from './pipeline-counters.ts';
 
 interface CountsMessage {
   readonly type: 'pipeline-counts';
   readonly counts: readonly CountedEvent[];
+  readonly layers: readonly LayerNews[];
+  readonly suspects: readonly BlankSuspect[];
+}
+
+export interface CountedThings {
+  readonly counters: PipelineCounters;
+  readonly activity: LayerActivity;
+  readonly suspects: BlankSuspects;
 }
 
 /** The part of `process` that a forked worker speaks through. */
@@ -25,7 +35,7 @@ export interface CounterFeed {
 
 /** Sends what a worker's pipeline has counted to its server, which adds it up with the others'. */
 export function openCounterFeed(
-  counters: PipelineCounters,
+  { counters, activity, ...noted }: CountedThings,
   channel: CountsChannel,
   clock: Pick<Clock, 'sleep'>,
 ): CounterFeed {
@@ -33,8 +43,10 @@ export function openCounterFeed(
 
   function sendNow(): void {
     const counts = counters.take();
-    if (counts.length > 0)
-      channel.send?.({ type: 'pipeline-counts', counts }, undefined, undefined, () => {});
+    const layers = activity.take();
+    const suspects = noted.suspects.take();
+    if (counts.length + layers.length + suspects.length === 0) return;
+    channel.send?.({ type: 'pipeline-counts', counts, layers, suspects }, undefined, undefined, () => {});
   }
 
   async function sendAgainAndAgain(): Promise<void> {
@@ -53,10 +65,12 @@ export function openCounterFeed(
   };
 }
 
-export function addCountsOf(worker: CountsSender, counters: PipelineCounters): void {
+export function addCountsOf(worker: CountsSender, { counters, activity, suspects }: CountedThings): void {
   worker.on('message', (message) => {
     if (!isCounts(message)) return;
     for (const event of message.counts) counters.add(event);
+    for (const news of message.layers) activity.add(news);
+    for (const suspect of message.suspects) suspects.add(suspect);
   });
 }
 

@@ -17,7 +17,11 @@ export interface FlightControlOptions {
   readonly metrics: PipelineMetrics;
   readonly blanks: BlankWatch;
   readonly warn: SeldomWarning;
+  readonly onFailure: FailureListener;
 }
+
+/** Told of everything that ends a flight early, whether or not it is anybody's fault. */
+export type FailureListener = (layer: string, error: unknown) => void;
 
 /** Starts flights, lets others join them, remembers for a moment how they failed, and ends them. */
 export class FlightControl {
@@ -26,17 +30,19 @@ export class FlightControl {
   readonly #metrics: PipelineMetrics;
   readonly #blanks: BlankWatch;
   readonly #warn: SeldomWarning;
+  readonly #onFailure: FailureListener;
   readonly #board = new FlightBoard();
   readonly #flying = new Map<Flight, Promise<void>>();
   #started = 0;
   #closing = false;
 
-  constructor({ crew, failures, metrics, blanks, warn }: FlightControlOptions) {
+  constructor({ crew, failures, metrics, blanks, warn, onFailure }: FlightControlOptions) {
     this.#crew = crew;
     this.#failures = failures;
     this.#metrics = metrics;
     this.#blanks = blanks;
     this.#warn = warn;
+    this.#onFailure = onFailure;
   }
 
   get size(): number {
@@ -106,6 +112,7 @@ export class FlightControl {
   #fail(flight: Flight, error: unknown): void {
     const { tiles, metatile } = flight.plan;
     this.#metrics.count('flight-failed', tiles.set, reasonOf(error));
+    this.#onFailure(tiles.set.layer, error);
     if (isTilewardenError(error, 'source-bad-answer')) {
       this.#metrics.count('answer-refused', tiles.set, reasonOf(error));
     }

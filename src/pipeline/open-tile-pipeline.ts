@@ -1,3 +1,4 @@
+import type { BlankArea } from '../domain/blank-area.ts';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { type Metatile, metatileOf } from '../domain/metatile.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
@@ -10,9 +11,10 @@ import type { Random } from '../lib/random.ts';
 import { Turnstile } from '../lib/turnstile.ts';
 import { createTileEncoder } from '../raster/tile-encoder.ts';
 import type { StoredTile } from '../storage/tile-store.ts';
-import { BlankWatch } from './blank-watch.ts';
+import { BlankSuspects } from './blank-suspects.ts';
+import { BlankWatch, type BlankWatchOptions } from './blank-watch.ts';
 import type { Flight } from './flight.ts';
-import { FlightControl, isSourceFailure } from './flight-control.ts';
+import { type FailureListener, FlightControl, isSourceFailure } from './flight-control.ts';
 import { FlightCrew } from './flight-crew.ts';
 import { isFresh, mayServeAfterFailure, mayServeWhileRenewing } from './freshness.ts';
 import { MemoryTier } from './memory-tier.ts';
@@ -39,6 +41,10 @@ export interface TilePipelineOptions {
   readonly log: Logger;
   readonly settings?: Partial<PipelineSettings>;
   readonly metrics?: PipelineMetrics;
+  /** Where administrators have said that blank is right, besides what the layer's declaration says. */
+  readonly blankAreas?: BlankWatchOptions['areasOf'];
+  readonly blankSuspects?: BlankWatchOptions['suspects'];
+  readonly onFailure?: FailureListener;
 }
 
 /** A flight that turns back sends its readers to the store again; more often than this is a store that lies. */
@@ -52,6 +58,7 @@ export function openTilePipeline(options: TilePipelineOptions): TilePipeline {
 
 class Pipeline implements TilePipeline {
   readonly #clock: Clock;
+  readonly #blankAreas: BlankWatchOptions['areasOf'];
   readonly #events: TileEvents;
   readonly #metrics: PipelineMetrics;
   readonly #settings: PipelineSettings;
@@ -66,15 +73,18 @@ class Pipeline implements TilePipeline {
   #waitingReads = 0;
   #renewals = 0;
 
-  constructor({ events, clock, random, log, settings, metrics = noMetrics }: TilePipelineOptions) {
+  constructor(options: TilePipelineOptions) {
+    const { events, clock, random, log, settings, metrics = noMetrics, onFailure = () => {} } = options;
+    const suspects = options.blankSuspects ?? new BlankSuspects(clock);
     this.#clock = clock;
+    this.#blankAreas = options.blankAreas ?? (async () => []);
     this.#events = events;
     this.#metrics = metrics;
     this.#settings = { ...DEFAULT_PIPELINE_SETTINGS, ...settings };
     const { memoryTierBytes, negativeTtlMs, warnIntervalMs } = this.#settings;
     this.#warn = createSeldomWarning(log, clock, warnIntervalMs);
     this.#tier = new MemoryTier(memoryTierBytes);
-    const blanks = new BlankWatch(clock);
+    const blanks = new BlankWatch({ clock, suspects, areasOf: (layer) => this.#blankAreasOf(layer) });
     this.#crew = new FlightCrew({
       ...this.#settings,
       clock,
@@ -87,7 +97,8 @@ class Pipeline implements TilePipeline {
       deadlineMs: this.#settings.flightDeadlineMs,
     });
     const failures = new NegativeMemory({ clock, random, ttlMs: negativeTtlMs });
-    this.#flights = new FlightControl({ crew: this.#crew, failures, metrics, blanks, warn: this.#warn });
+    const told = { metrics, blanks, warn: this.#warn, onFailure };
+    this.#flights = new FlightControl({ crew: this.#crew, failures, ...told });
     this.#renewer = new Renewer(this.#flights, clock);
     this.#unsubscribe = events.subscribe((event) => {
       if (event.type === 'deleted') this.#tier.drop(event.set, event.z, event.rect);
@@ -241,6 +252,16 @@ class Pipeline implements TilePipeline {
     } catch (error) {
       this.#readFailed(tiles, error);
       return null;
+    }
+  }
+
+  /** When nobody can say, what is suspect stays so. */
+  async #blankAreasOf(layer: string): Promise<readonly BlankArea[]> {
+    try {
+      return await this.#blankAreas(layer);
+    } catch (error) {
+      this.#warn(error, 'where blank is right could not be read');
+      return [];
     }
   }
 

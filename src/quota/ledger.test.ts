@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openQuotaHouse, type QuotaHouse } from '../../test/fixtures/quota-house.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
@@ -57,6 +57,27 @@ function counting(store: TileStore): { store: TileStore; reads: () => number } {
 const EVERYTHING = { minX: 0, minY: 0, maxX: 2 ** 20, maxY: 2 ** 20 };
 
 describe('the ledger', () => {
+  it('knows when the tiles of a layer last changed, from its records too, and when all of them went', async () => {
+    const before = Date.now() - 1000;
+    await house.put(house.set('roads'), 3, 1, 1);
+    const first = await openLedger();
+    expect(first.changedAt('roads')).toBeNull();
+    const settled = async () => {
+      await first.refresh();
+      expect([...first.blocks()].every((block) => block.stamp !== null)).toBe(true);
+    };
+    await vi.waitFor(settled, { timeout: 10_000, interval: 100 });
+    await first.close();
+    const second = await openLedger();
+    const changed = second.changedAt('roads') ?? 0;
+    expect(changed).toBeGreaterThan(before);
+    await house.store.dropLayer('roads');
+    await second.refresh();
+    expect(second.changedAt('roads')).toBeGreaterThan(changed);
+    expect(second.changedAt('rivers')).toBeNull();
+    await second.close();
+  });
+
   it('equals a recount after any sequence of writes, overwrites, deletions, drops and restarts', async () => {
     const layer = fc.constantFrom('a', 'b');
     const tile = fc.record({

@@ -24,6 +24,8 @@ export class Ledger {
   readonly #blocks = new Map<string, LedgerBlock>();
   /** Blocks whose record is not what is known, by key; null: gone. */
   readonly #unsaved = new Map<string, BlockName>();
+  /** When each layer's tiles were last seen to change. Milliseconds since 1970. */
+  readonly #changes = new Map<string, number>();
   #running: Promise<void> | null = null;
   #next: Promise<void> | null = null;
   #savedAt: number;
@@ -39,13 +41,20 @@ export class Ledger {
   static async open(options: LedgerOptions): Promise<Ledger> {
     const ledger = new Ledger(options);
     for (const block of await options.records.load()) {
-      if (options.stores.has(block.store)) ledger.#blocks.set(keyOf(block), block);
+      if (!options.stores.has(block.store)) continue;
+      ledger.#blocks.set(keyOf(block), block);
+      for (const page of block.pages) ledger.#noteChange(block.set.layer, page.writtenAt);
     }
     return ledger;
   }
 
   blocks(): Iterable<LedgerBlock> {
     return this.#blocks.values();
+  }
+
+  /** As of the last refresh; null: nothing is known of the layer. */
+  changedAt(layer: string): number | null {
+    return this.#changes.get(layer) ?? null;
   }
 
   get size(): number {
@@ -95,7 +104,8 @@ export class Ledger {
       const key = keyOf({ store, id });
       seen.add(key);
       if (!content) continue;
-      const { set, z, diskBytes } = content;
+      const { set, z, diskBytes, changedAt } = content;
+      this.#noteChange(set.layer, changedAt);
       const pages = pagesAfter(content, this.#blocks.get(key)?.pages ?? []);
       this.#blocks.set(key, { store, id, set, z, stamp, diskBytes, pages });
       if (stamp !== null) this.#unsaved.set(key, { store, id });
@@ -103,8 +113,13 @@ export class Ledger {
     for (const [key, block] of this.#blocks) {
       if (block.store !== store || seen.has(key)) continue;
       this.#blocks.delete(key);
+      this.#noteChange(block.set.layer, this.#options.clock.now());
       this.#unsaved.set(key, { store, id: block.id });
     }
+  }
+
+  #noteChange(layer: string, at: number): void {
+    this.#changes.set(layer, Math.max(at, this.#changes.get(layer) ?? 0));
   }
 
   /** What cannot be recorded now is counted again after a restart; nothing is lost by it. */

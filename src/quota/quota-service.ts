@@ -60,6 +60,8 @@ export interface QuotaService {
   evictedHours(since: number): Promise<readonly EvictedHour[]>;
   /** The pages of a tile set that have tiles, at every zoom; exact as `usage` is. */
   pages(set: TileSetKey): Promise<readonly (LedgerPage & { readonly z: number })[]>;
+  /** When a layer's tiles were last seen to change, without looking anew; null: nothing is known of it. */
+  changedAt(layer: string): number | null;
   /** Null: not asked for since anybody counts. */
   useOf(page: PageName): PageUse | null;
   /** Hits that fade with time, as of now. */
@@ -113,7 +115,17 @@ export async function openQuotaService(options: QuotaServiceOptions): Promise<Qu
       const { total: evicted, byLayer: evictedByLayer } = evictions;
       const disks = await disksOf(stores);
       const fullInDays = daysUntilFull({ ...sum, growthPerDay, quota, disks: disks.values() });
-      return { ...sum, sweeping, quota, evicted, evictedByLayer, disks, growthPerDay, fullInDays, parameters };
+      return {
+        ...sum,
+        sweeping,
+        quota,
+        evicted,
+        evictedByLayer,
+        disks,
+        growthPerDay,
+        fullInDays,
+        parameters,
+      };
     },
     evictedBetween: (from, to) => evictions.between(from, to),
     evictedHours: (since) => evictions.hoursSince(since),
@@ -124,6 +136,7 @@ export async function openQuotaService(options: QuotaServiceOptions): Promise<Qu
         .filter((block) => tileSetId(block.set) === id)
         .flatMap(({ z, pages }) => pages.map((page) => ({ ...page, z })));
     },
+    changedAt: (layer) => ledger.changedAt(layer),
     useOf: (page) => uses.get(page),
     frequencyOf(page) {
       const use = uses.get(page);

@@ -1657,6 +1657,174 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/layers/{layer}/blank-areas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Where empty pictures are right, and where they are suspect
+         * @description Needs the role viewer.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    layer: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            layer: string;
+                            everywhere: boolean;
+                            areas: {
+                                id: number | null;
+                                /** @enum {string} */
+                                origin: "configuration" | "interface";
+                                gridSet: string | null;
+                                zoomStart: number;
+                                zoomStop: number;
+                                area: unknown;
+                                areaCrs: ("EPSG:4326" | "grid-set") | null;
+                                note: string;
+                                createdBy: string | null;
+                                createdAt: string | null;
+                            }[];
+                            suspects: {
+                                gridSet: string;
+                                z: number;
+                                tiles: string[];
+                                bounds: number[];
+                                format: string;
+                                parametersId: string | null;
+                                /** Format: date-time */
+                                at: string;
+                                times: number;
+                                /** @description The source was failing: it was neither kept nor served */
+                                refused: boolean;
+                            }[];
+                        };
+                    };
+                };
+            };
+        };
+        put?: never;
+        /**
+         * Say that empty pictures are right here
+         * @description Needs the role operator.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    layer: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": {
+                        /** @description All grid sets when absent; needed with bounds and tiles */
+                        gridSet?: string;
+                        zoomStart?: number;
+                        zoomStop?: number;
+                        /** @description minX, minY, maxX, maxY in the grid set's CRS */
+                        bounds?: number[];
+                        /** @description GeoJSON polygons */
+                        area?: unknown;
+                        /**
+                         * @default EPSG:4326
+                         * @enum {string}
+                         */
+                        areaCrs?: "EPSG:4326" | "grid-set";
+                        /** @description z/x/y, rows from the top, as suspects are listed */
+                        tiles?: string[];
+                        note?: string;
+                    };
+                };
+            };
+            responses: {
+                /** @description Done. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            id: number | null;
+                            /** @enum {string} */
+                            origin: "configuration" | "interface";
+                            gridSet: string | null;
+                            zoomStart: number;
+                            zoomStop: number;
+                            area: unknown;
+                            areaCrs: ("EPSG:4326" | "grid-set") | null;
+                            note: string;
+                            createdBy: string | null;
+                            createdAt: string | null;
+                        };
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/layers/{layer}/blank-areas/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Take it back
+         * @description Needs the role operator.
+         */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    layer: string;
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/layers/{layer}/coverage/{gridSet}": {
         parameters: {
             query?: never;
@@ -2106,16 +2274,29 @@ export interface paths {
                                 }[];
                             };
                             share: number | null;
+                            /** @description Removed for quotas since the data folder was made */
                             evicted: {
                                 /** @description A whole number; beyond 2^53 its last digits are lost */
                                 pages: number;
                                 /** @description A whole number; beyond 2^53 its last digits are lost */
-                                tiles: number;
-                                /** @description A whole number; beyond 2^53 its last digits are lost */
                                 bytes: number;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                tiles: number;
                             };
                             growthPerDay: number | null;
+                            /** @description Until the quota is used up or a disk nearly full */
                             fullInDays: number | null;
+                            disks: {
+                                store: string;
+                                /** @description A whole number; beyond 2^53 its last digits are lost */
+                                freeBytes: number;
+                                /** @description Of the room or the inodes, whichever is less */
+                                freePercent: number;
+                                /** @description Below this nothing is stored */
+                                minFreePercent: number;
+                                /** @description False: tiles are served but not stored, for want of room */
+                                storing: boolean;
+                            }[];
                             layers: {
                                 name: string;
                                 /** @description A whole number; beyond 2^53 its last digits are lost */
@@ -2124,6 +2305,15 @@ export interface paths {
                                 tiles: number;
                                 quota: number | null;
                                 share: number | null;
+                                /** @description Removed for quotas since the data folder was made */
+                                evicted: {
+                                    /** @description A whole number; beyond 2^53 its last digits are lost */
+                                    pages: number;
+                                    /** @description A whole number; beyond 2^53 its last digits are lost */
+                                    bytes: number;
+                                    /** @description A whole number; beyond 2^53 its last digits are lost */
+                                    tiles: number;
+                                };
                                 tileSets: {
                                     gridSet: string;
                                     format: string;
@@ -2144,6 +2334,58 @@ export interface paths {
                                         tiles: number;
                                     }[];
                                 }[];
+                            }[];
+                        };
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/evictions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What quotas removed, hour by hour
+         * @description Needs the role viewer.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    days?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            /** Format: date-time */
+                            from: string;
+                            stepSeconds: number;
+                            tiles: number[];
+                            bytes: number[];
+                            layers: {
+                                name: string;
+                                tiles: number[];
+                                bytes: number[];
                             }[];
                         };
                     };
@@ -2192,6 +2434,17 @@ export interface paths {
                                 access: "public" | "authenticated" | "viewer" | "operator" | "admin";
                                 gridSets: string[];
                                 formats: string[];
+                                /** @description When its tiles were last stored or removed, as far as is known */
+                                changedAt: string | null;
+                                /** @description Times that tiles could not be made or kept, in the last day */
+                                failures: number;
+                                /** @description The last one since the server started */
+                                lastFailure: {
+                                    /** Format: date-time */
+                                    at: string;
+                                    reason: string;
+                                    message: string;
+                                } | null;
                             }[];
                         };
                     };

@@ -8,7 +8,13 @@ import { silentLogger } from '../../lib/logger.ts';
 import { openQuotaService, type QuotaService } from '../../quota/quota-service.ts';
 import type { Task } from '../../tasks/task.ts';
 import type { HttpServerDeps } from '../server.ts';
-import { coverageAnswer, layerAnswer, tileAnswer, zoomCoverageAnswer } from './openapi-schemas.ts';
+import {
+  coverageAnswer,
+  layerAnswer,
+  layerListAnswer,
+  tileAnswer,
+  zoomCoverageAnswer,
+} from './openapi-schemas.ts';
 
 let house: QuotaHouse;
 let quota: QuotaService;
@@ -161,11 +167,23 @@ describe('who made a tile', () => {
   });
 });
 
+it('lists when the tiles of a layer changed and how often making them failed', async () => {
+  const lastFailure = { at: started, reason: 'source-timeout', message: 'No answer in time.' };
+  const { request } = createTestApp({
+    deps: { layerState: () => ({ changedAt: started, failures: 3, lastFailure }) },
+  });
+  const at = new Date(started).toISOString();
+  expect(layerListAnswer.parse(JSON.parse((await request('GET', '/api/v1/layers')).text))).toMatchObject({
+    layers: [{ changedAt: at, failures: 3, lastFailure: { ...lastFailure, at } }],
+  });
+});
+
 it('tells what a layer is, in the words of its document', async () => {
   const { text } = await app.request('GET', '/api/v1/layers/world');
   expect(layerAnswer.parse(JSON.parse(text))).toMatchObject({ name: 'world', expireCacheSeconds: 60 });
   const list = await app.request('GET', '/api/v1/layers');
-  expect(JSON.parse(list.text)).toMatchObject({ layers: [{ name: 'world', gridSets: ['EPSG:900913'] }] });
+  const world = { name: 'world', gridSets: ['EPSG:900913'], changedAt: null, failures: 0, lastFailure: null };
+  expect(layerListAnswer.parse(JSON.parse(list.text))).toMatchObject({ layers: [world] });
   const gridSets = await app.request('GET', '/api/v1/gridsets');
   expect(JSON.parse(gridSets.text)).toMatchObject({
     gridSets: [{ name: 'EPSG:900913', srs: 'EPSG:900913' }],

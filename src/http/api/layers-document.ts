@@ -1,16 +1,24 @@
 import type { GridSet } from '../../domain/grid-set.ts';
 import type { Layer } from '../../domain/layer.ts';
+import type { LayerState } from '../../pipeline/layer-activity.ts';
 import { layerOffer } from '../services/layer-list.ts';
 
 /** A line of a list of thousands. */
-export function layerSummary(layer: Layer) {
+export function layerSummary(layer: Layer, { changedAt, failures, lastFailure }: LayerState) {
   return {
     name: layer.name,
     title: layer.title,
     access: layer.access,
     gridSets: layer.gridSubsets.map(({ gridSet }) => gridSet.name),
     formats: layer.formats.map((format) => format.mediaType),
+    changedAt: timeOf(changedAt),
+    failures,
+    lastFailure: lastFailure && { ...lastFailure, at: timeOf(lastFailure.at) },
   };
+}
+
+function timeOf(milliseconds: number | null): string | null {
+  return milliseconds === null ? null : new Date(milliseconds).toISOString();
 }
 
 /** All that a client must know to show, seed or truncate a layer. */

@@ -1,6 +1,7 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import type { Layer } from '../../domain/layer.ts';
+import type { LayerState } from '../../pipeline/layer-activity.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import { refuseStrangers, visibleLayers } from '../layer-door.ts';
@@ -8,8 +9,14 @@ import type { Route } from '../route.ts';
 import { boundLayer } from '../services/tiles.ts';
 import { gridSetDocument, layerDocument, layerSummary } from './layers-document.ts';
 
+export interface LayerDeps {
+  readonly catalog: Pick<Catalog, 'layer' | 'layers'>;
+  /** What has happened to a layer; from memory, since a list asks for thousands. */
+  readonly layerState: (name: string) => LayerState;
+}
+
 /** `/api/v1/layers`, `/api/v1/layers/{layer}` and `/api/v1/gridsets`: what is declared. */
-export function layerRoutes(catalog: Pick<Catalog, 'layer' | 'layers'>): readonly Route[] {
+export function layerRoutes({ catalog, layerState }: LayerDeps): readonly Route[] {
   const path = '/api/v1/layers';
   return [
     { method: 'GET', path, role: 'viewer', handler: list },
@@ -19,7 +26,7 @@ export function layerRoutes(catalog: Pick<Catalog, 'layer' | 'layers'>): readonl
 
   async function list(exchange: Exchange): Promise<Answer> {
     const layers = await visibleLayers(exchange, catalog.layers());
-    return jsonAnswer({ layers: layers.map(layerSummary) });
+    return jsonAnswer({ layers: layers.map((layer) => layerSummary(layer, layerState(layer.name))) });
   }
 
   async function show(exchange: Exchange): Promise<Answer> {

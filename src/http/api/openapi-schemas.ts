@@ -199,6 +199,9 @@ export const quotaBody = z
   .partial();
 
 const amount = { bytes: count, tiles: count };
+const evicted = z
+  .object({ pages: count, ...amount })
+  .describe('Removed for quotas since the data folder was made');
 
 export const usageAnswer = z.object({
   ...amount,
@@ -206,15 +209,25 @@ export const usageAnswer = z.object({
   sweepingFiles: count,
   quota: quotaAnswer,
   share: z.number().nullable(),
-  evicted: z.object({ pages: count, tiles: count, bytes: count }),
+  evicted,
   growthPerDay: z.number().nullable(),
-  fullInDays: z.number().nullable(),
+  fullInDays: z.number().nullable().describe('Until the quota is used up or a disk nearly full'),
+  disks: z.array(
+    z.object({
+      store: z.string(),
+      freeBytes: count,
+      freePercent: z.number().describe('Of the room or the inodes, whichever is less'),
+      minFreePercent: z.number().describe('Below this nothing is stored'),
+      storing: z.boolean().describe('False: tiles are served but not stored, for want of room'),
+    }),
+  ),
   layers: z.array(
     z.object({
       name: z.string(),
       ...amount,
       quota: count.nullable(),
       share: z.number().nullable(),
+      evicted,
       tileSets: z.array(
         z.object({
           ...tileSetName,
@@ -231,7 +244,21 @@ const access = z.enum(LAYER_ACCESS);
 const pair = z.tuple([z.number(), z.number()]);
 
 export const layerListAnswer = z.object({
-  layers: z.array(z.object({ name: z.string(), title: z.string(), access, gridSets: names, formats: names })),
+  layers: z.array(
+    z.object({
+      name: z.string(),
+      title: z.string(),
+      access,
+      gridSets: names,
+      formats: names,
+      changedAt: time.nullable().describe('When its tiles were last stored or removed, as far as is known'),
+      failures: count.describe('Times that tiles could not be made or kept, in the last day'),
+      lastFailure: z
+        .object({ at: time, reason: z.string(), message: z.string() })
+        .nullable()
+        .describe('The last one since the server started'),
+    }),
+  ),
 });
 
 export const layerAnswer = z.object({
@@ -367,6 +394,17 @@ export const seriesAnswer = z.object({
   missMilliseconds: column.describe('Of all misses of the step together'),
   evictedTiles: column,
   evictedBytes: column,
+});
+
+const evictionColumns = { tiles: column, bytes: column };
+
+export const evictionsQuery = z.object({ days: z.number().int().min(1).max(31).default(7) });
+
+export const evictionsAnswer = z.object({
+  from: time,
+  stepSeconds: z.number(),
+  ...evictionColumns,
+  layers: z.array(z.object({ name: z.string(), ...evictionColumns })),
 });
 
 export const aboutAnswer = z.object({

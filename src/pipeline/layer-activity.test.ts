@@ -1,0 +1,75 @@
+import { expect, it } from 'vitest';
+import { TilewardenError } from '../domain/errors.ts';
+import { HostClosed } from '../domain/host-closed.ts';
+import { createTileEvents } from '../domain/tile-events.ts';
+import { LayerActivity } from './layer-activity.ts';
+
+const HOUR = 3_600_000;
+const NOON = Date.UTC(2026, 4, 1, 12);
+const rect = { minX: 0, minY: 0, maxX: 3, maxY: 3 };
+const set = { layer: 'roads', gridSet: 'g', format: 'image/png', parametersId: null };
+
+function open() {
+  const clock = { time: NOON, now: () => clock.time };
+  const events = createTileEvents();
+  return { clock, events, activity: new LayerActivity(events, clock) };
+}
+
+const timeout = new TilewardenError('source-timeout', 'The map source did not answer in time.');
+
+it('knows when tiles of a layer were stored or removed, and not when they were served', () => {
+  const { activity, events } = open();
+  events.emit({ type: 'served', set, tile: { z: 1, x: 0, y: 0 }, at: NOON });
+  expect(activity.of('roads').changedAt).toBeNull();
+  events.emit({ type: 'deleted', set, z: 1, rect, at: NOON + 5 });
+  events.emit({ type: 'stored', set, parameters: new Map(), z: 1, rect, tiles: 1, bytes: 1, at: NOON + 3 });
+  expect(activity.of('roads').changedAt).toBe(NOON + 5);
+  events.emit({ type: 'layer-dropped', layer: 'roads', at: NOON + 9 });
+  expect(activity.of('roads').changedAt).toBe(NOON + 9);
+  expect(activity.of('rivers')).toEqual({ changedAt: null, failures: 0, lastFailure: null });
+});
+
+it('counts failures of the last day and keeps the last one, in words', () => {
+  const { activity, clock } = open();
+  activity.failed('roads', timeout);
+  clock.time += 12 * HOUR;
+  const cause = Object.assign(new Error('http://secret.test/'), { status: 503 });
+  activity.failed('roads', new TilewardenError('source-unavailable', 'It cannot serve now.', { cause }));
+  const last = { at: clock.time, reason: 'source-unavailable', message: 'It cannot serve now. (status 503)' };
+  expect(activity.of('roads')).toEqual({ changedAt: null, failures: 2, lastFailure: last });
+  clock.time += 13 * HOUR;
+  expect(activity.of('roads')).toMatchObject({ failures: 1, lastFailure: last });
+  clock.time += 300 * HOUR;
+  expect(activity.of('roads')).toMatchObject({ failures: 0, lastFailure: last });
+});
+
+it('takes nothing for a failure that is not one of the layer', () => {
+  const { activity } = open();
+  activity.failed('roads', new DOMException('Nobody waits.', 'AbortError'));
+  activity.failed('roads', new TilewardenError('generation-stale', 'Truncated.'));
+  activity.failed('roads', new TilewardenError('stopping', 'The server is stopping.'));
+  const cause = new HostClosed('maps.test:80', { until: NOON + 1, reason: 'failing' });
+  activity.failed('roads', new TilewardenError('source-busy', 'Left alone.', { cause }));
+  expect(activity.of('roads')).toMatchObject({ failures: 0, lastFailure: null });
+  activity.failed('roads', new Error('at /home/somebody'));
+  expect(activity.of('roads').lastFailure).toMatchObject({ reason: 'unexpected' });
+  expect(JSON.stringify(activity.of('roads'))).not.toContain('somebody');
+});
+
+it('adds up what another process has seen', () => {
+  const { activity: here, clock } = open();
+  const there = open();
+  here.failed('roads', timeout);
+  there.clock.time += 1000;
+  there.activity.failed('roads', timeout);
+  there.activity.failed('roads', timeout);
+  there.events.emit({ type: 'deleted', set, z: 1, rect, at: NOON + 7 });
+  clock.time += 2000;
+  for (const news of there.activity.take()) here.add(news);
+  for (const news of there.activity.take()) here.add(news);
+  expect(here.of('roads')).toMatchObject({
+    changedAt: NOON + 7,
+    failures: 3,
+    lastFailure: { at: NOON + 1000 },
+  });
+});

@@ -1,0 +1,133 @@
+import { isTilewardenError } from '../domain/errors.ts';
+import { hostClosedIn } from '../domain/host-closed.ts';
+import type { TileEvent, TileEvents } from '../domain/tile-events.ts';
+import type { Clock } from '../lib/clock.ts';
+
+/** How the making of tiles last failed. */
+export interface LayerFailure {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** One of a short list, e.g. `source-timeout` or `service-exception`. */
+  readonly reason: string;
+  /** For people; without host, path or secret. */
+  readonly message: string;
+}
+
+/** What happened to a layer since somebody asked last. */
+export interface LayerNews {
+  readonly layer: string;
+  readonly changedAt: number | null;
+  readonly failures: number;
+  readonly lastFailure: LayerFailure | null;
+}
+
+export type LayerState = Omit<LayerNews, 'layer'>;
+
+const HOUR_MS = 3_600_000;
+const HOURS = 24;
+const NOTHING: LayerState = { changedAt: null, failures: 0, lastFailure: null };
+
+interface LayerRecord {
+  changedAt: number | null;
+  lastFailure: LayerFailure | null;
+  /** Failures by hour, a day of them; made with the first one. */
+  hours: Uint32Array | null;
+  /** Counted from 1970. */
+  hour: number;
+}
+
+/**
+ * When each layer's tiles last changed, and how often and why making them failed in the last day. A few hundred bytes
+ * for a layer that had any of it, nothing for the others; a restart forgets it.
+ */
+export class LayerActivity {
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #layers = new Map<string, LayerRecord>();
+
+  /** Lives as long as the events do. */
+  constructor(events: TileEvents, clock: Pick<Clock, 'now'>) {
+    this.#clock = clock;
+    events.subscribe((event) => this.#hear(event));
+  }
+
+  /** That nobody waits any more, a truncation came between or a host is left alone says nothing about the layer. */
+  failed(layer: string, error: unknown): void {
+    if (!isFailure(error)) return;
+    const at = this.#clock.now();
+    const lastFailure = { at, reason: reasonOf(error), message: messageOf(error) };
+    this.add({ layer, changedAt: null, failures: 1, lastFailure });
+  }
+
+  add({ layer, changedAt, failures, lastFailure }: LayerNews): void {
+    const record = this.#of(layer);
+    record.changedAt = laterOf(record.changedAt, changedAt);
+    if (!lastFailure) return;
+    if (lastFailure.at >= (record.lastFailure?.at ?? 0)) record.lastFailure = lastFailure;
+    const hours = this.#turned(record);
+    hours[record.hour % HOURS] = (hours[record.hour % HOURS] ?? 0) + failures;
+  }
+
+  /** Failures are those of the last 24 hours, to within one; the last one may be older. */
+  of(layer: string): LayerState {
+    const record = this.#layers.get(layer);
+    return record ? this.#stateOf(record) : NOTHING;
+  }
+
+  /** For whoever keeps it elsewhere; it is forgotten here. */
+  take(): readonly LayerNews[] {
+    const taken = [...this.#layers].map(([layer, record]) => ({ layer, ...this.#stateOf(record) }));
+    this.#layers.clear();
+    return taken;
+  }
+
+  #hear(event: TileEvent): void {
+    if (event.type === 'served') return;
+    const layer = event.type === 'layer-dropped' ? event.layer : event.set.layer;
+    this.add({ layer, changedAt: event.at, failures: 0, lastFailure: null });
+  }
+
+  #stateOf(record: LayerRecord): LayerState {
+    const { changedAt, lastFailure } = record;
+    const failures = record.hours ? this.#turned(record).reduce((sum, count) => sum + count, 0) : 0;
+    return { changedAt, failures, lastFailure };
+  }
+
+  /** Hours without a failure are wiped when somebody looks. */
+  #turned(record: LayerRecord): Uint32Array {
+    const now = Math.floor(this.#clock.now() / HOUR_MS);
+    record.hours ??= new Uint32Array(HOURS);
+    for (let hour = Math.max(record.hour + 1, now - HOURS + 1); hour <= now; hour++)
+      record.hours[hour % HOURS] = 0;
+    record.hour = Math.max(record.hour, now);
+    return record.hours;
+  }
+
+  #of(layer: string): LayerRecord {
+    const known = this.#layers.get(layer);
+    if (known) return known;
+    const record: LayerRecord = { changedAt: null, lastFailure: null, hours: null, hour: 0 };
+    this.#layers.set(layer, record);
+    return record;
+  }
+}
+
+function isFailure(error: unknown): boolean {
+  if (error instanceof DOMException && error.name === 'AbortError') return false;
+  return !hostClosedIn(error) && !isTilewardenError(error, 'generation-stale', 'stopping', 'tile-outside');
+}
+
+function reasonOf(error: unknown): string {
+  return isTilewardenError(error) ? (error.reason ?? error.code) : 'unexpected';
+}
+
+function messageOf(error: unknown): string {
+  if (!isTilewardenError(error)) return 'Something unexpected happened; the log says more.';
+  const { cause } = error;
+  const status = cause instanceof Error && 'status' in cause ? ` (status ${String(cause.status)})` : '';
+  return `${error.message}${status}`;
+}
+
+/** Null: never. */
+export function laterOf(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.max(a, b);
+}
