@@ -72,6 +72,10 @@ it('shows what each layer takes, the largest first, with bars', () => {
     growthPerDay: 2048,
     fullInDays: 2,
     evicted: { pages: 1, tiles: 7, bytes: 100 },
+    disks: [
+      { store: 'default', freePercent: 1.5, storing: false },
+      { store: 'other', freePercent: 50, storing: true },
+    ],
     layers: [
       { name: 'small', bytes: 1024, tiles: 1, tileSets: [] },
       { name: 'large', bytes: 3072, tiles: 2, tileSets: [set] },
@@ -85,7 +89,8 @@ all layers                      4.0 KiB  3
 
 Quota ██████████░░░░░░░░░░ 50 % of 8.0 KiB
 1.0 KiB of dropped tiles are being freed
-7 tiles removed for the quota since the server started
+7 tiles, 100 B, removed for the quota so far
 Growth 2.0 KiB a day
-Full in 2 days`);
+Full in 2 days
+The disk of the store default is nearly full (1.5 % free): tiles are not stored`);
 });

@@ -1,5 +1,7 @@
+import { clear } from './clear.ts';
 import { CLIENT_FLAGS } from './client-flags.ts';
 import type { Command, Flag, FlagValues, Given, Terminal } from './command.ts';
+import { misuse } from './command-failure.ts';
 import { withSuggestion } from './layer-suggestion.ts';
 import { amountOf, durationOf, sizeOf } from './plain-words.ts';
 import { type ServerClient, serverClientFor } from './server-client.ts';
@@ -17,7 +19,34 @@ const FLAGS: readonly Flag[] = [
 
 export const seed = taskCommand('seed', 'fill a layer’s cache with the tiles it lacks');
 export const reseed = taskCommand('reseed', 'make a layer’s tiles anew');
-export const truncate = taskCommand('truncate', 'remove a layer’s tiles from the cache');
+
+const truncateTask = taskCommand('truncate', 'remove a layer’s tiles from the cache');
+export const truncate: Command = {
+  ...truncateTask,
+  operands: { usage: 'LAYER | --layer LAYER', least: 0, most: 1 },
+  flags: [
+    { name: 'layer', placeholder: 'NAME', help: 'all of this layer at once, as clear does, without a task' },
+    ...FLAGS,
+  ],
+  run: (flags, terminal, given) =>
+    flags.layer === undefined ? truncatePart(flags, terminal, given) : truncateWhole(flags, terminal, given),
+};
+
+/** A task, for what the flags narrow the layer to. */
+async function truncatePart(flags: FlagValues, terminal: Terminal, given: Given): Promise<number> {
+  if (given.operands.length === 0) throw misuse('What is missing: tilewarden truncate LAYER | --layer LAYER');
+  return truncateTask.run(flags, terminal, given);
+}
+
+async function truncateWhole(flags: FlagValues, terminal: Terminal, given: Given): Promise<number> {
+  const narrowing = ORDER_FLAGS.find(({ name }) => flags[name] !== undefined);
+  if (narrowing || given.operands.length > 0) {
+    throw misuse(
+      `--layer removes all of a layer. For a part of it: tilewarden truncate ${flags.layer} --${narrowing?.name ?? 'zoom-start'} …`,
+    );
+  }
+  return clear.run(flags, terminal, { ...given, operands: [flags.layer ?? ''] });
+}
 
 function taskCommand(type: 'seed' | 'reseed' | 'truncate', what: string): Command {
   return {

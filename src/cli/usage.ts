@@ -14,6 +14,7 @@ const usageSchema = z.object({
   growthPerDay: z.number().nullable(),
   fullInDays: z.number().nullable(),
   evicted: z.object({ pages: z.number(), ...amount }),
+  disks: z.array(z.object({ store: z.string(), freePercent: z.number(), storing: z.boolean() })),
   layers: z.array(
     z.object({
       name: z.string(),
@@ -66,7 +67,8 @@ export function describeUsage(document: UsageDocument, withSets: boolean): strin
   return [columns([['LAYER', 'SIZE', 'TILES', 'SHARE'], ...rows, total]), ...facts(document)].join('\n');
 }
 
-function facts({ bytes, quota, sweeping, growthPerDay, fullInDays, evicted }: UsageDocument): string[] {
+function facts(document: UsageDocument): string[] {
+  const { bytes, quota, sweeping, growthPerDay, fullInDays, evicted, disks } = document;
   const limit = quota.globalQuota.bytes;
   const lines = [
     quota.enabled
@@ -74,14 +76,23 @@ function facts({ bytes, quota, sweeping, growthPerDay, fullInDays, evicted }: Us
       : 'No quota is enforced: tilewarden quota set --on',
     sweeping > 0 ? `${sizeOf(sweeping)} of dropped tiles are being freed` : '',
     evicted.pages > 0
-      ? `${amountOf(evicted.tiles, 'tile')} removed for the quota since the server started`
+      ? `${amountOf(evicted.tiles, 'tile')}, ${sizeOf(evicted.bytes)}, removed for the quota so far`
       : '',
     growthPerDay === null
       ? ''
       : `Growth ${growthPerDay < 0 ? '-' : ''}${sizeOf(Math.abs(growthPerDay))} a day`,
-    fullInDays === null ? '' : `Full in ${amountOf(fullInDays, 'day')}`,
+    fullInDays === null ? '' : fullIn(fullInDays),
+    ...disks.filter(({ storing }) => !storing).map(noRoom),
   ];
   return lines.filter((line) => line !== '');
+}
+
+function fullIn(days: number): string {
+  return days === 0 ? 'Full' : `Full in ${amountOf(days, 'day')}`;
+}
+
+function noRoom({ store, freePercent }: UsageDocument['disks'][number]): string {
+  return `The disk of the store ${store} is nearly full (${freePercent} % free): tiles are not stored`;
 }
 
 function setName({

@@ -35,7 +35,8 @@ export async function loadEvictions(database: Database): Promise<Evictions> {
     async add(evicted, at) {
       const sum = sumOf(evicted);
       total = add(total, sum);
-      for (const [layer, more] of evicted) byLayer.set(layer, add(byLayer.get(layer) ?? NOTHING_EVICTED, more));
+      for (const [layer, more] of evicted)
+        byLayer.set(layer, add(byLayer.get(layer) ?? NOTHING_EVICTED, more));
       await database.transaction('evictions', async (query) => {
         await addTo(query, startOf(at, SLICE), sum);
         for (const [layer, more] of evicted) await addToLayer(query, layer, startOf(at, HOUR), more);

@@ -8,7 +8,7 @@ import type { TileStore } from './tile-store.ts';
 
 const SET = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 const TILE = { x: 0, y: 0, bytes: Buffer.from('tile'), createdAt: 1 };
-const PLENTY = { blocks: 1000, bavail: 500, files: 1000, ffree: 900 };
+const PLENTY = { bsize: 4096, blocks: 1000, bavail: 500, files: 1000, ffree: 900 };
 
 function openGuarded(changes: Partial<TileStore> = {}) {
   const clock = createManualClock();
@@ -41,6 +41,7 @@ describe('a store whose disk is watched', () => {
       clock.advance(1500);
       await expect(put()).rejects.toMatchObject({ code: 'store-full' });
       await expect(put()).rejects.toMatchObject({ code: 'store-full' });
+      expect(await store.room?.()).toMatchObject({ freePercent: 1.9, minFreePercent: 2, storing: false });
       expect((await store.get(SET, { z: 3, x: 0, y: 0 }))?.bytes.toString()).toBe('tile');
       expect(await store.deleteRange(SET, 3, { minX: 0, minY: 0, maxX: 9, maxY: 9 })).toMatchObject({
         tiles: -1,
@@ -48,6 +49,7 @@ describe('a store whose disk is watched', () => {
       disk.room = PLENTY;
       clock.advance(1500);
       expect(await put()).toMatchObject({ tiles: 1 });
+      expect(await store.room?.()).toMatchObject({ freeBytes: 500 * 4096, freePercent: 50, storing: true });
       expect(entries.map(({ level }) => level)).toEqual(['warn', 'info']);
     },
   );

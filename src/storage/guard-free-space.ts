@@ -2,10 +2,12 @@ import { statfs } from 'node:fs/promises';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { TileStore } from './tile-store.ts';
+import type { StoreRoom, TileStore } from './tile-store.ts';
 
 /** What a file system says of itself. */
 export interface DiskRoom {
+  /** Bytes of a block. */
+  readonly bsize: number;
   readonly blocks: number;
   readonly bavail: number;
   /** Inodes; 0 where the file system has no fixed number of them. */
@@ -36,12 +38,12 @@ export function guardFreeSpace(store: TileStore, options: FreeSpaceOptions): Til
   let lookedAt = Number.NEGATIVE_INFINITY;
   let refusedAt = Number.NEGATIVE_INFINITY;
   let looking: Promise<void> | null = null;
-  let low = false;
+  let disk: DiskRoom | null = null;
   let warned = false;
 
   async function look(): Promise<void> {
     try {
-      low = freePercent(await measure(root)) < minFreePercent;
+      disk = await measure(root);
     } catch (error) {
       log.warn({ err: error }, 'how much room a store has left could not be told');
     }
@@ -53,7 +55,23 @@ export function guardFreeSpace(store: TileStore, options: FreeSpaceOptions): Til
     const now = clock.monotonic();
     if (now - lookedAt > LOOK_INTERVAL) looking ??= look();
     await looking;
-    return low || now - refusedAt < REFUSED_PAUSE;
+    return isLow() || now - refusedAt < REFUSED_PAUSE;
+  }
+
+  function isLow(): boolean {
+    return disk !== null && freePercent(disk) < minFreePercent;
+  }
+
+  async function room(): Promise<StoreRoom | null> {
+    const short = await isShort();
+    if (!disk) return null;
+    const { bavail, bsize } = disk;
+    return {
+      freeBytes: bavail * bsize,
+      freePercent: freePercent(disk),
+      minFreePercent,
+      storing: !short,
+    };
   }
 
   function tell(short: boolean): void {
@@ -66,6 +84,7 @@ export function guardFreeSpace(store: TileStore, options: FreeSpaceOptions): Til
 
   return {
     ...store,
+    room,
     async putMany(set, z, tiles, generation) {
       const short = await isShort();
       if (short) {

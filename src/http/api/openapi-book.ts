@@ -27,6 +27,8 @@ import {
   coverageAnswer,
   coverageQuery,
   estimateAnswer,
+  evictionsAnswer,
+  evictionsQuery,
   gridSetListAnswer,
   invalidateAnswer,
   invalidateBody,
@@ -121,6 +123,11 @@ export const DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = {
     answer: upstreamsAnswer,
   },
   'GET /api/v1/usage': { summary: 'What the tiles take on disk', answer: usageAnswer },
+  'GET /api/v1/evictions': {
+    summary: 'What quotas removed, hour by hour',
+    query: evictionsQuery,
+    answer: evictionsAnswer,
+  },
   'GET /api/v1/quota': { summary: 'Show the quota', answer: quotaAnswer },
   'PUT /api/v1/quota': {
     summary: 'Change the quota; only what is sent changes',

@@ -1,3 +1,4 @@
+import { type Evicted, NOTHING_EVICTED } from '../../quota/clean-up.ts';
 import { quotaBytes } from '../../quota/quota-configuration.ts';
 import type { QuotaService, UsageReport } from '../../quota/quota-service.ts';
 import type { LayerUsage } from '../../quota/usage-report.ts';
@@ -18,7 +19,7 @@ export function usageRoutes(quota: Pick<QuotaService, 'usage'>): readonly Route[
 }
 
 function usageDocument(report: UsageReport) {
-  const { bytes, tiles, sweeping, quota, evicted, growthPerDay, layers } = report;
+  const { bytes, tiles, sweeping, quota, evicted, disks, growthPerDay, fullInDays, layers } = report;
   const limit = quotaBytes(quota.globalQuota);
   return {
     bytes,
@@ -29,12 +30,13 @@ function usageDocument(report: UsageReport) {
     share: shareOf(bytes, limit),
     evicted,
     growthPerDay,
-    fullInDays: quota.enabled ? daysUntil(limit - bytes, growthPerDay) : null,
+    fullInDays,
+    disks: [...disks].map(([store, room]) => ({ store, ...room, freePercent: rounded(room.freePercent) })),
     layers: layers.map((layer) => layerDocument(layer, report)),
   };
 }
 
-function layerDocument(layer: LayerUsage, { quota, parameters }: UsageReport) {
+function layerDocument(layer: LayerUsage, { quota, parameters, evictedByLayer }: UsageReport) {
   const own = quota.layerQuotas.find((entry) => entry.layer === layer.name);
   const limit = own ? quotaBytes(own.quota) : null;
   const { name, bytes, tiles, tileSets } = layer;
@@ -49,14 +51,14 @@ function layerDocument(layer: LayerUsage, { quota, parameters }: UsageReport) {
       ...amounts,
     };
   });
-  return { name, bytes, tiles, quota: limit, share, tileSets: sets };
+  const evicted: Evicted = evictedByLayer.get(name) ?? NOTHING_EVICTED;
+  return { name, bytes, tiles, quota: limit, share, evicted, tileSets: sets };
 }
 
 function shareOf(bytes: number, limit: number): number | null {
   return limit === 0 ? null : Math.round((bytes / limit) * 10_000) / 10_000;
 }
 
-function daysUntil(room: number, growthPerDay: number | null): number | null {
-  if (growthPerDay === null || growthPerDay <= 0) return null;
-  return Math.max(0, Math.round((room / growthPerDay) * 10) / 10);
+function rounded(percent: number): number {
+  return Math.round(percent * 100) / 100;
 }

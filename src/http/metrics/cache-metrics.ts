@@ -22,6 +22,12 @@ export function addLedgerMetrics(sheet: MetricSheet, quota: Ledger): void {
   const limit = sheet.gauge('tilewarden_quota_bytes', 'The global quota; 0 while it is not in force');
   const evictedTiles = sheet.counter('tilewarden_evicted_tiles_total', 'Tiles removed to keep a quota');
   const evictedBytes = sheet.counter('tilewarden_evicted_bytes_total', 'Bytes removed to keep a quota');
+  const free = sheet.gauge('tilewarden_store_free_bytes', 'Room left on the disk of a store', ['store']);
+  const storing = sheet.gauge(
+    'tilewarden_store_storing',
+    '0 while tiles are not stored because the disk is nearly full',
+    ['store'],
+  );
   const driftTiles = sheet.counter(
     'tilewarden_ledger_drift_tiles_total',
     'Wrong in statistics, mended: a bug',
@@ -40,6 +46,10 @@ export function addLedgerMetrics(sheet: MetricSheet, quota: Ledger): void {
     if (usage.quota.enabled) limit.set(quotaBytes(usage.quota.globalQuota));
     evictedTiles.set(usage.evicted.tiles);
     evictedBytes.set(usage.evicted.bytes);
+    for (const [store, room] of usage.disks) {
+      free.set(room.freeBytes, { store });
+      storing.set(room.storing ? 1 : 0, { store });
+    }
     driftTiles.set(quota.drift?.tiles ?? 0);
     driftBytes.set(quota.drift?.bytes ?? 0);
   });

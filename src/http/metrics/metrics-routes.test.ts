@@ -65,6 +65,7 @@ function quotaWith(layers: readonly object[]): QuotaService {
     sweeping: { bytes: 99, files: 1 },
     quota: { enabled: false },
     evicted: { pages: 1, tiles: 20, bytes: 300 },
+    disks: new Map([['default', { freeBytes: 4096, storing: false }]]),
   };
   return { usage: async () => usage } as unknown as QuotaService;
 }
@@ -129,6 +130,8 @@ describe('/metrics', () => {
     expect(text).toContain('tilewarden_task_tiles_per_second 12.5');
     expect(text).toContain('tilewarden_cache_bytes{layer="world"} 4096');
     expect(text).toContain('tilewarden_evicted_tiles_total 20');
+    expect(text).toContain('tilewarden_store_free_bytes{store="default"} 4096');
+    expect(text).toContain('tilewarden_store_storing{store="default"} 0');
     expect(text).toContain('tilewarden_event_loop_delay_seconds{quantile="0.99"} 0.005');
     expect(text).toMatch(/process_resident_memory_bytes \d+/);
   });
