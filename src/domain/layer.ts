@@ -102,10 +102,7 @@ export function clientSecondsAt({ expireClientsByZoom, expireClientsSeconds }: L
 
 /** By the grid set's name or an alias of it. Throws `grid-set-unknown`. */
 export function gridSubsetOf(layer: Layer, nameOrAlias: string): GridSubset {
-  const subsets = layer.retinaSubsets.length === 0 ? layer.gridSubsets : everySubset(layer);
-  const found =
-    subsets.find(({ gridSet }) => gridSet.name === nameOrAlias) ??
-    subsets.find(({ gridSet }) => gridSet.aliases.includes(nameOrAlias));
+  const found = findGridSubset(layer, nameOrAlias);
   if (found) return found;
   const offered = layer.gridSubsets.map(({ gridSet }) => gridSet.name).join(', ');
   throw new TilewardenError(
@@ -117,6 +114,16 @@ export function gridSubsetOf(layer: Layer, nameOrAlias: string): GridSubset {
 /** Those for dense screens too: all that may have tiles in a store. */
 export function everySubset(layer: Layer): readonly GridSubset[] {
   return [...layer.gridSubsets, ...layer.retinaSubsets];
+/** Null: the layer has no such grid set now. */
+export function findGridSubset(layer: Layer, nameOrAlias: string): GridSubset | null {
+  const subsets = layer.retinaSubsets.length === 0 ? layer.gridSubsets : everySubset(layer);
+  return (
+    subsets.find(({ gridSet }) => gridSet.name === nameOrAlias) ??
+    subsets.find(({ gridSet }) => gridSet.aliases.includes(nameOrAlias)) ??
+    null
+  );
+}
+
 }
 
 /** By media type as `formatOf` reads it, or by file extension. Throws `format-unknown`. */

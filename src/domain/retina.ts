@@ -6,6 +6,11 @@ import type { GridSubset } from './grid-subset.ts';
 export const RETINA_SUFFIX = '@2x';
 const DENSITY = 2;
 
+/** `EPSG:900913` → `EPSG:900913@2x`; a name that ends so has no denser one. */
+export function denseNameOf(gridSet: string): string | null {
+  return gridSet.endsWith(RETINA_SUFFIX) ? null : `${gridSet}${RETINA_SUFFIX}`;
+}
+
 /** One for each grid set, so that layers share it. */
 const siblings = new WeakMap<GridSet, GridSet>();
 

@@ -7,7 +7,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { type AreaCover, countCovered } from './area-cover.ts';
 import { LeaseTally, type StepOutcome, type TallySnapshot } from './lease-tally.ts';
-import { performStep, type StepContext, type StepPlace } from './perform-step.ts';
+import { performStep, type StepContext, type StepPlace, setsToEmpty } from './perform-step.ts';
 import { doneAhead } from './plan-ahead.ts';
 import type { Lease, Report, ReportAnswer } from './store/lease.ts';
 import type { LeaseStore } from './store/lease-store.ts';
@@ -206,8 +206,10 @@ export class LeaseRun {
 
   async #tellOfChanges({ changed }: TallySnapshot): Promise<void> {
     const removed = this.lease.request.type === 'truncate';
-    const { set } = this.#tiles;
-    for (const [z, rect] of changed) await this.#options.tilesChanged({ set, z, rect, removed });
+    const sets = removed ? setsToEmpty(this.#tiles) : [this.#tiles.set];
+    for (const [z, rect] of changed) {
+      for (const set of sets) await this.#options.tilesChanged({ set, z, rect, removed });
+    }
   }
 
   #reportOf(snapshot: TallySnapshot, intent: Report['intent']): Report {

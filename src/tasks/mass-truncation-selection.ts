@@ -1,7 +1,8 @@
 import type { Bounds } from '../domain/bounds.ts';
 import { tilesOfBounds } from '../domain/grid-set.ts';
-import { gridSubsetOf, type Layer } from '../domain/layer.ts';
+import { findGridSubset, type Layer } from '../domain/layer.ts';
 import { PAGE_SIZE, pageOf } from '../domain/page.ts';
+import { denseNameOf } from '../domain/retina.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { intersectRects, rectContains, type TileRect } from '../domain/tile-rect.ts';
 import type { TileEntry, TileStore } from '../storage/tile-store.ts';
@@ -11,7 +12,7 @@ import type { TaskDraft } from './task-draft.ts';
 
 /** Which of a layer's cached tiles; what is left out is not narrowed. */
 export interface TruncationSelection {
-  /** By name; also those that the layer no longer has. */
+  /** By name; also those that the layer no longer has. Each with the tiles for dense screens in its places. */
   readonly gridSets?: readonly string[];
   readonly formats?: readonly string[];
   /** Null: the default combination. */
@@ -45,9 +46,14 @@ const WHOLE_LEVEL: TileRect = { minX: 0, minY: 0, maxX: FAR, maxY: FAR };
 
 export function selects(selection: TruncationSelection, set: TileSetKey): boolean {
   const { gridSets, formats, parametersId } = selection;
-  if (gridSets && !gridSets.includes(set.gridSet)) return false;
+  if (gridSets && !gridSets.some((name) => isMeantBy(name, set.gridSet))) return false;
   if (formats && !formats.includes(set.format)) return false;
   return parametersId === undefined || parametersId === set.parametersId;
+}
+
+/** Who says that a map has changed does not think of screens: a grid set's name means its dense tiles too. */
+export function isMeantBy(name: string, gridSet: string): boolean {
+  return gridSet === name || gridSet === denseNameOf(name);
 }
 
 /** Whether whole tile sets are meant, which go in one step however large they are. */
@@ -113,8 +119,8 @@ function placesAt(
   { bounds, area }: TruncationSelection,
 ): Places | null {
   if (!bounds && !area) return { rect: WHOLE_LEVEL, cover: null };
-  const { gridSet } = gridSubsetOf(layer, set.gridSet);
-  if (z >= gridSet.levels.length) return null;
+  const gridSet = findGridSubset(layer, set.gridSet)?.gridSet;
+  if (!gridSet || z >= gridSet.levels.length) return null;
   const rect = bounds ? tilesOfBounds(gridSet, z, bounds) : WHOLE_LEVEL;
   const polygons = areaIn(gridSet, area);
   const cover = polygons && createAreaCover(polygons, [zoomGeometryOf(gridSet, z)]);

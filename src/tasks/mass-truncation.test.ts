@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openTaskHouse, type TaskHouse } from '../../test/fixtures/task-house.ts';
-import { createGate, until } from '../../test/fixtures/tile-road.ts';
+import { createGate, layerWithDenseTiles, until } from '../../test/fixtures/tile-road.ts';
+import type { Bounds } from '../domain/bounds.ts';
 import { formatOf } from '../domain/format.ts';
 import type { Layer } from '../domain/layer.ts';
 import {
@@ -233,6 +234,19 @@ it('truncates an extent with a task for each format and cached combination', asy
   expect(await setsOf(store, 'roads')).toEqual([]);
 });
 
+it('truncates the dense tiles of an extent along with the others', async () => {
+  const { house, store, truncation } = await open({ ...layerWithDenseTiles(), parameters: [] });
+  const { set, subset } = house.road.tiles;
+  const dense = { ...set, gridSet: `${set.gridSet}@2x` };
+  const unnamed = { ...dense, parametersId: 'a'.repeat(40) };
+  for (const of of [set, dense, unnamed]) await fill(store, of);
+  const { minX, minY, maxX, maxY } = subset.extent;
+  const extent = { layer: 'roads', gridSetId: set.gridSet, coords: [minX, minY, maxX, maxY] };
+  const tasks = await truncation.truncateExtent(extent, 'me');
+  for (const { id } of tasks) expect(await house.ended(id)).toMatchObject({ state: 'done' });
+  expect(await setsOf(store, 'roads')).toEqual([]);
+});
+
 describe('truncating a selection', () => {
   async function filled() {
     const opened = await open();
@@ -282,6 +296,36 @@ describe('truncating a selection', () => {
       { set, tiles: 2, bytes: 200 },
     ]);
     expect(await truncation.truncateSelection('roads', selection, false)).toEqual([]);
+  });
+
+  it('takes the dense tiles of a grid set along, and those alone when it names them', async () => {
+    const { house, store, truncation } = await open(layerWithDenseTiles());
+    const { set, subset } = house.road.tiles;
+    const dense = { ...set, gridSet: `${set.gridSet}@2x` };
+    const selected = async (gridSet: string, bounds?: Bounds) => {
+      const selection = { gridSets: [gridSet], ...(bounds && { bounds }) };
+      const found = await truncation.truncateSelection('roads', selection, true);
+      return found.map((one) => one.set.gridSet).sort();
+    };
+    for (const of of [set, dense]) await fill(store, of);
+    for (const bounds of [undefined, subset.extent]) {
+      expect(await selected(set.gridSet, bounds)).toEqual([set.gridSet, dense.gridSet]);
+      expect(await selected(dense.gridSet, bounds)).toEqual([dense.gridSet]);
+    }
+    await truncation.truncateSelection('roads', { gridSets: [set.gridSet] }, false);
+    expect(await setsOf(store, 'roads')).toEqual([]);
+  });
+
+  it('takes dense tiles of yesterday along too, but finds no place for them', async () => {
+    const { house, store, truncation } = await open();
+    const { set, subset } = house.road.tiles;
+    const dense = { ...set, gridSet: `${set.gridSet}@2x` };
+    await fill(store, dense);
+    const placed = { gridSets: [set.gridSet], bounds: subset.extent };
+    expect(await truncation.truncateSelection('roads', placed, false)).toEqual([]);
+    expect(await truncation.truncateSelection('roads', { gridSets: [set.gridSet] }, false)).toEqual([
+      { set: dense, tiles: 1, bytes: 3 },
+    ]);
   });
 
   it('narrows by a polygon, to the tiles it touches', async () => {

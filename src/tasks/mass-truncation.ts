@@ -16,6 +16,7 @@ import { type Partitions, partitionsOf, sameValues } from './mass-truncation-par
 import {
   countWhole,
   goThroughSelected,
+  isMeantBy,
   type SelectedTiles,
   selects,
   selectsWholeSets,
@@ -189,7 +190,7 @@ export function createMassTruncation(options: MassTruncationOptions): MassTrunca
       const known = new Set(named.map(([id]) => id));
       const { gridSet } = gridSubsetOf(layer, extent.gridSetId);
       const unnamed = cached.filter(
-        (set) => set.gridSet === gridSet.name && !known.has(set.parametersId ?? ''),
+        (set) => isMeantBy(gridSet.name, set.gridSet) && !known.has(set.parametersId ?? ''),
       );
       await clearUnnamed(extent, unnamed);
       return started;

@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { openTaskHouse, type TaskHouse, type TaskHouseOptions } from '../../test/fixtures/task-house.ts';
-import { createGate, until } from '../../test/fixtures/tile-road.ts';
+import { createGate, layerWithDenseTiles, until } from '../../test/fixtures/tile-road.ts';
 import { TilewardenError } from '../domain/errors.ts';
+import type { TileSetKey } from '../domain/tile-key.ts';
+import { resolveTileSet } from '../pipeline/resolve-tile-set.ts';
 import type { TaskEvent } from './task-service.ts';
 
 let house: TaskHouse | null = null;
@@ -15,6 +17,8 @@ async function open(options: TaskHouseOptions = {}): Promise<TaskHouse> {
   house = await openTaskHouse(options);
   return house;
 }
+
+const WHOLE_ZOOM_3 = { minX: 0, minY: 0, maxX: 7, maxY: 7 };
 
 const sourceDown = () => {
   throw new TilewardenError('source-unavailable', 'The map server cannot be reached.');
@@ -126,6 +130,30 @@ describe('a truncate', () => {
     expect(await countStored(house as TaskHouse, 9)).toBe(2 + 8 + 32);
     expect((await road.read(3, 7, 7)).outcome).toBe('HIT');
     expect((await road.read(3, 0, 7)).outcome).toBe('MISS');
+  });
+
+  it('takes the dense tiles of the same places along, and those alone when it names them', async () => {
+    const { road, service, ended } = await open({ layer: layerWithDenseTiles() });
+    const { subset, set } = road.tiles;
+    const dense = { ...set, gridSet: `${set.gridSet}@2x` };
+    const tiles = [0, 7].map((x) => ({ x, y: 0, bytes: Buffer.from('old'), createdAt: 1 }));
+    const left = async (of: TileSetKey) =>
+      (await road.store.present(of, 3, WHOLE_ZOOM_3, 0)).map(({ x }) => x);
+    const names = { gridSet: dense.gridSet, format: null, parameters: new Map() };
+    const readDense = () => road.pipeline.read(resolveTileSet(road.tiles.bound, names), { z: 3, x: 0, y: 0 });
+    for (const of of [set, dense]) await road.store.putMany(of, 3, tiles, 0);
+    expect((await readDense()).outcome).toBe('HIT');
+    const { minX, minY, maxY } = subset.extent;
+    const half = { layer: 'roads', type: 'truncate', coords: [minX, minY, -1, maxY], gridSetId: set.gridSet };
+    const done = await ended((await service.create(half, 'me')).id);
+    expect(done).toMatchObject({ state: 'done', tilesProcessed: done.tilesTotal, counters: { removed: 2 } });
+    expect(await left(set)).toEqual([7]);
+    expect(await left(dense)).toEqual([7]);
+    expect((await readDense()).outcome).toBe('MISS');
+    const named = { layer: 'roads', type: 'truncate', gridSetId: dense.gridSet };
+    await ended((await service.create(named, 'me')).id);
+    expect(await left(set)).toEqual([7]);
+    expect(await left(dense)).toEqual([]);
   });
 
   it('may come twice', async () => {

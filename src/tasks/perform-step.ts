@@ -1,6 +1,8 @@
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { type HostClosed, hostClosedIn } from '../domain/host-closed.ts';
 import { metatileAt } from '../domain/metatile.ts';
+import { denseNameOf } from '../domain/retina.ts';
+import type { TileSetKey } from '../domain/tile-key.ts';
 import { intersectRects, type TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import { metatileSizeOf } from '../pipeline/resolve-tile-set.ts';
@@ -156,14 +158,23 @@ function add(a: RenewResult, b: RenewResult): RenewResult {
   };
 }
 
+/** What a truncation means: also the tiles for dense screens, which lie in the same places under the same numbers. */
+export function setsToEmpty({ bound, set }: ResolvedTileSet): readonly TileSetKey[] {
+  const gridSet = denseNameOf(set.gridSet);
+  const dense = bound.layer.retinaSubsets.some((subset) => subset.gridSet.name === gridSet);
+  return dense && gridSet !== null ? [set, { ...set, gridSet }] : [set];
+}
+
 async function removeTiles(step: StepPlace, expected: bigint, context: StepContext): Promise<Counts> {
   const { tiles, signal } = context;
   let removed = 0;
   let bytes = 0;
-  for (const rect of rectsOf(step, context.cover)) {
-    const change = await tiles.bound.store.deleteRange(tiles.set, step.z, rect, signal);
-    removed += Math.abs(change.tiles);
-    bytes += Math.abs(change.bytes);
+  for (const set of setsToEmpty(tiles)) {
+    for (const rect of rectsOf(step, context.cover)) {
+      const change = await tiles.bound.store.deleteRange(set, step.z, rect, signal);
+      removed += Math.abs(change.tiles);
+      bytes += Math.abs(change.bytes);
+    }
   }
   return { ...NO_COUNTS, processed: expected, removed, bytes };
 }

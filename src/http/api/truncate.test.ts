@@ -52,6 +52,12 @@ it('takes an empty body for the whole layer', async () => {
   expect(asked).toEqual([['world', {}, false]]);
 });
 
+it('knows a grid set by its other names, and takes names that the layer does not have as they are', async () => {
+  const { asked, post } = openApp();
+  expect((await post('{"gridSets":["EPSG:3857","of yesterday"]}')).status).toBe(200);
+  expect(asked).toEqual([['world', { gridSets: ['EPSG:900913', 'of yesterday'] }, false]]);
+});
+
 it('takes a polygon, in longitude and latitude unless it says otherwise', async () => {
   const { asked, post } = openApp();
   const ring = [

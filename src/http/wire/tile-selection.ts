@@ -1,6 +1,6 @@
 import { boundsOf } from '../../domain/bounds.ts';
 import { TilewardenError } from '../../domain/errors.ts';
-import { everySubset, gridSubsetOf, type Layer } from '../../domain/layer.ts';
+import { everySubset, findGridSubset, gridSubsetOf, type Layer } from '../../domain/layer.ts';
 import { selectParameters } from '../../domain/parameter-filter.ts';
 import { shortened } from '../../domain/shortened.ts';
 import type { TruncationSelection } from '../../tasks/mass-truncation-selection.ts';
@@ -69,7 +69,7 @@ export function selectionOf(root: WireElement, layer: Layer): TruncationSelectio
 /** A place on earth is only known in grid sets that the layer has; elsewhere names of yesterday are welcome. */
 function gridSetsField(root: WireElement, layer: Layer, placed: boolean): readonly string[] | undefined {
   const named = textsField(root, 'gridSets');
-  if (!placed) return named;
+  if (!placed) return named?.map((name) => findGridSubset(layer, name)?.gridSet.name ?? name);
   if (!named) return everySubset(layer).map(({ gridSet }) => gridSet.name);
   return named.map((name) => gridSubsetOf(layer, name).gridSet.name);
 }
