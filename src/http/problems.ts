@@ -17,8 +17,10 @@ export type HttpProblemCode =
   | 'media-type-unsupported'
   | 'not-acceptable'
   | 'too-many-requests'
+  | 'tile-not-stored'
   | 'task-unknown'
   | 'schedule-unknown'
+  | 'blank-area-unknown'
   | 'conflict'
   | 'operation-unsupported'
   | 'request-timeout';
@@ -38,8 +40,10 @@ const STATUS: Readonly<Record<ErrorCode | HttpProblemCode, number>> = {
   'path-unknown': 404,
   'layer-unknown': 404,
   'tile-outside': 404,
+  'tile-not-stored': 404,
   'task-unknown': 404,
   'schedule-unknown': 404,
+  'blank-area-unknown': 404,
   'account-unknown': 404,
   'method-not-allowed': 405,
   'not-acceptable': 406,

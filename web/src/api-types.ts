@@ -1902,6 +1902,8 @@ export interface paths {
                     format?: string;
                     /** @description minX,minY,maxX,maxY in the grid set's CRS; everything when left out */
                     bounds?: string;
+                    /** @description age near by and share from afar when left out */
+                    shows?: "age" | "share";
                 };
                 header?: never;
                 path: {
@@ -1926,7 +1928,7 @@ export interface paths {
                             parametersId: string | null;
                             z: number;
                             /**
-                             * @description age: 0 not there, 1 old to 5 fresh, see ageSteps; share: the percentage that is there
+                             * @description age: 0 not there, 1 old to 5 fresh, see ageSteps, of the last change in a cell; share: the percentage that is there
                              * @enum {string}
                              */
                             shows?: "age" | "share";
@@ -2048,6 +2050,54 @@ export interface paths {
                             /** @description Where it would be fetched, without secrets */
                             upstream: string | null;
                         };
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}/content": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The tile as it is stored; looking makes none
+         * @description Needs the role viewer.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Media type or extension; the layer's first when left out */
+                    format?: string;
+                };
+                header?: never;
+                path: {
+                    layer: string;
+                    gridSet: string;
+                    z: string;
+                    x: string;
+                    y: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Done. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "image/*": unknown;
                     };
                 };
             };

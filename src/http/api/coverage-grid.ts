@@ -9,6 +9,10 @@ export const MOST_CELLS = 128;
 /** Seconds. A tile has the first of these that it is not older than; there is one more kind for all that are older. */
 export const AGE_STEPS = [3600, 86_400, 7 * 86_400, 30 * 86_400] as const;
 
+/** `age`: 0 not there, 1 old … 5 younger than an hour. `share`: the percentage of the tiles that are there. */
+export const COVERAGE_KINDS = ['age', 'share'] as const;
+export type CoverageKind = (typeof COVERAGE_KINDS)[number];
+
 /** What a picture of the cache shows: cells from the top left, row by row. */
 export interface CoverageGrid {
   readonly rect: TileRect;
@@ -16,7 +20,6 @@ export interface CoverageGrid {
   readonly cell: number;
   readonly columns: number;
   readonly rows: number;
-  /** With single tiles: 0 not there, 1 old … 5 younger than an hour. Otherwise the percentage of the tiles that are there. */
   readonly values: Uint8Array;
 }
 
@@ -25,6 +28,16 @@ export interface PageFill {
   readonly pageX: number;
   readonly pageY: number;
   readonly tiles: number;
+  /** When its tiles last changed. Milliseconds since 1970. */
+  readonly writtenAt: number;
+}
+
+/** The cells of a picture and what they cover. */
+export interface CellPlan {
+  readonly rect: TileRect;
+  readonly cell: number;
+  readonly shows: CoverageKind;
+  readonly now: number;
 }
 
 export function cellSizeFor({ minX, minY, maxX, maxY }: TileRect): number {
@@ -37,37 +50,42 @@ export function cellSizeFor({ minX, minY, maxX, maxY }: TileRect): number {
   return size;
 }
 
-/** One cell for each tile, by age. Asks the store's index once for each step of age and never for a tile. */
+/** One cell for each tile. Asks the store's index, for ages once for each step, and never for a tile. */
 export async function gridOfTiles(
   { bound, set }: ResolvedTileSet,
   z: number,
-  rect: TileRect,
-  now: number,
+  { rect, shows, now }: CellPlan,
 ): Promise<CoverageGrid> {
   const columns = rect.maxX - rect.minX + 1;
   const rows = rect.maxY - rect.minY + 1;
   const values = new Uint8Array(columns * rows);
-  const since = [0, ...AGE_STEPS.map((seconds) => now - seconds * 1000).reverse()];
-  for (const [step, createdSince] of since.entries()) {
-    const found = await bound.store.present(set, z, rect, createdSince);
-    for (const { x, y } of found) values[(y - rect.minY) * columns + x - rect.minX] = step + 1;
+  const steps = shows === 'age' ? agesSince(now) : [{ since: 0, value: 100 }];
+  for (const { since, value } of steps) {
+    const found = await bound.store.present(set, z, rect, since);
+    for (const { x, y } of found) values[(y - rect.minY) * columns + x - rect.minX] = value;
     if (found.length === 0) break;
   }
   return { rect, cell: 1, columns, rows, values };
 }
 
-/** Cells of whole pages, by how many of their tiles are there. */
+/** From the oldest. */
+function agesSince(now: number): readonly { readonly since: number; readonly value: number }[] {
+  const moments = [0, ...AGE_STEPS.map((seconds) => now - seconds * 1000).reverse()];
+  return moments.map((since, step) => ({ since, value: step + 1 }));
+}
+
+/** Cells of whole pages, by how many of their tiles are there or by when one of these last changed. */
 export function gridOfPages(
   { subset }: ResolvedTileSet,
   z: number,
-  rect: TileRect,
-  cell: number,
+  { rect, cell, shows, now }: CellPlan,
   pages: Iterable<PageFill>,
 ): CoverageGrid {
   const [left, top] = [Math.floor(rect.minX / cell), Math.floor(rect.minY / cell)];
   const columns = Math.floor(rect.maxX / cell) - left + 1;
   const rows = Math.floor(rect.maxY / cell) - top + 1;
   const tiles = new Float64Array(columns * rows);
+  const changes = new Float64Array(columns * rows);
   const pagesAlong = cell / PAGE_SIZE;
   for (const page of pages) {
     const column = Math.floor(page.pageX / pagesAlong) - left;
@@ -75,9 +93,13 @@ export function gridOfPages(
     if (column < 0 || row < 0 || column >= columns || row >= rows) continue;
     const place = row * columns + column;
     tiles[place] = (tiles[place] ?? 0) + page.tiles;
+    changes[place] = Math.max(changes[place] ?? 0, page.writtenAt);
   }
+  const ages = agesSince(now);
+  const ageOf = (change: number) => ages.findLast(({ since }) => change >= since)?.value ?? 0;
   const offered = coverageAt(subset, z) ?? rect;
   const values = Uint8Array.from(tiles, (count, place) => {
+    if (shows === 'age') return count === 0 ? 0 : ageOf(changes[place] ?? 0);
     const [column, row] = [left + (place % columns), top + Math.floor(place / columns)];
     return percent(count, countIn(cellRect(column, row, cell), offered));
   });

@@ -86,6 +86,8 @@ describe('what is cached', () => {
     expect(coverage).toMatchObject({ shows: 'age', cell: 1, columns: 4, rows: 4, minX: 0, minY: 0 });
     // One row is 4 cells: the old tile is the last of the first, the fresh one the second of the second.
     expect(coverage.runs).toEqual([0, 3, 2, 1, 0, 1, 5, 1, 0, 10]);
+    const present = await get('coverage/EPSG:900913/2?shows=share');
+    expect(present.body).toMatchObject({ shows: 'share', runs: [0, 3, 100, 1, 0, 1, 100, 1, 0, 10] });
   });
 
   it('is shown by the share of each block where the tiles are many', async () => {
@@ -95,6 +97,8 @@ describe('what is cached', () => {
     const coverage = coverageAnswer.parse(body);
     expect(coverage).toMatchObject({ shows: 'share', cell: 16, columns: 64, rows: 64 });
     expect(coverage.runs).toEqual([6, 1, 0, 64 * 64 - 1]);
+    const ages = await get('coverage/EPSG:900913/10?shows=age');
+    expect(ages.body).toMatchObject({ shows: 'age', runs: [5, 1, 0, 64 * 64 - 1] });
   });
 
   it('is shown within bounds only, and nowhere outside the layer', async () => {
@@ -111,6 +115,7 @@ describe('what is cached', () => {
     ['coverage/EPSG:900913/2?bounds=1,2,3', 400, 'bounds must be four numbers'],
     ['coverage/EPSG:900913/2?bounds=5,5,1,1', 400, 'min not above max'],
     ['coverage/EPSG:900913/2?bounds=a,b,c,d', 400, 'not "a,b,c,d"'],
+    ['coverage/EPSG:900913/2?shows=size', 400, 'shows must be age or share, not "size"'],
     ['coverage/EPSG:1/2', 400, 'it has EPSG:900913'],
     ['coverage/EPSG:900913/2?format=image/gif', 400, 'it has image/png, image/jpeg'],
     ['coverage/EPSG:900913/2?STYLES=pink', 400, 'STYLES'],
@@ -140,6 +145,10 @@ describe('a tile', () => {
       upstream: expect.stringMatching(/^http:\/\/maps\.test\/\?BBOX=-2003/),
     });
     expect((await get('tiles/EPSG:900913/6/0/0')).body).toMatchObject({ stored: null });
+    const content = await app.request('GET', '/api/v1/layers/world/tiles/EPSG:900913/6/1/2/content');
+    expect(content).toMatchObject({ status: 200, text: 'tile', headers: { 'content-type': 'image/png' } });
+    expect(await get('tiles/EPSG:900913/6/0/0/content')).toMatchObject({ status: 404 });
+    expect(await get('tiles/EPSG:900913/6/99/0/content')).toMatchObject({ status: 404 });
   });
 });
 

@@ -13,7 +13,10 @@ import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
 import {
   AGE_STEPS,
+  type CellPlan,
+  COVERAGE_KINDS,
   type CoverageGrid,
+  type CoverageKind,
   cellSizeFor,
   gridOfPages,
   gridOfTiles,
@@ -55,20 +58,17 @@ export function coverageRoutes({ catalog, quota, clock }: CoverageDeps): readonl
     const rect = requestedRect(tiles, z, boundsIn(exchange.query));
     const { set } = tiles;
     if (!rect) return jsonAnswer({ ...set, z, cell: 1, columns: 0, rows: 0, runs: [], bounds: null });
-    return jsonAnswer({ ...set, z, ...gridDocument(tiles, z, await gridFor(tiles, z, rect)) });
+    const cell = cellSizeFor(rect);
+    const shows = kindIn(exchange.query) ?? (cell === 1 ? 'age' : 'share');
+    const grid = await gridFor(tiles, z, { rect, cell, shows, now: clock.now() });
+    return jsonAnswer({ ...set, z, shows, ...gridDocument(tiles, z, grid) });
   }
 
-  async function gridFor(tiles: ResolvedTileSet, z: number, rect: TileRect): Promise<CoverageGrid> {
-    const cell = cellSizeFor(rect);
-    if (cell === 1) return gridOfTiles(tiles, z, rect, clock.now());
+  async function gridFor(tiles: ResolvedTileSet, z: number, plan: CellPlan): Promise<CoverageGrid> {
+    if (plan.cell === 1) return gridOfTiles(tiles, z, plan);
     const pages = await quota.pages(tiles.set);
-    return gridOfPages(
-      tiles,
-      z,
-      rect,
-      cell,
-      pages.filter((page) => page.z === z),
-    );
+    const here = pages.filter((page) => page.z === z);
+    return gridOfPages(tiles, z, plan, here);
   }
 }
 
@@ -79,7 +79,6 @@ function gridDocument({ subset }: ResolvedTileSet, z: number, grid: CoverageGrid
   const covered = { minX, minY, maxX: minX + columns * cell - 1, maxY: minY + rows * cell - 1 };
   const bounds = boundsOfRect(subset.gridSet, z, covered);
   return {
-    shows: cell === 1 ? 'age' : 'share',
     ageSteps: AGE_STEPS,
     cell,
     minX,
@@ -102,6 +101,15 @@ function requestedRect({ subset, set }: ResolvedTileSet, z: number, bounds: Boun
   if (!bounds) return offered;
   const wanted = tilesOfBounds(subset.gridSet, z, bounds);
   return wanted && intersectRects(wanted, offered);
+}
+
+/** `shows=age` or `shows=share`; null when it is left to the server. */
+function kindIn(query: string): CoverageKind | null {
+  const text = new URLSearchParams(query).get('shows');
+  const kind = COVERAGE_KINDS.find((name) => name === text);
+  if (text === null || kind) return kind ?? null;
+  const allowed = COVERAGE_KINDS.join(' or ');
+  throw new TilewardenError('request-invalid', `shows must be ${allowed}, not "${shortened(text)}".`);
 }
 
 /** `bounds=minX,minY,maxX,maxY` in the grid set's CRS. */

@@ -14,7 +14,9 @@ import type { Task } from '../../tasks/task.ts';
 import type { TaskService } from '../../tasks/task-service.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
+import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
+import { vectorAnswer } from '../services/vector-answer.ts';
 import { integerParam, requestedTileSet } from './layer-tiles.ts';
 
 export interface InspectDeps {
@@ -27,9 +29,12 @@ export interface InspectDeps {
 /** `/api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}`: all that is known of one tile. Looking makes no tile. */
 export function inspectRoutes({ catalog, quota, tasks, clock }: InspectDeps): readonly Route[] {
   const path = '/api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}';
-  return [{ method: 'GET', path, role: 'viewer', handler: inspect }];
+  return [
+    { method: 'GET', path, role: 'viewer', handler: inspect },
+    { method: 'GET', path: `${path}/content`, role: 'viewer', handler: showContent },
+  ];
 
-  async function inspect(exchange: Exchange): Promise<Answer> {
+  async function placeOf(exchange: Exchange) {
     const tiles = await requestedTileSet(exchange, catalog);
     const tile = {
       z: integerParam(exchange, 'z'),
@@ -37,6 +42,23 @@ export function inspectRoutes({ catalog, quota, tasks, clock }: InspectDeps): re
       y: integerParam(exchange, 'y'),
     };
     checkTile(tiles, tile);
+    return { tiles, tile };
+  }
+
+  /** What is stored, though it may have expired: asking a map service for it would make it anew. */
+  async function showContent(exchange: Exchange): Promise<Answer> {
+    const { tiles, tile } = await placeOf(exchange);
+    const stored = await tiles.bound.store.get(tiles.set, tile);
+    if (!stored) throw new HttpProblem('tile-not-stored', 'This tile is not in the cache.');
+    const type = ['Content-Type', tiles.format.mediaType, 'Cache-Control', 'no-store'];
+    if (tiles.format.kind !== 'opaque') return { status: 200, headers: type, body: stored.bytes };
+    const read = { ...stored, outcome: 'HIT' as const };
+    const { answer, headers } = await vectorAnswer(exchange.headers['accept-encoding'], read);
+    return { status: 200, headers: [...type, ...headers], body: answer.bytes };
+  }
+
+  async function inspect(exchange: Exchange): Promise<Answer> {
+    const { tiles, tile } = await placeOf(exchange);
     const bounds = boundsOfTile(tiles.subset.gridSet, tile.z, tile.x, tile.y);
     return jsonAnswer({
       ...tiles.set,

@@ -14,6 +14,7 @@ import {
   tokenAnswer,
   userAnswer,
 } from './openapi-account-schemas.ts';
+import { blankAreaAnswer, blankAreaBody, blankAreaListAnswer } from './openapi-blank-schemas.ts';
 import type { RouteDescription } from './openapi-description.ts';
 import {
   runAnswer,
@@ -93,6 +94,11 @@ export const DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = {
     query: tileSetQuery,
     answer: tileAnswer,
   },
+  'GET /api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}/content': {
+    summary: 'The tile as it is stored; looking makes none',
+    query: tileSetQuery,
+    answerType: 'image/*',
+  },
   'POST /api/v1/layers/{layer}/truncate': {
     summary: 'Remove a selection of tiles, or with dryRun count it',
     body: truncateBody,
@@ -104,6 +110,18 @@ export const DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = {
     body: invalidateBody,
     answer: invalidateAnswer,
   },
+
+  'GET /api/v1/layers/{layer}/blank-areas': {
+    summary: 'Where empty pictures are right, and where they are suspect',
+    answer: blankAreaListAnswer,
+  },
+  'POST /api/v1/layers/{layer}/blank-areas': {
+    summary: 'Say that empty pictures are right here',
+    body: blankAreaBody,
+    answer: blankAreaAnswer,
+    status: 201,
+  },
+  'DELETE /api/v1/layers/{layer}/blank-areas/{id}': { summary: 'Take it back', status: 204 },
 
   'GET /api/v1/schedules': { summary: 'List schedules', answer: scheduleListAnswer },
   'POST /api/v1/schedules': {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { LAYER_ACCESS } from '../../domain/layer.ts';
 import { CLEAN_UP_UNITS, EXPIRATION_POLICIES, STORAGE_UNITS } from '../../quota/quota-configuration.ts';
 import { TASK_STATES, TASK_TYPES } from '../../tasks/task.ts';
+import { COVERAGE_KINDS } from './coverage-grid.ts';
 
 /** ISO 8601, in UTC. */
 const time = z.iso.datetime();
@@ -325,20 +326,24 @@ export const zoomCoverageAnswer = z.object({
   zooms: z.array(z.object({ z: z.number().int(), tiles: count, bytes: count, offered: count })),
 });
 
+const coverageKind = z.enum(COVERAGE_KINDS);
+
 export const coverageQuery = tileSetQuery.extend({
   bounds: z
     .string()
     .optional()
     .describe("minX,minY,maxX,maxY in the grid set's CRS; everything when left out"),
+  shows: coverageKind.optional().describe('age near by and share from afar when left out'),
 });
 
 export const coverageAnswer = z.object({
   ...tileSet,
   z: z.number().int(),
-  shows: z
-    .enum(['age', 'share'])
+  shows: coverageKind
     .optional()
-    .describe('age: 0 not there, 1 old to 5 fresh, see ageSteps; share: the percentage that is there'),
+    .describe(
+      'age: 0 not there, 1 old to 5 fresh, see ageSteps, of the last change in a cell; share: the percentage that is there',
+    ),
   ageSteps: z.array(z.number()).optional().describe('Seconds'),
   cell: z.number().int().describe('Tiles along a side of a cell'),
   minX: z.number().int().optional(),
