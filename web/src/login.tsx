@@ -1,8 +1,8 @@
 import { type FormEvent, useState } from 'react';
 import { Problem, send } from './api/client.ts';
 import { useAction } from './api/use-action.ts';
-import icon from './icon.svg';
 import { Field, ProblemNotice } from './parts/basics.tsx';
+import { Logo } from './parts/icons.tsx';
 import { TEXTS } from './texts.ts';
 
 export function Login(props: { readonly notice: string | null; readonly onDone: () => void }) {
@@ -24,7 +24,7 @@ export function Login(props: { readonly notice: string | null; readonly onDone: 
     <main className="login">
       <form className="card" onSubmit={submit}>
         <span className="brand">
-          <img src={icon} alt="" />
+          <Logo />
           {TEXTS.product}
         </span>
         <h1>{TEXTS.login.title}</h1>

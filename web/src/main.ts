@@ -1,4 +1,5 @@
 import './base.css';
+import { loadPage, pageOf } from './pages.ts';
 import { applyTheme } from './theme.ts';
 
 const landing = document.getElementById('landing');
@@ -12,10 +13,11 @@ async function show(): Promise<void> {
   if (consoleRoot) consoleRoot.hidden = !inConsole;
   if (inConsole && !started.console && consoleRoot) {
     started = { ...started, console: true };
-    // Asked at once: the answer is there when the code is.
+    // Everything at once: who is asking, the console, and the page that is wanted.
     const session = fetch('session.json', { cache: 'no-store' }).then((answer) => answer.json());
-    session.catch(() => undefined);
-    (await import('./console.tsx')).startConsole(consoleRoot, session);
+    const page = loadPage(pageOf(location.hash));
+    for (const early of [session, page]) early.catch(() => undefined);
+    await (await import('./console.tsx')).startConsole(consoleRoot, session, page);
   }
   if (!inConsole && !started.landing) {
     started = { ...started, landing: true };

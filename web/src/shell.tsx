@@ -1,70 +1,55 @@
-import { Component, lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react';
+import { Component, lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useState } from 'react';
 import { get, type Problem, problemFrom } from './api/client.ts';
 import { useLive } from './api/task-feed.ts';
 import { Login } from './login.tsx';
+import { loadedPage, loadPage, PAGE_NAMES, type PageName, pageOf } from './pages.ts';
 import { ProblemNotice } from './parts/basics.tsx';
-import { useRoute } from './route.ts';
+import { addressOf, useRoute } from './route.ts';
 import { type Caller, CallerContext, type Session } from './session.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { TEXTS } from './texts.ts';
 
-/** Each page is loaded when it is first looked at. */
-const LOADERS = {
-  overview: () => import('./pages/overview.tsx'),
-  layers: () => import('./pages/layers.tsx'),
-  seed: () => import('./pages/seed.tsx'),
-  tasks: () => import('./pages/tasks.tsx'),
-  quota: () => import('./pages/quota.tsx'),
-  inspect: () => import('./pages/inspect.tsx'),
-  upstreams: () => import('./pages/upstreams.tsx'),
-  accounts: () => import('./pages/accounts.tsx'),
-  audit: () => import('./pages/audit.tsx'),
-  api: () => import('./pages/api.tsx'),
-  about: () => import('./pages/about.tsx'),
-};
-
-type PageName = keyof typeof LOADERS;
-
-const PAGES = Object.fromEntries(
-  Object.entries(LOADERS).map(([name, load]) => [name, lazy(load)]),
-) as Readonly<Record<PageName, React.LazyExoticComponent<() => ReactNode>>>;
+const PAGES = Object.fromEntries(PAGE_NAMES.map((name) => [name, lazy(() => loadPage(name))])) as Readonly<
+  Record<PageName, React.LazyExoticComponent<React.ComponentType>>
+>;
 
 /** Milliseconds before a server that cannot be reached is asked again. */
 const RETRY_MS = 3000;
 
-export function Shell({ session }: { readonly session: Promise<Session> }) {
-  const [caller, setCaller] = useState<Caller | null>(null);
-  const [known, setKnown] = useState(false);
+/** `first` is who is signed in; null when that is not known yet. */
+export function Shell({ first }: { readonly first: Session | null }) {
+  const [caller, setCaller] = useState<Caller | null>(first?.caller ?? null);
+  const [known, setKnown] = useState(first !== null);
   const [ended, setEnded] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
 
-  const look = useCallback(async (asked: Promise<Session> | null) => {
+  const look = useCallback(async () => {
     try {
-      const { caller: found } = await (asked ?? get<Session>('session.json'));
+      const { caller: found } = await get<Session>('session.json');
       setCaller(found);
       if (found) setEnded(false);
       setKnown(true);
       setProblem(null);
     } catch (error) {
       setProblem(problemFrom(error));
-      setTimeout(() => void look(null), RETRY_MS);
+      setTimeout(() => void look(), RETRY_MS);
     }
   }, []);
 
   useEffect(() => {
-    void look(session);
+    if (first === null) void look();
     const signedOut = () => {
       setCaller(null);
       setEnded(true);
     };
     addEventListener('tilewarden-signed-out', signedOut);
     return () => removeEventListener('tilewarden-signed-out', signedOut);
-  }, [look, session]);
+  }, [look, first]);
 
   if (!known) {
     return <div className="login">{problem ? <ProblemNotice problem={problem} /> : TEXTS.loading}</div>;
   }
-  if (!caller) return <Login notice={ended ? TEXTS.errors.signedOut : null} onDone={() => void look(null)} />;
+  if (!caller) return <Login notice={ended ? TEXTS.errors.signedOut : null} onDone={() => void look()} />;
   return (
     <CallerContext value={caller}>
       <button type="button" className="skip" onClick={skip}>
@@ -83,24 +68,15 @@ function skip(): void {
   document.getElementById('content')?.focus();
 }
 
-/** Begins to load a page while it is not yet known who is asking. */
-export function preloadPage(page: string): void {
-  // What fails here fails again where it is shown.
-  LOADERS[pageNamed(page)]().catch(() => undefined);
-}
-
-function pageNamed(page: string): PageName {
-  return Object.hasOwn(LOADERS, page) ? (page as PageName) : 'overview';
-}
-
 function CurrentPage() {
   const live = useLive();
   const { page, item } = useRoute();
-  const Page = PAGES[pageNamed(page)];
+  const name = pageOf(addressOf(page));
+  // A page that is there already is drawn at once, without the place that waits for it.
+  const Page = useMemo(() => loadedPage(name) ?? PAGES[name], [name]);
   useEffect(() => {
-    const title = TEXTS.nav[page as keyof typeof TEXTS.nav] ?? TEXTS.nav.overview;
-    document.title = [item, title, TEXTS.product].filter((text) => text !== '').join(' · ');
-  }, [page, item]);
+    document.title = [item, TEXTS.nav[name], TEXTS.product].filter((text) => text !== '').join(' · ');
+  }, [name, item]);
   return (
     <main className="page" id="content" tabIndex={-1}>
       {live === false && (

@@ -1,9 +1,9 @@
 import { useState } from 'react';
 import { send } from './api/client.ts';
 import { useTaskChanges } from './api/task-feed.ts';
-import icon from './icon.svg';
+import { loadPage } from './pages.ts';
 import { Choice } from './parts/basics.tsx';
-import { Icon } from './parts/icons.tsx';
+import { Icon, Logo } from './parts/icons.tsx';
 import { addressOf, useRoute } from './route.ts';
 import { type Caller, may } from './session.tsx';
 import { TEXTS } from './texts.ts';
@@ -11,7 +11,16 @@ import { chooseTheme, currentTheme, type Theme } from './theme.ts';
 
 type Entry = keyof typeof TEXTS.nav;
 
-const ENTRIES: readonly Entry[] = ['overview', 'layers', 'seed', 'tasks', 'quota', 'inspect', 'upstreams'];
+const ENTRIES: readonly Entry[] = [
+  'overview',
+  'layers',
+  'seed',
+  'tasks',
+  'schedules',
+  'quota',
+  'inspect',
+  'upstreams',
+];
 const ADMIN_ENTRIES: readonly Entry[] = ['accounts', 'audit'];
 const LAST_ENTRIES: readonly Entry[] = ['api', 'about'];
 const THEMES: readonly Theme[] = ['system', 'light', 'dark'];
@@ -29,7 +38,7 @@ export function Sidebar({
   return (
     <div className={`sidebar ${open ? 'open' : ''}`}>
       <a className="brand" href={addressOf('overview')}>
-        <img src={icon} alt="" />
+        <Logo />
         {TEXTS.product}
       </a>
       <button type="button" className="menu-button" aria-expanded={open} onClick={() => setOpen(!open)}>
@@ -43,6 +52,8 @@ export function Sidebar({
                 href={addressOf(entry)}
                 aria-current={entry === page ? 'page' : undefined}
                 onClick={() => setOpen(false)}
+                onPointerEnter={() => preload(entry)}
+                onFocus={() => preload(entry)}
               >
                 <Icon name={entry} />
                 {TEXTS.nav[entry]}
@@ -55,6 +66,11 @@ export function Sidebar({
       <Who caller={caller} onSignedOut={onSignedOut} />
     </div>
   );
+}
+
+/** A page that somebody is about to open. What fails here fails again where it is shown. */
+function preload(entry: Entry): void {
+  loadPage(entry).catch(() => undefined);
 }
 
 /** The stream stays open as long as the console is; what runs and changes is counted. */

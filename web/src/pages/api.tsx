@@ -1,10 +1,10 @@
 import { useDeferredValue, useState } from 'react';
 import { useResource } from '../api/use-resource.ts';
 import { Card, Copy, Field, Loaded, PageHead } from '../parts/basics.tsx';
+import { curl } from '../parts/curl.ts';
 import { TEXTS } from '../texts.ts';
 import type { OpenApi, Operation } from './open-api.ts';
 import { schemaText } from './schema-text.ts';
-import { curl } from './task.tsx';
 
 const WORDS = TEXTS.api;
 

@@ -2,7 +2,7 @@ import { part } from '../api/client.ts';
 import { extensionOf, type TileSet, tileAddress } from '../map/tile-set.ts';
 import { Copy } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
-import { curl } from './task.tsx';
+import { curl } from '../parts/curl.ts';
 
 /** Ready to paste into what people use. */
 export function Addresses({ set }: { readonly set: TileSet }) {

@@ -12,7 +12,8 @@ export interface Plan {
 }
 
 /** The body of `POST /api/v1/tasks`. */
-export function requestOf({ set, type, area, zoomStart, zoomStop, threadCount }: Plan): object {
+export function requestOf(plan: Omit<Plan, 'type'> & { readonly type: string }): object {
+  const { set, type, area, zoomStart, zoomStop, threadCount } = plan;
   return {
     layer: set.layer.name,
     type,

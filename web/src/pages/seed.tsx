@@ -4,18 +4,17 @@ import type { Task } from '../api/task-feed.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { countText } from '../format.ts';
-import type { Area } from '../map/draw-area.ts';
-import { type LayerInfo, type TileSet, tileSetFrom } from '../map/tile-set.ts';
-import { Card, Choice, Copy, Empty, Field, Loaded, PageHead, ProblemNotice } from '../parts/basics.tsx';
+import { type LayerInfo, tileSetFrom, wishesOf } from '../map/tile-set.ts';
+import { Card, Choice, Copy, Empty, Loaded, PageHead, ProblemNotice } from '../parts/basics.tsx';
 import { Confirm } from '../parts/confirm.tsx';
-import { TileSetChoices } from '../parts/tile-set-choices.tsx';
+import { curl } from '../parts/curl.ts';
 import { addressOf, goTo, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 import { AreaFields, AreaMap } from './seed-area.tsx';
 import { Estimate, useEstimate } from './seed-estimate.tsx';
+import { PlanFields } from './seed-fields.tsx';
 import { areaFrom, type Plan, requestOf } from './seed-plan.ts';
-import { curl } from './task.tsx';
 
 const WORDS = TEXTS.seed;
 const TYPES = ['seed', 'reseed', 'truncate'] as const;
@@ -72,17 +71,6 @@ function Form({ layer, options }: { readonly layer: LayerInfo; readonly options:
   if (!plan) return <Empty>{WORDS.noLayer}</Empty>;
   // What is drawn is told long after this was made: by then the plan may be another one.
   const change = (changes: Partial<Plan>) => setPlan((current) => current && { ...current, ...changes });
-  const changeSet = (set: TileSet) => {
-    const sameGrid = set.gridSet.name === plan.set.gridSet.name;
-    const area: Area = sameGrid ? plan.area : { kind: 'whole' };
-    const { zoomStart, zoomStop } = set.gridSet;
-    change({
-      set,
-      area,
-      zoomStart: Math.max(plan.zoomStart, zoomStart),
-      zoomStop: Math.min(plan.zoomStop, zoomStop),
-    });
-  };
   return (
     <div className="grid">
       <Card title={WORDS.area} className="span-7">
@@ -103,29 +91,7 @@ function Form({ layer, options }: { readonly layer: LayerInfo; readonly options:
               options={TYPES.map((type) => [type, WORDS.types[type]] as const)}
               onChange={(type) => change({ type })}
             />
-            <div className="form-grid">
-              <TileSetChoices set={plan.set} onChange={changeSet} />
-              <ZoomField
-                label={WORDS.zoomStart}
-                value={plan.zoomStart}
-                set={plan.set}
-                onChange={(zoomStart) => change({ zoomStart })}
-              />
-              <ZoomField
-                label={WORDS.zoomStop}
-                value={plan.zoomStop}
-                set={plan.set}
-                onChange={(zoomStop) => change({ zoomStop })}
-              />
-              <Field label={WORDS.threads}>
-                <input
-                  type="number"
-                  min={1}
-                  value={plan.threadCount}
-                  onChange={({ target }) => change({ threadCount: target.valueAsNumber })}
-                />
-              </Field>
-            </div>
+            <PlanFields plan={plan} onChange={change} />
             <AreaFields area={plan.area} onChange={(area) => change({ area })} />
           </div>
         </Card>
@@ -135,26 +101,6 @@ function Form({ layer, options }: { readonly layer: LayerInfo; readonly options:
         <Copy label={TEXTS.tasks.curl} text={curl('POST', 'api/v1/tasks', requestOf(plan))} />
       </Card>
     </div>
-  );
-}
-
-function ZoomField(props: {
-  readonly label: string;
-  readonly value: number;
-  readonly set: TileSet;
-  readonly onChange: (value: number) => void;
-}) {
-  const { zoomStart, zoomStop } = props.set.gridSet;
-  return (
-    <Field label={props.label}>
-      <input
-        type="number"
-        min={zoomStart}
-        max={zoomStop}
-        value={Number.isNaN(props.value) ? '' : props.value}
-        onChange={({ target }) => props.onChange(target.valueAsNumber)}
-      />
-    </Field>
   );
 }
 
@@ -184,6 +130,9 @@ function Start({ plan }: { readonly plan: Plan }) {
           >
             {truncates ? WORDS.startTruncate : WORDS.start}
           </button>
+          <a className="button" href={scheduleAddress(plan)}>
+            {TEXTS.schedules.fromSeed}
+          </a>
         </div>
         {asking && (
           <Confirm
@@ -199,4 +148,17 @@ function Start({ plan }: { readonly plan: Plan }) {
       </div>
     </Card>
   );
+}
+
+/** The form of a new schedule that does the same; a polygon has no place in an address. */
+function scheduleAddress({ set, type, area, zoomStart, zoomStop, threadCount }: Plan): string {
+  return addressOf('schedules', 'new', {
+    layer: set.layer.name,
+    type,
+    ...wishesOf(set),
+    zoomStart: String(zoomStart),
+    zoomStop: String(zoomStop),
+    threadCount: String(threadCount),
+    ...(area.kind === 'bounds' && { bounds: area.bounds.join(',') }),
+  });
 }

@@ -4,8 +4,9 @@ import { type Task, useTaskChanges } from '../api/task-feed.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { bytesText, coordinateText, countText, timeText } from '../format.ts';
-import { Card, Copy, DoneNotice, Empty, Loaded, PageHead, ProblemNotice } from '../parts/basics.tsx';
+import { Card, Copy, DoneNotice, Empty, Fact, Loaded, PageHead, ProblemNotice } from '../parts/basics.tsx';
 import { Confirm } from '../parts/confirm.tsx';
+import { curl } from '../parts/curl.ts';
 import { Plot } from '../parts/plots.tsx';
 import { pace, StateBadge, TaskBar } from '../parts/task-parts.tsx';
 import { addressOf, goTo } from '../route.ts';
@@ -71,15 +72,6 @@ function TaskDetails({ task }: { readonly task: Task }) {
         <Copy label={WORDS.curl} text={curlOf(task)} />
       </Card>
     </div>
-  );
-}
-
-function Fact({ label, children }: { readonly label: string; readonly children: React.ReactNode }) {
-  return (
-    <>
-      <dt>{label}</dt>
-      <dd>{children}</dd>
-    </>
   );
 }
 
@@ -211,19 +203,4 @@ function curlOf(task: Task): string {
   const { layer, type, gridSet, format, zoomStart, zoomStop, bounds, parameters, threadCount } = task;
   const body = { layer, type, gridSet, format, zoomStart, zoomStop, bounds, parameters, threadCount };
   return curl('POST', 'api/v1/tasks', body);
-}
-
-/** With the address as this browser knows the server. */
-export function curl(method: string, path: string, body?: unknown): string {
-  const address = new URL(path, location.href.split('#')[0]).href;
-  if (body === undefined) return `curl -u NAME:PASSWORD ${quoted(address)}`;
-  return [
-    `curl -u NAME:PASSWORD -X ${method} ${quoted(address)} \\`,
-    `  -H 'Content-Type: application/json' \\`,
-    `  -d ${quoted(JSON.stringify(body))}`,
-  ].join('\n');
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from 'react';
+import { type InputHTMLAttributes, type ReactNode, useId, useState } from 'react';
 import type { Problem } from '../api/client.ts';
 import type { Resource } from '../api/use-resource.ts';
 import { TEXTS } from '../texts.ts';
@@ -70,6 +70,17 @@ export function Loaded<T>({
   );
 }
 
+/** One line of a list of facts; nothing when there is nothing to say. */
+export function Fact({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+  if (children === null) return null;
+  return (
+    <>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+    </>
+  );
+}
+
 export function Empty({ children }: { readonly children: ReactNode }) {
   return <div className="empty">{children}</div>;
 }
@@ -106,6 +117,31 @@ export function Field({ label, children }: { readonly label: string; readonly ch
       {label}
       {children}
     </label>
+  );
+}
+
+/** A text field that says beneath what is wrong with it, or else what it wants. */
+export function TextField({
+  label,
+  help = null,
+  error = null,
+  ...input
+}: InputHTMLAttributes<HTMLInputElement> & {
+  readonly label: string;
+  readonly help?: ReactNode;
+  readonly error?: string | null;
+}) {
+  const id = useId();
+  const under = error ?? help;
+  return (
+    <div className="field-box">
+      <Field label={label}>
+        <input {...input} aria-invalid={error !== null} aria-describedby={under === null ? undefined : id} />
+      </Field>
+      <span id={id} className={error === null ? 'small quiet' : 'small field-error'} aria-live="polite">
+        {under}
+      </span>
+    </div>
   );
 }
 

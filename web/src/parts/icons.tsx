@@ -4,6 +4,7 @@ const SHAPES: Readonly<Record<string, string>> = {
   layers: 'M12 3 3 8l9 5 9-5zM3 12.5l9 5 9-5M3 17l9 5 9-5',
   seed: 'M12 21V10M12 13c0-4-3-6-7-6 0 4 3 6 7 6zM12 10c0-4 3-6 7-6 0 4-3 6-7 6z',
   tasks: 'M9 6h11M9 12h11M9 18h11M4 6h.01M4 12h.01M4 18h.01',
+  schedules: 'M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 7v5l3.5 2',
   quota: 'M4 18a9 9 0 1 1 16 0M12 14l4-5',
   inspect: 'M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM21 21l-5-5',
   upstreams: 'M5 5h14v5H5zM5 14h14v5H5zM8 7.5h.01M8 16.5h.01',
@@ -25,6 +26,16 @@ export function Icon({ name }: { readonly name: string }) {
       aria-hidden="true"
     >
       <path d={SHAPES[name] ?? ''} />
+    </svg>
+  );
+}
+
+export function Logo() {
+  return (
+    <svg className="logo" viewBox="0 0 32 32" aria-hidden="true">
+      <rect width="32" height="32" rx="6" fill="#2f6f8f" />
+      <path fill="#fff" d="M7 7h8v8H7zm10 0h8v8h-8zM7 17h8v8H7z" />
+      <path fill="#f2c14e" d="M17 17h8v8h-8z" />
     </svg>
   );
 }

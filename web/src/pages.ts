@@ -1,0 +1,44 @@
+import type { ComponentType } from 'react';
+
+/** Each page is loaded when it is first looked at. */
+const LOADERS = {
+  overview: () => import('./pages/overview.tsx'),
+  layers: () => import('./pages/layers.tsx'),
+  seed: () => import('./pages/seed.tsx'),
+  tasks: () => import('./pages/tasks.tsx'),
+  schedules: () => import('./pages/schedules.tsx'),
+  quota: () => import('./pages/quota.tsx'),
+  inspect: () => import('./pages/inspect.tsx'),
+  upstreams: () => import('./pages/upstreams.tsx'),
+  accounts: () => import('./pages/accounts.tsx'),
+  audit: () => import('./pages/audit.tsx'),
+  api: () => import('./pages/api.tsx'),
+  about: () => import('./pages/about.tsx'),
+};
+
+export type PageName = keyof typeof LOADERS;
+
+interface PageModule {
+  readonly default: ComponentType;
+}
+
+const loaded = new Map<PageName, ComponentType>();
+
+export const PAGE_NAMES = Object.keys(LOADERS) as readonly PageName[];
+
+/** The page that an address means: `#/tasks/7?…` is `tasks`; what is not known is the overview. */
+export function pageOf(hash: string): PageName {
+  const name = /^#\/([^/?]*)/.exec(hash)?.[1] ?? '';
+  return PAGE_NAMES.find((page) => page === name) ?? 'overview';
+}
+
+export async function loadPage(name: PageName): Promise<PageModule> {
+  const module = await LOADERS[name]();
+  loaded.set(name, module.default);
+  return module;
+}
+
+/** Null: not loaded yet. */
+export function loadedPage(name: PageName): ComponentType | null {
+  return loaded.get(name) ?? null;
+}

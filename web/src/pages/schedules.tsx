@@ -1,0 +1,117 @@
+import { lazy } from 'react';
+import type { Answer } from '../api/client.ts';
+import { useResource } from '../api/use-resource.ts';
+import { cronText } from '../cron-text.ts';
+import { durationText, timeText } from '../format.ts';
+import { Empty, Loaded, PageHead } from '../parts/basics.tsx';
+import { VirtualList } from '../parts/virtual-list.tsx';
+import { addressOf, useRoute } from '../route.ts';
+import { may, useCaller } from '../session.tsx';
+import { TEXTS } from '../texts.ts';
+import { RunBadge, SchedulePage } from './schedule.tsx';
+import type { Schedule } from './schedule-draft.ts';
+
+/** It has a map. */
+const ScheduleForm = lazy(() => import('./schedule-form.tsx'));
+
+const WORDS = TEXTS.schedules;
+const ROW_HEIGHT = 66;
+const NARROW_ROW_HEIGHT = 120;
+const REFRESH_SECONDS = 30;
+export const NEW = 'new';
+
+/** `#/schedules`, `#/schedules/new?layer=…`, `#/schedules/7` and `#/schedules/7?edit` */
+export default function Schedules() {
+  const { item, query } = useRoute();
+  if (item === '') return <ScheduleList />;
+  if (item === NEW || query.has('edit')) return <ScheduleForm key={item} id={item === NEW ? null : item} />;
+  return <SchedulePage key={item} id={item} />;
+}
+
+function ScheduleList() {
+  const caller = useCaller();
+  const resource = useResource<Answer<'/api/v1/schedules'>>('api/v1/schedules', REFRESH_SECONDS);
+  const mayAdd = may(caller, 'operator');
+  const add = (
+    <a className="button primary" href={addressOf('schedules', NEW)}>
+      {WORDS.add}
+    </a>
+  );
+  return (
+    <>
+      <PageHead title={WORDS.title} actions={mayAdd ? add : undefined} />
+      <Loaded resource={resource}>
+        {({ schedules }) =>
+          schedules.length === 0 ? (
+            <Empty>{WORDS.empty}</Empty>
+          ) : (
+            <VirtualList
+              items={schedules}
+              rowHeight={innerWidth <= 760 ? NARROW_ROW_HEIGHT : ROW_HEIGHT}
+              label={WORDS.list}
+              keyOf={({ id }) => id}
+            >
+              {(schedule) => <ScheduleLine schedule={schedule} />}
+            </VirtualList>
+          )
+        }
+      </Loaded>
+    </>
+  );
+}
+
+function ScheduleLine({ schedule }: { readonly schedule: Schedule }) {
+  const { id, name, layer, type, lastRun } = schedule;
+  return (
+    <div className="schedule-line">
+      <span className="cut">
+        <a href={addressOf('schedules', String(id))}>
+          <strong>{name}</strong>
+        </a>
+        <span className="cut small quiet block" title={layer}>
+          {WORDS.shortTypes[type]} {layer}
+        </span>
+      </span>
+      <span>
+        <WhenText schedule={schedule} />
+      </span>
+      <span className="small">
+        <NextRun schedule={schedule} />
+      </span>
+      <span className="small">
+        {lastRun === null ? <span className="quiet">{WORDS.neverRan}</span> : <RunBadge run={lastRun} />}
+        {lastRun && <span className="quiet block">{timeText(lastRun.at)}</span>}
+      </span>
+    </div>
+  );
+}
+
+/** "every day at 22:00" and, beneath, where and within which hours. */
+export function WhenText({ schedule: { cron, timeZone, hours } }: { readonly schedule: Schedule }) {
+  return (
+    <>
+      {cronText(cron) ?? <code>{cron}</code>}
+      <span className="small quiet block">
+        {timeZone}
+        {hours !== null && ` · ${hoursText(hours)}`}
+      </span>
+    </>
+  );
+}
+
+/** `22:00-06:00` → `22:00 – 06:00` */
+export function hoursText(hours: string): string {
+  return hours.replace('-', ' – ');
+}
+
+function NextRun({ schedule: { enabled, nextRuns } }: { readonly schedule: Schedule }) {
+  const [next] = nextRuns;
+  if (!enabled) return <span className="badge">{WORDS.off}</span>;
+  if (next === undefined) return <span className="quiet">{WORDS.noneComes}</span>;
+  return (
+    <>
+      {WORDS.inTime(durationText(Math.max(0, Date.parse(next) - Date.now()) / 1000))}
+      <span className="quiet block">{timeText(next)}</span>
+    </>
+  );
+}
