@@ -1,5 +1,7 @@
+import { type BlankArea, polygonOfBounds } from '../domain/blank-area.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { FORMAT_NAMES, type Format, formatOf } from '../domain/format.ts';
+import { MAX_LEVELS } from '../domain/grid-set.ts';
 import type { GridSetBook } from '../domain/grid-set-book.ts';
 import { createGridSubset, type GridSubset } from '../domain/grid-subset.ts';
 import type { Layer, ZoomExpiry } from '../domain/layer.ts';
@@ -11,7 +13,12 @@ import {
   type ParameterFilter,
 } from '../domain/parameter-filter.ts';
 import { retinaSubset } from '../domain/retina.ts';
-import type { GridSubsetDeclaration, LayerDeclaration, ParameterDeclaration } from './layer-declaration.ts';
+import type {
+  BlankAreaDeclaration,
+  GridSubsetDeclaration,
+  LayerDeclaration,
+  ParameterDeclaration,
+} from './layer-declaration.ts';
 
 /** Throws `config-invalid` or `grid-set-unknown`, which names what is wrong with the declaration. */
 export function createLayer(declaration: LayerDeclaration, gridSets: GridSetBook): Layer {
@@ -38,7 +45,7 @@ export function createLayer(declaration: LayerDeclaration, gridSets: GridSetBook
     ...clientExpiry(declaration.expireClients),
     access: declaration.access,
     outside: declaration.outside,
-    blankIsRight: declaration.blankIsRight,
+    ...blankRules(declaration, gridSubsets),
     fullWms: declaration.fullWMS,
     infoFormats: declaration.queryable ? declaration.infoFormats : [],
   };
@@ -60,6 +67,33 @@ function clientExpiry(
 ): Pick<Layer, 'expireClientsSeconds' | 'expireClientsByZoom'> {
   if (typeof declared === 'number') return { expireClientsSeconds: declared, expireClientsByZoom: [] };
   return { expireClientsSeconds: 0, expireClientsByZoom: byZoom(declared) };
+}
+
+function blankRules(
+  { name, blankIsRight }: LayerDeclaration,
+  subsets: readonly GridSubset[],
+): Pick<Layer, 'blankIsRight' | 'blankAreas'> {
+  if (typeof blankIsRight === 'boolean') return { blankIsRight, blankAreas: [] };
+  return {
+    blankIsRight: false,
+    blankAreas: blankIsRight.map((area) => createBlankArea(name, area, subsets)),
+  };
+}
+
+function createBlankArea(
+  layer: string,
+  { gridSet, zoomStart = 0, zoomStop = MAX_LEVELS - 1, bounds }: BlankAreaDeclaration,
+  subsets: readonly GridSubset[],
+): BlankArea {
+  const known = subsets.flatMap((subset) => [subset.gridSet.name, ...subset.gridSet.aliases]);
+  if (gridSet !== undefined && !known.includes(gridSet)) {
+    throw new TilewardenError(
+      'config-invalid',
+      `blankIsRight names grid set ${gridSet}, which layer ${layer} does not have.`,
+    );
+  }
+  const area = bounds ? { polygons: [polygonOfBounds(bounds)], crs: 'grid-set' as const } : null;
+  return { gridSet: gridSet ?? null, zoomStart, zoomStop, area };
 }
 
 function createFormat(mediaType: string): Format {

@@ -30,10 +30,19 @@ export interface LayerDeclaration<Source = unknown> {
   /** Null: as each service's standard wants it. */
   readonly outside: OutsideAnswer | null;
   readonly retina: boolean;
-  readonly blankIsRight: boolean;
+  readonly blankIsRight: boolean | readonly BlankAreaDeclaration[];
   readonly fullWMS: boolean;
   readonly queryable: boolean;
   readonly infoFormats: readonly string[];
+}
+
+export interface BlankAreaDeclaration {
+  /** Needed with bounds. */
+  readonly gridSet?: string | undefined;
+  readonly zoomStart?: number | undefined;
+  readonly zoomStop?: number | undefined;
+  /** In the grid set's CRS. */
+  readonly bounds?: Bounds | undefined;
 }
 
 export interface GridSubsetDeclaration {

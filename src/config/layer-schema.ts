@@ -33,6 +33,24 @@ const gridSubsetSchema = z.union([
     }),
 ]);
 
+const MAX_BLANK_AREAS = 200;
+
+const blankAreaSchema = z
+  .strictObject({
+    gridSet: z.string().min(1).optional().describe('All grid sets when absent; needed with bounds'),
+    bounds: extentSchema.optional().describe("In the grid set's CRS; everywhere when absent"),
+    zoomStart: zoomSchema.optional(),
+    zoomStop: zoomSchema.optional(),
+  })
+  .refine(({ gridSet, bounds }) => gridSet !== undefined || bounds === undefined, {
+    error: 'must be given with bounds',
+    path: ['gridSet'],
+  })
+  .refine(({ zoomStart = 0, zoomStop = MAX_ZOOM }) => zoomStart <= zoomStop, {
+    error: 'must not be below zoomStart',
+    path: ['zoomStop'],
+  });
+
 /** Seconds; a source that is down over a long weekend is not the end of the map. */
 const DEFAULT_STALE_IF_ERROR = 7 * 86_400;
 const secondsSchema = z.int().min(0);
@@ -121,9 +139,11 @@ export const layerSchema = z.strictObject({
     .describe('Seconds a client may keep a tile; 0: say nothing. Or a list of { minZoom, seconds }'),
   access: z.enum(LAYER_ACCESS).default('public').describe('Who may look at it'),
   blankIsRight: z
-    .boolean()
+    .union([z.boolean(), z.array(blankAreaSchema).min(1).max(MAX_BLANK_AREAS)])
     .default(false)
-    .describe('Pictures of one colour are kept as long as others, whatever lies beside them'),
+    .describe(
+      'Pictures of one colour are kept as long as others, whatever lies beside them; or a list of where: { gridSet, bounds, zoomStart, zoomStop }',
+    ),
   retina: z.boolean().default(false).describe('Tiles with twice the pixels too, at …@2x.png'),
   outside: z
     .enum(OUTSIDE_ANSWERS)

@@ -97,6 +97,7 @@ function toDeclaration({ schedules, ...given }: GivenLayer): LayerDeclaration<So
     ...given,
     title: given.title ?? given.name,
     gridSets: given.gridSets.map(toSubset),
+    blankIsRight: toBlankRule(given.blankIsRight),
     parameters: given.parameters.map(toParameter),
   };
 }
@@ -105,6 +106,11 @@ function toSubset(given: GivenSubset): GridSubsetDeclaration {
   if (typeof given === 'string') return { name: given };
   const { extent, ...rest } = given;
   return { ...rest, ...(extent && { extent: boundsOf(extent) }) };
+}
+
+function toBlankRule(given: GivenLayer['blankIsRight']): LayerDeclaration['blankIsRight'] {
+  if (typeof given === 'boolean') return given;
+  return given.map(({ bounds, ...rest }) => ({ ...rest, ...(bounds && { bounds: boundsOf(bounds) }) }));
 }
 
 function toParameter(given: GivenParameter): ParameterDeclaration {

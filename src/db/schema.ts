@@ -24,6 +24,7 @@ export interface Schema {
   evictions: EvictionsTable;
   layer_evictions: LayerEvictionsTable;
   parameter_values: ParameterValuesTable;
+  blank_areas: BlankAreasTable;
   schedules: SchedulesTable;
   schedule_runs: ScheduleRunsTable;
 }
@@ -235,6 +236,17 @@ export interface ScheduleRunsTable {
   state: string;
   task_id: number | null;
   detail: string | null;
+}
+
+export interface BlankAreasTable {
+  id: Generated<number>;
+  layer: string;
+  /** JSON. */
+  document: string;
+  note: string;
+  created_by: string;
+  /** Milliseconds since 1970. */
+  created_at: number;
 }
 
 /** What the parameters ids of cached tiles stand for. */

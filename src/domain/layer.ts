@@ -1,3 +1,4 @@
+import type { BlankArea } from './blank-area.ts';
 import { TilewardenError } from './errors.ts';
 import { type Format, formatOf, formatOfExtension } from './format.ts';
 import type { GridSubset } from './grid-subset.ts';
@@ -68,6 +69,8 @@ export interface Layer {
   readonly outside: OutsideAnswer | null;
   /** Pictures of one colour are never suspect, whatever lies beside them. */
   readonly blankIsRight: boolean;
+  /** Neither are they here. */
+  readonly blankAreas: readonly BlankArea[];
   /** Pictures of any place and size are put together from its tiles. */
   readonly fullWms: boolean;
   /** Its source tells what lies at a place, in these formats. Empty: nobody asks it. */
@@ -111,9 +114,6 @@ export function gridSubsetOf(layer: Layer, nameOrAlias: string): GridSubset {
   );
 }
 
-/** Those for dense screens too: all that may have tiles in a store. */
-export function everySubset(layer: Layer): readonly GridSubset[] {
-  return [...layer.gridSubsets, ...layer.retinaSubsets];
 /** Null: the layer has no such grid set now. */
 export function findGridSubset(layer: Layer, nameOrAlias: string): GridSubset | null {
   const subsets = layer.retinaSubsets.length === 0 ? layer.gridSubsets : everySubset(layer);
@@ -124,6 +124,9 @@ export function findGridSubset(layer: Layer, nameOrAlias: string): GridSubset | 
   );
 }
 
+/** Those for dense screens too: all that may have tiles in a store. */
+export function everySubset(layer: Layer): readonly GridSubset[] {
+  return [...layer.gridSubsets, ...layer.retinaSubsets];
 }
 
 /** By media type as `formatOf` reads it, or by file extension. Throws `format-unknown`. */

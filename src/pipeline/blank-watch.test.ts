@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { type TileRoad, tileRoads, until } from '../../test/fixtures/tile-road.ts';
+import { type BlankArea, polygonOfBounds } from '../domain/blank-area.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { formatOf } from '../domain/format.ts';
+import { boundsOfTile } from '../domain/grid-set.ts';
 import type { Layer } from '../domain/layer.ts';
 import { encodeImage } from '../raster/encode-image.ts';
 import type { SourceRequest } from '../sources/tile-source.ts';
@@ -77,6 +79,35 @@ describe('a picture of one colour', () => {
     expect(suspects(road)).toBe(0);
   });
 
+  it('is kept like any other in an area where blank is said to be right, at its zooms only', async () => {
+    const said = (zoomStop: number): BlankArea => ({ gridSet: null, zoomStart: 0, zoomStop, area: null });
+    for (const [zoomStop, right] of [
+      [5, true],
+      [4, false],
+    ] as const) {
+      const road = painted((column) => (column === 4 ? plain(WHITE) : town));
+      road.blankAreas.push(said(zoomStop));
+      await road.read(5, 3, 4);
+      await road.read(5, 4, 4);
+      expect((await freshUntil(road, 4, 4)) === null).toBe(right);
+      expect(suspects(road)).toBe(right ? 0 : 1);
+    }
+  });
+
+  it('is kept like any other where the declaration of its layer says so', async () => {
+    const { gridSet } = open().tiles.subset;
+    const area = {
+      polygons: [polygonOfBounds(boundsOfTile(gridSet, 5, 4, 4))],
+      crs: 'grid-set' as const,
+    };
+    const blankAreas = [{ gridSet: gridSet.name, zoomStart: 0, zoomStop: 30, area }];
+    const road = painted((column) => (column === 4 ? plain(WHITE) : town), { blankAreas });
+    for (const y of [4, 5]) for (const x of [3, 4]) await road.read(5, x, y);
+    expect(await freshUntil(road, 4, 4)).toBeNull();
+    expect(await freshUntil(road, 4, 5)).not.toBeNull();
+    expect(road.suspects.of('roads')).toMatchObject([{ z: 5, rect: { minX: 4, minY: 5 }, times: 1 }]);
+  });
+
   it('is fine beside a picture that was seen too long ago', async () => {
     const road = painted((column) => (column === 4 ? plain(WHITE) : town));
     await road.read(5, 3, 4);
@@ -99,6 +130,11 @@ describe('a picture of one colour', () => {
       await expect(road.read(5, x, 4)).rejects.toMatchObject({ code: 'source-bad-answer', reason: 'blank' });
     }
     expect(road.counts.get('answer-refused blank')).toBe(3);
+    expect(road.suspects.of('roads').map(({ refused, rect }) => [refused, rect.minX])).toEqual([
+      [true, 6],
+      [true, 5],
+      [true, 4],
+    ]);
     road.clock.advance(31_000);
     expect((await road.read(5, 4, 4)).outcome).toBe('MISS');
     expect(suspects(road)).toBe(1);

@@ -1,8 +1,10 @@
+import { type BlankArea, blankIsRightIn } from '../domain/blank-area.ts';
 import { tileSetId } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
 import { pixelWords } from '../raster/pixel-words.ts';
 import type { RasterImage } from '../raster/raster-image.ts';
 import { singleColour } from '../raster/single-colour.ts';
+import type { BlankSuspects } from './blank-suspects.ts';
 import type { FlightPlan } from './flight.ts';
 
 /**
@@ -41,17 +43,26 @@ const LOAD_MS = 30_000;
 /** Bits of a channel that make a difference: lossy formats never hit a colour exactly. */
 const COLOUR_MASK = 0xf0f0f0f0;
 
+export interface BlankWatchOptions {
+  readonly clock: Clock;
+  /** Where administrators have said that blank is right, besides what the layer's declaration says. */
+  readonly areasOf: (layer: string) => Promise<readonly BlankArea[]>;
+  readonly suspects: Pick<BlankSuspects, 'note'>;
+}
+
 /**
  * Tells a sea from a map server that draws nothing because it has too much to do: a sea goes on in the neighbouring
  * pictures, an empty answer ends at the edge. Remembers only colours along edges, and not for long.
  */
 export class BlankWatch {
   readonly #clock: Clock;
+  readonly #options: BlankWatchOptions;
   readonly #seen = new Map<string, Seen>();
   readonly #failedAt = new Map<string, number>();
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
+  constructor(options: BlankWatchOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
   }
 
   /** The layer's source has failed in some other way. */
@@ -61,14 +72,23 @@ export class BlankWatch {
     dropOldest(this.#failedAt);
   }
 
-  judge(plan: FlightPlan, picture: RasterImage, gutter: number): BlankVerdict {
+  async judge(plan: FlightPlan, picture: RasterImage, gutter: number): Promise<BlankVerdict> {
     if (plan.tiles.bound.layer.blankIsRight) return 'fine';
     const colour = singleColour(picture);
     const suspect = colour !== null && this.#isSuspect(plan, colour);
     if (colour === null) this.#remember(plan, edgesOf(picture, gutter));
-    if (!suspect) return 'fine';
+    if (!suspect || (await this.#isRight(plan))) return 'fine';
     this.#remember(plan, null);
-    return this.#isOverloaded(plan) ? 'refused' : 'suspect';
+    const refused = this.#isOverloaded(plan);
+    const { z, rect } = plan.metatile;
+    this.#options.suspects.note({ set: plan.tiles.set, z, rect, refused });
+    return refused ? 'refused' : 'suspect';
+  }
+
+  async #isRight({ tiles, metatile: { z, rect } }: FlightPlan): Promise<boolean> {
+    const { name, blankAreas } = tiles.bound.layer;
+    const areas = [...blankAreas, ...(await this.#options.areasOf(name))];
+    return blankIsRightIn(areas, tiles.subset.gridSet, z, rect);
   }
 
   #isSuspect(plan: FlightPlan, colour: number): boolean {

@@ -145,7 +145,7 @@ export class FlightCrew {
     const leave = await this.#landings.acquire(flight.signal, rankOf(flight));
     try {
       const accepted = await acceptAnswer(flight.plan, request, answer, this.#options.encoder);
-      this.#judge(flight, accepted);
+      await this.#judge(flight, accepted);
       await this.#encodeAll(flight, accepted, createdAt);
       await this.#keep(flight);
     } finally {
@@ -160,11 +160,11 @@ export class FlightCrew {
   }
 
   /** An empty picture may be right, and then it is kept; where that is doubtful, not for long. */
-  #judge(flight: Flight, { picture }: AcceptedMetatile): void {
+  async #judge(flight: Flight, { picture }: AcceptedMetatile): Promise<void> {
     if (!picture) return;
     const { blanks, metrics, clock, suspectMs } = this.#options;
     const { plan } = flight;
-    const verdict = blanks.judge(plan, picture, gutterOf(plan.tiles));
+    const verdict = await blanks.judge(plan, picture, gutterOf(plan.tiles));
     if (verdict === 'refused') throw refuseImage('blank');
     if (verdict === 'fine') return;
     flight.freshUntil = clock.now() + suspectMs;

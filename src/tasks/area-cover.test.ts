@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Polygon } from '../domain/polygon.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import { countCovered, createAreaCover, type ZoomGeometry } from './area-cover.ts';
-import type { Polygon } from './task.ts';
 
 /** A tile is a unit square; row 0 lies between y = 0 and y = -1. */
 const unit = (rows: number, z = 0, size = 1): ZoomGeometry => ({

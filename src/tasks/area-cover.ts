@@ -1,6 +1,6 @@
 import { type GridSet, levelOf } from '../domain/grid-set.ts';
+import type { Polygon } from '../domain/polygon.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
-import type { Polygon } from './task.ts';
 
 /** Rows of tiles that all have the same covered columns. */
 export interface CoverBand {

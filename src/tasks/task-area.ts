@@ -1,6 +1,6 @@
 import { TilewardenError } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
-import type { Polygon } from './task.ts';
+import type { Polygon } from '../domain/polygon.ts';
 import type { TaskDraft } from './task-draft.ts';
 
 export const WEB_MERCATOR_CODES: ReadonlySet<number> = new Set([3857, 900913, 102100, 102113]);
@@ -16,12 +16,13 @@ type Point = Ring[number];
 /** The draft's area in the grid set's CRS; null when it has none. */
 export function areaIn(gridSet: GridSet, area: TaskDraft['area']): readonly Polygon[] | null {
   if (!area) return null;
-  checkShape(area.polygons);
+  checkArea(area.polygons);
   const convert = area.crs === 'grid-set' ? same : fromLonLat(gridSet);
   return area.polygons.map((polygon) => polygon.map((ring) => ring.map(convert)));
 }
 
-function checkShape(polygons: readonly Polygon[]): void {
+/** Throws `request-invalid`. */
+export function checkArea(polygons: readonly Polygon[]): void {
   const rings = polygons.flat();
   const points = rings.flat();
   if (polygons.length === 0 || rings.some((ring) => ring.length < 3)) {

@@ -1,5 +1,5 @@
+import type { Polygon } from '../domain/polygon.ts';
 import type { PagePlace } from './plan-ahead.ts';
-import type { Polygon } from './task.ts';
 
 /**
  * A request as a client made it, before defaults and names are looked at. XML, JSON, a form and the command

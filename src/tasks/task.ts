@@ -1,4 +1,5 @@
 import type { Bounds } from '../domain/bounds.ts';
+import type { Polygon } from '../domain/polygon.ts';
 import type { HostClosing } from '../domain/upstream-status.ts';
 
 export const TASK_TYPES = ['seed', 'reseed', 'truncate'] as const;
@@ -15,9 +16,6 @@ export type TaskType = (typeof TASK_TYPES)[number];
  */
 export const TASK_STATES = ['pending', 'running', 'paused', 'done', 'aborted'] as const;
 export type TaskState = (typeof TASK_STATES)[number];
-
-/** A polygon as in GeoJSON: rings of [x, y], the first the outer one. */
-export type Polygon = readonly (readonly (readonly [number, number])[])[];
 
 /** What was asked for, after every default is filled in and every name is checked. */
 export interface TaskRequest {

@@ -6,6 +6,7 @@ import { createEvictionTables } from './0004-create-eviction-tables.ts';
 import { createScheduleTables } from './0005-create-schedule-tables.ts';
 import { createParameterTable } from './0006-create-parameter-table.ts';
 import { createLayerEvictions } from './0007-create-layer-evictions.ts';
+import { createBlankAreaTable } from './0008-create-blank-area-table.ts';
 
 export const MIGRATIONS: readonly Migration[] = [
   createTaskTables,
@@ -15,4 +16,5 @@ export const MIGRATIONS: readonly Migration[] = [
   createScheduleTables,
   createParameterTable,
   createLayerEvictions,
+  createBlankAreaTable,
 ];

@@ -1,4 +1,4 @@
-import type { Polygon } from '../../tasks/task.ts';
+import type { Polygon } from '../../domain/polygon.ts';
 import {
   bodyProblem,
   childrenNamed,

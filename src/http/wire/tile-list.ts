@@ -2,10 +2,10 @@ import type { Bounds } from '../../domain/bounds.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { boundsOfTile } from '../../domain/grid-set.ts';
 import type { Layer } from '../../domain/layer.ts';
+import type { Polygon } from '../../domain/polygon.ts';
 import { projectionOf } from '../../domain/projection.ts';
 import { shortened } from '../../domain/shortened.ts';
 import { isWebMercator } from '../../domain/srs.ts';
-import type { Polygon } from '../../tasks/task.ts';
 import type { TaskDraft } from '../../tasks/task-draft.ts';
 
 export const MAX_LISTED_TILES = 2000;

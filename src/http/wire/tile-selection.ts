@@ -1,4 +1,4 @@
-import { boundsOf } from '../../domain/bounds.ts';
+import { type Bounds, boundsOf } from '../../domain/bounds.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { everySubset, findGridSubset, gridSubsetOf, type Layer } from '../../domain/layer.ts';
 import { selectParameters } from '../../domain/parameter-filter.ts';
@@ -25,7 +25,7 @@ const FIELDS = [
 ];
 
 /** A field that is misspelt would narrow nothing, and more would go than was meant. */
-function refuseUnknownFields(root: WireElement, known: readonly string[]): void {
+export function refuseUnknownFields(root: WireElement, known: readonly string[]): void {
   const unknown = root.children.find(({ name }) => !known.includes(name));
   if (unknown) throw refused(`There is no field ${shortened(unknown.name)}; there are ${known.join(', ')}.`);
 }
@@ -51,9 +51,7 @@ export function selectionOf(root: WireElement, layer: Layer): TruncationSelectio
   // Before anything is removed: an area that one of the grid sets cannot take is refused for all.
   for (const name of area ? (gridSets ?? []) : []) areaIn(gridSubsetOf(layer, name).gridSet, area);
   const parameters = parametersField(root);
-  const zoomStart = zoomField(root, 'zoomStart');
-  const zoomStop = zoomField(root, 'zoomStop');
-  if ((zoomStart ?? 0) > (zoomStop ?? MAX_ZOOM)) throw refused('zoomStart must not be above zoomStop.');
+  const { zoomStart, zoomStop } = zoomsField(root);
   return withoutAbsent({
     gridSets,
     formats: textsField(root, 'formats'),
@@ -76,13 +74,20 @@ function gridSetsField(root: WireElement, layer: Layer, placed: boolean): readon
 
 const MAX_ZOOM = 30;
 
+export function zoomsField(root: WireElement) {
+  const zoomStart = zoomField(root, 'zoomStart');
+  const zoomStop = zoomField(root, 'zoomStop');
+  if ((zoomStart ?? 0) > (zoomStop ?? MAX_ZOOM)) throw refused('zoomStart must not be above zoomStop.');
+  return { zoomStart, zoomStop };
+}
+
 function zoomField(root: WireElement, name: string): number | undefined {
   const zoom = integerField(root, name);
   if (zoom === undefined || (zoom >= 0 && zoom <= MAX_ZOOM)) return zoom;
   throw refused(`${name} must be a zoom from 0 to ${MAX_ZOOM}, not ${zoom}.`);
 }
 
-function boundsField(root: WireElement) {
+export function boundsField(root: WireElement): Bounds | undefined {
   const coords = coordsField(root);
   if (!coords) return undefined;
   const [minX = 0, minY = 0, maxX = 0, maxY = 0] = coords;

@@ -14,6 +14,8 @@ export interface ReadLimits {
   readonly now: number;
   /** Statuses that are answers. */
   readonly accepted: readonly number[];
+  /** Encodings of the body that are left to the caller. */
+  readonly encodings: readonly string[];
 }
 
 /** The whole body of an answer with an accepted status; anything else is thrown and its socket closed. */
@@ -26,8 +28,8 @@ export async function readAnswer(response: Dispatcher.ResponseData, limits: Read
       const detail = `${limits.host} answered ${statusCode}: ${await readExcerpt(body)}`;
       throw failureOfStatus(statusCode, detail, parseRetryAfter(textOf(headers['retry-after']), limits.now));
     }
-    const encoding = textOf(headers['content-encoding']);
-    if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    const encoding = textOf(headers['content-encoding'])?.trim().toLowerCase() ?? 'identity';
+    if (!limits.encodings.includes(encoding)) {
       throw refuseAnswer('encoded-body', `${limits.host} encoded its answer as ${encoding.slice(0, 50)}`);
     }
     return await readBody(body, Number(textOf(headers['content-length']) ?? 0), limits);

@@ -4,10 +4,11 @@ import type { UpstreamAnswer, UpstreamRequest } from './upstream-client.ts';
 
 /** What a request for a picture takes over from what was asked of the source. */
 export function pictureRequest(
-  { priority, validator = null }: SourceRequest,
+  { priority, validator = null, format }: SourceRequest,
   signal: AbortSignal,
-): Pick<UpstreamRequest, 'priority' | 'validator' | 'signal'> {
-  return { priority, validator, signal };
+): Pick<UpstreamRequest, 'priority' | 'validator' | 'signal' | 'packed'> {
+  // Vector tiles are kept packed; for the gate a picture that is packed is no picture.
+  return { priority, validator, signal, packed: format.kind === 'opaque' };
 }
 
 /** `check` refuses what is not a picture of the kind that was asked for. */

@@ -27,6 +27,8 @@ export interface UpstreamRequest {
   readonly validator?: string | null;
   /** Statuses that are answers too, besides 200, e.g. 206 or 404. */
   readonly alsoAccept?: readonly number[];
+  /** The body may come packed with gzip, and is left so. */
+  readonly packed?: boolean;
 }
 
 export interface UpstreamAnswer extends AnswerFreshness {
@@ -115,7 +117,7 @@ export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClie
           ...conditionOf(request.validator),
           ...(request.form && FORM_HEADERS),
           'user-agent': options.userAgent,
-          'accept-encoding': 'identity',
+          'accept-encoding': request.packed ? 'gzip' : 'identity',
         },
         headersTimeout: request.timeoutMs ?? limits.firstByteMs,
         signal,
@@ -126,7 +128,8 @@ export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClie
     const now = options.clock.now();
     const { maxBytes } = limits;
     const accepted = [200, ...(request.alsoAccept ?? []), ...(request.validator ? [NOT_MODIFIED] : [])];
-    const bytes = await readAnswer(response, { maxBytes, host: host.name, now, accepted });
+    const encodings = request.packed ? ['identity', 'gzip', 'x-gzip'] : ['identity'];
+    const bytes = await readAnswer(response, { maxBytes, host: host.name, now, accepted, encodings });
     const mediaType = mediaTypeOf(textOf(response.headers['content-type']));
     return {
       status: response.statusCode,
@@ -137,9 +140,14 @@ export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClie
     };
   }
 
-  async function askInTime(host: Host, request: UpstreamRequest, stop: LinkedAbort): Promise<UpstreamAnswer> {
+  async function askInTime(
+    host: Host,
+    request: UpstreamRequest,
+    stop: LinkedAbort,
+    ms: number,
+  ): Promise<UpstreamAnswer> {
     const done = new AbortController();
-    options.clock.sleep(request.timeoutMs ?? limits.totalMs, done.signal).then(
+    options.clock.sleep(ms, done.signal).then(
       () => stop.abort(timedOut(`${host.name} did not finish its answer in time`)),
       () => undefined,
     );
@@ -150,21 +158,42 @@ export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClie
     }
   }
 
-  async function enterAndAsk(request: UpstreamRequest, stop: LinkedAbort): Promise<UpstreamAnswer> {
-    const host = hostOf(request.url);
-    const permit = await desk.enter(host.name, request.priority, stop.signal);
+  /** Null: the place was taken back, because the host has long said nothing. */
+  async function visit(
+    host: Host,
+    request: UpstreamRequest,
+    signal: AbortSignal,
+    time: { readonly ms: number; readonly again: boolean },
+  ): Promise<UpstreamAnswer | null> {
+    const permit = await desk.enter(host.name, request.priority, signal, time.again);
     const begunAt = options.clock.monotonic();
     const elapsed = () => options.clock.monotonic() - begunAt;
+    const stop = linkAbort(signal, permit.revoked);
     try {
-      const answer = await askInTime(host, request, stop);
+      const answer = await askInTime(host, request, stop, time.ms);
       permit.end(endOf(null, elapsed()));
       return answer;
     } catch (error) {
       const failure = stop.signal.aborted ? stop.signal.reason : error;
       permit.end(endOf(failure, elapsed()));
+      if (permit.revoked.aborted && !signal.aborted) return null;
       options.log.debug({ upstream: host.name, err: failure }, 'An upstream request failed');
       throw failure;
+    } finally {
+      stop.release();
     }
+  }
+
+  /** Whose place was taken back stands in line again, as long as its time is not up. */
+  async function enterAndAsk(request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamAnswer> {
+    const host = hostOf(request.url);
+    const whole = request.timeoutMs ?? limits.totalMs;
+    const until = options.clock.monotonic() + whole;
+    for (let ms = whole, again = false; ms > 0; ms = until - options.clock.monotonic(), again = true) {
+      const answer = await visit(host, request, signal, { ms, again });
+      if (answer) return answer;
+    }
+    throw timedOut(`${host.name} has been silent for too long`);
   }
 
   return {
@@ -172,7 +201,7 @@ export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClie
       const stop = linkAbort(request.signal, closing.signal);
       try {
         stop.signal.throwIfAborted();
-        return await enterAndAsk(request, stop);
+        return await enterAndAsk(request, stop.signal);
       } finally {
         stop.release();
       }

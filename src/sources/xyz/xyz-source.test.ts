@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { describeTileSource, sourceRequest } from '../../../test/contracts/tile-source.ts';
 import { builtInGridSet, openMockTiles } from '../../../test/fixtures/mock-tiles.ts';
@@ -139,6 +140,21 @@ describe('the xyz source', () => {
     const failure = await source.fetch(request()).catch((error: Error) => error);
     expect(String((failure as Error).cause)).toContain('no tile at /***/3/5/1.png');
     expect(String(failure) + String((failure as Error).cause)).not.toMatch(/hush|t1/);
+  });
+
+  it('leaves vector tiles packed as they come, and asks for nothing packed but those', async () => {
+    const vector = request({ format: formatOf('application/vnd.mapbox-vector-tile') as Format });
+    const packed = gzipSync('a tile');
+    const openVector = () => open({ url: `${tiles.url}/{z}/{x}/{y}.pbf` });
+    tiles.answer = { status: 200, body: packed, headers: { 'content-encoding': 'gzip' } };
+    expect(await openVector().fetch(vector)).toMatchObject({ kind: 'encoded', bytes: packed });
+    expect(tiles.requests.at(-1)?.headers['accept-encoding']).toBe('gzip');
+    await expect(open().fetch(request())).rejects.toMatchObject({ reason: 'encoded-body' });
+    expect(tiles.requests.at(-1)?.headers['accept-encoding']).toBe('identity');
+    tiles.answer = { status: 200, body: packed };
+    expect(await openVector().fetch(vector)).toMatchObject({ kind: 'encoded', bytes: packed });
+    tiles.answer = { status: 200, body: packed, headers: { 'content-encoding': 'br' } };
+    await expect(openVector().fetch(vector)).rejects.toMatchObject({ reason: 'encoded-body' });
   });
 
   it('has ready-made tiles of 512 pixels too', async () => {

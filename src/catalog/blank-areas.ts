@@ -1,0 +1,82 @@
+import type { Database } from '../db/database.ts';
+import type { BlankAreasTable, RowOf } from '../db/schema.ts';
+import type { BlankArea } from '../domain/blank-area.ts';
+import { TilewardenError } from '../domain/errors.ts';
+import type { Clock } from '../lib/clock.ts';
+
+export interface KeptBlankArea extends BlankArea {
+  readonly id: number;
+  readonly layer: string;
+  /** Why, in the administrator's words. */
+  readonly note: string;
+  readonly createdBy: string;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+}
+
+/** Where administrators have said that blank is right, besides what stands in a layer's declaration. */
+export interface BlankAreas {
+  list(layer: string): Promise<readonly KeptBlankArea[]>;
+  /** Throws `request-invalid` when the layer has too many. */
+  add(
+    layer: string,
+    area: BlankArea,
+    said: Pick<KeptBlankArea, 'note' | 'createdBy'>,
+  ): Promise<KeptBlankArea>;
+  /** What was taken back; null when the layer has none with that id. */
+  remove(layer: string, id: number): Promise<KeptBlankArea | null>;
+}
+
+/** All of them are looked through when a picture is suspect. */
+const MOST_OF_A_LAYER = 200;
+
+/** Every process looks into the same table, and only when a picture is suspect. */
+export function createBlankAreas(database: Database, clock: Pick<Clock, 'now'>): BlankAreas {
+  const rowsOf = (layer: string) =>
+    database.query.selectFrom('blank_areas').selectAll().where('layer', '=', layer).orderBy('id');
+  return {
+    async list(layer) {
+      return (await rowsOf(layer).execute()).map(areaOf);
+    },
+    async add(layer, { gridSet, zoomStart, zoomStop, area }, { note, createdBy }) {
+      const document = JSON.stringify({ gridSet, zoomStart, zoomStop, area });
+      const row = { layer, document, note, created_by: createdBy, created_at: clock.now() };
+      return await database.transaction('blank-areas', async (query) => {
+        const there = await query.selectFrom('blank_areas').select('id').where('layer', '=', layer).execute();
+        if (there.length >= MOST_OF_A_LAYER) throw tooMany(layer);
+        return areaOf(
+          await query.insertInto('blank_areas').values(row).returningAll().executeTakeFirstOrThrow(),
+        );
+      });
+    },
+    async remove(layer, id) {
+      return await database.transaction('blank-areas', async (query) => {
+        const row = await query
+          .deleteFrom('blank_areas')
+          .where('layer', '=', layer)
+          .where('id', '=', id)
+          .returningAll()
+          .executeTakeFirst();
+        return row ? areaOf(row) : null;
+      });
+    },
+  };
+}
+
+function areaOf(row: RowOf<BlankAreasTable>): KeptBlankArea {
+  return {
+    ...(JSON.parse(row.document) as BlankArea),
+    id: row.id,
+    layer: row.layer,
+    note: row.note,
+    createdBy: row.created_by,
+    createdAt: row.created_at,
+  };
+}
+
+function tooMany(layer: string): TilewardenError {
+  return new TilewardenError(
+    'request-invalid',
+    `Layer ${layer} has ${MOST_OF_A_LAYER} areas already; take some back, or set blankIsRight for the layer.`,
+  );
+}

@@ -1,0 +1,112 @@
+import type { BlankAreas, KeptBlankArea } from '../../catalog/blank-areas.ts';
+import type { Catalog } from '../../catalog/catalog.ts';
+import { type BlankArea, blankIsRightIn } from '../../domain/blank-area.ts';
+import { boundsOfRect } from '../../domain/grid-set.ts';
+import { everySubset, type Layer } from '../../domain/layer.ts';
+import type { BlankSuspect, BlankSuspects } from '../../pipeline/blank-suspects.ts';
+import { type Answer, jsonAnswer } from '../answer.ts';
+import type { Exchange } from '../exchange.ts';
+import { requireMediaType } from '../media-types.ts';
+import { HttpProblem } from '../problems.ts';
+import { callerName } from '../rest/seed.ts';
+import type { Route } from '../route.ts';
+import { boundLayer } from '../services/tiles.ts';
+import { readBlankAreaRequest } from '../wire/blank-area-request.ts';
+import { NOTHING } from './users.ts';
+
+export interface BlankAreaDeps {
+  readonly catalog: Pick<Catalog, 'layer'>;
+  readonly blankAreas: BlankAreas;
+  readonly blankSuspects: Pick<BlankSuspects, 'of'>;
+}
+
+/** `/api/v1/layers/{layer}/blank-areas`: where empty pictures are right, and where they are suspect. */
+export function blankAreaRoutes({ catalog, blankAreas, blankSuspects }: BlankAreaDeps): readonly Route[] {
+  const path = '/api/v1/layers/{layer}/blank-areas';
+  return [
+    { method: 'GET', path, role: 'viewer', handler: list },
+    { method: 'POST', path, role: 'operator', handler: add },
+    { method: 'DELETE', path: `${path}/{id}`, role: 'operator', handler: remove },
+  ];
+
+  async function list(exchange: Exchange): Promise<Answer> {
+    const { layer } = boundLayer(catalog, exchange.param('layer'));
+    const kept = await blankAreas.list(layer.name);
+    const areas = [...layer.blankAreas, ...kept];
+    return jsonAnswer({
+      layer: layer.name,
+      everywhere: layer.blankIsRight,
+      areas: [...layer.blankAreas.map(declaredDocument), ...kept.map(keptDocument)],
+      suspects: blankSuspects.of(layer.name).flatMap((suspect) => suspectDocuments(layer, areas, suspect)),
+    });
+  }
+
+  async function add(exchange: Exchange): Promise<Answer> {
+    requireMediaType(exchange.headers, ['application/json']);
+    const { layer } = boundLayer(catalog, exchange.param('layer'));
+    const { area, note } = readBlankAreaRequest(exchange.body, layer);
+    const kept = await blankAreas.add(layer.name, area, { note, createdBy: callerName(exchange) });
+    exchange.change = { target: `layer:${layer.name}`, after: { blankArea: kept } };
+    const location = `${exchange.baseUrl}/api/v1/layers/${encodeURIComponent(layer.name)}/blank-areas/${kept.id}`;
+    return jsonAnswer(keptDocument(kept), ['Location', location], 201);
+  }
+
+  async function remove(exchange: Exchange): Promise<Answer> {
+    const { layer } = boundLayer(catalog, exchange.param('layer'));
+    const id = exchange.param('id');
+    const removed = /^\d{1,15}$/.test(id) ? await blankAreas.remove(layer.name, Number(id)) : null;
+    if (!removed) throw new HttpProblem('blank-area-unknown', `Layer ${layer.name} has no such blank area.`);
+    exchange.change = { target: `layer:${layer.name}`, before: { blankArea: removed } };
+    return NOTHING;
+  }
+}
+
+function declaredDocument(area: BlankArea): object {
+  return {
+    id: null,
+    origin: 'configuration',
+    ...placeDocument(area),
+    note: '',
+    createdBy: null,
+    createdAt: null,
+  };
+}
+
+function keptDocument(area: KeptBlankArea): object {
+  const { id, note, createdBy, createdAt } = area;
+  const said = { note, createdBy, createdAt: new Date(createdAt).toISOString() };
+  return { id, origin: 'interface', ...placeDocument(area), ...said };
+}
+
+function placeDocument({ gridSet, zoomStart, zoomStop, area }: BlankArea): object {
+  return {
+    gridSet,
+    zoomStart,
+    zoomStop,
+    area: area && { type: 'MultiPolygon', coordinates: area.polygons },
+    areaCrs: area?.crs ?? null,
+  };
+}
+
+/** None for what has been settled since. */
+function suspectDocuments(
+  layer: Layer,
+  areas: readonly BlankArea[],
+  suspect: BlankSuspect,
+): readonly object[] {
+  const { set, z, rect, at, times, refused } = suspect;
+  const gridSet = everySubset(layer).find((subset) => subset.gridSet.name === set.gridSet)?.gridSet;
+  if (!gridSet || z >= gridSet.levels.length) return [];
+  if (layer.blankIsRight || blankIsRightIn(areas, gridSet, z, rect)) return [];
+  const { minX, minY, maxX, maxY } = boundsOfRect(gridSet, z, rect);
+  const { format, parametersId } = set;
+  const place = { gridSet: gridSet.name, z, tiles: tilesIn(suspect), bounds: [minX, minY, maxX, maxY] };
+  return [{ ...place, format, parametersId, at: new Date(at).toISOString(), times, refused }];
+}
+
+/** As the request takes them. */
+function tilesIn({ z, rect: { minX, minY, maxX, maxY } }: BlankSuspect): readonly string[] {
+  const tiles: string[] = [];
+  for (let y = minY; y <= maxY; y++) for (let x = minX; x <= maxX; x++) tiles.push(`${z}/${x}/${y}`);
+  return tiles;
+}

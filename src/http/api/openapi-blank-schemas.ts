@@ -1,0 +1,49 @@
+import { z } from 'zod';
+
+/** ISO 8601, in UTC. */
+const time = z.iso.datetime();
+const zoom = z.number().int().min(0).max(30);
+const crs = z.enum(['EPSG:4326', 'grid-set']);
+
+export const blankAreaBody = z.object({
+  gridSet: z.string().optional().describe('All grid sets when absent; needed with bounds and tiles'),
+  zoomStart: zoom.optional(),
+  zoomStop: zoom.optional(),
+  bounds: z.array(z.number()).length(4).optional().describe("minX, minY, maxX, maxY in the grid set's CRS"),
+  area: z.unknown().optional().describe('GeoJSON polygons'),
+  areaCrs: crs.default('EPSG:4326'),
+  tiles: z.array(z.string()).optional().describe('z/x/y, rows from the top, as suspects are listed'),
+  note: z.string().max(500).optional(),
+});
+
+export const blankAreaAnswer = z.object({
+  id: z.number().int().nullable(),
+  origin: z.enum(['configuration', 'interface']),
+  gridSet: z.string().nullable(),
+  zoomStart: zoom,
+  zoomStop: zoom,
+  area: z.unknown(),
+  areaCrs: crs.nullable(),
+  note: z.string(),
+  createdBy: z.string().nullable(),
+  createdAt: time.nullable(),
+});
+
+const blankSuspect = z.object({
+  gridSet: z.string(),
+  z: zoom,
+  tiles: z.array(z.string()),
+  bounds: z.array(z.number()),
+  format: z.string(),
+  parametersId: z.string().nullable(),
+  at: time,
+  times: z.number().int(),
+  refused: z.boolean().describe('The source was failing: it was neither kept nor served'),
+});
+
+export const blankAreaListAnswer = z.object({
+  layer: z.string(),
+  everywhere: z.boolean(),
+  areas: z.array(blankAreaAnswer),
+  suspects: z.array(blankSuspect),
+});
