@@ -28,7 +28,7 @@ export const DEFAULT_PIPELINE_SETTINGS: PipelineSettings = {
   maxLandings: 8,
   maxEncodings: 4,
   maxRenewals: 64,
-  negativeTtlMs: 1000,
+  negativeTtlMs: 500,
   suspectMs: 60_000,
   flightDeadlineMs: 60_000,
   warnIntervalMs: 60_000,

@@ -42,7 +42,7 @@ const expectation = z.strictObject({
   cache: z.string().optional(),
   /** Milliseconds; every reply comes sooner. */
   within: z.number().optional(),
-  /** The first good tile that is asked for after `from` is answered this many seconds after `from` at the latest. */
+  /** The first good tile after `from`, whenever it was asked for, comes this many seconds after it at the latest. */
   goodAgainWithin: z.number().optional(),
   /** Requests that reach the upstream in the span. */
   upstreamRequests: z.strictObject({ least: z.int().default(0), most: z.int() }).optional(),

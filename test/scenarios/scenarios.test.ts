@@ -67,7 +67,9 @@ function checkTimes(expected: Expectation, seen: Seen, replies: readonly SeenRep
   }
   if (expected.goodAgainWithin === undefined) return;
   const good = seen.replies
-    .filter(({ of, askedAt, status }) => of === expected.of && askedAt >= expected.from && status === 200)
+    .filter(
+      ({ of, answeredAt, status }) => of === expected.of && answeredAt >= expected.from && status === 200,
+    )
     .map(({ answeredAt }) => answeredAt);
   expect(Math.min(...good) - expected.from, `${where}good again`).toBeLessThanOrEqual(
     expected.goodAgainWithin,

@@ -60,6 +60,22 @@ export function createScriptedUpstream(scenario: Scenario, tools: UpstreamTools)
     }
   }
 
+  /** Null: the place was taken back. */
+  async function visit(request: SourceRequest, again: boolean): Promise<SourceAnswer | null> {
+    const permit = await desk.enter(host, request.priority, request.signal, again);
+    const begunAt = clock.monotonic();
+    const signal = AbortSignal.any([request.signal, permit.revoked]);
+    try {
+      const answer = await ask({ ...request, signal });
+      permit.end(endOf(null, clock.monotonic() - begunAt));
+      return answer;
+    } catch (error) {
+      permit.end(endOf(error, clock.monotonic() - begunAt));
+      if (permit.revoked.aborted) return null;
+      throw error;
+    }
+  }
+
   return {
     arrivals,
     get active() {
@@ -71,15 +87,9 @@ export function createScriptedUpstream(scenario: Scenario, tools: UpstreamTools)
     source: {
       maxMetatile: null,
       async fetch(request) {
-        const permit = await desk.enter(host, request.priority, request.signal);
-        const begunAt = clock.monotonic();
-        try {
-          const answer = await ask(request);
-          permit.end(endOf(null, clock.monotonic() - begunAt));
-          return answer;
-        } catch (error) {
-          permit.end(endOf(error, clock.monotonic() - begunAt));
-          throw error;
+        for (let again = false; ; again = true) {
+          const answer = await visit(request, again);
+          if (answer) return answer;
         }
       },
       async close() {},

@@ -14,14 +14,10 @@ export interface BreakerFailure {
 const THRESHOLD = 5;
 /** Milliseconds. Pauses double with each probe that fails. */
 const FIRST_PAUSE = 500;
-const LONGEST_PAUSE = 60_000;
-/**
- * People are not kept from trying for so long: a host that fails at once is not hurt by two probes a second, and
- * its return is seen within one.
- */
+const LONGEST_PAUSE = 15_000;
+/** People are not kept from trying for so long: no host is hurt by two probes a second, and its return is seen. */
+const LONGEST_PAUSE_OF_PEOPLE = 500;
 const FAST_FAILURE = 1000;
-const LONGEST_PAUSE_FAST = 500;
-const LONGEST_PAUSE_SLOW = 5000;
 const SPREAD = 0.2;
 /** While a probe is under way, ask again in this time. */
 const PROBE_PATIENCE = 500;
@@ -63,6 +59,10 @@ export class Breaker {
       : 'half-open';
   }
 
+  get probing(): boolean {
+    return this.#probing;
+  }
+
   /** Until when, on the monotonic clock, and why; null: it may be asked now. */
   closedFor(
     priority: UpstreamPriority,
@@ -102,17 +102,16 @@ export class Breaker {
       this.#waitAsAsked(failure.retryAfterMs);
       return;
     }
-    if (probe || (!this.#pause && this.#failures >= THRESHOLD)) this.#open(failure);
+    if (probe || (!this.#pause && this.#failures >= THRESHOLD)) this.#open();
   }
 
-  #open({ ms }: BreakerFailure): void {
+  #open(): void {
     this.#pauses++;
     const now = this.#clock.monotonic();
     const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (this.#pauses - 1));
-    const longest = ms < FAST_FAILURE ? LONGEST_PAUSE_FAST : LONGEST_PAUSE_SLOW;
     const spread = (length: number) => now + jitter(length, SPREAD, this.#random);
     this.#pause = {
-      interactive: spread(Math.min(pause, longest)),
+      interactive: spread(Math.min(pause, LONGEST_PAUSE_OF_PEOPLE)),
       task: spread(pause),
       reason: 'failing',
     };

@@ -55,7 +55,7 @@ function open(limits: object) {
   };
   const settle = () => clock.run(0).then(() => clock.run(0));
   const status = () => desk.report()[0];
-  return { desk, hire, settle, status };
+  return { desk, clock, hire, settle, status };
 }
 
 describe('the line between a worker and the desk', () => {
@@ -106,5 +106,24 @@ describe('the line between a worker and the desk', () => {
       host: HOST,
       closing: { until: Date.parse('2026-11-15T22:00:00Z') },
     });
+  });
+
+  it('gives its place up when the host has long said nothing and somebody is sent to look', async () => {
+    const { desk, clock, hire, settle, status } = open({ concurrency: 1 });
+    const { line } = hire();
+    const entering = line.enter(HOST, 'task', never);
+    await settle();
+    const held = await entering;
+    const scout = desk.enter(HOST, 'interactive', never);
+    await clock.run(4000);
+    expect(held.revoked.aborted).toBe(false);
+    await clock.run(2000);
+    await settle();
+    expect(held.revoked.aborted).toBe(true);
+    held.end(ANSWERED);
+    await settle();
+    expect(status()).toMatchObject({ inFlight: 1, errors: { silent: 1 } });
+    (await scout).end(ANSWERED);
+    expect(status()).toMatchObject({ inFlight: 0, breaker: 'closed' });
   });
 });

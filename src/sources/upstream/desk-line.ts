@@ -10,6 +10,7 @@ type ToDesk =
       readonly id: number;
       readonly host: string;
       readonly priority: UpstreamPriority;
+      readonly again?: boolean;
     }
   /** Nobody waits any more; whether it was let in meanwhile is not known. */
   | { readonly type: 'desk-leave'; readonly id: number }
@@ -17,6 +18,8 @@ type ToDesk =
 
 type FromDesk =
   | { readonly type: 'desk-granted'; readonly id: number }
+  /** The place is taken back; nothing is to be said about its end. */
+  | { readonly type: 'desk-revoked'; readonly id: number }
   | { readonly type: 'desk-refused'; readonly id: number; readonly refusal: Refusal };
 
 interface Refusal {
@@ -49,6 +52,7 @@ interface Waiting {
 /** The desk as a worker sees it: each request asks the server first. */
 export function openDeskLine(channel: DeskLineChannel): UpstreamDesk {
   const waiting = new Map<number, Waiting>();
+  const held = new Map<number, AbortController>();
   let requests = 0;
   // A server that has just died cannot be told; the end of the channel ends this process.
   const tell = (message: ToDesk) => channel.send?.(message, undefined, undefined, () => {});
@@ -58,13 +62,22 @@ export function openDeskLine(channel: DeskLineChannel): UpstreamDesk {
     const waiter = waiting.get(message.id);
     waiting.delete(message.id);
     if (message.type === 'desk-refused') waiter?.refuse(errorOf(message.refusal));
-    if (message.type === 'desk-granted') {
-      waiter?.admit({ end: (end) => tell({ type: 'desk-end', id: message.id, end }) });
-    }
+    if (message.type === 'desk-granted') waiter?.admit(hold(message.id));
+    if (message.type === 'desk-revoked') held.get(message.id)?.abort();
   });
 
+  function hold(id: number): Permit {
+    const revocation = new AbortController();
+    held.set(id, revocation);
+    const end = (how: RequestEnd) => {
+      held.delete(id);
+      if (!revocation.signal.aborted) tell({ type: 'desk-end', id, end: how });
+    };
+    return { end, revoked: revocation.signal };
+  }
+
   return {
-    enter(host, priority, signal) {
+    enter(host, priority, signal, again = false) {
       const id = ++requests;
       return new Promise((resolve, reject) => {
         signal.throwIfAborted();
@@ -84,7 +97,7 @@ export function openDeskLine(channel: DeskLineChannel): UpstreamDesk {
         };
         waiting.set(id, { admit, refuse });
         signal.addEventListener('abort', leave, { once: true });
-        tell({ type: 'desk-enter', id, host, priority });
+        tell({ type: 'desk-enter', id, host, priority, again });
       });
     },
   };
@@ -98,16 +111,22 @@ export function serveDesk(desk: UpstreamDesk, worker: DeskClient): void {
     if (worker.connected) worker.send(message, () => {});
   };
 
-  async function enter(id: number, host: string, priority: UpstreamPriority): Promise<void> {
+  async function enter({
+    id,
+    host,
+    priority,
+    again,
+  }: Extract<ToDesk, { type: 'desk-enter' }>): Promise<void> {
     const visit: { leave: AbortController; permit: Permit | null } = {
       leave: new AbortController(),
       permit: null,
     };
     visits.set(id, visit);
     try {
-      visit.permit = await desk.enter(host, priority, visit.leave.signal);
-      if (visit.leave.signal.aborted) finish(id, LEFT);
-      else tell({ type: 'desk-granted', id });
+      visit.permit = await desk.enter(host, priority, visit.leave.signal, again);
+      if (visit.leave.signal.aborted) return finish(id, LEFT);
+      tell({ type: 'desk-granted', id });
+      visit.permit.revoked.addEventListener('abort', () => revoke(id), { once: true });
     } catch (error) {
       visits.delete(id);
       if (!visit.leave.signal.aborted) tell({ type: 'desk-refused', id, refusal: refusalOf(error) });
@@ -120,6 +139,11 @@ export function serveDesk(desk: UpstreamDesk, worker: DeskClient): void {
     visit?.permit?.end(end);
   }
 
+  function revoke(id: number): void {
+    visits.delete(id);
+    tell({ type: 'desk-revoked', id });
+  }
+
   function leave(id: number): void {
     visits.get(id)?.leave.abort();
     if (visits.get(id)?.permit) finish(id, LEFT);
@@ -127,7 +151,7 @@ export function serveDesk(desk: UpstreamDesk, worker: DeskClient): void {
 
   worker.on('message', (message) => {
     if (!isToDesk(message) || gone.signal.aborted) return;
-    if (message.type === 'desk-enter') void enter(message.id, message.host, message.priority);
+    if (message.type === 'desk-enter') void enter(message);
     if (message.type === 'desk-leave') leave(message.id);
     if (message.type === 'desk-end') finish(message.id, message.end);
   });
@@ -144,7 +168,7 @@ function isToDesk(message: { readonly type: string }): message is ToDesk {
 }
 
 function isFromDesk(message: { readonly type: string }): message is FromDesk {
-  return message.type === 'desk-granted' || message.type === 'desk-refused';
+  return ['desk-granted', 'desk-refused', 'desk-revoked'].includes(message.type);
 }
 
 function refusalOf(error: unknown): Refusal {

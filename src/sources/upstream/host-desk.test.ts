@@ -81,7 +81,7 @@ describe('the desk of a host', () => {
     const { fail, refusal, enter, clock, status } = open();
     await fail(5);
     const refused = await refusal();
-    expect(refused).toMatchObject({ code: 'source-unavailable', reason: 'failing', retryAfterSeconds: 1 });
+    expect(refused).toMatchObject({ code: 'source-busy', reason: 'failing', retryAfterSeconds: 1 });
     expect(status()).toMatchObject({ breaker: 'open', closed: { reason: 'failing' } });
     for (let probe = 0; probe < 30; probe++) {
       await clock.run(501);

@@ -12,6 +12,7 @@ import { type BudgetBook, DailyBudget } from './daily-budget.ts';
 import { HostFigures } from './host-figures.ts';
 import { linkAbort } from './linked-abort.ts';
 import { type RateTicket, RateWindow } from './rate-window.ts';
+import { SilenceWatch, silenceOf } from './silence-watch.ts';
 import type { Permit, RequestEnd, UpstreamPriority } from './upstream-desk.ts';
 import type { UpstreamOptions } from './upstream-options.ts';
 import { WaitingLine } from './waiting-line.ts';
@@ -32,11 +33,17 @@ export interface HostDeskOptions {
 interface Ticket {
   readonly begunAt: number;
   readonly crowded: boolean;
-  readonly probe: boolean;
+  probe: boolean;
   readonly rate: RateTicket | null;
+  /** It had a place before that was taken back. */
+  readonly again: boolean;
+  readonly revocation: AbortController;
+  ended: boolean;
 }
 
 const PRIORITIES = ['interactive', 'task'] as const;
+/** Ends that show that the host is there. */
+const SPOKEN: readonly RequestEnd['kind'][] = ['answered', 'refused', 'overloaded'];
 
 /**
  * Lets requests to one host begin: so many at once, so many a second, so many a day, at the hours that suit it,
@@ -51,7 +58,10 @@ export class HostDesk {
   readonly #rate: RateWindow | null;
   readonly #quiet: DailyHours;
   readonly #budget: DailyBudget | null;
+  readonly #silence = new SilenceWatch<Ticket>();
+  readonly #closing = new AbortController();
   #inFlight = 0;
+  #listening = false;
   /** What wakes us when the next request may begin, or when a closing is over. */
   #alarm = new AbortController();
 
@@ -69,14 +79,14 @@ export class HostDesk {
       limits.dailyBudget === null ? null : new DailyBudget({ ...budget, limit: limits.dailyBudget });
   }
 
-  async enter(priority: UpstreamPriority, signal: AbortSignal): Promise<Permit> {
+  async enter(priority: UpstreamPriority, signal: AbortSignal, again = false): Promise<Permit> {
     signal.throwIfAborted();
     const closing = this.#closedFor(priority);
     if (closing) throw this.#closed(closing);
     if (this.#line.count(priority) >= this.#options.maxWaiting) throw this.#busy();
     const patience = linkAbort(signal);
     const waited = new AbortController();
-    const entering = this.#line.join(priority, patience.signal);
+    const entering = this.#line.join(priority, patience.signal, again);
     this.#serve();
     if (priority === 'interactive') this.#limitPatience(waited.signal, (error) => patience.abort(error));
     try {
@@ -107,6 +117,7 @@ export class HostDesk {
 
   async close(): Promise<void> {
     this.#alarm.abort();
+    this.#closing.abort();
     for (const priority of PRIORITIES) this.#line.refuseAll(priority, stopping);
     await this.#budget?.close();
   }
@@ -123,7 +134,10 @@ export class HostDesk {
     this.#alarm.abort();
     for (const priority of PRIORITIES) this.#refuseIfClosed(priority);
     for (let next = this.#line.first(); next; next = this.#line.first()) {
-      if (this.#inFlight >= this.#places.limit) return;
+      if (this.#inFlight >= this.#places.limit && !this.#maySendScout(next.priority)) {
+        if (next.priority === 'interactive') this.#listenForSilence();
+        return;
+      }
       const delay = this.#rate?.delayAt(this.#options.clock.monotonic()) ?? 0;
       if (delay > 0) {
         this.#wakeIn(delay);
@@ -139,7 +153,7 @@ export class HostDesk {
         if (this.#budget.closedUntil() === null) return;
         continue;
       }
-      next.admit(this.#begin());
+      next.admit(this.#begin(next.again));
     }
   }
 
@@ -157,35 +171,48 @@ export class HostDesk {
     );
   }
 
-  #begin(): Permit {
+  #begin(again: boolean): Permit {
+    const isScout = this.#needsScout() && this.#maySendScout('interactive');
+    const giving = isScout ? this.#silence.givesWay(this.#options.limits.concurrency) : null;
+    if (giving) this.#revoke(giving, this.#breaker.state === 'closed' ? 'failed' : 'left');
     const begunAt = this.#options.clock.monotonic();
     this.#inFlight++;
-    const crowded = this.#inFlight >= this.#places.limit;
-    const rate = this.#rate?.begin(begunAt) ?? null;
-    const ticket: Ticket = { begunAt, crowded, rate, probe: this.#breaker.begin() };
-    this.#figures.begun();
-    let ended = false;
-    return {
-      end: (end) => {
-        if (ended) return;
-        ended = true;
-        this.#end(ticket, end);
-      },
+    const ticket: Ticket = {
+      begunAt,
+      crowded: this.#inFlight >= this.#places.limit,
+      rate: this.#rate?.begin(begunAt) ?? null,
+      probe: this.#breaker.begin(),
+      again,
+      revocation: new AbortController(),
+      ended: false,
     };
+    this.#silence.begun(ticket, isScout);
+    this.#figures.begun();
+    const end = (how: RequestEnd) => {
+      if (this.#end(ticket, how)) this.#serve();
+    };
+    return { end, revoked: ticket.revocation.signal };
   }
 
-  #end(ticket: Ticket, end: RequestEnd): void {
+  /** False: it had ended before. */
+  #end(ticket: Ticket, end: RequestEnd): boolean {
+    if (ticket.ended) return false;
+    ticket.ended = true;
     const before = this.#breaker.state;
+    const now = this.#options.clock.monotonic();
+    const isProof = ticket.probe || this.#silence.isScout(ticket);
     this.#inFlight--;
-    ticket.rate?.end(this.#options.clock.monotonic());
+    this.#silence.ended(ticket, SPOKEN.includes(end.kind) ? now : null);
+    ticket.rate?.end(now);
     this.#figures.ended(end);
-    this.#learn(ticket, end);
+    this.#learn(ticket, end, isProof);
     const after = this.#breaker.state;
     if (before !== after) this.#tell(after);
-    this.#serve();
+    return true;
   }
 
-  #learn({ begunAt, crowded, probe }: Ticket, { kind, ms, retryAfterMs }: RequestEnd): void {
+  #learn(ticket: Ticket, { kind, ms, retryAfterMs }: RequestEnd, isProof: boolean): void {
+    const { begunAt, crowded, probe } = ticket;
     if (kind === 'left') {
       this.#breaker.abandoned(probe);
       return;
@@ -195,9 +222,57 @@ export class HostDesk {
       this.#breaker.failed(probe, { ms, retryAfterMs });
       return;
     }
-    this.#breaker.succeeded(probe);
-    if (probe) this.#places.restart();
+    if (isProof) this.#welcomeBack();
+    this.#breaker.succeeded(isProof);
     if (kind === 'answered') this.#places.observe({ ms, begunAt, crowded });
+  }
+
+  /** What was sent into the silence will hardly be answered any more: it is asked again, but once only. */
+  #welcomeBack(): void {
+    if (this.#breaker.state !== 'closed') this.#places.restart();
+    const silentFor = silenceOf(this.#figures.usualMs());
+    for (const ticket of this.#silence.all()) {
+      ticket.probe = false;
+      const age = this.#options.clock.monotonic() - ticket.begunAt;
+      if (!ticket.again && age >= silentFor) this.#revoke(ticket, 'left');
+    }
+  }
+
+  /** Whoever holds it is told, and stands in line again. */
+  #revoke(ticket: Ticket, kind: 'failed' | 'left'): void {
+    const ms = this.#options.clock.monotonic() - ticket.begunAt;
+    this.#end(ticket, { kind, reason: 'silent', ms, retryAfterMs: null });
+    ticket.revocation.abort(new Error(`${this.#options.host} has been silent for too long`));
+  }
+
+  #needsScout(): boolean {
+    return this.#inFlight >= this.#places.limit || this.#breaker.probing;
+  }
+
+  /** Only people wait for a host to speak again; tasks have time. */
+  #maySendScout(priority: UpstreamPriority): boolean {
+    return priority === 'interactive' && this.#scoutDelay() === 0;
+  }
+
+  #scoutDelay(): number {
+    const { clock, limits } = this.#options;
+    return this.#silence.delayAt(clock.monotonic(), {
+      failing: this.#breaker.state !== 'closed',
+      most: limits.concurrency,
+      usualMs: () => this.#figures.usualMs(),
+    });
+  }
+
+  /** People wait in line while all places are taken: one timer, however many come and go meanwhile. */
+  #listenForSilence(): void {
+    const delay = this.#scoutDelay();
+    if (this.#listening || !Number.isFinite(delay)) return;
+    this.#listening = true;
+    const serve = () => {
+      this.#listening = false;
+      this.#serve();
+    };
+    this.#options.clock.sleep(Math.ceil(delay), this.#closing.signal).then(serve, () => undefined);
   }
 
   #tell(state: UpstreamStatus['breaker']): void {
@@ -209,7 +284,8 @@ export class HostDesk {
     const { clock, limits } = this.#options;
     const now = clock.now();
     const broken = this.#breaker.closedFor(priority);
-    if (broken) return { reason: broken.reason, until: now + broken.until - clock.monotonic() };
+    const isScout = this.#breaker.probing && this.#maySendScout(priority);
+    if (broken && !isScout) return { reason: broken.reason, until: now + broken.until - clock.monotonic() };
     const quietUntil = priority === 'task' || limits.quietFor === 'all' ? this.#quiet.until(now) : null;
     if (quietUntil !== null) return { reason: 'quiet-hours', until: quietUntil };
     const budgetUntil = this.#budget?.closedUntil() ?? null;
@@ -220,15 +296,11 @@ export class HostDesk {
     this.#figures.refused();
     const retryAfterSeconds = Math.max(1, Math.ceil((closing.until - this.#options.clock.now()) / 1000));
     const cause = new HostClosed(this.#options.host, closing);
-    const details = { reason: closing.reason, retryAfterSeconds, cause };
-    if (closing.reason === 'failing') {
-      return new TilewardenError(
-        'source-unavailable',
-        'The map source is failing; it is asked again soon.',
-        details,
-      );
-    }
-    return new TilewardenError('source-busy', 'The map source is not asked now.', details);
+    const message =
+      closing.reason === 'failing'
+        ? 'The map source is failing; it is asked again soon.'
+        : 'The map source is not asked now.';
+    return new TilewardenError('source-busy', message, { reason: closing.reason, retryAfterSeconds, cause });
   }
 
   #busy(): TilewardenError {

@@ -40,6 +40,11 @@ export class HostFigures {
     if (reason !== null) this.#errors.set(reason, (this.#errors.get(reason) ?? 0) + 1);
   }
 
+  /** Milliseconds that nearly all of the latest answers took at most; null while there are none. */
+  usualMs(): number | null {
+    return this.#latency.quantiles()?.p95 ?? null;
+  }
+
   report(): Pick<
     UpstreamStatus,
     'requestsPerSecond' | 'latency' | 'requests' | 'refused' | 'answerSeconds' | 'errors'

@@ -40,7 +40,7 @@ export function openUpstreamDesk(options: UpstreamDeskOptions): OpenUpstreamDesk
   }
 
   return {
-    enter: (host, priority, signal) => deskOf(host).enter(priority, signal),
+    enter: (host, priority, signal, again) => deskOf(host).enter(priority, signal, again),
     report: () => [...hosts.values()].map((desk) => desk.status()),
     async close() {
       await Promise.all([...hosts.values()].map((desk) => desk.close()));

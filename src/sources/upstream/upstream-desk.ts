@@ -16,6 +16,11 @@ export interface RequestEnd {
 }
 
 export interface Permit {
+  /**
+   * Aborts when the place is taken back: the host has long said nothing, and another is sent to see whether it speaks
+   * again. Whoever held it may stand in line again.
+   */
+  readonly revoked: AbortSignal;
   /** Gives the place back; what comes after the first time is not heard. */
   end(end: RequestEnd): void;
 }
@@ -26,6 +31,6 @@ export interface Permit {
  * cause is a `HostClosed`.
  */
 export interface UpstreamDesk {
-  /** `host` is `name:port`. */
-  enter(host: string, priority: UpstreamPriority, signal: AbortSignal): Promise<Permit>;
+  /** `host` is `name:port`; `again`: a place that it had was taken back. */
+  enter(host: string, priority: UpstreamPriority, signal: AbortSignal, again?: boolean): Promise<Permit>;
 }

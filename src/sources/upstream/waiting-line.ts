@@ -2,6 +2,7 @@ import type { Permit, UpstreamPriority } from './upstream-desk.ts';
 
 export interface Waiter {
   readonly priority: UpstreamPriority;
+  readonly again: boolean;
   readonly admit: (permit: Permit) => void;
   readonly refuse: (error: unknown) => void;
 }
@@ -26,7 +27,7 @@ export class WaitingLine {
   }
 
   /** Resolves when it is admitted; leaves with the signal's reason. */
-  join(priority: UpstreamPriority, signal: AbortSignal): Promise<Permit> {
+  join(priority: UpstreamPriority, signal: AbortSignal, again: boolean): Promise<Permit> {
     return new Promise((resolve, reject) => {
       const leave = () => settle(() => reject(signal.reason));
       const settle = (tell: () => void) => {
@@ -36,6 +37,7 @@ export class WaitingLine {
       };
       const waiter: Waiter = {
         priority,
+        again,
         admit: (permit) => settle(() => resolve(permit)),
         refuse: (error) => settle(() => reject(error)),
       };

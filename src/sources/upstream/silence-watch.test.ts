@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { type HostManner, SilenceWatch, type UnderWay } from './silence-watch.ts';
+
+const QUICK: HostManner = { failing: false, most: 8, usualMs: () => 50 };
+const FAILING: HostManner = { ...QUICK, failing: true };
+
+function watchOf(...moments: readonly number[]) {
+  const watch = new SilenceWatch<UnderWay>();
+  const requests = moments.map((begunAt) => ({ begunAt }));
+  for (const request of requests) watch.begun(request, false);
+  return { watch, requests };
+}
+
+describe('a host that says nothing', () => {
+  it('is called silent after a second, and later where its answers usually take long', () => {
+    const { watch } = watchOf(0, 10);
+    expect(watch.delayAt(400, QUICK)).toBe(600);
+    expect(watch.delayAt(1000, QUICK)).toBe(0);
+    expect(watch.delayAt(1000, { ...QUICK, usualMs: () => 800 })).toBe(3000);
+    expect(watch.delayAt(1000, { ...QUICK, usualMs: () => null })).toBe(4000);
+  });
+
+  it('is not silent while it answers others, or while nothing is asked of it', () => {
+    const { watch, requests } = watchOf(0, 10, 900);
+    const [, second] = requests;
+    if (second) watch.ended(second, 950);
+    expect(watch.delayAt(5000, QUICK)).toBe(Number.POSITIVE_INFINITY);
+    expect(watchOf().watch.delayAt(5000, QUICK)).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it('gets a scout in every six tenths of a second, in the place of the one before', () => {
+    const { watch, requests } = watchOf(0, 10);
+    const [first] = requests;
+    expect(watch.givesWay(8)).toBeNull();
+    expect(watch.givesWay(2)).toBe(first);
+    const scout = { begunAt: 1000 };
+    watch.begun(scout, true);
+    expect(watch.givesWay(8)).toBe(scout);
+    expect(watch.delayAt(1200, QUICK)).toBe(400);
+    expect(watch.delayAt(1600, QUICK)).toBe(0);
+  });
+
+  it('is scouted sooner when it is known to fail', () => {
+    expect(watchOf(0).watch.delayAt(600, FAILING)).toBe(0);
+  });
+
+  it('gets more and more time where there is one place only', () => {
+    const { watch } = watchOf();
+    const alone = { ...QUICK, most: 1 };
+    const scout = { begunAt: 0 };
+    watch.begun(scout, true);
+    expect(watch.delayAt(1100, alone)).toBe(100);
+    watch.ended(scout, null);
+    watch.begun({ begunAt: 1200 }, true);
+    expect(watch.delayAt(2300, alone)).toBe(1300);
+  });
+});
