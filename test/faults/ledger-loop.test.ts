@@ -12,4 +12,5 @@ it('counts exactly and brings no old tile back, however often it is killed', {
   const report = await runLedgerLoop(folder, 8, () => {});
   expect(report).toMatchObject({ drift: 0, resurrected: 0 });
   expect(report.tilesChecked).toBeGreaterThan(0);
+  expect(report.evicted).toBeGreaterThan(0);
 });

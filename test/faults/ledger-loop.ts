@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { loadEvictions } from '../../src/quota/evictions.ts';
 import { Ledger } from '../../src/quota/ledger.ts';
 import { createLedgerRecords } from '../../src/quota/ledger-records.ts';
 import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
@@ -15,7 +16,9 @@ export interface LedgerLoopReport {
   readonly kills: number;
   readonly truncations: number;
   readonly tilesChecked: number;
-  /** Bytes and tiles by which the ledger and a recount differed, over all kills. */
+  /** Pages that quotas removed. */
+  readonly evicted: number;
+  /** Bytes and tiles by which the ledger and a recount differed, over all kills; what they take on disk, too. */
   readonly drift: number;
   /** Tiles found that were older than a truncation which had been acknowledged. */
   readonly resurrected: number;
@@ -36,10 +39,14 @@ export async function runLedgerLoop(
   say: (line: string) => void,
 ): Promise<LedgerLoopReport> {
   const acknowledged = new Map<string, number>();
-  const total = { truncations: 0, tilesChecked: 0, drift: 0, resurrected: 0, slowestSweep: 0 };
+  const total = { truncations: 0, evicted: 0, tilesChecked: 0, drift: 0, resurrected: 0, slowestSweep: 0 };
+  let next = startWorker(folder);
   for (let kill = 1; kill <= kills; kill++) {
-    total.truncations += await workUntilKilled(folder, acknowledged);
+    const worker = next;
+    if (kill < kills) next = startWorker(folder);
+    total.truncations += await workUntilKilled(worker, acknowledged);
     const found = await lookAt(folder, acknowledged);
+    total.evicted = found.evicted;
     total.tilesChecked += found.tiles;
     total.drift += found.drift;
     total.resurrected += found.resurrected;
@@ -49,20 +56,43 @@ export async function runLedgerLoop(
   return { kills, ...total };
 }
 
-async function workUntilKilled(folder: string, acknowledged: Map<string, number>): Promise<number> {
-  const worker: ChildProcess = fork(WORKER, [folder], { execArgv: ['--import', LOADER] });
+type Said = 'ready' | 'working' | { readonly layer: string; readonly generation: number };
+
+interface Worker {
+  readonly child: ChildProcess;
+  /** Resolves when it waits to be told to begin. */
+  readonly ready: Promise<unknown>;
+}
+
+function startWorker(folder: string): Worker {
+  const child = fork(WORKER, [folder], { execArgv: ['--import', LOADER] });
+  return { child, ready: heard(child, 'ready') };
+}
+
+async function heard(child: ChildProcess, word: Said): Promise<void> {
+  const [said] = await Promise.race([once(child, 'message'), once(child, 'exit')]);
+  if (said !== word) throw new Error(`the process said ${JSON.stringify(said)} instead of ${word}`);
+}
+
+async function killed({ child }: Worker): Promise<void> {
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+}
+
+async function workUntilKilled(worker: Worker, acknowledged: Map<string, number>): Promise<number> {
+  const { child } = worker;
   let truncations = 0;
-  worker.on('message', (message: 'working' | { layer: string; generation: number }) => {
-    if (message === 'working') return;
+  await worker.ready;
+  const working = heard(child, 'working');
+  child.send('begin');
+  await working;
+  child.on('message', (message: Exclude<Said, string>) => {
     acknowledged.set(message.layer, message.generation);
     truncations++;
   });
-  const ended = once(worker, 'exit');
-  const [first] = await Promise.race([once(worker, 'message'), ended]);
-  if (first !== 'working') throw new Error('the process did not start');
   await systemClock.sleep(Math.random() * LONGEST_LIFE);
-  worker.kill('SIGKILL');
-  await ended;
+  await killed(worker);
   return truncations;
 }
 
@@ -71,13 +101,24 @@ async function lookAt(folder: string, acknowledged: ReadonlyMap<string, number>)
   const store = await openBundleStore(options, { root: join(folder, 'store'), ...tools });
   const database = await openDatabase({ location: join(folder, 'tilewarden.db'), ...tools });
   const records = createLedgerRecords(database);
-  const ledger = await Ledger.open({ stores: new Map([['default', store]]), records, ...tools });
+  const stores = new Map([['default', store]]);
+  const ledger = await Ledger.open({ stores, records, ...tools });
+  // Knows nothing of before, and so reads everything.
+  const fresh = await Ledger.open({
+    stores,
+    records: { load: async () => [], save: async () => {} },
+    ...tools,
+  });
   try {
     const sweep = await untilSwept(store);
     await ledger.refresh();
+    await fresh.refresh();
     const counted = await recount(store, acknowledged);
-    return { ...counted, sweep, drift: driftOf(ledger, counted) };
+    const onDisk = Math.abs(diskBytesOf(ledger) - diskBytesOf(fresh));
+    const evicted = (await loadEvictions(database)).total.pages;
+    return { ...counted, sweep, evicted, drift: driftOf(ledger, counted) + onDisk };
   } finally {
+    await fresh.close();
     await ledger.close();
     await database.close();
     await store.close();
@@ -106,6 +147,10 @@ async function recount(store: TileStore, acknowledged: ReadonlyMap<string, numbe
     }
   }
   return sum;
+}
+
+function diskBytesOf(ledger: Ledger): number {
+  return [...ledger.blocks()].reduce((sum, { diskBytes }) => sum + diskBytes, 0);
 }
 
 function driftOf(ledger: Ledger, counted: { tiles: number; bytes: number }): number {

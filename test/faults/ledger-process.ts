@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { isTilewardenError } from '../../src/domain/errors.ts';
@@ -10,10 +11,13 @@ import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-option
 
 /**
  * Writes, overwrites, truncates and evicts until it is killed. The time of each tile is the generation it was made
- * under; every truncation that is over is told to the parent, as `{ layer, generation }`.
+ * under; every truncation that is over is told to the parent, as `{ layer, generation }`. Begins when it is told to:
+ * starting takes longer than working, and the next process starts while this one works.
  */
 const [folder = ''] = process.argv.slice(2);
 const tools = { log: silentLogger, clock: systemClock };
+process.send?.('ready');
+await once(process, 'message');
 const store = await openBundleStore(bundleStoreOptions.parse({ type: 'bundle' }), {
   root: join(folder, 'store'),
   ...tools,

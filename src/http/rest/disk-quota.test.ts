@@ -258,9 +258,12 @@ it('takes back what it shows in our own form, and refuses a field that it does n
   await app.request('PUT', '/api/v1/quota', { headers, body: JSON.stringify({ layerQuotas }) });
   const shown = (await app.request('GET', '/api/v1/quota')).text;
   expect((await app.request('PUT', '/api/v1/quota', { headers, body: shown })).text).toBe(shown);
-  const misspelt = await app.request('PUT', '/api/v1/quota', { headers, body: '{"enabld":true}' });
-  expect([misspelt.status, misspelt.text]).toEqual([
-    400,
-    expect.stringMatching(/no field enabld; there are enabled, diskBlockSize, .*, layerQuotas/),
-  ]);
+  for (const [body, message] of [
+    ['{"enabld":true}', /no field enabld; there are enabled, diskBlockSize, .*, layerQuotas/],
+    ['{"globalQuota":{"valu":5}}', /no field valu; there are value, units/],
+    ['{"layerQuotas":[{"layers":"world"}]}', /no field layers; there are layer, expirationPolicyName, quota/],
+  ] as const) {
+    const misspelt = await app.request('PUT', '/api/v1/quota', { headers, body });
+    expect([misspelt.status, misspelt.text]).toEqual([400, expect.stringMatching(message)]);
+  }
 });

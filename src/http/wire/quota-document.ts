@@ -39,16 +39,26 @@ export function readQuotaDocument(body: Buffer, format: DocumentFormat): QuotaCh
 
 /** What `GET /api/v1/quota` answers may be sent back: figures that follow from the rest are passed over. */
 const FIELDS = [...Object.keys(DEFAULT_QUOTA_CONFIGURATION), 'cleanUpSeconds'];
+const QUOTA_FIELDS = ['value', 'units', 'bytes'];
+const LAYER_QUOTA_FIELDS = ['layer', 'expirationPolicyName', 'quota'];
 
 /** Our own form: without a root. A field that is misspelt would change nothing, and is refused. */
 export function readQuotaObject(body: Buffer): QuotaChange {
   const root = readJsonObject(body);
-  const unknown = root.children.find(({ name }) => !FIELDS.includes(name));
-  if (!unknown) return quotaFields(root, 'json');
-  throw bodyProblem(
-    `There is no field ${shortened(unknown.name)}; there are ${FIELDS.join(', ')}`,
-    unknown.place,
-  );
+  refuseUnknown(root, FIELDS);
+  for (const quota of childrenNamed(root, 'globalQuota')) refuseUnknown(quota, QUOTA_FIELDS);
+  for (const entry of childrenNamed(root, 'layerQuotas')) {
+    refuseUnknown(entry, LAYER_QUOTA_FIELDS);
+    for (const quota of childrenNamed(entry, 'quota')) refuseUnknown(quota, QUOTA_FIELDS);
+  }
+  return quotaFields(root, 'json');
+}
+
+function refuseUnknown({ children }: WireElement, known: readonly string[]): void {
+  const unknown = children.find(({ name }) => !known.includes(name));
+  if (!unknown) return;
+  const message = `There is no field ${shortened(unknown.name)}; there are ${known.join(', ')}`;
+  throw bodyProblem(message, unknown.place);
 }
 
 function quotaFields(root: WireElement, format: DocumentFormat): QuotaChange {
