@@ -1,11 +1,19 @@
+import { TEXTS } from './texts.ts';
+
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 const SHORT: readonly (readonly [size: number, letter: string])[] = [
   [1e12, 'tn'],
   [1e9, 'bn'],
   [1e6, 'M'],
 ];
-/** Made when it is first needed: that takes a slow processor a twentieth of a second. */
-let date: Intl.DateTimeFormat | null = null;
+/** Seconds. */
+const LARGE_UNITS: readonly (readonly [size: number, unit: string])[] = [
+  [86_400, 'd'],
+  [3600, 'h'],
+  [60, 'min'],
+];
+/** By time zone; made when first needed, as that takes a slow processor a twentieth of a second. */
+const dates = new Map<string | undefined, Intl.DateTimeFormat>();
 
 /** E.g. `1.5 GiB`. */
 export function bytesText(bytes: number): string {
@@ -44,10 +52,25 @@ export function durationText(seconds: number): string {
   return `${countText(Math.floor(whole / 86_400))} d ${Math.floor((whole % 86_400) / 3600)} h`;
 }
 
-/** E.g. `15 Nov 2026, 08:24`, by this browser's clock. */
-export function timeText(iso: string): string {
-  date ??= new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
+/** E.g. `15 Nov 2026, 08:24`, by this browser's clock or that of a time zone. */
+export function timeText(iso: string, timeZone?: string): string {
+  const known = dates.get(timeZone);
+  const date = known ?? dateFormat(timeZone);
+  dates.set(timeZone, date);
   return date.format(new Date(iso));
+}
+
+function dateFormat(timeZone?: string): Intl.DateTimeFormat {
+  const style = { dateStyle: 'medium', timeStyle: 'short' } as const;
+  return new Intl.DateTimeFormat('en-GB', timeZone === undefined ? style : { ...style, timeZone });
+}
+
+/** In its largest unit, e.g. `3 h ago`. */
+export function agoText(iso: string): string {
+  const seconds = Math.max(0, (Date.now() - Date.parse(iso)) / 1000);
+  if (seconds < 60) return TEXTS.justNow;
+  const [size, unit] = LARGE_UNITS.find(([least]) => seconds >= least) ?? [60, 'min'];
+  return TEXTS.ago(`${Math.floor(seconds / size)} ${unit}`);
 }
 
 /** As precise as a grid needs, e.g. `-180` or `1234.56`. */

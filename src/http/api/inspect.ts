@@ -26,6 +26,9 @@ export interface InspectDeps {
   readonly clock: Clock;
 }
 
+/** For small pictures in lists; who wants to know it exactly asks past the browser's cache. */
+const CONTENT_SECONDS = 60;
+
 /** `/api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}`: all that is known of one tile. Looking makes no tile. */
 export function inspectRoutes({ catalog, quota, tasks, clock }: InspectDeps): readonly Route[] {
   const path = '/api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}';
@@ -50,7 +53,12 @@ export function inspectRoutes({ catalog, quota, tasks, clock }: InspectDeps): re
     const { tiles, tile } = await placeOf(exchange);
     const stored = await tiles.bound.store.get(tiles.set, tile);
     if (!stored) throw new HttpProblem('tile-not-stored', 'This tile is not in the cache.');
-    const type = ['Content-Type', tiles.format.mediaType, 'Cache-Control', 'no-store'];
+    const type = [
+      'Content-Type',
+      tiles.format.mediaType,
+      'Cache-Control',
+      `private, max-age=${CONTENT_SECONDS}`,
+    ];
     if (tiles.format.kind !== 'opaque') return { status: 200, headers: type, body: stored.bytes };
     const read = { ...stored, outcome: 'HIT' as const };
     const { answer, headers } = await vectorAnswer(exchange.headers['accept-encoding'], read);

@@ -52,6 +52,15 @@ export function tileSetQuery({ format, parameters }: TileSet): string {
   return new URLSearchParams({ format, ...parameters }).toString();
 }
 
+/** What is stored of it, for `GET` of somebody signed in; asking makes no tile. */
+export function tileContentAddress(
+  set: TileSet,
+  { z, x, y }: { readonly z: number; readonly x: number; readonly y: number },
+): string {
+  const { layer, gridSet } = set;
+  return `api/v1/layers/${part(layer.name)}/tiles/${part(gridSet.name)}/${z}/${x}/${y}/content?${tileSetQuery(set)}`;
+}
+
 /** A little smaller, so that rounding reaches no neighbour of a tile. */
 export function insideOf(bounds: readonly [number, number, number, number]): readonly number[] {
   const [minX, minY, maxX, maxY] = bounds;

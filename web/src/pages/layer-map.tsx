@@ -13,6 +13,9 @@ import { TileDetails } from './tile-details.tsx';
 
 type Zooms = Answer<'/api/v1/layers/{layer}/coverage/{gridSet}'>;
 
+const OVERLAYS = ['age', 'share', 'off'] as const;
+type Overlay = (typeof OVERLAYS)[number];
+
 const WORDS = TEXTS.layer;
 const REFRESH_SECONDS = 10;
 const WAIT_MS = 150;
@@ -27,7 +30,7 @@ export function LayerMap({
 }) {
   const [map, setMap] = useState<ConsoleMap | null>(null);
   const [view, setView] = useState<MapView | null>(null);
-  const [overlay, setOverlay] = useState<'on' | 'off'>('on');
+  const [overlay, setOverlay] = useState<Overlay>('age');
   const [fixedZoom, setFixedZoom] = useState<number | null>(null);
   const [place, setPlace] = useState<TilePlace | null>(null);
   const [failed, setFailed] = useState<string | null>(null);
@@ -37,8 +40,8 @@ export function LayerMap({
   const zooms = useResource<Zooms>(`${base}?${tileSetQuery(set)}`, REFRESH_SECONDS);
   const shown = useCoverage(
     map,
-    overlay === 'on' ? view : null,
-    `${base}/${zoom}?${tileSetQuery(set)}`,
+    overlay === 'off' ? null : view,
+    `${base}/${zoom}?${tileSetQuery(set)}&shows=${overlay}`,
     zooms.data,
   );
 
@@ -51,10 +54,7 @@ export function LayerMap({
             <Choice
               label={WORDS.overlay}
               value={overlay}
-              options={[
-                ['on', WORDS.overlayOn],
-                ['off', WORDS.overlayOff],
-              ]}
+              options={OVERLAYS.map((name) => [name, WORDS.overlays[name]])}
               onChange={setOverlay}
             />
           </div>

@@ -1,19 +1,26 @@
 import { lazy, useDeferredValue, useMemo, useState } from 'react';
 import { type Answer, part } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
-import { bytesText, countText } from '../format.ts';
-import { Empty, Field, Loaded, PageHead } from '../parts/basics.tsx';
+import { agoText, bytesText, countText, timeText } from '../format.ts';
+import { Choice, Empty, Field, Loaded, PageHead } from '../parts/basics.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { addressOf, useRoute } from '../route.ts';
 import { TEXTS } from '../texts.ts';
+import {
+  LAYER_ORDERS,
+  type LayerOrder,
+  type LayerRow,
+  type LayerSummary,
+  type LayerUsage,
+  layersFound,
+  titleOf,
+} from './layer-order.ts';
 
 const LayerPage = lazy(() => import('./layer.tsx'));
 
-type Summary = Answer<'/api/v1/layers'>['layers'][number];
-type LayerUsage = Answer<'/api/v1/usage'>['layers'][number];
-
 const WORDS = TEXTS.layers;
 const ROW_HEIGHT = 58;
+const REFRESH_SECONDS = 30;
 
 export default function Layers() {
   const { item } = useRoute();
@@ -21,41 +28,69 @@ export default function Layers() {
 }
 
 function LayerList() {
-  const layers = useResource<Answer<'/api/v1/layers'>>('api/v1/layers');
-  const usage = useResource<Answer<'/api/v1/usage'>>('api/v1/usage');
-  const [text, setText] = useState('');
-  const wanted = useDeferredValue(text.trim().toLowerCase());
-  const sizes = useMemo(() => new Map(usage.data?.layers.map((layer) => [layer.name, layer])), [usage.data]);
+  const layers = useResource<Answer<'/api/v1/layers'>>('api/v1/layers', REFRESH_SECONDS);
+  const usage = useResource<Answer<'/api/v1/usage'>>('api/v1/usage', REFRESH_SECONDS);
+  const rows = useMemo(() => {
+    const sizes = new Map(usage.data?.layers.map((layer) => [layer.name, layer]));
+    return layers.data?.layers.map((layer) => ({ layer, usage: sizes.get(layer.name) ?? null })) ?? [];
+  }, [layers.data, usage.data]);
   return (
     <>
       <PageHead title={WORDS.title} />
       <Loaded resource={layers}>
-        {({ layers: all }) => {
-          const found = all.filter(({ name, title }) => `${name}\n${title}`.toLowerCase().includes(wanted));
-          if (all.length === 0) return <Empty>{WORDS.empty}</Empty>;
-          return (
-            <div className="stack">
-              <div className="row">
-                <Field label={WORDS.search}>
-                  <input type="search" value={text} onChange={({ target }) => setText(target.value)} />
-                </Field>
-                <span className="quiet" role="status">
-                  {WORDS.count(countText(found.length), countText(all.length))}
-                </span>
-              </div>
-              {found.length === 0 && <Empty>{WORDS.noMatch}</Empty>}
-              <VirtualList items={found} rowHeight={ROW_HEIGHT} label={WORDS.list} keyOf={({ name }) => name}>
-                {(layer) => <LayerLine layer={layer} usage={sizes.get(layer.name) ?? null} />}
-              </VirtualList>
-            </div>
-          );
-        }}
+        {() => (rows.length === 0 ? <Empty>{WORDS.empty}</Empty> : <Found rows={rows} />)}
       </Loaded>
     </>
   );
 }
 
-function LayerLine({ layer, usage }: { readonly layer: Summary; readonly usage: LayerUsage | null }) {
+/** `#/layers?failing=1&order=…` */
+function Found({ rows }: { readonly rows: readonly LayerRow[] }) {
+  const { query } = useRoute();
+  const [text, setText] = useState('');
+  const [order, setOrder] = useState<LayerOrder>(
+    LAYER_ORDERS.find((name) => name === query.get('order')) ?? 'declared',
+  );
+  const [onlyFailing, setOnlyFailing] = useState(query.has('failing'));
+  const words = useDeferredValue(text);
+  const found = useMemo(
+    () => layersFound(rows, words, onlyFailing, order),
+    [rows, words, onlyFailing, order],
+  );
+  const failing = rows.filter(({ layer }) => layer.failures > 0).length;
+  return (
+    <div className="stack">
+      <div className="row">
+        <Field label={WORDS.search}>
+          <input type="search" value={text} onChange={({ target }) => setText(target.value)} />
+        </Field>
+        <Choice
+          label={WORDS.order}
+          value={order}
+          options={LAYER_ORDERS.map((name) => [name, WORDS.orders[name]])}
+          onChange={setOrder}
+        />
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={onlyFailing}
+            onChange={({ target }) => setOnlyFailing(target.checked)}
+          />
+          {WORDS.onlyFailing(countText(failing))}
+        </label>
+        <span className="quiet" role="status">
+          {WORDS.count(countText(found.length), countText(rows.length))}
+        </span>
+      </div>
+      {found.length === 0 && <Empty>{onlyFailing ? WORDS.noneFails : WORDS.noMatch}</Empty>}
+      <VirtualList items={found} rowHeight={ROW_HEIGHT} label={WORDS.list} keyOf={({ layer }) => layer.name}>
+        {(row) => <LayerLine row={row} />}
+      </VirtualList>
+    </div>
+  );
+}
+
+function LayerLine({ row: { layer, usage } }: { readonly row: LayerRow }) {
   const picture = pictureOf(layer, usage);
   return (
     <a className="layer-line" href={addressOf('layers', layer.name)}>
@@ -65,31 +100,49 @@ function LayerLine({ layer, usage }: { readonly layer: Summary; readonly usage: 
         <img src={picture} alt="" loading="lazy" width={40} height={40} />
       )}
       <span className="cut">
-        <strong className="name">{layer.title || layer.name}</strong>
+        <strong className="name">{titleOf(layer)}</strong>
         {layer.title !== '' && layer.title !== layer.name && (
           <span className="small quiet"> {layer.name}</span>
         )}
+        <span className="small quiet formats">
+          <br />
+          {layer.gridSets.join(', ')}
+        </span>
       </span>
-      <span className="cut small quiet formats">{layer.gridSets.join(', ')}</span>
+      <FailureMark layer={layer} />
+      <span className="small quiet changed" title={layer.changedAt ? timeText(layer.changedAt) : ''}>
+        {layer.changedAt && WORDS.changed(agoText(layer.changedAt))}
+      </span>
       <span className="number">
         {usage ? bytesText(usage.bytes) : <span className="quiet">{WORDS.notCached}</span>}
-      </span>
-      <span className="number small quiet share">
-        {usage && TEXTS.overview.tiles(countText(usage.tiles))}
+        <br />
+        <span className="small quiet share">{usage && TEXTS.overview.tiles(countText(usage.tiles))}</span>
       </span>
     </a>
   );
 }
 
+function FailureMark({ layer: { failures, lastFailure } }: { readonly layer: LayerSummary }) {
+  if (failures === 0 || lastFailure === null) return <span className="failures" />;
+  const text = `${lastFailure.message} ${agoText(lastFailure.at)}`;
+  return (
+    <span className="small failures" title={text}>
+      <strong className="bad">{WORDS.failures(countText(failures))}</strong>
+      <br />
+      <span className="quiet">{text}</span>
+    </span>
+  );
+}
+
 /** A tile that is in the cache already: a list of thousands must not make any. */
-function pictureOf(layer: Summary, usage: LayerUsage | null): string | null {
+function pictureOf(layer: LayerSummary, usage: LayerUsage | null): string | null {
   const set = usage?.tileSets.find(
     ({ parametersId, format, zooms }) =>
       parametersId === null &&
       format.startsWith('image/') &&
       zooms.some(({ z, tiles }) => z === 0 && tiles > 0),
   );
-  if (!set || layer.access !== 'public') return null;
-  const extension = set.format.replace(/^image\//, '').replace(/\d+$/, '');
-  return `tiles/${part(layer.name)}/${part(set.gridSet)}/0/0/0.${extension}`;
+  if (!set) return null;
+  const query = new URLSearchParams({ format: set.format });
+  return `api/v1/layers/${part(layer.name)}/tiles/${part(set.gridSet)}/0/0/0/content?${query}`;
 }

@@ -1,22 +1,31 @@
 import { type Answer, Problem, send } from '../api/client.ts';
 import { type Task, taskFeed } from '../api/task-feed.ts';
-import { insideOf, type TileSet, tileAddress } from '../map/tile-set.ts';
+import { insideOf, type TileSet, tileContentAddress } from '../map/tile-set.ts';
 import { TEXTS } from '../texts.ts';
+import { type Difference, differenceOf } from './tile-difference.ts';
 
 type TileInfo = Answer<'/api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}'>;
 
+export interface TilePicture {
+  /** A data address. */
+  readonly address: string;
+  readonly bytes: number;
+}
+
 export interface TileComparison {
-  /** Data addresses; null when it was not stored. */
-  readonly before: string | null;
-  readonly after: string;
+  /** Null when it was not stored. */
+  readonly before: TilePicture | null;
+  readonly after: TilePicture;
   readonly same: boolean;
+  /** Null when they are the same, or no pictures. */
+  readonly difference: Difference | null;
 }
 
 const PATIENCE_MS = 60_000;
 
 /** Has the tile made again by a task of one tile, and answers what it was and what it is. */
 export async function renewTile(set: TileSet, info: TileInfo): Promise<TileComparison> {
-  const address = tileAddress(set, info.z, info.x, info.y);
+  const address = tileContentAddress(set, info);
   const before = info.stored ? await pictureAt(address) : null;
   await endOf(() =>
     send<Task>('POST', 'api/v1/tasks', {
@@ -32,7 +41,14 @@ export async function renewTile(set: TileSet, info: TileInfo): Promise<TileCompa
     }),
   );
   const after = await pictureAt(address);
-  return { before, after, same: before === after };
+  const same = before?.address === after.address;
+  const comparable = before !== null && !same && info.format.startsWith('image/');
+  return {
+    before,
+    after,
+    same,
+    difference: comparable ? await differenceOf(before.address, after.address) : null,
+  };
 }
 
 /** Listens before it starts the task, so that a quick one is not missed. */
@@ -60,11 +76,13 @@ async function endOf(start: () => Promise<Task>): Promise<void> {
   }
 }
 
-async function pictureAt(address: string): Promise<string> {
-  const blob = await (await fetch(address, { cache: 'reload' })).blob();
+async function pictureAt(path: string): Promise<TilePicture> {
+  const answer = await fetch(path, { cache: 'reload' });
+  if (!answer.ok) throw new Problem(await answer.text(), answer.status, answer.headers.get('x-request-id'));
+  const blob = await answer.blob();
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
-    reader.onload = () => resolve(String(reader.result));
+    reader.onload = () => resolve({ address: String(reader.result), bytes: blob.size });
     reader.onerror = () => reject(reader.error);
     reader.readAsDataURL(blob);
   });

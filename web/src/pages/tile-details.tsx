@@ -1,17 +1,17 @@
 import { useState } from 'react';
-import { type Answer, part, send } from '../api/client.ts';
-import { useAction } from '../api/use-action.ts';
+import { type Answer, part } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
-import { bytesText, coordinateText, countText, durationText, timeText } from '../format.ts';
+import { agoText, bytesText, coordinateText, countText, percentText, timeText } from '../format.ts';
 import type { TilePlace } from '../map/console-map.ts';
-import { insideOf, type TileSet, tileAddress, tileSetQuery } from '../map/tile-set.ts';
-import { DoneNotice, Loaded, ProblemNotice } from '../parts/basics.tsx';
-import { Confirm } from '../parts/confirm.tsx';
-import { may, useCaller } from '../session.tsx';
+import { type TileSet, tileAddress, tileContentAddress, tileSetQuery } from '../map/tile-set.ts';
+import { Fact, Loaded } from '../parts/basics.tsx';
+import { addressOf } from '../route.ts';
 import { TEXTS } from '../texts.ts';
-import { renewTile, type TileComparison } from './renew-tile.ts';
+import type { TileComparison } from './renew-tile.ts';
+import { TileActions } from './tile-actions.tsx';
 
-type TileInfo = Answer<'/api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}'>;
+export type TileInfo = Answer<'/api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}'>;
+type Stored = NonNullable<TileInfo['stored']>;
 
 const WORDS = TEXTS.inspect;
 
@@ -27,11 +27,12 @@ export function TileDetails({ set, place }: { readonly set: TileSet; readonly pl
       <Loaded resource={tile}>
         {(info) => (
           <>
+            {comparison && <Comparison comparison={comparison} />}
             <div className="compare">
-              {comparison ? <Comparison comparison={comparison} /> : <Picture set={set} info={info} />}
+              {!comparison && <Picture set={set} info={info} />}
               <Facts set={set} info={info} />
             </div>
-            <Actions set={set} info={info} onChanged={tile.reload} onCompared={setComparison} />
+            <TileActions set={set} info={info} onChanged={tile.reload} onCompared={setComparison} />
           </>
         )}
       </Loaded>
@@ -39,35 +40,54 @@ export function TileDetails({ set, place }: { readonly set: TileSet; readonly pl
   );
 }
 
-/** Shown only when it is stored: looking must not make a tile. */
+/** Shown only when it is stored, and as it is stored: looking must not make a tile. */
 function Picture({ set, info }: { readonly set: TileSet; readonly info: TileInfo }) {
   if (!info.stored || !info.format.startsWith('image/')) {
     return <p className="notice">{info.stored ? info.format : WORDS.notStored}</p>;
   }
   const alt = WORDS.picture(info.z, info.x, info.y);
+  const address = `${tileContentAddress(set, info)}&_=${part(info.stored.storedAt)}`;
   return (
     <figure>
-      <img className="tile-picture" src={tileAddress(set, info.z, info.x, info.y)} alt={alt} />
+      <img className="tile-picture" src={address} alt={alt} />
     </figure>
   );
 }
 
-function Comparison({ comparison: { before, after, same } }: { readonly comparison: TileComparison }) {
+function Comparison({ comparison }: { readonly comparison: TileComparison }) {
+  const { before, after, same, difference } = comparison;
   return (
-    <>
-      {(
-        [
-          [WORDS.before, before],
-          [WORDS.after, after],
-        ] as const
-      ).map(([title, picture]) => (
-        <figure key={title}>
-          {picture ? <img className="tile-picture" src={picture} alt={title} /> : <p>{WORDS.notStored}</p>}
-          <figcaption>{title}</figcaption>
-        </figure>
-      ))}
-      <p role="status">{same ? WORDS.same : WORDS.differ}</p>
-    </>
+    <div className="stack">
+      <div className="compare">
+        {before ? (
+          <Side title={WORDS.before} address={before.address} under={bytesText(before.bytes)} />
+        ) : (
+          <p className="notice">{WORDS.notStoredBefore}</p>
+        )}
+        <Side title={WORDS.after} address={after.address} under={bytesText(after.bytes)} />
+        {difference && (
+          <Side
+            title={WORDS.difference}
+            address={difference.picture}
+            under={WORDS.differenceShare(percentText(difference.share))}
+          />
+        )}
+      </div>
+      <p className="notice" role="status">
+        {before && (same ? WORDS.same : WORDS.differ)} {WORDS.renewed}
+      </p>
+    </div>
+  );
+}
+
+function Side(props: { readonly title: string; readonly address: string; readonly under: string }) {
+  return (
+    <figure>
+      <img className="tile-picture" src={props.address} alt={props.title} />
+      <figcaption>
+        {props.title} <span className="quiet">{props.under}</span>
+      </figcaption>
+    </figure>
   );
 }
 
@@ -76,113 +96,60 @@ function Facts({ set, info }: { readonly set: TileSet; readonly info: TileInfo }
   const address = tileAddress(set, info.z, info.x, info.y);
   return (
     <dl className="facts small">
-      {stored && (
-        <>
-          <dt>{WORDS.size}</dt>
-          <dd>{bytesText(stored.bytes)}</dd>
-          <dt>{WORDS.stored}</dt>
-          <dd>
-            {timeText(stored.storedAt)} ({durationText(stored.ageSeconds)})
-          </dd>
-          <dt>{WORDS.expires}</dt>
-          <dd>
-            {stored.expiresAt === null ? TEXTS.never : timeText(stored.expiresAt)}
-            {stored.expired && ` (${WORDS.expired})`}
-          </dd>
-          <dt>{WORDS.checksum}</dt>
-          <dd className="mono">{stored.checksum}</dd>
-        </>
-      )}
-      <dt>{WORDS.bounds}</dt>
-      <dd>{info.bounds.map(coordinateText).join(', ')}</dd>
-      <dt>{WORDS.page}</dt>
-      <dd>
+      <Fact label={WORDS.key}>{keyText(info)}</Fact>
+      {stored && <StoredFacts stored={stored} />}
+      <Fact label={WORDS.bounds}>{info.bounds.map(coordinateText).join(', ')}</Fact>
+      <Fact label={WORDS.page}>
+        {page.x}/{page.y}:{' '}
         {page.lastUsedAt === null
           ? WORDS.pageUnused
-          : WORDS.pageUses(countText(page.hits), timeText(page.lastUsedAt))}
-      </dd>
+          : WORDS.pageUses(countText(page.hits), agoText(page.lastUsedAt))}
+      </Fact>
       {metatile && (
-        <>
-          <dt>{WORDS.metatile}</dt>
-          <dd>
-            {WORDS.metatileRange(`${metatile.minX}–${metatile.maxX}`, `${metatile.minY}–${metatile.maxY}`)}
-          </dd>
-        </>
+        <Fact label={WORDS.metatile}>
+          {WORDS.metatileRange(`${metatile.minX}–${metatile.maxX}`, `${metatile.minY}–${metatile.maxY}`)}
+        </Fact>
       )}
-      <dt>{WORDS.upstream}</dt>
-      <dd className="mono">{info.upstream ?? WORDS.noUpstream}</dd>
-      <dt>{WORDS.address}</dt>
-      <dd>
+      <Fact label={WORDS.upstream}>
+        <span className="mono">{info.upstream ?? WORDS.noUpstream}</span>
+      </Fact>
+      <Fact label={WORDS.address}>
         <a href={address} target="_blank" rel="noopener">
           {address}
         </a>
-      </dd>
+      </Fact>
     </dl>
   );
 }
 
-function Actions(props: {
-  readonly set: TileSet;
-  readonly info: TileInfo;
-  readonly onChanged: () => void;
-  readonly onCompared: (comparison: TileComparison | null) => void;
-}) {
-  const { set, info, onChanged, onCompared } = props;
-  const caller = useCaller();
-  const action = useAction();
-  const [asking, setAsking] = useState(false);
-  if (!may(caller, 'operator')) return null;
-  const renew = () =>
-    action.run(async () => {
-      onCompared(await renewTile(set, info));
-      onChanged();
-      return null;
-    });
-  const truncate = (zoomStop: number) =>
-    action.run(async () => {
-      const removed = await truncateBelow(set, info, zoomStop);
-      onCompared(null);
-      onChanged();
-      return WORDS.truncated(countText(removed));
-    });
+function keyText({ layer, gridSet, format, parameters, z, x, y }: TileInfo): string {
+  const values = Object.entries(parameters).map(([name, value]) => `${name}=${value}`);
+  return [layer, gridSet, format, ...values, `${z}/${x}/${y}`].join(' · ');
+}
+
+function StoredFacts({ stored }: { readonly stored: Stored }) {
   return (
     <>
-      <div className="row">
-        <button type="button" disabled={action.busy} onClick={() => void renew()}>
-          {action.busy ? WORDS.renewing : WORDS.renew}
-        </button>
-        <button type="button" className="danger" disabled={action.busy} onClick={() => void truncate(info.z)}>
-          {WORDS.truncate}
-        </button>
-        <button type="button" className="danger" disabled={action.busy} onClick={() => setAsking(true)}>
-          {WORDS.truncateBelow}
-        </button>
-      </div>
-      <ProblemNotice problem={action.problem} />
-      <DoneNotice text={action.done} />
-      {asking && (
-        <Confirm
-          title={WORDS.truncateBelow}
-          action={TEXTS.remove}
-          name={set.layer.name}
-          onConfirm={() => void truncate(set.gridSet.zoomStop)}
-          onClose={() => setAsking(false)}
-        >
-          {info.bounds.map(coordinateText).join(', ')}
-        </Confirm>
-      )}
+      <Fact label={WORDS.size}>
+        {bytesText(stored.bytes)} <span className="quiet">{WORDS.crc(stored.checksum)}</span>
+      </Fact>
+      <Fact label={WORDS.stored}>
+        {timeText(stored.storedAt)} ({agoText(stored.storedAt)})
+      </Fact>
+      <Fact label={WORDS.madeBy}>
+        <Maker madeBy={stored.madeBy} />
+      </Fact>
+      <Fact label={WORDS.expires}>
+        {stored.expiresAt === null ? TEXTS.never : timeText(stored.expiresAt)}
+        {stored.expired && ` (${WORDS.expired})`}
+      </Fact>
     </>
   );
 }
 
-async function truncateBelow(set: TileSet, info: TileInfo, zoomStop: number): Promise<number> {
-  const { tiles } = await send<{ tiles: number }>('POST', `api/v1/layers/${part(set.layer.name)}/truncate`, {
-    gridSets: [set.gridSet.name],
-    formats: [info.format],
-    parameters: info.parameters,
-    zoomStart: info.z,
-    zoomStop,
-    bounds: insideOf(info.bounds),
-  });
-  return tiles;
+function Maker({ madeBy: { kind, task, inHistory } }: { readonly madeBy: Stored['madeBy'] }) {
+  if (kind === 'request') return WORDS.byRequest;
+  if (task === null) return WORDS.byUnknown;
+  if (!inHistory) return WORDS.byForgotten(task);
+  return <a href={addressOf('tasks', String(task))}>{WORDS.byTask(task)}</a>;
 }
