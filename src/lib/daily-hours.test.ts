@@ -37,6 +37,15 @@ describe('hours that come back every day', () => {
     expect(until('22:00-06:00', 'Europe/Berlin', '2026-10-24T21:00:00Z')).toBe('2026-10-25T05:00:00.000Z');
   });
 
+  it('begin and end when clocks jump over the time that was given', () => {
+    const jump = '2026-03-29T01:00:00.000Z';
+    expect(until('22:00-02:30', 'Europe/Berlin', '2026-03-28T22:00:00Z')).toBe(jump);
+    expect(until('22:00-02:30', 'Europe/Berlin', '2026-03-29T00:40:00Z')).toBe(jump);
+    const morning = new DailyHours(['02:30-05:00'], new LocalTime('Europe/Berlin'));
+    expect(morning.from(Date.parse('2026-03-29T00:10:00Z'))).toBe(Date.parse(jump));
+    expect(morning.from(Date.parse(jump))).toBe(Date.parse(jump));
+  });
+
   it('may be several, and may last all day', () => {
     const both = ['08:00-12:00', '13:00-24:00'];
     expect(until(both, 'UTC', '2026-11-15T09:00:00Z')).toBe('2026-11-15T12:00:00.000Z');

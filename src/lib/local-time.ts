@@ -36,14 +36,28 @@ export class LocalTime {
     return moment;
   }
 
-  /** The next moment after `time` at which clocks show this minute of a day. */
+  /** The next moment after `time` at which clocks show this minute of a day, or jump over it. */
   next(minute: number, time: number): number {
     const start = Math.floor(time / MINUTE_MS) * MINUTE_MS;
     const ahead = wrap(minute - this.at(start).minute) || DAY_MINUTES;
     const guess = start + ahead * MINUTE_MS;
     // Where clocks were changed in between, the guess is off by as much.
     const error = wrap(minute - this.at(guess).minute + DAY_MINUTES / 2) - DAY_MINUTES / 2;
-    return Math.max(start + MINUTE_MS, guess + error * MINUTE_MS);
+    const mended = guess + error * MINUTE_MS;
+    if (error < 0 && this.at(mended).minute !== minute) return this.#jumpBetween(mended, guess);
+    return Math.max(start + MINUTE_MS, mended);
+  }
+
+  /** The first moment by which clocks have gone further than time has. */
+  #jumpBetween(before: number, after: number): number {
+    const shown = this.at(before).minute;
+    let [from, to] = [before, after];
+    while (to - from > MINUTE_MS) {
+      const middle = from + Math.floor((to - from) / 2 / MINUTE_MS) * MINUTE_MS;
+      const jumped = wrap(this.at(middle).minute - shown) > (middle - before) / MINUTE_MS;
+      [from, to] = jumped ? [from, middle] : [middle, to];
+    }
+    return to;
   }
 
   #read(time: number): LocalMoment {

@@ -168,6 +168,19 @@ describe('a schedule', () => {
     });
   });
 
+  it('lets its task go on after its hours, if that is what it says', async () => {
+    const { house, clock, runner, schedules } = await openDesk();
+    hang(house);
+    const schedule = await added(schedules, { hours: '22:00-06:00', overrun: 'finish' });
+    clock.advance(22 * HOUR);
+    await runner.lookAtAll();
+    clock.advance(8 * HOUR);
+    await runner.lookAtAll();
+    const [run] = await schedules.runs(schedule.id, 1);
+    expect(run).toMatchObject({ state: 'started' });
+    expect((await house.service.get(run?.taskId ?? 0))?.state).toMatch(/pending|running/);
+  });
+
   it('marks tiles as stale, if that is its work', async () => {
     const { house, clock, runner, schedules } = await openDesk();
     const seeded = await house.service.create({ layer: 'roads', zoomStart: 0, zoomStop: 2 }, 'tester');
@@ -240,5 +253,12 @@ describe('schedules of the configuration file', () => {
     ]);
     const after = await open([]);
     expect(await after.list(null)).toMatchObject([{ name: 'own' }]);
+  });
+
+  it('are due again when they are switched on again', async () => {
+    const { clock, open } = await openDesk([{ ...NIGHTLY, enabled: false }]);
+    clock.advance(DAY);
+    const [again] = await (await open([NIGHTLY])).list('roads');
+    expect(again?.nextDue).toBe(clock.now() + 22 * HOUR);
   });
 });

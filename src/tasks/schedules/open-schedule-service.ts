@@ -83,7 +83,8 @@ async function takeOver(
     wanted.delete(nameOf(known));
     if (declaration) {
       const sameTimes = known.cron === declaration.cron && known.timeZone === declaration.timeZone;
-      const nextDue = sameTimes && declaration.enabled ? known.nextDue : firstDue(declaration, clock);
+      const kept = sameTimes && declaration.enabled ? known.nextDue : null;
+      const nextDue = kept ?? firstDue(declaration, clock);
       await store.replace(known.id, { declaration, origin: CONFIGURATION, nextDue });
     } else if (known.origin === CONFIGURATION) await store.remove(known.id);
   }

@@ -14,8 +14,8 @@ export interface Timetable {
   mayBeginAt(time: number): number;
 }
 
-/** Missed runs that are looked through for the latest one; beyond, the last one looked at counts. */
-const MOST_MISSED = 10_000;
+/** Milliseconds. What is due is so at a full one. */
+const MINUTE = 60_000;
 
 /** Throws `request-invalid` that names the field. */
 export function createTimetable({
@@ -49,13 +49,9 @@ export function createTimetable({
   return {
     dueAfter,
     latestDue(first, time) {
-      let latest = first;
-      for (let missed = 0; missed < MOST_MISSED; missed++) {
-        const next = dueAfter(latest);
-        if (next === null || next > time) return latest;
-        latest = next;
-      }
-      return latest;
+      const nextMinute = (Math.floor(time / MINUTE) + 1) * MINUTE;
+      const [latest] = pattern.previousRuns(1, new Date(nextMinute));
+      return Math.max(first, latest?.getTime() ?? first);
     },
     mayBeginAt: (time) => daily.from(time) ?? time,
   };
