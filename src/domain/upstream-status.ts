@@ -12,6 +12,8 @@ export interface HostClosing {
   readonly reason: HostClosedReason;
   /** Milliseconds since 1970; it may be asked again then, not earlier. */
   readonly until: number;
+  /** How it fails, e.g. `connection`, `timeout`, `status-503`; only where it does. */
+  readonly failure?: string;
 }
 
 /** How it goes with one host that sources speak to, over all processes of this server. */

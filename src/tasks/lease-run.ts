@@ -9,7 +9,7 @@ import { type AreaCover, countCovered } from './area-cover.ts';
 import { LeaseTally, type StepOutcome, type TallySnapshot } from './lease-tally.ts';
 import { performStep, type StepContext, type StepPlace, setsToEmpty } from './perform-step.ts';
 import { doneAhead } from './plan-ahead.ts';
-import type { Lease, Report, ReportAnswer } from './store/lease.ts';
+import type { HostFailure, Lease, Report, ReportAnswer } from './store/lease.ts';
 import type { LeaseStore } from './store/lease-store.ts';
 import { coverOf, stepsOf } from './task-plan.ts';
 
@@ -36,6 +36,8 @@ export interface LeaseRunOptions {
   readonly resting: () => readonly number[];
   /** The lease is handed back because what it asks is not to be had now. */
   readonly hostClosed: (taskId: number, closed: HostClosed) => void;
+  /** A step waits for what it asks; it will not be long. */
+  readonly hostAwaited: (taskId: number, closed: HostClosed) => void;
 }
 
 /** Milliseconds. What a crash may repeat, and how long a task whose turn has come waits. */
@@ -63,6 +65,7 @@ export class LeaseRun {
   readonly #work: Iterator<Work>;
   readonly #abort = new AbortController();
   #handingBack = false;
+  #hostFailure: HostFailure | null = null;
   #exhausted = false;
   #beat = 0;
   #lastReport: number;
@@ -116,7 +119,7 @@ export class LeaseRun {
       }
       const outcome = await this.#perform(next.value.step);
       if (outcome instanceof HostClosed) {
-        this.#rest(outcome);
+        this.#rest(outcome, next.value.step);
         return;
       }
       if (this.#abort.signal.aborted && !outcome.ok) {
@@ -129,8 +132,11 @@ export class LeaseRun {
   }
 
   /** The step has not failed: whoever takes the lease up again does it then. */
-  #rest(closed: HostClosed): void {
+  #rest(closed: HostClosed, { z, rect }: StepPlace): void {
     this.#exhausted = false;
+    const { reason, failure = 'it does not answer' } = closed.closing;
+    if (reason === 'failing')
+      this.#hostFailure = { host: closed.host, failure, z, x: rect.minX, y: rect.minY };
     this.handBack();
     this.#options.hostClosed(this.lease.taskId, closed);
   }
@@ -145,6 +151,7 @@ export class LeaseRun {
       pipeline: this.#options.pipeline,
       clock: this.#options.clock,
       signal: this.#abort.signal,
+      waits: (closed) => this.#options.hostAwaited(this.lease.taskId, closed),
     };
     try {
       return { ok: true, counts: await performStep(step, context) };
@@ -221,7 +228,20 @@ export class LeaseRun {
     const crowded = this.#options.crowded();
     const resting = this.#options.resting();
     const beat = this.#beat++;
-    return { token, beat, doneSteps, counts, failures, retried, workMs, intent, crowded, resting };
+    const hostFailure = intent === 'hand-back' ? this.#hostFailure : null;
+    return {
+      token,
+      beat,
+      doneSteps,
+      counts,
+      failures,
+      retried,
+      workMs,
+      intent,
+      crowded,
+      resting,
+      hostFailure,
+    };
   }
 
   /** A database that is away for a moment costs no work; one that stays away costs the lease. */

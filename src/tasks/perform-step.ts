@@ -1,4 +1,5 @@
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import { isHostAway } from '../domain/host-away.ts';
 import { type HostClosed, hostClosedIn } from '../domain/host-closed.ts';
 import { metatileAt } from '../domain/metatile.ts';
 import { denseNameOf } from '../domain/retina.ts';
@@ -20,6 +21,8 @@ export interface StepContext {
   readonly pipeline: TilePipeline;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** A host is not to be asked now; the step waits for it. */
+  readonly waits: (closed: HostClosed) => void;
 }
 
 export interface StepPlace {
@@ -33,8 +36,11 @@ const PATIENCE = 10;
 const FULL_DISK_PATIENCE = 720;
 /** Milliseconds that a step waits on the spot for a host that is left alone: at once, and in all. */
 const LONGEST_HOST_WAIT = 5000;
-const HOST_PATIENCE = 30_000;
+const HOST_PATIENCE = 10_000;
 const SHORTEST_HOST_WAIT = 50;
+/** How often a step is tried at a host where nobody is, before that is called a failure of the step. */
+const AWAY_PATIENCE = 6;
+const AWAY_PAUSE = 1000;
 /** Seconds. */
 const USUAL_PAUSE = 1;
 const LONGEST_PAUSE = 5;
@@ -60,8 +66,7 @@ export async function performStep(step: StepPlace, context: StepContext): Promis
         attempt--;
         continue;
       }
-      const patience = isTilewardenError(error, 'store-full') ? FULL_DISK_PATIENCE : PATIENCE;
-      if (attempt >= patience || !(await worthWaiting(error, context))) throw error;
+      if (attempt >= patienceWith(error) || !(await worthWaiting(error, context))) throw error;
     }
   }
 }
@@ -70,15 +75,28 @@ export async function performStep(step: StepPlace, context: StepContext): Promis
 async function waitForHost(closed: HostClosed, patience: number, context: StepContext): Promise<number> {
   const wait = Math.max(SHORTEST_HOST_WAIT, closed.closing.until - context.clock.now());
   if (wait > Math.min(patience, LONGEST_HOST_WAIT)) throw closed;
+  context.waits(closed);
   await context.clock.sleep(wait, context.signal);
   return wait;
 }
 
-/** A truncation has overtaken the fetch, the upstream asked us to come back later, or the disk is full for now. */
+function patienceWith(error: unknown): number {
+  if (isHostAway(error)) return AWAY_PATIENCE;
+  return isTilewardenError(error, 'store-full') ? FULL_DISK_PATIENCE : PATIENCE;
+}
+
+/**
+ * A truncation has overtaken the fetch, the upstream is away or asked us to come back later, or the disk is full for
+ * now.
+ */
 async function worthWaiting(error: unknown, { clock, signal }: StepContext): Promise<boolean> {
   if (isTilewardenError(error, 'generation-stale')) return true;
   if (isTilewardenError(error, 'store-full')) {
     await clock.sleep(FULL_DISK_PAUSE * 1000, signal);
+    return true;
+  }
+  if (isHostAway(error)) {
+    await clock.sleep(AWAY_PAUSE, signal);
     return true;
   }
   if (!isTilewardenError(error, 'source-busy')) return false;

@@ -7,7 +7,8 @@ import { RestingTasks } from './resting-tasks.ts';
 import type { Lease } from './store/lease.ts';
 import type { TaskRequest, TaskWait } from './task.ts';
 
-export interface TaskRunnerOptions extends Omit<LeaseRunOptions, 'crowded' | 'resting' | 'hostClosed'> {
+export interface TaskRunnerOptions
+  extends Omit<LeaseRunOptions, 'crowded' | 'resting' | 'hostClosed' | 'hostAwaited'> {
   /** Names this worker in the leases it holds. */
   readonly owner: string;
   /** Steps that this worker has in flight at most. */
@@ -15,7 +16,7 @@ export interface TaskRunnerOptions extends Omit<LeaseRunOptions, 'crowded' | 're
   /** Workers that share the tasks, this one included. */
   readonly workers: number;
   readonly layer: (name: string) => BoundLayer | null;
-  /** A task rests because a host is not to be asked now. */
+  /** A task rests, or some of its threads wait, because a host is not to be asked now. */
   readonly taskWaits: (id: number, wait: TaskWait) => void;
   /** A task cannot go on: its layer is gone, or no longer has the tile set. */
   readonly failTask: (id: number, reason: string) => Promise<void>;
@@ -127,6 +128,7 @@ export class TaskRunner {
         this.#resting.add(id, closing);
         this.#options.taskWaits(id, { host, ...closing });
       },
+      hostAwaited: (id, { host, closing }) => this.#options.taskWaits(id, { host, ...closing }),
     });
     const running = run
       .run()

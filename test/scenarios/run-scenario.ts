@@ -31,6 +31,8 @@ export interface Look {
   readonly waitingReason: string | null;
   readonly taskState: string | null;
   readonly taskWaitsFor: string | null;
+  readonly taskReason: string | null;
+  readonly taskFailed: number | null;
 }
 
 /** What was seen while a scenario was played. */
@@ -211,9 +213,10 @@ class Stage {
     return [this.#newTiles % COLUMNS, 1 + Math.floor(this.#newTiles / COLUMNS)];
   }
 
-  async #playTask({ at, zoomStop, threads }: Scenario['tasks'][number]): Promise<void> {
+  async #playTask({ at, zoomStop, threads, totalFailures }: Scenario['tasks'][number]): Promise<void> {
     await this.#until(at);
-    const draft = { layer: this.#road.tiles.set.layer, zoomStop, threadCount: threads };
+    const { layer } = this.#road.tiles.set;
+    const draft = { layer, zoomStop, threadCount: threads, totalFailuresBeforeAborting: totalFailures };
     this.#task = (await this.#tasks?.create(draft, 'scenario'))?.id ?? null;
   }
 
@@ -228,6 +231,8 @@ class Stage {
       waitingReason: status.closed?.reason ?? null,
       taskState: task?.state ?? null,
       taskWaitsFor: task?.waitingFor?.reason ?? null,
+      taskReason: task?.reason ?? null,
+      taskFailed: task?.counters.failed ?? null,
     });
   }
 }

@@ -26,7 +26,13 @@ const clients = z.strictObject({
   name: z.string().default('clients'),
 });
 
-const task = z.strictObject({ at: moment, zoomStop: z.int(), threads: z.int().default(4) });
+const task = z.strictObject({
+  at: moment,
+  zoomStop: z.int(),
+  threads: z.int().default(4),
+  /** More failures than this abort it. */
+  totalFailures: z.int().default(1000),
+});
 
 /** What must be seen. Replies are counted by when they were asked for. */
 const expectation = z.strictObject({
@@ -59,6 +65,9 @@ const look = z.strictObject({
   waitingReason: z.string().nullable().optional(),
   taskState: z.string().optional(),
   taskWaitsFor: z.string().nullable().optional(),
+  taskReason: z.string().nullable().optional(),
+  /** Tiles that were given up. */
+  taskFailed: z.int().optional(),
 });
 
 export const scenarioSchema = z.strictObject({

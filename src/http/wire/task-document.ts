@@ -37,16 +37,18 @@ export function taskDocument(task: Task): object {
   };
 }
 
-function waitDocument({ host, until, reason }: TaskWait): object {
+function waitDocument({ host, until, reason, failure }: TaskWait): object {
   const moment = timeOf(until);
-  return { host, until: moment, reason, text: `waiting for host ${host} until ${moment}: ${WAITS[reason]}` };
+  const how = failure === undefined ? '' : ` (${failure})`;
+  const text = `waiting for host ${host} until ${moment}: ${WAITS[reason]}${how}`;
+  return { host, until: moment, reason, text };
 }
 
 const WAITS: Readonly<Record<TaskWait['reason'], string>> = {
   'quiet-hours': 'its quiet hours',
   'daily-budget': 'its daily budget is used up',
   'retry-after': 'it asked us to come back then',
-  failing: 'it fails; then it is tried again',
+  failing: 'it fails and is tried again then',
 };
 
 function timeOf(milliseconds: number): string {

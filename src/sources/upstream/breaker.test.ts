@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Breaker, type BreakerFailure } from './breaker.ts';
 
-const FAST: BreakerFailure = { ms: 20, retryAfterMs: null };
-const SLOW: BreakerFailure = { ms: 15_000, retryAfterMs: null };
+const FAST: BreakerFailure = { ms: 20, retryAfterMs: null, reason: 'connection' };
+const SLOW: BreakerFailure = { ms: 15_000, retryAfterMs: null, reason: 'timeout' };
 
 describe('the breaker', () => {
   let now: number;
@@ -34,7 +34,7 @@ describe('the breaker', () => {
     expect(breaker.state).toBe('closed');
     fail(1);
     expect(breaker.state).toBe('open');
-    expect(breaker.closedFor('interactive')).toMatchObject({ reason: 'failing' });
+    expect(breaker.closedFor('interactive')).toMatchObject({ reason: 'failing', failure: 'connection' });
   });
 
   it('opens at the third failure in a row when each takes long', () => {
@@ -87,11 +87,11 @@ describe('the breaker', () => {
   });
 
   it('waits as long as the host asked for, people and tasks alike, but no longer than a quarter of an hour', () => {
-    fail(1, { ms: 5, retryAfterMs: 30_000 });
+    fail(1, { ...FAST, retryAfterMs: 30_000 });
     expect(breaker.closedFor('interactive')).toMatchObject({ reason: 'retry-after' });
     expect(waitOf('interactive')).toBe(30_000);
     expect(waitOf('task')).toBe(30_000);
-    fail(1, { ms: 5, retryAfterMs: 86_400_000 });
+    fail(1, { ...FAST, retryAfterMs: 86_400_000 });
     expect(waitOf('task')).toBe(15 * 60_000);
     now += 15 * 60_000;
     expect(breaker.state).toBe('half-open');

@@ -8,6 +8,8 @@ export interface BreakerFailure {
   readonly ms: number;
   /** What the host asked for; null when it said nothing. */
   readonly retryAfterMs: number | null;
+  /** E.g. `connection` or `status-503`. */
+  readonly reason: string | null;
 }
 
 /** Failures in a row that open it; those that took long count twice, since each holds a place and a caller. */
@@ -27,6 +29,15 @@ interface Pause {
   readonly interactive: number;
   readonly task: number;
   readonly reason: HostClosedReason;
+  readonly failure: string | null;
+}
+
+/** Until when a host is left alone, on the monotonic clock, and why. */
+export interface BreakerClosing {
+  readonly until: number;
+  readonly reason: HostClosedReason;
+  /** How it fails, where it does. */
+  readonly failure: string | null;
 }
 
 /**
@@ -63,15 +74,13 @@ export class Breaker {
     return this.#probing;
   }
 
-  /** Until when, on the monotonic clock, and why; null: it may be asked now. */
-  closedFor(
-    priority: UpstreamPriority,
-  ): { readonly until: number; readonly reason: HostClosedReason } | null {
+  /** Null: it may be asked now. */
+  closedFor(priority: UpstreamPriority): BreakerClosing | null {
     if (!this.#pause) return null;
     const now = this.#clock.monotonic();
-    const { reason } = this.#pause;
+    const { reason, failure } = this.#pause;
     const until = this.#probing ? now + PROBE_PATIENCE : this.#pause[priority];
-    return until > now ? { until, reason } : null;
+    return until > now ? { until, reason, failure } : null;
   }
 
   /** A request is sent; true: it is a probe. */
@@ -102,10 +111,10 @@ export class Breaker {
       this.#waitAsAsked(failure.retryAfterMs);
       return;
     }
-    if (probe || (!this.#pause && this.#failures >= THRESHOLD)) this.#open();
+    if (probe || (!this.#pause && this.#failures >= THRESHOLD)) this.#open(failure);
   }
 
-  #open(): void {
+  #open({ reason }: BreakerFailure): void {
     this.#pauses++;
     const now = this.#clock.monotonic();
     const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (this.#pauses - 1));
@@ -114,12 +123,13 @@ export class Breaker {
       interactive: spread(Math.min(pause, LONGEST_PAUSE_OF_PEOPLE)),
       task: spread(pause),
       reason: 'failing',
+      failure: reason,
     };
   }
 
   #waitAsAsked(retryAfterMs: number): void {
     const until = this.#clock.monotonic() + Math.min(retryAfterMs, LONGEST_RETRY_AFTER);
     if (this.#pause?.reason === 'retry-after' && this.#pause.task >= until) return;
-    this.#pause = { interactive: until, task: until, reason: 'retry-after' };
+    this.#pause = { interactive: until, task: until, reason: 'retry-after', failure: null };
   }
 }

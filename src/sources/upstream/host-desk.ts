@@ -211,7 +211,7 @@ export class HostDesk {
     return true;
   }
 
-  #learn(ticket: Ticket, { kind, ms, retryAfterMs }: RequestEnd, isProof: boolean): void {
+  #learn(ticket: Ticket, { kind, ms, retryAfterMs, reason }: RequestEnd, isProof: boolean): void {
     const { begunAt, crowded, probe } = ticket;
     if (kind === 'left') {
       this.#breaker.abandoned(probe);
@@ -219,7 +219,7 @@ export class HostDesk {
     }
     if (kind === 'overloaded' || kind === 'failed') {
       this.#places.overloaded(begunAt);
-      this.#breaker.failed(probe, { ms, retryAfterMs });
+      this.#breaker.failed(probe, { ms, retryAfterMs, reason });
       return;
     }
     if (isProof) this.#welcomeBack();
@@ -285,7 +285,11 @@ export class HostDesk {
     const now = clock.now();
     const broken = this.#breaker.closedFor(priority);
     const isScout = this.#breaker.probing && this.#maySendScout(priority);
-    if (broken && !isScout) return { reason: broken.reason, until: now + broken.until - clock.monotonic() };
+    if (broken && !isScout) {
+      const { reason, failure } = broken;
+      const until = now + broken.until - clock.monotonic();
+      return { reason, until, ...(failure !== null && { failure }) };
+    }
     const quietUntil = priority === 'task' || limits.quietFor === 'all' ? this.#quiet.until(now) : null;
     if (quietUntil !== null) return { reason: 'quiet-hours', until: quietUntil };
     const budgetUntil = this.#budget?.closedUntil() ?? null;

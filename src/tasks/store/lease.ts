@@ -60,6 +60,16 @@ export interface StepFailure {
   readonly reason: string;
 }
 
+/** A host fails, and a step could not be done. */
+export interface HostFailure {
+  readonly host: string;
+  /** How, e.g. `connection`. */
+  readonly failure: string;
+  readonly z: number;
+  readonly x: number;
+  readonly y: number;
+}
+
 /** What has been done under a lease since its last report. */
 export interface Report {
   readonly token: number;
@@ -79,6 +89,8 @@ export interface Report {
   readonly crowded: boolean;
   /** Tasks that this worker leaves alone for now; nobody makes room for them. */
   readonly resting?: readonly number[];
+  /** Why it is handed back, where a failing host is the reason. */
+  readonly hostFailure?: HostFailure | null;
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Statements } from '../../db/database.ts';
 import { jitter, type Random } from '../../lib/random.ts';
 import type { TaskErrorSample, TaskRequest } from '../task.ts';
-import type { StepFailure } from './lease.ts';
+import type { HostFailure, StepFailure } from './lease.ts';
 import { requestOf, type TaskRow } from './task-rows.ts';
 import { endTask } from './task-store.ts';
 
@@ -11,6 +11,8 @@ export interface FailureContext {
 }
 
 const KEPT_SAMPLES = 10;
+/** Milliseconds. */
+const HOST_LOOK_INTERVAL = 4000;
 const LONGEST_REASON = 300;
 /** Milliseconds. */
 const LONGEST_BACKOFF = 300_000;
@@ -86,6 +88,26 @@ export async function recordFailureAgain(
   count(tally, failure, retryAt === null, context.now);
 }
 
+/**
+ * A look at a host that fails is a failure of the task as well, though of none of its tiles, so that a task whose host
+ * stays away comes to an end. Threads and workers that look together count once.
+ */
+export function recordHostFailure(
+  task: TaskRow,
+  failure: HostFailure,
+  tally: FailureTally,
+  now: number,
+): void {
+  const { host, z, x, y } = failure;
+  const message = `host ${host} fails: ${failure.failure}`.slice(0, LONGEST_REASON);
+  const samples = JSON.parse(task.error_samples) as TaskErrorSample[];
+  const isSameLook = (sample: TaskErrorSample) =>
+    sample.message.startsWith(`host ${host} `) && now - sample.at < HOST_LOOK_INTERVAL;
+  if (samples.some(isSameLook)) return;
+  tally.samples.push({ at: now, z, x, y, message });
+  tally.steps += 1;
+}
+
 /** Aborts the task when it has failed more often than it may. */
 export async function abortOverLimit(
   query: Statements,
@@ -103,7 +125,10 @@ export async function abortOverLimit(
 }
 
 export function mergeSamples(kept: string, fresh: readonly TaskErrorSample[]): string {
-  const samples = JSON.parse(kept) as TaskErrorSample[];
+  const repeated = new Set(
+    fresh.map(({ message }) => message).filter((message) => message.startsWith('host ')),
+  );
+  const samples = (JSON.parse(kept) as TaskErrorSample[]).filter(({ message }) => !repeated.has(message));
   return JSON.stringify([...samples, ...fresh].slice(-KEPT_SAMPLES));
 }
 

@@ -9,6 +9,7 @@ import {
   noFailures,
   recordFailure,
   recordFailureAgain,
+  recordHostFailure,
 } from './record-failures.ts';
 import { nextInTurn } from './take-lease.ts';
 import { nextOf, type TaskRow } from './task-rows.ts';
@@ -67,6 +68,7 @@ async function recordSteps(
     if (reason === null) await query.deleteFrom('task_failures').where('id', '=', id).execute();
     if (reason !== null) await recordFailureAgain(query, task, id, reason, tally, context);
   }
+  if (report.hostFailure) recordHostFailure(task, report.hostFailure, tally, context.now);
   return tally;
 }
 
