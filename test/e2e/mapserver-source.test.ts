@@ -117,24 +117,44 @@ describe.runIf(program)('a WMS layer on MapServer', () => {
     expect(differentShare(wide, plain)).toBeLessThan(0.005);
   });
 
-  it('is refused when MapServer reports an exception', async () => {
-    const options = wmsSourceOptions.parse({ type: 'wms', url: mapServer.url, layers: 'no-such-layer' });
-    const gridSet = createBuiltInGridSets()[0];
+  /** The world in one tile of web mercator. */
+  async function fetchWorld(declared: object, parameters: readonly [string, string][] = []) {
+    const gridSet = createBuiltInGridSets().find(({ name }) => name === 'EPSG:900913');
     if (!gridSet) throw new Error('no grid set');
+    const options = wmsSourceOptions.parse({ type: 'wms', url: mapServer.url, ...declared });
     const metatile = metatileAt(createGridSubset(gridSet), { columns: 1, rows: 1 }, 0, 0, 0) as Metatile;
     const answer = await openWmsSource(options, { upstream }).fetch({
       gridSet,
       metatile,
       ...metatileImage(gridSet, metatile, 0),
       format: png,
-      parameters: new Map(),
+      parameters: new Map(parameters),
       priority: 'task',
       signal: new AbortController().signal,
     });
     if (answer.kind !== 'encoded') throw new Error('not encoded');
-    await expect(acceptImage(answer.bytes, answer.mediaType, TILE, TILE)).rejects.toMatchObject({
+    return await acceptImage(answer.bytes, answer.mediaType, TILE, TILE);
+  }
+
+  it('is refused when MapServer reports an exception', async () => {
+    await expect(fetchWorld({ layers: 'no-such-layer' })).rejects.toMatchObject({
       reason: 'service-exception',
     });
+  });
+
+  it.each([
+    ['GET', 4000],
+    ['POST', 200],
+  ])('shows the day and the height that parameters name, by %s', async (_, maxUrlLength) => {
+    const days = { layers: 'days', maxUrlLength };
+    const redAt = async (...parameters: [string, string][]) => {
+      const { pixels } = await fetchWorld(days, parameters);
+      // Columns in the midst of the three squares, at 30 degrees north.
+      return [28, 142, 213].map((column) => pixels.readUInt8(4 * (105 * TILE + column)) === 200);
+    };
+    expect(await redAt()).toEqual([true, false, false]);
+    expect(await redAt(['TIME', '2026-02-01'], ['ELEVATION', '0'])).toEqual([false, true, false]);
+    expect(await redAt(['TIME', '2026-02-01'], ['ELEVATION', '500'])).toEqual([false, false, true]);
   });
 });
 

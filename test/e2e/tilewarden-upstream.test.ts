@@ -134,6 +134,9 @@ describe('a Tilewarden on top of a Tilewarden', () => {
     expect(gunzipSync(packed.bytes).equals(TILE)).toBe(true);
     const passed = await get(upper, 'tiles/vector-by-xyz/0/0/0.pbf');
     expect(passed.bytes.equals(TILE)).toBe(true);
+    const stillPacked = await get(upper, 'tiles/vector-by-xyz/0/0/0.pbf', { 'accept-encoding': 'gzip' });
+    expect(stillPacked.headers).toMatchObject({ 'content-encoding': 'gzip' });
+    expect(stillPacked.bytes.equals(packed.bytes)).toBe(true);
     expect((await get(upper, 'tiles/vector-by-xyz/2/1/1.pbf')).statusCode).toBe(204);
     const described = JSON.parse((await get(lower, 'tiles/roads.json')).bytes.toString());
     expect(described).toMatchObject({ vector_layers: VECTOR_LAYERS });

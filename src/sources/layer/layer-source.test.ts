@@ -146,6 +146,16 @@ describe('the layer source', () => {
     }
   });
 
+  it('finds the right place at the deepest zooms too', async () => {
+    const [z, x, y] = [30, 2 ** 29 + 5, 2 ** 29 - 7];
+    const layer = lower(createGridSubset(MERCATOR));
+    await draw(drawing(layer), picture(MERCATOR, z, x, y, 1));
+    const [asked] = layer.asked;
+    const steps = 2 ** (z - (asked?.z ?? 0));
+    expect(layer.asked.length).toBeLessThanOrEqual(4);
+    expect(layer.asked).toContainEqual({ z: asked?.z, x: Math.floor(x / steps), y: Math.floor(y / steps) });
+  });
+
   it.each([
     ['degrees in web mercator', DEGREES, picture(MERCATOR, 5, 16, 10)],
     ['web mercator in degrees', MERCATOR, picture(DEGREES, 5, 32, 6)],

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
-import type { GridSet } from '../../domain/grid-set.ts';
+import { type GridSet, levelOf } from '../../domain/grid-set.ts';
 import { coverageAt, type GridSubset } from '../../domain/grid-subset.ts';
 import { sameSrs } from '../../domain/srs.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
@@ -9,7 +9,7 @@ import { createSourceLife } from '../source-life.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
 import type { LayerSourceOptions } from './layer-source-options.ts';
 import { PixelMesh } from './pixel-mesh.ts';
-import { PixelSampler } from './pixel-sampler.ts';
+import { MOST_TILES_ACROSS, PixelSampler } from './pixel-sampler.ts';
 import { createPlaceMapping } from './place-mapping.ts';
 
 export interface LayerSourceTools {
@@ -100,13 +100,16 @@ async function planPicture(
   }
 }
 
-/** The coarsest level that is fine enough; the finest when none is. */
+/** The coarsest level that is fine enough; the finest that can be drawn from when none is. */
 function levelFor(subset: GridSubset, wanted: number): number {
-  const { levels } = subset.gridSet;
+  let finest = subset.zoomStart;
   for (let z = subset.zoomStart; z <= subset.zoomStop; z++) {
-    if ((levels[z]?.resolution ?? 0) <= wanted * COARSER && coverageAt(subset, z)) return z;
+    const { columns, rows, resolution } = levelOf(subset.gridSet, z);
+    if (Math.max(columns, rows) > MOST_TILES_ACROSS) break;
+    if (resolution <= wanted * COARSER && coverageAt(subset, z)) return z;
+    finest = z;
   }
-  return subset.zoomStop;
+  return finest;
 }
 
 async function planAt(mesh: PixelMesh, subset: GridSubset, z: number): Promise<Plan> {

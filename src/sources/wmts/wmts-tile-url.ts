@@ -13,9 +13,6 @@ export interface TileChoice {
 /** Requests by query go to the declared address, whatever host the server thinks it has. */
 export function queryUrl(base: string, choice: TileChoice): URL {
   const url = new URL(base);
-  for (const name of [...url.searchParams.keys()]) {
-    if (/^(service|request|version|acceptversions|format)$/i.test(name)) url.searchParams.delete(name);
-  }
   const { matrixSet, matrix, row, column } = choice.tile;
   const parameters: readonly (readonly [string, string])[] = [
     ['SERVICE', 'WMTS'],
@@ -30,6 +27,10 @@ export function queryUrl(base: string, choice: TileChoice): URL {
     ['TILECOL', String(column)],
     ...choice.dimensions,
   ];
+  const own = new Set(['ACCEPTVERSIONS', ...parameters.map(([name]) => name.toUpperCase())]);
+  for (const name of [...url.searchParams.keys()]) {
+    if (own.has(name.toUpperCase())) url.searchParams.delete(name);
+  }
   for (const [name, value] of parameters) url.searchParams.set(name, value);
   return url;
 }
