@@ -1,7 +1,8 @@
-/** npm run test:upstreams -- --seconds 120 --rate 40 --workers 3 --misses 2000 */
+/** npm run test:upstreams -- --seconds 120 --rate 40 --workers 3 --misses 2000 --away 10 (0 leaves a part out) */
 import { parseArgs } from 'node:util';
 import { runHangingMisses } from './hanging-run.ts';
 import { runUnderLimit } from './limit-run.ts';
+import { runReturns } from './return-run.ts';
 
 const { values } = parseArgs({
   options: {
@@ -10,6 +11,7 @@ const { values } = parseArgs({
     workers: { type: 'string', default: '3' },
     people: { type: 'string', default: '10' },
     misses: { type: 'string', default: '2000' },
+    away: { type: 'string', default: '10' },
   },
 });
 const say = (line: string) => void process.stdout.write(`${line}\n`);
@@ -46,6 +48,17 @@ async function bearHanging(): Promise<boolean> {
   return hitsServed === hits && report.withoutRetryAfter === 0;
 }
 
+async function seeReturns(): Promise<boolean> {
+  const reports = await runReturns(Number(values.away));
+  for (const { away, firstGoodTileMs, requests, asked } of reports) {
+    say(
+      `upstream ${away}: first good tile ${firstGoodTileMs} ms after its return; ${asked} tiles asked for, ${requests} requests sent`,
+    );
+  }
+  return reports.every(({ firstGoodTileMs }) => firstGoodTileMs <= 1000);
+}
+
 const limitKept = Number(values.seconds) === 0 || (await keepLimit());
-const hangingBorne = await bearHanging();
-process.exitCode = limitKept && hangingBorne ? 0 : 1;
+const hangingBorne = Number(values.misses) === 0 || (await bearHanging());
+const returnsSeen = Number(values.away) === 0 || (await seeReturns());
+process.exitCode = limitKept && hangingBorne && returnsSeen ? 0 : 1;
