@@ -1,7 +1,7 @@
 // npm run bench:console: what the console costs a browser and the server. Needs a build and Debian's chromium.
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { findProgram } from '../../test/fixtures/system-packages.ts';
 import { type ManyLayers, openManyLayers } from './many-layers.ts';
 
@@ -9,9 +9,14 @@ const LAYERS = 5000;
 const TASKS = 1000;
 const CONSOLES = 50;
 const IDLE_SECONDS = 60;
+/** Until 50 sign-ins and what the page asks first are over. */
+const SETTLE_MS = 20_000;
 const SLOWER = 4;
+const LOADS = 7;
 /** Linux counts processor time in hundredths of a second. */
 const TICKS_PER_SECOND = 100;
+
+type StorageState = Awaited<ReturnType<BrowserContext['storageState']>>;
 
 interface Figure {
   readonly name: string;
@@ -20,14 +25,21 @@ interface Figure {
   readonly unit: string;
 }
 
-/** When the menu and the page are drawn and the page has time for a click. Milliseconds since the navigation began. */
-const WATCH = `window.interactive = new Promise((resolve) => {
-  const look = () => {
-    if (!document.querySelector('.nav a') || !document.querySelector('.page h1')) requestAnimationFrame(look);
-    else requestAnimationFrame(() => setTimeout(() => resolve(performance.now())));
-  };
-  look();
-})`;
+/**
+ * When all of these are drawn and the page has time for a click or a key. Milliseconds since the navigation began.
+ * Nothing else of the bench runs in the page until then: what it did would be slowed down and counted too.
+ */
+function watchFor(selectors: readonly string[]): string {
+  return `window.interactive = new Promise((resolve) => {
+    const there = () => ${JSON.stringify(selectors)}.every((selector) => document.querySelector(selector));
+    const look = new MutationObserver(() => {
+      if (!there()) return;
+      look.disconnect();
+      requestAnimationFrame(() => setTimeout(() => resolve(performance.now())));
+    });
+    look.observe(document, { childList: true, subtree: true });
+  })`;
+}
 
 /** Answers the longest time between two frames. */
 const SCROLL = `new Promise((resolve) => {
@@ -79,30 +91,47 @@ async function openPage(using: Browser): Promise<Page> {
   return page;
 }
 
-/** Bytes that the network carries, and the time until somebody can click, on a processor four times slower. */
+/** Bytes that the network carries, and the time until somebody can type or click, on a processor four times slower. */
 async function measureFirstLoad(using: Browser): Promise<readonly Figure[]> {
   const known = await openPage(using);
   const storageState = await known.context().storageState();
   await known.context().close();
-  const context = await using.newContext({ storageState });
-  const page = await context.newPage();
-  const session = await context.newCDPSession(page);
-  await session.send('Emulation.setCPUThrottlingRate', { rate: SLOWER });
-  let bytes = 0;
-  page.on('response', (response) => {
-    if (/\/(assets\/|$)/.test(new URL(response.url()).pathname)) {
-      bytes += Number(response.headers()['content-length'] ?? 0);
-    }
-  });
-  await page.addInitScript(WATCH);
-  await page.goto(`${server.url}/#/overview`, { waitUntil: 'commit' });
-  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
-  const ready = (await page.evaluate('window.interactive')) as number;
-  await context.close();
+  const overview = await loadTimes(using, storageState, ['.nav a', '.page h1']);
+  const login = await loadTimes(using, undefined, ['.login input[type=password]']);
   return [
-    { name: 'first load, compressed', value: bytes / 1024, limit: 350, unit: 'KB' },
-    { name: `interactive, processor ${SLOWER} times slower`, value: ready / 1000, limit: 1.5, unit: 's' },
+    { name: 'first load, compressed', value: overview.bytes / 1024, limit: 350, unit: 'KB' },
+    { name: `overview, ${SLOWER} times slower`, value: overview.seconds, limit: 1.5, unit: 's' },
+    { name: `sign-in form, ${SLOWER} times slower`, value: login.seconds, limit: 1.5, unit: 's' },
   ];
+}
+
+/** The middle one of several loads, each in a browser profile that has nothing yet. */
+async function loadTimes(
+  using: Browser,
+  storageState: StorageState | undefined,
+  selectors: readonly string[],
+): Promise<{ readonly bytes: number; readonly seconds: number }> {
+  const times: number[] = [];
+  let bytes = 0;
+  for (let load = 0; load < LOADS; load++) {
+    const context = await using.newContext(storageState && { storageState });
+    const page = await context.newPage();
+    const session = await context.newCDPSession(page);
+    await session.send('Emulation.setCPUThrottlingRate', { rate: SLOWER });
+    bytes = 0;
+    page.on('response', (response) => {
+      if (/\/(assets\/|$)/.test(new URL(response.url()).pathname)) {
+        bytes += Number(response.headers()['content-length'] ?? 0);
+      }
+    });
+    await page.addInitScript(watchFor(selectors));
+    await page.goto(`${server.url}/#/overview`, { waitUntil: 'commit' });
+    times.push(((await page.evaluate('window.interactive')) as number) / 1000);
+    await context.close();
+  }
+  times.sort((a, b) => a - b);
+  process.stdout.write(`loads: ${times.map((time) => time.toFixed(2)).join(' ')} s\n`);
+  return { bytes, seconds: times[Math.floor(LOADS / 2)] ?? Number.NaN };
 }
 
 /** The longest time between two frames while a list is scrolled to its end. */
@@ -120,7 +149,7 @@ async function measureScrolling(using: Browser, path: string, label: string): Pr
 async function measureIdle(of: ManyLayers): Promise<Figure> {
   const stop = new AbortController();
   const consoles = Array.from({ length: CONSOLES }, () => holdConsole(of, stop.signal));
-  await delay(3000);
+  await delay(SETTLE_MS);
   const before = ticksOf(of.pid);
   await delay(IDLE_SECONDS * 1000);
   const used = (ticksOf(of.pid) - before) / TICKS_PER_SECOND / IDLE_SECONDS;
@@ -129,8 +158,8 @@ async function measureIdle(of: ManyLayers): Promise<Figure> {
   return { name: `${CONSOLES} open consoles, idle`, value: used * 100, limit: 3, unit: '% of a core' };
 }
 
-async function holdConsole({ url, authorization }: ManyLayers, signal: AbortSignal): Promise<void> {
-  const headers = { authorization };
+async function holdConsole({ url, password }: ManyLayers, signal: AbortSignal): Promise<void> {
+  const headers = { cookie: await signIn(url, password) };
   const ask = (path: string) => fetch(`${url}/api/v1/${path}`, { headers, signal });
   const stream = await ask('events');
   const reading = stream.text();
@@ -144,6 +173,18 @@ async function holdConsole({ url, authorization }: ManyLayers, signal: AbortSign
     for (; !signal.aborted; await delay(every, null, { signal })) await (await ask(path)).text();
   });
   await Promise.allSettled([reading, ...asking]);
+}
+
+/** As the console does it: a session, not a password with every request. */
+async function signIn(url: string, password: string): Promise<string> {
+  const answer = await fetch(`${url}/api/v1/session`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'admin', password }),
+  });
+  const cookie = answer.headers.get('set-cookie')?.split(';', 1)[0];
+  if (cookie === undefined) throw new Error(`No session: ${await answer.text()}`);
+  return cookie;
 }
 
 /** User and system time of the process, from fields 14 and 15 of its line in /proc. */

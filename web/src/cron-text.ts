@@ -12,7 +12,7 @@ const FULL: Readonly<Record<string, string>> = {
 };
 const DAY_NAMES = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'];
 
-/** `0 22 * * 1-5` → "Monday to Friday at 22:00"; null for what takes more than a sentence. */
+/** `0 22 * * 1-5` → "every Monday to Friday at 22:00"; null for what takes more than a sentence. */
 export function cronText(cron: string): string | null {
   const fields = (FULL[cron.trim().toLowerCase()] ?? cron).trim().split(/\s+/);
   const [minute = '', hour = '', day = '', month = '', weekday = ''] = fields;
@@ -53,9 +53,9 @@ function daysText(day: string, weekday: string): string | null {
   const weekdays = listText(weekday, (text) => named(text, WORDS.weekdays, 0));
   if (days === null || weekdays === null) return null;
   if (day === '*' && weekday === '*') return WORDS.everyDay;
-  if (day === '*') return weekdays;
+  if (day === '*') return WORDS.every(weekdays);
   // With both given a run is due on either.
-  return weekday === '*' ? WORDS.onDays(days) : WORDS.either(WORDS.onDays(days), weekdays);
+  return weekday === '*' ? WORDS.onDays(days) : WORDS.either(WORDS.onDays(days), WORDS.every(weekdays));
 }
 
 /** `*` is an empty text. Null when one of the parts cannot be told. */

@@ -1,4 +1,4 @@
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { Problem, send } from './api/client.ts';
 import { useAction } from './api/use-action.ts';
 import { Field, ProblemNotice } from './parts/basics.tsx';
@@ -10,6 +10,8 @@ export function Login(props: { readonly notice: string | null; readonly onDone: 
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
   const action = useAction();
+  const first = useRef<HTMLInputElement>(null);
+  useEffect(() => first.current?.focus(), []);
 
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -35,6 +37,7 @@ export function Login(props: { readonly notice: string | null; readonly onDone: 
         )}
         <Field label={TEXTS.login.name}>
           <input
+            ref={first}
             name="username"
             autoComplete="username"
             required

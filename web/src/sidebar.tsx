@@ -101,7 +101,7 @@ function Who({ caller, onSignedOut }: { readonly caller: Caller; readonly onSign
       <div className="row small">
         <a href="#map">{TEXTS.backToMap}</a>
         {caller.via === 'session' && (
-          <button type="button" className="plain" onClick={signOut}>
+          <button type="button" className="link" onClick={signOut}>
             {TEXTS.signOut}
           </button>
         )}

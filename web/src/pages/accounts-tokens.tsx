@@ -2,11 +2,11 @@ import { type FormEvent, useState } from 'react';
 import { type Answer, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { timeText } from '../format.ts';
-import { Choice, Copy, Empty, Field, ProblemNotice, Wide } from '../parts/basics.tsx';
+import { Copy, Empty, Field, ProblemNotice, Wide } from '../parts/basics.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import type { Role } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
-import { patternsOf, ROLES } from './accounts-users.tsx';
+import { LayersField, patternsOf, RoleChoice } from './accounts-users.tsx';
 
 type Token = Answer<'/api/v1/tokens'>['tokens'][number];
 
@@ -93,9 +93,14 @@ function TokenTable({
               <td className="mono">{token.layers.join(', ')}</td>
               <td>{token.expiresAt === null ? TEXTS.never : timeText(token.expiresAt)}</td>
               <td>{token.lastUsedAt === null ? TEXTS.never : timeText(token.lastUsedAt)}</td>
-              <td>
-                <button type="button" className="danger" onClick={() => onRevoke(token)}>
-                  {WORDS.revoke}
+              <td className="number">
+                <button
+                  type="button"
+                  className="danger"
+                  aria-label={WORDS.revokeToken(token.name)}
+                  onClick={() => onRevoke(token)}
+                >
+                  {WORDS.revoke}…
                 </button>
               </td>
             </tr>
@@ -117,23 +122,18 @@ function AddToken({ onAdd }: { readonly onAdd: (draft: object) => Promise<void> 
     void onAdd({ name, role, layers: patternsOf(layers), expiresAt });
   };
   return (
-    <form className="form-grid" onSubmit={submit} aria-label={WORDS.addToken}>
+    <form className="form-grid tops" onSubmit={submit} aria-label={WORDS.addToken}>
       <Field label={WORDS.name}>
         <input required value={name} onChange={({ target }) => setName(target.value)} autoComplete="off" />
       </Field>
-      <Choice
-        label={WORDS.role}
-        value={role}
-        options={ROLES.map((one) => [one, WORDS.roles[one]])}
-        onChange={setRole}
-      />
-      <Field label={WORDS.layers}>
-        <input title={WORDS.layersHelp} value={layers} onChange={({ target }) => setLayers(target.value)} />
-      </Field>
+      <RoleChoice role={role} onChange={setRole} />
+      <LayersField value={layers} onChange={setLayers} />
       <Field label={WORDS.expiresOn}>
         <input type="date" value={day} onChange={({ target }) => setDay(target.value)} />
       </Field>
-      <button type="submit">{WORDS.addToken}</button>
+      <button type="submit" className="beside-fields">
+        {WORDS.addToken}
+      </button>
     </form>
   );
 }

@@ -2,8 +2,9 @@ import { type FormEvent, useState } from 'react';
 import { type Answer, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { timeText } from '../format.ts';
-import { Choice, Field, ProblemNotice, Wide } from '../parts/basics.tsx';
+import { Choice, Field, ProblemNotice, TextField, Wide } from '../parts/basics.tsx';
 import { Confirm } from '../parts/confirm.tsx';
+import { Dialog } from '../parts/dialog.tsx';
 import { type Role, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 
@@ -19,9 +20,9 @@ export function Users({
   readonly users: readonly User[];
   readonly onChanged: () => void;
 }) {
-  const caller = useCaller();
   const action = useAction();
   const [leaving, setLeaving] = useState<string | null>(null);
+  const [changing, setChanging] = useState<User | null>(null);
   const change = (work: () => Promise<unknown>) =>
     action.run(async () => {
       await work();
@@ -31,54 +32,17 @@ export function Users({
   return (
     <div className="stack">
       <ProblemNotice problem={action.problem} />
-      <Wide label={WORDS.users}>
-        <table>
-          <thead>
-            <tr>
-              <th>{WORDS.name}</th>
-              <th>{WORDS.role}</th>
-              <th>{WORDS.layers}</th>
-              <th>{WORDS.created}</th>
-              <th>
-                <span className="visually-hidden">{TEXTS.remove}</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {users.map((user) => (
-              <tr key={user.name}>
-                <td>{user.name}</td>
-                <td>
-                  <select
-                    aria-label={`${WORDS.role}: ${user.name}`}
-                    value={user.role}
-                    disabled={user.name === caller.name}
-                    onChange={({ target }) =>
-                      void change(() =>
-                        send('PUT', `api/v1/users/${part(user.name)}`, { role: target.value }),
-                      )
-                    }
-                  >
-                    {ROLES.map((role) => (
-                      <option key={role}>{role}</option>
-                    ))}
-                  </select>
-                </td>
-                <td className="mono">{user.layers.join(', ')}</td>
-                <td>{timeText(user.createdAt)}</td>
-                <td>
-                  {user.name !== caller.name && (
-                    <button type="button" className="danger" onClick={() => setLeaving(user.name)}>
-                      {TEXTS.remove}
-                    </button>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Wide>
+      <UserTable users={users} onChange={setChanging} onRemove={setLeaving} />
       <AddUser onAdd={(draft) => change(() => send('POST', 'api/v1/users', draft))} />
+      {changing !== null && (
+        <ChangeUser
+          user={changing}
+          onConfirm={(changes) =>
+            void change(() => send('PUT', `api/v1/users/${part(changing.name)}`, changes))
+          }
+          onClose={() => setChanging(null)}
+        />
+      )}
       {leaving !== null && (
         <Confirm
           title={WORDS.removeUser(leaving)}
@@ -93,6 +57,96 @@ export function Users({
   );
 }
 
+function UserTable(props: {
+  readonly users: readonly User[];
+  readonly onChange: (user: User) => void;
+  readonly onRemove: (name: string) => void;
+}) {
+  const caller = useCaller();
+  return (
+    <Wide label={WORDS.users}>
+      <table>
+        <thead>
+          <tr>
+            <th>{WORDS.name}</th>
+            <th>{WORDS.role}</th>
+            <th>{WORDS.layers}</th>
+            <th>{WORDS.created}</th>
+            <th>
+              <span className="visually-hidden">{WORDS.change}</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {props.users.map((user) => (
+            <tr key={user.name}>
+              <td>{user.name}</td>
+              <td>{user.role}</td>
+              <td className="mono">{user.layers.join(', ')}</td>
+              <td>{timeText(user.createdAt)}</td>
+              <td className="number">
+                {user.name !== caller.name && (
+                  <span className="row end">
+                    <button
+                      type="button"
+                      aria-label={WORDS.editTitle(user.name)}
+                      onClick={() => props.onChange(user)}
+                    >
+                      {WORDS.edit}
+                    </button>
+                    <button
+                      type="button"
+                      className="danger"
+                      aria-label={WORDS.removeUser(user.name)}
+                      onClick={() => props.onRemove(user.name)}
+                    >
+                      {TEXTS.remove}…
+                    </button>
+                  </span>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Wide>
+  );
+}
+
+function ChangeUser(props: {
+  readonly user: User;
+  readonly onConfirm: (changes: object) => void;
+  readonly onClose: () => void;
+}) {
+  const { user } = props;
+  const [role, setRole] = useState<Role>(user.role);
+  const [layers, setLayers] = useState(user.layers.join(', '));
+  const [password, setPassword] = useState('');
+  const changes = { role, layers: patternsOf(layers), ...(password !== '' && { password }) };
+  return (
+    <Dialog
+      title={WORDS.editTitle(user.name)}
+      action={TEXTS.save}
+      kind="primary"
+      ready={changes.layers.length > 0}
+      onConfirm={() => props.onConfirm(changes)}
+      onClose={props.onClose}
+    >
+      <RoleChoice role={role} onChange={setRole} />
+      <p className="small quiet">{WORDS.rolesHelp}</p>
+      <LayersField value={layers} onChange={setLayers} />
+      <TextField
+        label={WORDS.fresh}
+        help={WORDS.keepPassword}
+        type="password"
+        autoComplete="new-password"
+        value={password}
+        onChange={({ target }) => setPassword(target.value)}
+      />
+    </Dialog>
+  );
+}
+
 function AddUser({ onAdd }: { readonly onAdd: (draft: object) => Promise<void> }) {
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
@@ -103,7 +157,7 @@ function AddUser({ onAdd }: { readonly onAdd: (draft: object) => Promise<void> }
     void onAdd({ name, password, role, layers: patternsOf(layers) });
   };
   return (
-    <form className="form-grid" onSubmit={submit} aria-label={WORDS.addUser}>
+    <form className="form-grid tops" onSubmit={submit} aria-label={WORDS.addUser}>
       <Field label={WORDS.name}>
         <input required value={name} onChange={({ target }) => setName(target.value)} autoComplete="off" />
       </Field>
@@ -116,17 +170,42 @@ function AddUser({ onAdd }: { readonly onAdd: (draft: object) => Promise<void> }
           onChange={({ target }) => setPassword(target.value)}
         />
       </Field>
-      <Choice
-        label={WORDS.role}
-        value={role}
-        options={ROLES.map((one) => [one, WORDS.roles[one]])}
-        onChange={setRole}
-      />
-      <Field label={WORDS.layers}>
-        <input title={WORDS.layersHelp} value={layers} onChange={({ target }) => setLayers(target.value)} />
-      </Field>
-      <button type="submit">{WORDS.addUser}</button>
+      <RoleChoice role={role} onChange={setRole} />
+      <LayersField value={layers} onChange={setLayers} />
+      <button type="submit" className="beside-fields">
+        {WORDS.addUser}
+      </button>
     </form>
+  );
+}
+
+export function RoleChoice({
+  role,
+  onChange,
+}: {
+  readonly role: Role;
+  readonly onChange: (role: Role) => void;
+}) {
+  return (
+    <Choice label={WORDS.role} value={role} options={ROLES.map((one) => [one, one])} onChange={onChange} />
+  );
+}
+
+export function LayersField({
+  value,
+  onChange,
+}: {
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}) {
+  return (
+    <TextField
+      label={WORDS.layers}
+      help={WORDS.layersHelp}
+      className="mono"
+      value={value}
+      onChange={({ target }) => onChange(target.value)}
+    />
   );
 }
 

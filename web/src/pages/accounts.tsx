@@ -21,7 +21,11 @@ export default function Accounts() {
       <div className="grid">
         {may(caller, 'admin') && (
           <>
-            <Card title={WORDS.users} className="span-12">
+            <Card
+              title={WORDS.users}
+              className="span-12"
+              aside={<span className="small quiet">{WORDS.rolesHelp}</span>}
+            >
               <Loaded resource={users}>
                 {(data) => <Users users={data.users} onChanged={users.reload} />}
               </Loaded>

@@ -83,7 +83,10 @@ function Entries({ entries }: { readonly entries: readonly Entry[] }) {
               <td>{entry.actor ?? WORDS.stranger}</td>
               <td>
                 {entry.action}
-                <div className="mono quiet">{entry.path}</div>
+                {entry.path !== null && !entry.action.endsWith(entry.path) && (
+                  <div className="mono quiet">{entry.path}</div>
+                )}
+                <Change entry={entry} />
               </td>
               <td>{entry.target}</td>
               <td className="mono">{entry.source}</td>
@@ -97,5 +100,24 @@ function Entries({ entries }: { readonly entries: readonly Entry[] }) {
         </tbody>
       </table>
     </Wide>
+  );
+}
+
+/** What it was and what it became, as far as the server wrote it down. */
+function Change({ entry: { before, after } }: { readonly entry: Entry }) {
+  const parts = [
+    [WORDS.before, before],
+    [WORDS.after, after],
+  ].filter(([, value]) => value !== null && value !== undefined);
+  if (parts.length === 0) return null;
+  return (
+    <details className="small">
+      <summary>{WORDS.change}</summary>
+      {parts.map(([name, value]) => (
+        <pre key={String(name)}>
+          {String(name)}: {JSON.stringify(value, null, 1)}
+        </pre>
+      ))}
+    </details>
   );
 }

@@ -5,14 +5,11 @@ import VectorSource from 'ol/source/Vector.js';
 import Fill from 'ol/style/Fill.js';
 import Stroke from 'ol/style/Stroke.js';
 import Style from 'ol/style/Style.js';
-import { useMemo, useRef } from 'react';
-import { part } from '../api/client.ts';
+import { useMemo, useRef, useState } from 'react';
 import type { Task } from '../api/task-feed.ts';
-import { useResource } from '../api/use-resource.ts';
 import type { ConsoleMap } from '../map/console-map.ts';
 import { MapBox } from '../map/map-box.tsx';
 import { type GridSetInfo, type LayerInfo, tileSetFrom } from '../map/tile-set.ts';
-import { Loaded } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
 
 const STYLE = new Style({
@@ -21,13 +18,9 @@ const STYLE = new Style({
 });
 const NO_EVENTS = {};
 
-/** The tiles that failed, on the layer's map. */
-export default function FailureMap({ task }: { readonly task: Task }) {
-  const layer = useResource<LayerInfo>(`api/v1/layers/${part(task.layer)}`);
-  return <Loaded resource={layer}>{(data) => <Places task={task} layer={data} />}</Loaded>;
-}
-
-function Places({ task, layer }: { readonly task: Task; readonly layer: LayerInfo }) {
+/** The metatiles that failed, on the layer's map; pointing at one tells why. */
+export function FailureMap({ task, layer }: { readonly task: Task; readonly layer: LayerInfo }) {
+  const [reason, setReason] = useState<string | null>(null);
   const { gridSet, format } = task;
   const set = useMemo(
     () => tileSetFrom(layer, new URLSearchParams({ gridSet, format })),
@@ -35,20 +28,37 @@ function Places({ task, layer }: { readonly task: Task; readonly layer: LayerInf
   );
   const first = useRef(task);
   if (!set) return null;
-  const mark = (map: ConsoleMap) => {
-    const places = first.current.errors.map((error) => boundsOf(set.gridSet, error));
-    const features = places.map((bounds) => new Feature(fromExtent(bounds)));
-    map.add(new VectorLayer({ source: new VectorSource({ features }), style: STYLE }));
+  const mark = ({ map }: ConsoleMap) => {
+    const features = first.current.errors.map((error) => {
+      const bounds = boundsOf(set.gridSet, layer.metatile, error);
+      return new Feature({
+        geometry: fromExtent(bounds),
+        reason: `${error.z}/${error.x}/${error.y}: ${error.message}`,
+      });
+    });
+    const marks = new VectorLayer({ source: new VectorSource({ features }), style: STYLE });
+    map.addLayer(marks);
+    map.on('pointermove', ({ pixel }) => {
+      const [found] = map.getFeaturesAtPixel(pixel, { hitTolerance: 4 });
+      setReason((found?.get('reason') as string | undefined) ?? null);
+    });
   };
-  return <MapBox set={set} label={TEXTS.tasks.failureMap} events={NO_EVENTS} onReady={mark} />;
+  return (
+    <MapBox set={set} label={TEXTS.tasks.failureMap} events={NO_EVENTS} onReady={mark}>
+      {reason !== null && <div className="over bottom">{reason}</div>}
+    </MapBox>
+  );
 }
 
+/** Of the metatile that a tile belongs to. */
 function boundsOf(
   { resolutions, tileSize, origins }: GridSetInfo,
+  [columns, rows]: LayerInfo['metatile'],
   { z, x, y }: { readonly z: number; readonly x: number; readonly y: number },
 ): number[] {
   const [left, top] = origins[z] ?? [0, 0];
   const resolution = resolutions[z] ?? 1;
-  const [width, height] = [tileSize[0] * resolution, tileSize[1] * resolution];
-  return [left + x * width, top - (y + 1) * height, left + (x + 1) * width, top - y * height];
+  const [width, height] = [tileSize[0] * resolution * columns, tileSize[1] * resolution * rows];
+  const [column, row] = [Math.floor(x / columns), Math.floor(y / rows)];
+  return [left + column * width, top - (row + 1) * height, left + (column + 1) * width, top - row * height];
 }

@@ -11,7 +11,6 @@ const NEARLY_FULL = 0.95;
 const SOON_DAYS = 14;
 const LATELY_MS = 86_400_000;
 const MINUTES = 60;
-const UPSTREAM_SECONDS = 60;
 const MANY_FAILED = 0.02;
 
 interface Warning {
@@ -24,15 +23,17 @@ interface Warning {
 export function Warnings(props: {
   readonly usage: Answer<'/api/v1/usage'> | null;
   readonly series: Answer<'/api/v1/series'> | null;
+  readonly hosts: Answer<'/api/v1/upstreams'> | null;
   readonly tasks: readonly Task[];
 }) {
   const me = useResource<Answer<'/api/v1/me'>>('api/v1/me');
-  const hosts = useResource<Answer<'/api/v1/upstreams'>>('api/v1/upstreams', UPSTREAM_SECONDS);
+  const schedules = useResource<Answer<'/api/v1/schedules'>>('api/v1/schedules');
   if (!props.usage) return null;
   const warnings = [
     ...quotaWarnings(props.usage),
     ...taskWarnings(props.tasks),
-    ...upstreamWarnings(hosts.data?.upstreams ?? []),
+    ...upstreamWarnings(props.hosts?.upstreams ?? []),
+    ...scheduleWarnings(schedules.data?.schedules ?? []),
     ...(props.series ? failureWarnings(props.series) : []),
     ...(me.data?.passwordIsInitial
       ? [{ text: WORDS.warnPassword, todo: WORDS.warnPasswordDo, address: addressOf('accounts') }]
@@ -54,6 +55,9 @@ export function Warnings(props: {
 function quotaWarnings({ quota, share, fullInDays }: Answer<'/api/v1/usage'>): readonly Warning[] {
   const address = addressOf('quota');
   if (!quota.enabled) return [{ text: WORDS.warnNoQuota, todo: WORDS.warnNoQuotaDo, address }];
+  if (share !== null && share >= 1) {
+    return [{ text: WORDS.warnOver, todo: WORDS.warnFullDo, address }];
+  }
   if (share !== null && share >= NEARLY_FULL) {
     return [{ text: WORDS.warnFull(percentText(share)), todo: WORDS.warnFullDo, address }];
   }
@@ -79,6 +83,16 @@ function upstreamWarnings(hosts: Answer<'/api/v1/upstreams'>['upstreams']): read
     todo: WORDS.warnUpstreamDo,
     address: addressOf('upstreams'),
   }));
+}
+
+function scheduleWarnings(schedules: Answer<'/api/v1/schedules'>['schedules']): readonly Warning[] {
+  return schedules
+    .filter(({ lastRun }) => lastRun?.state === 'failed')
+    .map(({ id, name }) => ({
+      text: WORDS.warnSchedule(name),
+      todo: WORDS.warnScheduleDo,
+      address: addressOf('schedules', String(id)),
+    }));
 }
 
 function failureWarnings(series: Answer<'/api/v1/series'>): readonly Warning[] {

@@ -2,15 +2,17 @@ import { useMemo } from 'react';
 import type { Answer } from '../api/client.ts';
 import { type Task, useTaskChanges } from '../api/task-feed.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
-import { bytesText, countText, durationText, percentText } from '../format.ts';
+import { bytesText, countText, durationText, percentText, timeText } from '../format.ts';
 import { Bar, Card, Empty, Loaded, PageHead } from '../parts/basics.tsx';
 import { Gauge, Plot } from '../parts/plots.tsx';
 import { TaskLine } from '../parts/task-parts.tsx';
 import { addressOf } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 import { Warnings } from './overview-warnings.tsx';
+import { BreakerBadge, failuresOf } from './upstream-parts.tsx';
 
 type Usage = Answer<'/api/v1/usage'>;
+type Upstreams = Answer<'/api/v1/upstreams'>;
 type Series = Answer<'/api/v1/series'>;
 
 const USAGE_SECONDS = 30;
@@ -23,13 +25,14 @@ export default function Overview() {
   const usage = useResource<Usage>('api/v1/usage', USAGE_SECONDS);
   const series = useResource<Series>('api/v1/series', SERIES_SECONDS);
   const tasks = useResource<Answer<'/api/v1/tasks'>>('api/v1/tasks?limit=50');
+  const hosts = useResource<Upstreams>('api/v1/upstreams', SERIES_SECONDS);
   const changes = useTaskChanges();
   const all = useMemo(() => merged(tasks.data?.tasks ?? [], changes), [tasks.data, changes]);
   return (
     <>
       <PageHead title={WORDS.title} />
       <div className="grid">
-        <Warnings usage={usage.data} series={series.data} tasks={all} />
+        <Warnings usage={usage.data} series={series.data} hosts={hosts.data} tasks={all} />
         <Card title={WORDS.disk} className="span-4">
           <Loaded resource={usage}>{(data) => <Disk usage={data} />}</Loaded>
         </Card>
@@ -47,8 +50,15 @@ export default function Overview() {
         >
           <Running resource={tasks} tasks={all} />
         </Card>
-        <Card title={WORDS.traffic} className="span-12">
+        <Card title={WORDS.traffic} className="span-7">
           <Loaded resource={series}>{(data) => <Traffic series={data} />}</Loaded>
+        </Card>
+        <Card
+          title={TEXTS.upstreams.title}
+          className="span-5"
+          aside={<a href={addressOf('upstreams')}>{WORDS.allUpstreams}</a>}
+        >
+          <Loaded resource={hosts}>{(data) => <Health hosts={data.upstreams} />}</Loaded>
         </Card>
       </div>
     </>
@@ -94,7 +104,8 @@ function Largest({ usage }: { readonly usage: Usage }) {
           </a>
           <Bar share={layer.bytes / most} label={layer.name} />
           <span className="number">
-            {bytesText(layer.bytes)} <span className="quiet small">{countText(layer.tiles)}</span>
+            {bytesText(layer.bytes)}{' '}
+            <span className="quiet small">{WORDS.tiles(countText(layer.tiles))}</span>
           </span>
         </li>
       ))}
@@ -159,14 +170,54 @@ function Traffic({ series }: { readonly series: Series }) {
         />
         <Figure label={WORDS.failed} value={countText(failed)} />
       </div>
-      <Plot lines={[grouped(all), grouped([...series.misses])]} label={WORDS.traffic} />
+      <Plot
+        lines={[
+          { name: WORDS.requests, values: grouped(all) },
+          { name: WORDS.misses, values: grouped(series.misses) },
+        ]}
+        label={WORDS.traffic}
+        from={timeText(series.from)}
+        peak={(highest) => WORDS.peak(countText(highest), minutesOf(series))}
+      />
     </div>
   );
 }
 
+/** The worst first, and only as many as are read at a glance. */
+function Health({ hosts }: { readonly hosts: Upstreams['upstreams'] }) {
+  if (hosts.length === 0) return <Empty>{TEXTS.upstreams.empty}</Empty>;
+  const failing = (host: (typeof hosts)[number]) => (host.breaker === 'closed' ? 0 : 1);
+  const worst = [...hosts].sort((a, b) => failing(b) - failing(a) || b.requests - a.requests);
+  return (
+    <ul className="lines">
+      {worst.slice(0, LARGEST).map((host) => (
+        <li key={host.host} className="upstream-line">
+          <span className="cut" title={host.host}>
+            {host.host}
+          </span>
+          <BreakerBadge breaker={host.breaker} />
+          <span className="small quiet">
+            {host.latency ? WORDS.latency(Math.round(host.latency.p50)) : TEXTS.unknown}
+          </span>
+          <span className="small quiet">{WORDS.failures(countText(failuresOf(host)))}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Minutes that one point of the plot stands for. */
+function minutesOf({ hits, stepSeconds }: Series): number {
+  return (groupSize(hits.length) * stepSeconds) / 60;
+}
+
 /** At most 240 points, so that a day is drawn at once. */
+function groupSize(count: number): number {
+  return Math.max(1, Math.ceil(count / 240));
+}
+
 function grouped(values: readonly number[]): readonly number[] {
-  const size = Math.max(1, Math.ceil(values.length / 240));
+  const size = groupSize(values.length);
   const groups = Math.ceil(values.length / size);
   return Array.from({ length: groups }, (_, place) =>
     values.slice(place * size, (place + 1) * size).reduce((total, value) => total + value, 0),

@@ -23,9 +23,8 @@ export function LayerQuotas({
       <h3>{WORDS.layerQuotas}</h3>
       {layers.map((entry, place) => (
         <div key={entry.layer} className="form-grid">
-          <strong className="cut">{entry.layer}</strong>
           <NumberField
-            label={entry.layer}
+            label={WORDS.limitOf(entry.layer)}
             value={entry.value}
             onChange={(value) => change(place, { value })}
           />
@@ -38,7 +37,7 @@ export function LayerQuotas({
           <Choice
             label={WORDS.policy}
             value={entry.policy}
-            options={POLICIES.map((policy) => [policy, policy])}
+            options={POLICIES.map((policy) => [policy, WORDS.policies[policy]])}
             onChange={(policy) => change(place, { policy })}
           />
           <button type="button" onClick={() => onChange(layers.filter((_, at) => at !== place))}>

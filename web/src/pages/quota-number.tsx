@@ -1,4 +1,4 @@
-import { Field } from '../parts/basics.tsx';
+import { TextField } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
 import { isPositive } from './quota-draft.ts';
 
@@ -7,16 +7,13 @@ export function NumberField(props: {
   readonly value: string;
   readonly onChange: (value: string) => void;
 }) {
-  const bad = !isPositive(props.value);
   return (
-    <Field label={props.label}>
-      <input
-        inputMode="decimal"
-        value={props.value}
-        aria-invalid={bad}
-        onChange={({ target }) => props.onChange(target.value)}
-      />
-      {bad && <span className="small">{TEXTS.quota.notPositive}</span>}
-    </Field>
+    <TextField
+      label={props.label}
+      inputMode="decimal"
+      value={props.value}
+      error={isPositive(props.value) ? null : TEXTS.quota.notPositive}
+      onChange={({ target }) => props.onChange(target.value)}
+    />
   );
 }

@@ -2,14 +2,24 @@ import { type FormEvent, useState } from 'react';
 import { type Answer, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
-import { bytesText, countText } from '../format.ts';
+import { bytesText, countText, timeText } from '../format.ts';
 import { Bar, Card, Choice, DoneNotice, Empty, Loaded, PageHead, ProblemNotice } from '../parts/basics.tsx';
+import { Confirm } from '../parts/confirm.tsx';
 import { parametersText } from '../parts/parameters-text.ts';
 import { Gauge, Plot } from '../parts/plots.tsx';
 import { addressOf } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
-import { changeOf, type Draft, draftOf, effectsOf, isPositive, POLICIES, UNITS } from './quota-draft.ts';
+import {
+  changeOf,
+  type Draft,
+  draftOf,
+  type Effect,
+  effectsOf,
+  isPositive,
+  POLICIES,
+  UNITS,
+} from './quota-draft.ts';
 import { LayerQuotas } from './quota-layers.tsx';
 import { NumberField } from './quota-number.tsx';
 
@@ -95,7 +105,14 @@ function Evictions({ usage, series }: { readonly usage: Usage; readonly series: 
   return (
     <>
       <p>{WORDS.evicted(countText(tiles), bytesText(bytes))}</p>
-      {series && <Plot lines={[series.evictedBytes]} label={WORDS.evictions} />}
+      {series && (
+        <Plot
+          lines={[{ name: WORDS.evictions, values: series.evictedBytes }]}
+          label={WORDS.evictions}
+          from={timeText(series.from)}
+          peak={(highest) => WORDS.peak(bytesText(highest))}
+        />
+      )}
     </>
   );
 }
@@ -110,19 +127,24 @@ function QuotaForm({ usage, data }: { readonly usage: Resource<Usage>; readonly 
     isPositive(draft.value) &&
     isPositive(draft.frequency) &&
     draft.layers.every(({ value }) => isPositive(value));
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    void action.run(async () => {
+  const [asking, setAsking] = useState(false);
+  const effects = effectsOf(draft, data);
+  const save = () =>
+    action.run(async () => {
       setDraft(draftOf(await send<Usage['quota']>('PUT', 'api/v1/quota', changeOf(draft))));
       usage.reload();
       return WORDS.saved;
     });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (effects.some(({ removes }) => removes)) setAsking(true);
+    else void save();
   };
   return (
-    <Card title={WORDS.limit} className="span-12">
+    <Card title={WORDS.limits} className="span-12">
       <form onSubmit={submit}>
         <fieldset disabled={!allowed} className="stack">
-          <legend className="visually-hidden">{WORDS.limit}</legend>
+          <legend className="visually-hidden">{WORDS.limits}</legend>
           {!allowed && <p className="notice">{WORDS.needAdmin}</p>}
           <label className="check">
             <input
@@ -161,11 +183,7 @@ function QuotaForm({ usage, data }: { readonly usage: Resource<Usage>; readonly 
           <LayerQuotas draft={draft} onChange={(layers) => change({ layers })} />
           <div aria-live="polite">
             <h3>{WORDS.effect}</h3>
-            {effectsOf(draft, data).map(({ text, removes }) => (
-              <p key={text} className={`notice ${removes ? 'warn' : ''}`}>
-                {text}
-              </p>
-            ))}
+            <Effects effects={effects} />
           </div>
           <ProblemNotice problem={action.problem} />
           <DoneNotice text={action.done} />
@@ -176,6 +194,25 @@ function QuotaForm({ usage, data }: { readonly usage: Resource<Usage>; readonly 
           </div>
         </fieldset>
       </form>
+      {asking && (
+        <Confirm
+          title={WORDS.lowerTitle}
+          action={TEXTS.save}
+          onConfirm={() => void save()}
+          onClose={() => setAsking(false)}
+        >
+          <Effects effects={effects} />
+          <p>{WORDS.lowerText}</p>
+        </Confirm>
+      )}
     </Card>
   );
+}
+
+function Effects({ effects }: { readonly effects: readonly Effect[] }) {
+  return effects.map(({ text, removes }) => (
+    <p key={text} className={`notice ${removes ? 'warn' : ''}`}>
+      {text}
+    </p>
+  ));
 }

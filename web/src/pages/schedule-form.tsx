@@ -136,7 +136,11 @@ function Form({ layer, options, schedule }: LayerProps & { readonly layer: Layer
             {draft.kept.area !== undefined && draft.plan.area.kind === 'whole' ? (
               <KeptArea onDrop={() => change({ kept: {} })} />
             ) : (
-              <AreaFields area={draft.plan.area} onChange={(area) => changePlan({ area })} />
+              <AreaFields
+                set={draft.plan.set}
+                area={draft.plan.area}
+                onChange={(area) => changePlan({ area })}
+              />
             )}
           </div>
         </Card>

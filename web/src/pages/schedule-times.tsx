@@ -56,13 +56,12 @@ export function ScheduleTimes({
           <option key={zone} value={zone} />
         ))}
       </datalist>
-      <div className="form-grid">
+      <div className="form-grid tops">
         <TextField
           type="time"
           label={WORDS.from}
           value={draft.from}
           error={faults.hours ?? null}
-          help={draft.from === '' ? WORDS.anyHour : null}
           onChange={({ target }) => onChange({ from: target.value })}
         />
         <TextField
@@ -72,6 +71,7 @@ export function ScheduleTimes({
           onChange={({ target }) => onChange({ until: target.value })}
         />
       </div>
+      {draft.from === '' && draft.until === '' && <p className="small quiet">{WORDS.anyHourHelp}</p>}
       {draft.from !== '' && (
         <Choice
           label={WORDS.overrun}

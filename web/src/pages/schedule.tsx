@@ -15,6 +15,7 @@ type Run = Answer<'/api/v1/schedules/{id}/runs'>['runs'][number];
 
 const WORDS = TEXTS.schedules;
 const REFRESH_SECONDS = 15;
+const ISO_TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/g;
 const RUN_BADGES = { started: 'running', held: 'paused', over: 'done', skipped: 'paused', failed: 'failed' };
 
 export function RunBadge({ run: { state } }: { readonly run: Pick<Run, 'state'> }) {
@@ -50,7 +51,7 @@ export function SchedulePage({ id }: { readonly id: string }) {
               <What schedule={data} />
             </Card>
             <Card title={WORDS.history} className="span-12">
-              <History resource={runs} />
+              <History resource={runs} timeZone={data.timeZone} />
             </Card>
           </div>
         </>
@@ -74,7 +75,7 @@ function When({ schedule }: { readonly schedule: Schedule }) {
         {nextRuns.length === 0 && (enabled ? WORDS.noneComes : WORDS.neverRuns)}
         {nextRuns.map((time, place) => (
           <div key={time}>
-            {timeText(time)}
+            {timeText(time, timeZone)}
             {place === 0 && (
               <span className="quiet">
                 {' '}
@@ -89,7 +90,7 @@ function When({ schedule }: { readonly schedule: Schedule }) {
 }
 
 function What({ schedule }: { readonly schedule: Schedule }) {
-  const { layer, type, gridSet, format, parameters, zoomStart, zoomStop, bounds, threadCount } = schedule;
+  const { layer, type, gridSet, format, parameters, bounds, threadCount } = schedule;
   const values = Object.entries(parameters ?? {}).map(([name, value]) => `${name}=${value}`);
   return (
     <dl className="facts">
@@ -100,9 +101,7 @@ function What({ schedule }: { readonly schedule: Schedule }) {
       <Fact label={TEXTS.layer.gridSet}>{gridSet}</Fact>
       <Fact label={TEXTS.layer.format}>{format}</Fact>
       <Fact label={TEXTS.layer.parameters}>{values.length === 0 ? null : values.join(', ')}</Fact>
-      <Fact label={TEXTS.tasks.zooms}>
-        {zoomStart === null && zoomStop === null ? null : `${zoomStart ?? '…'} – ${zoomStop ?? '…'}`}
-      </Fact>
+      <Fact label={TEXTS.tasks.zooms}>{zoomsText(schedule)}</Fact>
       <Fact label={TEXTS.seed.area}>{bounds?.map(coordinateText).join(', ') ?? areaText(schedule)}</Fact>
       <Fact label={TEXTS.tasks.threads}>{threadCount}</Fact>
       <Fact label={TEXTS.tasks.created}>
@@ -112,25 +111,39 @@ function What({ schedule }: { readonly schedule: Schedule }) {
   );
 }
 
+function zoomsText({ zoomStart, zoomStop }: Schedule): string | null {
+  if (zoomStart !== null && zoomStop !== null) return `${zoomStart} – ${zoomStop}`;
+  if (zoomStop !== null) return WORDS.upTo(zoomStop);
+  return zoomStart === null ? null : WORDS.fromZoom(zoomStart);
+}
+
 function areaText({ area }: Schedule): string {
   return area === null ? TEXTS.seed.whole : TEXTS.seed.polygons;
 }
 
-function History({ resource }: { readonly resource: Resource<{ readonly runs: readonly Run[] }> }) {
+function History({
+  resource,
+  timeZone,
+}: {
+  readonly resource: Resource<{ readonly runs: readonly Run[] }>;
+  readonly timeZone: string;
+}) {
   return (
     <Loaded resource={resource}>
-      {({ runs }) => (runs.length === 0 ? <Empty>{WORDS.noHistory}</Empty> : <Runs runs={runs} />)}
+      {({ runs }) =>
+        runs.length === 0 ? <Empty>{WORDS.noHistory}</Empty> : <Runs runs={runs} timeZone={timeZone} />
+      }
     </Loaded>
   );
 }
 
-function Runs({ runs }: { readonly runs: readonly Run[] }) {
+function Runs({ runs, timeZone }: { readonly runs: readonly Run[]; readonly timeZone: string }) {
   return (
     <Wide label={WORDS.history}>
       <table>
         <thead>
           <tr>
-            <th>{WORDS.due}</th>
+            <th>{WORDS.due(timeZone)}</th>
             <th>{WORDS.began}</th>
             <th>{WORDS.outcome}</th>
             <th>{WORDS.task}</th>
@@ -139,10 +152,10 @@ function Runs({ runs }: { readonly runs: readonly Run[] }) {
         <tbody>
           {runs.map((run) => (
             <tr key={`${run.dueAt} ${run.at}`}>
-              <td>{timeText(run.dueAt)}</td>
-              <td>{timeText(run.at)}</td>
+              <td>{timeText(run.dueAt, timeZone)}</td>
+              <td>{timeText(run.at, timeZone)}</td>
               <td>
-                <RunBadge run={run} /> {run.detail}
+                <RunBadge run={run} /> {run.detail?.replace(ISO_TIME, (time) => timeText(time, timeZone))}
               </td>
               <td>
                 {run.taskId !== null && <a href={addressOf('tasks', String(run.taskId))}>#{run.taskId}</a>}

@@ -18,7 +18,7 @@ const WORDS = TEXTS.schedules;
 const ROW_HEIGHT = 66;
 const NARROW_ROW_HEIGHT = 120;
 const REFRESH_SECONDS = 30;
-export const NEW = 'new';
+const NEW = 'new';
 
 /** `#/schedules`, `#/schedules/new?layer=…`, `#/schedules/7` and `#/schedules/7?edit` */
 export default function Schedules() {
@@ -61,7 +61,7 @@ function ScheduleList() {
 }
 
 function ScheduleLine({ schedule }: { readonly schedule: Schedule }) {
-  const { id, name, layer, type, lastRun } = schedule;
+  const { id, name, layer, type, lastRun, timeZone } = schedule;
   return (
     <div className="schedule-line">
       <span className="cut">
@@ -80,38 +80,33 @@ function ScheduleLine({ schedule }: { readonly schedule: Schedule }) {
       </span>
       <span className="small">
         {lastRun === null ? <span className="quiet">{WORDS.neverRan}</span> : <RunBadge run={lastRun} />}
-        {lastRun && <span className="quiet block">{timeText(lastRun.at)}</span>}
+        {lastRun && <span className="quiet block">{timeText(lastRun.at, timeZone)}</span>}
       </span>
     </div>
   );
 }
 
 /** "every day at 22:00" and, beneath, where and within which hours. */
-export function WhenText({ schedule: { cron, timeZone, hours } }: { readonly schedule: Schedule }) {
+function WhenText({ schedule: { cron, timeZone, hours } }: { readonly schedule: Schedule }) {
   return (
     <>
       {cronText(cron) ?? <code>{cron}</code>}
       <span className="small quiet block">
         {timeZone}
-        {hours !== null && ` · ${hoursText(hours)}`}
+        {hours !== null && ` · ${hours.replace('-', ' – ')}`}
       </span>
     </>
   );
 }
 
-/** `22:00-06:00` → `22:00 – 06:00` */
-export function hoursText(hours: string): string {
-  return hours.replace('-', ' – ');
-}
-
-function NextRun({ schedule: { enabled, nextRuns } }: { readonly schedule: Schedule }) {
+function NextRun({ schedule: { enabled, nextRuns, timeZone } }: { readonly schedule: Schedule }) {
   const [next] = nextRuns;
   if (!enabled) return <span className="badge">{WORDS.off}</span>;
   if (next === undefined) return <span className="quiet">{WORDS.noneComes}</span>;
   return (
     <>
       {WORDS.inTime(durationText(Math.max(0, Date.parse(next) - Date.now()) / 1000))}
-      <span className="quiet block">{timeText(next)}</span>
+      <span className="quiet block">{timeText(next, timeZone)}</span>
     </>
   );
 }

@@ -56,9 +56,11 @@ export function AreaMap(props: {
 
 /** The same area by keyboard. */
 export function AreaFields({
+  set,
   area,
   onChange,
 }: {
+  readonly set: TileSet;
   readonly area: Area;
   readonly onChange: (area: Area) => void;
 }) {
@@ -84,7 +86,7 @@ export function AreaFields({
         <Field key={name} label={WORDS[name]}>
           <input
             inputMode="decimal"
-            placeholder={WORDS.whole}
+            placeholder={coordinateText(set.gridSet.extent[place] ?? 0)}
             value={typed[place] ?? ''}
             aria-invalid={!empty && !good}
             onChange={({ target }) => setTyped(typed.map((text, at) => (at === place ? target.value : text)))}

@@ -63,7 +63,7 @@ export function Estimate({
           <dt>{WORDS.upstream}</dt>
           <dd>{countText(data.upstreamRequests)}</dd>
           <dt>{WORDS.bytes}</dt>
-          <dd>{data.bytes === null ? TEXTS.unknown : `≈ ${bytesText(data.bytes)}`}</dd>
+          <dd>{data.bytes === null ? WORDS.bytesUnknown : `≈ ${bytesText(data.bytes)}`}</dd>
         </>
       )}
       {data && (
@@ -84,7 +84,7 @@ export function Estimate({
 
 function quotaText({ bytes }: EstimateAnswer, usage: Usage): string {
   if (!usage.quota.enabled) return WORDS.quotaOff;
-  if (bytes === null) return TEXTS.unknown;
+  if (bytes === null) return WORDS.bytesUnknown;
   const left = usage.quota.globalQuota.bytes - usage.bytes - bytes;
   return left >= 0 ? WORDS.quotaFits(bytesText(left)) : WORDS.quotaEvicts(bytesText(-left));
 }

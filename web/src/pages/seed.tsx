@@ -92,7 +92,7 @@ function Form({ layer, options }: { readonly layer: LayerInfo; readonly options:
               onChange={(type) => change({ type })}
             />
             <PlanFields plan={plan} onChange={change} />
-            <AreaFields area={plan.area} onChange={(area) => change({ area })} />
+            <AreaFields set={plan.set} area={plan.area} onChange={(area) => change({ area })} />
           </div>
         </Card>
         <Start plan={plan} />

@@ -3,7 +3,7 @@ import { type Answer, send } from '../api/client.ts';
 import { type Task, useTaskChanges } from '../api/task-feed.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
-import { bytesText, coordinateText, countText, timeText } from '../format.ts';
+import { bytesText, coordinateText, countText, durationText, timeText } from '../format.ts';
 import { Card, Copy, DoneNotice, Empty, Fact, Loaded, PageHead, ProblemNotice } from '../parts/basics.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { curl } from '../parts/curl.ts';
@@ -13,7 +13,8 @@ import { addressOf, goTo } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 
-const FailureMap = lazy(() => import('./failure-map.tsx'));
+/** It has a map. */
+const TaskFailures = lazy(() => import('./task-failures.tsx'));
 const WORDS = TEXTS.tasks;
 const MOST_SAMPLES = 600;
 
@@ -51,7 +52,7 @@ function TaskDetails({ task }: { readonly task: Task }) {
         <p className="quiet">{pace(task)}</p>
       </Card>
       <Card title={WORDS.ratePlot} className="span-7">
-        <RatePlot task={task} />
+        <Rate task={task} />
       </Card>
       <Card title={WORDS.counters} className="span-5">
         <dl className="facts">
@@ -62,11 +63,15 @@ function TaskDetails({ task }: { readonly task: Task }) {
           ))}
         </dl>
       </Card>
-      <Card title={WORDS.request} className="span-7">
+      {(task.counters.failed > 0 || task.errors.length > 0) && (
+        <Card title={WORDS.failures} className="span-12">
+          <Suspense fallback={TEXTS.loading}>
+            <TaskFailures task={task} />
+          </Suspense>
+        </Card>
+      )}
+      <Card title={WORDS.request} className="span-12">
         <Request task={task} />
-      </Card>
-      <Card title={WORDS.failures} className="span-5">
-        <Failures task={task} />
       </Card>
       <Card title={WORDS.curl} className="span-12">
         <Copy label={WORDS.curl} text={curlOf(task)} />
@@ -99,35 +104,38 @@ function Request({ task }: { readonly task: Task }) {
   );
 }
 
-function RatePlot({ task }: { readonly task: Task }) {
+/** As it goes while this page is open; what was before is an average. */
+function Rate({ task }: { readonly task: Task }) {
+  const [opened] = useState(() => new Date().toISOString());
   const [rates, setRates] = useState<readonly number[]>([]);
+  const running = task.state === 'running';
   useEffect(() => {
-    setRates((before) => [
-      ...before.slice(1 - MOST_SAMPLES),
-      task.state === 'running' ? task.tilesPerSecond : 0,
-    ]);
-  }, [task]);
-  return <Plot lines={[rates]} label={WORDS.ratePlot} />;
+    if (running) setRates((before) => [...before.slice(1 - MOST_SAMPLES), task.tilesPerSecond]);
+  }, [task, running]);
+  const average = averageText(task);
+  return (
+    <div className="stack">
+      {rates.length > 0 && (
+        <Plot
+          lines={[{ name: WORDS.ratePlot, values: rates }]}
+          label={WORDS.ratePlot}
+          from={timeText(opened)}
+          peak={(highest) => WORDS.ratePeak(countText(highest))}
+        />
+      )}
+      {!running && rates.length === 0 && <Empty>{average ?? WORDS.notRunning}</Empty>}
+      {!running && rates.length > 0 && average !== null && <p className="quiet">{average}</p>}
+    </div>
+  );
 }
 
-function Failures({ task }: { readonly task: Task }) {
-  if (task.errors.length === 0) return <Empty>{WORDS.noFailures}</Empty>;
-  return (
-    <>
-      <Suspense fallback={TEXTS.loading}>
-        <FailureMap task={task} />
-      </Suspense>
-      <ul className="lines small">
-        {task.errors.map(({ at, z, x, y, message }) => (
-          <li key={`${at} ${z}/${x}/${y}`}>
-            <span className="mono">
-              {z}/{x}/{y}
-            </span>{' '}
-            {message}
-          </li>
-        ))}
-      </ul>
-    </>
+function averageText({ startedAt, endedAt, tilesProcessed }: Task): string | null {
+  if (startedAt === null || endedAt === null) return null;
+  const seconds = Math.max(1, (Date.parse(endedAt) - Date.parse(startedAt)) / 1000);
+  return WORDS.averageRate(
+    countText(tilesProcessed),
+    durationText(seconds),
+    countText(tilesProcessed / seconds),
   );
 }
 

@@ -29,13 +29,10 @@ export default function Tasks() {
 
 function TaskList() {
   const { query } = useRoute();
-  const [state, type, layer] = ['state', 'type', 'layer'].map((name) => query.get(name) ?? '');
-  const filter = useMemo(
-    () => ({ state: state ?? '', type: type ?? '', layer: layer ?? '' }),
-    [state, type, layer],
-  );
+  const filter = useMemo(() => filterOf(query), [query]);
+  const address = useMemo(() => `api/v1/tasks?${search(filter)}`, [filter]);
   const [older, setOlder] = useState<readonly Task[]>([]);
-  const resource = useResource<TaskPageAnswer>(`api/v1/tasks?${search(filter)}`);
+  const resource = useResource<TaskPageAnswer>(address);
   const changes = useTaskChanges();
   const live = useLive();
   const more = useAction();
@@ -47,7 +44,7 @@ function TaskList() {
   const next = older.length === 0 ? (resource.data?.nextBefore ?? null) : (older.at(-1)?.id ?? null);
   const loadMore = () =>
     more.run(async () => {
-      const page = await get<TaskPageAnswer>(`api/v1/tasks?${search(filter)}&before=${next}`);
+      const page = await get<TaskPageAnswer>(`${address}&before=${next}`);
       setOlder([...older, ...page.tasks]);
       return null;
     });
@@ -96,6 +93,17 @@ interface Filter {
   readonly state: string;
   readonly type: string;
   readonly layer: string;
+  /** Days; empty: of any age. */
+  readonly days: string;
+}
+
+const DAY_MS = 86_400_000;
+
+function filterOf(query: URLSearchParams): Filter {
+  const [state = '', type = '', layer = '', days = ''] = ['state', 'type', 'layer', 'days'].map(
+    (name) => query.get(name) ?? '',
+  );
+  return { state, type, layer, days: WORDS.sinces.some(([known]) => known === days) ? days : '' };
 }
 
 function given(filter: Filter): Record<string, string> {
@@ -103,10 +111,16 @@ function given(filter: Filter): Record<string, string> {
 }
 
 function search(filter: Filter): string {
-  return new URLSearchParams({ ...given(filter), limit: String(PAGE) }).toString();
+  const { days, ...others } = given(filter);
+  const since = days === undefined ? {} : { since: sinceOf(days) };
+  return new URLSearchParams({ ...others, ...since, limit: String(PAGE) }).toString();
 }
 
-function fits(task: Task, { state, type, layer }: Filter): boolean {
+function sinceOf(days: string): string {
+  return new Date(Date.now() - Number(days) * DAY_MS).toISOString();
+}
+
+function fits(task: Task, { state, type, layer }: Omit<Filter, 'days'>): boolean {
   return (
     (state === '' || task.state === state) &&
     (type === '' || task.type === type) &&
@@ -129,6 +143,12 @@ function Filters({ filter }: { readonly filter: Filter }) {
         value={filter.type}
         options={[['', WORDS.any], ...TYPES.map((type) => [type as string, WORDS.types[type]] as const)]}
         onChange={(type) => change({ type })}
+      />
+      <Choice
+        label={WORDS.since}
+        value={filter.days}
+        options={WORDS.sinces}
+        onChange={(days) => change({ days })}
       />
       <Field label={WORDS.layer}>
         <input

@@ -3,12 +3,10 @@ import { useResource } from '../api/use-resource.ts';
 import { countText, timeText } from '../format.ts';
 import { Bar, Card, Empty, Loaded, PageHead } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
-
-export type Upstream = Answer<'/api/v1/upstreams'>['upstreams'][number];
+import { BreakerBadge, type Upstream } from './upstream-parts.tsx';
 
 const WORDS = TEXTS.upstreams;
 const REFRESH_SECONDS = 10;
-const BREAKER_BADGES = { closed: 'done', 'half-open': 'paused', open: 'failed' } as const;
 
 export default function Upstreams() {
   const hosts = useResource<Answer<'/api/v1/upstreams'>>('api/v1/upstreams', REFRESH_SECONDS);
@@ -36,11 +34,7 @@ function Host({ host }: { readonly host: Upstream }) {
   const { breaker, limits, latency, budget, waiting, errors } = host;
   const failures = Object.entries(errors).map(([kind, count]) => `${kind} ${countText(count)}`);
   return (
-    <Card
-      title={host.host}
-      className="span-6"
-      aside={<span className={`badge ${BREAKER_BADGES[breaker]}`}>{WORDS.breaker[breaker]}</span>}
-    >
+    <Card title={host.host} className="span-6" aside={<BreakerBadge breaker={breaker} />}>
       <div className="stack">
         <div>
           <Bar share={host.inFlight / Math.max(1, limits.concurrency)} label={WORDS.inFlight} />

@@ -85,13 +85,15 @@ export function Empty({ children }: { readonly children: ReactNode }) {
   return <div className="empty">{children}</div>;
 }
 
-/** `share` is from 0 to 1. */
+/** `share` is from 0 to 1; `fault` is the part of the whole that failed, and is within it. */
 export function Bar({
   share,
+  fault = 0,
   label,
   kind = '',
 }: {
   readonly share: number;
+  readonly fault?: number;
   readonly label: string;
   readonly kind?: string;
 }) {
@@ -105,7 +107,8 @@ export function Bar({
       aria-valuemax={100}
       aria-valuenow={Math.round(percent)}
     >
-      <span style={{ width: `${percent}%` }} />
+      <span style={{ width: `${Math.max(0, percent - fault * 100)}%` }} />
+      {fault > 0 && <span className="fault" style={{ width: `${Math.min(percent, fault * 100)}%` }} />}
     </div>
   );
 }

@@ -4,40 +4,62 @@ import { TEXTS } from '../texts.ts';
 const WIDTH = 600;
 const HEIGHT = 90;
 
-/** Lines over the same time, each as high as the highest value of all allows. */
-export function Plot({
-  lines,
-  label,
-}: {
-  readonly lines: readonly (readonly number[])[];
+export interface PlotLine {
+  readonly name: string;
+  readonly values: readonly number[];
+}
+
+/** Lines over the same time, each as high as the highest value of all allows, which `peak` puts into words. */
+export function Plot(props: {
+  readonly lines: readonly PlotLine[];
   readonly label: string;
+  readonly from: string;
+  readonly peak: (highest: number) => string;
 }) {
-  const highest = Math.max(1, ...lines.flat());
-  const [first = []] = lines;
-  const shape = (values: readonly number[]) =>
-    values
-      .map((value, place) => {
-        const x = (place / Math.max(1, values.length - 1)) * WIDTH;
-        const y = HEIGHT - 4 - (value / highest) * (HEIGHT - 10);
-        return `${x.toFixed(1)},${y.toFixed(1)}`;
-      })
-      .join(' ');
+  const { lines, label } = props;
+  const highest = Math.max(...lines.flatMap(({ values }) => values), 0);
+  const points = lines.map(({ values }) => pointsOf(values, Math.max(highest, Number.MIN_VALUE)));
   return (
-    <svg
-      className="plot"
-      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-      preserveAspectRatio="none"
-      role="img"
-      aria-label={label}
-    >
-      <line className="axis" x1={0} x2={WIDTH} y1={HEIGHT - 4} y2={HEIGHT - 4} />
-      <polygon className="area" points={`0,${HEIGHT - 4} ${shape(first)} ${WIDTH},${HEIGHT - 4}`} />
-      {lines.map((values, place) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other name
-        <polyline key={place} className={place === 0 ? 'line' : 'line second'} points={shape(values)} />
-      ))}
-    </svg>
+    <figure className="plot-box">
+      <svg
+        className="plot"
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`${label}: ${props.peak(highest)}`}
+      >
+        <line className="axis" x1={0} x2={WIDTH} y1={HEIGHT - 4} y2={HEIGHT - 4} />
+        <polygon className="area" points={`0,${HEIGHT - 4} ${points[0] ?? ''} ${WIDTH},${HEIGHT - 4}`} />
+        {lines.map(({ name }, place) => (
+          <polyline key={name} className={place === 0 ? 'line' : 'line second'} points={points[place]} />
+        ))}
+      </svg>
+      <figcaption className="small quiet">
+        <span>{props.from}</span>
+        <span className="legend">
+          {lines.length > 1 &&
+            lines.map(({ name }, place) => (
+              <span key={name}>
+                <span className={`swatch line-${place}`} />
+                {name}
+              </span>
+            ))}
+          <span>{props.peak(highest)}</span>
+        </span>
+        <span>{TEXTS.now}</span>
+      </figcaption>
+    </figure>
   );
+}
+
+function pointsOf(values: readonly number[], highest: number): string {
+  return values
+    .map((value, place) => {
+      const x = (place / Math.max(1, values.length - 1)) * WIDTH;
+      const y = HEIGHT - 4 - (value / highest) * (HEIGHT - 10);
+      return `${x.toFixed(1)},${y.toFixed(1)}`;
+    })
+    .join(' ');
 }
 
 /** A half circle that fills up. */

@@ -4,9 +4,12 @@ import { addressOf } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 import { Bar } from './basics.tsx';
 
-export function StateBadge({ task: { state, counters } }: { readonly task: Task }) {
-  const kind = state === 'done' && counters.failed > 0 ? 'failed' : state;
-  return <span className={`badge ${kind}`}>{TEXTS.tasks.states[state]}</span>;
+/** A task that is done but for what failed is not called done. */
+export function StateBadge({ task: { state, counters, tilesTotal } }: { readonly task: Task }) {
+  const { states, failed, partlyFailed } = TEXTS.tasks;
+  if (state !== 'done' || counters.failed === 0)
+    return <span className={`badge ${state}`}>{states[state]}</span>;
+  return <span className="badge failed">{counters.failed < tilesTotal ? partlyFailed : failed}</span>;
 }
 
 export function shareOf({ tilesProcessed, tilesTotal, state }: Task): number {
@@ -21,8 +24,9 @@ export function TaskBar({ task }: { readonly task: Task }) {
     <div>
       <Bar
         share={share}
+        fault={task.tilesTotal === 0 ? 0 : task.counters.failed / task.tilesTotal}
         label={`${task.layer}: ${label}`}
-        kind={task.counters.failed > 0 ? 'bad' : task.state}
+        kind={task.state}
       />
       <span className="small quiet">
         {percentText(share)} · {label}
@@ -44,8 +48,12 @@ export function TaskLine({ task }: { readonly task: Task }) {
       <div className="bar-column">
         <TaskBar task={task} />
       </div>
-      <span className="small quiet left-column">{pace(task)}</span>
-      <span className="small quiet who-column">
+      <span className="small quiet left-column">
+        <span className="two-lines" title={pace(task)}>
+          {pace(task)}
+        </span>
+      </span>
+      <span className="small quiet two-lines who-column">
         {timeText(task.createdAt)} {TEXTS.tasks.by(task.createdBy)}
       </span>
     </div>

@@ -1,0 +1,44 @@
+import { type FormEvent, type ReactNode, useEffect, useRef } from 'react';
+import { TEXTS } from '../texts.ts';
+
+/** A question over the page. When it is gone the focus is back where it was. */
+export function Dialog(props: {
+  readonly title: string;
+  readonly action: string;
+  readonly kind: 'danger' | 'primary';
+  readonly ready: boolean;
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    dialog.current?.showModal();
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, []);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (!props.ready) return;
+    props.onConfirm();
+    props.onClose();
+  };
+  return (
+    <dialog ref={dialog} onClose={props.onClose} aria-label={props.title}>
+      <form className="stack" onSubmit={submit}>
+        <h2>{props.title}</h2>
+        {props.children}
+        <div className="row">
+          <button type="submit" className={props.kind} disabled={!props.ready}>
+            {props.action}
+          </button>
+          <button type="button" onClick={props.onClose}>
+            {TEXTS.cancel}
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}
