@@ -79,7 +79,7 @@ export const TEXTS = {
     peak: (count: string, minutes: number) =>
       minutes === 1 ? `at most ${count} a minute` : `at most ${count} in ${minutes} minutes`,
     allUpstreams: 'All upstreams',
-    latency: (milliseconds: number) => `${milliseconds} ms`,
+    latency: (milliseconds: number) => `${milliseconds} ms · `,
     failures: (count: string) => `${count} failures`,
     sent: 'Sent',
     missTime: 'A miss takes',
@@ -441,8 +441,7 @@ export const TEXTS = {
     notPositive: 'Must be a number above 0.',
     usage: 'Usage',
     evictions: 'Removed by the quota',
-    evicted: (tiles: string, bytes: string) =>
-      `${tiles} tiles, ${bytes} in all; the plot shows the last day.`,
+    evicted: (tiles: string, bytes: string) => `${tiles} tiles, ${bytes} in all.`,
     evictedNone: 'Nothing has been removed yet.',
     needAdmin: 'Changing the quota needs the role admin.',
   },
@@ -508,7 +507,7 @@ export const TEXTS = {
     name: 'Name',
     role: 'Role',
     layers: 'Layers',
-    layersHelp: 'osm:*, roads',
+    layersHelp: 'e.g. osm:*, roads',
     created: 'Created',
     password: 'Password',
     current: 'Current password',

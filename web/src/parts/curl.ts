@@ -9,6 +9,7 @@ export function curl(method: string, path: string, body?: unknown): string {
   ].join('\n');
 }
 
-function quoted(text: string): string {
+/** One word for a POSIX shell, whatever stands in it. */
+export function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
