@@ -29,7 +29,7 @@ const names = { gridSet: 'small-tiles', format: 'image/png', parameters: new Map
 const { bound } = road.tiles;
 const nothing = async (tile: object) => tile;
 
-async function nanosecondsEach(call: (x: number, y: number) => Promise<unknown>): Promise<number> {
+async function nanosecondsEach(call: (x: number, y: number) => unknown): Promise<number> {
   for (let i = 0; i < ROUNDS / 10; i++) await call(i % SIDE, (i >> 6) % SIDE);
   const before = process.cpuUsage();
   for (let i = 0; i < ROUNDS; i++) await call((i * 7) % SIDE, (i * 13) % SIDE);

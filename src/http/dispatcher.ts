@@ -8,6 +8,7 @@ import { type AuditSink, leavesTrace, noteDenial, withTrace } from './audit-trai
 import { CallerGone, Exchange } from './exchange.ts';
 import { authenticate, refuseForeignLayer, refuseLesserRole, refuseUnsafe, sourceAddress } from './gate.ts';
 import type { HttpLimits } from './limits.ts';
+import { createOutbox } from './outbox.ts';
 import { HttpProblem, problemOf } from './problems.ts';
 import type { Route } from './route.ts';
 import type { Router } from './router.ts';
@@ -34,12 +35,17 @@ export interface DispatcherOptions {
 }
 
 export interface Dispatcher {
+  /**
+   * Answers a request whose body nobody reads. False: it is one with a body, which the framework reads and brings
+   * back through the three below. Both ways lead past the same checks to the same handlers.
+   */
+  take(request: IncomingMessage, response: ServerResponse): boolean;
   /** Before the body is read: finds the route, asks who is calling, and refuses what needs no reading. */
   admit(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void;
   serve(request: FastifyRequest, reply: FastifyReply): void;
   fail(error: unknown, request: FastifyRequest, reply: FastifyReply): void;
-  /** Ends the answers that would go on for ever. */
-  endStreams(): void;
+  /** Ends the answers that would go on for ever; those that follow close their connections. */
+  stop(): void;
 }
 
 /** How long the rest of a refused body is read and thrown away, so that its sender gets to see the answer. */
@@ -48,10 +54,25 @@ const LINGER_MS = 1000;
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { router, access, audit, trusts, log, limits, idPrefix } = options;
   const stopping = new AbortController();
+  const outbox = createOutbox();
+  let stopped = false;
   let requests = 0;
   let adminRequests = 0;
 
   return {
+    take(request, response) {
+      if (request.method !== 'GET' && request.method !== 'HEAD') return false;
+      try {
+        if (stopped) response.setHeader('Connection', 'close');
+        takeUp(beginVisit(request, router, nextId()), request, response);
+      } catch (error) {
+        // Thrown on, it would end the server.
+        log.error({ err: error }, 'A request could not be answered');
+        response.destroy();
+      }
+      return true;
+    },
+
     admit(request, _reply, done) {
       const visit = beginVisit(request.raw, router, nextId());
       request.visit = visit;
@@ -64,26 +85,40 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
     serve(request, reply) {
       reply.hijack();
-      const visit = request.visit;
-      if (!visit?.exchange || visit.match.kind !== 'found') return;
+      const { visit } = request;
+      if (!visit?.exchange) return;
       if (Buffer.isBuffer(request.body)) visit.exchange.body = request.body;
-      void answer(visit, visit.match.route, visit.exchange, reply.raw);
+      answerAdmitted(visit, reply.raw);
     },
 
     fail(error, request, reply) {
       reply.hijack();
       const visit = request.visit ?? beginVisit(request.raw, router, nextId());
-      noteDenial(audit, visit, request.method, sourceAddress(request.raw, trusts), error);
-      answerProblem(visit, frameworkProblem(error, limits), reply.raw);
-      lingerOver(request.raw);
+      refuse(visit, frameworkProblem(error, limits), request.raw, reply.raw);
     },
 
-    endStreams: () => stopping.abort(),
+    stop() {
+      stopped = true;
+      stopping.abort();
+    },
   };
 
   function nextId(): string {
     requests += 1;
     return `${idPrefix}-${requests.toString(36)}`;
+  }
+
+  function takeUp(visit: Visit, raw: IncomingMessage, response: ServerResponse): void {
+    if (visit.match.role === 'public') {
+      const problem = problemIn(() => admitAnybody(visit, raw));
+      if (problem) refuse(visit, problem, raw, response);
+      if (!problem) answerAdmitted(visit, response);
+      return;
+    }
+    admitCaller(visit, raw).then(
+      () => answerAdmitted(visit, response),
+      (error: unknown) => refuse(visit, error, raw, response),
+    );
   }
 
   function admitAnybody(visit: Visit, raw: IncomingMessage): void {
@@ -109,18 +144,31 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return visit.exchange;
   }
 
-  async function answer(
-    visit: Visit,
-    route: Route,
-    exchange: Exchange,
-    response: ServerResponse,
-  ): Promise<void> {
+  function refuse(visit: Visit, error: unknown, raw: IncomingMessage, response: ServerResponse): void {
+    noteDenial(audit, visit, raw.method ?? '', sourceAddress(raw, trusts), error);
+    answerProblem(visit, error, response);
+    lingerOver(raw);
+  }
+
+  function answerAdmitted(visit: Visit, response: ServerResponse): void {
+    const { match, exchange } = visit;
+    if (!exchange || match.kind !== 'found') return;
     try {
-      const handled = route.role === 'public' ? route.handler(exchange) : handleForCaller(route, exchange);
-      deliver(visit, await handled, response, exchange);
+      const handled = handle(match.route, exchange);
+      if (!(handled instanceof Promise)) {
+        deliver(visit, handled, response, exchange);
+        return;
+      }
+      handled
+        .then((content) => deliver(visit, content, response, exchange))
+        .catch((error: unknown) => answerProblem(visit, error, response));
     } catch (error) {
       answerProblem(visit, error, response);
     }
+  }
+
+  function handle(route: Route, exchange: Exchange): Answer | Promise<Answer> {
+    return route.role === 'public' ? route.handler(exchange) : handleForCaller(route, exchange);
   }
 
   async function handleForCaller(route: Route, exchange: Exchange): Promise<Answer> {
@@ -155,6 +203,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       sharing: exchange?.audience === 'caller' ? undefined : sharingOf(visit.match),
       variesByCaller: exchange !== null && exchange.audience !== 'all',
       signal: () => (exchange ? streamSignal(exchange, response) : stopping.signal),
+      outbox,
     });
   }
 

@@ -56,23 +56,28 @@ interface SegmentPattern {
  */
 export function createRouter(routes: readonly Route[], prefixes: readonly string[]): Router {
   checkRoutes(routes);
-  const bySegmentCount = placesBySegmentCount(routes);
+  const placesFor = createPlaceIndex(routes);
   const folders = prefixes.map((prefix) => `${prefix}/`).sort((a, b) => b.length - a.length);
+  const barePrefixes = new Set(prefixes.filter((prefix) => prefix !== ''));
 
   return {
     match(method, path) {
-      if (path !== '' && prefixes.includes(path))
-        return { prefix: path, match: matchMethod(BARE_PREFIX, method, {}) };
-      const folder = folders.find((candidate) => path.startsWith(candidate));
-      if (folder === undefined) return { prefix: '', match: { kind: 'unknown', role: 'public' } };
+      if (barePrefixes.has(path)) return { prefix: path, match: matchMethod(BARE_PREFIX, method, {}) };
+      const folder = folderOf(path);
+      if (folder === null) return { prefix: '', match: { kind: 'unknown', role: 'public' } };
       const segments = decodeSegments(path.slice(folder.length));
       return { prefix: folder.slice(0, -1), match: matchSegments(method, segments) };
     },
   };
 
+  function folderOf(path: string): string | null {
+    for (const folder of folders) if (path.startsWith(folder)) return folder;
+    return null;
+  }
+
   function matchSegments(method: string, segments: readonly (string | null)[]): Match {
     if (!isDecoded(segments)) return { kind: 'malformed', role: roleOfArea(segments[0]) };
-    for (const place of bySegmentCount.get(segments.length) ?? []) {
+    for (const place of placesFor(segments)) {
       const params = matchPlace(place, segments);
       if (params) return matchMethod(place, method, params);
     }
@@ -117,10 +122,32 @@ function matchesAround({ before, after }: SegmentPattern, segment: string): bool
   );
 }
 
-function placesBySegmentCount(routes: readonly Route[]): ReadonlyMap<number, readonly Place[]> {
+/** The places that a path may lead to, by its number of segments and the first of them, in the order of the table. */
+function createPlaceIndex(routes: readonly Route[]): (segments: readonly string[]) => readonly Place[] {
   const byPath = groupBy(routes, (route) => route.path);
   const places = Array.from(byPath, ([path, group]) => placeOf(path, group));
-  return groupBy(places, (place) => place.segments.length);
+  const byCount = groupBy(places, (place) => place.segments.length);
+  const indexes = new Map(Array.from(byCount, ([count, group]) => [count, indexByFirst(group)]));
+  return (segments) => {
+    const index = indexes.get(segments.length);
+    return index?.named.get(segments[0] ?? '') ?? index?.others ?? NO_PLACES;
+  };
+}
+
+const NO_PLACES: readonly Place[] = [];
+
+/** `others`: those that begin with a name for whatever stands there. */
+function indexByFirst(places: readonly Place[]): {
+  readonly named: ReadonlyMap<string, readonly Place[]>;
+  readonly others: readonly Place[];
+} {
+  const textOf = ({ segments: [first] }: Place) => (first?.name === null ? first.before : null);
+  const texts = new Set(places.map(textOf).filter((text) => text !== null));
+  const fitting = (text: string) => places.filter((place) => (textOf(place) ?? text) === text);
+  return {
+    named: new Map(Array.from(texts, (text) => [text, fitting(text)])),
+    others: places.filter((place) => textOf(place) === null),
+  };
 }
 
 function groupBy<Key, Item>(items: readonly Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {

@@ -24,6 +24,7 @@ import { createTaskApi } from './api/tasks.ts';
 import { truncateRoutes } from './api/truncate.ts';
 import { upstreamRoutes } from './api/upstreams.ts';
 import { usageRoutes } from './api/usage.ts';
+import { countedRoad } from './counted-road.ts';
 import type { HttpLimits } from './limits.ts';
 import { type MetricsDeps, metricsRoutes } from './metrics/metrics-routes.ts';
 import { layerPageRoutes } from './pages/layer-page.ts';
@@ -76,7 +77,7 @@ export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Rout
 function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
   const tileCounts = new TileCounts();
   const { catalog, log } = deps;
-  const road = { catalog, pipeline: tileCounts.counting(deps.pipeline), log };
+  const road = { catalog, pipeline: countedRoad(deps.pipeline, deps.clock, [tileCounts, deps.series]), log };
   const tile = createTileService(road);
   const sharing = 'anyone';
   return [

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import type { Answer, Headers } from './answer.ts';
+import type { Outbox } from './outbox.ts';
 
 /** For answers that pages of other sites may read: tiles, their descriptions, and what goes wrong with them. */
 const SHARED_HEADERS: Headers = [
@@ -46,6 +47,7 @@ export interface SendOptions {
   readonly variesByCaller: boolean;
   /** Ends bodies that are streamed. */
   signal(): AbortSignal;
+  readonly outbox: Outbox;
 }
 
 export function send(response: ServerResponse, answer: Answer, options: SendOptions): void {
@@ -64,7 +66,7 @@ export function send(response: ServerResponse, answer: Answer, options: SendOpti
   // RFC 9110, 8.6: neither a 204 nor, in our case, a 304 says how long a body it does not have would be.
   if (status !== 304 && status !== 204) headers.push('Content-Length', String(bytes?.length ?? 0));
   response.writeHead(status, headers);
-  response.end(toHead ? undefined : bytes);
+  options.outbox(response, toHead || bytes === null ? undefined : bytes);
 }
 
 function completeHeaders(own: Headers, { requestId, sharing }: SendOptions): string[] {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { METHODS as NODE_METHODS } from 'node:http';
+import { createServer, METHODS as NODE_METHODS, type RequestListener, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Server as TlsServer } from 'node:tls';
@@ -45,6 +46,8 @@ export interface HttpServer {
 export interface HttpApp {
   readonly fastify: FastifyInstance;
   readonly dispatcher: Dispatcher;
+  /** What a request on a socket comes to. */
+  readonly listener: RequestListener;
 }
 
 export async function openHttpServer(deps: HttpServerDeps, options: HttpServerOptions): Promise<HttpServer> {
@@ -77,8 +80,7 @@ export function createHttpApp(
 ): HttpApp {
   const { access, accounts, log, clock, quota } = deps;
   const series = createTrafficSeries(clock, () => quota.evicted);
-  const pipeline = series.counting(deps.pipeline);
-  const routes = createRoutes({ ...deps, pipeline, series }, { ...DEFAULT_LIMITS, ...options.limits });
+  const routes = createRoutes({ ...deps, series }, { ...DEFAULT_LIMITS, ...options.limits });
   return createHttpAppOver(routes, { access, audit: accounts.audit, log }, options, tls);
 }
 
@@ -92,7 +94,6 @@ export function createHttpAppOver(
   tls: TlsMaterial | null = null,
 ): HttpApp {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const fastify = createFastify(limits, tls);
   const dispatcher = createDispatcher({
     ...deps,
     router: createRouter(routes, options.prefixes),
@@ -100,6 +101,7 @@ export function createHttpAppOver(
     limits,
     idPrefix: randomBytes(6).toString('hex'),
   });
+  const { fastify, listener } = createFastify(limits, tls, dispatcher);
   fastify.decorateRequest('visit', null);
   fastify.addHook('onRequest', dispatcher.admit);
   fastify.addHook('preClose', () => farewell(fastify, Math.min(limits.farewell, limits.drainTimeout)));
@@ -107,7 +109,7 @@ export function createHttpAppOver(
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   fastify.route({ method: everyMethod(fastify), url: ONLY_ROUTE, handler: dispatcher.serve });
-  return { fastify, dispatcher };
+  return { fastify, dispatcher, listener };
 }
 
 const ONLY_ROUTE = '/';
@@ -115,12 +117,12 @@ const IDLE_SWEEP_MS = 50;
 const MAKE_ROOM_EVERY_MS = 100;
 const FAREWELL_LOOK_MS = 20;
 
-function createFastify(limits: HttpLimits, tls: TlsMaterial | null): FastifyInstance {
-  const node = {
-    maxHeaderSize: limits.headerSize,
-    headersTimeout: limits.headersTimeout,
-    connectionsCheckingInterval: limits.connectionsCheckingInterval,
-  };
+function createFastify(
+  limits: HttpLimits,
+  tls: TlsMaterial | null,
+  { take }: Dispatcher,
+): Pick<HttpApp, 'fastify' | 'listener'> {
+  let listener: RequestListener = () => {};
   const fastify = Fastify({
     // Paths are looked up in our own table (docs/decisions/0040); the framework sees one.
     rewriteUrl: () => ONLY_ROUTE,
@@ -129,18 +131,36 @@ function createFastify(limits: HttpLimits, tls: TlsMaterial | null): FastifyInst
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     bodyLimit: limits.bodySize,
-    requestTimeout: limits.requestTimeout,
-    keepAliveTimeout: limits.keepAliveTimeout,
-    connectionTimeout: limits.idleTimeout,
-    maxRequestsPerSocket: limits.requestsPerConnection,
-    ...(tls
-      ? { https: { ...node, ...tls, minVersion: TLS_MINIMUM, handshakeTimeout: limits.headersTimeout } }
-      : { http: node }),
+    serverFactory(framework) {
+      listener = (request, response) => {
+        if (!take(request, response)) framework(request, response);
+      };
+      return createNodeServer(limits, tls, listener);
+    },
     clientErrorHandler: answerBrokenConnection,
   });
-  fastify.server.maxConnections = mostConnections(limits.connections, openFilesLimit());
-  fastify.server.on('drop', makeRoom(fastify.server));
-  return fastify as unknown as FastifyInstance;
+  return { fastify, listener };
+}
+
+function createNodeServer(limits: HttpLimits, tls: TlsMaterial | null, listener: RequestListener): Server {
+  const options = {
+    maxHeaderSize: limits.headerSize,
+    headersTimeout: limits.headersTimeout,
+    requestTimeout: limits.requestTimeout,
+    keepAliveTimeout: limits.keepAliveTimeout,
+    connectionsCheckingInterval: limits.connectionsCheckingInterval,
+  };
+  const server = tls
+    ? createTlsServer(
+        { ...options, ...tls, minVersion: TLS_MINIMUM, handshakeTimeout: limits.headersTimeout },
+        listener,
+      )
+    : createServer(options, listener);
+  server.setTimeout(limits.idleTimeout);
+  server.maxRequestsPerSocket = limits.requestsPerConnection;
+  server.maxConnections = mostConnections(limits.connections, openFilesLimit());
+  server.on('drop', makeRoom(server));
+  return server;
 }
 
 /** When there is no place for a newcomer, connections that only wait for the next request give up theirs. */
@@ -186,7 +206,7 @@ async function openConnections(server: FastifyInstance['server']): Promise<numbe
 }
 
 async function drain({ fastify, dispatcher }: HttpApp, limits: HttpLimits): Promise<void> {
-  dispatcher.endStreams();
+  dispatcher.stop();
   const { server } = fastify;
   const deadline = setTimeout(() => server.closeAllConnections(), limits.drainTimeout);
   const began = performance.now();

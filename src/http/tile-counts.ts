@@ -1,5 +1,6 @@
 import { isTilewardenError } from '../domain/errors.ts';
-import type { TileAnswer, TilePipeline } from '../pipeline/tile-pipeline.ts';
+import type { TileAnswer } from '../pipeline/tile-pipeline.ts';
+import type { TileTally } from './counted-road.ts';
 import { CallerGone } from './exchange.ts';
 
 interface LayerCounts {
@@ -18,22 +19,17 @@ export interface TileCountSeries {
 }
 
 /** How tiles of each layer were answered. Only layers that exist come here, so there are no more series than that. */
-export class TileCounts {
+export class TileCounts implements TileTally {
   readonly #layers = new Map<string, LayerCounts>();
 
-  /** The same road; what is read on it is counted. */
-  counting(pipeline: Pick<TilePipeline, 'read'>): Pick<TilePipeline, 'read'> {
-    return {
-      read: (tiles, tile, signal) => {
-        const counts = this.#of(tiles.set.layer);
-        const reading = pipeline.read(tiles, tile, signal);
-        reading.then(
-          ({ outcome }: TileAnswer) => counts[outcome]++,
-          (error: unknown) => countFailure(counts, error),
-        );
-        return reading;
-      },
-    };
+  answered(layer: string, { outcome }: TileAnswer): void {
+    this.#of(layer)[outcome]++;
+  }
+
+  failed(layer: string, error: unknown): void {
+    const { failures } = this.#of(layer);
+    const code = codeOf(error);
+    failures.set(code, (failures.get(code) ?? 0) + 1);
   }
 
   *series(): Generator<TileCountSeries> {
@@ -53,11 +49,6 @@ export class TileCounts {
     this.#layers.set(layer, counts);
     return counts;
   }
-}
-
-function countFailure({ failures }: LayerCounts, error: unknown): void {
-  const code = codeOf(error);
-  failures.set(code, (failures.get(code) ?? 0) + 1);
 }
 
 function codeOf(error: unknown): string {

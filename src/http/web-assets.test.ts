@@ -39,8 +39,8 @@ describe('the page', () => {
   );
 
   it('has parts that browsers keep for ever and get packed', async () => {
-    const { fastify } = createTestApp({ deps: { assets: await loadWebAssets(folder) } });
-    const answer = await fastify.inject({
+    const { inject } = createTestApp({ deps: { assets: await loadWebAssets(folder) } });
+    const answer = await inject({
       url: '/assets/index-1a2b3c4d.js',
       headers: { host: 'localhost', 'accept-encoding': 'br, gzip' },
     });

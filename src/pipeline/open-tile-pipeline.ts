@@ -106,11 +106,11 @@ class Pipeline implements TilePipeline {
     });
   }
 
-  read(tiles: ResolvedTileSet, tile: TileIndex, signal?: AbortSignal): Promise<TileAnswer> {
+  read(tiles: ResolvedTileSet, tile: TileIndex, signal?: AbortSignal): TileAnswer | Promise<TileAnswer> {
     const kept = this.#tier.get(tiles.set, tile);
     if (!kept || !this.#isFresh(tiles, tile.z, kept)) return this.#readBehindMemory(tiles, tile, signal);
     this.#served(tiles.set, tile);
-    return Promise.resolve(kept);
+    return kept;
   }
 
   renew(request: RenewRequest): Promise<RenewResult> {

@@ -67,8 +67,9 @@ export interface TilePipeline {
   /**
    * Throws `tile-outside`; `source-…` when the source fails and no older tile is there; `source-busy` when too
    * many wait already. Who aborts leaves alone: the others who wait for the same metatile go on waiting.
+   * A tile that lies in memory is there at once, without a promise; failures come as rejections.
    */
-  read(tiles: ResolvedTileSet, tile: TileIndex, signal?: AbortSignal): Promise<TileAnswer>;
+  read(tiles: ResolvedTileSet, tile: TileIndex, signal?: AbortSignal): TileAnswer | Promise<TileAnswer>;
   /**
    * Returns when the tiles are in the store. All tiles of the metatile are stored, so that neighbours show one
    * picture. With `all` the source is asked after the call began, never before.

@@ -7,6 +7,7 @@ import type { Route, RouteRole } from '../../src/http/route.ts';
 import { createHttpAppOver } from '../../src/http/server.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { LISTENING, noAccounts } from '../fixtures/http-app.ts';
+import { inject } from '../fixtures/inject.ts';
 import { openCallers, type TestCaller } from './callers.ts';
 import { addressOf, everyRoute } from './every-route.ts';
 
@@ -46,13 +47,9 @@ async function openMatrix() {
     handler: () => textAnswer(200, `${route.method} ${route.path}`),
   }));
   const access = createAccountAccess(accounts.authenticator);
-  const { fastify } = createHttpAppOver(
-    routes,
-    { access, audit: noAccounts.audit, log: silentLogger },
-    LISTENING,
-  );
+  const app = createHttpAppOver(routes, { access, audit: noAccounts.audit, log: silentLogger }, LISTENING);
   async function ask(method: string, url: string, caller: TestCaller) {
-    const answer = await fastify.inject({
+    const answer = await inject(app, {
       method: method as 'GET',
       url,
       headers: { host: 'localhost', ...caller.headers() },

@@ -3,6 +3,7 @@ import { tileAnswer } from '../../../test/fixtures/http-app.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CacheOutcome, ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
+import { countedRoad } from '../counted-road.ts';
 import { CallerGone } from '../exchange.ts';
 import { seriesAnswer } from './openapi-schemas.ts';
 import { createTrafficSeries } from './series.ts';
@@ -18,10 +19,14 @@ function openSeries() {
     if (time.outcome instanceof Error) throw time.outcome;
     return tileAnswer({ outcome: time.outcome, bytes: Buffer.alloc(100) });
   };
-  const counted = series.counting({ read });
+  const counted = countedRoad({ read }, clock, [series]);
   const ask = async (outcome: CacheOutcome | Error) => {
     time.outcome = outcome;
-    await counted.read({} as ResolvedTileSet, { z: 0, x: 0, y: 0 }).catch(() => undefined);
+    try {
+      await counted.read({ set: {} } as ResolvedTileSet, { z: 0, x: 0, y: 0 });
+    } catch {
+      // It is counted all the same.
+    }
     await Promise.resolve();
   };
   return { time, ask, document: () => seriesAnswer.parse(series.document()) };

@@ -1,7 +1,8 @@
 import { isTilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { TileAnswer, TilePipeline } from '../../pipeline/tile-pipeline.ts';
+import type { TileAnswer } from '../../pipeline/tile-pipeline.ts';
 import { jsonAnswer } from '../answer.ts';
+import type { TileTally } from '../counted-road.ts';
 import { CallerGone } from '../exchange.ts';
 import type { Route } from '../route.ts';
 
@@ -33,9 +34,7 @@ export interface Evictions {
   readonly bytes: number;
 }
 
-export interface TrafficSeries {
-  /** The same road, and everything that is read on it is counted. */
-  counting(pipeline: Pick<TilePipeline, 'read'>): Pick<TilePipeline, 'read'>;
+export interface TrafficSeries extends TileTally {
   /** The last day, minute by minute; the last minute is the one that runs. */
   document(): object;
 }
@@ -79,28 +78,18 @@ export function createTrafficSeries(clock: Clock, evicted: () => Evictions): Tra
     known = now;
   }
 
-  function count(answer: TileAnswer, milliseconds: number): void {
-    turn();
-    add(COUNTED[answer.outcome], 1);
-    add('bytes', answer.bytes.length);
-    if (answer.outcome === 'MISS') add('missMilliseconds', milliseconds);
-  }
-
   return {
-    counting: (pipeline) => ({
-      read(tiles, tile, signal) {
-        const asked = clock.monotonic();
-        const answer = pipeline.read(tiles, tile, signal);
-        answer.then(
-          (given) => count(given, clock.monotonic() - asked),
-          (error: unknown) => {
-            turn();
-            if (isOurs(error)) add('failed', 1);
-          },
-        );
-        return answer;
-      },
-    }),
+    answered(_layer, { outcome, bytes }, milliseconds) {
+      turn();
+      add(COUNTED[outcome], 1);
+      add('bytes', bytes.length);
+      if (outcome === 'MISS') add('missMilliseconds', milliseconds);
+    },
+
+    failed(_layer, error) {
+      turn();
+      if (isOurs(error)) add('failed', 1);
+    },
 
     document() {
       turn();

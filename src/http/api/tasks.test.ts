@@ -236,7 +236,7 @@ describe('the events', () => {
   async function listening(app: TaskApp): Promise<string> {
     await app.fastify.listen({ host: '127.0.0.1', port: 0 });
     closing.push(async () => {
-      app.dispatcher.endStreams();
+      app.dispatcher.stop();
       app.fastify.server.closeAllConnections();
       await app.fastify.close();
     });
@@ -283,7 +283,7 @@ describe('the events', () => {
     const app = createTaskApp();
     const url = await listening(app);
     const response = await fetch(`${url}/api/v1/events`);
-    app.dispatcher.endStreams();
+    app.dispatcher.stop();
     expect(await readUntil(response, 'never')).toContain('retry:');
   });
 

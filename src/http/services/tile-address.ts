@@ -1,6 +1,7 @@
 import { TilewardenError } from '../../domain/errors.ts';
 import { type Format, formatOfExtension } from '../../domain/format.ts';
 import type { Layer } from '../../domain/layer.ts';
+import { RETINA_SUFFIX } from '../../domain/retina.ts';
 import { shortened } from '../../domain/shortened.ts';
 
 /** Plain decimal, without sign, leading zero or exponent, so that one tile has one address. */
@@ -32,15 +33,15 @@ export interface TileName {
   readonly extension: string | null;
 }
 
-const TILE_NAME = /^(?<row>[^.@]+)(?<retina>@2x)?(?:\.(?<extension>[^.]+))?$/;
-
 /** As `splitRow`, where the extension may be missing: `12`, `12.png`, `12@2x`, `12@2x.png`. */
 export function readTileName(text: string): TileName {
-  const parts = TILE_NAME.exec(text)?.groups;
-  if (parts) {
-    const { row = '', retina, extension = null } = parts;
-    return { row, retina: retina !== undefined, extension };
-  }
+  const dot = text.indexOf('.');
+  const stem = dot < 0 ? text : text.slice(0, dot);
+  const extension = dot < 0 ? null : text.slice(dot + 1);
+  const retina = stem.endsWith(RETINA_SUFFIX);
+  const row = retina ? stem.slice(0, -RETINA_SUFFIX.length) : stem;
+  const wellFormed = row !== '' && !row.includes('@') && extension !== '' && !extension?.includes('.');
+  if (wellFormed) return { row, retina, extension };
   throw new TilewardenError(
     'request-invalid',
     `A tile's address ends in a row, such as 12, 12.png or 12@2x.png, not ${shortened(text)}.`,

@@ -14,27 +14,41 @@ import { vectorAnswer } from './vector-answer.ts';
  * Throws `tile-outside`, unless the layer wants a transparent tile there, and what the pipeline throws. Whether the
  * caller may see the layer was asked before.
  */
-export type TileAnswerer = (exchange: Exchange, tiles: ResolvedTileSet, index: TileIndex) => Promise<Answer>;
+export type TileAnswerer = (
+  exchange: Exchange,
+  tiles: ResolvedTileSet,
+  index: TileIndex,
+) => Answer | Promise<Answer>;
 
 /** How every service answers a tile, whatever its addresses look like. */
 export function createTileAnswerer(pipeline: Pick<TilePipeline, 'read'>): TileAnswerer {
   const headersOf = createTileHeaders();
   const answerOutside = createOutsideAnswerer();
 
-  return async function answerTile(exchange, tiles, index) {
+  return function answerTile(exchange, tiles, index) {
     const { z, x, y } = index;
     if (tiles.bound.layer.outside === 'transparent' && !subsetContains(tiles.subset, z, x, y)) {
       return answerOutside(exchange, tiles, index);
     }
     checkTile(tiles, index);
-    const answer = await pipeline.read(tiles, index, exchange.signal);
+    const read = pipeline.read(tiles, index, exchange.signal);
+    if (!(read instanceof Promise)) return answerWith(exchange, tiles, index, read);
+    return read.then((answer) => answerWith(exchange, tiles, index, answer));
+  };
+
+  function answerWith(
+    exchange: Exchange,
+    tiles: ResolvedTileSet,
+    index: TileIndex,
+    answer: TileAnswer,
+  ): Answer | Promise<Answer> {
     if (tiles.format.kind === 'opaque') return answerVector(exchange, tiles, index, answer);
     const { etag, freshness, all } = headersOf(tiles, index, answer);
     if (isNotModified(exchange.headers, etag, answer.createdAt)) {
       return { status: 304, headers: freshness, body: null };
     }
     return { status: 200, headers: all, body: answer.bytes };
-  };
+  }
 
   async function answerVector(
     exchange: Exchange,

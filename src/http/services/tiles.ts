@@ -7,6 +7,7 @@ import { shortened } from '../../domain/shortened.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
+import type { Answer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import { isOpen, refuseStrangers } from '../layer-door.ts';
 import type { Handler } from '../route.ts';
@@ -21,19 +22,14 @@ export interface TileServiceDeps {
   readonly pipeline: Pick<TilePipeline, 'read'>;
 }
 
-interface ServedTileSet {
-  readonly bound: BoundLayer;
-  readonly tiles: ResolvedTileSet;
-}
-
 const MOST_REMEMBERED = 1000;
 
 /** `/tiles/{layer}[/{gridSet}]/{z}/{x}/{tile}` */
 export function createTileService({ catalog, pipeline }: TileServiceDeps): Handler {
-  const remembered = new Map<string, ServedTileSet>();
+  const remembered = new WeakMap<BoundLayer, Map<string, ResolvedTileSet>>();
   const answerTile = createTileAnswerer(pipeline);
 
-  return async function tile(exchange) {
+  return function tile(exchange) {
     const name = readTileName(exchange.param('tile'));
     const index: TileIndex = {
       z: indexOf('zoom', exchange.param('z')),
@@ -41,28 +37,49 @@ export function createTileService({ catalog, pipeline }: TileServiceDeps): Handl
       y: indexOf('row', name.row),
     };
     const bound = boundLayer(catalog, exchange.param('layer'));
-    if (!isOpen(bound.layer)) await refuseStrangers(exchange, bound.layer);
-    if (name.extension !== null) return answerTile(exchange, tileSetOf(exchange, bound, name), index);
-    const answer = await answerTile(exchange, negotiatedTileSet(exchange, bound, name), index);
-    return { ...answer, headers: [...answer.headers, 'Vary', 'Accept'] };
+    if (isOpen(bound.layer)) return answer(exchange, bound, name, index);
+    return refuseStrangers(exchange, bound.layer).then(() => answer(exchange, bound, name, index));
   };
+
+  function answer(
+    exchange: Exchange,
+    bound: BoundLayer,
+    name: TileName,
+    index: TileIndex,
+  ): Answer | Promise<Answer> {
+    if (name.extension === null) return answerNegotiated(exchange, bound, name, index);
+    return answerTile(exchange, tileSetOf(exchange, bound, name), index);
+  }
+
+  async function answerNegotiated(
+    exchange: Exchange,
+    bound: BoundLayer,
+    name: TileName,
+    index: TileIndex,
+  ): Promise<Answer> {
+    const { mediaType } = formatAccepted(exchange, bound.layer.formats);
+    const given = await answerTile(exchange, serveTileSet(exchange, bound, name, mediaType), index);
+    return { ...given, headers: [...given.headers, 'Vary', 'Accept'] };
+  }
 
   /** Most requests ask for one of a few tile sets: looking one up again costs a look into a map. */
   function tileSetOf(exchange: Exchange, bound: BoundLayer, name: TileName): ResolvedTileSet {
-    const { gridSet = '' } = exchange.params;
-    const key = `${exchange.param('layer')}\n${gridSet}\n${name.retina}\n${name.extension}\n${exchange.query}`;
-    const known = remembered.get(key);
-    if (known?.bound === bound) return known.tiles;
+    const known = remembered.get(bound) ?? new Map<string, ResolvedTileSet>();
+    const key = keyOf(exchange, name);
+    const found = known.get(key);
+    if (found) return found;
     const { mediaType } = formatNamed(bound.layer, name.extension ?? '');
     const tiles = serveTileSet(exchange, bound, name, mediaType);
-    if (remembered.size >= MOST_REMEMBERED) remembered.clear();
-    remembered.set(key, { bound, tiles });
+    if (known.size >= MOST_REMEMBERED) known.clear();
+    remembered.set(bound, known.set(key, tiles));
     return tiles;
   }
 }
 
-function negotiatedTileSet(exchange: Exchange, bound: BoundLayer, name: TileName): ResolvedTileSet {
-  return serveTileSet(exchange, bound, name, formatAccepted(exchange, bound.layer.formats).mediaType);
+/** Of the plainest addresses the extension, which holds no dot; all others begin with one, so that no two are alike. */
+function keyOf({ params: { gridSet = '' }, query }: Exchange, { retina, extension }: TileName): string {
+  const plain = gridSet === '' && query === '' && !retina;
+  return plain ? `${extension}` : `.${JSON.stringify([extension, retina, gridSet, query])}`;
 }
 
 export function boundLayer(catalog: Pick<Catalog, 'layer'>, name: string): BoundLayer {

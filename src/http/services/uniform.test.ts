@@ -36,7 +36,7 @@ const DOCUMENTS = [
 ];
 
 const catalog = catalogOf([layerNamed('world', { fullWms: true })]);
-const { fastify } = createTestApp({ deps: { catalog, pipeline: { read: slopingTiles().read } } });
+const { inject } = createTestApp({ deps: { catalog, pipeline: { read: slopingTiles().read } } });
 const CHANGING = new Set(['date', 'x-request-id', 'connection', 'keep-alive']);
 const stable = (headers: object) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !CHANGING.has(name)));
@@ -45,34 +45,34 @@ describe('every service', () => {
   it.each([...TILES, ...OTHER_TILES, ...DOCUMENTS])(
     'answers HEAD and conditions alike at %s',
     async (url) => {
-      const got = await fastify.inject(url);
+      const got = await inject(url);
       expect(got.statusCode, got.body).toBe(200);
       expect(got.headers['content-length']).toBe(String(got.rawPayload.length));
       expect(got.headers).toMatchObject({ 'access-control-allow-origin': '*', etag: expect.any(String) });
 
-      const head = await fastify.inject({ method: 'HEAD', url });
+      const head = await inject({ method: 'HEAD', url });
       expect([head.statusCode, head.rawPayload.length]).toEqual([200, 0]);
       expect(stable(head.headers)).toEqual(stable(got.headers));
 
       const etag = String(got.headers.etag);
       for (const tags of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
-        const known = await fastify.inject({ url, headers: { 'if-none-match': tags } });
+        const known = await inject({ url, headers: { 'if-none-match': tags } });
         expect([known.statusCode, known.rawPayload.length, known.headers.etag]).toEqual([304, 0, etag]);
         expect(known.headers['cache-control']).toBe(got.headers['cache-control']);
       }
-      const other = await fastify.inject({ url, headers: { 'if-none-match': '"other"' } });
+      const other = await inject({ url, headers: { 'if-none-match': '"other"' } });
       expect(other.statusCode).toBe(200);
     },
   );
 
   it.each([...TILES, ...OTHER_TILES])('compares dates in whole seconds at %s', async (url) => {
-    const since = (date: string) => fastify.inject({ url, headers: { 'if-modified-since': date } });
+    const since = (date: string) => inject({ url, headers: { 'if-modified-since': date } });
     expect((await since('Fri, 02 Jan 2026 03:04:05 GMT')).statusCode).toBe(304);
     expect((await since('Fri, 02 Jan 2026 03:04:04 GMT')).statusCode).toBe(200);
   });
 
   it('gives a tile with the same bytes and headers, however it is asked for', async () => {
-    const answers = await Promise.all(TILES.map((url) => fastify.inject(url)));
+    const answers = await Promise.all(TILES.map((url) => inject(url)));
     for (const { headers, rawPayload } of answers) {
       expect(rawPayload.equals(answers[0]?.rawPayload ?? Buffer.alloc(0))).toBe(true);
       expect(stable(headers)).toEqual(stable(answers[0]?.headers ?? {}));

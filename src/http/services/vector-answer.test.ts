@@ -15,7 +15,7 @@ function ask(bytes: Buffer, headers: Record<string, string> = {}) {
       pipeline: { read: async () => tileAnswer({ bytes }) },
     },
   });
-  return app.fastify.inject({ url: '/tiles/roads/0/0/0.pbf', headers: { host: 'localhost', ...headers } });
+  return app.inject({ url: '/tiles/roads/0/0/0.pbf', headers: { host: 'localhost', ...headers } });
 }
 
 describe('a vector tile', () => {

@@ -102,11 +102,11 @@ describe('KML', () => {
   });
 
   it('packs documents', async () => {
-    const { fastify } = createTestApp({ deps: { catalog } });
-    const answer = await fastify.inject('/service/kml/world.kmz');
+    const { inject } = createTestApp({ deps: { catalog } });
+    const answer = await inject('/service/kml/world.kmz');
     expect(answer.headers['content-type']).toBe('application/vnd.google-earth.kmz');
     expect(answer.rawPayload.subarray(0, 2).toString()).toBe('PK');
-    const unchanged = await fastify.inject({
+    const unchanged = await inject({
       url: '/service/kml/world.kmz',
       headers: { 'if-none-match': String(answer.headers.etag) },
     });

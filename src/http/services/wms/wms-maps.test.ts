@@ -16,16 +16,16 @@ const HALF = 20037508.34;
 
 function openWms() {
   const { read, reads } = slopingTiles();
-  const { fastify } = createTestApp({
+  const { inject } = createTestApp({
     deps: { catalog: catalogOf([full, tiled, corner]), pipeline: { read } },
   });
-  return { fastify, reads };
+  return { inject, reads };
 }
 
 async function getMap(parameters: Record<string, string>, headers: Record<string, string> = {}) {
-  const { fastify, reads } = openWms();
+  const { inject, reads } = openWms();
   const query = new URLSearchParams({ REQUEST: 'GetMap', STYLES: '', FORMAT: 'image/png', ...parameters });
-  const answer = await fastify.inject({ method: 'GET', url: `/service/wms?${query}`, headers });
+  const answer = await inject({ method: 'GET', url: `/service/wms?${query}`, headers });
   return { answer, reads };
 }
 
@@ -171,10 +171,10 @@ describe('maps by WMS', () => {
   });
 
   it('answer HEAD as they answer GET', async () => {
-    const { fastify } = openWms();
+    const { inject } = openWms();
     const url =
       '/service/wms?REQUEST=GetMap&LAYERS=full&FORMAT=image/png&SRS=EPSG:4326&BBOX=1,2,33,44&WIDTH=50&HEIGHT=60';
-    const [get, head] = [await fastify.inject(url), await fastify.inject({ method: 'HEAD', url })];
+    const [get, head] = [await inject(url), await inject({ method: 'HEAD', url })];
     expect(head.rawPayload).toHaveLength(0);
     for (const name of ['content-length', 'etag', 'content-type', 'last-modified']) {
       expect(head.headers[name]).toBe(get.headers[name]);
