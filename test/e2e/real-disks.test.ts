@@ -121,6 +121,19 @@ async function expectUncached(server: DiskServer, z: number): Promise<void> {
   expect(await tilesOf(server)).toBe(before);
 }
 
+/** What the API and the metrics say of it. */
+async function expectTold({ url }: DiskServer, storing: boolean): Promise<void> {
+  const told = async () => {
+    const { disks } = (await (await fetch(`${url}/api/v1/usage`)).json()) as { disks: object[] };
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    return { disks, metric: /^tilewarden_store_storing.*$/m.exec(metrics)?.[0] };
+  };
+  await expect.poll(told, { timeout: RESUMES_WITHIN }).toMatchObject({
+    disks: [{ store: 'default', minFreePercent: 2, storing }],
+    metric: `tilewarden_store_storing{store="default"} ${storing ? 1 : 0}`,
+  });
+}
+
 async function expectStoring(server: DiskServer, z: number): Promise<void> {
   const before = await tilesOf(server);
   let x = 0;
@@ -161,8 +174,10 @@ describe('on a small disk', () => {
     untilRefused((at) => writeFileSync(join(fillers, `${at}`), Buffer.alloc(65_536)));
     await expectHits(server);
     await expectUncached(server, 8);
+    await expectTold(server, false);
     rmSync(fillers, { recursive: true });
     await expectStoring(server, 8);
+    await expectTold(server, true);
   });
 
   it('that has no inode left, tiles are served, and kept again soon after there are some', async () => {
