@@ -2,11 +2,14 @@ import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 
-/** An empty picture beside others that are not. */
-export interface BlankSuspect {
+export interface SuspectPlace {
   readonly set: TileSetKey;
   readonly z: number;
   readonly rect: TileRect;
+}
+
+/** An empty picture beside others that are not. */
+export interface BlankSuspect extends SuspectPlace {
   /** Milliseconds since 1970, of the last time. */
   readonly at: number;
   readonly times: number;
@@ -31,9 +34,13 @@ export class BlankSuspects {
     this.add({ ...suspect, at: this.#clock.now(), times: 1 });
   }
 
+  /** Another picture has come since, or this one was found to be right. */
+  forget(place: SuspectPlace): void {
+    if (this.#suspects.size > 0) this.#suspects.delete(keyOf(place));
+  }
+
   add(suspect: BlankSuspect): void {
-    const { set, z, rect } = suspect;
-    const key = `${z}/${rect.minX}/${rect.minY} ${tileSetId(set)}`;
+    const key = keyOf(suspect);
     const times = suspect.times + (this.#suspects.get(key)?.times ?? 0);
     this.#suspects.delete(key);
     this.#suspects.set(key, { ...suspect, times });
@@ -55,4 +62,8 @@ export class BlankSuspects {
     this.#suspects = new Map();
     return taken;
   }
+}
+
+function keyOf({ set, z, rect }: SuspectPlace): string {
+  return `${z}/${rect.minX}/${rect.minY} ${tileSetId(set)}`;
 }

@@ -71,6 +71,20 @@ describe('a picture of one colour', () => {
     expect(suspects(road)).toBe(1);
   });
 
+  it('is listed until another picture has come', async () => {
+    let white = true;
+    const road = painted((column) => (column === 4 && white ? plain(WHITE) : town));
+    await road.read(5, 3, 4);
+    await road.read(5, 4, 4);
+    await landed(road);
+    expect(road.suspects.of('roads')).toHaveLength(1);
+    white = false;
+    road.clock.advance(61_000);
+    await road.read(5, 4, 4);
+    await landed(road);
+    expect(road.suspects.of('roads')).toEqual([]);
+  });
+
   it('is kept like any other where the administrator says that it is right', async () => {
     const road = painted((column) => (column === 4 ? plain(WHITE) : town), { blankIsRight: true });
     await road.read(5, 3, 4);

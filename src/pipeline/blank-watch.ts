@@ -47,7 +47,7 @@ export interface BlankWatchOptions {
   readonly clock: Clock;
   /** Where administrators have said that blank is right, besides what the layer's declaration says. */
   readonly areasOf: (layer: string) => Promise<readonly BlankArea[]>;
-  readonly suspects: Pick<BlankSuspects, 'note'>;
+  readonly suspects: Pick<BlankSuspects, 'note' | 'forget'>;
 }
 
 /**
@@ -77,11 +77,15 @@ export class BlankWatch {
     const colour = singleColour(picture);
     const suspect = colour !== null && this.#isSuspect(plan, colour);
     if (colour === null) this.#remember(plan, edgesOf(picture, gutter));
-    if (!suspect || (await this.#isRight(plan))) return 'fine';
+    const { z, rect } = plan.metatile;
+    const place = { set: plan.tiles.set, z, rect };
+    if (!suspect || (await this.#isRight(plan))) {
+      this.#options.suspects.forget(place);
+      return 'fine';
+    }
     this.#remember(plan, null);
     const refused = this.#isOverloaded(plan);
-    const { z, rect } = plan.metatile;
-    this.#options.suspects.note({ set: plan.tiles.set, z, rect, refused });
+    this.#options.suspects.note({ ...place, refused });
     return refused ? 'refused' : 'suspect';
   }
 

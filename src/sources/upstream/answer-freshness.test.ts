@@ -15,7 +15,12 @@ describe('how long an answer is good', () => {
     [{ expires: 'Thu, 01 Jan 2026 12:10:00 GMT' }, 600],
     [{ expires: 'Thu, 01 Jan 2026 12:10:00 GMT', date: 'Thu, 01 Jan 2026 12:05:00 GMT' }, 300],
     [{ expires: 'Thu, 01 Jan 1970 00:00:00 GMT' }, 0],
-    [{ expires: 'never' }, null],
+    [{ expires: 'never' }, 0],
+    [{ expires: '0' }, 0],
+    [{ 'cache-control': 'max-age=3600', age: '600' }, 3000],
+    [{ 'cache-control': 'max-age=3600', age: '4000' }, 0],
+    [{ 'cache-control': 'max-age=3600', age: 'old' }, 3600],
+    [{ age: '600' }, null],
   ])('is read from %j', (headers, seconds) => {
     expect(freshnessOf(headers, NOW).freshSeconds).toBe(seconds);
   });

@@ -17,9 +17,8 @@ const MAX_VALIDATOR = 200;
 const LONGEST_FRESH = 366 * 86_400;
 const DATE_MARK = '@';
 
-/** RFC 9111, 4.2.1: `s-maxage` before `max-age` before `Expires`. */
 export function freshnessOf(headers: Headers, now: number): AnswerFreshness {
-  return { freshSeconds: freshSecondsOf(headers, now), validator: validatorOf(headers) };
+  return { freshSeconds: remainingSeconds(headers, now), validator: validatorOf(headers) };
 }
 
 /** RFC 9110, 13.1: ask for the answer only if it is another one. */
@@ -29,15 +28,25 @@ export function conditionOf(validator: string | null | undefined): Readonly<Reco
   return { 'if-none-match': validator };
 }
 
-function freshSecondsOf(headers: Headers, now: number): number | null {
+/** RFC 9111, 5.1: what a cache before the server has held for `Age` seconds is as much nearer to its end. */
+function remainingSeconds(headers: Headers, now: number): number | null {
+  const promised = promisedSeconds(headers, now);
+  const age = textOf(headers.age) ?? '';
+  if (promised === null) return null;
+  return Math.min(Math.max(0, promised - (/^\d+$/.test(age) ? Number(age) : 0)), LONGEST_FRESH);
+}
+
+/** RFC 9111, 4.2.1: `s-maxage` before `max-age` before `Expires`. */
+function promisedSeconds(headers: Headers, now: number): number | null {
   const control = textOf(headers['cache-control'])?.toLowerCase() ?? '';
   if (/\bno-(?:store|cache)\b/.test(control)) return 0;
   const age = /\bs-maxage\s*=\s*"?(\d+)/.exec(control) ?? /(?:^|[\s,])max-age\s*=\s*"?(\d+)/.exec(control);
-  if (age) return Math.min(Number(age[1]), LONGEST_FRESH);
-  const expires = Date.parse(textOf(headers.expires) ?? '');
-  if (Number.isNaN(expires)) return null;
-  const seconds = Math.floor((expires - (dateOf(headers) ?? now)) / 1000);
-  return Math.min(Math.max(0, seconds), LONGEST_FRESH);
+  if (age) return Number(age[1]);
+  const expires = textOf(headers.expires);
+  if (expires === undefined) return null;
+  const end = Date.parse(expires);
+  // RFC 9111, 5.3: what is no date, such as 0, lies in the past.
+  return Number.isNaN(end) ? 0 : Math.floor((end - (dateOf(headers) ?? now)) / 1000);
 }
 
 function dateOf(headers: Headers): number | null {

@@ -21,6 +21,11 @@ export class CapabilitiesKeeper {
     this.#load = load;
   }
 
+  /** Null while they have not been read. */
+  get known(): WmtsCapabilities | null {
+    return this.#known;
+  }
+
   async current(): Promise<WmtsCapabilities> {
     if (!this.#known) return await this.#read();
     if (this.#clock.monotonic() - this.#readAt > RENEW_AFTER_MS) this.#read().catch(() => undefined);

@@ -105,6 +105,25 @@ describe('the wmts source', () => {
     expect([last()?.parameters.get('Time'), last()?.parameters.get('STYLE')]).toEqual(['2024', 'night']);
   });
 
+  it('shows where it would ask, without secrets: for the capabilities as long as it does not know them', async () => {
+    const source = open({ url: `${wmts.url}?token=hush` });
+    const request = at('EPSG:900913', 3, 5, 1);
+    expect(source.addressOf?.(request)).toMatch(/token=\*\*\*&SERVICE=WMTS&REQUEST=GetCapabilities/);
+    await source.fetch(request);
+    expect(source.addressOf?.(request)).toMatch(/token=\*\*\*&SERVICE=WMTS&REQUEST=GetTile.*TILECOL=5/);
+    expect(source.addressOf?.(at('EPSG:900913x2', 3, 5, 1))).toContain('GetCapabilities');
+  });
+
+  it('replaces what the declared address says of the same, in whatever letters', async () => {
+    await open({ url: `${wmts.url}?layer=other&TileCol=9&map=a` }).fetch(at('EPSG:900913', 3, 5, 1));
+    const sent = [...(last()?.parameters ?? [])].filter(([name]) => /^(layer|tilecol|map)$/i.test(name));
+    expect(sent).toEqual([
+      ['map', 'a'],
+      ['LAYER', 'roads'],
+      ['TILECOL', '5'],
+    ]);
+  });
+
   it('asks by path when the document is given, or when told so', async () => {
     await open({ url: wmts.documentUrl }).fetch(at('EPSG:900913', 3, 5, 1));
     expect(last()?.path).toBe('/rest/day/mercator/mercator%3A3/1/5.png?t=2026');

@@ -1,4 +1,4 @@
-import { TilewardenError } from '../../domain/errors.ts';
+import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { orAborted } from '../../lib/or-aborted.ts';
 import { checkAnswerType } from '../answer-type.ts';
@@ -7,6 +7,7 @@ import { createSourceLife } from '../source-life.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
 import { pictureRequest, serverAnswer } from '../upstream/server-answer.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
+import { withoutSecrets } from '../upstream/without-secrets.ts';
 import { CapabilitiesKeeper } from './capabilities-keeper.ts';
 import { matchTile } from './match-grid.ts';
 import type { WmtsCapabilities, WmtsLayer } from './wmts-capabilities.ts';
@@ -39,7 +40,7 @@ export function openWmtsSource(options: WmtsSourceOptions, { upstream, clock }: 
     const url = tileUrl(options, known, choice);
     const answer = await upstream.get({
       url,
-      ...(url.origin === new URL(options.url).origin ? manners : withoutSecrets(manners)),
+      ...(url.origin === new URL(options.url).origin ? manners : withoutCredentials(manners)),
       ...pictureRequest(request, signal),
       alsoAccept: options.absent,
     });
@@ -50,14 +51,25 @@ export function openWmtsSource(options: WmtsSourceOptions, { upstream, clock }: 
   return {
     maxMetatile: { columns: 1, rows: 1 },
     confirms: true,
+    addressOf: (request) => withoutSecrets(addressOf(options, capabilities.known, request)),
     fetch: (request) => life.during(request.signal, (signal) => fetch(request, signal)),
     close: async () => life.end(),
   };
 }
 
 /** Credentials and headers belong to the declared host, not to one that a document names. */
-function withoutSecrets({ timeoutMs }: { readonly timeoutMs?: number }): { readonly timeoutMs?: number } {
+function withoutCredentials({ timeoutMs }: { readonly timeoutMs?: number }): { readonly timeoutMs?: number } {
   return timeoutMs === undefined ? {} : { timeoutMs };
+}
+
+/** While the capabilities are not known, or do not have the tile, it is them that are asked for. */
+function addressOf(options: WmtsSourceOptions, known: WmtsCapabilities | null, request: SourceRequest): URL {
+  try {
+    if (known) return tileUrl(options, known, chooseTile(options, known, request));
+  } catch (error) {
+    if (!isTilewardenError(error)) throw error;
+  }
+  return capabilitiesUrl(options);
 }
 
 function chooseTile(

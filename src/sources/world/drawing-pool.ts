@@ -1,6 +1,7 @@
 import type { Worker } from 'node:worker_threads';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { orAborted } from '../../lib/or-aborted.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import type { DrawingJob, DrawingResult } from './drawing-job.ts';
 
@@ -119,12 +120,4 @@ function stopping(): TilewardenError {
 
 function unfinished(): TilewardenError {
   return new TilewardenError('source-unavailable', 'The map could not be drawn to its end.');
-}
-
-function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }
