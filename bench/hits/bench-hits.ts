@@ -1,5 +1,6 @@
 /**
- * Cache hits of our server beside nginx serving the same tiles as files, in one run.
+ * Cache hits of our server beside nginx serving the same tiles as files, and beside the least that Node.js can do, in
+ * one run.
  *
  *   npm run bench:hits -- [--zoom 5] [--seconds 5] [--rounds 3] [--connections 32]
  */
@@ -8,6 +9,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { startBareNode } from './bare-node-server.ts';
 import {
   type Contestant,
   copyTiles,
@@ -50,6 +52,7 @@ try {
   const contestants = [
     await startNginx('nginx, one process', join(folder, 'www'), folder),
     await startTilewarden('Tilewarden, from memory', join(folder, 'data'), '256 MiB'),
+    await startBareNode('bare node:http, from memory', join(folder, 'www')),
   ];
   running.push(...contestants);
   await copyTiles(contestants[1] as Contestant, zoom, null);
@@ -59,6 +62,7 @@ try {
   await compete(contestants);
   const [nginx] = contestants;
   await contestants[1]?.stop();
+  await contestants[2]?.stop();
   const fromStore = await startTilewarden('Tilewarden, from the store', join(folder, 'data'), '0');
   running.push(fromStore);
   await compete(nginx ? [nginx, fromStore] : []);

@@ -3,7 +3,7 @@ import type { TileAnswer, TilePipeline } from '../pipeline/tile-pipeline.ts';
 
 /** Hears how each tile was answered. Must not throw. */
 export interface TileTally {
-  /** `milliseconds` is how long it took; 0 for what lay in memory. */
+  /** `milliseconds` is how long it took; 0 for what was there at once. */
   answered(layer: string, answer: TileAnswer, milliseconds: number): void;
   failed(layer: string, error: unknown): void;
 }

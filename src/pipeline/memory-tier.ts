@@ -76,16 +76,19 @@ export class MemoryTier {
     return this.#find(set)?.levels[tile.z]?.has(placeKey(tile.x, tile.y)) ?? false;
   }
 
-  put(set: TileSetKey, tile: TileIndex, stored: StoredTile): void {
-    const cost = stored.bytes.length + ENTRY_OVERHEAD_BYTES;
-    this.#dropTile(set, tile);
-    if (cost > this.#maxBytes) return;
-    const bucket = this.#bucketFor(set);
+  /** Returns what a later `get` answers, if there was room. */
+  put(set: TileSetKey, tile: TileIndex, stored: StoredTile): TileAnswer {
     const { bytes, createdAt, checksum, freshUntil } = stored;
     const answer: TileAnswer = { bytes, createdAt, checksum, freshUntil, outcome: 'HIT' };
+    if (this.#maxBytes === 0) return answer;
+    const cost = bytes.length + ENTRY_OVERHEAD_BYTES;
+    this.#dropTile(set, tile);
+    if (cost > this.#maxBytes) return answer;
+    const bucket = this.#bucketFor(set);
     const { z, x, y } = tile;
     this.#add({ bucket, tile: { z, x, y }, key: placeKey(x, y), answer, cost, newer: null, older: null });
     while (this.#bytes > this.#maxBytes && this.#oldest) this.#remove(this.#oldest);
+    return answer;
   }
 
   /** Call before looking into the store, and `endLoad` with what was found, always. */

@@ -1,5 +1,6 @@
 import type { BlankArea } from '../domain/blank-area.ts';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import { subsetContains } from '../domain/grid-subset.ts';
 import { type Metatile, metatileOf } from '../domain/metatile.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
@@ -107,7 +108,7 @@ class Pipeline implements TilePipeline {
   }
 
   read(tiles: ResolvedTileSet, tile: TileIndex, signal?: AbortSignal): TileAnswer | Promise<TileAnswer> {
-    const kept = this.#tier.get(tiles.set, tile);
+    const kept = this.#tier.get(tiles.set, tile) ?? this.#loadNow(tiles, tile);
     if (!kept || !this.#isFresh(tiles, tile.z, kept)) return this.#readBehindMemory(tiles, tile, signal);
     this.#served(tiles.set, tile);
     return kept;
@@ -139,6 +140,14 @@ class Pipeline implements TilePipeline {
   async close(): Promise<void> {
     await this.#flights.close();
     this.#unsubscribe();
+  }
+
+  /** Nothing else runs meanwhile: what is found here cannot be dropped or replaced before it is held. */
+  #loadNow(tiles: ResolvedTileSet, tile: TileIndex): TileAnswer | null {
+    const { store } = tiles.bound;
+    if (!store.getNow || !subsetContains(tiles.subset, tile.z, tile.x, tile.y)) return null;
+    const found = store.getNow(tiles.set, tile);
+    return found && this.#tier.put(tiles.set, tile, found);
   }
 
   async #readBehindMemory(

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createGate, openTileRoad, type TileRoad, tileRoads, until } from '../../test/fixtures/tile-road.ts';
 import { TilewardenError } from '../domain/errors.ts';
+import { createMemoryStore } from '../storage/memory/memory-store.ts';
 
 const open = tileRoads();
 
@@ -14,6 +15,42 @@ function hold(road: TileRoad) {
   };
   return gate;
 }
+
+describe('a tile that is at hand', () => {
+  const place = { z: 4, x: 5, y: 6 };
+
+  it('comes without a promise from memory', async () => {
+    const road = open();
+    await road.read(4, 5, 6);
+    await until(() => road.pipeline.status().flights === 0);
+    expect(road.pipeline.read(road.tiles, place)).toMatchObject({ outcome: 'HIT' });
+  });
+
+  it('comes without a promise from a store that answers at once, and lies in memory then', async () => {
+    const store = createMemoryStore({ type: 'memory' });
+    let looks = 0;
+    const stored = { createdAt: 0, checksum: 1, freshUntil: null, madeBy: null, bytes: Buffer.from('tile') };
+    const getNow = () => {
+      looks++;
+      return stored;
+    };
+    const road = open({ store: { ...store, getNow } });
+    const first = road.pipeline.read(road.tiles, place);
+    expect(first).toMatchObject({ outcome: 'HIT', bytes: stored.bytes });
+    expect(road.pipeline.read(road.tiles, place)).toBe(first);
+    expect(looks).toBe(1);
+    expect(road.events.filter(({ type }) => type === 'served')).toHaveLength(2);
+    await expect(road.read(4, 99, 0)).rejects.toMatchObject({ code: 'tile-outside' });
+  });
+
+  it('is looked for again where the store cannot tell at once', async () => {
+    const store = createMemoryStore({ type: 'memory' });
+    const road = open({ store: { ...store, getNow: () => null }, settings: { memoryTierBytes: 0 } });
+    expect((await road.read(4, 5, 6)).outcome).toBe('MISS');
+    await until(() => road.pipeline.status().flights === 0);
+    expect((await road.read(4, 5, 6)).outcome).toBe('HIT');
+  });
+});
 
 describe('reading a tile', () => {
   it('fetches it once and answers from the cache afterwards', async () => {

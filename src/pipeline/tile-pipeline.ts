@@ -67,7 +67,7 @@ export interface TilePipeline {
   /**
    * Throws `tile-outside`; `source-…` when the source fails and no older tile is there; `source-busy` when too
    * many wait already. Who aborts leaves alone: the others who wait for the same metatile go on waiting.
-   * A tile that lies in memory is there at once, without a promise; failures come as rejections.
+   * A tile in memory, or in a store that answers at once, comes without a promise; failures come as rejections.
    */
   read(tiles: ResolvedTileSet, tile: TileIndex, signal?: AbortSignal): TileAnswer | Promise<TileAnswer>;
   /**

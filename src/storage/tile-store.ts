@@ -98,6 +98,11 @@ export interface TileEntry extends TileIndex {
 export interface TileStore {
   get(set: TileSetKey, tile: TileIndex): Promise<StoredTile | null>;
   /**
+   * As `get`, but at once and without a failure. Null: it is not there, or it takes longer to tell; `get` does. Only
+   * drivers have it that read from this machine in microseconds.
+   */
+  getNow?(set: TileSetKey, tile: TileIndex): StoredTile | null;
+  /**
    * The tiles of `rect` that are there and were created at `createdSince` or later, row by row; with `freshAt` only
    * those whose `freshUntil` lies beyond it. `rect` is at most 128 × 128 tiles.
    */

@@ -62,6 +62,18 @@ function readsWhatWasWritten(use: () => TileStore): void {
       });
     });
 
+    it('answers at once as it does after a wait, if it can', async () => {
+      const [there, missing] = [
+        { z: 3, x: 1, y: 2 },
+        { z: 3, x: 2, y: 2 },
+      ];
+      await use().putMany(states, 3, [tile(1, 2, 'hello', 1700000000123)], 0);
+      const atOnce = use().getNow?.(states, there);
+      expect(atOnce ?? (await use().get(states, there))).toEqual(await use().get(states, there));
+      expect(use().getNow?.(states, missing) ?? null).toBeNull();
+      expect(use().getNow?.(roads, there) ?? null).toBeNull();
+    });
+
     it('keeps a tile that was made a moment later than the one handed in, and counts it once', async () => {
       await use().putMany(states, 3, [tile(1, 2, 'renewed', 1_700_000_005_000)], 0);
       const late = [

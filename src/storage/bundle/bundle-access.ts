@@ -39,6 +39,16 @@ export class BundleAccess {
     }
   }
 
+  /** The same at once. Null too when it is busy or damaged: `read` deals with that. */
+  readNow<T>(folder: string, use: (bundle: OpenBundle) => T, key?: number): T | null {
+    if (this.#stopping.signal.aborted) return null;
+    try {
+      return this.#reader.read(folder, this.#clock.monotonic(), use, key);
+    } catch {
+      return null;
+    }
+  }
+
   /** Tries again while another process holds what `work` needs, and leaves the thread to others meanwhile. */
   async patiently<T>(work: () => T): Promise<T> {
     const begun = this.#clock.monotonic();

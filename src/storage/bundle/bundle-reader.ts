@@ -105,6 +105,7 @@ export class BundleReader {
       throw DamagedBundle.if(error, handle.path);
     } finally {
       if (!handle.shared) this.close(folder);
+      if (handle.copy !== null) this.#dropCopies();
       this.#makeRoom();
     }
   }
@@ -186,7 +187,6 @@ export class BundleReader {
   }
 
   #makeRoom(): void {
-    this.#dropCopies();
     for (const folder of this.#handles.keys()) {
       if (this.#handles.size <= this.#maxOpen) return;
       this.close(folder);

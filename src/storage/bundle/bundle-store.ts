@@ -6,7 +6,7 @@ import type { TileIndex, TileSetKey } from '../../domain/tile-key.ts';
 import type { TileRect } from '../../domain/tile-rect.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { TileStore } from '../tile-store.ts';
+import type { StoredTile, TileStore } from '../tile-store.ts';
 import { BundleAccess } from './bundle-access.ts';
 import { bundleBlocks } from './bundle-blocks.ts';
 import { tileSetOf } from './bundle-file.ts';
@@ -56,13 +56,11 @@ export async function openBundleStore(
   sweeper.wake();
   writer.start();
 
-  const readBundle = <T>(
-    set: TileSetKey,
-    z: number,
-    at: ListedBundle,
-    use: (bundle: OpenBundle) => T,
-    key?: number,
-  ) => access.read(bundleFolder(folderOf(set), z, at.bundleX, at.bundleY), use, key);
+  const readBundle = <T>(set: TileSetKey, z: number, at: ListedBundle, use: (bundle: OpenBundle) => T) =>
+    access.read(bundleFolder(folderOf(set), z, at.bundleX, at.bundleY), use);
+
+  const folderHolding = (set: TileSetKey, { z, x, y }: TileIndex) =>
+    bundleFolder(folderOf(set), z, bundleIndexOf(x), bundleIndexOf(y));
 
   async function discardTorn(path: string, key: number, row: TileRow): Promise<null> {
     log.warn({ file: path, key }, 'removed a damaged tile; it is made anew');
@@ -145,13 +143,16 @@ export async function openBundleStore(
   return {
     async get(set, tile) {
       const key = keyOfTile(tile.x, tile.y);
-      const at = { bundleX: bundleIndexOf(tile.x), bundleY: bundleIndexOf(tile.y) };
       const look = (bundle: OpenBundle) => ({ path: bundle.path, row: bundle.tile.get(key) });
-      const found = await readBundle(set, tile.z, at, look, key);
+      const found = await access.read(folderHolding(set, tile), look, key);
       if (!found?.row) return null;
-      const { bytes, checksum, created_at: createdAt, fresh_until: freshUntil, made_by: madeBy } = found.row;
-      if (crc32(bytes) !== checksum) return discardTorn(found.path, key, found.row);
-      return { bytes, checksum, createdAt, freshUntil, madeBy };
+      return storedTile(found.row) ?? discardTorn(found.path, key, found.row);
+    },
+
+    getNow(set, tile) {
+      const key = keyOfTile(tile.x, tile.y);
+      const row = access.readNow(folderHolding(set, tile), (bundle) => bundle.tile.get(key), key);
+      return row ? storedTile(row) : null;
     },
 
     async present(set, z, rect, createdSince, freshAt = BEFORE_ALL) {
@@ -252,6 +253,12 @@ export async function openBundleStore(
       generations.close();
     },
   };
+}
+
+/** Null when it is not what was stored. */
+function storedTile(row: TileRow): StoredTile | null {
+  const { bytes, checksum, created_at: createdAt, fresh_until: freshUntil, made_by: madeBy } = row;
+  return crc32(bytes) === checksum ? { bytes, checksum, createdAt, freshUntil, madeBy } : null;
 }
 
 function tilesIn({ minX, minY, maxX, maxY }: TileRect): number {
