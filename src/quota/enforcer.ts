@@ -17,7 +17,7 @@ export interface EnforcerOptions extends CleanUpParts {
 /** Milliseconds between looks at the usage; what grows faster than the clean-up period allows is met earlier. */
 const WATCH_INTERVAL = 250;
 /** A look at the stores takes at most this share of the time, unless writers wait for it. */
-const WATCH_SHARE = 0.1;
+const WATCH_SHARE = 0.03;
 /** Milliseconds between looks whether writers have used up what they were allowed. */
 const STARVED_INTERVAL = 50;
 /** Bytes of credit below which writers are as good as waiting. */
