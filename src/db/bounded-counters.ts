@@ -2,11 +2,15 @@ import type { Database } from './database.ts';
 
 /** Durable counts that never pass a limit, shared by all processes on the database. */
 export interface BoundedCounters {
-  /** Raises the count under this name by at most `wanted`, never above `limit`; resolves to by how much. */
-  take(name: string, wanted: number, limit: number): Promise<number>;
+  /** Raises the count under this name by at most `wanted`, never above `limit`; says by how much, and the count now. */
+  take(
+    name: string,
+    wanted: number,
+    limit: number,
+  ): Promise<{ readonly taken: number; readonly count: number }>;
   giveBack(name: string, count: number): Promise<void>;
-  /** Removes the counts whose names begin like this, except one. */
-  forget(prefix: string, except: string): Promise<void>;
+  /** Removes the counts whose names begin like this, except some. */
+  forget(prefix: string, except: readonly string[]): Promise<void>;
 }
 
 const LOCK = 'bounded-counters';
@@ -30,7 +34,7 @@ export function createBoundedCounters(database: Database): BoundedCounters {
             .where('name', '=', name)
             .execute();
         }
-        return taken;
+        return { taken, count: used + taken };
       }),
     giveBack: (name, count) =>
       database.transaction(LOCK, async (query) => {
@@ -46,7 +50,7 @@ export function createBoundedCounters(database: Database): BoundedCounters {
         await query
           .deleteFrom('counters')
           .where((eb) => eb(eb.fn('substr', ['name', eb.lit(1), eb.lit(prefix.length)]), '=', prefix))
-          .where('name', '!=', except)
+          .where('name', 'not in', [...except])
           .execute();
       }),
   };

@@ -24,6 +24,7 @@ export interface LimitRunReport {
 const ZOOM = 14;
 /** Far from what the task seeds first. */
 const ROW = 16_000;
+const MOST_ASKED = 2000;
 
 /** A seed with worker processes and people who ask meanwhile, all of one upstream with a limit. */
 export async function runUnderLimit(options: LimitRunOptions): Promise<LimitRunReport> {
@@ -57,6 +58,41 @@ export async function runUnderLimit(options: LimitRunOptions): Promise<LimitRunR
       peopleServed: times.length,
       peopleRefused: refused,
       slowestPerson: Math.round(Math.max(...times)),
+    };
+  } finally {
+    await server.close();
+  }
+}
+
+export interface BudgetRunReport {
+  readonly requests: number;
+  /** What the task says when nothing is left. */
+  readonly taskWaitsFor: string | null;
+  /** How people were refused then. */
+  readonly refusals: readonly number[];
+}
+
+/** A seed with worker processes and people who ask until a day's budget is used up, and on. */
+export async function runOverBudget(options: {
+  readonly dailyBudget: number;
+  readonly workers: number;
+}): Promise<BudgetRunReport> {
+  const { dailyBudget, workers } = options;
+  const server = await openScenarioServer({ limits: { dailyBudget, concurrency: 16 }, workers });
+  try {
+    server.wms.answer = (_, number) => ({ delayMs: 5 + ((number * 37) % 56) });
+    const id = await server.seed(12, 8);
+    let task = await server.task(id);
+    for (let i = 0; i < MOST_ASKED && !task.waitingFor; i++) {
+      await server.tile(ZOOM, i, ROW);
+      task = await server.task(id);
+    }
+    const refusals = new Set<number>();
+    for (let i = 0; i < 20; i++) refusals.add((await server.tile(ZOOM, i, ROW + 1)).status);
+    return {
+      requests: server.wms.requests.length,
+      taskWaitsFor: task.waitingFor?.reason ?? null,
+      refusals: [...refusals],
     };
   } finally {
     await server.close();

@@ -4,11 +4,15 @@ import type { Logger } from '../../lib/logger.ts';
 
 /** Keeps how much of a budget is used, durably, for all servers that share a database. */
 export interface BudgetBook {
-  /** Raises the count under this name by at most `wanted`, never above `limit`; resolves to by how much. */
-  take(name: string, wanted: number, limit: number): Promise<number>;
+  /** Raises the count under this name by at most `wanted`, never above `limit`; says by how much, and the count now. */
+  take(
+    name: string,
+    wanted: number,
+    limit: number,
+  ): Promise<{ readonly taken: number; readonly count: number }>;
   giveBack(name: string, count: number): Promise<void>;
-  /** Counts under names that begin like this are no longer needed, except one. */
-  forget(prefix: string, except: string): Promise<void>;
+  /** Counts under names that begin like this are no longer needed, except some. */
+  forget(prefix: string, except: readonly string[]): Promise<void>;
 }
 
 export interface DailyBudgetOptions {
@@ -25,8 +29,9 @@ export interface DailyBudgetOptions {
 /** This share of a budget is taken from the book at once; a crash loses no more than that. */
 const SHARE = 0.01;
 const MOST_AT_ONCE = 100;
-/** Nothing begins in the last seconds of a day: it would reach the host on the next one. */
-const LAST_SECONDS = 2;
+/** Nothing begins in the last seconds of a day: it might reach the host on the next one. */
+const LAST_SECONDS = 5;
+const DAY_MS = 86_400_000;
 /** Milliseconds after which a book that could not be read is tried again. */
 const BOOK_PAUSE = 5000;
 
@@ -35,7 +40,7 @@ export class DailyBudget {
   readonly #options: DailyBudgetOptions;
   #day = '';
   #inHand = 0;
-  /** As far as this server knows. */
+  /** Of the book, when it was last seen. */
   #used = 0;
   #exhausted = false;
   #blockedUntil = Number.NEGATIVE_INFINITY;
@@ -88,11 +93,11 @@ export class DailyBudget {
     const day = this.#day;
     const wanted = Math.min(MOST_AT_ONCE, Math.max(1, Math.floor(limit * SHARE)));
     try {
-      const taken = await book.take(this.#nameOf(day), wanted, limit);
+      const { taken, count } = await book.take(this.#nameOf(day), wanted, limit);
       this.#turnDay();
       if (day !== this.#day) return;
       this.#inHand += taken;
-      this.#used = taken < wanted ? limit : this.#used + taken;
+      this.#used = Math.min(limit, count);
       this.#exhausted = taken === 0;
     } catch (error) {
       log.warn({ err: error }, 'the daily budget of a host could not be read; it is not asked meanwhile');
@@ -107,8 +112,10 @@ export class DailyBudget {
     this.#inHand = 0;
     this.#used = 0;
     this.#exhausted = false;
-    const { book, host, log } = this.#options;
-    book.forget(prefixOf(host), this.#nameOf(day)).catch((error: unknown) => {
+    const { book, host, log, time, clock } = this.#options;
+    // Another server on the same database may have a clock that is behind, or ours may be set back.
+    const dayBefore = time.at(clock.now() - DAY_MS).day;
+    book.forget(prefixOf(host), [this.#nameOf(day), this.#nameOf(dayBefore)]).catch((error: unknown) => {
       log.warn({ err: error }, 'yesterday’s budget of a host could not be forgotten');
     });
   }

@@ -56,13 +56,14 @@ export function createMemoryBudgetBook(): BudgetBook {
       const used = counts.get(name) ?? 0;
       const taken = Math.max(0, Math.min(wanted, limit - used));
       counts.set(name, used + taken);
-      return taken;
+      return { taken, count: used + taken };
     },
     async giveBack(name, count) {
       counts.set(name, (counts.get(name) ?? 0) - count);
     },
     async forget(prefix, except) {
-      for (const name of counts.keys()) if (name.startsWith(prefix) && name !== except) counts.delete(name);
+      const isOld = (name: string) => name.startsWith(prefix) && !except.includes(name);
+      for (const name of counts.keys()) if (isOld(name)) counts.delete(name);
     },
   };
 }

@@ -1,0 +1,132 @@
+import { EventEmitter } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createBoundedCounters } from '../../src/db/bounded-counters.ts';
+import { openDatabase } from '../../src/db/open-database.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { LocalTime } from '../../src/lib/local-time.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import {
+  type DeskClient,
+  type DeskLineChannel,
+  openDeskLine,
+  serveDesk,
+} from '../../src/sources/upstream/desk-line.ts';
+import { openUpstreamDesk } from '../../src/sources/upstream/open-upstream-desk.ts';
+import type { RequestEnd, UpstreamDesk } from '../../src/sources/upstream/upstream-desk.ts';
+import { upstreamOptions } from '../../src/sources/upstream/upstream-options.ts';
+import { openTestPostgres, type TestPostgres } from '../fixtures/postgres.ts';
+import { createVirtualClock, type VirtualClock } from '../fixtures/virtual-clock.ts';
+
+const HOST = 'maps.example.org:443';
+const ANSWERED: RequestEnd = { kind: 'answered', reason: null, ms: 20, retryAfterMs: null };
+const BUDGET = 230;
+const ZONE = 'Asia/Kolkata';
+/** Half past six in the evening, by UTC, is midnight there. */
+const MIDNIGHT = Date.parse('2026-11-15T18:30:00Z');
+const HOUR = 3_600_000;
+const never = new AbortController().signal;
+
+let postgres: TestPostgres;
+let folder: string;
+beforeAll(async () => {
+  postgres = await openTestPostgres();
+  folder = mkdtempSync(join(tmpdir(), 'tilewarden-budget-'));
+}, 60_000);
+afterAll(async () => {
+  await postgres.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** What a worker speaks through. */
+function hireWorker(desk: UpstreamDesk): UpstreamDesk {
+  const worker = Object.assign(new EventEmitter(), { connected: true });
+  const channel = new EventEmitter();
+  const send = (to: EventEmitter) => (message: unknown) => setImmediate(() => to.emit('message', message));
+  Object.assign(worker, { send: send(channel) });
+  Object.assign(channel, { send: send(worker) });
+  serveDesk(desk, worker as unknown as DeskClient);
+  return openDeskLine(channel as unknown as DeskLineChannel);
+}
+
+async function openServer(location: string, clock: VirtualClock) {
+  const database = await openDatabase({ location, clock: systemClock, log: silentLogger });
+  const desk = openUpstreamDesk({
+    upstreams: { [HOST]: upstreamOptions.parse({ dailyBudget: BUDGET, timeZone: ZONE, adaptive: false }) },
+    book: createBoundedCounters(database),
+    clock,
+    random: Math.random,
+    log: silentLogger,
+  });
+  const workers = [1, 2, 3].map(() => hireWorker(desk));
+  return {
+    desk,
+    workers,
+    async close() {
+      await desk.close();
+      await database.close();
+    },
+  };
+}
+
+type Server = Awaited<ReturnType<typeof openServer>>;
+
+/** Everybody asks until nobody gets anything any more; counts what was let through, by the day of the host. */
+async function askAll({ desk, workers }: Server, clock: VirtualClock, sent: Map<string, number>, most = 60) {
+  const time = new LocalTime(ZONE);
+  const askOn = async (line: UpstreamDesk, priority: 'interactive' | 'task') => {
+    for (let i = 0; i < most; i++) {
+      const permit = await line.enter(HOST, priority, never).catch(() => null);
+      if (!permit) return;
+      const { day } = time.at(clock.now());
+      sent.set(day, (sent.get(day) ?? 0) + 1);
+      await nextTurn();
+      permit.end(ANSWERED);
+    }
+  };
+  await Promise.all([askOn(desk, 'interactive'), ...workers.map((line) => askOn(line, 'task'))]);
+}
+
+describe.each(['SQLite', 'PostgreSQL'])('a daily budget on %s', (kind) => {
+  it('is not exceeded by one by people and three workers, over restarts and midnight of its zone', async () => {
+    const location = kind === 'SQLite' ? join(folder, 'tilewarden.db') : await postgres.createDatabase();
+    const clock = createVirtualClock(MIDNIGHT - HOUR);
+    const sent = new Map<string, number>();
+    for (let life = 0; life < 4; life++) {
+      const server = await openServer(location, clock);
+      await askAll(server, clock, sent, 25);
+      expect(server.desk.report()[0]?.budget?.used).toBe(Math.min(BUDGET, sent.get('2026-11-15') ?? 0));
+      await server.close();
+    }
+    expect(Object.fromEntries(sent)).toEqual({ '2026-11-15': BUDGET });
+    const server = await openServer(location, clock);
+    await askAll(server, clock, sent);
+    await clock.run(HOUR - 3000);
+    await askAll(server, clock, sent);
+    await clock.run(3000);
+    await askAll(server, clock, sent, 1000);
+    // Its clock is set back into the day before, of which nothing is left.
+    const late = await openServer(location, createVirtualClock(MIDNIGHT - 60_000));
+    await askAll(late, clock, sent);
+    await late.close();
+    await server.close();
+    expect(Object.fromEntries(sent)).toEqual({ '2026-11-15': BUDGET, '2026-11-16': BUDGET });
+  });
+});
+
+it('a daily budget is shared by servers on one PostgreSQL database', async () => {
+  const location = await postgres.createDatabase();
+  const clock = createVirtualClock(MIDNIGHT + HOUR);
+  const sent = new Map<string, number>();
+  const servers = [await openServer(location, clock), await openServer(location, clock)];
+  await Promise.all(servers.map((server) => askAll(server, clock, sent, 1000)));
+  for (const server of servers) await server.close();
+  // What one had in hand and did not need is there for the next.
+  const last = await openServer(location, clock);
+  await askAll(last, clock, sent, 1000);
+  await last.close();
+  expect(Object.fromEntries(sent)).toEqual({ '2026-11-16': BUDGET });
+});
