@@ -2590,6 +2590,17 @@ export interface paths {
                                 minZoom: number;
                                 seconds: number;
                             }[];
+                            /** @description When its tiles were last stored or removed, as far as is known */
+                            changedAt: string | null;
+                            /** @description Times that tiles could not be made or kept, in the last day */
+                            failures: number;
+                            /** @description The last one since the server started */
+                            lastFailure: {
+                                /** Format: date-time */
+                                at: string;
+                                reason: string;
+                                message: string;
+                            } | null;
                         };
                     };
                 };

@@ -176,7 +176,6 @@ export const TEXTS = {
     failureMap: 'Where it failed',
     latestFailures: (shown: string, all: string) => `The latest ${shown} places of ${all} tiles that failed.`,
     places: (count: number) => (count === 1 ? 'one place' : `${count} places`),
-    noFailures: 'Nothing has failed.',
     curl: 'The same with curl',
   },
 
@@ -255,6 +254,9 @@ export const TEXTS = {
     metatile: 'Metatile',
     expires: 'Tiles expire after',
     clientExpires: 'Clients keep tiles for',
+    changed: 'Tiles last changed',
+    failing: (count: string, message: string, ago: string) =>
+      `${count} ${count === '1' ? 'failure' : 'failures'} in the last day; the last, ${ago}: ${message}`,
     fromZoom: (zoom: number, time: string) => `from zoom ${zoom}: ${time}`,
     tasks: 'Tasks of this layer',
     tileFailed: (address: string) => `A tile could not be loaded: ${address}`,
@@ -314,7 +316,6 @@ export const TEXTS = {
     on: 'on',
     empty:
       'Nothing is done by the clock yet. A schedule seeds, renews or empties a part of a layer again and again.',
-    unknown: 'There is no such schedule.',
     fromFile: 'It stands in the configuration file and is changed there.',
     types: {
       seed: 'Seed: make what is missing',
@@ -339,7 +340,6 @@ export const TEXTS = {
     neverRuns: 'none while it is switched off',
     noneComes: 'none',
     neverRan: 'has not run yet',
-    last: 'Latest run',
     history: 'History',
     due: (zone: string) => `Due (${zone})`,
     began: 'Began',
@@ -350,7 +350,6 @@ export const TEXTS = {
     ran: 'It has run.',
     name: 'Name',
     cron: 'Cron expression',
-    cronHelp: 'minute, hour, day of month, month, day of week',
     cronShape: 'Five fields, e.g. 0 22 * * *, or a word such as @daily.',
     cronUnsaid: 'The next runs are shown once it is saved.',
     presets: [
@@ -374,7 +373,6 @@ export const TEXTS = {
     },
     enabled: 'Switched on',
     nameMissing: 'Give it a name.',
-    zone: (zone: string) => `in ${zone}`,
     keptArea: 'Its area is kept as it is. Draw or type another to replace it.',
     dropArea: 'Take the whole layer instead',
     newTitle: 'New schedule',

@@ -4,13 +4,19 @@ import type { LayerState } from '../../pipeline/layer-activity.ts';
 import { layerOffer } from '../services/layer-list.ts';
 
 /** A line of a list of thousands. */
-export function layerSummary(layer: Layer, { changedAt, failures, lastFailure }: LayerState) {
+export function layerSummary(layer: Layer, state: LayerState) {
   return {
     name: layer.name,
     title: layer.title,
     access: layer.access,
     gridSets: layer.gridSubsets.map(({ gridSet }) => gridSet.name),
     formats: layer.formats.map((format) => format.mediaType),
+    ...stateDocument(state),
+  };
+}
+
+function stateDocument({ changedAt, failures, lastFailure }: LayerState) {
+  return {
     changedAt: timeOf(changedAt),
     failures,
     lastFailure: lastFailure && { ...lastFailure, at: timeOf(lastFailure.at) },
@@ -22,7 +28,7 @@ function timeOf(milliseconds: number | null): string | null {
 }
 
 /** All that a client must know to show, seed or truncate a layer. */
-export function layerDocument(layer: Layer) {
+export function layerDocument(layer: Layer, state: LayerState) {
   return {
     name: layer.name,
     title: layer.title,
@@ -35,6 +41,7 @@ export function layerDocument(layer: Layer) {
     expireCacheByZoom: layer.expireCacheByZoom,
     expireClientsSeconds: layer.expireClientsSeconds,
     expireClientsByZoom: layer.expireClientsByZoom,
+    ...stateDocument(state),
   };
 }
 

@@ -32,7 +32,7 @@ export function layerRoutes({ catalog, layerState }: LayerDeps): readonly Route[
   async function show(exchange: Exchange): Promise<Answer> {
     const { layer } = boundLayer(catalog, exchange.param('layer'));
     await refuseStrangers(exchange, layer);
-    return jsonAnswer(layerDocument(layer));
+    return jsonAnswer(layerDocument(layer, layerState(layer.name)));
   }
 
   async function listGridSets(exchange: Exchange): Promise<Answer> {

@@ -244,6 +244,15 @@ export const usageAnswer = z.object({
 const access = z.enum(LAYER_ACCESS);
 const pair = z.tuple([z.number(), z.number()]);
 
+const layerState = {
+  changedAt: time.nullable().describe('When its tiles were last stored or removed, as far as is known'),
+  failures: count.describe('Times that tiles could not be made or kept, in the last day'),
+  lastFailure: z
+    .object({ at: time, reason: z.string(), message: z.string() })
+    .nullable()
+    .describe('The last one since the server started'),
+};
+
 export const layerListAnswer = z.object({
   layers: z.array(
     z.object({
@@ -252,12 +261,7 @@ export const layerListAnswer = z.object({
       access,
       gridSets: names,
       formats: names,
-      changedAt: time.nullable().describe('When its tiles were last stored or removed, as far as is known'),
-      failures: count.describe('Times that tiles could not be made or kept, in the last day'),
-      lastFailure: z
-        .object({ at: time, reason: z.string(), message: z.string() })
-        .nullable()
-        .describe('The last one since the server started'),
+      ...layerState,
     }),
   ),
 });
@@ -290,6 +294,7 @@ export const layerAnswer = z.object({
   expireCacheByZoom: zoomExpiry,
   expireClientsSeconds: z.number(),
   expireClientsByZoom: zoomExpiry,
+  ...layerState,
 });
 
 export const gridSetListAnswer = z.object({

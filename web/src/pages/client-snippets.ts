@@ -131,9 +131,7 @@ function gdal(set: TileSet, base: string, url: string): string | null {
 }
 
 function gdalByTiles({ gridSet }: TileSet, url: string): string {
-  const address = url
-    .replaceAll('&', '&amp;')
-    .replace(/\{([zxy])\}/g, (_, name: string) => `\${${name}}`);
+  const address = url.replaceAll('&', '&amp;').replace(/\{([zxy])\}/g, (_, name: string) => `\${${name}}`);
   const [side] = gridSet.tileSize;
   return translate(
     `<GDAL_WMS><Service name="TMS"><ServerUrl>${address}</ServerUrl></Service>` +

@@ -2,7 +2,7 @@ import { useMemo, useState } from 'react';
 import { type Answer, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
-import { bytesText, countText, durationText } from '../format.ts';
+import { agoText, bytesText, countText, durationText, timeText } from '../format.ts';
 import { type LayerInfo, type TileSet, tileSetFrom, wishesOf } from '../map/tile-set.ts';
 import { Card, DoneNotice, Empty, Loaded, PageHead, ProblemNotice, Wide } from '../parts/basics.tsx';
 import { Confirm } from '../parts/confirm.tsx';
@@ -47,6 +47,11 @@ function Content({
         under={layer.title === layer.name ? undefined : layer.name}
         actions={<Actions set={set} onEmptied={usage.reload} />}
       />
+      {layer.failures > 0 && layer.lastFailure && (
+        <p className="notice warn">
+          {WORDS.failing(countText(layer.failures), layer.lastFailure.message, agoText(layer.lastFailure.at))}
+        </p>
+      )}
       {layer.description !== '' && <p className="quiet">{layer.description}</p>}
       <div className="grid">
         <LayerMap set={set} onChange={change} />
@@ -67,7 +72,7 @@ function Content({
 function Sizes({ layer }: { readonly layer: Usage['layers'][number] }) {
   return (
     <Wide label={WORDS.sizes}>
-      <table>
+      <table className="snug">
         <thead>
           <tr>
             <th>{WORDS.gridSet}</th>
@@ -112,6 +117,12 @@ function Details({ layer }: { readonly layer: LayerInfo }) {
       <dd>{expiryText(layer.expireCacheSeconds ?? 0, layer.expireCacheByZoom, TEXTS.never)}</dd>
       <dt>{WORDS.clientExpires}</dt>
       <dd>{expiryText(layer.expireClientsSeconds, layer.expireClientsByZoom, TEXTS.none)}</dd>
+      <dt>{WORDS.changed}</dt>
+      <dd>
+        {layer.changedAt === null
+          ? TEXTS.unknown
+          : `${timeText(layer.changedAt)} (${agoText(layer.changedAt)})`}
+      </dd>
       <dt>{TEXTS.nav.tasks}</dt>
       <dd>
         <a href={addressOf('tasks', '', { layer: name })}>{WORDS.tasks}</a>

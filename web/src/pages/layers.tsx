@@ -123,10 +123,10 @@ function LayerLine({ row: { layer, usage } }: { readonly row: LayerRow }) {
 }
 
 function FailureMark({ layer: { failures, lastFailure } }: { readonly layer: LayerSummary }) {
-  if (failures === 0 || lastFailure === null) return <span className="failures" />;
+  if (failures === 0 || lastFailure === null) return <span className="trouble" />;
   const text = `${lastFailure.message} ${agoText(lastFailure.at)}`;
   return (
-    <span className="small failures" title={text}>
+    <span className="small trouble" title={text}>
       <strong className="bad">{WORDS.failures(countText(failures))}</strong>
       <br />
       <span className="quiet">{text}</span>
