@@ -1,0 +1,155 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { type Browser, chromium } from 'playwright-core';
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { requirePackage } from '../fixtures/system-packages.ts';
+import { type ConsolePage, openConsole } from './console-browser.ts';
+import { ADMIN_PASSWORD, eventually, type RunningServer, startServer, temporaryFolder } from './server.ts';
+
+const program = requirePackage('chromium', 'chromium', 'layers and tiles in the console');
+const gdal = requirePackage('gdal-bin', 'gdal_translate', 'addresses of the console tried with GDAL');
+
+/** With what a shell, a query and a script could take amiss. */
+const LAYER = "the 'land' & sea";
+const INSPECT = `inspect/${encodeURIComponent(LAYER)}?gridSet=EPSG:900913&format=image/png`;
+
+/** A map server whose pictures are never twice the same, and one that is down. */
+async function openUpstream(): Promise<Server> {
+  let colour = 0;
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://upstream');
+    if (pathname === '/down') return void response.writeHead(503).end('down');
+    colour = (colour + 40) % 256;
+    const [width, height] = [Number(searchParams.get('WIDTH')), Number(searchParams.get('HEIGHT'))];
+    const background = { r: colour, g: 90, b: 60 };
+    void sharp({ create: { width, height, channels: 3, background } })
+      .png()
+      .toBuffer()
+      .then((picture) => response.writeHead(200, { 'content-type': 'image/png' }).end(picture));
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', () => listening()));
+  return server;
+}
+
+function configOf(upstream: string): string {
+  const grids = { formats: ['image/png'], gridSets: [{ name: 'EPSG:900913', zoomStop: 6 }] };
+  const source = (path: string) => ({ type: 'wms', url: `http://${upstream}${path}`, layers: 'x' });
+  return JSON.stringify({
+    upstreams: { [upstream]: { concurrency: 2, allowPrivate: true } },
+    layers: [
+      {
+        name: LAYER,
+        title: 'Land and sea',
+        source: source('/wms?apikey=SECRET'),
+        metatile: [2, 2],
+        ...grids,
+      },
+      { name: 'roads', title: 'Roads', source: source('/down'), ...grids },
+    ],
+  });
+}
+
+describe.skipIf(program === null)('layers and tiles in the console', () => {
+  let upstream: Server;
+  let server: RunningServer;
+  let browser: Browser;
+  let open: ConsolePage;
+
+  beforeAll(async () => {
+    upstream = await openUpstream();
+    const { port } = upstream.address() as AddressInfo;
+    server = await startServer({
+      config: configOf(`127.0.0.1:${port}`),
+      expectedLog: /the source of layer roads failed/,
+    });
+    browser = await chromium.launch({ executablePath: program ?? '', args: ['--no-sandbox'] });
+    open = await openConsole(browser, server.url);
+    await open.signIn();
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await server?.stop();
+    upstream?.close();
+    upstream?.closeAllConnections();
+  });
+
+  async function seed(zoomStop: number): Promise<number> {
+    const draft = { layer: LAYER, type: 'seed', gridSet: 'EPSG:900913', format: 'image/png' };
+    const headers = { authorization: server.authorization, 'content-type': 'application/json' };
+    const at = `${server.url}/api/v1/tasks`;
+    const body = JSON.stringify({ ...draft, zoomStart: 0, zoomStop });
+    const { id } = (await (await fetch(at, { method: 'POST', headers, body })).json()) as { id: number };
+    await eventually('the seed is done', async () => {
+      const task = (await (await fetch(`${at}/${id}`, { headers })).json()) as { state: string };
+      return task.state === 'done';
+    });
+    return id;
+  }
+
+  it('lists what fails, alone when asked, with the reason', async () => {
+    await fetch(`${server.url}/tiles/roads/0/0/0.png`);
+    const { page } = open;
+    await open.go('layers', 'Layers');
+    await page.getByLabel(/Only with failures today \(1\)/).check();
+    const list = page.getByRole('region', { name: 'List of layers' });
+    await list.getByText('1 failure', { exact: true }).waitFor();
+    await list.getByText('The map source answered that it cannot serve now. (status 503) just now').waitFor();
+    expect(await list.getByRole('listitem').count()).toBe(1);
+    await open.go('layers/roads', 'Roads');
+    await page.getByText('1 failure in the last day').waitFor();
+  });
+
+  it('names the task that made a tile, shows it beside its successor, and asks before it is removed', async () => {
+    const task = await seed(2);
+    const { page } = open;
+    await open.go(`${INSPECT}&tile=2/1/1`, 'Tile inspector');
+    await page.getByRole('link', { name: `Task #${task}` }).waitFor();
+    expect(await page.getByText('apikey=***').count()).toBe(1);
+    await page.getByRole('button', { name: 'Fetch again and compare' }).click();
+    await page.getByRole('figure').filter({ hasText: 'What differs 100 % of the pixels' }).waitFor();
+    await page.getByRole('link', { name: `Task #${task + 1}` }).waitFor();
+    await page.getByRole('button', { name: 'Remove this tile…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText(/^1 tile goes at once/).waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Remove it and all below…' }).click();
+    await dialog.getByText('zooms 2 to 6').waitFor();
+    expect(await dialog.getByRole('button', { name: 'Remove' }).isDisabled()).toBe(true);
+    await dialog.getByLabel(`Type ${LAYER} to go on`).fill(LAYER);
+    await dialog.getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('1 tile removed.').waitFor();
+    await page.getByText('This tile is not in the cache.').waitFor();
+    await open.go(`${INSPECT}&tile=2/0/0`, 'Tile inspector');
+    await page.getByRole('link', { name: `Task #${task + 1}` }).waitFor();
+  });
+
+  it('gives commands that work as they are pasted', async () => {
+    const { page } = open;
+    await open.go(`layers/${encodeURIComponent(LAYER)}`, 'Land and sea');
+    const commandOf = async (name: string) => {
+      const place = page.locator('details').filter({ has: page.getByText(name, { exact: true }) });
+      return (await place.locator('pre').textContent()) ?? '';
+    };
+    const folder = temporaryFolder();
+    const run = async (command: string) => {
+      const signed = command.replace('NAME:PASSWORD', `'admin:${ADMIN_PASSWORD}'`);
+      return (await promisify(execFile)('sh', ['-c', signed], { cwd: folder })).stdout;
+    };
+    await run(await commandOf('curl: a tile'));
+    expect((await sharp(readFileSync(join(folder, 'tile.png'))).metadata()).width).toBe(256);
+    expect(await run(await commandOf('curl: seed the first zooms'))).toContain('"state":"pending"');
+    if (gdal === null) return;
+    await run(await commandOf('GDAL'));
+    expect((await sharp(readFileSync(join(folder, 'map.png'))).metadata()).width).toBe(800);
+  });
+
+  it('complains of nothing', () => {
+    expect(open.complaints()).toEqual([]);
+  });
+});
