@@ -2,7 +2,7 @@ import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { requirePackage } from '../fixtures/system-packages.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
-import { eventually, type RunningServer, startServer } from './server.ts';
+import { ADMIN_PASSWORD, eventually, type RunningServer, startServer } from './server.ts';
 
 const program = requirePackage('chromium', 'chromium', 'the console in a real browser');
 
@@ -32,6 +32,8 @@ const PAGES: readonly (readonly [path: string, heading: string])[] = [
   ['seed/world', 'Seed and truncate'],
   ['tasks', 'Tasks'],
   ['tasks/1', 'Seed world'],
+  ['schedules', 'Schedules'],
+  ['schedules/new', 'New schedule'],
   ['quota', 'Quota'],
   ['inspect/world?tile=0/0/0', 'Tile inspector'],
   ['upstreams', 'Upstreams'],
@@ -167,8 +169,11 @@ describe.skipIf(program === null)('the console in a real browser', () => {
     await page.getByRole('textbox', { name: 'Limit for all layers' }).fill('400');
     await page.getByLabel('Unit').first().selectOption('KiB');
     await page.getByText(/would be removed from all layers/).waitFor();
-    await page.getByRole('textbox', { name: 'Look every' }).fill('1');
+    await page.getByRole('textbox', { name: 'Check every' }).fill('1');
     await page.getByRole('button', { name: 'Save' }).click();
+    const question = page.getByRole('dialog', { name: 'Save and remove tiles?' });
+    await question.getByText(/would be removed from all layers/).waitFor();
+    await question.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Saved.').waitFor();
     await eventually(
       'tiles are removed',
@@ -194,6 +199,42 @@ describe.skipIf(program === null)('the console in a real browser', () => {
     await confirm.click();
     await page.getByText(/tiles are gone\.$/).waitFor();
     expect(open.complaints()).toEqual([]);
+  });
+
+  it('makes, runs and removes a schedule by keyboard alone, and says at the field what is wrong', async () => {
+    const { page } = open;
+    await open.go('schedules', 'Schedules');
+    await page.getByText('Nothing is done by the clock yet.').waitFor();
+    await page.getByRole('link', { name: 'New schedule…' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Name').focus();
+    await page.keyboard.type('nightly');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type('0 22 31 2 1-9');
+    await page.keyboard.press('Enter');
+    const cron = page.getByLabel('Cron expression');
+    await eventually('the field is marked', async () => (await cron.getAttribute('aria-invalid')) === 'true');
+    const told = await cron.getAttribute('aria-describedby');
+    await page.locator(`[id="${told}"]`).getByText('cron must be five fields').waitFor();
+    await page.getByText(/^Request /).waitFor();
+    await cron.fill('0 22 * * 1-5');
+    await page.getByText('every Monday to Friday at 22:00').waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'nightly', level: 1 }).waitFor();
+
+    await page.getByRole('button', { name: 'Run now' }).press('Enter');
+    await page.getByText(/^Task #\d+ is started\.$/).waitFor();
+    const remove = page.getByRole('button', { name: 'Remove…' });
+    await remove.press('Enter');
+    await page.getByRole('dialog', { name: 'Remove nightly?' }).waitFor();
+    await page.keyboard.press('Escape');
+    expect(await remove.evaluate('(button) => button === document.activeElement')).toBe(true);
+    await remove.press('Enter');
+    await page.keyboard.press('Enter');
+    await page.getByText('Nothing is done by the clock yet.').waitFor();
+    expect((await api<{ schedules: unknown[] }>('schedules')).schedules).toEqual([]);
+    expect(open.complaints().filter((text) => !/status of 400/.test(text))).toEqual([]);
   });
 
   it('has no serious fault for who uses a keyboard or a screen reader, in light and dark, wide and narrow', {
@@ -236,6 +277,18 @@ describe.skipIf(program === null)('the console in a real browser', () => {
     await open.page.getByRole('heading', { name: 'World', level: 1 }).waitFor();
     await open.page.locator('.map canvas').first().waitFor();
     expect(open.complaints()).toEqual([]);
+  });
+
+  it('asks who is there when the session has ended, and goes on where it was', async () => {
+    const { page } = open;
+    await open.go('upstreams', 'Upstreams');
+    await page.context().clearCookies();
+    await page.getByRole('link', { name: 'About' }).click();
+    await page.getByText('Your session has ended. Sign in again.').waitFor();
+    await page.getByLabel('Name').fill('admin');
+    await page.getByLabel('Password').fill(ADMIN_PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.getByText('Running since').waitFor();
   });
 
   it('says that the server is gone, and goes on when it is back', async () => {

@@ -1,4 +1,14 @@
-import { Component, lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useState } from 'react';
+import {
+  Component,
+  lazy,
+  type ReactNode,
+  Suspense,
+  useCallback,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { get, type Problem, problemFrom } from './api/client.ts';
 import { useLive } from './api/task-feed.ts';
 import { Login } from './login.tsx';
@@ -72,10 +82,17 @@ function CurrentPage() {
   const live = useLive();
   const { page, item } = useRoute();
   const name = pageOf(addressOf(page));
+  const shown = useRef('');
   // A page that is there already is drawn at once, without the place that waits for it.
   const Page = useMemo(() => loadedPage(name) ?? PAGES[name], [name]);
   useEffect(() => {
     document.title = [item, TEXTS.nav[name], TEXTS.product].filter((text) => text !== '').join(' · ');
+    const before = shown.current;
+    shown.current = `${name}/${item}`;
+    if (before === '' || before === shown.current) return;
+    // As after the load of a page: its top is seen, and the next Tab goes into it.
+    scrollTo(0, 0);
+    document.getElementById('content')?.focus({ preventScroll: true });
   }, [name, item]);
   return (
     <main className="page" id="content" tabIndex={-1}>

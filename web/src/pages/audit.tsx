@@ -82,10 +82,7 @@ function Entries({ entries }: { readonly entries: readonly Entry[] }) {
               <td>{timeText(entry.time)}</td>
               <td>{entry.actor ?? WORDS.stranger}</td>
               <td>
-                {entry.action}
-                {entry.path !== null && !entry.action.endsWith(entry.path) && (
-                  <div className="mono quiet">{entry.path}</div>
-                )}
+                {actionText(entry)}
                 <Change entry={entry} />
               </td>
               <td>{entry.target}</td>
@@ -103,6 +100,12 @@ function Entries({ entries }: { readonly entries: readonly Entry[] }) {
   );
 }
 
+/** `POST /api/v1/tasks/{id}/pause` with the path that was really asked for; others have a word. */
+function actionText({ action, path }: Entry): string {
+  const [method = '', template] = action.split(' ', 2);
+  return path === null || template === undefined ? action : `${method} ${path}`;
+}
+
 /** What it was and what it became, as far as the server wrote it down. */
 function Change({ entry: { before, after } }: { readonly entry: Entry }) {
   const parts = [
@@ -111,7 +114,7 @@ function Change({ entry: { before, after } }: { readonly entry: Entry }) {
   ].filter(([, value]) => value !== null && value !== undefined);
   if (parts.length === 0) return null;
   return (
-    <details className="small">
+    <details className="small change">
       <summary>{WORDS.change}</summary>
       {parts.map(([name, value]) => (
         <pre key={String(name)}>

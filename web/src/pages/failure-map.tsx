@@ -36,8 +36,12 @@ export function FailureMap({ task, layer }: { readonly task: Task; readonly laye
         reason: `${error.z}/${error.x}/${error.y}: ${error.message}`,
       });
     });
-    const marks = new VectorLayer({ source: new VectorSource({ features }), style: STYLE });
-    map.addLayer(marks);
+    const source = new VectorSource({ features, wrapX: false });
+    map.addLayer(new VectorLayer({ source, style: STYLE }));
+    map.once('change:view', () => {
+      const bounds = source.getExtent();
+      if (bounds) map.getView().fit(bounds, { padding: [40, 40, 40, 40], nearest: true });
+    });
     map.on('pointermove', ({ pixel }) => {
       const [found] = map.getFeaturesAtPixel(pixel, { hitTolerance: 4 });
       setReason((found?.get('reason') as string | undefined) ?? null);

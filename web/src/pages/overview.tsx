@@ -196,10 +196,10 @@ function Health({ hosts }: { readonly hosts: Upstreams['upstreams'] }) {
             {host.host}
           </span>
           <BreakerBadge breaker={host.breaker} />
-          <span className="small quiet">
-            {host.latency ? WORDS.latency(Math.round(host.latency.p50)) : TEXTS.unknown}
+          <span className="small quiet number">
+            {host.latency && WORDS.latency(Math.round(host.latency.p50))}
+            {WORDS.failures(countText(failuresOf(host)))}
           </span>
-          <span className="small quiet">{WORDS.failures(countText(failuresOf(host)))}</span>
         </li>
       ))}
     </ul>

@@ -105,7 +105,7 @@ function Evictions({ usage, series }: { readonly usage: Usage; readonly series: 
   return (
     <>
       <p>{WORDS.evicted(countText(tiles), bytesText(bytes))}</p>
-      {series && (
+      {series?.evictedBytes.some((value) => value > 0) && (
         <Plot
           lines={[{ name: WORDS.evictions, values: series.evictedBytes }]}
           label={WORDS.evictions}

@@ -154,7 +154,7 @@ function Form({ layer, options, schedule }: LayerProps & { readonly layer: Layer
           </a>
         </div>
       </div>
-      <Card title={TEXTS.seed.area} className="span-7">
+      <Card title={TEXTS.seed.area} className="span-7 tall">
         <AreaMap set={draft.plan.set} area={draft.plan.area} onChange={(area) => changePlan({ area })} />
       </Card>
       <Card title={TEXTS.tasks.curl} className="span-12">

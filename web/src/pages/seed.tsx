@@ -73,7 +73,7 @@ function Form({ layer, options }: { readonly layer: LayerInfo; readonly options:
   const change = (changes: Partial<Plan>) => setPlan((current) => current && { ...current, ...changes });
   return (
     <div className="grid">
-      <Card title={WORDS.area} className="span-7">
+      <Card title={WORDS.area} className="span-7 tall">
         <AreaMap set={plan.set} area={plan.area} onChange={(area) => change({ area })} />
       </Card>
       <div className="span-5 stack">

@@ -8,7 +8,7 @@ import { Card, Copy, DoneNotice, Empty, Fact, Loaded, PageHead, ProblemNotice } 
 import { Confirm } from '../parts/confirm.tsx';
 import { curl } from '../parts/curl.ts';
 import { Plot } from '../parts/plots.tsx';
-import { pace, StateBadge, TaskBar } from '../parts/task-parts.tsx';
+import { pace, StateBadge, shareOf, TaskBar } from '../parts/task-parts.tsx';
 import { addressOf, goTo } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
@@ -36,6 +36,9 @@ export function TaskPage({ id }: { readonly id: string }) {
               }
               actions={<Actions task={task} />}
             />
+            <p className="visually-hidden" role="status">
+              {WORDS.states[task.state]} {Math.floor(shareOf(task) * 10) * 10} %
+            </p>
             <TaskDetails task={task} />
           </>
         );
@@ -70,10 +73,10 @@ function TaskDetails({ task }: { readonly task: Task }) {
           </Suspense>
         </Card>
       )}
-      <Card title={WORDS.request} className="span-12">
+      <Card title={WORDS.request} className="span-6">
         <Request task={task} />
       </Card>
-      <Card title={WORDS.curl} className="span-12">
+      <Card title={WORDS.curl} className="span-6">
         <Copy label={WORDS.curl} text={curlOf(task)} />
       </Card>
     </div>
