@@ -74,6 +74,11 @@ export class Breaker {
     return this.#probing;
   }
 
+  /** It is open or half-open because the host fails, not because it asked for patience. */
+  get failing(): boolean {
+    return this.#pause?.reason === 'failing';
+  }
+
   /** Null: it may be asked now. */
   closedFor(priority: UpstreamPriority): BreakerClosing | null {
     if (!this.#pause) return null;

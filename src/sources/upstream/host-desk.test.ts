@@ -103,6 +103,20 @@ describe('the desk of a host', () => {
     expect(status().breaker).toBe('closed');
   });
 
+  it('does not take a scout that comes home for leave to come back earlier than the host asked', async () => {
+    const { enter, refusal, clock } = open({ limits: { concurrency: 2 } });
+    (await enter()).end(ANSWERED);
+    const silent = await enter();
+    const other = await enter();
+    const waiting = enter();
+    await clock.run(1500);
+    const scout = await waiting;
+    expect(silent.revoked.aborted).toBe(true);
+    other.end(TOO_MUCH);
+    scout.end(ANSWERED);
+    expect(await refusal()).toMatchObject({ reason: 'retry-after', retryAfterSeconds: 30 });
+  });
+
   it('turns those who wait away when the host begins to fail', async () => {
     const { enter, clock } = open({ limits: { concurrency: 1 } });
     let current = await enter();

@@ -200,18 +200,18 @@ export class HostDesk {
     ticket.ended = true;
     const before = this.#breaker.state;
     const now = this.#options.clock.monotonic();
-    const isProof = ticket.probe || this.#silence.isScout(ticket);
+    const isScout = this.#silence.isScout(ticket);
     this.#inFlight--;
     this.#silence.ended(ticket, SPOKEN.includes(end.kind) ? now : null);
     ticket.rate?.end(now);
     this.#figures.ended(end);
-    this.#learn(ticket, end, isProof);
+    this.#learn(ticket, end, isScout);
     const after = this.#breaker.state;
     if (before !== after) this.#tell(after);
     return true;
   }
 
-  #learn(ticket: Ticket, { kind, ms, retryAfterMs, reason }: RequestEnd, isProof: boolean): void {
+  #learn(ticket: Ticket, { kind, ms, retryAfterMs, reason }: RequestEnd, isScout: boolean): void {
     const { begunAt, crowded, probe } = ticket;
     if (kind === 'left') {
       this.#breaker.abandoned(probe);
@@ -222,8 +222,8 @@ export class HostDesk {
       this.#breaker.failed(probe, { ms, retryAfterMs, reason });
       return;
     }
-    if (isProof) this.#welcomeBack();
-    this.#breaker.succeeded(isProof);
+    if (isScout || probe) this.#welcomeBack();
+    this.#breaker.succeeded(probe || (isScout && this.#breaker.failing));
     if (kind === 'answered') this.#places.observe({ ms, begunAt, crowded });
   }
 

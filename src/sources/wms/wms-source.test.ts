@@ -167,6 +167,19 @@ describe('the wms source', () => {
     expect(second.requests.length).toBe(3);
   });
 
+  it('asks the next address while the first is left alone because it fails', async () => {
+    first.answer = { status: 503 };
+    const alone = open({ url: [first.url] });
+    for (let i = 0; i < 5; i++) await alone.fetch(sourceRequest()).catch(() => {});
+    await expect(alone.fetch(sourceRequest())).rejects.toMatchObject({
+      code: 'source-busy',
+      reason: 'failing',
+    });
+    await open({ url: [first.url, second.url] }).fetch(sourceRequest());
+    expect(first.requests.length).toBe(5);
+    expect(second.requests.length).toBe(1);
+  });
+
   it('does not ask the next address when the answer is a refusal', async () => {
     first.answer = { status: 404 };
     const failing = open({ url: [first.url, second.url] }).fetch(sourceRequest());

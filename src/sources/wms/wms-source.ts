@@ -1,4 +1,5 @@
 import { isTilewardenError } from '../../domain/errors.ts';
+import { hostClosedIn } from '../../domain/host-closed.ts';
 import { checkAnswerType } from '../answer-type.ts';
 import { requestManners } from '../http-options.ts';
 import { createSourceLife } from '../source-life.ts';
@@ -49,7 +50,7 @@ export function openWmsSource(options: WmsSourceOptions, { upstream }: WmsSource
         preferred = index;
         return answer;
       } catch (error) {
-        if (!isTilewardenError(error, 'source-unavailable', 'source-timeout') || signal.aborted) throw error;
+        if (signal.aborted || !isHostToBlame(error)) throw error;
         failure ??= error;
       }
     }
@@ -66,4 +67,10 @@ export function openWmsSource(options: WmsSourceOptions, { upstream }: WmsSource
       life.during(request.signal, (signal) => fromAny(signal, (base) => askFrom(base, request, signal))),
     close: async () => life.end(),
   };
+}
+
+/** Another address may do better. */
+function isHostToBlame(error: unknown): boolean {
+  if (hostClosedIn(error)?.closing.reason === 'failing') return true;
+  return isTilewardenError(error, 'source-unavailable', 'source-timeout');
 }
