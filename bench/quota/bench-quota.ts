@@ -8,14 +8,16 @@ import { startServerProcess } from '../truncate/server-process.ts';
 import { compareWithModel } from './compare-with-model.ts';
 
 /**
- * npm run bench:quota -- [--quota MIB] [--policy LRU] [--seconds 45]: seeds five times the quota as fast as it goes,
- * with skewed reads, for so many seconds at most; then compares what goes with what an exact model would remove.
+ * npm run bench:quota -- [--quota MIB] [--policy LRU] [--scope all|layer] [--seconds 45]: seeds five times the quota as
+ * fast as it goes, with skewed reads, for so many seconds at most; then compares what goes with what an exact model
+ * would remove. With the scope `layer` the quota is the layer's own.
  */
 const { values } = parseArgs({
   options: {
     quota: { type: 'string', default: '100' },
     seconds: { type: 'string', default: '45' },
     policy: { type: 'string', default: 'LRU' },
+    scope: { type: 'string', default: 'all' },
     folder: { type: 'string', default: tmpdir() },
   },
 });
@@ -51,10 +53,15 @@ interface Usage {
 }
 
 const usage = async () => (await (await fetch(`${server.url}/api/v1/usage`)).json()) as Usage;
+const quota = { value: limit / MIB, units: 'MiB' };
 await put('/api/v1/quota', {
   enabled: true,
-  globalExpirationPolicyName: values.policy,
-  globalQuota: { value: limit / MIB, units: 'MiB' },
+  ...(values.scope === 'layer'
+    ? {
+        globalQuota: { value: 1, units: 'TiB' },
+        layerQuotas: [{ layer: 'map', expirationPolicyName: values.policy, quota }],
+      }
+    : { globalQuota: quota, globalExpirationPolicyName: values.policy }),
 });
 
 const begun = performance.now();
@@ -77,6 +84,8 @@ await server.stop();
 await upstream.close();
 const models = [await compareWithModel(folder, 'LRU'), await compareWithModel(folder, 'LFU')];
 
+const held = highest <= limit + tolerated && backAfter <= (PERIOD_SECONDS + 5) * 1000;
+process.exitCode = held && models.every(({ correlation }) => correlation >= 0.99) ? 0 : 1;
 const mib = (bytes: number) => `${(bytes / MIB).toFixed(1)} MiB`;
 process.stdout.write(
   `${[
