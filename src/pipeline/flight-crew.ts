@@ -162,13 +162,23 @@ export class FlightCrew {
   /** An empty picture may be right, and then it is kept; where that is doubtful, not for long. */
   async #judge(flight: Flight, { picture }: AcceptedMetatile): Promise<void> {
     if (!picture) return;
-    const { blanks, metrics, clock, suspectMs } = this.#options;
     const { plan } = flight;
-    const verdict = await blanks.judge(plan, picture, gutterOf(plan.tiles));
+    const verdict = await this.#options.blanks.judge(plan, picture, gutterOf(plan.tiles));
     if (verdict === 'refused') throw refuseImage('blank');
-    if (verdict === 'fine') return;
+    if (verdict === 'suspect') this.#suspect(flight);
+  }
+
+  #suspect(flight: Flight): void {
+    const { metrics, clock, suspectMs, warn } = this.#options;
+    const { set } = flight.plan.tiles;
+    const { z, rect } = flight.plan.metatile;
     flight.freshUntil = clock.now() + suspectMs;
-    metrics.count('blank-suspected', plan.tiles.set, null);
+    metrics.count('blank-suspected', set, null);
+    const place = new Error(`at zoom ${z}, from ${rect.minX},${rect.minY} to ${rect.maxX},${rect.maxY}`);
+    warn(
+      refuseImage('blank', place),
+      `layer ${set.layer} has empty pictures beside others; its blank-areas list them, and take word that they are right`,
+    );
   }
 
   /** Tiles that somebody waits for come first; the others follow side by side. */
