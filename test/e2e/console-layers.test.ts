@@ -20,14 +20,14 @@ const INSPECT = `inspect/${encodeURIComponent(LAYER)}?gridSet=EPSG:900913&format
 
 /** A map server whose pictures are never twice the same, and one that is down. */
 async function openUpstream(): Promise<Server> {
-  let colour = 0;
+  let shade = 0;
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://upstream');
     if (pathname === '/down') return void response.writeHead(503).end('down');
-    colour = (colour + 40) % 256;
+    shade += 40;
     const [width, height] = [Number(searchParams.get('WIDTH')), Number(searchParams.get('HEIGHT'))];
-    const background = { r: colour, g: 90, b: 60 };
-    void sharp({ create: { width, height, channels: 3, background } })
+    const pixels = Buffer.from(Uint8Array.from({ length: 3 * width * height }, (_, at) => at + shade));
+    void sharp(pixels, { raw: { width, height, channels: 3 } })
       .png()
       .toBuffer()
       .then((picture) => response.writeHead(200, { 'content-type': 'image/png' }).end(picture));

@@ -26,17 +26,16 @@ const WORDS = TEXTS.inspect;
 export function TileActions(props: {
   readonly set: TileSet;
   readonly info: TileInfo;
-  readonly onChanged: () => void;
-  readonly onCompared: (comparison: TileComparison | null) => void;
+  readonly onRenewed: (comparison: TileComparison) => void;
+  readonly onRemoved: () => void;
 }) {
-  const { set, info, onChanged, onCompared } = props;
+  const { set, info, onRenewed, onRemoved } = props;
   const action = useAction();
   const [question, setQuestion] = useState<Question | null>(null);
   if (!may(useCaller(), 'operator')) return null;
   const renew = () =>
     action.run(async () => {
-      onCompared(await renewTile(set, info));
-      onChanged();
+      onRenewed(await renewTile(set, info));
       return null;
     });
   const ask = (zoomStop: number) =>
@@ -47,8 +46,7 @@ export function TileActions(props: {
   const remove = (zoomStop: number) =>
     action.run(async () => {
       const { tiles } = await truncate(set, info, zoomStop, false);
-      onCompared(null);
-      onChanged();
+      onRemoved();
       return WORDS.truncated(countText(tiles));
     });
   const { zoomStop } = set.gridSet;

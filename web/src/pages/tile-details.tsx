@@ -21,6 +21,8 @@ export function TileDetails({ set, place }: { readonly set: TileSet; readonly pl
   const path = `api/v1/layers/${part(set.layer.name)}/tiles/${part(set.gridSet.name)}/${z}/${x}/${y}`;
   const tile = useResource<TileInfo>(`${path}?${tileSetQuery(set)}`);
   const [comparison, setComparison] = useState<TileComparison | null>(null);
+  /** When the tile that was removed had been stored: what is known of it is old until it is asked for again. */
+  const [removed, setRemoved] = useState<string | null>(null);
   return (
     <section className="stack" aria-label={WORDS.picture(z, x, y)}>
       <h3>{WORDS.picture(z, x, y)}</h3>
@@ -29,10 +31,22 @@ export function TileDetails({ set, place }: { readonly set: TileSet; readonly pl
           <>
             {comparison && <Comparison comparison={comparison} />}
             <div className="compare">
-              {!comparison && <Picture set={set} info={info} />}
+              {!comparison && <Picture set={set} info={info} gone={info.stored?.storedAt === removed} />}
               <Facts set={set} info={info} />
             </div>
-            <TileActions set={set} info={info} onChanged={tile.reload} onCompared={setComparison} />
+            <TileActions
+              set={set}
+              info={info}
+              onRenewed={(compared) => {
+                setComparison(compared);
+                tile.reload();
+              }}
+              onRemoved={() => {
+                setRemoved(info.stored?.storedAt ?? null);
+                setComparison(null);
+                tile.reload();
+              }}
+            />
           </>
         )}
       </Loaded>
@@ -41,10 +55,10 @@ export function TileDetails({ set, place }: { readonly set: TileSet; readonly pl
 }
 
 /** Shown only when it is stored, and as it is stored: looking must not make a tile. */
-function Picture({ set, info }: { readonly set: TileSet; readonly info: TileInfo }) {
-  if (!info.stored || !info.format.startsWith('image/')) {
-    return <p className="notice">{info.stored ? info.format : WORDS.notStored}</p>;
-  }
+function Picture(props: { readonly set: TileSet; readonly info: TileInfo; readonly gone: boolean }) {
+  const { set, info, gone } = props;
+  if (!info.stored || gone) return <p className="notice">{WORDS.notStored}</p>;
+  if (!info.format.startsWith('image/')) return <p className="notice">{info.format}</p>;
   const alt = WORDS.picture(info.z, info.x, info.y);
   const address = `${tileContentAddress(set, info)}&_=${part(info.stored.storedAt)}`;
   return (

@@ -1,0 +1,92 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type App, openApp } from '../src/app.ts';
+import { loadSettings } from '../src/config/load-settings.ts';
+import { descriptionOf, openApiDocument } from '../src/http/api/openapi.ts';
+import { systemClock } from '../src/lib/clock.ts';
+import { silentLogger } from '../src/lib/logger.ts';
+import { eventually } from './e2e/server.ts';
+import { addressOf, everyRoute } from './security/every-route.ts';
+
+/** Of these there is nothing to show, or they never end. */
+const LEFT_OUT = ['/api/v1/events', '/api/v1/users/{name}'];
+
+const folder = mkdtempSync(join(tmpdir(), 'tilewarden-openapi-'));
+let app: App;
+
+async function ask(method: string, path: string, body?: object): Promise<Response> {
+  return fetch(new URL(path, app.url), {
+    method,
+    ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+  });
+}
+
+/** One of everything that can be shown: a tile, a task, a schedule, an entry in the audit log. */
+beforeAll(async () => {
+  const flags = { data: folder, port: '0', 'no-auth': 'true' };
+  const { settings } = loadSettings({ flags, environment: {}, workingFolder: folder });
+  app = await openApp(settings, { log: silentLogger, clock: systemClock, random: Math.random });
+  expect((await ask('GET', '/tiles/world/0/0/0.png')).status).toBe(200);
+  const seed = { layer: 'world', type: 'seed', gridSet: 'EPSG:900913', format: 'image/png' };
+  expect((await ask('POST', '/api/v1/tasks', { ...seed, zoomStart: 0, zoomStop: 1 })).status).toBe(201);
+  const schedule = { name: 'nightly', cron: '0 3 * * *', ...seed, zoomStart: 0, zoomStop: 0 };
+  expect((await ask('POST', '/api/v1/schedules', schedule)).status).toBe(201);
+  await eventually('the task is done', async () => {
+    const task = (await (await ask('GET', '/api/v1/tasks/1')).json()) as { state: string };
+    return task.state === 'done';
+  });
+});
+
+afterAll(async () => {
+  await app?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const shown = everyRoute().filter(
+  (route) =>
+    route.method === 'GET' &&
+    route.path.startsWith('/api/v1/') &&
+    !LEFT_OUT.includes(route.path) &&
+    descriptionOf(route).answer !== undefined,
+);
+
+it.each(shown.map((route) => [route.path, route] as const))(
+  '%s answers what its description says, and nothing else',
+  async (path, route) => {
+    const answer = await ask('GET', addressOf(path, 'world'));
+    const body: unknown = await answer.json();
+    expect(answer.status).toBe(200);
+    expect(descriptionOf(route).answer?.parse(body)).toEqual(body);
+  },
+);
+
+it('describes every JSON answer of our own interface', () => {
+  const silent = everyRoute()
+    .filter(({ method, path }) => method === 'GET' && path.startsWith('/api/v1/'))
+    .filter((route) => {
+      const { answer, answerType } = descriptionOf(route);
+      return answer === undefined && answerType === undefined;
+    });
+  expect(silent.map(({ path }) => path)).toEqual([]);
+});
+
+it('is a valid document of OpenAPI 3.1', async () => {
+  const config = await createConfig({
+    rules: {
+      struct: 'error',
+      'no-unresolved-refs': 'error',
+      'no-identical-paths': 'error',
+      'no-ambiguous-paths': 'off',
+      'path-parameters-defined': 'error',
+      'operation-parameters-unique': 'error',
+      'security-defined': 'error',
+      'operation-summary': 'error',
+    },
+  });
+  const source = JSON.stringify(openApiDocument(everyRoute(), 'http://localhost'));
+  const problems = await lintFromString({ source, config });
+  expect(problems.map(({ message, location }) => `${message} ${location[0]?.pointer}`)).toEqual([]);
+});
