@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -37,7 +37,11 @@ const OTHER_SIDE = 64;
 const IDLE_SECONDS = 10;
 const SMALL_LAYERS = 10;
 const FILE_WRITERS = 2;
-const POLL = 100;
+/** Milliseconds between looks at the trash, and at the usage: that makes work for the server, and counts as load. */
+const POLL = 20;
+const LOOK = 1000;
+/** Milliseconds between two truncations. */
+const BETWEEN = 100;
 const side = Math.ceil(Math.sqrt(Number(values.tiles)) / SQUARE) * SQUARE;
 const folder = mkdtempSync(join(values.folder, 'tilewarden-bench-'));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
@@ -100,11 +104,11 @@ async function measureTruncation(): Promise<void> {
   const left = await usage(server.url);
   if (left.layers.some(({ name }) => name === 'doomed')) throw new Error('usage still knows the layer');
   const sweeping = [left.sweeping];
+  let freedAfter = 0;
   while ((sweeping.at(-1) ?? 0) > 0) {
-    await delay(POLL);
+    freedAfter = await emptied(join(store, 'trash'), begun, LOOK);
     sweeping.push((await usage(server.url)).sweeping);
   }
-  const freedAfter = performance.now() - begun;
   const during = await reader.latencies();
   const calmAnswers = await truncateAll(server, calm);
   const writing = fill('store', store, `meanwhile=${SQUARE * 32}`);
@@ -133,9 +137,16 @@ async function truncateAll(server: ServerProcess, layers: readonly string[]): Pr
   const times: number[] = [];
   for (const name of layers) {
     times.push(await truncate(server, name));
-    await delay(POLL);
+    await delay(BETWEEN);
   }
   return times;
+}
+
+/** Waits until nothing lies in the folder, `atMost` milliseconds; answers how long that was since `begun`. */
+async function emptied(trash: string, begun: number, atMost: number): Promise<number> {
+  const deadline = performance.now() + atMost;
+  while (readdirSync(trash).length > 0 && performance.now() < deadline) await delay(POLL);
+  return performance.now() - begun;
 }
 
 /** Milliseconds until the answer. */
