@@ -231,6 +231,7 @@ describe.skipIf(program === null)('the console in a real browser', () => {
     await page.keyboard.press('Escape');
     expect(await remove.evaluate('(button) => button === document.activeElement')).toBe(true);
     await remove.press('Enter');
+    await page.keyboard.press('Shift+Tab');
     await page.keyboard.press('Enter');
     await page.getByText('Nothing is done by the clock yet.').waitFor();
     expect((await api<{ schedules: unknown[] }>('schedules')).schedules).toEqual([]);

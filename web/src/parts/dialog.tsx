@@ -12,9 +12,12 @@ export function Dialog(props: {
   readonly children: ReactNode;
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
+  const cancel = useRef<HTMLButtonElement>(null);
   useEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
+    // A key pressed in haste leaves everything as it is.
+    if (dialog.current?.querySelector('.danger:enabled')) cancel.current?.focus();
     return () => {
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
@@ -34,7 +37,7 @@ export function Dialog(props: {
           <button type="submit" className={props.kind} disabled={!props.ready}>
             {props.action}
           </button>
-          <button type="button" onClick={props.onClose}>
+          <button ref={cancel} type="button" onClick={props.onClose}>
             {TEXTS.cancel}
           </button>
         </div>
