@@ -1,5 +1,4 @@
 import type { TileSetKey } from '../domain/tile-key.ts';
-import type { BlockContent } from '../storage/tile-store.ts';
 
 export interface LedgerPage {
   readonly pageX: number;
@@ -7,7 +6,7 @@ export interface LedgerPage {
   readonly tiles: number;
   /** The sum of the tiles' lengths. */
   readonly bytes: number;
-  /** When its tiles were last seen to change. Milliseconds since 1970. */
+  /** When a tile was last put into it. Milliseconds since 1970. */
   readonly writtenAt: number;
 }
 
@@ -21,16 +20,6 @@ export interface LedgerBlock {
   readonly stamp: string | null;
   readonly diskBytes: number;
   readonly pages: readonly LedgerPage[];
-}
-
-/** A page that has the same tiles and bytes as before keeps the time of its last change. */
-export function pagesAfter(content: BlockContent, before: readonly LedgerPage[]): readonly LedgerPage[] {
-  const known = new Map(before.map((page) => [placeOf(page), page]));
-  return content.pages.map(({ pageX, pageY, tiles, bytes }) => {
-    const old = known.get(placeOf({ pageX, pageY }));
-    const same = old?.tiles === tiles && old.bytes === bytes;
-    return { pageX, pageY, tiles, bytes, writtenAt: same ? old.writtenAt : content.changedAt };
-  });
 }
 
 /** The block as it will be without a page. Its room is taken to be shared out as the tiles' bytes are. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { TileStore } from '../storage/tile-store.ts';
-import { type LedgerBlock, type LedgerPage, pagesAfter, withoutPage } from './ledger-block.ts';
+import { type LedgerBlock, type LedgerPage, withoutPage } from './ledger-block.ts';
 import type { BlockName, LedgerRecords } from './ledger-records.ts';
 
 export interface LedgerOptions {
@@ -104,9 +104,8 @@ export class Ledger {
       const key = keyOf({ store, id });
       seen.add(key);
       if (!content) continue;
-      const { set, z, diskBytes, changedAt } = content;
+      const { set, z, diskBytes, changedAt, pages } = content;
       this.#noteChange(set.layer, changedAt);
-      const pages = pagesAfter(content, this.#blocks.get(key)?.pages ?? []);
       this.#blocks.set(key, { store, id, set, z, stamp, diskBytes, pages });
       if (stamp !== null) this.#unsaved.set(key, { store, id });
     }

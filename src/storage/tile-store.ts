@@ -39,6 +39,8 @@ export interface PageStatistics {
   readonly pageY: number;
   readonly tiles: number;
   readonly bytes: number;
+  /** When a tile was last put into it. Milliseconds since 1970. */
+  readonly writtenAt: number;
 }
 
 /** What a driver keeps as one thing on disk: a bundle, for instance. Holds whole pages of one zoom of one tile set. */

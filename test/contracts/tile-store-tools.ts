@@ -14,13 +14,23 @@ export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   return collected;
 }
 
-export function sortedPages(pages: Iterable<PageStatistics>): PageStatistics[] {
-  return [...pages].sort((a, b) => a.z - b.z || a.pageY - b.pageY || a.pageX - b.pageX);
+/** What a page holds, whenever it was put there. */
+type PageCounts = Omit<PageStatistics, 'writtenAt'>;
+
+export function sortedPages(pages: Iterable<PageCounts>): PageCounts[] {
+  return Array.from(pages, ({ set, z, pageX, pageY, tiles, bytes }) => ({
+    set,
+    z,
+    pageX,
+    pageY,
+    tiles,
+    bytes,
+  })).sort((a, b) => a.z - b.z || a.pageY - b.pageY || a.pageX - b.pageX);
 }
 
 /** The statistics that `pages` should tell, worked out by reading every tile. */
-export async function recount(store: TileStore, set: TileSetKey): Promise<PageStatistics[]> {
-  const pages = new Map<string, PageStatistics>();
+export async function recount(store: TileStore, set: TileSetKey): Promise<PageCounts[]> {
+  const pages = new Map<string, PageCounts>();
   const zooms = new Set((await collect(store.pages(set))).map((page) => page.z));
   for (const z of zooms) {
     for await (const { x, y } of store.tiles(set, z)) {

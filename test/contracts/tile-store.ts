@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type TileSetKey, tileSetId } from '../../src/domain/tile-key.ts';
 import type { TileRect } from '../../src/domain/tile-rect.ts';
 import type { TileStore } from '../../src/storage/tile-store.ts';
@@ -409,6 +409,30 @@ function tellsWhatIsThere(use: () => TileStore): void {
       expect(second.flatMap(({ pages }) => pages.map(({ bytes }) => bytes))).toEqual([11]);
       await use().dropLayer('roads');
       expect((await look()).filter(({ set }) => set.layer === 'roads')).toEqual([]);
+    });
+
+    it('tells when a page was last written, with tiles like those before or others, and not when it was emptied', async () => {
+      const clockMoves = async () => {
+        const before = Date.now();
+        await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(before), { interval: 1 });
+        return Date.now();
+      };
+      const order = async () => {
+        const pages = await collect(use().pages(states));
+        return pages.sort((a, b) => a.writtenAt - b.writtenAt).map(({ pageX }) => pageX);
+      };
+      const began = Date.now();
+      for (const x of [0, 16, 32]) {
+        await use().putMany(states, 9, [tile(x, 0, 'a', Date.now()), tile(x + 1, 0, 'b', Date.now())], 0);
+        await clockMoves();
+      }
+      expect(await order()).toEqual([0, 1, 2]);
+      await use().putMany(states, 9, [tile(16, 0, 'a', await clockMoves())], 0);
+      await clockMoves();
+      await use().deleteRange(states, 9, { minX: 0, minY: 0, maxX: 0, maxY: 0 });
+      expect(await order()).toEqual([0, 2, 1]);
+      const [first] = await collect(use().pages(states));
+      expect(first?.writtenAt).toBeGreaterThanOrEqual(began);
     });
 
     it('iterates the tiles of a zoom with their sizes and times', async () => {

@@ -25,7 +25,7 @@ interface Statements {
   readonly markStale: Statement<[number, number, number, number]>;
   readonly confirm: Statement<[number, number | null, number | null, number, number]>;
   readonly pages: Statement<[], Counts & { page: number }>;
-  readonly addToPage: Statement<[number, number, number]>;
+  readonly addToPage: Statement<[number, number, number, number]>;
   readonly removeEmptyPages: Statement<[]>;
   readonly countRange: Statement<[number, number], Counts>;
   readonly deleteRange: Statement<[number, number]>;
@@ -77,11 +77,12 @@ export class BundleEditor {
     this.#guarded(() => this.#statements.begin.run());
   }
 
-  put(tiles: readonly KeyedTile[]): StoreChange {
+  /** `at`: milliseconds since 1970. */
+  put(tiles: readonly KeyedTile[], at: number): StoreChange {
     return this.#guarded(() => {
       const changes = new Map<number, Counts>();
       for (const tile of tiles) this.#replace(tile, changes);
-      return this.#count(changes);
+      return this.#count(changes, at);
     });
   }
 
@@ -184,8 +185,11 @@ export class BundleEditor {
     changes.set(pageOfKey(tile.key), change);
   }
 
-  #count(changes: ReadonlyMap<number, Counts>): StoreChange {
-    for (const [page, change] of changes) this.#statements.addToPage.run(page, change.tiles, change.bytes);
+  /** `writtenAt`: when tiles were put; a removal is no writing. */
+  #count(changes: ReadonlyMap<number, Counts>, writtenAt = 0): StoreChange {
+    for (const [page, { tiles, bytes }] of changes) {
+      this.#statements.addToPage.run(page, tiles, bytes, writtenAt);
+    }
     this.#statements.removeEmptyPages.run();
     return sumOf(changes.values());
   }
@@ -221,8 +225,10 @@ function statementsOf(db: Sqlite): Statements {
     ),
     pages: db.prepare('SELECT page, tiles, bytes FROM page'),
     addToPage: db.prepare(
-      `INSERT INTO page VALUES (?, ?, ?)
-       ON CONFLICT (page) DO UPDATE SET tiles = tiles + excluded.tiles, bytes = bytes + excluded.bytes`,
+      `INSERT INTO page (page, tiles, bytes, written_at) VALUES (?, ?, ?, ?)
+       ON CONFLICT (page) DO UPDATE SET
+         tiles = tiles + excluded.tiles, bytes = bytes + excluded.bytes,
+         written_at = max(written_at, excluded.written_at)`,
     ),
     removeEmptyPages: db.prepare('DELETE FROM page WHERE tiles = 0'),
     countRange: db.prepare(

@@ -12,6 +12,7 @@ import {
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { TileSetKey } from '../../domain/tile-key.ts';
+import { TILES_PER_PAGE } from './bundle-grid.ts';
 import type { BundleAddress, BundleLayout } from './bundle-layout.ts';
 import { WRITER_PATIENCE } from './generations.ts';
 import { isNodeError } from './node-error.ts';
@@ -34,12 +35,14 @@ const WITHOUT_LOG = 1;
 
 const SCHEMA = `
   CREATE TABLE bundle (identity TEXT NOT NULL, z INTEGER NOT NULL, x INTEGER NOT NULL, y INTEGER NOT NULL);
-  CREATE TABLE page (page INTEGER PRIMARY KEY, tiles INTEGER NOT NULL, bytes INTEGER NOT NULL);
+  CREATE TABLE page (
+    page INTEGER PRIMARY KEY, tiles INTEGER NOT NULL, bytes INTEGER NOT NULL, written_at INTEGER NOT NULL DEFAULT 0
+  );
   CREATE TABLE tile (
     key INTEGER PRIMARY KEY, created_at INTEGER NOT NULL, checksum INTEGER NOT NULL,
     fresh_until INTEGER, validator TEXT, made_by INTEGER, bytes BLOB NOT NULL
   );
-  PRAGMA user_version = 3;
+  PRAGMA user_version = 4;
 `;
 
 /** By the version that they lead away from. */
@@ -54,6 +57,15 @@ const CHANGES: ReadonlyMap<number, string> = new Map([
     2,
     `ALTER TABLE tile ADD COLUMN made_by INTEGER;
      PRAGMA user_version = 3;`,
+  ],
+  [
+    3,
+    `ALTER TABLE page ADD COLUMN written_at INTEGER NOT NULL DEFAULT 0;
+     UPDATE page SET written_at = (
+       SELECT ifnull(max(created_at), 0) FROM tile
+       WHERE key BETWEEN page * ${TILES_PER_PAGE} AND page * ${TILES_PER_PAGE} + ${TILES_PER_PAGE - 1}
+     );
+     PRAGMA user_version = 4;`,
   ],
 ]);
 

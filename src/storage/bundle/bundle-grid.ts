@@ -6,7 +6,7 @@ export const BUNDLE_SIZE = 128;
 
 const PAGES_PER_SIDE = BUNDLE_SIZE / PAGE_SIZE;
 export const PAGES_PER_BUNDLE = PAGES_PER_SIDE * PAGES_PER_SIDE;
-const TILES_PER_PAGE = PAGE_SIZE * PAGE_SIZE;
+export const TILES_PER_PAGE = PAGE_SIZE * PAGE_SIZE;
 
 export interface KeyRange {
   readonly first: number;

@@ -21,6 +21,7 @@ export function pageStatistics(
     pageY: bundle.bundleY * PAGES_PER_SIDE + place.y,
     tiles: row.tiles,
     bytes: row.bytes,
+    writtenAt: row.written_at,
   };
 }
 

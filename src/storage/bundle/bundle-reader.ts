@@ -31,6 +31,7 @@ export interface PageRow {
   readonly page: number;
   readonly tiles: number;
   readonly bytes: number;
+  readonly written_at: number;
 }
 
 export interface EntryRow {
@@ -215,6 +216,7 @@ function handleOf(path: string, db: Sqlite, shared: boolean, copy: BundleCopy | 
     const version = versionOf(db);
     const [freshUntil, validator] = version === 1 ? ['NULL', 'NULL'] : ['fresh_until', 'validator'];
     const madeBy = version < 3 ? 'NULL' : 'made_by';
+    const writtenAt = version < 4 ? '0' : 'written_at';
     return {
       path,
       db,
@@ -227,7 +229,7 @@ function handleOf(path: string, db: Sqlite, shared: boolean, copy: BundleCopy | 
         `SELECT created_at, checksum, ${freshUntil} AS fresh_until, ${madeBy} AS made_by, bytes
          FROM tile WHERE key = ?`,
       ),
-      pages: db.prepare('SELECT page, tiles, bytes FROM page ORDER BY page'),
+      pages: db.prepare(`SELECT page, tiles, bytes, ${writtenAt} AS written_at FROM page ORDER BY page`),
       entries: db.prepare(
         'SELECT key, created_at, length(bytes) AS size FROM tile WHERE key BETWEEN ? AND ? ORDER BY key',
       ),

@@ -189,7 +189,7 @@ export async function openBundleStore(
 
     async putMany(set, z, tiles, generation) {
       const { slots, bytes } = packTiles(tiles);
-      return writer.run({ type: 'put', set, z, generation, slots, bytes }, [bytes.buffer]);
+      return writer.run({ type: 'put', set, z, generation, at: clock.now(), slots, bytes }, [bytes.buffer]);
     },
 
     async deleteRange(set, z, rect, signal) {

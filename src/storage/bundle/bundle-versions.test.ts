@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { tile } from '../../../test/contracts/tile-store-tools.ts';
+import { collect, tile } from '../../../test/contracts/tile-store-tools.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { openBundleStore } from './bundle-store.ts';
@@ -14,8 +14,9 @@ const options = bundleStoreOptions.parse({ type: 'bundle' });
 const place = { z: 5, x: 1, y: 2 };
 /** What an earlier version did not have. */
 const LATER_COLUMNS: ReadonlyMap<number, readonly string[]> = new Map([
-  [1, ['made_by', 'validator', 'fresh_until']],
-  [2, ['made_by']],
+  [1, ['page.written_at', 'tile.made_by', 'tile.validator', 'tile.fresh_until']],
+  [2, ['page.written_at', 'tile.made_by']],
+  [3, ['page.written_at']],
 ]);
 
 let root: string;
@@ -40,21 +41,25 @@ async function writeBundle(): Promise<string> {
 
 function turnInto(version: number, path: string): void {
   const db = new Database(path, { fileMustExist: true });
-  for (const column of LATER_COLUMNS.get(version) ?? []) db.exec(`ALTER TABLE tile DROP COLUMN ${column}`);
+  for (const name of LATER_COLUMNS.get(version) ?? []) {
+    const [table, column] = name.split('.');
+    db.exec(`ALTER TABLE ${table} DROP COLUMN ${column}`);
+  }
   db.pragma(`user_version = ${version}`);
   db.close();
 }
 
-describe.each([1, 2])('a bundle of version %i', (version) => {
-  it('is read, written, and then knows who made its tiles', async () => {
+describe.each([1, 2, 3])('a bundle of version %i', (version) => {
+  it('is read, written, and then knows who made its tiles and when', async () => {
     turnInto(version, await writeBundle());
     const store = await open();
     expect(await store.get(set, place)).toMatchObject({
       bytes: Buffer.from('old'),
       createdAt: 100,
       freshUntil: null,
-      madeBy: null,
+      madeBy: version < 3 ? null : 3,
     });
+    expect(await collect(store.pages(set))).toMatchObject([{ tiles: 1, writtenAt: 100 }]);
     await store.putMany(set, 5, [{ ...tile(1, 2, 'new', 9_000_000), madeBy: 4, freshUntil: 500 }], 0);
     expect(await store.get(set, place)).toMatchObject({ madeBy: 4, freshUntil: 500 });
     await store.close();
@@ -71,7 +76,7 @@ describe.each([1, 2])('a bundle of version %i', (version) => {
     other.close();
     await written;
     expect(await store.get(set, { z: 5, x: 3, y: 3 })).toMatchObject({ madeBy: 4 });
-    expect(await store.get(set, place)).toMatchObject({ madeBy: null });
+    expect(await store.get(set, place)).toMatchObject({ madeBy: version < 3 ? null : 3 });
     await store.close();
   });
 });

@@ -20,6 +20,8 @@ export interface PutCommand {
   readonly set: TileSetKey;
   readonly z: number;
   readonly generation: number;
+  /** Milliseconds since 1970. */
+  readonly at: number;
   readonly slots: readonly TileSlot[];
   readonly bytes: Uint8Array;
 }

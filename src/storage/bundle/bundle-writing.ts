@@ -53,7 +53,7 @@ export class BundleWriting {
       true,
       (editors) => {
         this.#checkGeneration(command);
-        return sum(groups.map((group, at) => editors[at]?.put(group.tiles) ?? NOTHING));
+        return sum(groups.map((group, at) => editors[at]?.put(group.tiles, command.at) ?? NOTHING));
       },
     );
   }

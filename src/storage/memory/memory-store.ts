@@ -235,9 +235,10 @@ function pagesOf(set: TileSetKey, z: number, level: Level): Iterable<PageStatist
   const pages = new Map<string, PageStatistics>();
   for (const tile of level.values()) {
     const [pageX, pageY] = [pageOf(tile.x), pageOf(tile.y)];
-    const { tiles, bytes } = pages.get(placeOf(pageX, pageY)) ?? NOTHING;
-    const grown = { set, z, pageX, pageY, tiles: tiles + 1, bytes: bytes + tile.bytes.length };
-    pages.set(placeOf(pageX, pageY), grown);
+    const { tiles, bytes, writtenAt } = pages.get(placeOf(pageX, pageY)) ?? { ...NOTHING, writtenAt: 0 };
+    const counted = { tiles: tiles + 1, bytes: bytes + tile.bytes.length };
+    const latest = Math.max(writtenAt, tile.createdAt);
+    pages.set(placeOf(pageX, pageY), { set, z, pageX, pageY, ...counted, writtenAt: latest });
   }
   return pages.values();
 }
