@@ -80,6 +80,8 @@ function Form({ layer, options, schedule }: LayerProps & { readonly layer: Layer
   const first = useMemo(() => draftOf(layer, query, own), [layer, query, own]);
   const [draft, setDraft] = useState(first);
   const [tried, setTried] = useState(false);
+  // What the server said holds for what was sent, not for what is typed since.
+  const [sent, setSent] = useState<ScheduleDraft | null>(null);
   const action = useAction();
   if (!draft) return <Empty>{TEXTS.seed.noLayer}</Empty>;
 
@@ -92,11 +94,12 @@ function Form({ layer, options, schedule }: LayerProps & { readonly layer: Layer
       ? (['POST', 'api/v1/schedules'] as const)
       : (['PUT', `api/v1/schedules/${schedule.id}`] as const);
   const ownFaults = faultsOf(draft);
-  const told = action.problem ? faultFrom(action.problem.message) : {};
+  const told = action.problem && draft === sent ? faultFrom(action.problem.message) : {};
   const faults = { ...told, ...(tried ? ownFaults : { ...ownFaults, name: undefined }) };
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setTried(true);
+    setSent(draft);
     if (Object.keys(ownFaults).length > 0) return;
     void action.run(async () => {
       const saved = await send<Schedule>(method, path, bodyOf(draft));
@@ -144,7 +147,7 @@ function Form({ layer, options, schedule }: LayerProps & { readonly layer: Layer
             )}
           </div>
         </Card>
-        <ProblemNotice problem={action.problem} />
+        {draft === sent && <ProblemNotice problem={action.problem} />}
         <div className="row">
           <button type="submit" className="primary" disabled={action.busy}>
             {TEXTS.save}
