@@ -61,11 +61,14 @@ function sumFor(sets: Map<string, TileSetSum>, set: TileSetKey): TileSetSum {
 }
 
 function layersOf(sets: readonly TileSetSum[]): LayerUsage[] {
-  const names = [...new Set(sets.map(({ set }) => set.layer))].sort();
-  return names.map((name) => {
-    const tileSets = sets.filter(({ set }) => set.layer === name).map(tileSetUsage);
-    return { name, ...totalOf(tileSets), tileSets };
-  });
+  const byLayer = new Map<string, TileSetUsage[]>();
+  for (const sum of sets) {
+    const { layer } = sum.set;
+    byLayer.set(layer, byLayer.get(layer) ?? []);
+    byLayer.get(layer)?.push(tileSetUsage(sum));
+  }
+  const layers = Array.from(byLayer, ([name, tileSets]) => ({ name, ...totalOf(tileSets), tileSets }));
+  return layers.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 function tileSetUsage({ set, bytes, tiles, zooms }: TileSetSum): TileSetUsage {
