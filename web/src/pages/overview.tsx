@@ -79,7 +79,7 @@ function Disk({ usage }: { readonly usage: Usage }) {
       <ul className="lines small">
         <li>{WORDS.tiles(countText(tiles))}</li>
         <li>{growthText(growthPerDay)}</li>
-        {fullInDays !== null && <li>{WORDS.fullIn(countText(fullInDays))}</li>}
+        {fullInDays !== null && fullInDays >= 1 && <li>{WORDS.fullIn(countText(fullInDays))}</li>}
         {sweeping > 0 && <li>{WORDS.sweeping(bytesText(sweeping))}</li>}
       </ul>
     </>

@@ -16,7 +16,7 @@ const ScheduleForm = lazy(() => import('./schedule-form.tsx'));
 
 const WORDS = TEXTS.schedules;
 const ROW_HEIGHT = 66;
-const NARROW_ROW_HEIGHT = 120;
+const NARROW_ROW_HEIGHT = 140;
 const REFRESH_SECONDS = 30;
 const NEW = 'new';
 
