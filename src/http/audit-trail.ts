@@ -9,8 +9,8 @@ import type { Visit } from './visit.ts';
 export type AuditSink = Pick<AuditLog, 'record' | 'note'>;
 
 /** Whether what is asked for may change something, so that it leaves a trace. */
-export function leavesTrace(route: Route): boolean {
-  return route.method !== 'GET' && route.role !== 'public';
+export function leavesTrace({ method, role, asksOnly }: Route, exchange: Exchange): boolean {
+  return method !== 'GET' && role !== 'public' && !asksOnly?.(exchange);
 }
 
 /** Nothing is changed before the log says who is about to, and nothing answered before it says what came of it. */

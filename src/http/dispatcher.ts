@@ -178,7 +178,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     adminRequests += 1;
     try {
       const handler = () => route.handler(exchange);
-      return await (leavesTrace(route) ? withTrace(audit, route, exchange, handler) : handler());
+      return await (leavesTrace(route, exchange) ? withTrace(audit, route, exchange, handler) : handler());
     } finally {
       adminRequests -= 1;
     }

@@ -24,6 +24,8 @@ export interface Route {
   readonly handler: Handler;
   /** `anyone`: pages of other sites may read the answer. Without it only our own may. */
   readonly sharing?: 'anyone';
+  /** Whether a request only asks what would be: it changes nothing, and leaves no trace. */
+  readonly asksOnly?: (exchange: Exchange) => boolean;
   /** For `/api/v1/openapi.json`. */
   readonly describe?: RouteDescription;
 }

@@ -45,6 +45,7 @@ import { wmsRoutes } from './services/wms/wms-routes.ts';
 import { wmtsRoutes } from './services/wmts/wmts-routes.ts';
 import { TileCounts } from './tile-counts.ts';
 import { assetRoutes, type WebAsset } from './web-assets.ts';
+import { isDryRun } from './wire/dry-run.ts';
 
 export interface RouteDeps {
   readonly catalog: Pick<Catalog, 'layer' | 'layers'>;
@@ -165,7 +166,7 @@ function taskRoutes(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
     { method: 'POST', path: '/rest/seed/{layer}', role: 'operator', handler: createTerminateHandler(deps) },
 
     { method: 'GET', path: '/api/v1/tasks', role: 'viewer', handler: tasks.list },
-    { method: 'POST', path: '/api/v1/tasks', role: 'operator', handler: tasks.create },
+    { method: 'POST', path: '/api/v1/tasks', role: 'operator', handler: tasks.create, asksOnly: isDryRun },
     { method: 'GET', path: '/api/v1/tasks/{id}', role: 'viewer', handler: tasks.show },
     { method: 'POST', path: '/api/v1/tasks/{id}/cancel', role: 'operator', handler: tasks.cancel },
     { method: 'POST', path: '/api/v1/tasks/{id}/pause', role: 'operator', handler: tasks.pause },

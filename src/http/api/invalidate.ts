@@ -8,6 +8,7 @@ import { requireMediaType } from '../media-types.ts';
 import { callerName } from '../rest/seed.ts';
 import type { Handler, Route } from '../route.ts';
 import { boundLayer } from '../services/tiles.ts';
+import { isDryRun } from '../wire/dry-run.ts';
 import { booleanField } from '../wire/task-request.ts';
 import { areaOfTiles, tileLines } from '../wire/tile-list.ts';
 import { readSelectionObject, selectionOf } from '../wire/tile-selection.ts';
@@ -28,7 +29,7 @@ interface InvalidateRequest {
 /** `POST /api/v1/layers/{layer}/invalidate`: marks a selection of a layer's tiles as stale. */
 export function invalidateRoutes(deps: InvalidateApiDeps): readonly Route[] {
   const path = '/api/v1/layers/{layer}/invalidate';
-  return [{ method: 'POST', path, role: 'operator', handler: createInvalidate(deps) }];
+  return [{ method: 'POST', path, role: 'operator', handler: createInvalidate(deps), asksOnly: isDryRun }];
 }
 
 function createInvalidate({ catalog, invalidation }: InvalidateApiDeps): Handler {

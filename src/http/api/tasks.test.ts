@@ -3,6 +3,7 @@ import { catalogOf, createTestApp, layerNamed, type TestApp } from '../../../tes
 import { createPlannedTasks, type PlannedTasks } from '../../../test/fixtures/planned-tasks.ts';
 import type { Caller } from '../../access/caller.ts';
 import type { Access } from '../access.ts';
+import type { HttpServerDeps } from '../server.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const closing: (() => Promise<void>)[] = [];
@@ -146,6 +147,28 @@ describe('creating a task', () => {
     expect(answer.status).toBe(200);
     expect(JSON.parse(answer.text)).toMatchObject({ tiles: 21, bytes: null });
     expect(await app.tasks.active(null)).toEqual([]);
+  });
+
+  it('leaves a trace with the layer and the task, and none on a dry run', async () => {
+    const trace: object[] = [];
+    const record = async (entry: object) => void trace.push(entry);
+    const accounts = { audit: { record, note: () => {} } } as unknown as HttpServerDeps['accounts'];
+    const catalog = catalogOf([layerNamed('world')]);
+    const tasks = createPlannedTasks((name) => catalog.layer(name));
+    const app = { ...createTestApp({ deps: { catalog, tasks, accounts } }), tasks };
+    await post(app, '/api/v1/tasks', { layer: 'world', zoomStop: 2, dryRun: true });
+    expect(trace).toEqual([]);
+    await post(app, '/api/v1/tasks', { layer: 'world', zoomStop: 2, dryRun: false });
+    await post(app, '/api/v1/tasks/1/pause');
+    const target = 'layer:world';
+    expect(trace).toMatchObject([
+      { phase: 'begun', action: 'POST /api/v1/tasks' },
+      { phase: 'ended', target, after: { task: 1, type: 'seed', state: 'pending' }, outcome: 'done' },
+      { phase: 'begun' },
+      { phase: 'ended', target, after: { task: 1, state: 'paused' } },
+    ]);
+    await post(app, '/api/v1/tasks', { dryRun: 'perhaps' });
+    expect(trace.at(-1)).toMatchObject({ outcome: 'refused', status: 400 });
   });
 
   it.each([

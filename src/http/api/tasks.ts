@@ -86,7 +86,10 @@ export function createTaskApi(tasks: TaskService, evictions: Evictions | null = 
   ): Promise<Answer> {
     const { id } = await ownTask(exchange);
     const changed = await apply(id);
-    if (changed) return jsonAnswer(taskDocument(changed));
+    if (changed) {
+      exchange.change = changeOf(changed);
+      return jsonAnswer(taskDocument(changed));
+    }
     throw new HttpProblem('conflict', `Task ${id} ${otherwise}.`);
   }
 
@@ -105,6 +108,12 @@ export function createTaskApi(tasks: TaskService, evictions: Evictions | null = 
 }
 
 function createdAnswer(exchange: Exchange, task: Task): Answer {
+  exchange.change = changeOf(task);
   const location = `${exchange.baseUrl}/api/v1/tasks/${task.id}`;
   return jsonAnswer(taskDocument(task), ['Location', location], 201);
+}
+
+/** For the audit log. */
+function changeOf({ id, state, request: { layer, type } }: Task): Exchange['change'] {
+  return { target: `layer:${layer}`, after: { task: id, type, state } };
 }

@@ -5,6 +5,7 @@ import { jsonAnswer } from '../answer.ts';
 import { requireMediaType } from '../media-types.ts';
 import type { Handler, Route } from '../route.ts';
 import { boundLayer } from '../services/tiles.ts';
+import { isDryRun } from '../wire/dry-run.ts';
 import { booleanField } from '../wire/task-request.ts';
 import { readSelectionObject, selectionOf } from '../wire/tile-selection.ts';
 
@@ -16,7 +17,7 @@ export interface TruncateApiDeps {
 /** `POST /api/v1/layers/{layer}/truncate`: removes a selection of a layer's tiles, or with `dryRun` only counts it. */
 export function truncateRoutes(deps: TruncateApiDeps): readonly Route[] {
   const path = '/api/v1/layers/{layer}/truncate';
-  return [{ method: 'POST', path, role: 'operator', handler: createTruncate(deps) }];
+  return [{ method: 'POST', path, role: 'operator', handler: createTruncate(deps), asksOnly: isDryRun }];
 }
 
 function createTruncate({ catalog, massTruncation }: TruncateApiDeps): Handler {
