@@ -229,7 +229,7 @@ describe('a metatile that failed', () => {
       throw unavailable();
     };
     await expect(road.read(4, 5, 6)).rejects.toMatchObject({ code: 'source-unavailable' });
-    road.clock.advance(999);
+    road.clock.advance(499);
     await expect(road.read(4, 4, 4)).rejects.toMatchObject({ code: 'source-unavailable' });
     expect(road.source.requests).toHaveLength(1);
     road.source.answer = road.source.draw;
