@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import { ROLES } from '../../access/role.ts';
+import { names, time } from './openapi-values.ts';
 
-/** ISO 8601, in UTC. */
-const time = z.iso.datetime();
-const names = z.array(z.string());
 const role = z.enum(ROLES);
 
 export const callerAnswer = z.object({

@@ -1,7 +1,6 @@
 import { z } from 'zod';
+import { time } from './openapi-values.ts';
 
-/** ISO 8601, in UTC. */
-const time = z.iso.datetime();
 const zoom = z.number().int().min(0).max(30);
 const crs = z.enum(['EPSG:4326', 'grid-set']);
 

@@ -17,6 +17,13 @@ import {
 import { blankAreaAnswer, blankAreaBody, blankAreaListAnswer } from './openapi-blank-schemas.ts';
 import type { RouteDescription } from './openapi-description.ts';
 import {
+  evictionsAnswer,
+  evictionsQuery,
+  quotaAnswer,
+  quotaBody,
+  usageAnswer,
+} from './openapi-quota-schemas.ts';
+import {
   runAnswer,
   runListAnswer,
   scheduleAnswer,
@@ -28,15 +35,11 @@ import {
   coverageAnswer,
   coverageQuery,
   estimateAnswer,
-  evictionsAnswer,
-  evictionsQuery,
   gridSetListAnswer,
   invalidateAnswer,
   invalidateBody,
   layerAnswer,
   layerListAnswer,
-  quotaAnswer,
-  quotaBody,
   seriesAnswer,
   taskAnswer,
   taskListAnswer,
@@ -47,7 +50,6 @@ import {
   truncateAnswer,
   truncateBody,
   upstreamsAnswer,
-  usageAnswer,
   zoomCoverageAnswer,
 } from './openapi-schemas.ts';
 

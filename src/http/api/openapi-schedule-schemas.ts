@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import { OVERRUNS, RUN_STATES, SCHEDULED_WORK } from '../../tasks/schedules/schedule.ts';
 import { taskRequestBody } from './openapi-schemas.ts';
-
-/** ISO 8601, in UTC. */
-const time = z.iso.datetime();
+import { time } from './openapi-values.ts';
 
 export const scheduleBody = taskRequestBody.omit({ idempotencyKey: true, dryRun: true }).extend({
   name: z.string().describe('Unique within the layer'),

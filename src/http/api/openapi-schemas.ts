@@ -1,15 +1,10 @@
 import { z } from 'zod';
 import { LAYER_ACCESS } from '../../domain/layer.ts';
-import { CLEAN_UP_UNITS, EXPIRATION_POLICIES, STORAGE_UNITS } from '../../quota/quota-configuration.ts';
 import { TASK_STATES, TASK_TYPES } from '../../tasks/task.ts';
 import { COVERAGE_KINDS } from './coverage-grid.ts';
+import { count, names, parameters, tileSetName, time } from './openapi-values.ts';
 
-/** ISO 8601, in UTC. */
-const time = z.iso.datetime();
 const bounds = z.tuple([z.number(), z.number(), z.number(), z.number()]);
-const count = z.number().describe('A whole number; beyond 2^53 its last digits are lost');
-const names = z.array(z.string());
-const parameters = z.record(z.string(), z.string());
 const zoomExpiry = z
   .array(z.object({ minZoom: z.number().int(), seconds: z.number() }))
   .describe('By rising zoom; goes before the number beside it');
@@ -153,8 +148,6 @@ export const truncateBody = z.object({
   dryRun: z.boolean().optional(),
 });
 
-const tileSetName = { gridSet: z.string(), format: z.string(), parametersId: z.string().nullable() };
-
 export const truncateAnswer = z.object({
   layer: z.string(),
   dryRun: z.boolean(),
@@ -169,77 +162,6 @@ export const invalidateBody = truncateBody.extend({
 });
 
 export const invalidateAnswer = truncateAnswer.extend({ tasks: z.array(z.number().int()) });
-
-const storageUnit = z.enum(Object.keys(STORAGE_UNITS) as (keyof typeof STORAGE_UNITS)[]);
-const quota = z.object({ value: z.number(), units: storageUnit });
-const sizedQuota = quota.extend({ bytes: count });
-const policy = z.enum(EXPIRATION_POLICIES);
-
-const quotaPlain = {
-  enabled: z.boolean(),
-  diskBlockSize: z.number().int(),
-  cacheCleanUpFrequency: z.number().int(),
-  cacheCleanUpUnits: z.enum(Object.keys(CLEAN_UP_UNITS) as (keyof typeof CLEAN_UP_UNITS)[]),
-  maxConcurrentCleanUps: z.number().int(),
-  globalExpirationPolicyName: policy,
-};
-
-export const quotaAnswer = z.object({
-  ...quotaPlain,
-  cleanUpSeconds: z.number(),
-  globalQuota: sizedQuota,
-  layerQuotas: z.array(z.object({ layer: z.string(), expirationPolicyName: policy, quota: sizedQuota })),
-});
-
-export const quotaBody = z
-  .object({
-    ...quotaPlain,
-    globalQuota: quota,
-    layerQuotas: z.array(z.object({ layer: z.string(), expirationPolicyName: policy, quota })),
-  })
-  .partial();
-
-const amount = { bytes: count, tiles: count };
-const evicted = z
-  .object({ pages: count, ...amount })
-  .describe('Removed for quotas since the data folder was made');
-
-export const usageAnswer = z.object({
-  ...amount,
-  sweeping: count,
-  sweepingFiles: count,
-  quota: quotaAnswer,
-  share: z.number().nullable(),
-  evicted,
-  growthPerDay: z.number().nullable(),
-  fullInDays: z.number().nullable().describe('Until the quota is used up or a disk nearly full'),
-  disks: z.array(
-    z.object({
-      store: z.string(),
-      freeBytes: count,
-      freePercent: z.number().describe('Of the room or the inodes, whichever is less'),
-      minFreePercent: z.number().describe('Below this nothing is stored'),
-      storing: z.boolean().describe('False: tiles are served but not stored, for want of room'),
-    }),
-  ),
-  layers: z.array(
-    z.object({
-      name: z.string(),
-      ...amount,
-      quota: count.nullable(),
-      share: z.number().nullable(),
-      evicted,
-      tileSets: z.array(
-        z.object({
-          ...tileSetName,
-          parameters: parameters.nullable().describe('Null: the defaults, or nobody knows'),
-          ...amount,
-          zooms: z.array(z.object({ z: z.number().int(), ...amount })),
-        }),
-      ),
-    }),
-  ),
-});
 
 const access = z.enum(LAYER_ACCESS);
 const pair = z.tuple([z.number(), z.number()]);
@@ -404,17 +326,6 @@ export const seriesAnswer = z.object({
   missMilliseconds: column.describe('Of all misses of the step together'),
   evictedTiles: column,
   evictedBytes: column,
-});
-
-const evictionColumns = { tiles: column, bytes: column };
-
-export const evictionsQuery = z.object({ days: z.number().int().min(1).max(31).default(7) });
-
-export const evictionsAnswer = z.object({
-  from: time,
-  stepSeconds: z.number(),
-  ...evictionColumns,
-  layers: z.array(z.object({ name: z.string(), ...evictionColumns })),
 });
 
 export const aboutAnswer = z.object({
