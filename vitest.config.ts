@@ -1,6 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
-const measuring = ['test/security/**/*.test.ts', 'test/faults/**/*.test.ts'];
+const measuring = [
+  'test/security/{hostile-bodies,login-flood,mutated-requests,slow-connections}.test.ts',
+  'test/faults/**/*.test.ts',
+];
 
 export default defineConfig({
   test: {

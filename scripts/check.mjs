@@ -5,7 +5,7 @@ import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { root, runNode, step, tool } from './steps.mjs';
 
-/** How many steps passed and failed. All run, so that one look shows everything that is wrong. */
+/** How many steps passed and failed. All run, side by side, so that one look shows everything that is wrong. */
 export async function check() {
   const tsc = tool('typescript', 'tsc');
   const steps = [
@@ -19,10 +19,10 @@ export async function check() {
   if (existsSync(join(root, 'web', 'tsconfig.json'))) {
     steps.splice(2, 0, ['Types of the web pages', [tsc, '-p', 'web', '--noEmit']]);
   }
-  let passed = 0;
-  for (const [title, args] of steps) {
-    if (await step(title, () => runNode(args, { quiet: true }))) passed++;
-  }
+  const results = await Promise.all(
+    steps.map(([title, args]) => step(title, () => runNode(args, { quiet: true }))),
+  );
+  const passed = results.filter(Boolean).length;
   return { passed, failed: steps.length - passed };
 }
 

@@ -7,8 +7,9 @@ import { requiredStep, root, runNpm, StepError } from './steps.mjs';
 export async function ensureInstalled() {
   const reason = reasonToInstall();
   if (!reason) return;
-  // Building needs the development packages whatever NODE_ENV says.
-  await requiredStep(`Installing packages (${reason})`, () => runNpm(['ci', '--include=dev']));
+  // Building needs the development packages whatever NODE_ENV says. JOBS: node-gyp compiles with every processor.
+  const install = () => runNpm(['ci', '--include=dev'], { env: { JOBS: 'max' } });
+  await requiredStep(`Installing packages (${reason})`, install);
   const problem = nativeProblem();
   if (!problem) return;
   throw new StepError(
