@@ -426,7 +426,7 @@ export const TEXTS = {
     frequency: 'Check every',
     lowerTitle: 'Save and remove tiles?',
     lowerText: 'What is removed is made again when somebody asks for it.',
-    peak: (bytes: string) => `at most ${bytes} a minute`,
+    peak: (bytes: string) => `at most ${bytes} an hour`,
     units: { SECONDS: 'seconds', MINUTES: 'minutes', HOURS: 'hours', DAYS: 'days' },
     layerQuotas: 'Limits of single layers',
     addLayer: 'Add a limit',

@@ -24,7 +24,7 @@ import { LayerQuotas } from './quota-layers.tsx';
 import { NumberField } from './quota-number.tsx';
 
 type Usage = Answer<'/api/v1/usage'>;
-type Series = Answer<'/api/v1/series'>;
+type History = Answer<'/api/v1/evictions'>;
 
 const WORDS = TEXTS.quota;
 const REFRESH_SECONDS = 15;
@@ -32,7 +32,7 @@ const FREQUENCIES = ['SECONDS', 'MINUTES', 'HOURS', 'DAYS'] as const;
 
 export default function QuotaPage() {
   const usage = useResource<Usage>('api/v1/usage', REFRESH_SECONDS);
-  const series = useResource<Series>('api/v1/series', 60);
+  const history = useResource<History>('api/v1/evictions?days=7', REFRESH_SECONDS);
   return (
     <>
       <PageHead title={WORDS.title} />
@@ -47,7 +47,7 @@ export default function QuotaPage() {
             </Card>
             <QuotaForm usage={usage} data={data} />
             <Card title={WORDS.evictions} className="span-12">
-              <Evictions usage={data} series={series.data} />
+              <Evictions usage={data} history={history.data} />
             </Card>
           </div>
         )}
@@ -99,17 +99,17 @@ function UsageBars({ usage }: { readonly usage: Usage }) {
   );
 }
 
-function Evictions({ usage, series }: { readonly usage: Usage; readonly series: Series | null }) {
+function Evictions({ usage, history }: { readonly usage: Usage; readonly history: History | null }) {
   const { tiles, bytes } = usage.evicted;
   if (tiles === 0) return <Empty>{WORDS.evictedNone}</Empty>;
   return (
     <>
       <p>{WORDS.evicted(countText(tiles), bytesText(bytes))}</p>
-      {series?.evictedBytes.some((value) => value > 0) && (
+      {history?.bytes.some((value) => value > 0) && (
         <Plot
-          lines={[{ name: WORDS.evictions, values: series.evictedBytes }]}
+          lines={[{ name: WORDS.evictions, values: history.bytes }]}
           label={WORDS.evictions}
-          from={timeText(series.from)}
+          from={timeText(history.from)}
           peak={(highest) => WORDS.peak(bytesText(highest))}
         />
       )}
