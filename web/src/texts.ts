@@ -60,7 +60,7 @@ export const TEXTS = {
     disk: 'Disk use',
     ofQuota: (limit: string) => `of ${limit}`,
     noQuota: 'no quota in force',
-    tiles: (count: string) => `${count} tiles`,
+    tiles: (count: string) => (count === '1' ? '1 tile' : `${count} tiles`),
     growth: (bytes: string) => `Grows by ${bytes} a day`,
     shrinks: (bytes: string) => `Shrinks by ${bytes} a day`,
     growthUnknown: 'How fast it grows is known after a day.',
