@@ -12,7 +12,7 @@ export const bundleStoreOptions = z
     sweepBytesPerSecond: z
       .int()
       .positive()
-      .default(1024 ** 3)
+      .default(512 * 1024 ** 2)
       .describe('How fast the space of dropped tiles is given back to the file system.'),
     minFreePercent: z
       .number()
