@@ -1,8 +1,10 @@
 import type { Bounds } from '../domain/bounds.ts';
+import { TilewardenError } from '../domain/errors.ts';
 import { tilesOfBounds } from '../domain/grid-set.ts';
-import { findGridSubset, type Layer } from '../domain/layer.ts';
+import { everySubset, findGridSubset, type Layer } from '../domain/layer.ts';
 import { PAGE_SIZE, pageOf } from '../domain/page.ts';
 import { denseNameOf } from '../domain/retina.ts';
+import { shortened } from '../domain/shortened.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { intersectRects, rectContains, type TileRect } from '../domain/tile-rect.ts';
 import type { TileEntry, TileStore } from '../storage/tile-store.ts';
@@ -49,6 +51,33 @@ export function selects(selection: TruncationSelection, set: TileSetKey): boolea
   if (gridSets && !gridSets.some((name) => isMeantBy(name, set.gridSet))) return false;
   if (formats && !formats.includes(set.format)) return false;
   return parametersId === undefined || parametersId === set.parametersId;
+}
+
+/** A grid set or format that the layer neither has nor has tiles of: it is misspelt, and would select nothing. */
+export async function refuseUnknownNames(
+  layer: Layer,
+  { gridSets = [], formats = [] }: TruncationSelection,
+  storedSets: () => Promise<readonly TileSetKey[]>,
+): Promise<void> {
+  const offered = {
+    gridSets: everySubset(layer).map(({ gridSet }) => gridSet.name),
+    formats: layer.formats.map(({ mediaType }) => mediaType),
+  };
+  const strangers = {
+    gridSets: gridSets.filter((name) => !offered.gridSets.some((gridSet) => isMeantBy(name, gridSet))),
+    formats: formats.filter((name) => !offered.formats.includes(name)),
+  };
+  if (strangers.gridSets.length + strangers.formats.length === 0) return;
+  const stored = await storedSets();
+  const gridSet = strangers.gridSets.find((name) => !stored.some((set) => isMeantBy(name, set.gridSet)));
+  if (gridSet !== undefined) throw unknownName('gridSets', gridSet, offered.gridSets);
+  const format = strangers.formats.find((name) => !stored.some((set) => set.format === name));
+  if (format !== undefined) throw unknownName('formats', format, offered.formats);
+}
+
+function unknownName(field: string, name: string, offered: readonly string[]): TilewardenError {
+  const message = `${field} names ${shortened(name)}, of which there are no tiles; the layer has ${offered.join(', ')}.`;
+  return new TilewardenError('request-invalid', message);
 }
 
 /** Who says that a map has changed does not think of screens: a grid set's name means its dense tiles too. */

@@ -258,6 +258,31 @@ describe('truncating a selection', () => {
     return { ...opened, set, jpeg };
   }
 
+  it('refuses a grid set or format that there never was, and takes one that is no longer declared', async () => {
+    const { store, truncation, house } = await open();
+    const { set } = house.road.tiles;
+    await fill(store, set);
+    await fill(store, { ...set, gridSet: 'yesterday' });
+    const both = { gridSets: [set.gridSet, 'mars'] };
+    for (const [selection, message] of [
+      [both, `gridSets names mars, of which there are no tiles; the layer has ${set.gridSet}`],
+      [
+        { formats: ['image/pgn'] },
+        'formats names image/pgn, of which there are no tiles; the layer has image/png',
+      ],
+    ] as const) {
+      for (const dryRun of [true, false]) {
+        await expect(truncation.truncateSelection('roads', selection, dryRun)).rejects.toMatchObject({
+          code: 'request-invalid',
+          message: expect.stringContaining(message),
+        });
+      }
+    }
+    expect(await setsOf(store, 'roads')).toHaveLength(2);
+    await truncation.truncateSelection('roads', { gridSets: ['yesterday'] }, false);
+    expect(await setsOf(store, 'roads')).toEqual([[set.gridSet, set.format, set.parametersId]]);
+  });
+
   it('counts exactly what it would remove, and with a dry run removes nothing', async () => {
     const { store, truncation, set, jpeg } = await filled();
     expect(await truncation.truncateSelection('roads', {}, true)).toEqual(

@@ -17,6 +17,7 @@ import {
   countWhole,
   goThroughSelected,
   isMeantBy,
+  refuseUnknownNames,
   type SelectedTiles,
   selects,
   selectsWholeSets,
@@ -125,6 +126,11 @@ export function createMassTruncation(options: MassTruncationOptions): MassTrunca
     events.emit({ type: 'layer-dropped', layer: layer.name, at: clock.now() });
   }
 
+  async function storedSets(layer: string): Promise<readonly TileSetKey[]> {
+    const found = await Promise.all(stores().map((store) => collect(store.tileSets(layer))));
+    return found.flat();
+  }
+
   /** In every store, tile set by tile set. */
   async function goThrough(
     layer: Layer,
@@ -198,6 +204,7 @@ export function createMassTruncation(options: MassTruncationOptions): MassTrunca
 
     async truncateSelection(name, selection, dryRun) {
       const { layer } = boundLayer(name);
+      await refuseUnknownNames(layer, selection, () => storedSets(layer.name));
       if (dryRun) return goThrough(layer, selection, true);
       for (const store of stores()) await store.raiseGeneration(layer.name);
       const selected = await goThrough(layer, selection, false);
