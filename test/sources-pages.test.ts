@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { load as parse } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
 import { sourceSchema } from '../src/config/driver-schemas.ts';
 import { resolveSettings } from '../src/config/resolve-settings.ts';
 import { revealSecrets } from '../src/config/secrets.ts';

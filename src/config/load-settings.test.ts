@@ -174,7 +174,9 @@ describe('problems', () => {
 
   it('tell of faults in the YAML itself', () => {
     expect(problemsOf('server: { port: 1\nlayers: []\n')[0]).toMatch(/^tilewarden\.yaml:2:\d+ {2}/);
-    expect(problemsOf('server: {}\nserver: {}\n')[0]).toMatch(/^tilewarden\.yaml:2:1 {2}.*unique/);
+    expect(problemsOf('server: {}\nserver: {}\n')[0]).toMatch(
+      /^tilewarden\.yaml:2:1 {2}.*duplicated mapping key/,
+    );
     expect(problemsOf('- a\n')[0]).toMatch(/must be a map/);
   });
 

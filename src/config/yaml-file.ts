@@ -1,6 +1,5 @@
-import { isMap, isScalar, LineCounter, type Node, type Pair, parseDocument } from 'yaml';
-import { readYamlQuickly } from './read-yaml-quickly.ts';
-import type { SettingPath } from './setting-path.ts';
+import { CORE_SCHEMA, load, type State, YAMLException } from 'js-yaml';
+import { isRecord, type SettingPath } from './setting-path.ts';
 
 export interface YamlFile {
   readonly value: unknown;
@@ -15,77 +14,110 @@ export interface YamlFile {
 /** A hundred aliases are plenty; a file that multiplies itself by them is refused. */
 const MAX_ALIASES = 100;
 
-/** Places are looked for only when somebody asks: most files are right, and finding places takes most of the time. */
+/** Places are looked for only when somebody asks: most files are right. */
 export function parseYamlFile(name: string, text: string): YamlFile {
-  let parsed: ParsedFile | null = null;
-  const thoroughly = () => {
-    parsed ??= parseThoroughly(name, text);
-    return parsed;
+  let tree: YamlNode | null = null;
+  const nodes = () => {
+    tree ??= readNodes(text);
+    return tree;
   };
-  const quick = readYamlQuickly(text);
-  const { value, problems } = quick ? { value: quick.value ?? {}, problems: [] } : thoroughly().read();
-  return {
-    value,
-    problems,
-    placeOf: (path) => thoroughly().placeOf(path),
-    placeOfKey: (path, key) => thoroughly().placeOfKey(path, key),
-  };
-}
-
-interface ParsedFile extends Pick<YamlFile, 'placeOf' | 'placeOfKey'> {
-  read(): Pick<YamlFile, 'value' | 'problems'>;
-}
-
-function parseThoroughly(name: string, text: string): ParsedFile {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const placeAt = (offset: number) => {
-    const { line, col } = lines.linePos(offset);
-    return `${name}:${line}:${col}`;
+    const before = text.slice(0, offset).split('\n');
+    return `${name}:${before.length}:${(before.at(-1)?.length ?? 0) + 1}`;
   };
-
-  function nodeAt(path: SettingPath): Node | null {
-    for (let length = path.length; length >= 0; length--) {
-      const node = length === 0 ? document.contents : document.getIn(path.slice(0, length), true);
-      if (isNodeWithRange(node)) return node;
-    }
-    return null;
-  }
-
   return {
-    read() {
-      const problems = document.errors.map((error) => `${placeAt(error.pos[0])}  ${error.message}`);
-      if (problems.length > 0) return { value: null, problems };
-      return readValue(name, () => document.toJS({ maxAliasCount: MAX_ALIASES }));
-    },
-    placeOf(path) {
-      const key = path.at(-1);
-      const parent = path.slice(0, -1);
-      if (typeof key === 'string' && !isNodeWithRange(document.getIn(path, true)))
-        return this.placeOf(parent);
-      return placeAt(nodeAt(path)?.range?.[0] ?? 0);
-    },
-    placeOfKey(path, key) {
-      const map = path.length === 0 ? document.contents : document.getIn(path, true);
-      const pair = isMap(map) ? map.items.find((item) => keyOf(item) === key) : undefined;
-      const node = pair?.key;
-      return isNodeWithRange(node) ? placeAt(node.range?.[0] ?? 0) : this.placeOf(path);
+    ...readValue(name, text),
+    placeOf: (path) => placeAt(nearestNode(nodes(), path).start),
+    placeOfKey: (path, key) => {
+      const map = nearestNode(nodes(), path);
+      return placeAt((map.keys.get(key) ?? map).start);
     },
   };
 }
 
-function readValue(name: string, read: () => unknown): { value: unknown; problems: readonly string[] } {
+function readValue(name: string, text: string): Pick<YamlFile, 'value' | 'problems'> {
+  if ((text.match(/(?:^|[\s,[{])\*\S/gm)?.length ?? 0) > MAX_ALIASES) {
+    return { value: null, problems: [`${name}  has more than ${MAX_ALIASES} aliases`] };
+  }
   try {
-    return { value: read() ?? {}, problems: [] };
+    return { value: load(text, { schema: CORE_SCHEMA }) ?? {}, problems: [] };
   } catch (error) {
-    return { value: null, problems: [`${name}  ${error instanceof Error ? error.message : String(error)}`] };
+    if (!(error instanceof YAMLException)) throw error;
+    const place = error.mark ? `:${error.mark.line + 1}:${error.mark.column + 1}` : '';
+    return { value: null, problems: [`${name}${place}  ${error.reason}`] };
   }
 }
 
-function keyOf(pair: Pair): unknown {
-  return isScalar(pair.key) ? pair.key.value : pair.key;
+interface YamlNode {
+  /** Offsets in the text. */
+  readonly start: number;
+  readonly end: number;
+  readonly result: unknown;
+  /** Of a map, by key; of a list, by number. */
+  readonly children: ReadonlyMap<string | number, YamlNode>;
+  readonly keys: ReadonlyMap<string, YamlNode>;
 }
 
-function isNodeWithRange(node: unknown): node is Node {
-  return typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range);
+const NO_NODES: ReadonlyMap<string, YamlNode> = new Map();
+
+function nearestNode(root: YamlNode, path: SettingPath): YamlNode {
+  let node = root;
+  for (const step of path) {
+    const child = node.children.get(step);
+    if (!child) return node;
+    node = child;
+  }
+  return node;
+}
+
+/** Follows the parser, which tells of every node that it opens and closes. */
+function readNodes(text: string): YamlNode {
+  const open: { readonly start: number; readonly inside: YamlNode[] }[] = [];
+  let root: YamlNode = { start: 0, end: 0, result: null, children: NO_NODES, keys: NO_NODES };
+  load(text, {
+    schema: CORE_SCHEMA,
+    listener(event, state) {
+      if (event === 'open')
+        return void open.push({ start: startOfContent(text, state.position), inside: [] });
+      const { start, inside } = open.pop() ?? { start: 0, inside: [] };
+      root = closedNode(text, start, inside, state);
+      open.at(-1)?.inside.push(root);
+    },
+  });
+  return root;
+}
+
+function closedNode(text: string, start: number, inside: readonly YamlNode[], state: State): YamlNode {
+  const { result, position: end } = state;
+  // The parser first tries every node as the key of a map; then the node itself is the only one inside.
+  const itself = inside.find(
+    (node) => typeof result === 'object' && result !== null && node.result === result,
+  );
+  if (itself) return itself;
+  const node = { start, end, result, children: NO_NODES, keys: NO_NODES };
+  if (Array.isArray(result)) return { ...node, children: new Map(inside.entries()) };
+  return isRecord(result) ? { ...node, ...pairsOf(text, inside) } : node;
+}
+
+function pairsOf(text: string, inside: readonly YamlNode[]): Pick<YamlNode, 'children' | 'keys'> {
+  const children = new Map<string, YamlNode>();
+  const keys = new Map<string, YamlNode>();
+  let key: YamlNode | null = null;
+  for (const node of inside) {
+    if (key && text.slice(key.end, node.start).includes(':')) {
+      children.set(String(key.result), node.result === null ? key : node);
+      key = null;
+      continue;
+    }
+    keys.set(String(node.result), node);
+    key = node;
+  }
+  return { children, keys };
+}
+
+/** Where the parser opens a node there may still be spaces and comments before it. */
+function startOfContent(text: string, position: number): number {
+  const blank = /(?:\s+|#.*)*/y;
+  blank.lastIndex = position;
+  return position + (blank.exec(text)?.[0].length ?? 0);
 }

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { stringify } from 'yaml';
+import { dump as stringify } from 'js-yaml';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 
 export interface ScenarioServerOptions {

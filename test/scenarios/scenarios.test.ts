@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { load as parse } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
 import { mostWithin } from './limit-run.ts';
 import { runScenario, type Seen, type SeenReply } from './run-scenario.ts';
 import { type Scenario, scenarioSchema } from './scenario.ts';

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { parseYamlFile } from './yaml-file.ts';
+
+const TEXT = `# a comment
+server:
+  # another
+  port: 80
+stores: &all { default: { type: bundle }, other: {} }
+again: *all
+layers:
+- name: a
+  formats: [ image/png, x ]
+- {name: b, a, c: "d: e"}
+-
+  - nested
+empty:
+text: |
+  name: no key
+"quoted key": 1
+`;
+
+describe('a YAML file', () => {
+  const file = parseYamlFile('t.yaml', TEXT);
+
+  it.each([
+    [['server'], '4:3'],
+    [['server', 'port'], '4:9'],
+    [['stores', 'default', 'type'], '5:33'],
+    [['layers', 0, 'name'], '8:9'],
+    [['layers', 0, 'formats', 1], '9:25'],
+    [['layers', 1], '10:3'],
+    [['layers', 1, 'c'], '10:19'],
+    [['layers', 2, 0], '12:5'],
+    [['quoted key'], '16:15'],
+    [['empty'], '13:1'],
+    [['layers', 0, 'missing', 'deeper'], '8:3'],
+    [[], '2:1'],
+  ])('tells where %j stands', (path, place) => {
+    expect(file.placeOf(path)).toBe(`t.yaml:${place}`);
+  });
+
+  it('tells where keys stand', () => {
+    expect(file.placeOfKey([], 'layers')).toBe('t.yaml:7:1');
+    expect(file.placeOfKey(['layers', 1], 'a')).toBe('t.yaml:10:13');
+    expect(file.placeOfKey(['server'], 'missing')).toBe('t.yaml:4:3');
+  });
+
+  it('is refused when it multiplies itself by aliases', () => {
+    const bomb = `a: &a 1\nb: [${'*a, '.repeat(101)}]`;
+    expect(parseYamlFile('t.yaml', bomb).problems).toEqual(['t.yaml  has more than 100 aliases']);
+  });
+});
