@@ -1,12 +1,14 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Caller } from '../access/caller.ts';
-import type { Access } from './access.ts';
-import { cameBySecureWay, credentialsNeeded, credentialsOf, sourceAddress } from './gate.ts';
-import { ownAddress } from './own-address.ts';
-import type { PathParams } from './path-params.ts';
+import type { Access } from './door/access.ts';
+import { cameBySecureWay, credentialsNeeded, credentialsOf, sourceAddress } from './door/gate.ts';
+import { ownAddress } from './door/own-address.ts';
+import type { TrustsProxy } from './door/trusted-proxies.ts';
 import type { HttpProblem } from './problems.ts';
-import type { TrustsProxy } from './trusted-proxies.ts';
+
+/** What of a path stood where its route's pattern has names. */
+export type PathParams = Readonly<Record<string, string>>;
 
 export interface ExchangeParts {
   readonly id: string;

@@ -24,11 +24,12 @@ import { createTaskApi } from './api/tasks.ts';
 import { truncateRoutes } from './api/truncate.ts';
 import { upstreamRoutes } from './api/upstreams.ts';
 import { usageRoutes } from './api/usage.ts';
-import { countedRoad } from './counted-road.ts';
 import type { HttpLimits } from './limits.ts';
 import { type MetricsDeps, metricsRoutes } from './metrics/metrics-routes.ts';
+import { answerAlive, createReadiness } from './metrics/probes.ts';
+import { countReads, TileCounts } from './metrics/tile-counts.ts';
 import { layerPageRoutes } from './pages/layer-page.ts';
-import { answerAlive, createReadiness } from './probes.ts';
+import { assetRoutes, type WebAsset } from './pages/web-assets.ts';
 import { diskQuotaRoutes } from './rest/disk-quota.ts';
 import { massTruncateRoutes } from './rest/mass-truncate.ts';
 import { createLayerTaskListHandler, createSeedHandler, createTaskListHandler } from './rest/seed.ts';
@@ -43,8 +44,6 @@ import { createTileService } from './services/tiles.ts';
 import { tmsRoutes } from './services/tms/tms-routes.ts';
 import { wmsRoutes } from './services/wms/wms-routes.ts';
 import { wmtsRoutes } from './services/wmts/wmts-routes.ts';
-import { TileCounts } from './tile-counts.ts';
-import { assetRoutes, type WebAsset } from './web-assets.ts';
 import { isDryRun } from './wire/dry-run.ts';
 
 export interface RouteDeps {
@@ -78,7 +77,7 @@ export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Rout
 function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
   const tileCounts = new TileCounts();
   const { catalog, log } = deps;
-  const road = { catalog, pipeline: countedRoad(deps.pipeline, deps.clock, [tileCounts, deps.series]), log };
+  const road = { catalog, pipeline: countReads(deps.pipeline, deps.clock, [tileCounts, deps.series]), log };
   const tile = createTileService(road);
   const sharing = 'anyone';
   return [

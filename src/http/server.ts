@@ -6,17 +6,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Server as TlsServer } from 'node:tls';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { TilewardenError } from '../domain/errors.ts';
-import type { Access } from './access.ts';
 import { createTrafficSeries } from './api/series.ts';
-import { answerBrokenConnection } from './broken-connection.ts';
-import { createDispatcher, type Dispatcher, type DispatcherOptions } from './dispatcher.ts';
-import { DEFAULT_LIMITS, type HttpLimits } from './limits.ts';
-import { mostConnections, openFilesLimit } from './most-connections.ts';
+import type { Access } from './door/access.ts';
+import { answerBrokenConnection } from './door/broken-connection.ts';
+import { createDispatcher, type Dispatcher, type DispatcherOptions } from './door/dispatcher.ts';
+import { createRouter } from './door/router.ts';
+import { readTlsFiles, TLS_MINIMUM, type TlsFiles, type TlsMaterial } from './door/tls.ts';
+import { createProxyTrust, isLoopbackHost } from './door/trusted-proxies.ts';
+import { DEFAULT_LIMITS, type HttpLimits, mostConnections, openFilesLimit } from './limits.ts';
 import type { Route } from './route.ts';
-import { createRouter } from './router.ts';
 import { createRoutes, type RouteDeps } from './routes.ts';
-import { readTlsFiles, TLS_MINIMUM, type TlsFiles, type TlsMaterial } from './tls.ts';
-import { createProxyTrust, isLoopbackHost } from './trusted-proxies.ts';
 
 export interface HttpServerDeps extends Omit<RouteDeps, 'series'> {
   readonly access: Access;

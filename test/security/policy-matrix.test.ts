@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { mayWorkOn } from '../../src/access/caller.ts';
 import { roleSuffices } from '../../src/access/role.ts';
-import { createAccountAccess } from '../../src/http/access.ts';
 import { textAnswer } from '../../src/http/answer.ts';
+import { createAccountAccess } from '../../src/http/door/access.ts';
 import type { Route, RouteRole } from '../../src/http/route.ts';
 import { createHttpAppOver } from '../../src/http/server.ts';
 import { silentLogger } from '../../src/lib/logger.ts';

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { basic, GOOD_PASSWORD, openTestAccounts } from '../../../test/fixtures/accounts.ts';
 import { catalogOf, createTestApp, layerNamed } from '../../../test/fixtures/http-app.ts';
 import type { TaskService } from '../../tasks/task-service.ts';
-import { createAccountAccess } from '../access.ts';
+import { createAccountAccess } from '../door/access.ts';
 
 const JSON_BODY = { 'content-type': 'application/json' };
 const ANNA = { authorization: basic('anna', GOOD_PASSWORD) };

@@ -3,8 +3,8 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { shortened } from '../../domain/shortened.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
+import { refuseStrangers } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
-import { refuseStrangers } from '../layer-door.ts';
 import { parametersOf } from '../services/query-parameters.ts';
 import { boundLayer } from '../services/tiles.ts';
 

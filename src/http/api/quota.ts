@@ -7,7 +7,7 @@ import {
 } from '../../quota/quota-configuration.ts';
 import type { QuotaSettings } from '../../quota/quota-settings.ts';
 import { jsonAnswer } from '../answer.ts';
-import { requireMediaType } from '../media-types.ts';
+import { requireMediaType } from '../door/request-body.ts';
 import { checkLayerQuotas, explainingUnits } from '../rest/disk-quota.ts';
 import type { Handler, Route } from '../route.ts';
 import { readQuotaObject } from '../wire/quota-document.ts';

@@ -1,9 +1,9 @@
 import type { Schedule } from '../../tasks/schedules/schedule.ts';
 import type { ScheduleService } from '../../tasks/schedules/schedule-service.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
+import { refuseForeignLayer } from '../door/gate.ts';
+import { requireMediaType } from '../door/request-body.ts';
 import type { Exchange } from '../exchange.ts';
-import { refuseForeignLayer } from '../gate.ts';
-import { requireMediaType } from '../media-types.ts';
 import { HttpProblem } from '../problems.ts';
 import { callerName } from '../rest/seed.ts';
 import type { Route } from '../route.ts';

@@ -3,8 +3,8 @@ import { tileAnswer } from '../../../test/fixtures/http-app.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CacheOutcome, ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
-import { countedRoad } from '../counted-road.ts';
 import { CallerGone } from '../exchange.ts';
+import { countReads } from '../metrics/tile-counts.ts';
 import { seriesAnswer } from './openapi-schemas.ts';
 import { createTrafficSeries } from './series.ts';
 
@@ -19,7 +19,7 @@ function openSeries() {
     if (time.outcome instanceof Error) throw time.outcome;
     return tileAnswer({ outcome: time.outcome, bytes: Buffer.alloc(100) });
   };
-  const counted = countedRoad({ read }, clock, [series]);
+  const counted = countReads({ read }, clock, [series]);
   const ask = async (outcome: CacheOutcome | Error) => {
     time.outcome = outcome;
     try {

@@ -2,8 +2,8 @@ import { isTilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { TileAnswer } from '../../pipeline/tile-pipeline.ts';
 import { jsonAnswer } from '../answer.ts';
-import type { TileTally } from '../counted-road.ts';
 import { CallerGone } from '../exchange.ts';
+import type { TileTally } from '../metrics/tile-counts.ts';
 import type { Route } from '../route.ts';
 
 const MINUTE_MS = 60_000;

@@ -2,9 +2,9 @@ import type { AuditLog } from '../../access/audit-log.ts';
 import type { Authenticator } from '../../access/authenticator.ts';
 import type { SessionStore } from '../../access/session-store.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
+import { readSessionCookie, sessionCookie } from '../door/access.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
-import { readSessionCookie, sessionCookie } from '../session-cookie.ts';
 import { readStrictJson } from '../wire/strict-json.ts';
 import { loginSchema } from './account-schemas.ts';
 

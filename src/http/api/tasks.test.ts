@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { catalogOf, createTestApp, layerNamed, type TestApp } from '../../../test/fixtures/http-app.ts';
 import { createPlannedTasks, type PlannedTasks } from '../../../test/fixtures/planned-tasks.ts';
 import type { Caller } from '../../access/caller.ts';
-import type { Access } from '../access.ts';
+import type { Access } from '../door/access.ts';
 import type { HttpServerDeps } from '../server.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };

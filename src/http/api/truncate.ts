@@ -2,7 +2,7 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import type { MassTruncation } from '../../tasks/mass-truncation.ts';
 import type { SelectedTiles } from '../../tasks/mass-truncation-selection.ts';
 import { jsonAnswer } from '../answer.ts';
-import { requireMediaType } from '../media-types.ts';
+import { requireMediaType } from '../door/request-body.ts';
 import type { Handler, Route } from '../route.ts';
 import { boundLayer } from '../services/tiles.ts';
 import { isDryRun } from '../wire/dry-run.ts';

@@ -1,8 +1,8 @@
 import type { CountedEvent } from '../../pipeline/pipeline-counters.ts';
 import type { PipelineCount } from '../../pipeline/pipeline-metrics.ts';
 import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
-import type { TileCounts } from '../tile-counts.ts';
 import type { Family, MetricSheet } from './metric-sheet.ts';
+import type { TileCounts } from './tile-counts.ts';
 
 export interface TileMetricsSources {
   readonly tileCounts: TileCounts;

@@ -1,8 +1,8 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { GridSubset } from '../../domain/grid-subset.ts';
 import type { Layer } from '../../domain/layer.ts';
-import { type Html, html } from '../html.ts';
-import { isOpen, refuseStrangers } from '../layer-door.ts';
+import { type Html, html } from '../answer/html.ts';
+import { isOpen, refuseStrangers } from '../door/layer-visibility.ts';
 import type { Route } from '../route.ts';
 import { boundLayer } from '../services/tiles.ts';
 import { type Snippet, snippetsFor } from './client-snippets.ts';

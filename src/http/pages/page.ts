@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { type Html, html } from '../answer/html.ts';
 import type { Answer } from '../answer.ts';
-import { type Html, html } from '../html.ts';
 import { COPY_SCRIPT } from './copy-script.ts';
 import { PAGE_STYLE } from './page-style.ts';
 

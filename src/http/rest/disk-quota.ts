@@ -4,7 +4,7 @@ import { shortened } from '../../domain/shortened.ts';
 import type { LayerQuota, QuotaConfiguration } from '../../quota/quota-configuration.ts';
 import type { QuotaSettings } from '../../quota/quota-settings.ts';
 import { type Answer, textAnswer } from '../answer.ts';
-import { FORM, requireMediaType } from '../media-types.ts';
+import { FORM, requireMediaType } from '../door/request-body.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
 import { type Handler, METHODS, type Route } from '../route.ts';
 import { readQuotaDocument, writeQuotaDocument } from '../wire/quota-document.ts';

@@ -3,9 +3,9 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { MassTruncation } from '../../tasks/mass-truncation.ts';
 import { textAnswer } from '../answer.ts';
+import { refuseForeignLayer } from '../door/gate.ts';
+import { FORM, requireMediaType } from '../door/request-body.ts';
 import type { Exchange } from '../exchange.ts';
-import { refuseForeignLayer } from '../gate.ts';
-import { FORM, requireMediaType } from '../media-types.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Handler, Route } from '../route.ts';
 import {

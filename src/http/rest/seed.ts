@@ -1,8 +1,8 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { TaskService } from '../../tasks/task-service.ts';
 import { type Answer, textAnswer } from '../answer.ts';
+import { FORM, requireMediaType } from '../door/request-body.ts';
 import type { Exchange } from '../exchange.ts';
-import { FORM, requireMediaType } from '../media-types.ts';
 import type { Handler } from '../route.ts';
 import { boundLayer } from '../services/tiles.ts';
 import type { DocumentFormat } from '../wire/read-document.ts';

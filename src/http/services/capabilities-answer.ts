@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Layer } from '../../domain/layer.ts';
+import { isNotModified } from '../answer/negotiate.ts';
 import type { Answer } from '../answer.ts';
-import { isNotModified } from '../conditional.ts';
+import { isOpen } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
-import { isOpen } from '../layer-door.ts';
 
 /** As below, of a document that is written for each request. */
 export function documentAnswer(

@@ -6,7 +6,7 @@ import { shortened } from '../../domain/shortened.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
-import { isOpen, refuseStrangers } from '../layer-door.ts';
+import { isOpen, refuseStrangers } from '../door/layer-visibility.ts';
 import type { Handler } from '../route.ts';
 import { type Kvp, readKvp } from './kvp.ts';
 import { tileOfQuadkey } from './quadkey.ts';

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Layer } from '../../domain/layer.ts';
 import type { FeatureInfo } from '../../pipeline/feature-info.ts';
 import type { Answer } from '../answer.ts';
-import { isOpen } from '../layer-door.ts';
+import { isOpen } from '../door/layer-visibility.ts';
 
 /** It comes from another server but from our address: a browser shows it, and runs nothing of it. */
 const POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:";

@@ -2,7 +2,7 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import type { GridSubset } from '../../domain/grid-subset.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { jsonAnswer } from '../answer.ts';
-import { visibleLayers } from '../layer-door.ts';
+import { visibleLayers } from '../door/layer-visibility.ts';
 import type { Handler } from '../route.ts';
 
 /** `/tiles.json`: what a map needs to show any layer in any of its grid sets. */

@@ -2,23 +2,10 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { isGzip } from '../../pipeline/accept-vector-tile.ts';
 import type { TileAnswer } from '../../pipeline/tile-pipeline.ts';
+import { acceptsGzip } from '../answer/negotiate.ts';
 import type { Headers } from '../answer.ts';
 
 const unzip = promisify(gunzip);
-
-/** RFC 9110, 12.5.3: nothing but `identity` may be sent to whoever does not name a coding. */
-export function acceptsGzip(acceptEncoding: string | string[] | undefined): boolean {
-  const codings = String(acceptEncoding ?? '')
-    .toLowerCase()
-    .split(',')
-    .map((coding) => coding.split(';').map((part) => part.trim()));
-  const weight = (wanted: string) => {
-    const [, ...parameters] = codings.find(([name]) => name === wanted) ?? [];
-    if (!codings.some(([name]) => name === wanted)) return null;
-    return Number(parameters.find((part) => part.startsWith('q='))?.slice(2) ?? 1);
-  };
-  return (weight('gzip') ?? weight('x-gzip') ?? weight('*') ?? 0) > 0;
-}
 
 /** A vector tile lies in the store as its source packed it. It goes out so to whoever can unpack it, to others unpacked. */
 export async function vectorAnswer(

@@ -1,6 +1,6 @@
 import { TilewardenError } from '../../domain/errors.ts';
+import { mediaTypeOf } from '../door/request-body.ts';
 import type { Exchange } from '../exchange.ts';
-import { mediaTypeOf } from '../media-types.ts';
 import { booleanField, readTaskObject } from './task-request.ts';
 
 /** Whether a JSON body says `dryRun`. What cannot be read is not one. */

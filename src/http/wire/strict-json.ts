@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { TilewardenError } from '../../domain/errors.ts';
+import { requireMediaType } from '../door/request-body.ts';
 import type { Exchange } from '../exchange.ts';
-import { requireMediaType } from '../media-types.ts';
 
 /** The body of one of our own requests: plain JSON, of exactly this shape. Throws `request-invalid`. */
 export function readStrictJson<Schema extends z.ZodType>(

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { TilewardenError } from '../../../domain/errors.ts';
 import { shortened } from '../../../domain/shortened.ts';
+import { isNotModified } from '../../answer/negotiate.ts';
 import { type Answer, writeJson } from '../../answer.ts';
-import { isNotModified } from '../../conditional.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { PageWriter } from '../../pages/page.ts';
 import { HttpProblem } from '../../problems.ts';

@@ -1,4 +1,4 @@
-import { type Html, html } from '../../html.ts';
+import { type Html, html } from '../../answer/html.ts';
 import type { OgcLink } from './ogc-link.ts';
 
 const NOTHING = html``;

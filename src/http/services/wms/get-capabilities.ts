@@ -1,8 +1,8 @@
 import type { Catalog } from '../../../catalog/catalog.ts';
 import type { Layer } from '../../../domain/layer.ts';
 import type { Answer } from '../../answer.ts';
+import { refuseStrangers, visibleLayers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
-import { refuseStrangers, visibleLayers } from '../../layer-door.ts';
 import { capabilitiesAnswer } from '../capabilities-answer.ts';
 import type { Kvp } from '../kvp.ts';
 import { createCapabilitiesCache } from '../wmts/capabilities-cache.ts';

@@ -4,8 +4,8 @@ import type { Layer } from '../../../domain/layer.ts';
 import { shortened } from '../../../domain/shortened.ts';
 import { askFeatureInfo } from '../../../pipeline/feature-info.ts';
 import type { Answer } from '../../answer.ts';
+import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
-import { isOpen, refuseStrangers } from '../../layer-door.ts';
 import { infoAnswer } from '../info-answer.ts';
 import type { Kvp } from '../kvp.ts';
 import {

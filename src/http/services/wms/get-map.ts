@@ -4,10 +4,10 @@ import type { Format } from '../../../domain/format.ts';
 import { clientSecondsAt } from '../../../domain/layer.ts';
 import type { ComposedMap, MapComposer } from '../../../pipeline/map-composer.ts';
 import type { TilePipeline } from '../../../pipeline/tile-pipeline.ts';
+import { isNotModified } from '../../answer/negotiate.ts';
 import type { Answer, Headers } from '../../answer.ts';
-import { isNotModified } from '../../conditional.ts';
+import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
-import { isOpen, refuseStrangers } from '../../layer-door.ts';
 import type { Kvp } from '../kvp.ts';
 import { createTileAnswerer, type TileAnswerer } from '../tile-answer.ts';
 import {

@@ -1,7 +1,7 @@
 import type { Bounds } from '../../../domain/bounds.ts';
 import type { GridSubset } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
-import { type Html as Markup, html as markup } from '../../html.ts';
+import { type Html as Markup, html as markup } from '../../answer/html.ts';
 import { geographicExtent } from '../geographic-extent.ts';
 import { stylesOf } from '../wmts/layer-styles.ts';
 import { crsNames, isYFirst } from './wms-crs.ts';

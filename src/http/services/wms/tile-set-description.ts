@@ -1,7 +1,7 @@
 import { levelOf } from '../../../domain/grid-set.ts';
 import type { GridSubset } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
-import { type Html as Markup, html as markup } from '../../html.ts';
+import { type Html as Markup, html as markup } from '../../answer/html.ts';
 import { boxElement } from './layer-description.ts';
 import { crsNames } from './wms-crs.ts';
 

@@ -1,7 +1,7 @@
 import { INFO_FORMATS, type Layer } from '../../../domain/layer.ts';
 import { escapeXml } from '../../../lib/xml/write-xml.ts';
 import { MAX_MAP_SIDE } from '../../../pipeline/map-composer.ts';
-import { type Html as Markup, html as markup } from '../../html.ts';
+import { type Html as Markup, html as markup } from '../../answer/html.ts';
 import type { CapabilitiesWriter } from '../wmts/capabilities.ts';
 import { BASE } from '../wmts/layer-section.ts';
 import { describeWmsLayer } from './layer-description.ts';

@@ -1,7 +1,7 @@
 import type { GridSet } from '../../../domain/grid-set.ts';
 import type { Layer } from '../../../domain/layer.ts';
 import { escapeXml } from '../../../lib/xml/write-xml.ts';
-import { type Html as Markup, html as markup } from '../../html.ts';
+import { type Html as Markup, html as markup } from '../../answer/html.ts';
 import type { CrsNames } from './grid-set-crs.ts';
 import { BASE, describeLayer } from './layer-section.ts';
 import { describeMatrixSet } from './matrix-set-section.ts';

@@ -2,7 +2,7 @@ import type { GridSet } from '../../../domain/grid-set.ts';
 import type { GridSubset } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
 import { escapeXml } from '../../../lib/xml/write-xml.ts';
-import { type Html as Markup, html as markup } from '../../html.ts';
+import { type Html as Markup, html as markup } from '../../answer/html.ts';
 import { geographicExtent } from '../geographic-extent.ts';
 import { type CrsNames, corners } from './grid-set-crs.ts';
 import { type Dimension, dimensionsOf, stylesOf } from './layer-styles.ts';

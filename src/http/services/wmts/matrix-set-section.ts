@@ -1,5 +1,5 @@
 import type { GridLevel, GridSet } from '../../../domain/grid-set.ts';
-import { type Html as Markup, html as markup } from '../../html.ts';
+import { type Html as Markup, html as markup } from '../../answer/html.ts';
 import { type GridSetCrs, ogcScale, position } from './grid-set-crs.ts';
 
 /**

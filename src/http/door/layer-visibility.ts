@@ -1,8 +1,8 @@
-import { type Caller, mayWorkOn } from '../access/caller.ts';
-import { type Role, roleSuffices } from '../access/role.ts';
-import type { Layer, LayerAccess } from '../domain/layer.ts';
-import type { Exchange } from './exchange.ts';
-import { HttpProblem } from './problems.ts';
+import { type Caller, mayWorkOn } from '../../access/caller.ts';
+import { type Role, roleSuffices } from '../../access/role.ts';
+import type { Layer, LayerAccess } from '../../domain/layer.ts';
+import type { Exchange } from '../exchange.ts';
+import { HttpProblem } from '../problems.ts';
 
 /**
  * For every service that shows a layer: throws unless the caller may look at it. Layers are public unless they say

@@ -1,9 +1,9 @@
-import type { AuditDraft } from '../access/audit-entry.ts';
-import type { AuditLog } from '../access/audit-log.ts';
-import type { Answer } from './answer.ts';
-import type { Exchange } from './exchange.ts';
-import { HttpProblem, problemOf } from './problems.ts';
-import type { Route } from './route.ts';
+import type { AuditDraft } from '../../access/audit-entry.ts';
+import type { AuditLog } from '../../access/audit-log.ts';
+import type { Answer } from '../answer.ts';
+import type { Exchange } from '../exchange.ts';
+import { HttpProblem, problemOf } from '../problems.ts';
+import type { Route } from '../route.ts';
 import type { Visit } from './visit.ts';
 
 export type AuditSink = Pick<AuditLog, 'record' | 'note'>;

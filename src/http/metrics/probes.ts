@@ -1,7 +1,7 @@
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
-import { textAnswer } from './answer.ts';
-import type { Handler } from './route.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { textAnswer } from '../answer.ts';
+import type { Handler } from '../route.ts';
 
 export interface ReadinessDeps {
   /** Rejects when the server cannot do its work, e.g. because a tile cannot be written and read back. */

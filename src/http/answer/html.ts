@@ -1,5 +1,5 @@
-import { escapeXml } from '../lib/xml/write-xml.ts';
-import type { Answer } from './answer.ts';
+import { escapeXml } from '../../lib/xml/write-xml.ts';
+import type { Answer } from '../answer.ts';
 
 /** Markup that is safe to send as it is. */
 export interface Html {

@@ -1,10 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import type { Caller } from '../access/caller.ts';
-import type { Exchange } from './exchange.ts';
-import type { HttpLimits } from './limits.ts';
-import type { PathParams } from './path-params.ts';
-import { HttpProblem } from './problems.ts';
-import type { Route } from './route.ts';
+import type { Caller } from '../../access/caller.ts';
+import type { Exchange, PathParams } from '../exchange.ts';
+import type { HttpLimits } from '../limits.ts';
+import { HttpProblem } from '../problems.ts';
+import type { Route } from '../route.ts';
 import type { Match, Router } from './router.ts';
 
 /** What is known of a request before its body is read. */

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import { TilewardenError } from '../domain/errors.ts';
+import { TilewardenError } from '../../domain/errors.ts';
 
 /** Says whether a socket's address is a proxy whose `X-Forwarded-*` headers are believed. */
 export type TrustsProxy = (address: string) => boolean;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { mostConnections, openFilesLimit } from './most-connections.ts';
+import { mostConnections, openFilesLimit } from './limits.ts';
 
 it.each([
   [256, 128],

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import { type Caller, mayWorkOn } from '../access/caller.ts';
-import { type Role, roleSuffices } from '../access/role.ts';
+import { type Caller, mayWorkOn } from '../../access/caller.ts';
+import { type Role, roleSuffices } from '../../access/role.ts';
+import { HttpProblem } from '../problems.ts';
 import type { Access, Credentials } from './access.ts';
 import { ownAddress } from './own-address.ts';
-import { HttpProblem } from './problems.ts';
 import { type TrustsProxy, withoutMapping } from './trusted-proxies.ts';
 
 const CHALLENGE = 'Basic realm="Tilewarden", charset="UTF-8"';

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { type HttpProblemCode, statusOf } from './problems.ts';
+import { type HttpProblemCode, statusOf } from '../problems.ts';
 
 /** What did not become a request: answered in one line, then the connection ends. */
 export function answerBrokenConnection(error: Error & { code?: string }, socket: Socket): void {

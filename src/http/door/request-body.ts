@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { HttpProblem } from './problems.ts';
+import { HttpProblem } from '../problems.ts';
 
 /** What plain `curl -d` says of any body. */
 export const FORM = 'application/x-www-form-urlencoded';

@@ -1,7 +1,7 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { createOutbox } from './outbox.ts';
+import { createOutbox } from './send.ts';
 
 let server: Server | null = null;
 afterEach(() => {

@@ -1,19 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Caller } from '../access/caller.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Caller } from '../../access/caller.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { createOutbox, send } from '../answer/send.ts';
+import { watchStream } from '../answer/stream-watch.ts';
+import type { Answer } from '../answer.ts';
+import { CallerGone, Exchange } from '../exchange.ts';
+import type { HttpLimits } from '../limits.ts';
+import { HttpProblem, problemOf } from '../problems.ts';
+import type { Route } from '../route.ts';
 import type { Access } from './access.ts';
-import type { Answer } from './answer.ts';
 import { type AuditSink, leavesTrace, noteDenial, withTrace } from './audit-trail.ts';
-import { CallerGone, Exchange } from './exchange.ts';
 import { authenticate, refuseForeignLayer, refuseLesserRole, refuseUnsafe, sourceAddress } from './gate.ts';
-import type { HttpLimits } from './limits.ts';
-import { createOutbox } from './outbox.ts';
-import { HttpProblem, problemOf } from './problems.ts';
-import type { Route } from './route.ts';
 import type { Router } from './router.ts';
-import { send } from './send.ts';
-import { watchStream } from './stream-watch.ts';
 import type { TrustsProxy } from './trusted-proxies.ts';
 import { beginVisit, refuseExcess, routeOf, sharingOf, type Visit } from './visit.ts';
 

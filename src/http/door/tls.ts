@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
-import { TilewardenError } from '../domain/errors.ts';
+import { TilewardenError } from '../../domain/errors.ts';
 
 /** Paths of PEM files. */
 export interface TlsFiles {

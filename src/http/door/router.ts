@@ -1,5 +1,5 @@
-import type { PathParams } from './path-params.ts';
-import { checkRoutes, METHODS, type Route, type RouteRole } from './route.ts';
+import type { PathParams } from '../exchange.ts';
+import { checkRoutes, METHODS, type Route, type RouteRole } from '../route.ts';
 
 export type Match =
   | { readonly kind: 'found'; readonly route: Route; readonly params: PathParams; readonly role: RouteRole }

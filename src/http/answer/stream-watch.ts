@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Logger } from '../lib/logger.ts';
+import type { Logger } from '../../lib/logger.ts';
 
 export interface StreamWatch {
   /** Whether the caller may go on listening. */

@@ -3,10 +3,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { extname, join, relative, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { Answer } from './answer.ts';
-import { isNotModified } from './conditional.ts';
-import type { Exchange } from './exchange.ts';
-import type { Route } from './route.ts';
+import { acceptsGzip, isNotModified } from '../answer/negotiate.ts';
+import type { Answer } from '../answer.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Route } from '../route.ts';
 
 export interface WebAsset {
   /** From the page's folder, with slashes, e.g. `assets/index-1a2b.js`. */
@@ -97,10 +97,6 @@ function assetAnswer(exchange: Exchange, asset: WebAsset): Answer {
   headers.push('Content-Type', asset.contentType);
   if (packed) headers.push('Content-Encoding', 'gzip');
   return { status: 200, headers, body: packed ?? asset.bytes };
-}
-
-function acceptsGzip(header: string | string[] | undefined): boolean {
-  return /\bgzip\b(?!\s*;\s*q=0(?:\.0+)?\s*(?:,|$))/i.test(String(header ?? ''));
 }
 
 function contentTypeOf(path: string): string | null {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createTestApp } from '../../test/fixtures/http-app.ts';
+import { createTestApp } from '../../../test/fixtures/http-app.ts';
 import { loadWebAssets } from './web-assets.ts';
 
 const SCRIPT = `${'const x = 1;\n'.repeat(200)}`;
