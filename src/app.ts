@@ -8,7 +8,11 @@ import { type Accounts, openAccounts } from './access/open-accounts.ts';
 import { warnOfOpenFolder } from './access/warn-of-open-folder.ts';
 import { createBlankAreas } from './catalog/blank-areas.ts';
 import { openCatalog } from './catalog/catalog.ts';
+import { createCatalogEditor } from './catalog/catalog-editor.ts';
+import { createCatalogEntries } from './catalog/catalog-entries.ts';
+import { DeclaredEntries } from './catalog/declared-entries.ts';
 import { openParameterBook } from './catalog/parameter-book.ts';
+import { createDocumentReader } from './config/document-reader.ts';
 import type { SourceSettings, StoreSettings } from './config/driver-schemas.ts';
 import type { Settings } from './config/settings.ts';
 import { readVersion } from './config/version.ts';
@@ -170,6 +174,7 @@ async function openParts(
     ),
   );
   const { database, parameters, catalog, pipeline, events, desk } = road;
+  const { entries, declared, reader } = road.documents;
   const { pipelineCounts, activity, blankAreas, blankSuspects } = road;
   const forkSharing =
     forkWorker &&
@@ -203,6 +208,16 @@ async function openParts(
     usesOf: (page) => quota.frequencyOf(page),
     clock,
   });
+  const editor = createCatalogEditor({
+    ...{ catalog, entries, declared, reader, parameters, events, clock },
+    gridSetDocuments: settings.gridSetDocuments,
+    announce: async () => {},
+    async onChange({ kind, name, document }, by) {
+      if (kind !== 'layer' || document !== null) return;
+      await tasks.cancel({ layer: name, states: ['pending', 'running', 'paused'] }, by);
+    },
+  });
+  await editor.finish();
   const schedules = open.use(
     await openScheduleService({ database, tasks, invalidation, declared: settings.schedules, clock, log }),
   );
@@ -214,7 +229,17 @@ async function openParts(
   const assets = await loadPages();
   const accounts = open.use(openAccounts({ database, dataFolder: settings.data, clock, log }));
   const { access, initialPassword } = await openDoor(settings, accounts);
-  const parts = { catalog, pipeline, tasks, schedules, massTruncation, invalidation, quota, accounts };
+  const parts = {
+    catalog,
+    editor,
+    pipeline,
+    tasks,
+    schedules,
+    massTruncation,
+    invalidation,
+    quota,
+    accounts,
+  };
   const about = { version: readVersion(), startedAt: clock.now() };
   const eventLoop = open.use(openEventLoopWatch());
   const metrics = { pipeline, pipelineCounts, upstreams: desk.report, eventLoop };
@@ -290,9 +315,15 @@ async function openRoad<Desk extends UpstreamDesk>(
       gridSets: settings.gridSets,
       stores,
       openSource: (source) => openSource(source, upstreams, surroundings, (name) => readLayer(name)),
+      clock,
       log,
     }),
   );
+  const entries = createCatalogEntries(database, clock);
+  const reader = createDocumentReader(Object.keys(settings.stores));
+  const declared = new DeclaredEntries({ entries, catalog, reader, log });
+  await declared.refresh();
+  const documents = { entries, declared, reader };
   const { memoryTierBytes } = settings;
   const events = createTileEvents();
   const parameters = open.use(openParameterBook({ database, events, clock, log }));
@@ -317,7 +348,7 @@ async function openRoad<Desk extends UpstreamDesk>(
   // Closed before the pipeline, which waits for what is being stored.
   open.use(gate);
   const noted = { pipelineCounts, activity, blankAreas, blankSuspects };
-  return { database, parameters, catalog, pipeline, events, desk, ...noted };
+  return { database, parameters, catalog, documents, pipeline, events, desk, ...noted };
 }
 
 function databaseOf({ database, data }: Settings): string {

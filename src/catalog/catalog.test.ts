@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createBuiltInGridSets } from '../domain/built-in-grid-sets.ts';
 import { createGridSetBook } from '../domain/grid-set-book.ts';
+import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import type { TileSource } from '../sources/tile-source.ts';
 import type { TileStore } from '../storage/tile-store.ts';
@@ -13,6 +14,7 @@ const store = {} as TileStore;
 function declare(name: string, changes: Partial<LayerDeclaration<string>> = {}): LayerDeclaration<string> {
   return {
     name,
+    document: null,
     title: name,
     description: '',
     source: `source of ${name}`,
@@ -52,7 +54,7 @@ function open(layers: readonly LayerDeclaration<string>[]) {
   };
   const stores = new Map([['default', store]]);
   return {
-    catalog: openCatalog({ layers, gridSets, stores, openSource, log: silentLogger }),
+    catalog: openCatalog({ layers, gridSets, stores, openSource, clock: systemClock, log: silentLogger }),
     opened,
     closed,
   };

@@ -1,6 +1,7 @@
 import { TilewardenError } from '../domain/errors.ts';
 import type { GridSetBook } from '../domain/grid-set-book.ts';
 import type { Layer } from '../domain/layer.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { TileSource } from '../sources/tile-source.ts';
 import type { TileStore } from '../storage/tile-store.ts';
@@ -16,6 +17,20 @@ export interface Catalog {
   layerNames(): Iterable<string>;
   readonly gridSets: GridSetBook;
   stores(): ReadonlyMap<string, TileStore>;
+  /** Rises with every change of what is declared, in this process. */
+  readonly version: number;
+}
+
+/** Read when the layer is first asked for; null when it turns out to be unusable. */
+export type DeclaredLayer<Source> = () => LayerDeclaration<Source> | null;
+
+export interface ChangeableCatalog<Source> extends Catalog {
+  declaration(name: string): LayerDeclaration<Source> | null;
+  /** A layer of that name is replaced. Fetches under way end with the source they began with. */
+  setLayer(name: string, declared: DeclaredLayer<Source>): void;
+  removeLayer(name: string): void;
+  /** Every layer is bound anew. */
+  setGridSets(gridSets: GridSetBook): void;
   /** Closes the sources it opened. The stores belong to whoever opened them. */
   close(): Promise<void>;
 }
@@ -26,18 +41,29 @@ export interface CatalogOptions<Source> {
   readonly stores: ReadonlyMap<string, TileStore>;
   /** Touches no network: an upstream that is down is noticed when a tile is asked for. */
   readonly openSource: (source: Source, layer: string) => TileSource;
+  readonly clock: Pick<Clock, 'sleep'>;
   readonly log: Logger;
 }
 
-export function openCatalog<Source>(options: CatalogOptions<Source>): Catalog {
-  const declarations = new Map(options.layers.map((declaration) => [declaration.name, declaration]));
+/** Milliseconds; longer than any fetch takes. */
+const RETIREMENT = 5 * 60_000;
+
+export function openCatalog<Source>(options: CatalogOptions<Source>): ChangeableCatalog<Source> {
+  const { stores, openSource, clock, log } = options;
+  const declared = new Map<string, DeclaredLayer<Source>>(
+    options.layers.map((declaration) => [declaration.name, () => declaration]),
+  );
   const bound = new Map<string, BoundLayer>();
-  const sources = new Map<string, TileSource>();
+  const sources = new Map<BoundLayer, TileSource>();
+  const closing = new AbortController();
+  const retiring = new Set<Promise<void>>();
+  let gridSets = options.gridSets;
+  let version = 0;
 
   function layer(name: string): BoundLayer | null {
     const known = bound.get(name);
     if (known) return known;
-    const declaration = declarations.get(name);
+    const declaration = declared.get(name)?.();
     if (!declaration) return null;
     const made = bind(declaration);
     bound.set(name, made);
@@ -45,42 +71,75 @@ export function openCatalog<Source>(options: CatalogOptions<Source>): Catalog {
   }
 
   function bind(declaration: LayerDeclaration<Source>): BoundLayer {
-    return {
-      layer: createLayer(declaration, options.gridSets),
-      store: storeOf(declaration, options.stores),
-      source: () => sourceOf(declaration),
+    const made: BoundLayer = {
+      layer: createLayer(declaration, gridSets),
+      store: storeOf(declaration, stores),
+      source: () => sources.get(made) ?? opened(made, declaration),
     };
+    return made;
   }
 
-  function sourceOf(declaration: LayerDeclaration<Source>): TileSource {
-    const open = sources.get(declaration.name);
-    if (open) return open;
-    const source = options.openSource(declaration.source, declaration.name);
-    sources.set(declaration.name, source);
-    options.log.debug({ layer: declaration.name }, 'source opened');
+  function opened(made: BoundLayer, declaration: LayerDeclaration<Source>): TileSource {
+    const source = openSource(declaration.source, declaration.name);
+    sources.set(made, source);
+    log.debug({ layer: declaration.name }, 'source opened');
     return source;
   }
 
   function* layers(): Generator<Layer> {
-    for (const name of declarations.keys()) {
+    for (const name of declared.keys()) {
       const found = layer(name);
       if (found) yield found.layer;
     }
   }
 
-  async function close(): Promise<void> {
-    const open = [...sources.values()];
-    sources.clear();
-    await Promise.all(open.map((source) => source.close()));
+  function unbind(name: string): void {
+    version++;
+    const former = bound.get(name);
+    bound.delete(name);
+    if (!former || !sources.has(former)) return;
+    const closed = retire(former).finally(() => retiring.delete(closed));
+    retiring.add(closed);
+  }
+
+  async function retire(former: BoundLayer): Promise<void> {
+    await clock.sleep(RETIREMENT, closing.signal).catch(() => {});
+    const source = sources.get(former);
+    sources.delete(former);
+    await source?.close();
   }
 
   return {
     layer,
     layers,
-    layerNames: () => declarations.keys(),
-    gridSets: options.gridSets,
-    stores: () => options.stores,
-    close,
+    layerNames: () => declared.keys(),
+    declaration: (name) => declared.get(name)?.() ?? null,
+    get gridSets() {
+      return gridSets;
+    },
+    get version() {
+      return version;
+    },
+    stores: () => stores,
+    setLayer(name, declaration) {
+      declared.set(name, declaration);
+      unbind(name);
+    },
+    removeLayer(name) {
+      declared.delete(name);
+      unbind(name);
+    },
+    setGridSets(book) {
+      gridSets = book;
+      for (const name of bound.keys()) unbind(name);
+    },
+    async close() {
+      closing.abort();
+      await Promise.all(retiring);
+      const open = [...sources.values()];
+      sources.clear();
+      await Promise.all(open.map((source) => source.close()));
+    },
   };
 }
 

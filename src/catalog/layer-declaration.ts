@@ -5,6 +5,8 @@ import type { LetterCase } from '../domain/parameter-filter.ts';
 /** A layer as an administrator writes it down, defaults filled in. Plain data: it can be kept and compared. */
 export interface LayerDeclaration<Source = unknown> {
   readonly name: string;
+  /** As it was written down, with every default filled in and secrets in the clear. */
+  readonly document: unknown;
   readonly title: string;
   readonly description: string;
   readonly attribution: string;

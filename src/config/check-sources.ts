@@ -8,19 +8,27 @@ import { archiveOffers } from '../sources/archive/archive-source.ts';
 import { xyzOffers } from '../sources/xyz/xyz-source.ts';
 import type { SourceSettings } from './driver-schemas.ts';
 import type { Explanation } from './explain-issue.ts';
+import type { SettingPath } from './setting-path.ts';
 
 type Declared = LayerDeclaration<SourceSettings>;
 
 /** Layers that may be drawn from one another: each costs the one above it several tiles. */
 const MOST_LAYERS_DEEP = 4;
 
+export interface LayersByName {
+  get(name: string): Declared | undefined;
+  keys(): Iterable<string>;
+}
+
 /** What a source's own options cannot tell: whether it goes with the layer it stands in, and with the other layers. */
-export function checkSources(layers: readonly Declared[], gridSets: GridSetBook): readonly Explanation[] {
-  const byName = new Map(layers.map((layer) => [layer.name, layer]));
-  return layers.flatMap((layer, index) => {
-    const problem = problemOf(layer, byName, gridSets);
-    return problem ? [{ path: ['layers', index, 'source', ...problem.path], message: problem.message }] : [];
-  });
+export function sourceProblems(
+  layer: Declared,
+  byName: LayersByName,
+  gridSets: GridSetBook,
+  path: SettingPath,
+): readonly Explanation[] {
+  const problem = problemOf(layer, byName, gridSets);
+  return problem ? [{ path: [...path, 'source', ...problem.path], message: problem.message }] : [];
 }
 
 interface Problem {
@@ -28,11 +36,7 @@ interface Problem {
   readonly message: string;
 }
 
-function problemOf(
-  layer: Declared,
-  byName: ReadonlyMap<string, Declared>,
-  gridSets: GridSetBook,
-): Problem | null {
+function problemOf(layer: Declared, byName: LayersByName, gridSets: GridSetBook): Problem | null {
   const { source } = layer;
   if (source.type === 'xyz' || source.type === 'archive') return problemOfGridSets(layer, source, gridSets);
   if (source.type === 'layer') return problemOfLayer(layer, source, byName, gridSets);
@@ -62,7 +66,7 @@ function problemOfGridSets(
 function problemOfLayer(
   layer: Declared,
   source: Extract<SourceSettings, { type: 'layer' }>,
-  byName: ReadonlyMap<string, Declared>,
+  byName: LayersByName,
   gridSets: GridSetBook,
 ): Problem | null {
   const below = byName.get(source.layer);
@@ -74,7 +78,7 @@ function problemOfLayer(
   return problemOfChain(layer, byName) ?? problemOfDrawing(layer, source, below, gridSets);
 }
 
-function problemOfChain(layer: Declared, byName: ReadonlyMap<string, Declared>): Problem | null {
+function problemOfChain(layer: Declared, byName: LayersByName): Problem | null {
   const chain = [layer.name];
   for (let at: Declared | undefined = layer; at?.source.type === 'layer'; ) {
     const next = at.source.layer;

@@ -11,8 +11,9 @@ import { createGridSet, type GridSet } from '../domain/grid-set.ts';
 import { createGridSetBook, type GridSetBook } from '../domain/grid-set-book.ts';
 import { checkProjection } from '../domain/projection.ts';
 import { closestName } from '../lib/closest-name.ts';
+import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
 import { scheduleProblems } from './check-schedules.ts';
-import { checkSources } from './check-sources.ts';
+import { type LayersByName, sourceProblems } from './check-sources.ts';
 import type { SourceSettings } from './driver-schemas.ts';
 import type { Explanation } from './explain-issue.ts';
 import { toSchedule } from './schedule-schema.ts';
@@ -36,9 +37,16 @@ export function resolveSettings(document: SettingsDocument): ResolvedSettings {
   const problems: Explanation[] = [];
   const gridSets = resolveGridSets(document.gridSets, problems);
   const layers = document.layers.map(toDeclaration);
-  checkLayers(document, layers, gridSets, problems);
-  problems.push(...checkSources(layers, gridSets));
-  problems.push(...document.layers.flatMap((layer, index) => scheduleProblems(layer, ['layers', index])));
+  const byName = new Map(layers.map((layer) => [layer.name, layer]));
+  const stores = Object.keys(document.stores);
+  const context = { gridSets, stores, byName };
+  const names = new Set<string>();
+  for (const [index, given] of document.layers.entries()) {
+    const path = ['layers', index];
+    if (names.has(given.name)) problems.push({ path: [...path, 'name'], message: nameTaken(given.name) });
+    names.add(given.name);
+    problems.push(...layerProblems(given, layers[index] ?? toDeclaration(given), context, path));
+  }
   const settings = {
     server: document.server,
     database: document.database,
@@ -48,12 +56,53 @@ export function resolveSettings(document: SettingsDocument): ResolvedSettings {
     stores: document.stores,
     upstreams: document.upstreams,
     gridSets,
+    gridSetDocuments: new Map(document.gridSets.map((given) => [given.name, given])),
     layers,
-    schedules: document.layers.flatMap(({ name, schedules }) =>
-      schedules.map((schedule) => toSchedule(name, schedule)),
-    ),
+    schedules: document.layers.flatMap(schedulesOf),
   };
   return { settings, problems };
+}
+
+/** What a layer's names may lead to. */
+export interface LayerContext {
+  readonly gridSets: GridSetBook;
+  readonly stores: readonly string[];
+  readonly byName: LayersByName;
+}
+
+/** A layer's document as the catalog wants it, and what is wrong with it beyond its schema. */
+export function resolveLayer(given: GivenLayer, context: LayerContext) {
+  const declaration = toDeclaration(given);
+  return {
+    declaration,
+    schedules: schedulesOf(given),
+    problems: layerProblems(given, declaration, context, []),
+  };
+}
+
+function layerProblems(
+  given: GivenLayer,
+  layer: LayerDeclaration<SourceSettings>,
+  { gridSets, stores, byName }: LayerContext,
+  path: SettingPath,
+): readonly Explanation[] {
+  const problems: Explanation[] = [];
+  if (!stores.includes(layer.store)) {
+    problems.push({ path: [...path, 'store'], message: unknownName('store', layer.store, stores) });
+  }
+  problems.push(...queryProblems(given, path), ...retinaProblems(given, path));
+  const gridSetsKnown = checkGridSetNames(layer, path, gridSets, problems);
+  if (gridSetsKnown) attempt(path, problems, () => void createLayer(layer, gridSets));
+  problems.push(...sourceProblems(layer, byName, gridSets, path), ...scheduleProblems(given, path));
+  return problems;
+}
+
+function schedulesOf({ name, schedules }: GivenLayer): readonly ScheduleDeclaration[] {
+  return schedules.map((schedule) => toSchedule(name, schedule));
+}
+
+export function nameTaken(name: string): string {
+  return `is taken: another layer is named ${name} too`;
 }
 
 function sizeOf(size: number | string): number {
@@ -72,7 +121,7 @@ function resolveGridSets(given: readonly GivenGridSet[], problems: Explanation[]
   return createGridSetBook(gridSets);
 }
 
-function toGridSet(given: GivenGridSet): GridSet {
+export function toGridSet(given: GivenGridSet): GridSet {
   const { extent, tileSize, projection, resolutions, scaleDenominators, levels, ...others } = given;
   const { levelNames, metersPerUnit, ...rest } = others;
   const [tileWidth, tileHeight] = typeof tileSize === 'number' ? [tileSize, tileSize] : tileSize;
@@ -92,9 +141,11 @@ function toGridSet(given: GivenGridSet): GridSet {
   return gridSet;
 }
 
-function toDeclaration({ schedules, ...given }: GivenLayer): LayerDeclaration<SourceSettings> {
+function toDeclaration(document: GivenLayer): LayerDeclaration<SourceSettings> {
+  const { schedules, ...given } = document;
   return {
     ...given,
+    document,
     title: given.title ?? given.name,
     gridSets: given.gridSets.map(toSubset),
     blankIsRight: toBlankRule(given.blankIsRight),
@@ -122,34 +173,8 @@ function toParameter(given: GivenParameter): ParameterDeclaration {
   return { ...base, kind: 'regex', regex: regex ?? '(?s).*', normalize };
 }
 
-function checkLayers(
-  document: SettingsDocument,
-  layers: readonly LayerDeclaration[],
-  gridSets: GridSetBook,
-  problems: Explanation[],
-): void {
-  const names = new Set<string>();
-  const stores = Object.keys(document.stores);
-  for (const [index, layer] of layers.entries()) {
-    const path = ['layers', index];
-    if (names.has(layer.name)) {
-      problems.push({
-        path: [...path, 'name'],
-        message: `is taken: another layer is named ${layer.name} too`,
-      });
-    }
-    names.add(layer.name);
-    if (!stores.includes(layer.store))
-      problems.push({ path: [...path, 'store'], message: unknownName('store', layer.store, stores) });
-    problems.push(...queryProblems(document.layers[index], path));
-    problems.push(...retinaProblems(document.layers[index], path));
-    const gridSetsKnown = checkGridSetNames(layer, path, gridSets, problems);
-    if (gridSetsKnown) attempt(path, problems, () => void createLayer(layer, gridSets));
-  }
-}
-
-function queryProblems(layer: GivenLayer | undefined, path: SettingPath): readonly Explanation[] {
-  if (!layer?.queryable || layer.source.type === 'wms') return [];
+function queryProblems(layer: GivenLayer, path: SettingPath): readonly Explanation[] {
+  if (!layer.queryable || layer.source.type === 'wms') return [];
   const message = `needs a source of type wms; one of type ${layer.source.type} has nothing to be asked for`;
   return [{ path: [...path, 'queryable'], message }];
 }
@@ -157,8 +182,8 @@ function queryProblems(layer: GivenLayer | undefined, path: SettingPath): readon
 /** What a source has ready-made has as many pixels as it has. */
 const DRAWING_SOURCES: readonly string[] = ['wms', 'world'];
 
-function retinaProblems(layer: GivenLayer | undefined, path: SettingPath): readonly Explanation[] {
-  if (!layer?.retina || DRAWING_SOURCES.includes(layer.source.type)) return [];
+function retinaProblems(layer: GivenLayer, path: SettingPath): readonly Explanation[] {
+  if (!layer.retina || DRAWING_SOURCES.includes(layer.source.type)) return [];
   const message = `needs a source that draws (${DRAWING_SOURCES.join(', ')}); one of type ${layer.source.type} has its tiles ready-made`;
   return [{ path: [...path, 'retina'], message }];
 }

@@ -66,7 +66,7 @@ type Reference =
   | { readonly env: string; readonly file: null }
   | { readonly env: null; readonly file: string };
 
-function referenceOf(value: Record<string, unknown>): Reference | null {
+export function referenceOf(value: Record<string, unknown>): Reference | null {
   if (Object.keys(value).length !== 1) return null;
   if (typeof value.env === 'string') return { env: value.env, file: null };
   if (typeof value.file === 'string') return { env: null, file: value.file };

@@ -25,6 +25,8 @@ export interface Settings {
   /** By host and port, e.g. `127.0.0.1:8090`. */
   readonly upstreams: Readonly<Record<string, UpstreamSettings>>;
   readonly gridSets: GridSetBook;
+  /** The file's form of those that it declares. */
+  readonly gridSetDocuments: ReadonlyMap<string, unknown>;
   readonly layers: readonly LayerDeclaration<SourceSettings>[];
   readonly schedules: readonly ScheduleDeclaration[];
 }

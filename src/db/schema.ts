@@ -25,6 +25,7 @@ export interface Schema {
   layer_evictions: LayerEvictionsTable;
   parameter_values: ParameterValuesTable;
   blank_areas: BlankAreasTable;
+  catalog_entries: CatalogEntriesTable;
   schedules: SchedulesTable;
   schedule_runs: ScheduleRunsTable;
 }
@@ -256,4 +257,20 @@ export interface ParameterValuesTable {
   document: string;
   /** Milliseconds since 1970. */
   noted_at: number;
+}
+
+/** Layers and grid sets that were declared over the network. */
+export interface CatalogEntriesTable {
+  kind: string;
+  name: string;
+  /** JSON; null: it has been removed. */
+  document: string | null;
+  /** JSON: what its form could not hold, for whoever gave it. */
+  aside: string | null;
+  /** From the counter `catalog`, raised with every change. */
+  version: number;
+  /** JSON: tile sets that the change made wrong and that may still be there; null: none. */
+  drops: string | null;
+  changed_by: string;
+  changed_at: number;
 }

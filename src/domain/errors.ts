@@ -31,6 +31,14 @@ export type ErrorCode =
   | 'account-conflict'
   /** What is not recorded is not done. */
   | 'audit-unwritable'
+  /** Nobody has declared it. */
+  | 'entry-unknown'
+  /** It stands in the configuration file, or comes with the program. */
+  | 'entry-read-only'
+  /** The name is taken, or others need it. */
+  | 'entry-conflict'
+  /** Somebody else has changed it meanwhile. */
+  | 'entry-changed'
   | 'stopping';
 
 export interface ErrorDetails {

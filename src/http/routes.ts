@@ -1,4 +1,5 @@
 import type { Catalog } from '../catalog/catalog.ts';
+import type { CatalogEditor } from '../catalog/catalog-editor.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
@@ -10,6 +11,7 @@ import type { TaskService } from '../tasks/task-service.ts';
 import { type About, aboutRoutes } from './api/about.ts';
 import { type AccountParts, accountRoutes } from './api/account-routes.ts';
 import { type BlankAreaDeps, blankAreaRoutes } from './api/blank-areas.ts';
+import { catalogChangeRoutes } from './api/catalog-changes.ts';
 import { coverageRoutes } from './api/coverage.ts';
 import { createEventStream } from './api/events.ts';
 import { evictionRoutes } from './api/evictions.ts';
@@ -48,6 +50,7 @@ import { isDryRun } from './wire/dry-run.ts';
 
 export interface RouteDeps {
   readonly catalog: Pick<Catalog, 'layer' | 'layers'>;
+  readonly editor: CatalogEditor;
   readonly pipeline: Pick<TilePipeline, 'read'>;
   /** Rejects when the server cannot do its work. */
   readonly readiness: (signal: AbortSignal) => Promise<void>;
@@ -119,6 +122,7 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
     ...blankAreaRoutes(deps),
     ...cacheRoutes(deps),
     ...layerRoutes(deps),
+    ...catalogChangeRoutes(deps.editor),
     ...seriesRoutes(deps.series),
     ...aboutRoutes(deps.about),
     ...metricsRoutes({ ...deps.metrics, tasks: deps.tasks, quota: deps.quota, tileCounts }),

@@ -7,6 +7,7 @@ import { createScheduleTables } from './0005-create-schedule-tables.ts';
 import { createParameterTable } from './0006-create-parameter-table.ts';
 import { createLayerEvictions } from './0007-create-layer-evictions.ts';
 import { createBlankAreaTable } from './0008-create-blank-area-table.ts';
+import { createCatalogEntries } from './0009-create-catalog-entries.ts';
 
 export const MIGRATIONS: readonly Migration[] = [
   createTaskTables,
@@ -17,4 +18,5 @@ export const MIGRATIONS: readonly Migration[] = [
   createParameterTable,
   createLayerEvictions,
   createBlankAreaTable,
+  createCatalogEntries,
 ];

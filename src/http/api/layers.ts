@@ -1,4 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts';
+import type { CatalogEditor, ShownEntry } from '../../catalog/catalog-editor.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import type { Layer } from '../../domain/layer.ts';
 import type { LayerState } from '../../pipeline/layer-activity.ts';
@@ -7,16 +8,18 @@ import { refuseStrangers, visibleLayers } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
 import { boundLayer } from '../services/tiles.ts';
+import { entityTag } from './catalog-changes.ts';
 import { gridSetDocument, layerDocument, layerSummary } from './layers-document.ts';
 
 export interface LayerDeps {
   readonly catalog: Pick<Catalog, 'layer' | 'layers'>;
+  readonly editor: Pick<CatalogEditor, 'show'>;
   /** What has happened to a layer; from memory, since a list asks for thousands. */
   readonly layerState: (name: string) => LayerState;
 }
 
 /** `/api/v1/layers`, `/api/v1/layers/{layer}` and `/api/v1/gridsets`: what is declared. */
-export function layerRoutes({ catalog, layerState }: LayerDeps): readonly Route[] {
+export function layerRoutes({ catalog, editor, layerState }: LayerDeps): readonly Route[] {
   const path = '/api/v1/layers';
   return [
     { method: 'GET', path, role: 'viewer', handler: list },
@@ -32,13 +35,27 @@ export function layerRoutes({ catalog, layerState }: LayerDeps): readonly Route[
   async function show(exchange: Exchange): Promise<Answer> {
     const { layer } = boundLayer(catalog, exchange.param('layer'));
     await refuseStrangers(exchange, layer);
-    return jsonAnswer(layerDocument(layer, layerState(layer.name)));
+    const entry = await editor.show('layer', layer.name);
+    return jsonAnswer({ ...layerDocument(layer, layerState(layer.name)), ...declared(entry) }, tagOf(entry));
   }
 
   async function listGridSets(exchange: Exchange): Promise<Answer> {
     const layers = await visibleLayers(exchange, catalog.layers());
     return jsonAnswer({ gridSets: [...gridSetsOf(layers).values()].map(gridSetDocument) });
   }
+}
+
+/** Where it is declared, and its document in the configuration file's form. */
+function declared(entry: ShownEntry | null) {
+  return {
+    origin: entry?.origin ?? 'file',
+    version: entry?.version ?? null,
+    document: entry?.document ?? null,
+  };
+}
+
+function tagOf(entry: ShownEntry | null): readonly string[] {
+  return entry?.version ? ['ETag', entityTag(entry.version)] : [];
 }
 
 /** Those that a layer uses. */

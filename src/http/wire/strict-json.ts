@@ -8,15 +8,15 @@ export function readStrictJson<Schema extends z.ZodType>(
   exchange: Exchange,
   schema: Schema,
 ): z.output<Schema> {
-  requireMediaType(exchange.headers, ['application/json']);
-  const result = schema.safeParse(parse(exchange.body));
+  const result = schema.safeParse(readJsonBody(exchange));
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   const field = issue?.path.join('.') || 'the body';
   throw new TilewardenError('request-invalid', `${field}: ${issue?.message ?? 'cannot be used'}.`);
 }
 
-function parse(body: Buffer): unknown {
+export function readJsonBody({ headers, body }: Pick<Exchange, 'headers' | 'body'>): unknown {
+  requireMediaType(headers, ['application/json']);
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
   } catch {

@@ -1,0 +1,266 @@
+import { TilewardenError } from '../domain/errors.ts';
+import { everySubset } from '../domain/layer.ts';
+import { shortened } from '../domain/shortened.ts';
+import type { TileEvents } from '../domain/tile-events.ts';
+import type { TileSetKey } from '../domain/tile-key.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { ChangeableCatalog } from './catalog.ts';
+import type { CatalogEntries, CatalogEntry, Drop, EntryKind } from './catalog-entries.ts';
+import { type Fate, fateOf, sameGrid } from './change-effects.ts';
+import { createLayer } from './create-layer.ts';
+import type { DeclaredEntries, DocumentReader } from './declared-entries.ts';
+import type { ParameterBook } from './parameter-book.ts';
+
+export type Origin = 'program' | 'file' | 'database';
+
+export interface ShownEntry {
+  readonly origin: Origin;
+  /** Null: it cannot be changed over the network. */
+  readonly version: number | null;
+  /** In the configuration file's form, secrets hidden; null: it comes with the program. */
+  readonly document: unknown;
+  /** What its form could not hold. */
+  readonly aside: unknown;
+}
+
+export interface Affected {
+  readonly set: TileSetKey;
+  readonly fate: Fate;
+}
+
+export interface EntryChanged {
+  readonly kind: EntryKind;
+  readonly name: string;
+  readonly created: boolean;
+  /** Null: it was removed, or nothing was changed yet. */
+  readonly version: number | null;
+  readonly document: unknown;
+  readonly tileSets: readonly Affected[];
+}
+
+export interface ChangeOptions {
+  /** What the caller believes to be there; null: nothing; absent: whatever is there. */
+  readonly expected?: number | null;
+  readonly by: string;
+  /** Only says what would become of cached tiles. */
+  readonly dryRun: boolean;
+  readonly aside?: unknown;
+}
+
+/** Changes what is declared, durably, and in every process before it returns. */
+export interface CatalogEditor {
+  /** Null: nobody has declared it. */
+  show(kind: EntryKind, name: string): Promise<ShownEntry | null>;
+  put(kind: EntryKind, document: unknown, options: ChangeOptions): Promise<EntryChanged>;
+  remove(kind: EntryKind, name: string, options: ChangeOptions): Promise<EntryChanged>;
+  /** Does what a crash left undone. */
+  finish(): Promise<void>;
+}
+
+export interface CatalogEditorOptions<Source> {
+  readonly catalog: ChangeableCatalog<Source>;
+  readonly entries: CatalogEntries;
+  readonly declared: DeclaredEntries<Source>;
+  readonly reader: DocumentReader<Source>;
+  readonly parameters: Pick<ParameterBook, 'values'>;
+  /** File form of the grid sets that the configuration file declares. */
+  readonly gridSetDocuments: ReadonlyMap<string, unknown>;
+  readonly events: TileEvents;
+  readonly clock: Pick<Clock, 'now'>;
+  /** Resolves when every other process of the installation has refreshed its catalog. */
+  readonly announce: () => Promise<void>;
+  /** For what follows a layer: tasks, schedules, quotas. Called before the change is answered. */
+  readonly onChange: (change: EntryChanged, by: string) => Promise<void>;
+}
+
+export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source>): CatalogEditor {
+  const { catalog, entries, declared, reader, parameters, events, clock } = options;
+
+  function refuseFixed(kind: EntryKind, name: string): void {
+    const fixed = kind === 'layer' ? declared.isFixedLayer(name) : declared.isFixedGridSet(name);
+    if (!fixed) return;
+    const where =
+      originOf(kind, name) === 'program' ? 'comes with the program' : 'is declared in the configuration file';
+    throw new TilewardenError(
+      'entry-read-only',
+      `The ${wordFor(kind)} ${shortened(name)} ${where}; change it there.`,
+    );
+  }
+
+  function originOf(kind: EntryKind, name: string): Origin {
+    if (kind === 'layer') return declared.isFixedLayer(name) ? 'file' : 'database';
+    if (!declared.isFixedGridSet(name)) return 'database';
+    return options.gridSetDocuments.has(name) ? 'file' : 'program';
+  }
+
+  async function living(kind: EntryKind, name: string): Promise<CatalogEntry | null> {
+    const entry = await entries.get(kind, name);
+    return entry && entry.document !== null ? entry : null;
+  }
+
+  async function commit(
+    change: {
+      kind: EntryKind;
+      name: string;
+      document: unknown;
+      tileSets: readonly Affected[];
+      drops: readonly Drop[];
+    },
+    former: CatalogEntry | null,
+    { expected, by, aside = null }: ChangeOptions,
+  ): Promise<EntryChanged> {
+    const { kind, name, document, tileSets, drops } = change;
+    const entry = await entries.put({
+      ...{ kind, name, document, aside, drops, changedBy: by },
+      ...(expected !== undefined && { expected }),
+    });
+    await declared.refresh();
+    await options.announce();
+    await carryOut(entry);
+    const version = document === null ? null : entry.version;
+    const done = {
+      kind,
+      name,
+      document: reader.shown(document),
+      tileSets,
+      version,
+      created: former === null,
+    };
+    await options.onChange(done, by);
+    return done;
+  }
+
+  /** The generation rises first, so that nothing fetched earlier follows into the store. */
+  async function carryOut(entry: CatalogEntry): Promise<void> {
+    if (entry.drops.length === 0) return;
+    for (const { layer, set } of entry.drops) {
+      for (const store of catalog.stores().values()) {
+        await store.raiseGeneration(layer);
+        await (set ? store.dropTileSet(set) : store.dropLayer(layer));
+      }
+      events.emit({ type: 'layer-dropped', layer, at: clock.now() });
+    }
+    await entries.dropped(entry);
+  }
+
+  async function effectsOnLayer(name: string, document: unknown): Promise<readonly Affected[]> {
+    const former = catalog.layer(name);
+    const declaration = reader.layer(document, catalog);
+    const after = createLayer(declaration, catalog.gridSets);
+    const store = catalog.stores().get(declaration.store);
+    const values = await parameters.values();
+    const before = former?.layer ?? after;
+    return await affected(name, (set, its) =>
+      fateOf(set, { before, after, sameStore: its === store, values }),
+    );
+  }
+
+  /** Of a grid set that changes, or goes. */
+  async function effectsOnUsers(gridSet: string): Promise<readonly Affected[]> {
+    const found: Affected[] = [];
+    for (const layer of catalog.layers()) {
+      if (!everySubset(layer).some((subset) => subset.gridSet.name === gridSet)) continue;
+      found.push(...(await affected(layer.name, (set) => (set.gridSet === gridSet ? 'truncated' : 'kept'))));
+    }
+    return found.filter(({ fate }) => fate === 'truncated');
+  }
+
+  async function affected(
+    layer: string,
+    judge: (set: TileSetKey, store: unknown) => Fate,
+  ): Promise<readonly Affected[]> {
+    const found: Affected[] = [];
+    for (const store of catalog.stores().values()) {
+      for await (const set of store.tileSets(layer)) found.push({ set, fate: judge(set, store) });
+    }
+    return found;
+  }
+
+  async function planLayer(given: unknown, former: CatalogEntry | null) {
+    const restored = reader.restored(given, former?.document);
+    const { name, document } = reader.layer(restored, catalog);
+    const tileSets = await effectsOnLayer(name, restored);
+    return { kind: 'layer' as const, name, document, tileSets, drops: dropsOf(tileSets) };
+  }
+
+  async function planGridSet(document: unknown) {
+    const gridSet = reader.gridSet(document);
+    const former = catalog.gridSets.find(gridSet.name);
+    const tileSets = former && !sameGrid(former, gridSet) ? await effectsOnUsers(gridSet.name) : [];
+    return { kind: 'grid-set' as const, name: gridSet.name, document, tileSets, drops: dropsOf(tileSets) };
+  }
+
+  async function planRemoval(kind: EntryKind, name: string) {
+    if (kind === 'layer') {
+      const tileSets = await affected(name, () => 'truncated');
+      return { kind, name, document: null, tileSets, drops: [{ layer: name, set: null }] };
+    }
+    const users = [...catalog.layers()].filter((layer) =>
+      everySubset(layer).some(({ gridSet }) => gridSet.name === name),
+    );
+    if (users.length === 0) return { kind, name, document: null, tileSets: [], drops: [] };
+    const names = users.slice(0, 5).map((layer) => layer.name);
+    throw new TilewardenError(
+      'entry-conflict',
+      `The grid set ${shortened(name)} is used by ${users.length === 1 ? 'layer' : 'layers'} ${names.join(', ')}${users.length > 5 ? ' and others' : ''}; remove it there first.`,
+    );
+  }
+
+  return {
+    async show(kind, name) {
+      const origin = originOf(kind, name);
+      if (origin === 'database') {
+        const entry = await living(kind, name);
+        if (!entry) return null;
+        const { version, document, aside } = entry;
+        return { origin, version, document: reader.shown(document), aside };
+      }
+      const document =
+        kind === 'layer' ? catalog.declaration(name)?.document : options.gridSetDocuments.get(name);
+      return { origin, version: null, document: reader.shown(document ?? null), aside: null };
+    },
+
+    async put(kind, given, change) {
+      refuseFixed(kind, nameIn(given));
+      const former = await living(kind, nameIn(given));
+      const plan = kind === 'layer' ? await planLayer(given, former) : await planGridSet(given);
+      if (!change.dryRun) return await commit(plan, former, change);
+      const { name, document, tileSets } = plan;
+      return {
+        kind,
+        name,
+        document: reader.shown(document),
+        tileSets,
+        version: null,
+        created: former === null,
+      };
+    },
+
+    async remove(kind, name, change) {
+      refuseFixed(kind, name);
+      const former = await living(kind, name);
+      if (!former)
+        throw new TilewardenError('entry-unknown', `There is no ${wordFor(kind)} ${shortened(name)}.`);
+      const plan = await planRemoval(kind, name);
+      if (!change.dryRun) return await commit(plan, former, change);
+      return { kind, name, document: null, tileSets: plan.tileSets, version: null, created: false };
+    },
+
+    async finish() {
+      for (const entry of await entries.unfinished()) await carryOut(entry);
+    },
+  };
+}
+
+function dropsOf(tileSets: readonly Affected[]): readonly Drop[] {
+  return tileSets.filter(({ fate }) => fate === 'truncated').map(({ set }) => ({ layer: set.layer, set }));
+}
+
+function wordFor(kind: EntryKind): string {
+  return kind === 'layer' ? 'layer' : 'grid set';
+}
+
+function nameIn(document: unknown): string {
+  const name = typeof document === 'object' && document !== null && 'name' in document ? document.name : null;
+  return typeof name === 'string' ? name : '';
+}

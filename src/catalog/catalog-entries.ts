@@ -1,0 +1,149 @@
+import type { Database, Statements } from '../db/database.ts';
+import type { CatalogEntriesTable, RowOf } from '../db/schema.ts';
+import { TilewardenError } from '../domain/errors.ts';
+import type { TileSetKey } from '../domain/tile-key.ts';
+import type { Clock } from '../lib/clock.ts';
+
+export type EntryKind = 'layer' | 'grid-set';
+
+/** A tile set whose tiles a change has made wrong; null stands for all that the layer has. */
+export interface Drop {
+  readonly layer: string;
+  readonly set: TileSetKey | null;
+}
+
+export interface CatalogEntry {
+  readonly kind: EntryKind;
+  readonly name: string;
+  /** Null: it has been removed. */
+  readonly document: unknown;
+  readonly aside: unknown;
+  readonly version: number;
+  readonly drops: readonly Drop[];
+  readonly changedBy: string;
+  /** Milliseconds since 1970. */
+  readonly changedAt: number;
+}
+
+export interface EntryChange
+  extends Pick<CatalogEntry, 'kind' | 'name' | 'document' | 'aside' | 'drops' | 'changedBy'> {
+  /** What the caller believes to be there; null: nothing; undefined: whatever is there. */
+  readonly expected?: number | null;
+}
+
+/** Layers and grid sets that were declared over the network, durable. */
+export interface CatalogEntries {
+  get(kind: EntryKind, name: string): Promise<CatalogEntry | null>;
+  /** What has changed after a version, oldest first; removed ones too. */
+  after(version: number, limit: number): Promise<readonly CatalogEntry[]>;
+  /** Throws `entry-changed` when what is there is not what was expected. */
+  put(change: EntryChange): Promise<CatalogEntry>;
+  /** Those whose wrong tiles may still be there. */
+  unfinished(): Promise<readonly CatalogEntry[]>;
+  dropped(entry: Pick<CatalogEntry, 'kind' | 'name' | 'version'>): Promise<void>;
+}
+
+export function createCatalogEntries(database: Database, clock: Pick<Clock, 'now'>): CatalogEntries {
+  return {
+    async get(kind, name) {
+      const row = await rowOf(database.query, kind, name);
+      return row ? entryOf(row) : null;
+    },
+    async after(version, limit) {
+      const rows = await database.query
+        .selectFrom('catalog_entries')
+        .selectAll()
+        .where('version', '>', version)
+        .orderBy('version')
+        .limit(limit)
+        .execute();
+      return rows.map(entryOf);
+    },
+    async put({ kind, name, document, aside, drops, changedBy, expected }) {
+      return await database.transaction('catalog', async (query) => {
+        const there = await rowOf(query, kind, name);
+        checkExpected(there, expected);
+        const row = {
+          kind,
+          name,
+          document: document === null ? null : JSON.stringify(document),
+          aside: aside === null ? null : JSON.stringify(aside),
+          version: await nextVersion(query),
+          drops: drops.length === 0 ? null : JSON.stringify(drops),
+          changed_by: changedBy,
+          changed_at: clock.now(),
+        };
+        await query
+          .insertInto('catalog_entries')
+          .values(row)
+          .onConflict((conflict) => conflict.columns(['kind', 'name']).doUpdateSet(row))
+          .execute();
+        return entryOf(row);
+      });
+    },
+    async unfinished() {
+      const rows = await database.query
+        .selectFrom('catalog_entries')
+        .selectAll()
+        .where('drops', 'is not', null)
+        .execute();
+      return rows.map(entryOf);
+    },
+    async dropped({ kind, name, version }) {
+      await database.transaction('catalog', async (query) => {
+        await query
+          .updateTable('catalog_entries')
+          .set({ drops: null })
+          .where('kind', '=', kind)
+          .where('name', '=', name)
+          .where('version', '=', version)
+          .execute();
+      });
+    },
+  };
+}
+
+function rowOf(query: Statements, kind: EntryKind, name: string) {
+  return query
+    .selectFrom('catalog_entries')
+    .selectAll()
+    .where('kind', '=', kind)
+    .where('name', '=', name)
+    .executeTakeFirst();
+}
+
+async function nextVersion(query: Statements): Promise<number> {
+  const { value } = await query
+    .updateTable('counters')
+    .set((column) => ({ value: column('value', '+', 1) }))
+    .where('name', '=', 'catalog')
+    .returning('value')
+    .executeTakeFirstOrThrow();
+  return value;
+}
+
+function checkExpected(
+  there: RowOf<CatalogEntriesTable> | undefined,
+  expected: number | null | undefined,
+): void {
+  if (expected === undefined) return;
+  const present = there && there.document !== null ? there.version : null;
+  if (present === expected) return;
+  throw new TilewardenError(
+    'entry-changed',
+    'It has been changed meanwhile; read it again and repeat your change.',
+  );
+}
+
+function entryOf(row: RowOf<CatalogEntriesTable>): CatalogEntry {
+  return {
+    kind: row.kind as EntryKind,
+    name: row.name,
+    document: row.document === null ? null : JSON.parse(row.document),
+    aside: row.aside === null ? null : JSON.parse(row.aside),
+    version: row.version,
+    drops: row.drops === null ? [] : JSON.parse(row.drops),
+    changedBy: row.changed_by,
+    changedAt: row.changed_at,
+  };
+}

@@ -1,0 +1,167 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type App, openApp } from '../../src/app.ts';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+
+/** A layer of its own for each test, on the map that comes with the program. */
+function fresh(name: string) {
+  const document = {
+    name,
+    source: { type: 'layer', layer: 'world' },
+    formats: ['image/png'],
+    gridSets: [{ name: 'EPSG:900913', zoomStop: 6 }],
+    parameters: [{ name: 'SEASON', default: '', values: ['a', 'b'] }],
+  };
+  const path = encodeURIComponent(name);
+  return { document, at: `/api/v1/layers/${path}`, tile: `/tiles/${path}/1/0/0.png` };
+}
+
+let data: string;
+let app: App;
+
+const start = async () => {
+  const flags = { data, port: '0', 'no-auth': 'true' };
+  const { settings } = loadSettings({ flags, environment: {}, workingFolder: data });
+  app = await openApp(settings, { log: silentLogger, clock: systemClock, random: systemRandom });
+};
+
+async function call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
+  const answer = await fetch(new URL(path, app.url), {
+    method,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+  });
+  const text = answer.headers.get('content-type')?.startsWith('image/') ? '' : await answer.text();
+  const json = answer.headers.get('content-type') === 'application/json' ? JSON.parse(text) : null;
+  return { status: answer.status, headers: answer.headers, text, json };
+}
+
+describe('a layer declared over the network', () => {
+  beforeAll(async () => {
+    data = await mkdtemp(join(tmpdir(), 'tw-catalog-'));
+    await start();
+  });
+  afterAll(async () => {
+    await app.close();
+    await rm(data, { recursive: true, force: true });
+  });
+
+  it('serves tiles at once, and after a restart', async () => {
+    const { document, at, tile } = fresh('topp:states of america');
+    expect((await call('GET', tile)).status).toBe(404);
+    const created = await call('POST', '/api/v1/layers', document);
+    expect([created.status, created.headers.get('etag')]).toEqual([201, expect.stringMatching(/^"v\d+"$/)]);
+    expect(created.headers.get('location')).toMatch(/\/api\/v1\/layers\/topp%3Astates%20of%20america$/);
+    expect((await call('GET', tile)).status).toBe(200);
+    await app.close();
+    await start();
+    expect((await call('GET', tile)).headers.get('x-cache')).toBe('HIT');
+    const shown = await call('GET', at);
+    expect(shown.json).toMatchObject({ origin: 'database', version: created.json.version, document });
+  });
+
+  it('is refused whole when something in it is wrong, in the words of the configuration file', async () => {
+    const { document, at } = fresh('a.wrong.one');
+    const wrong = await call('POST', '/api/v1/layers', { ...document, format: ['image/png'], gutter: -1 });
+    expect(wrong.status).toBe(400);
+    expect(wrong.text).toContain('format is not a setting; did you mean formats?');
+    expect(wrong.text).toContain('gutter must be at least 0');
+    const nowhere = await call('PUT', at, { ...document, source: { type: 'layer', layer: 'wrold' } });
+    expect([nowhere.status, nowhere.text]).toEqual([400, expect.stringContaining('did you mean world?')]);
+    const local = await call('PUT', at, { ...document, title: { env: 'HOME' } });
+    expect([local.status, local.text]).toEqual([
+      400,
+      expect.stringMatching(/^title may refer to this machine/),
+    ]);
+    expect((await call('GET', at)).status).toBe(404);
+  });
+
+  it('is not replaced by somebody who has not seen the last change', async () => {
+    const { document, at } = fresh('not replaced');
+    const seen = (await call('POST', '/api/v1/layers', document)).headers.get('etag') ?? '';
+    expect((await call('POST', '/api/v1/layers', document)).status).toBe(409);
+    const changed = { ...document, title: 'States' };
+    expect((await call('PUT', at, changed, { 'if-match': seen })).status).toBe(200);
+    expect((await call('PUT', at, document, { 'if-match': seen })).status).toBe(412);
+    expect((await call('DELETE', at, undefined, { 'if-match': seen })).status).toBe(412);
+    expect((await call('GET', at)).json.title).toBe('States');
+  });
+
+  it('says what a change does to its tiles before it does it', async () => {
+    const { document, at, tile } = fresh('effects');
+    await call('POST', '/api/v1/layers', document);
+    await call('GET', tile);
+    await call('GET', `${tile}?SEASON=b`);
+    const otherDefault = { ...document, parameters: [{ name: 'SEASON', default: 'a', values: ['a', 'b'] }] };
+    // Tiles are stored behind their answers.
+    const plan = () => call('PUT', `${at}?dryRun=true`, otherDefault);
+    const counts = { kept: 1, truncated: 1, orphaned: 0 };
+    await expect.poll(async () => (await plan()).json.tileSets, { timeout: 20_000 }).toEqual(counts);
+    expect((await call('GET', tile)).headers.get('x-cache')).toBe('HIT');
+    await call('PUT', at, otherDefault);
+    expect((await call('GET', tile)).headers.get('x-cache')).toBe('MISS');
+    expect((await call('GET', `${tile}?SEASON=b`)).headers.get('x-cache')).toBe('HIT');
+    const otherFormat = await call('PUT', `${at}?dryRun=true`, { ...otherDefault, formats: ['image/jpeg'] });
+    expect(otherFormat.json.tileSets).toEqual({ kept: 0, truncated: 0, orphaned: 2 });
+  });
+
+  it('goes with its tiles', async () => {
+    const { document, at, tile } = fresh('goes');
+    await call('POST', '/api/v1/layers', document);
+    await call('GET', tile);
+    expect((await call('DELETE', at)).status).toBe(204);
+    expect((await call('GET', tile)).status).toBe(404);
+    await call('POST', '/api/v1/layers', document);
+    expect((await call('GET', tile)).headers.get('x-cache')).toBe('MISS');
+    expect((await call('DELETE', '/api/v1/layers/nobody')).status).toBe(404);
+  });
+
+  it('cannot take the place of one in the configuration file', async () => {
+    const { document } = fresh('world');
+    const answer = await call('PUT', '/api/v1/layers/world', document);
+    expect([answer.status, answer.text]).toEqual([409, expect.stringContaining('configuration file')]);
+    expect((await call('DELETE', '/api/v1/layers/world')).status).toBe(409);
+  });
+
+  it('does not tell its secrets, and keeps them when they come back hidden', async () => {
+    const { document, at } = fresh('secret');
+    const source = {
+      type: 'wms',
+      url: 'http://maps.test/wms',
+      layers: 'a',
+      headers: { Authorization: 'Bearer x1' },
+    };
+    await call('POST', '/api/v1/layers', { ...document, source });
+    const { text, json } = await call('GET', at);
+    expect(text).not.toContain('x1');
+    const { name, ...rest } = json.document;
+    expect((await call('PUT', at, { ...rest, title: 'New' })).status).toBe(200);
+    expect((await call('GET', at)).text).not.toContain('x1');
+    await app.close();
+    await start();
+    expect((await call('GET', at)).json.title).toBe('New');
+  });
+
+  it('may use a grid set that was declared the same way, and loses its tiles when that is changed', async () => {
+    const { document } = fresh('with a grid');
+    const tile = '/tiles/with%20a%20grid/mine/1/0/0.png';
+    const grid = { name: 'mine', srs: 3857, extent: [0, 0, 1e6, 1e6], levels: 5 };
+    expect((await call('POST', '/api/v1/gridsets', grid)).status).toBe(201);
+    await call('POST', '/api/v1/layers', { ...document, gridSets: ['mine'] });
+    expect((await call('GET', tile)).status).toBe(200);
+    expect((await call('DELETE', '/api/v1/gridsets/mine')).status).toBe(409);
+    const wider = { ...grid, extent: [0, 0, 2e6, 2e6] };
+    const plan = () => call('PUT', '/api/v1/gridsets/mine?dryRun=true', wider);
+    await expect.poll(async () => (await plan()).json.tileSets.truncated, { timeout: 20_000 }).toBe(1);
+    await call('PUT', '/api/v1/gridsets/mine', wider);
+    expect((await call('GET', tile)).headers.get('x-cache')).toBe('MISS');
+    expect((await call('PUT', '/api/v1/gridsets/EPSG:4326', { ...grid, name: 'EPSG:4326' })).status).toBe(
+      409,
+    );
+  });
+});
