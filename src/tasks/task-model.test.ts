@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { finished, newTask, reportOf, WIDE } from '../../test/contracts/task-store.ts';
+import { inLength } from '../../test/fixtures/length.ts';
 import type { Database } from '../db/database.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -213,7 +214,7 @@ async function drain(model: Model, real: Real): Promise<void> {
 }
 
 it('whatever happens to tasks, none is lost, none goes backwards, every count is exact', {
-  timeout: 120_000,
+  timeout: inLength(240_000, 3_600_000),
 }, async () => {
   await fc.assert(
     fc.asyncProperty(commands, async (list) => {
@@ -230,6 +231,6 @@ it('whatever happens to tasks, none is lost, none goes backwards, every count is
       await fc.asyncModelRun(() => ({ model, real }), list);
       await drain(model, real);
     }),
-    { numRuns: Number(process.env.TILEWARDEN_MODEL_RUNS ?? 40) },
+    { numRuns: inLength(40, 2000) },
   );
 });

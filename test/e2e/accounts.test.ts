@@ -4,8 +4,9 @@ import { request } from 'node:https';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { basic } from '../fixtures/accounts.ts';
+import { eventually } from '../fixtures/eventually.ts';
 import { requirePackage } from '../fixtures/system-packages.ts';
-import { ADMIN_PASSWORD, eventually, runTilewarden, startServer, temporaryFolder } from './server.ts';
+import { ADMIN_PASSWORD, runTilewarden, startServer, temporaryFolder } from './server.ts';
 
 /** For tests that start half a dozen processes one after the other, on a machine with other things to do. */
 const MANY_PROCESSES = { timeout: 120_000 };

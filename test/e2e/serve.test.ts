@@ -1,6 +1,7 @@
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { eventually, runTilewarden, startServer, temporaryFolder, writeConfig } from './server.ts';
+import { eventually } from '../fixtures/eventually.ts';
+import { runTilewarden, startServer, temporaryFolder, writeConfig } from './server.ts';
 
 const TILE = '/tiles/world/3/4/2.png';
 
