@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { PATIENCE_MS } from './test/fixtures/eventually.ts';
 
 /** Whole servers before single rooms: what takes long does not come last, when everybody waits for it. */
 class HouseFirst extends BaseSequencer {
@@ -14,8 +15,9 @@ export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     // Notices what hangs. Slowness is no fault: other programs may want the same processors.
-    testTimeout: 240_000,
+    testTimeout: process.env.TEST_LENGTH === 'long' ? 7_200_000 : 240_000,
     hookTimeout: 240_000,
+    expect: { poll: { timeout: PATIENCE_MS } },
     pool: 'forks',
     // One more than the processors that we count on: some tests mostly wait.
     maxWorkers: 3,

@@ -12,6 +12,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import type { RasterImage } from '../../src/raster/raster-image.ts';
+import { PATIENCE_MS } from '../fixtures/eventually.ts';
 import { type ModuleServer, openModuleServer } from '../fixtures/module-server.ts';
 import { sharedBrowser, sharedMapServer } from '../fixtures/shared-services.ts';
 import { requirePackage } from '../fixtures/system-packages.ts';
@@ -128,7 +129,7 @@ describe.runIf(program && mapserv)('the page of a layer', () => {
       const complaints = complaintsOf(page);
       await page.goto(`${modules.url}/${client}`);
       await page.addScriptTag({ url: path, type: 'module' });
-      await page.waitForFunction('globalThis.shown === true', undefined, { timeout: 15_000 });
+      await page.waitForFunction('globalThis.shown === true', undefined, { timeout: PATIENCE_MS });
       const picture = await page.screenshot({ clip: { x: 0, y: 0, width: SIDE, height: SIDE } });
       expect(complaints).toEqual([]);
       return await decodeImage(picture, { maxPixels: (SIDE * density) ** 2 });

@@ -15,7 +15,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
 import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
-import { eventually, PATIENCE_MS } from '../fixtures/eventually.ts';
+import { eventually } from '../fixtures/eventually.ts';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 const SETTINGS = `log: { level: error }
@@ -130,7 +130,7 @@ async function expectTold({ url }: DiskServer, storing: boolean): Promise<void> 
     const metrics = await (await fetch(`${url}/metrics`)).text();
     return { disks, metric: /^tilewarden_store_storing.*$/m.exec(metrics)?.[0] };
   };
-  await expect.poll(told, { timeout: PATIENCE_MS }).toMatchObject({
+  await expect.poll(told).toMatchObject({
     disks: [{ store: 'default', minFreePercent: 2, storing }],
     metric: `tilewarden_store_storing{store="default"} ${storing ? 1 : 0}`,
   });
