@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openTestPostgres, type TestPostgres } from '../../test/fixtures/postgres.ts';
+import { createPostgresDatabase } from '../../test/fixtures/shared-services.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import type { Database } from './database.ts';
@@ -12,22 +12,19 @@ import { openDatabase } from './open-database.ts';
 
 const quiet = { clock: systemClock, log: silentLogger };
 let folder = '';
-let postgres: TestPostgres;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tilewarden-db-'));
-  postgres = await openTestPostgres();
 });
 
 afterAll(async () => {
-  await postgres.close();
   await rm(folder, { recursive: true, force: true });
 });
 
 let files = 0;
 const places = {
   sqlite: async () => join(folder, `${++files}.db`),
-  postgres: () => postgres.createDatabase(),
+  postgres: createPostgresDatabase,
 };
 
 describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => {

@@ -66,7 +66,7 @@ describe('the ledger', () => {
       await first.refresh();
       expect([...first.blocks()].every((block) => block.stamp !== null)).toBe(true);
     };
-    await vi.waitFor(settled, { timeout: 10_000, interval: 100 });
+    await vi.waitFor(settled, { timeout: 120_000, interval: 100 });
     await first.close();
     const second = await openLedger();
     const changed = second.changedAt('roads') ?? 0;
@@ -140,14 +140,11 @@ describe('the ledger', () => {
     const stores = new Map([['default', store]]);
     const ledger = await openLedger(stores);
     await expect
-      .poll(
-        async () => {
-          const before = reads();
-          await ledger.refresh();
-          return reads() - before;
-        },
-        { timeout: 20_000 },
-      )
+      .poll(async () => {
+        const before = reads();
+        await ledger.refresh();
+        return reads() - before;
+      })
       .toBe(0);
     await ledger.close();
     const again = await openLedger(stores);
@@ -165,13 +162,10 @@ describe('the ledger', () => {
     await house.put(house.set('a'), 9, 1, 1);
     const ledger = await openLedger();
     await expect
-      .poll(
-        async () => {
-          await ledger.refresh();
-          return [...ledger.blocks()].every(({ stamp }) => stamp !== null);
-        },
-        { timeout: 20_000 },
-      )
+      .poll(async () => {
+        await ledger.refresh();
+        return [...ledger.blocks()].every(({ stamp }) => stamp !== null);
+      })
       .toBe(true);
     await ledger.close();
     const without = await openLedger(new Map());
@@ -192,14 +186,11 @@ describe('the ledger', () => {
           .split('\t')[0],
       );
     await expect
-      .poll(
-        async () => {
-          await ledger.refresh();
-          const { bytes } = usageOfBlocks(ledger.blocks());
-          return Math.abs(bytes / size() - 1);
-        },
-        { timeout: 20_000 },
-      )
+      .poll(async () => {
+        await ledger.refresh();
+        const { bytes } = usageOfBlocks(ledger.blocks());
+        return Math.abs(bytes / size() - 1);
+      })
       .toBeLessThan(0.05);
   });
 

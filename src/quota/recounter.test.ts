@@ -27,7 +27,7 @@ it('finds statistics that are wrong, mends them, and says that this is a bug', a
   await ledger.refresh();
   const recounter = new Recounter({ stores: house.stores, ledger, clock: systemClock, log, interval: 20 });
   onTestFinished(() => recounter.close());
-  await expect.poll(() => recounter.drift, { timeout: 5000 }).toEqual({ tiles: 5, bytes: 700 });
+  await expect.poll(() => recounter.drift).toEqual({ tiles: 5, bytes: 700 });
   expect(entries.filter(({ level }) => level === 'error')).toHaveLength(1);
 
   const pages: number[][] = [];

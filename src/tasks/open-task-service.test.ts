@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { eventually } from '../../test/fixtures/eventually.ts';
 import {
   countStored,
   openTaskHouse,
@@ -246,7 +247,7 @@ function abortOf(signal: AbortSignal): Promise<never> {
 }
 
 describe('fair turns', () => {
-  it('a one-tile task handed in during a long seed ends within five seconds', async () => {
+  it('a one-tile task handed in during a long seed ends before it', async () => {
     const { service, road, ended } = await open({ tasks: { maxThreads: 2 } });
     road.source.answer = async (request) => {
       await new Promise((resolve) => setTimeout(resolve, 5));
@@ -254,10 +255,8 @@ describe('fair turns', () => {
     };
     const long = await service.create({ layer: 'roads', threadCount: 64 }, 'me');
     await until(() => road.source.requests.length > 10);
-    const started = performance.now();
     const short = await service.create({ layer: 'roads', type: 'reseed', zoomStop: 0 }, 'me');
     await ended(short.id);
-    expect(performance.now() - started).toBeLessThan(5000);
     expect((await service.get(long.id))?.state).toBe('running');
     await service.cancel({ states: ['running'] }, 'me');
   });
@@ -317,14 +316,13 @@ describe('what is asked of the service', () => {
     const { service, road } = await open({ tasks: { maxThreads: 1 } });
     const big = await service.create({ layer: 'roads' }, 'me');
     await until(() => road.source.requests.length > 50);
-    let task = big;
-    const end = performance.now() + 10_000;
-    while (task.secondsRemaining < 0 && performance.now() < end) {
-      task = (await service.get(big.id)) ?? task;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    expect(task.secondsRemaining).toBeGreaterThan(0);
-    expect(task.tilesPerSecond).toBeGreaterThan(0);
+    const task = await eventually(
+      'the pace is known',
+      () => service.get(big.id),
+      (seen) => (seen?.secondsRemaining ?? -1) >= 0,
+    );
+    expect(task?.secondsRemaining).toBeGreaterThan(0);
+    expect(task?.tilesPerSecond).toBeGreaterThan(0);
     await service.cancel({ states: ['running'] }, 'me');
   });
 });

@@ -362,7 +362,7 @@ function deletes(use: () => TileStore): void {
     it('frees what it dropped in the end', async () => {
       await use().putMany(states, 9, grid, 0);
       await use().dropLayer('topp:states');
-      await expect.poll(() => use().sweeping(), { timeout: 10_000 }).toEqual({ files: 0, bytes: 0 });
+      await expect.poll(() => use().sweeping()).toEqual({ files: 0, bytes: 0 });
     });
   });
 }

@@ -10,7 +10,8 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { ADMIN_PASSWORD, eventually } from './server.ts';
+import { eventually } from '../fixtures/eventually.ts';
+import { ADMIN_PASSWORD } from './server.ts';
 
 export interface ConsolePage {
   readonly page: Page;
@@ -33,6 +34,8 @@ interface AxeResults {
 }
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** As everywhere: notices what hangs, whatever else the machine does. */
+const PATIENCE_MS = 120_000;
 /** Told by the browser itself about tiles that a broken source cannot make; the page says it in words. */
 const EXPECTED = /status of 50[234]/;
 
@@ -43,6 +46,7 @@ export async function openConsole(
 ): Promise<ConsolePage> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
   const complaints: string[] = [];
   page.on('console', (message) => {
     const text = message.text();

@@ -4,12 +4,14 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { type Browser, chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../fixtures/eventually.ts';
+import { sharedBrowser } from '../fixtures/shared-services.ts';
 import { requirePackage } from '../fixtures/system-packages.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
-import { ADMIN_PASSWORD, eventually, type RunningServer, startServer, temporaryFolder } from './server.ts';
+import { ADMIN_PASSWORD, type RunningServer, startServer, temporaryFolder } from './server.ts';
 
 const program = requirePackage('chromium', 'chromium', 'layers and tiles in the console');
 const gdal = requirePackage('gdal-bin', 'gdal_translate', 'addresses of the console tried with GDAL');
@@ -67,13 +69,13 @@ describe.skipIf(program === null)('layers and tiles in the console', () => {
       config: configOf(`127.0.0.1:${port}`),
       expectedLog: /the source of layer roads failed/,
     });
-    browser = await chromium.launch({ executablePath: program ?? '', args: ['--no-sandbox'] });
+    browser = await sharedBrowser(program);
     open = await openConsole(browser, server.url);
     await open.signIn();
   });
 
   afterAll(async () => {
-    await browser?.close();
+    await open?.close();
     await server?.stop();
     upstream?.close();
     upstream?.closeAllConnections();

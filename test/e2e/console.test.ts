@@ -1,8 +1,10 @@
-import { type Browser, chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../fixtures/eventually.ts';
+import { sharedBrowser } from '../fixtures/shared-services.ts';
 import { requirePackage } from '../fixtures/system-packages.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
-import { ADMIN_PASSWORD, eventually, type RunningServer, startServer } from './server.ts';
+import { ADMIN_PASSWORD, type RunningServer, startServer } from './server.ts';
 
 const program = requirePackage('chromium', 'chromium', 'the console in a real browser');
 
@@ -50,12 +52,12 @@ describe.skipIf(program === null)('the console in a real browser', () => {
 
   beforeAll(async () => {
     server = await startServer({ config: CONFIG });
-    browser = await chromium.launch({ executablePath: program ?? '', args: ['--no-sandbox'] });
+    browser = await sharedBrowser(program);
     open = await openConsole(browser, server.url);
   });
 
   afterAll(async () => {
-    await browser?.close();
+    await open?.close();
     await server?.stop();
   });
 
@@ -165,8 +167,8 @@ describe.skipIf(program === null)('the console in a real browser', () => {
     await page.getByText('Saved.').waitFor();
     await eventually(
       'tiles are removed',
-      async () => (await api<{ bytes: number }>('usage')).bytes < before.bytes,
-      20_000,
+      () => api<{ bytes: number }>('usage'),
+      ({ bytes }) => bytes < before.bytes,
     );
     await page.getByLabel('Keep the cache below a limit').uncheck();
     await page.getByRole('button', { name: 'Save' }).click();
@@ -232,9 +234,7 @@ describe.skipIf(program === null)('the console in a real browser', () => {
     await open.signIn();
   });
 
-  it('has no serious fault for who uses a keyboard or a screen reader, in light and dark, wide and narrow', {
-    timeout: 120_000,
-  }, async () => {
+  it('has no serious fault for who uses a keyboard or a screen reader, in light and dark, wide and narrow', async () => {
     const faults: string[] = [];
     for (const [path, heading] of PAGES) {
       await open.page.emulateMedia({ colorScheme: 'light' });

@@ -14,7 +14,7 @@ import { openUpstreamClient, type UpstreamClient } from '../../src/sources/upstr
 import { upstreamOptions } from '../../src/sources/upstream/upstream-options.ts';
 import { openWmsSource } from '../../src/sources/wms/wms-source.ts';
 import { wmsSourceOptions } from '../../src/sources/wms/wms-source-options.ts';
-import { type MapServer, openMapServer } from '../fixtures/mapserver/mapserver.ts';
+import { sharedMapServer } from '../fixtures/shared-services.ts';
 import { requirePackage } from '../fixtures/system-packages.ts';
 
 const TILE = 256;
@@ -31,10 +31,10 @@ const CASES = [
 ] as const;
 
 describe.runIf(program)('a WMS layer on MapServer', () => {
-  let mapServer: MapServer;
+  let mapServer: { readonly url: string };
   let upstream: UpstreamClient;
   beforeAll(async () => {
-    mapServer = await openMapServer(program ?? '');
+    mapServer = await sharedMapServer(program);
     upstream = openUpstreamClient({
       userAgent: 'Tilewarden/test',
       upstreams: { '127.0.0.1': upstreamOptions.parse({ concurrency: 2, allowPrivate: true }) },
@@ -44,7 +44,6 @@ describe.runIf(program)('a WMS layer on MapServer', () => {
   });
   afterAll(async () => {
     await upstream?.close();
-    await mapServer?.close();
   });
 
   async function fetchMetatile(

@@ -11,6 +11,7 @@ import { createLedgerRecords } from '../../src/quota/ledger-records.ts';
 import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
 import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
 import type { TileStore } from '../../src/storage/tile-store.ts';
+import { eventually } from '../fixtures/eventually.ts';
 
 export interface LedgerLoopReport {
   readonly kills: number;
@@ -22,41 +23,35 @@ export interface LedgerLoopReport {
   readonly drift: number;
   /** Tiles found that were older than a truncation which had been acknowledged. */
   readonly resurrected: number;
-  /** Milliseconds, after a kill, until nothing was left of what had been dropped. */
-  readonly slowestSweep: number;
 }
 
 const tools = { log: silentLogger, clock: systemClock };
-const LONGEST_LIFE = 1500;
-const SWEEP_WITHIN = 60_000;
+/** Steps of work, and milliseconds after the last of them, after which a process is killed. */
+const MOST_STEPS = 40;
+const LONGEST_STEP = 20;
 const WORKER = fileURLToPath(new URL('./ledger-process.ts', import.meta.url));
 const LOADER = fileURLToPath(new URL('../../scripts/typescript/register.mjs', import.meta.url));
 
 /** Kills a process that writes, truncates and evicts, again and again, and counts anew after each kill. */
-export async function runLedgerLoop(
-  folder: string,
-  kills: number,
-  say: (line: string) => void,
-): Promise<LedgerLoopReport> {
+export async function runLedgerLoop(folder: string, kills: number): Promise<LedgerLoopReport> {
   const acknowledged = new Map<string, number>();
-  const total = { truncations: 0, evicted: 0, tilesChecked: 0, drift: 0, resurrected: 0, slowestSweep: 0 };
+  const total = { truncations: 0, evicted: 0, tilesChecked: 0, drift: 0, resurrected: 0 };
   let next = startWorker(folder);
   for (let kill = 1; kill <= kills; kill++) {
     const worker = next;
     if (kill < kills) next = startWorker(folder);
-    total.truncations += await workUntilKilled(worker, acknowledged);
+    total.truncations += await workUntilKilled(worker, acknowledged, kill % 2 === 0);
     const found = await lookAt(folder, acknowledged);
     total.evicted = found.evicted;
     total.tilesChecked += found.tiles;
     total.drift += found.drift;
     total.resurrected += found.resurrected;
-    total.slowestSweep = Math.max(total.slowestSweep, found.sweep);
-    if (kill % 10 === 0) say(`${kill} of ${kills} kills`);
   }
   return { kills, ...total };
 }
 
-type Said = 'ready' | 'working' | { readonly layer: string; readonly generation: number };
+type Truncation = { readonly layer: string; readonly generation: number };
+type Said = 'ready' | 'working' | 'stepped' | 'evicted' | Truncation;
 
 interface Worker {
   readonly child: ChildProcess;
@@ -80,20 +75,30 @@ async function killed({ child }: Worker): Promise<void> {
   await ended;
 }
 
-async function workUntilKilled(worker: Worker, acknowledged: Map<string, number>): Promise<number> {
+/** A random number of steps; where it is to evict, those come after the first eviction. */
+async function workUntilKilled(worker: Worker, acknowledged: Map<string, number>, evicts: boolean) {
   const { child } = worker;
-  let truncations = 0;
+  const done = { truncations: 0, steps: 0, evictedAt: evicts ? Number.POSITIVE_INFINITY : 0 };
   await worker.ready;
   const working = heard(child, 'working');
   child.send('begin');
   await working;
-  child.on('message', (message: Exclude<Said, string>) => {
-    acknowledged.set(message.layer, message.generation);
-    truncations++;
+  child.on('message', (said: Said) => {
+    if (said === 'stepped') done.steps++;
+    if (said === 'evicted') done.evictedAt = Math.min(done.evictedAt, done.steps);
+    if (typeof said === 'string') return;
+    acknowledged.set(said.layer, said.generation);
+    done.truncations++;
   });
-  await systemClock.sleep(Math.random() * LONGEST_LIFE);
+  const steps = Math.random() * MOST_STEPS;
+  await eventually(
+    'the process has done enough to be killed',
+    () => done,
+    () => done.steps >= done.evictedAt + steps,
+  );
+  await systemClock.sleep(Math.random() * LONGEST_STEP);
   await killed(worker);
-  return truncations;
+  return done.truncations;
 }
 
 async function lookAt(folder: string, acknowledged: ReadonlyMap<string, number>) {
@@ -110,29 +115,23 @@ async function lookAt(folder: string, acknowledged: ReadonlyMap<string, number>)
     ...tools,
   });
   try {
-    const sweep = await untilSwept(store);
+    await eventually(
+      'nothing is left of what was dropped',
+      () => store.sweeping(),
+      ({ files }) => files === 0,
+    );
     await ledger.refresh();
     await fresh.refresh();
     const counted = await recount(store, acknowledged);
     const onDisk = Math.abs(diskBytesOf(ledger) - diskBytesOf(fresh));
     const evicted = (await loadEvictions(database)).total.pages;
-    return { ...counted, sweep, evicted, drift: driftOf(ledger, counted) + onDisk };
+    return { ...counted, evicted, drift: driftOf(ledger, counted) + onDisk };
   } finally {
     await fresh.close();
     await ledger.close();
     await database.close();
     await store.close();
   }
-}
-
-async function untilSwept(store: TileStore): Promise<number> {
-  const begun = performance.now();
-  while ((await store.sweeping()).files > 0) {
-    if (performance.now() - begun > SWEEP_WITHIN)
-      throw new Error('dropped tiles are still there after a minute');
-    await systemClock.sleep(10);
-  }
-  return performance.now() - begun;
 }
 
 async function recount(store: TileStore, acknowledged: ReadonlyMap<string, number>) {

@@ -18,7 +18,7 @@ import {
 import { openUpstreamDesk } from '../../src/sources/upstream/open-upstream-desk.ts';
 import type { RequestEnd, UpstreamDesk } from '../../src/sources/upstream/upstream-desk.ts';
 import { upstreamOptions } from '../../src/sources/upstream/upstream-options.ts';
-import { openTestPostgres, type TestPostgres } from '../fixtures/postgres.ts';
+import { createPostgresDatabase } from '../fixtures/shared-services.ts';
 import { createVirtualClock, type VirtualClock } from '../fixtures/virtual-clock.ts';
 
 const HOST = 'maps.example.org:443';
@@ -30,14 +30,11 @@ const MIDNIGHT = Date.parse('2026-11-15T18:30:00Z');
 const HOUR = 3_600_000;
 const never = new AbortController().signal;
 
-let postgres: TestPostgres;
 let folder: string;
 beforeAll(async () => {
-  postgres = await openTestPostgres();
   folder = mkdtempSync(join(tmpdir(), 'tilewarden-budget-'));
-}, 60_000);
+});
 afterAll(async () => {
-  await postgres.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -92,7 +89,7 @@ async function askAll({ desk, workers }: Server, clock: VirtualClock, sent: Map<
 
 describe.each(['SQLite', 'PostgreSQL'])('a daily budget on %s', (kind) => {
   it('is not exceeded by one by people and three workers, over restarts and midnight of its zone', async () => {
-    const location = kind === 'SQLite' ? join(folder, 'tilewarden.db') : await postgres.createDatabase();
+    const location = kind === 'SQLite' ? join(folder, 'tilewarden.db') : await createPostgresDatabase();
     const clock = createVirtualClock(MIDNIGHT - HOUR);
     const sent = new Map<string, number>();
     for (let life = 0; life < 4; life++) {
@@ -118,7 +115,7 @@ describe.each(['SQLite', 'PostgreSQL'])('a daily budget on %s', (kind) => {
 });
 
 it('a daily budget is shared by servers on one PostgreSQL database', async () => {
-  const location = await postgres.createDatabase();
+  const location = await createPostgresDatabase();
   const clock = createVirtualClock(MIDNIGHT + HOUR);
   const sent = new Map<string, number>();
   const servers = [await openServer(location, clock), await openServer(location, clock)];

@@ -1,8 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Browser, type BrowserContext, chromium } from 'playwright-core';
+import type { Browser, BrowserContext } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ADMIN_PASSWORD, type RunningServer } from '../e2e/server.ts';
+import { sharedBrowser } from '../fixtures/shared-services.ts';
 import { requirePackage } from '../fixtures/system-packages.ts';
 import { startGuardedServer } from './guarded-server.ts';
 
@@ -16,7 +17,7 @@ describe.skipIf(program === null)('a page of another site in a real browser', ()
 
   beforeAll(async () => {
     server = await startGuardedServer();
-    browser = await chromium.launch({ executablePath: program ?? '', args: ['--no-sandbox'] });
+    browser = await sharedBrowser(program);
     elsewhere = createServer((_request, response) => {
       response.setHeader('Content-Type', 'text/html');
       response.end(attack);
@@ -25,7 +26,6 @@ describe.skipIf(program === null)('a page of another site in a real browser', ()
   });
 
   afterAll(async () => {
-    await browser?.close();
     elsewhere?.close();
     await server?.stop();
   });
