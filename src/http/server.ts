@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, METHODS as NODE_METHODS, type RequestListener, type Server } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Server as TlsServer } from 'node:tls';
-import Fastify, { type FastifyInstance } from 'fastify';
 import { TilewardenError } from '../domain/errors.ts';
 import { createTrafficSeries } from './api/series.ts';
 import type { Access } from './door/access.ts';
@@ -41,9 +41,9 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
-/** For requests without a socket, in tests. */
+/** A server that does not listen yet, and how to talk to it without a socket, in tests. */
 export interface HttpApp {
-  readonly fastify: FastifyInstance;
+  readonly server: Server;
   readonly dispatcher: Dispatcher;
   /** What a request on a socket comes to. */
   readonly listener: RequestListener;
@@ -54,8 +54,9 @@ export async function openHttpServer(deps: HttpServerDeps, options: HttpServerOp
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const { host, port, tls } = options;
   const app = createHttpApp(deps, options, tls && (await readTlsFiles(tls)));
-  await app.fastify.listen({ host, port, backlog: 1024 });
-  const { port: boundPort } = app.fastify.server.address() as AddressInfo;
+  const { server } = app;
+  await once(server.listen({ host, port, backlog: BACKLOG }), 'listening');
+  const { port: boundPort } = server.address() as AddressInfo;
   return {
     address: {
       host,
@@ -63,7 +64,6 @@ export async function openHttpServer(deps: HttpServerDeps, options: HttpServerOp
       url: `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${boundPort}/`,
     },
     async reload() {
-      const { server } = app.fastify;
       if (tls && server instanceof TlsServer) {
         server.setSecureContext({ ...(await readTlsFiles(tls)), minVersion: TLS_MINIMUM });
       }
@@ -100,46 +100,14 @@ export function createHttpAppOver(
     limits,
     idPrefix: randomBytes(6).toString('hex'),
   });
-  const { fastify, listener } = createFastify(limits, tls, dispatcher);
-  fastify.decorateRequest('visit', null);
-  fastify.addHook('onRequest', dispatcher.admit);
-  fastify.addHook('preClose', () => farewell(fastify, Math.min(limits.farewell, limits.drainTimeout)));
-  fastify.setErrorHandler(dispatcher.fail);
-  fastify.removeAllContentTypeParsers();
-  fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  fastify.route({ method: everyMethod(fastify), url: ONLY_ROUTE, handler: dispatcher.serve });
-  return { fastify, dispatcher, listener };
+  const { listener } = dispatcher;
+  return { server: createNodeServer(limits, tls, listener), dispatcher, listener };
 }
 
-const ONLY_ROUTE = '/';
+const BACKLOG = 1024;
 const IDLE_SWEEP_MS = 50;
 const MAKE_ROOM_EVERY_MS = 100;
 const FAREWELL_LOOK_MS = 20;
-
-function createFastify(
-  limits: HttpLimits,
-  tls: TlsMaterial | null,
-  { take }: Dispatcher,
-): Pick<HttpApp, 'fastify' | 'listener'> {
-  let listener: RequestListener = () => {};
-  const fastify = Fastify({
-    // Paths are looked up in our own table (docs/decisions/0040); the framework sees one.
-    rewriteUrl: () => ONLY_ROUTE,
-    logger: false,
-    exposeHeadRoutes: false,
-    return503OnClosing: false,
-    forceCloseConnections: 'idle',
-    bodyLimit: limits.bodySize,
-    serverFactory(framework) {
-      listener = (request, response) => {
-        if (!take(request, response)) framework(request, response);
-      };
-      return createNodeServer(limits, tls, listener);
-    },
-    clientErrorHandler: answerBrokenConnection,
-  });
-  return { fastify, listener };
-}
 
 function createNodeServer(limits: HttpLimits, tls: TlsMaterial | null, listener: RequestListener): Server {
   const options = {
@@ -156,9 +124,9 @@ function createNodeServer(limits: HttpLimits, tls: TlsMaterial | null, listener:
       )
     : createServer(options, listener);
   server.setTimeout(limits.idleTimeout);
-  server.maxRequestsPerSocket = limits.requestsPerConnection;
   server.maxConnections = mostConnections(limits.connections, openFilesLimit());
   server.on('drop', makeRoom(server));
+  server.on('clientError', answerBrokenConnection);
   return server;
 }
 
@@ -174,15 +142,6 @@ function makeRoom(server: { closeIdleConnections(): void }): () => void {
   };
 }
 
-/** Methods that no route has are answered too: with 405 or 404, as the table says. */
-function everyMethod(fastify: FastifyInstance): string[] {
-  const methods = NODE_METHODS.filter((method) => method !== 'CONNECT');
-  for (const method of methods) {
-    if (!fastify.supportedMethods.includes(method)) fastify.addHttpMethod(method, { hasBody: false });
-  }
-  return methods;
-}
-
 function refuseOpenDoor(access: Access, host: string): void {
   if (!access.loopbackOnly || isLoopbackHost(host)) return;
   throw new TilewardenError(
@@ -195,28 +154,24 @@ function refuseOpenDoor(access: Access, host: string): void {
  * From here on answers say `Connection: close`. The next request on a kept connection may be on its way already,
  * and closing that connection now would lose it (RFC 9112, 9.5).
  */
-async function farewell({ server }: FastifyInstance, atMost: number): Promise<void> {
+async function farewell(server: Server, atMost: number): Promise<void> {
   const until = performance.now() + atMost;
   while (performance.now() < until && (await openConnections(server)) > 0) await delay(FAREWELL_LOOK_MS);
 }
 
-async function openConnections(server: FastifyInstance['server']): Promise<number> {
+async function openConnections(server: Server): Promise<number> {
   return new Promise((resolve) => server.getConnections((error, count) => resolve(error ? 0 : count)));
 }
 
-async function drain({ fastify, dispatcher }: HttpApp, limits: HttpLimits): Promise<void> {
+async function drain({ server, dispatcher }: HttpApp, limits: HttpLimits): Promise<void> {
   dispatcher.stop();
-  const { server } = fastify;
   const deadline = setTimeout(() => server.closeAllConnections(), limits.drainTimeout);
-  const began = performance.now();
+  await farewell(server, Math.min(limits.farewell, limits.drainTimeout));
+  const closed = once(server, 'close');
+  server.close();
   // A connection whose last answer ended after the stop began lies idle, and nobody else would close it.
-  const sweep = setInterval(() => {
-    if (performance.now() - began > limits.farewell) server.closeIdleConnections();
-  }, IDLE_SWEEP_MS);
-  try {
-    await fastify.close();
-  } finally {
-    clearTimeout(deadline);
-    clearInterval(sweep);
-  }
+  const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS);
+  await closed;
+  clearTimeout(deadline);
+  clearInterval(sweep);
 }

@@ -2,9 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { type Caller, mayWorkOn } from '../../access/caller.ts';
 import { type Role, roleSuffices } from '../../access/role.ts';
+import type { HttpLimits } from '../limits.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Access, Credentials } from './access.ts';
-import { ownAddress } from './own-address.ts';
+import { isHost, ownAddress } from './own-address.ts';
 import { type TrustsProxy, withoutMapping } from './trusted-proxies.ts';
 
 const CHALLENGE = 'Basic realm="Tilewarden", charset="UTF-8"';
@@ -41,6 +42,33 @@ export function refuseLesserRole(caller: Caller, needed: Role): void {
 export function refuseForeignLayer(caller: Caller, layer: string | undefined): void {
   if (layer === undefined || mayWorkOn(caller, layer)) return;
   throw new HttpProblem('forbidden', `${caller.name} may not work on this layer.`);
+}
+
+/** RFC 9112, 3.2: a `Host` that is none is answered with 400. What was found good is remembered with the connection. */
+export function refuseBadHost(
+  { headers: { host } }: IncomingMessage,
+  connection: { host: string | null },
+): void {
+  if (host === undefined || host === '' || host === connection.host) return;
+  if (!isHost(host)) {
+    throw new HttpProblem(
+      'header-invalid',
+      'The Host header is not a host name or address, with or without a port.',
+    );
+  }
+  connection.host = host;
+}
+
+export function refuseExcess({ url = '', rawHeaders }: IncomingMessage, limits: HttpLimits): void {
+  if (url.length > limits.addressLength) {
+    throw new HttpProblem(
+      'address-too-long',
+      `An address may have at most ${limits.addressLength} characters.`,
+    );
+  }
+  if (rawHeaders.length > 2 * limits.headerCount) {
+    throw new HttpProblem('headers-too-large', `A request may have at most ${limits.headerCount} headers.`);
+  }
 }
 
 /**
