@@ -23,7 +23,7 @@ export interface HttpLimits {
   readonly streamCheckInterval: number;
   /** Requests that need a role, under way at once. */
   readonly adminRequests: number;
-  /** How long a stop keeps connections on which the next request may be on its way already. */
+  /** How long a stop keeps connections on which the next request may be on its way already, after the last that came so. */
   readonly farewell: number;
   /** How long a stop waits for answers under way. */
   readonly drainTimeout: number;

@@ -154,19 +154,24 @@ function refuseOpenDoor(access: Access, host: string): void {
  * From here on answers say `Connection: close`. The next request on a kept connection may be on its way already,
  * and closing that connection now would lose it (RFC 9112, 9.5).
  */
-async function farewell(server: Server, atMost: number): Promise<void> {
-  const until = performance.now() + atMost;
-  while (performance.now() < until && (await openConnections(server)) > 0) await delay(FAREWELL_LOOK_MS);
+async function farewell({ server, dispatcher }: HttpApp, limits: HttpLimits): Promise<void> {
+  const began = performance.now();
+  const latest = began + limits.drainTimeout / 2;
+  const quietAt = () => Math.max(began, dispatcher.lastOnKeptConnection()) + limits.farewell;
+  while (performance.now() < Math.min(quietAt(), latest) && (await openConnections(server)) > 0) {
+    await delay(FAREWELL_LOOK_MS);
+  }
 }
 
 async function openConnections(server: Server): Promise<number> {
   return new Promise((resolve) => server.getConnections((error, count) => resolve(error ? 0 : count)));
 }
 
-async function drain({ server, dispatcher }: HttpApp, limits: HttpLimits): Promise<void> {
+async function drain(app: HttpApp, limits: HttpLimits): Promise<void> {
+  const { server, dispatcher } = app;
   dispatcher.stop();
   const deadline = setTimeout(() => server.closeAllConnections(), limits.drainTimeout);
-  await farewell(server, Math.min(limits.farewell, limits.drainTimeout));
+  await farewell(app, limits);
   const closed = once(server, 'close');
   server.close();
   // A connection whose last answer ended after the stop began lies idle, and nobody else would close it.

@@ -3,7 +3,7 @@ import type { Logger } from '../../lib/logger.ts';
 import { createSender } from '../answer/send.ts';
 import { watchStream } from '../answer/stream-watch.ts';
 import type { Answer } from '../answer.ts';
-import { CallerGone, Exchange } from '../exchange.ts';
+import { CallerGone, connectionOf, Exchange } from '../exchange.ts';
 import type { HttpLimits } from '../limits.ts';
 import { HttpProblem, problemOf } from '../problems.ts';
 import type { Route } from '../route.ts';
@@ -37,6 +37,8 @@ export interface Dispatcher {
   readonly listener: RequestListener;
   /** Ends the answers that would go on for ever; those that follow close their connections. */
   stop(): void;
+  /** When the last request came on a connection that had been kept since before the stop, as `performance.now()` says it. */
+  lastOnKeptConnection(): number;
 }
 
 /** How long the rest of a refused body is read and thrown away, so that its sender gets to see the answer. */
@@ -48,13 +50,14 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const stopping = new AbortController();
   const send = createSender(streamSignal);
   let stopped = false;
+  let lastOnKept = 0;
   let requests = 0;
   let adminRequests = 0;
 
   return {
     listener(request, response) {
       try {
-        if (stopped) response.setHeader('Connection', 'close');
+        if (stopped) sayLast(request, response);
         take(request, response);
       } catch (error) {
         // Thrown on, it would end the server.
@@ -66,7 +69,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       stopped = true;
       stopping.abort();
     },
+    lastOnKeptConnection: () => lastOnKept,
   };
+
+  function sayLast({ socket }: IncomingMessage, response: ServerResponse): void {
+    response.setHeader('Connection', 'close');
+    if (connectionOf(socket).lastResponse) lastOnKept = performance.now();
+  }
 
   function take(request: IncomingMessage, response: ServerResponse): void {
     requests += 1;
