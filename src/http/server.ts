@@ -10,15 +10,19 @@ import { createTrafficSeries } from './api/series.ts';
 import type { Access } from './door/access.ts';
 import { answerBrokenConnection } from './door/broken-connection.ts';
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from './door/dispatcher.ts';
+import { trustPeersOf } from './door/peer.ts';
 import { createRouter } from './door/router.ts';
-import { readTlsFiles, TLS_MINIMUM, type TlsFiles, type TlsMaterial } from './door/tls.ts';
+import { readTlsFiles, TLS_MINIMUM, type TlsFiles } from './door/tls.ts';
 import { createProxyTrust, isLoopbackHost } from './door/trusted-proxies.ts';
 import { DEFAULT_LIMITS, type HttpLimits, mostConnections, openFilesLimit } from './limits.ts';
+import { countReads, type TileBatch, TileCounts } from './metrics/tile-counts.ts';
 import type { Route } from './route.ts';
 import { createRoutes, type RouteDeps } from './routes.ts';
 
-export interface HttpServerDeps extends Omit<RouteDeps, 'series'> {
+export interface HttpServerDeps extends Omit<RouteDeps, 'traffic'> {
   readonly access: Access;
+  /** As in `DispatcherOptions`. */
+  readonly settled?: () => Promise<void>;
 }
 
 export interface HttpServerOptions {
@@ -31,12 +35,16 @@ export interface HttpServerOptions {
   /** Null: plain http. */
   readonly tls: TlsFiles | null;
   readonly limits?: Partial<HttpLimits>;
+  /** Instead of host and port: where processes of ours connect, each request on behalf of a caller of theirs. */
+  readonly socketPath?: string;
 }
 
 export interface HttpServer {
   readonly address: { readonly host: string; readonly port: number; readonly url: string };
   /** Reads the certificate and its key again; what cannot be used leaves the old ones in place. */
   reload(): Promise<void>;
+  /** Adds what another process has answered. */
+  count(batches: readonly TileBatch[]): void;
   /** Answers what is under way, but waits no longer than the drain limit. */
   close(): Promise<void>;
 }
@@ -47,50 +55,67 @@ export interface HttpApp {
   readonly dispatcher: Dispatcher;
   /** What a request on a socket comes to. */
   readonly listener: RequestListener;
+  count(batches: readonly TileBatch[]): void;
 }
 
 export async function openHttpServer(deps: HttpServerDeps, options: HttpServerOptions): Promise<HttpServer> {
   refuseOpenDoor(deps.access, options.host);
+  return listen(createHttpApp(deps, options), options);
+}
+
+/** Lets it answer, at its address or for processes of ours at a socket. */
+export async function listen(app: HttpApp, options: HttpServerOptions): Promise<HttpServer> {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const { host, port, tls } = options;
-  const app = createHttpApp(deps, options, tls && (await readTlsFiles(tls)));
+  const { host, port, tls, socketPath } = options;
   const { server } = app;
-  await once(server.listen({ host, port, backlog: BACKLOG }), 'listening');
-  const { port: boundPort } = server.address() as AddressInfo;
+  const reload = async () => {
+    if (tls && server instanceof TlsServer) {
+      server.setSecureContext({ ...(await readTlsFiles(tls)), minVersion: TLS_MINIMUM });
+    }
+  };
+  await reload();
+  if (socketPath !== undefined) trustPeersOf(server);
+  const where = socketPath === undefined ? { host, port } : { path: socketPath };
+  await once(server.listen({ ...where, backlog: BACKLOG }), 'listening');
+  const bound = server.address() as AddressInfo | string;
+  const boundPort = typeof bound === 'string' ? 0 : bound.port;
   return {
     address: {
       host,
       port: boundPort,
       url: `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${boundPort}/`,
     },
-    async reload() {
-      if (tls && server instanceof TlsServer) {
-        server.setSecureContext({ ...(await readTlsFiles(tls)), minVersion: TLS_MINIMUM });
-      }
-    },
+    reload,
+    count: app.count,
     close: () => drain(app, limits),
   };
 }
 
-export function createHttpApp(
-  deps: HttpServerDeps,
-  options: HttpServerOptions,
-  tls: TlsMaterial | null = null,
-): HttpApp {
-  const { access, accounts, log, clock, quota } = deps;
+export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions): HttpApp {
+  const { access, accounts, log, clock, quota, settled } = deps;
   const series = createTrafficSeries(clock, () => quota.evicted);
-  const routes = createRoutes({ ...deps, series }, { ...DEFAULT_LIMITS, ...options.limits });
-  return createHttpAppOver(routes, { access, audit: accounts.audit, log }, options, tls);
+  const counts = new TileCounts();
+  const tally = {
+    add(batch: TileBatch) {
+      counts.add(batch);
+      series.add(batch);
+    },
+  };
+  const pipeline = countReads(deps.pipeline, clock, tally);
+  const traffic = { counts, series, flush: pipeline.flush };
+  const routes = createRoutes({ ...deps, pipeline, traffic }, { ...DEFAULT_LIMITS, ...options.limits });
+  const door = { access, audit: accounts.audit, log, ...(settled && { settled }) };
+  const app = createHttpAppOver(routes, door, options);
+  return { ...app, count: (batches) => batches.forEach(tally.add) };
 }
 
-export type DoorDeps = Pick<DispatcherOptions, 'access' | 'audit' | 'log'>;
+export type DoorDeps = Pick<DispatcherOptions, 'access' | 'audit' | 'log' | 'elsewhere' | 'settled'>;
 
 /** Everything but the routes: what stands between a caller and a handler. */
 export function createHttpAppOver(
   routes: readonly Route[],
   deps: DoorDeps,
   options: HttpServerOptions,
-  tls: TlsMaterial | null = null,
 ): HttpApp {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const dispatcher = createDispatcher({
@@ -101,7 +126,8 @@ export function createHttpAppOver(
     idPrefix: randomBytes(6).toString('hex'),
   });
   const { listener } = dispatcher;
-  return { server: createNodeServer(limits, tls, listener), dispatcher, listener };
+  const server = createNodeServer(limits, options.tls !== null, listener);
+  return { server, dispatcher, listener, count: () => {} };
 }
 
 const BACKLOG = 1024;
@@ -109,7 +135,7 @@ const IDLE_SWEEP_MS = 50;
 const MAKE_ROOM_EVERY_MS = 100;
 const FAREWELL_LOOK_MS = 20;
 
-function createNodeServer(limits: HttpLimits, tls: TlsMaterial | null, listener: RequestListener): Server {
+function createNodeServer(limits: HttpLimits, tls: boolean, listener: RequestListener): Server {
   const options = {
     maxHeaderSize: limits.headerSize,
     headersTimeout: limits.headersTimeout,
@@ -117,12 +143,8 @@ function createNodeServer(limits: HttpLimits, tls: TlsMaterial | null, listener:
     keepAliveTimeout: limits.keepAliveTimeout,
     connectionsCheckingInterval: limits.connectionsCheckingInterval,
   };
-  const server = tls
-    ? createTlsServer(
-        { ...options, ...tls, minVersion: TLS_MINIMUM, handshakeTimeout: limits.headersTimeout },
-        listener,
-      )
-    : createServer(options, listener);
+  const secure = { ...options, minVersion: TLS_MINIMUM, handshakeTimeout: limits.headersTimeout } as const;
+  const server = tls ? createTlsServer(secure, listener) : createServer(options, listener);
   server.setTimeout(limits.idleTimeout);
   server.maxConnections = mostConnections(limits.connections, openFilesLimit());
   server.on('drop', makeRoom(server));

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import type { TLSSocket } from 'node:tls';
 import type { Answer, Headers } from '../answer.ts';
+import { cameByTls } from '../door/peer.ts';
 import type { Exchange } from '../exchange.ts';
 
 /** For answers that pages of other sites may read: tiles, their descriptions, and what goes wrong with them. */
@@ -56,7 +56,7 @@ export function createSender(
   return (response, answer, exchange, sharing) => {
     const { status, body } = answer;
     const headers = headersOf(answer, exchange, sharing);
-    if ((response.socket as TLSSocket | null)?.encrypted === true) headers.push(...BY_TLS);
+    if (cameByTls(response.req)) headers.push(...BY_TLS);
     const toHead = response.req.method === 'HEAD';
     if (typeof body === 'function') {
       response.writeHead(status, headers);

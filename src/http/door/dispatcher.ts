@@ -30,6 +30,16 @@ export interface DispatcherOptions {
   readonly limits: HttpLimits;
   /** Tells the request ids of this run from those of the last one. */
   readonly idPrefix: string;
+  /** In one of several processes: what another one answers. */
+  readonly elsewhere?: Elsewhere;
+  /** In the primary of several processes: resolves when the others have done and told what they were to. */
+  readonly settled?: () => Promise<void>;
+}
+
+export interface Elsewhere {
+  takes(match: Match, method: string): boolean;
+  /** Rejects while nothing is answered yet. */
+  forward(request: IncomingMessage, response: ServerResponse): Promise<void>;
 }
 
 export interface Dispatcher {
@@ -46,7 +56,7 @@ const LINGER_MS = 1000;
 
 /** Takes each request past the checks to its handler, and the answer to the caller. */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { router, access, audit, trusts, log, limits } = options;
+  const { router, access, audit, trusts, log, limits, elsewhere, settled } = options;
   const stopping = new AbortController();
   const send = createSender(streamSignal);
   let stopped = false;
@@ -82,8 +92,27 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const match = router.match(request.method ?? '', request.url ?? '');
     const exchange = new Exchange(request, match, requests, options);
     exchange.connection.lastResponse = response;
+    if (elsewhere?.takes(match, request.method ?? '')) {
+      void forward(elsewhere, request, response, exchange, match);
+      return;
+    }
     if (match.role === 'public' && isReading(request)) answerAtOnce(request, response, exchange, match);
     else void answerAdmitted(request, response, exchange, match);
+  }
+
+  async function forward(
+    way: Elsewhere,
+    request: IncomingMessage,
+    response: ServerResponse,
+    exchange: Exchange,
+    match: Match,
+  ): Promise<void> {
+    response.once('finish', () => lingerOver(request));
+    try {
+      await way.forward(request, response);
+    } catch (error) {
+      answerProblem(response, error, exchange, match);
+    }
   }
 
   /** The road of a tile: no promise unless the handler makes one. */
@@ -156,8 +185,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     }
     adminRequests += 1;
     try {
+      if (route.method === 'GET') await settled?.();
       const handler = () => route.handler(exchange);
-      return await (leavesTrace(route, exchange) ? withTrace(audit, route, exchange, handler) : handler());
+      const answer = await (leavesTrace(route, exchange)
+        ? withTrace(audit, route, exchange, handler)
+        : handler());
+      if (route.method !== 'GET') await settled?.();
+      return answer;
     } finally {
       adminRequests -= 1;
     }

@@ -6,6 +6,7 @@ import type { HttpLimits } from '../limits.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Access, Credentials } from './access.ts';
 import { isHost, ownAddress } from './own-address.ts';
+import { peerOf } from './peer.ts';
 import { type TrustsProxy, withoutMapping } from './trusted-proxies.ts';
 
 const CHALLENGE = 'Basic realm="Tilewarden", charset="UTF-8"';
@@ -107,13 +108,12 @@ function hostOfOrigin(origin: string): string | null {
 }
 
 export function credentialsOf(request: IncomingMessage, trusts: TrustsProxy): Credentials {
-  const peer = withoutMapping(request.socket.remoteAddress ?? '');
   return {
     authorization: request.headers.authorization ?? null,
     cookie: request.headers.cookie ?? null,
     address: sourceAddress(request, trusts),
     host: request.headers.host ?? '',
-    viaTrustedProxy: trusts(peer),
+    viaTrustedProxy: trusts(peerOf(request).address),
     secure: cameBySecureWay(request, trusts),
   };
 }
@@ -124,8 +124,8 @@ export function cameBySecureWay(request: IncomingMessage, trusts: TrustsProxy): 
 
 /** Where the request comes from; behind trusted proxies, whom they speak for. */
 export function sourceAddress(request: IncomingMessage, trusts: TrustsProxy): string {
-  const peer = withoutMapping(request.socket.remoteAddress ?? '');
-  return trusts(peer) ? callerBehindProxies(request, peer, trusts) : peer;
+  const { address } = peerOf(request);
+  return trusts(address) ? callerBehindProxies(request, address, trusts) : address;
 }
 
 /** Each proxy appends whom it heard from; the last one that is not itself a trusted proxy is the caller. */

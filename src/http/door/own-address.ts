@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { TLSSocket } from 'node:tls';
+import { type Peer, peerOf } from './peer.ts';
 import type { TrustsProxy } from './trusted-proxies.ts';
 
 /** A host name or address with an optional port: what may be put into an address without further ado. */
@@ -12,9 +12,11 @@ const PREFIX = /^(?:\/[\w.~-]+)+$/;
  * What a proxy says in `X-Forwarded-*` counts only if the proxy is trusted.
  */
 export function ownAddress(request: IncomingMessage, prefix: string, trusts: TrustsProxy): string {
-  const forwarded = trusts(request.socket.remoteAddress ?? '') ? request.headers : {};
-  const host = firstOf(forwarded['x-forwarded-host'], isHost) ?? hostOf(request);
-  const scheme = firstOf(forwarded['x-forwarded-proto'], (text) => SCHEME.test(text)) ?? schemeOf(request);
+  const peer = peerOf(request);
+  const forwarded = trusts(peer.address) ? request.headers : {};
+  const host = firstOf(forwarded['x-forwarded-host'], isHost) ?? hostOf(request, peer);
+  const scheme =
+    firstOf(forwarded['x-forwarded-proto'], (text) => SCHEME.test(text)) ?? (peer.secure ? 'https' : 'http');
   const outerPrefix = firstOf(forwarded['x-forwarded-prefix'], (text) => PREFIX.test(text)) ?? '';
   return `${scheme}://${host}${outerPrefix}${prefix}`;
 }
@@ -31,13 +33,7 @@ function firstOf(header: string | string[] | undefined, isGood: (text: string) =
   return first !== undefined && isGood(first) ? first : null;
 }
 
-function hostOf(request: IncomingMessage): string {
-  const host = request.headers.host ?? '';
+function hostOf({ headers: { host = '' } }: IncomingMessage, { localAddress, localPort }: Peer): string {
   if (isHost(host)) return host;
-  const { localAddress = '127.0.0.1', localPort = 80 } = request.socket;
   return localAddress.includes(':') ? `[${localAddress}]:${localPort}` : `${localAddress}:${localPort}`;
-}
-
-function schemeOf(request: IncomingMessage): string {
-  return (request.socket as TLSSocket).encrypted === true ? 'https' : 'http';
 }
