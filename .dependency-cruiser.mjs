@@ -25,7 +25,6 @@ const DRIVERS = {
 /** Libraries that live in one place each. */
 const HOMES = [
   { library: 'sharp', home: '^src/raster/' },
-  { library: 'fastify', home: '^src/http/' },
   { library: 'pg', home: '^src/db/' },
   { library: 'kysely', home: '^src/db/' },
   { library: 'better-sqlite3', home: '^src/(db|storage/bundle|sources/archive)/' },

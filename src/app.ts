@@ -16,6 +16,7 @@ import { createBoundedCounters } from './db/bounded-counters.ts';
 import { openDataFolderLock } from './db/data-folder-lock.ts';
 import type { Database } from './db/database.ts';
 import { openDatabase } from './db/open-database.ts';
+import { errorCopier } from './domain/error-copier.ts';
 import { TilewardenError } from './domain/errors.ts';
 import { createTileEvents } from './domain/tile-events.ts';
 import { type Access, createAccountAccess, createLoopbackAccess } from './http/door/access.ts';
@@ -23,12 +24,13 @@ import { isLoopbackHost } from './http/door/trusted-proxies.ts';
 import { openEventLoopWatch } from './http/metrics/process-metrics.ts';
 import { loadWebAssets, type WebAsset } from './http/pages/web-assets.ts';
 import { type HttpServer, type HttpServerDeps, openHttpServer } from './http/server.ts';
+import { createChannel, type ProcessPort } from './lib/channel.ts';
 import type { Clock } from './lib/clock.ts';
 import { ClosingStack } from './lib/closing-stack.ts';
 import type { Logger } from './lib/logger.ts';
 import type { Random } from './lib/random.ts';
 import { BlankSuspects } from './pipeline/blank-suspects.ts';
-import { addCountsOf, type CountsChannel, openCounterFeed } from './pipeline/counter-feed.ts';
+import { addCountsOf, openCounterFeed } from './pipeline/counter-feed.ts';
 import { LayerActivity, laterOf } from './pipeline/layer-activity.ts';
 import { createLayerReader } from './pipeline/layer-reader.ts';
 import { openTilePipeline } from './pipeline/open-tile-pipeline.ts';
@@ -40,7 +42,7 @@ import { openArchiveSource } from './sources/archive/archive-source.ts';
 import { openLayerSource } from './sources/layer/layer-source.ts';
 import type { LayerReader } from './sources/layer-reader.ts';
 import type { TileSource } from './sources/tile-source.ts';
-import { type DeskLineChannel, openDeskLine, serveDesk } from './sources/upstream/desk-line.ts';
+import { openDeskLine, serveDesk } from './sources/upstream/desk-line.ts';
 import { openUpstreamDesk } from './sources/upstream/open-upstream-desk.ts';
 import { openUpstreamClient, type UpstreamClient } from './sources/upstream/upstream-client.ts';
 import type { UpstreamDesk } from './sources/upstream/upstream-desk.ts';
@@ -58,7 +60,7 @@ import { createMassTruncation } from './tasks/mass-truncation.ts';
 import { openTaskService } from './tasks/open-task-service.ts';
 import { openScheduleService } from './tasks/schedules/open-schedule-service.ts';
 import { type TaskSettings, taskSettingsFor } from './tasks/task-settings.ts';
-import { openTaskWorker, type WorkerChannel } from './tasks/task-worker.ts';
+import { openTaskWorker } from './tasks/task-worker.ts';
 
 export interface App {
   /** Where it listens, with a slash at the end. */
@@ -111,14 +113,15 @@ export async function openApp(settings: Settings, surroundings: AppSurroundings)
   }
 }
 
-/** A process that does tasks for the server which forked it; `channel` leads there. */
+/** A process that does tasks for the server which forked it; `port` leads there. */
 export async function openWorkerApp(
   settings: Settings,
   surroundings: AppSurroundings,
-  channel: WorkerChannel & DeskLineChannel & CountsChannel,
+  port: ProcessPort,
 ): Promise<WorkerApp> {
   const open = new ClosingStack();
   try {
+    const channel = createChannel(port, errorCopier);
     // Tiles are not answered from here.
     const quiet = { ...settings, memoryTierBytes: 0 };
     const openDesk = () => openDeskLine(channel);
@@ -175,9 +178,10 @@ async function openParts(
     forkWorker &&
     (() => {
       const worker = forkWorker();
-      serveDesk(desk, worker);
-      addCountsOf(worker, { counters: pipelineCounts, activity, suspects: blankSuspects });
-      return worker;
+      const channel = createChannel(worker, errorCopier);
+      serveDesk(desk, channel);
+      addCountsOf(channel, { counters: pipelineCounts, activity, suspects: blankSuspects });
+      return { process: worker, channel };
     });
   const tasks = open.use(
     await openTaskService({

@@ -27,7 +27,7 @@ import { usageRoutes } from './api/usage.ts';
 import type { HttpLimits } from './limits.ts';
 import { type MetricsDeps, metricsRoutes } from './metrics/metrics-routes.ts';
 import { answerAlive, createReadiness } from './metrics/probes.ts';
-import { countReads, TileCounts } from './metrics/tile-counts.ts';
+import type { TileCounts } from './metrics/tile-counts.ts';
 import { layerPageRoutes } from './pages/layer-page.ts';
 import { assetRoutes, type WebAsset } from './pages/web-assets.ts';
 import { diskQuotaRoutes } from './rest/disk-quota.ts';
@@ -59,7 +59,7 @@ export interface RouteDeps {
   readonly blankSuspects: BlankAreaDeps['blankSuspects'];
   readonly quota: QuotaService;
   readonly layerState: LayerDeps['layerState'];
-  readonly series: TrafficSeries;
+  readonly traffic: TileTraffic;
   readonly about: About;
   readonly metrics: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'quota'>;
   readonly accounts: AccountParts;
@@ -68,17 +68,56 @@ export interface RouteDeps {
   readonly log: Logger;
 }
 
+/** How tiles were answered; `flush` first, to count the present turn too. */
+export interface TileTraffic {
+  readonly counts: TileCounts;
+  readonly series: TrafficSeries;
+  flush(): void;
+}
+
 /** Everything the server answers, under each prefix. Of two patterns that fit a path the upper one counts. */
 export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
   const routes = routesOf(deps, limits);
   return [...routes, ...openApiRoutes(routes)];
 }
 
-function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
-  const tileCounts = new TileCounts();
-  const { catalog, log } = deps;
-  const road = { catalog, pipeline: countReads(deps.pipeline, deps.clock, [tileCounts, deps.series]), log };
+/** What answers single tiles. */
+export function tileRoutes(road: TileRoad): readonly Route[] {
+  return serviceRoutes(road).filter(({ path }) => TILE_PATH.test(path));
+}
+
+export interface TileRoad {
+  readonly catalog: Pick<Catalog, 'layer' | 'layers'>;
+  readonly pipeline: Pick<TilePipeline, 'read'>;
+  readonly log: Logger;
+}
+
+const TILE_PATH = /\/(?:\{tile\}|\{row\}\/\{column\}|wmts|gmaps|mgmaps|ve)$/;
+
+function serviceRoutes(road: TileRoad): readonly Route[] {
   const tile = createTileService(road);
+  const sharing = 'anyone';
+  return [
+    { method: 'GET', path: '/tiles/{layer}/{z}/{x}/{tile}', role: 'public', sharing, handler: tile },
+    {
+      method: 'GET',
+      path: '/tiles/{layer}/{gridSet}/{z}/{x}/{tile}',
+      role: 'public',
+      sharing,
+      handler: tile,
+    },
+    ...wmtsRoutes(road),
+    ...tmsRoutes(road),
+    ...ogcRoutes(road),
+    { method: 'GET', path: '/service/gmaps', role: 'public', sharing, handler: createGmaps(road) },
+    { method: 'GET', path: '/service/mgmaps', role: 'public', sharing, handler: createMgmaps(road) },
+    { method: 'GET', path: '/service/ve', role: 'public', sharing, handler: createQuadkeys(road) },
+  ];
+}
+
+function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
+  const { catalog, traffic } = deps;
+  const road: TileRoad = deps;
   const sharing = 'anyone';
   return [
     { method: 'GET', path: '/healthz', role: 'public', handler: answerAlive },
@@ -92,24 +131,11 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
       sharing,
       handler: createTileJson(deps.catalog),
     },
-    { method: 'GET', path: '/tiles/{layer}/{z}/{x}/{tile}', role: 'public', sharing, handler: tile },
-    {
-      method: 'GET',
-      path: '/tiles/{layer}/{gridSet}/{z}/{x}/{tile}',
-      role: 'public',
-      sharing,
-      handler: tile,
-    },
-    ...wmtsRoutes(road),
+    ...serviceRoutes(road),
     ...wmsRoutes(road),
-    ...tmsRoutes(road),
     ...kmlRoutes(road),
-    ...ogcRoutes(road),
     ...wmtsTileJsonRoutes(catalog),
     ...layerPageRoutes(catalog),
-    { method: 'GET', path: '/service/gmaps', role: 'public', sharing, handler: createGmaps(road) },
-    { method: 'GET', path: '/service/mgmaps', role: 'public', sharing, handler: createMgmaps(road) },
-    { method: 'GET', path: '/service/ve', role: 'public', sharing, handler: createQuadkeys(road) },
 
     ...taskRoutes(deps, limits),
     ...scheduleRoutes(deps.schedules),
@@ -119,14 +145,37 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
     ...blankAreaRoutes(deps),
     ...cacheRoutes(deps),
     ...layerRoutes(deps),
-    ...seriesRoutes(deps.series),
+    ...seriesRoutes(seriesOf(traffic)),
     ...aboutRoutes(deps.about),
-    ...metricsRoutes({ ...deps.metrics, tasks: deps.tasks, quota: deps.quota, tileCounts }),
+    ...metricsRoutes({
+      ...deps.metrics,
+      tasks: deps.tasks,
+      quota: deps.quota,
+      tileCounts: countsOf(traffic),
+    }),
     ...upstreamRoutes(deps.metrics.upstreams),
     ...accountRoutes(deps.accounts),
 
     ...assetRoutes(deps.assets),
   ];
+}
+
+function seriesOf({ series, flush }: TileTraffic): Pick<TrafficSeries, 'document'> {
+  return {
+    document() {
+      flush();
+      return series.document();
+    },
+  };
+}
+
+function countsOf({ counts, flush }: TileTraffic): Pick<TileCounts, 'series'> {
+  return {
+    series() {
+      flush();
+      return counts.series();
+    },
+  };
 }
 
 function cacheRoutes({ catalog, quota, tasks, clock }: RouteDeps): readonly Route[] {

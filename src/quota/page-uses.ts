@@ -42,12 +42,12 @@ export class PageUses {
   readonly #byKey = new WeakMap<TileSetKey, Level[]>();
   #unsaved: { level: Level; place: number; use: Use }[] = [];
 
-  count(set: TileSetKey, tile: TileIndex, at: number): void {
+  count(set: TileSetKey, tile: TileIndex, at: number, times = 1): void {
     const level = this.#levelFor(set, tile.z);
     const place = Math.floor(tile.y / PAGE_SIZE) * AXIS + Math.floor(tile.x / PAGE_SIZE);
     const use = level.uses.get(place) ?? this.#begin(level, place);
-    use.frequency = faded(use, at) + 1;
-    use.hits++;
+    use.frequency = faded(use, at) + times;
+    use.hits += times;
     if (at > use.lastUsedAt) use.lastUsedAt = at;
     if (use.unsaved) return;
     use.unsaved = true;

@@ -84,7 +84,7 @@ export async function openQuotaService(options: QuotaServiceOptions): Promise<Qu
   const uses = new PageUses();
   const keeper = await UseKeeper.open({ uses, ledger, records: createUseRecords(database), clock, log });
   const unsubscribe = events.subscribe((event) => {
-    if (event.type === 'served') uses.count(event.set, event.tile, event.at);
+    if (event.type === 'served') uses.count(event.set, event.tile, event.at, event.times);
   });
   const evictions = await loadEvictions(database);
   const credit = createQuotaCredit(database);

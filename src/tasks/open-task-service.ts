@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Database } from '../db/database.ts';
@@ -23,7 +22,7 @@ import { TaskRunner, type TaskRunnerOptions } from './task-runner.ts';
 import type { TaskService } from './task-service.ts';
 import type { TaskSettings } from './task-settings.ts';
 import { TaskWatch } from './task-watch.ts';
-import { openWorkerPool } from './worker-pool.ts';
+import { openWorkerPool, type WorkerProcess } from './worker-pool.ts';
 
 export interface TaskServiceOptions {
   readonly database: Database;
@@ -32,8 +31,10 @@ export interface TaskServiceOptions {
   /** Hears of tiles that tasks have removed. */
   readonly events: TileEvents;
   readonly settings: TaskSettings;
-  /** Starts a process that calls `openTaskWorker`; not needed when `settings.workers` is 0. */
-  readonly forkWorker?: () => ChildProcess;
+  /** Not needed when `settings.workers` is 0. */
+  readonly forkWorker?: () => WorkerProcess;
+  /** Resolves when every process that answers has forgotten the tiles that the pipeline was told to forget. */
+  readonly forgottenByAll?: () => Promise<void>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -131,9 +132,10 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
 
 function openWorkforce(options: WorkforceOptions, store: TaskStore, leases: LeaseStore): Workforce {
   const { settings, forkWorker, database, pipeline, events, clock, random, log } = options;
-  const tilesChanged = ({ set, z, rect, removed }: TilesChange) => {
+  const tilesChanged = async ({ set, z, rect, removed }: TilesChange) => {
     pipeline.forget(set, z, rect);
     if (removed) events.emit({ type: 'deleted', set, z, rect, at: clock.now() });
+    await options.forgottenByAll?.();
   };
   const name = `${process.pid}-${randomUUID().slice(0, 8)}`;
   if (settings.workers > 0 && forkWorker) {
@@ -159,7 +161,7 @@ function openWorkforce(options: WorkforceOptions, store: TaskStore, leases: Leas
     pipeline,
     // What this pipeline has made itself it knows.
     tilesChanged: async (change) => {
-      if (change.removed) tilesChanged(change);
+      if (change.removed) await tilesChanged(change);
     },
     layer: (layer) => options.catalog.layer(layer),
     taskWaits: options.taskWaits,

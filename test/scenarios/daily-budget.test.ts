@@ -1,4 +1,3 @@
-import { EventEmitter } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,15 +8,11 @@ import { openDatabase } from '../../src/db/open-database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { LocalTime } from '../../src/lib/local-time.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import {
-  type DeskClient,
-  type DeskLineChannel,
-  openDeskLine,
-  serveDesk,
-} from '../../src/sources/upstream/desk-line.ts';
+import { openDeskLine, serveDesk } from '../../src/sources/upstream/desk-line.ts';
 import { openUpstreamDesk } from '../../src/sources/upstream/open-upstream-desk.ts';
 import type { RequestEnd, UpstreamDesk } from '../../src/sources/upstream/upstream-desk.ts';
 import { upstreamOptions } from '../../src/sources/upstream/upstream-options.ts';
+import { createChannelPair } from '../fixtures/channel-pair.ts';
 import { createPostgresDatabase } from '../fixtures/shared-services.ts';
 import { createVirtualClock, type VirtualClock } from '../fixtures/virtual-clock.ts';
 
@@ -40,13 +35,9 @@ afterAll(async () => {
 
 /** What a worker speaks through. */
 function hireWorker(desk: UpstreamDesk): UpstreamDesk {
-  const worker = Object.assign(new EventEmitter(), { connected: true });
-  const channel = new EventEmitter();
-  const send = (to: EventEmitter) => (message: unknown) => setImmediate(() => to.emit('message', message));
-  Object.assign(worker, { send: send(channel) });
-  Object.assign(channel, { send: send(worker) });
-  serveDesk(desk, worker as unknown as DeskClient);
-  return openDeskLine(channel as unknown as DeskLineChannel);
+  const { server, child } = createChannelPair();
+  serveDesk(desk, server);
+  return openDeskLine(child);
 }
 
 async function openServer(location: string, clock: VirtualClock) {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { catalogOf, createTestApp, layerNamed, type TestApp } from '../../../test/fixtures/http-app.ts';
+import { listen } from '../../../test/fixtures/inject.ts';
 import { createPlannedTasks, type PlannedTasks } from '../../../test/fixtures/planned-tasks.ts';
 import type { Caller } from '../../access/caller.ts';
 import type { Access } from '../door/access.ts';
@@ -257,15 +258,9 @@ describe('changing a task', () => {
 
 describe('the events', () => {
   async function listening(app: TaskApp): Promise<string> {
-    await app.fastify.listen({ host: '127.0.0.1', port: 0 });
-    closing.push(async () => {
-      app.dispatcher.stop();
-      app.fastify.server.closeAllConnections();
-      await app.fastify.close();
-    });
-    const address = app.fastify.server.address();
-    if (address === null || typeof address === 'string') throw new Error('not listening');
-    return `http://127.0.0.1:${address.port}`;
+    const { url, close } = await listen(app);
+    closing.push(close);
+    return url;
   }
 
   /** Reads until the text is there. */

@@ -93,10 +93,9 @@ describe('/metrics', () => {
   });
 
   it('escapes names of layers', async () => {
-    const { app, page, pipelineCounts } = open();
+    const { page, pipelineCounts } = open();
     pipelineCounts.count('flight-started', { layer: 'a"b\\c\nd' }, null);
     expect(await page()).toContain('tilewarden_flights_started_total{layer="a\\"b\\\\c\\nd"} 1');
-    await app.fastify.close();
   });
 
   it('shows what the gate refused, what flew, and what waits', async () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { catalogOf, createTestApp, layerNamed, type TestApp } from '../../../test/fixtures/http-app.ts';
+import { listen } from '../../../test/fixtures/inject.ts';
 import { createPlannedTasks, type PlannedTasks } from '../../../test/fixtures/planned-tasks.ts';
 import type { Caller } from '../../access/caller.ts';
 import { createFixedValuesFilter, createRegexFilter } from '../../domain/parameter-filter.ts';
@@ -140,8 +141,7 @@ describe('a seed request', () => {
   });
 
   it('that is far too large is answered, not cut off', async () => {
-    const { fastify } = createSeedApp();
-    const url = await fastify.listen({ host: '127.0.0.1', port: 0 });
+    const { url, close } = await listen(createSeedApp());
     try {
       for (const body of [Buffer.alloc(70_000, 32), Buffer.alloc(3_000_000, 32)]) {
         const answer = await fetch(`${url}/rest/seed/topp:states.json`, {
@@ -153,8 +153,7 @@ describe('a seed request', () => {
         expect(await answer.text()).toBe('A body may have at most 65536 bytes.\n');
       }
     } finally {
-      fastify.server.closeAllConnections();
-      await fastify.close();
+      await close();
     }
   });
 
