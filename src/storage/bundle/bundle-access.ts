@@ -30,9 +30,9 @@ export class BundleAccess {
   }
 
   /** Null when the bundle does not exist or cannot be read as one. */
-  async read<T>(folder: string, use: (bundle: OpenBundle) => T, key?: number): Promise<T | null> {
+  async read<T>(folder: string, use: (bundle: OpenBundle) => T): Promise<T | null> {
     try {
-      return await this.patiently(() => this.#reader.read(folder, this.#clock.monotonic(), use, key));
+      return await this.patiently(() => this.#reader.read(folder, this.#clock.monotonic(), use));
     } catch (error) {
       if (error instanceof DamagedBundle) return this.#remove(folder, error);
       throw storeFailure(error);
@@ -40,10 +40,10 @@ export class BundleAccess {
   }
 
   /** The same at once. Null too when it is busy or damaged: `read` deals with that. */
-  readNow<T>(folder: string, use: (bundle: OpenBundle) => T, key?: number): T | null {
+  readNow<T>(folder: string, use: (bundle: OpenBundle) => T): T | null {
     if (this.#stopping.signal.aborted) return null;
     try {
-      return this.#reader.read(folder, this.#clock.monotonic(), use, key);
+      return this.#reader.read(folder, this.#clock.monotonic(), use);
     } catch {
       return null;
     }

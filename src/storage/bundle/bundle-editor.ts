@@ -81,7 +81,7 @@ export class BundleEditor {
   put(tiles: readonly KeyedTile[], at: number): StoreChange {
     return this.#guarded(() => {
       const changes = new Map<number, Counts>();
-      for (const tile of tiles) this.#replace(tile, changes);
+      for (const tile of tiles) this.#replace(tile, changes, at);
       return this.#count(changes, at);
     });
   }
@@ -174,10 +174,10 @@ export class BundleEditor {
     }
   }
 
-  #replace(tile: KeyedTile, changes: Map<number, Counts>): void {
+  #replace(tile: KeyedTile, changes: Map<number, Counts>, at: number): void {
     const { key, createdAt, freshUntil, validator, madeBy, bytes } = tile;
     const former = this.#statements.former.get(key);
-    if (former && isOvertaken(createdAt, former.createdAt)) return;
+    if (former && isOvertaken(createdAt, former.createdAt, at)) return;
     this.#statements.replace.run(key, createdAt, crc32(bytes), freshUntil, validator, madeBy, bytes);
     const change = changes.get(pageOfKey(tile.key)) ?? { tiles: 0, bytes: 0 };
     change.tiles += former ? 0 : 1;

@@ -12,7 +12,6 @@ import {
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { TileSetKey } from '../../domain/tile-key.ts';
-import { TILES_PER_PAGE } from './bundle-grid.ts';
 import type { BundleAddress, BundleLayout } from './bundle-layout.ts';
 import { WRITER_PATIENCE } from './generations.ts';
 import { isNodeError } from './node-error.ts';
@@ -36,7 +35,7 @@ const WITHOUT_LOG = 1;
 const SCHEMA = `
   CREATE TABLE bundle (identity TEXT NOT NULL, z INTEGER NOT NULL, x INTEGER NOT NULL, y INTEGER NOT NULL);
   CREATE TABLE page (
-    page INTEGER PRIMARY KEY, tiles INTEGER NOT NULL, bytes INTEGER NOT NULL, written_at INTEGER NOT NULL DEFAULT 0
+    page INTEGER PRIMARY KEY, tiles INTEGER NOT NULL, bytes INTEGER NOT NULL, written_at INTEGER NOT NULL
   );
   CREATE TABLE tile (
     key INTEGER PRIMARY KEY, created_at INTEGER NOT NULL, checksum INTEGER NOT NULL,
@@ -44,30 +43,6 @@ const SCHEMA = `
   );
   PRAGMA user_version = 4;
 `;
-
-/** By the version that they lead away from. */
-const CHANGES: ReadonlyMap<number, string> = new Map([
-  [
-    1,
-    `ALTER TABLE tile ADD COLUMN fresh_until INTEGER;
-     ALTER TABLE tile ADD COLUMN validator TEXT;
-     PRAGMA user_version = 2;`,
-  ],
-  [
-    2,
-    `ALTER TABLE tile ADD COLUMN made_by INTEGER;
-     PRAGMA user_version = 3;`,
-  ],
-  [
-    3,
-    `ALTER TABLE page ADD COLUMN written_at INTEGER NOT NULL DEFAULT 0;
-     UPDATE page SET written_at = (
-       SELECT ifnull(max(created_at), 0) FROM tile
-       WHERE key BETWEEN page * ${TILES_PER_PAGE} AND page * ${TILES_PER_PAGE} + ${TILES_PER_PAGE - 1}
-     );
-     PRAGMA user_version = 4;`,
-  ],
-]);
 
 /**
  * A bundle's file has a name of its own for ever: a file that follows it in the same folder has another. SQLite
@@ -108,7 +83,6 @@ export function removeBundleFile(layout: BundleLayout, path: string): boolean {
 export function openForReading(path: string): Sqlite {
   return configured(new Database(path, { fileMustExist: true, timeout: 0 }), (db) => {
     db.pragma('cache_size = -128');
-    bringUpToDate(db);
     db.pragma('query_only = ON');
   });
 }
@@ -163,27 +137,7 @@ export function openForWriting(path: string): Sqlite {
     db.pragma('cache_size = -2048');
     db.pragma(`wal_autocheckpoint = ${CHECKPOINT_BYTES / SQLITE_PAGE_BYTES}`);
     db.pragma(`journal_size_limit = ${CHECKPOINT_BYTES}`);
-    bringUpToDate(db);
   });
-}
-
-export function versionOf(db: Sqlite): number {
-  return db.pragma('user_version', { simple: true }) as number;
-}
-
-/** Whoever opens a bundle of an earlier version first changes it, before anybody has read it. */
-function bringUpToDate(db: Sqlite): void {
-  if (!CHANGES.has(versionOf(db))) return;
-  const patience = db.pragma('busy_timeout', { simple: true });
-  db.pragma(`busy_timeout = ${WRITER_PATIENCE}`);
-  db.transaction(() => {
-    for (let change = nextChange(db); change !== undefined; change = nextChange(db)) db.exec(change);
-  }).immediate();
-  db.pragma(`busy_timeout = ${patience}`);
-}
-
-function nextChange(db: Sqlite): string | undefined {
-  return CHANGES.get(versionOf(db));
 }
 
 /** JSON keeps any two names apart, and any text whole. */

@@ -8,9 +8,7 @@ import {
   openCopy,
   openForReading,
   type Sqlite,
-  versionOf,
 } from './bundle-file.ts';
-import { createMapping, type Mapping, Mappings } from './mappings.ts';
 import { DamagedBundle, isDamage, isRefusedOpen } from './sqlite-failure.ts';
 
 export interface TileRow {
@@ -55,7 +53,6 @@ export interface OpenBundle {
 
 interface Handle extends OpenBundle {
   readonly db: Sqlite;
-  readonly mapping: Mapping;
   /** Whether others can use the bundle while this handle is open. */
   readonly shared: boolean;
   /** Null when it is the file itself. */
@@ -81,7 +78,6 @@ export const READERS_LEASE = 20;
 export class BundleReader {
   readonly #maxOpen: number;
   readonly #handles = new Map<string, Handle>();
-  readonly #mappings = new Mappings();
 
   constructor(maxOpen: number) {
     this.#maxOpen = maxOpen;
@@ -91,15 +87,11 @@ export class BundleReader {
     return this.#handles.size;
   }
 
-  /**
-   * Null when there is no such bundle now, in whatever process it was removed. `key` says which tile it is about,
-   * when it is about one.
-   */
-  read<T>(folder: string, now: number, use: (bundle: OpenBundle) => T, key?: number): T | null {
+  /** Null when there is no such bundle now, in whatever process it was removed. */
+  read<T>(folder: string, now: number, use: (bundle: OpenBundle) => T): T | null {
     const handle = this.#current(folder, now) ?? this.#open(folder, now);
     if (!handle) return null;
     handle.usedAt = now;
-    this.#mappings.prepare(handle.mapping, now, key);
     try {
       return use(handle);
     } catch (error) {
@@ -128,7 +120,6 @@ export class BundleReader {
     const handle = this.#handles.get(folder);
     if (!handle) return;
     this.#handles.delete(folder);
-    this.#mappings.forget(handle.mapping);
     handle.db.close();
   }
 
@@ -212,35 +203,29 @@ function isCurrent({ path, copy }: Handle): boolean {
 
 function handleOf(path: string, db: Sqlite, shared: boolean, copy: BundleCopy | null = null): Handle {
   try {
-    // On a disk that cannot be written a bundle of an earlier version stays what it is.
-    const version = versionOf(db);
-    const [freshUntil, validator] = version === 1 ? ['NULL', 'NULL'] : ['fresh_until', 'validator'];
-    const madeBy = version < 3 ? 'NULL' : 'made_by';
-    const writtenAt = version < 4 ? '0' : 'written_at';
     return {
       path,
       db,
       shared,
       copy,
-      mapping: createMapping(db),
       usedAt: 0,
       seenAt: Number.NEGATIVE_INFINITY,
       tile: db.prepare(
-        `SELECT created_at, checksum, ${freshUntil} AS fresh_until, ${madeBy} AS made_by, bytes
+        `SELECT created_at, checksum, fresh_until, made_by, bytes
          FROM tile WHERE key = ?`,
       ),
-      pages: db.prepare(`SELECT page, tiles, bytes, ${writtenAt} AS written_at FROM page ORDER BY page`),
+      pages: db.prepare(`SELECT page, tiles, bytes, written_at FROM page ORDER BY page`),
       entries: db.prepare(
         'SELECT key, created_at, length(bytes) AS size FROM tile WHERE key BETWEEN ? AND ? ORDER BY key',
       ),
       presentKeys: db
         .prepare<[number, number, number, number], number>(
           `SELECT key FROM tile
-           WHERE key BETWEEN ? AND ? AND created_at >= ? AND (${freshUntil} IS NULL OR ${freshUntil} > ?)`,
+           WHERE key BETWEEN ? AND ? AND created_at >= ? AND (fresh_until IS NULL OR fresh_until > ?)`,
         )
         .pluck(),
       validators: db.prepare(
-        `SELECT count(${validator}) AS tiles, min(${validator}) AS least, max(${validator}) AS greatest
+        `SELECT count(validator) AS tiles, min(validator) AS least, max(validator) AS greatest
          FROM tile WHERE key BETWEEN ? AND ?`,
       ),
       identity: db

@@ -144,14 +144,14 @@ export async function openBundleStore(
     async get(set, tile) {
       const key = keyOfTile(tile.x, tile.y);
       const look = (bundle: OpenBundle) => ({ path: bundle.path, row: bundle.tile.get(key) });
-      const found = await access.read(folderHolding(set, tile), look, key);
+      const found = await access.read(folderHolding(set, tile), look);
       if (!found?.row) return null;
       return storedTile(found.row) ?? discardTorn(found.path, key, found.row);
     },
 
     getNow(set, tile) {
       const key = keyOfTile(tile.x, tile.y);
-      const row = access.readNow(folderHolding(set, tile), (bundle) => bundle.tile.get(key), key);
+      const row = access.readNow(folderHolding(set, tile), (bundle) => bundle.tile.get(key));
       return row ? storedTile(row) : null;
     },
 

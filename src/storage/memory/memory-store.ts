@@ -3,6 +3,7 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { pageOf } from '../../domain/page.ts';
 import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import { rectContains, type TileRect } from '../../domain/tile-rect.ts';
+import { type Clock, systemClock } from '../../lib/clock.ts';
 import { isOvertaken } from '../overtaken.ts';
 import type {
   PageStatistics,
@@ -30,7 +31,10 @@ interface MemoryTileSet {
 
 const NOTHING: StoreChange = { tiles: 0, bytes: 0 };
 
-export function createMemoryStore(options: MemoryStoreOptions): TileStore {
+export function createMemoryStore(
+  options: MemoryStoreOptions,
+  clock: Pick<Clock, 'now'> = systemClock,
+): TileStore {
   const maxBytes = options.maxBytes ?? Number.POSITIVE_INFINITY;
   const sets = new Map<string, MemoryTileSet>();
   const generations = new Map<string, number>();
@@ -117,7 +121,7 @@ export function createMemoryStore(options: MemoryStoreOptions): TileStore {
       const former = levelOf(set, z);
       const timely = tiles.filter(({ x, y, createdAt }) => {
         const present = former?.get(placeOf(x, y));
-        return !present || !isOvertaken(createdAt, present.createdAt);
+        return !present || !isOvertaken(createdAt, present.createdAt, clock.now());
       });
       const batch = new Map(timely.map((tile) => [placeOf(tile.x, tile.y), keep(tile)]));
       const change = changeOf(levelOf(set, z), batch);
