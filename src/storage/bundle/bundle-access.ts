@@ -20,9 +20,10 @@ export class BundleAccess {
   readonly #log: Logger;
   readonly #stopping = new AbortController();
   readonly #tidying: Promise<void>;
+  readonly #resting = new Set<Promise<void>>();
 
   constructor(maxOpenBundles: number, writer: BundleWriter, clock: Clock, log: Logger) {
-    this.#reader = new BundleReader(maxOpenBundles);
+    this.#reader = new BundleReader(maxOpenBundles, (path) => this.#putToRest(path));
     this.#writer = writer;
     this.#clock = clock;
     this.#log = log;
@@ -71,6 +72,18 @@ export class BundleAccess {
     this.#stopping.abort();
     await this.#tidying;
     this.#reader.closeAll();
+    await Promise.all(this.#resting);
+  }
+
+  #putToRest(path: string): void {
+    const resting = this.#writer
+      .run({ type: 'rest', path })
+      .then(() => undefined)
+      .catch((error: unknown) =>
+        this.#log.debug({ err: error, file: path }, 'a bundle keeps its log for now'),
+      )
+      .finally(() => this.#resting.delete(resting));
+    this.#resting.add(resting);
   }
 
   async #remove(folder: string, damage: DamagedBundle): Promise<null> {

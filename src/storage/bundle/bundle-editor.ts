@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 import Database, { type Statement } from 'better-sqlite3';
 import { isOvertaken } from '../overtaken.ts';
 import type { StoreChange } from '../tile-store.ts';
-import { openForWriting, type Sqlite } from './bundle-file.ts';
+import { openForWriting, putToRest, type Sqlite } from './bundle-file.ts';
 import { type KeyRange, keysOfPage, PAGES_PER_BUNDLE, type PageCover, pageOfKey } from './bundle-grid.ts';
 import type { FreshnessChange } from './bundle-writer-messages.ts';
 import { DamagedBundle } from './sqlite-failure.ts';
@@ -160,13 +160,10 @@ export class BundleEditor {
     if (this.#db.inTransaction) this.#statements.rollBack.run();
   }
 
-  /**
-   * The log is copied into the file first, so that it takes no room even while others still read it. What cannot be
-   * copied now, on a full disk for instance, stays in the log and is read from there.
-   */
+  /** What cannot be copied from the log now, on a full disk for instance, stays there and is read from there. */
   close(): void {
     try {
-      if (this.isCurrent()) this.#db.pragma('wal_checkpoint(TRUNCATE)');
+      if (this.isCurrent()) putToRest(this.#db);
     } catch (error) {
       if (!(error instanceof Database.SqliteError)) throw error;
     } finally {

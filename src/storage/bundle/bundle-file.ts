@@ -15,6 +15,7 @@ import type { TileSetKey } from '../../domain/tile-key.ts';
 import type { BundleAddress, BundleLayout } from './bundle-layout.ts';
 import { WRITER_PATIENCE } from './generations.ts';
 import { isNodeError } from './node-error.ts';
+import { isBusy } from './sqlite-failure.ts';
 import { moveToTrash } from './trash.ts';
 
 export type Sqlite = Database.Database;
@@ -80,10 +81,13 @@ export function removeBundleFile(layout: BundleLayout, path: string): boolean {
   return removed;
 }
 
+/**
+ * A bundle at rest is read without another file. One that is being written has a log, which SQLite finds by itself,
+ * also for those who opened the bundle before.
+ */
 export function openForReading(path: string): Sqlite {
   return configured(new Database(path, { fileMustExist: true, timeout: 0 }), (db) => {
     db.pragma('cache_size = -128');
-    db.pragma('query_only = ON');
   });
 }
 
@@ -132,12 +136,42 @@ export function copyStamp(path: string): string | null {
 
 export function openForWriting(path: string): Sqlite {
   return configured(new Database(path, { fileMustExist: true, timeout: WRITER_PATIENCE }), (db) => {
+    startLog(db);
     // The log is synced when it is copied into the file, not at each commit: tiles are renewable, a file is not.
     db.pragma('synchronous = NORMAL');
     db.pragma('cache_size = -2048');
     db.pragma(`wal_autocheckpoint = ${CHECKPOINT_BYTES / SQLITE_PAGE_BYTES}`);
     db.pragma(`journal_size_limit = ${CHECKPOINT_BYTES}`);
   });
+}
+
+/** Whether a log lies beside the bundle, as it does while somebody writes to it or has not put it to rest. */
+export function hasLog(path: string): boolean {
+  return existsSync(`${path}-wal`);
+}
+
+/** One page of the file is rewritten, in one step: neither needs a journal or a sync. */
+function startLog(db: Sqlite): void {
+  if (db.pragma('journal_mode', { simple: true }) === 'wal') return;
+  db.pragma('synchronous = OFF');
+  db.pragma('journal_mode = MEMORY');
+  db.pragma('journal_mode = WAL');
+}
+
+/**
+ * Copies the log into the file and does away with it, so that readers need no other file. False while somebody else
+ * has the bundle open with its log: whoever leaves last does it.
+ */
+export function putToRest(db: Sqlite): boolean {
+  db.pragma('busy_timeout = 0');
+  db.pragma('wal_checkpoint(TRUNCATE)');
+  db.pragma('synchronous = OFF');
+  try {
+    return db.pragma('journal_mode = MEMORY', { simple: true }) === 'memory';
+  } catch (error) {
+    if (isBusy(error)) return false;
+    throw error;
+  }
 }
 
 /** JSON keeps any two names apart, and any text whole. */
@@ -183,7 +217,7 @@ function writeEmptyBundle(path: string, address: BundleAddress): void {
     db.pragma('synchronous = OFF');
     db.pragma(`page_size = ${SQLITE_PAGE_BYTES}`);
     db.pragma('auto_vacuum = INCREMENTAL');
-    db.pragma('journal_mode = WAL');
+    db.pragma('journal_mode = MEMORY');
     db.exec(SCHEMA);
     const { set, z, bundleX, bundleY } = address;
     db.prepare('INSERT INTO bundle VALUES (?, ?, ?, ?)').run(identityOf(set), z, bundleX, bundleY);

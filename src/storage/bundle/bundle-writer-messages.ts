@@ -65,6 +65,12 @@ export interface DiscardBundleCommand {
   readonly path: string;
 }
 
+/** Nobody reads the bundle here any more, and there is a log beside it. */
+export interface RestCommand {
+  readonly type: 'rest';
+  readonly path: string;
+}
+
 /** Mends a bundle's page statistics; answers how wrong they were. */
 export interface RecountCommand {
   readonly type: 'recount';
@@ -91,6 +97,7 @@ export type WriterCommand =
   | FreshenCommand
   | DiscardTileCommand
   | DiscardBundleCommand
+  | RestCommand
   | RecountCommand
   | RaiseCommand
   | CloseBelowCommand
@@ -110,6 +117,7 @@ export interface WriterResults {
   readonly freshen: number;
   readonly 'discard-tile': StoreChange;
   readonly 'discard-bundle': boolean;
+  readonly rest: null;
   readonly recount: StoreChange;
   readonly raise: number;
   readonly 'close-below': null;

@@ -35,6 +35,9 @@ function carryOut(command: WriterCommand): WriterResults[keyof WriterResults] {
       return writing.discardTile(command);
     case 'discard-bundle':
       return writing.discardBundle(command.path);
+    case 'rest':
+      writing.rest(command.path);
+      return null;
     case 'recount':
       return writing.recount(command.folder);
     case 'raise':

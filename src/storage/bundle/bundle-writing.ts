@@ -117,6 +117,11 @@ export class BundleWriting {
     return counted ?? NOTHING;
   }
 
+  /** A bundle that somebody read while it was written; nothing to do while it is open here. */
+  rest(path: string): void {
+    if (!this.#editors.has(dirname(path))) this.#removingDamage(() => BundleEditor.open(path)?.close());
+  }
+
   discardBundle(path: string): boolean {
     this.#close(dirname(path));
     return removeBundleFile(this.#layout, path);
