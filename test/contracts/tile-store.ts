@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type TileSetKey, tileSetId } from '../../src/domain/tile-key.ts';
 import type { TileRect } from '../../src/domain/tile-rect.ts';
-import type { TileStore } from '../../src/storage/tile-store.ts';
+import type { BlockContent, TileStore } from '../../src/storage/tile-store.ts';
 import { checkAgainstModel, storeCommands } from './tile-store-model.ts';
 import { collect, NOTHING, recount, sortedPages, tile } from './tile-store-tools.ts';
 
@@ -396,11 +396,18 @@ function tellsWhatIsThere(use: () => TileStore): void {
     it('tells its blocks with the same counts, and again whenever they have changed', async () => {
       await use().putMany(states, 9, [tile(0, 0, 'ab'), tile(16, 15, 'f'), tile(300, 129, 'g')], 0);
       await use().putMany(roads, 2, [tile(3, 3, 'h')], 0);
-      const stamps = new Map<string, string | null>();
+      const known = new Map<string, BlockContent>();
+      let since: number | null = null;
       const look = async () => {
-        const blocks = await collect(use().blocks((id) => stamps.get(id)));
-        for (const { id, stamp } of blocks) stamps.set(id, stamp);
-        return blocks.flatMap(({ content }) => content ?? []);
+        const changes = await use().blocks(since);
+        const blocks = await collect(changes.blocks);
+        if (changes.complete) known.clear();
+        for (const { id, content } of blocks) {
+          known.delete(id);
+          if (content) known.set(id, content);
+        }
+        since = changes.complete && changes.cursor === 0 ? null : changes.cursor;
+        return [...known.values()];
       };
       const first = await look();
       expect(

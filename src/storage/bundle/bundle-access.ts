@@ -23,7 +23,7 @@ export class BundleAccess {
   readonly #resting = new Set<Promise<void>>();
 
   constructor(maxOpenBundles: number, writer: BundleWriter, clock: Clock, log: Logger) {
-    this.#reader = new BundleReader(maxOpenBundles, (path) => this.#putToRest(path));
+    this.#reader = new BundleReader(maxOpenBundles, (path) => this.putToRest(path));
     this.#writer = writer;
     this.#clock = clock;
     this.#log = log;
@@ -75,7 +75,12 @@ export class BundleAccess {
     await Promise.all(this.#resting);
   }
 
-  #putToRest(path: string): void {
+  /** Bundles that are being put to rest. */
+  get resting(): number {
+    return this.#resting.size;
+  }
+
+  putToRest(path: string): void {
     const resting = this.#writer
       .run({ type: 'rest', path })
       .then(() => undefined)

@@ -42,6 +42,7 @@ export interface EntryRow {
 /** A bundle that is open for reading. */
 export interface OpenBundle {
   readonly path: string;
+  readonly database: Sqlite;
   readonly tile: Statement<[number], TileRow>;
   readonly pages: Statement<[], PageRow>;
   readonly entries: Statement<[number, number], EntryRow>;
@@ -55,7 +56,7 @@ export interface OpenBundle {
 /** Statements are prepared when first used: most bundles are opened for one tile. */
 class Handle implements OpenBundle {
   readonly path: string;
-  readonly db: Sqlite;
+  readonly database: Sqlite;
   /** Whether others can use the bundle while this handle is open. */
   readonly shared: boolean;
   /** Null when it is the file itself. */
@@ -67,7 +68,7 @@ class Handle implements OpenBundle {
 
   constructor(path: string, db: Sqlite, shared: boolean, copy: BundleCopy | null = null) {
     this.path = path;
-    this.db = db;
+    this.database = db;
     this.shared = shared;
     this.copy = copy;
   }
@@ -108,7 +109,7 @@ class Handle implements OpenBundle {
   #prepare<Parameters extends unknown[], Row>(sql: string, pluck = false): Statement<Parameters, Row> {
     const known = this.#prepared.get(sql) as Statement<Parameters, Row> | undefined;
     if (known) return known;
-    const statement = this.db.prepare<Parameters, Row>(sql);
+    const statement = this.database.prepare<Parameters, Row>(sql);
     if (pluck) statement.pluck();
     this.#prepared.set(sql, statement as unknown as Statement<unknown[], unknown>);
     return statement;
@@ -182,7 +183,7 @@ export class BundleReader {
     if (!handle) return;
     this.#handles.delete(folder);
     const logged = hasLog(handle.path);
-    handle.db.close();
+    handle.database.close();
     if (logged) this.#onLog(handle.path);
   }
 

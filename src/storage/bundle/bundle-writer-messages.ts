@@ -82,9 +82,16 @@ export interface RaiseCommand {
   readonly layer: string;
 }
 
+/** A folder of bundles is about to be moved away; answers a mark that `close-below` gives back afterwards. */
+export interface DroppingCommand {
+  readonly type: 'dropping';
+  readonly folder: string;
+}
+
 export interface CloseBelowCommand {
   readonly type: 'close-below';
   readonly folder: string;
+  readonly mark: number;
 }
 
 export interface CloseCommand {
@@ -100,6 +107,7 @@ export type WriterCommand =
   | RestCommand
   | RecountCommand
   | RaiseCommand
+  | DroppingCommand
   | CloseBelowCommand
   | CloseCommand;
 
@@ -120,6 +128,7 @@ export interface WriterResults {
   readonly rest: null;
   readonly recount: StoreChange;
   readonly raise: number;
+  readonly dropping: number;
   readonly 'close-below': null;
   readonly close: null;
 }

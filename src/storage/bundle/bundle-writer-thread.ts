@@ -42,8 +42,10 @@ function carryOut(command: WriterCommand): WriterResults[keyof WriterResults] {
       return writing.recount(command.folder);
     case 'raise':
       return writing.raise(command.layer);
+    case 'dropping':
+      return writing.dropping(command.folder);
     case 'close-below':
-      writing.closeBelow(command.folder);
+      writing.closeBelow(command.folder, command.mark);
       return null;
     case 'close':
       clearInterval(tidying);

@@ -7,6 +7,7 @@ import { type Clock, systemClock } from '../../lib/clock.ts';
 import { isOvertaken } from '../overtaken.ts';
 import type {
   PageStatistics,
+  StoreBlock,
   StoreChange,
   StoredTile,
   TileEntry,
@@ -178,21 +179,25 @@ export function createMemoryStore(
       yield* [...(levelOf(set, z)?.values() ?? [])].map((tile) => entryOf(z, tile));
     },
 
-    async *blocks() {
-      for (const [id, { key, levels }] of [...sets]) {
-        for (const [z, level] of [...levels]) {
-          const pages = [...pagesOf(key, z, level)];
-          const diskBytes = sumOf(level.values()).bytes;
-          const changedAt = latestOf(level.values());
-          yield { id: `${id} ${z}`, stamp: null, content: { set: key, z, diskBytes, changedAt, pages } };
-        }
-      }
+    async blocks() {
+      return { blocks: blocksOf(sets), complete: true, cursor: 0 };
     },
 
     async close() {
       sets.clear();
     },
   };
+}
+
+async function* blocksOf(sets: ReadonlyMap<string, MemoryTileSet>): AsyncGenerator<StoreBlock> {
+  for (const [id, { key, levels }] of [...sets]) {
+    for (const [z, level] of [...levels]) {
+      const pages = [...pagesOf(key, z, level)];
+      const diskBytes = sumOf(level.values()).bytes;
+      const changedAt = latestOf(level.values());
+      yield { id: `${id} ${z}`, content: { set: key, z, diskBytes, changedAt, pages } };
+    }
+  }
 }
 
 function placeOf(x: number, y: number): string {
