@@ -356,7 +356,7 @@ async function openStore(
   root: string,
   { log, clock }: AppSurroundings,
 ): Promise<TileStore> {
-  if (store.type === 'memory') return createMemoryStore(store);
+  if (store.type === 'memory') return createMemoryStore(store, clock);
   const bundles = await openBundleStore(store, { root, log, clock });
   return guardFreeSpace(bundles, { root, minFreePercent: store.minFreePercent, clock, log });
 }

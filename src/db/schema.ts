@@ -17,7 +17,6 @@ export interface Schema {
   tokens: TokensTable;
   sessions: SessionsTable;
   quota_configuration: QuotaConfigurationTable;
-  ledger_blocks: LedgerBlocksTable;
   page_uses: PageUsesTable;
   usage_history: UsageHistoryTable;
   quota_credit: QuotaCreditTable;
@@ -156,19 +155,6 @@ export interface QuotaConfigurationTable {
   id: number;
   /** JSON. */
   document: string;
-}
-
-/** What the ledger knew of each block of a store when the block had this stamp. The store itself is the truth. */
-export interface LedgerBlocksTable {
-  store: string;
-  block: string;
-  /** As `tileSetId` writes it. */
-  tile_set: string;
-  z: number;
-  stamp: string;
-  disk_bytes: number;
-  /** JSON list of [pageX, pageY, tiles, bytes, written at]. */
-  pages: string;
 }
 
 export interface PageUsesTable {

@@ -14,11 +14,12 @@ import type { FlightPlan } from './flight.ts';
 export type BlankVerdict = 'fine' | 'suspect' | 'refused';
 
 type Side = 'top' | 'right' | 'bottom' | 'left';
-type Edges = Readonly<Record<Side, ReadonlySet<number>>>;
+/** Distinct colours along each edge, as `roughly` gives them. */
+type Edges = Readonly<Record<Side, Uint16Array>>;
 
 interface Seen {
   readonly at: number;
-  /** Colours along each edge; null when all of it was of one colour and suspect. */
+  /** Null when all of it was of one colour and suspect. */
   readonly edges: Edges | null;
 }
 
@@ -36,18 +37,19 @@ const NEIGHBOURS: readonly Neighbour[] = [
   { side: 'right', column: -1, row: 0 },
 ];
 const MOST_REMEMBERED = 4096;
+/** Bytes of edges: some two thousand photographs of 1024 × 1024. */
+const MAX_BYTES = 16 * 1024 ** 2;
 /** Milliseconds that what a neighbour looked like is worth something. */
 const MEMORY_MS = 10 * 60_000;
 /** Milliseconds after a failure in which a source counts as overloaded. */
 const LOAD_MS = 30_000;
-/** Bits of a channel that make a difference: lossy formats never hit a colour exactly. */
-const COLOUR_MASK = 0xf0f0f0f0;
-
 export interface BlankWatchOptions {
   readonly clock: Clock;
   /** Where administrators have said that blank is right, besides what the layer's declaration says. */
   readonly areasOf: (layer: string) => Promise<readonly BlankArea[]>;
   readonly suspects: Pick<BlankSuspects, 'note' | 'forget'>;
+  /** Of edges that are remembered. */
+  readonly maxBytes?: number;
 }
 
 /**
@@ -59,6 +61,7 @@ export class BlankWatch {
   readonly #options: BlankWatchOptions;
   readonly #seen = new Map<string, Seen>();
   readonly #failedAt = new Map<string, number>();
+  #bytes = 0;
 
   constructor(options: BlankWatchOptions) {
     this.#options = options;
@@ -69,7 +72,7 @@ export class BlankWatch {
   sourceFailed(layer: string): void {
     this.#failedAt.delete(layer);
     this.#failedAt.set(layer, this.#clock.monotonic());
-    dropOldest(this.#failedAt);
+    if (this.#failedAt.size > MOST_REMEMBERED) deleteFirst(this.#failedAt);
   }
 
   async judge(plan: FlightPlan, picture: RasterImage, gutter: number): Promise<BlankVerdict> {
@@ -102,7 +105,8 @@ export class BlankWatch {
       return seen ? [{ facing: seen.edges?.[neighbour.side] ?? null }] : [];
     });
     const pictures = known.filter(({ facing }) => facing !== null);
-    if (pictures.length > 0) return pictures.every(({ facing }) => facing?.has(roughly(colour)) === false);
+    if (pictures.length > 0)
+      return pictures.every(({ facing }) => facing?.includes(roughly(colour)) === false);
     // In the midst of a run there are only other suspects around.
     return known.length > 0 && this.#isOverloaded(plan);
   }
@@ -119,9 +123,19 @@ export class BlankWatch {
 
   #remember(plan: FlightPlan, edges: Edges | null): void {
     const key = keyOf(plan, plan.metatile.column, plan.metatile.row);
-    this.#seen.delete(key);
+    this.#forget(key);
     this.#seen.set(key, { at: this.#clock.monotonic(), edges });
-    dropOldest(this.#seen);
+    this.#bytes += bytesOf(edges);
+    const { maxBytes = MAX_BYTES } = this.#options;
+    for (const oldest of this.#seen.keys()) {
+      if (this.#seen.size <= MOST_REMEMBERED && this.#bytes <= maxBytes) return;
+      this.#forget(oldest);
+    }
+  }
+
+  #forget(key: string): void {
+    this.#bytes -= bytesOf(this.#seen.get(key)?.edges ?? null);
+    this.#seen.delete(key);
   }
 }
 
@@ -129,11 +143,15 @@ function keyOf({ tiles, metatile }: FlightPlan, column: number, row: number): st
   return `${metatile.z}/${column}/${row} ${tileSetId(tiles.set)}`;
 }
 
-function dropOldest(entries: Map<string, unknown>): void {
+function deleteFirst(entries: Map<string, unknown>): void {
   for (const key of entries.keys()) {
-    if (entries.size <= MOST_REMEMBERED) return;
     entries.delete(key);
+    return;
   }
+}
+
+function bytesOf(edges: Edges | null): number {
+  return edges ? Object.values(edges).reduce((sum, { byteLength }) => sum + byteLength, 0) : 0;
 }
 
 /** Without the gutter, which shows what belongs to the neighbours. */
@@ -144,7 +162,7 @@ function edgesOf(picture: RasterImage, gutter: number): Edges {
   const along = (x: number, y: number, step: number, count: number) => {
     const colours = new Set<number>();
     for (let i = 0; i < count; i++) colours.add(roughly(words[y * width + x + i * step] ?? 0));
-    return colours;
+    return Uint16Array.from(colours);
   };
   return {
     top: along(gutter, gutter, 1, right - gutter + 1),
@@ -154,7 +172,16 @@ function edgesOf(picture: RasterImage, gutter: number): Edges {
   };
 }
 
-/** Fully transparent pixels are of one colour, whatever lies under them. */
+/**
+ * Four bits of each channel: lossy formats never hit a colour exactly. Fully transparent pixels are of one colour,
+ * whatever lies under them.
+ */
 function roughly(colour: number): number {
-  return colour >>> 24 === 0 ? 0 : (colour & COLOUR_MASK) >>> 0;
+  if (colour >>> 24 === 0) return 0;
+  return (
+    ((colour >>> 16) & 0xf000) |
+    ((colour >>> 12) & 0x0f00) |
+    ((colour >>> 8) & 0x00f0) |
+    ((colour >>> 4) & 0x000f)
+  );
 }

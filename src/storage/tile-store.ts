@@ -47,10 +47,16 @@ export interface PageStatistics {
 export interface StoreBlock {
   /** Names the block in its store, the same as long as it is there. */
   readonly id: string;
-  /** Another one whenever the block has changed. Null: it changed so lately that a further change might not show. */
-  readonly stamp: string | null;
-  /** Null: it still has the stamp that the caller knows. */
+  /** Null: it is no more. */
   readonly content: BlockContent | null;
+}
+
+export interface BlockChanges {
+  readonly blocks: AsyncIterable<StoreBlock>;
+  /** Whether all blocks there are are told, so that others are no more. */
+  readonly complete: boolean;
+  /** What to ask with the next time, when all of `blocks` has been read. */
+  readonly cursor: number;
 }
 
 export interface BlockContent {
@@ -62,9 +68,6 @@ export interface BlockContent {
   readonly changedAt: number;
   readonly pages: readonly PageStatistics[];
 }
-
-/** The stamp that a caller knows of a block; null or undefined: none. */
-export type KnownStamp = (id: string) => string | null | undefined;
 
 export interface SweepingStatistics {
   readonly files: number;
@@ -154,10 +157,10 @@ export interface TileStore {
   pages(set: TileSetKey): AsyncIterable<PageStatistics>;
   tiles(set: TileSetKey, z: number): AsyncIterable<TileEntry>;
   /**
-   * Every block there is, whichever process wrote it. The page statistics of a block are those of one moment, and
-   * count exactly the tiles it had then.
+   * Blocks that may have changed since an earlier call gave the cursor `since`, whichever process wrote them; null:
+   * all of them. The page statistics of a block are those of one moment, and count exactly the tiles it had then.
    */
-  blocks(known: KnownStamp): AsyncIterable<StoreBlock>;
+  blocks(since: number | null): Promise<BlockChanges>;
   /**
    * Counts a block's tiles one by one and mends its statistics; answers how wrong they were, which is nought but for
    * a bug. Drivers that keep no statistics have none to mend.

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type TileSetKey, tileSetId } from '../../src/domain/tile-key.ts';
 import type { TileRect } from '../../src/domain/tile-rect.ts';
-import type { TileStore } from '../../src/storage/tile-store.ts';
+import type { BlockContent, TileStore } from '../../src/storage/tile-store.ts';
 import { checkAgainstModel, storeCommands } from './tile-store-model.ts';
 import { collect, NOTHING, recount, sortedPages, tile } from './tile-store-tools.ts';
 
@@ -88,6 +88,13 @@ function readsWhatWasWritten(use: () => TileStore): void {
       await use().putMany(states, 3, [tile(1, 2, 'from the future', 1_900_000_000_000)], 0);
       await use().putMany(states, 3, [tile(1, 2, 'from now', 1_700_000_000_000)], 0);
       expect((await use().get(states, { z: 3, x: 1, y: 2 }))?.bytes.toString()).toBe('from now');
+    });
+
+    it('replaces a tile that is ahead of the clock by a minute: the clock was set back since', async () => {
+      const now = Date.now();
+      await use().putMany(states, 3, [tile(1, 2, 'by the clock as it was', now + 60_000)], 0);
+      await use().putMany(states, 3, [tile(1, 2, 'by the clock as it is', now)], 0);
+      expect((await use().get(states, { z: 3, x: 1, y: 2 }))?.bytes.toString()).toBe('by the clock as it is');
     });
 
     it('keeps tiles of a megabyte and tiles at the far corner of zoom 30', async () => {
@@ -389,11 +396,18 @@ function tellsWhatIsThere(use: () => TileStore): void {
     it('tells its blocks with the same counts, and again whenever they have changed', async () => {
       await use().putMany(states, 9, [tile(0, 0, 'ab'), tile(16, 15, 'f'), tile(300, 129, 'g')], 0);
       await use().putMany(roads, 2, [tile(3, 3, 'h')], 0);
-      const stamps = new Map<string, string | null>();
+      const known = new Map<string, BlockContent>();
+      let since: number | null = null;
       const look = async () => {
-        const blocks = await collect(use().blocks((id) => stamps.get(id)));
-        for (const { id, stamp } of blocks) stamps.set(id, stamp);
-        return blocks.flatMap(({ content }) => content ?? []);
+        const changes = await use().blocks(since);
+        const blocks = await collect(changes.blocks);
+        if (changes.complete) known.clear();
+        for (const { id, content } of blocks) {
+          known.delete(id);
+          if (content) known.set(id, content);
+        }
+        since = changes.complete && changes.cursor === 0 ? null : changes.cursor;
+        return [...known.values()];
       };
       const first = await look();
       expect(

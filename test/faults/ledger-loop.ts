@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../../src/db/open-database.ts';
@@ -7,7 +8,6 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { loadEvictions } from '../../src/quota/evictions.ts';
 import { Ledger } from '../../src/quota/ledger.ts';
-import { createLedgerRecords } from '../../src/quota/ledger-records.ts';
 import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
 import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
 import type { TileStore } from '../../src/storage/tile-store.ts';
@@ -105,15 +105,7 @@ async function lookAt(folder: string, acknowledged: ReadonlyMap<string, number>)
   const options = bundleStoreOptions.parse({ type: 'bundle' });
   const store = await openBundleStore(options, { root: join(folder, 'store'), ...tools });
   const database = await openDatabase({ location: join(folder, 'tilewarden.db'), ...tools });
-  const records = createLedgerRecords(database);
-  const stores = new Map([['default', store]]);
-  const ledger = await Ledger.open({ stores, records, ...tools });
-  // Knows nothing of before, and so reads everything.
-  const fresh = await Ledger.open({
-    stores,
-    records: { load: async () => [], save: async () => {} },
-    ...tools,
-  });
+  const ledger = new Ledger({ stores: new Map([['default', store]]), ...tools });
   try {
     await eventually(
       'nothing is left of what was dropped',
@@ -121,17 +113,29 @@ async function lookAt(folder: string, acknowledged: ReadonlyMap<string, number>)
       ({ files }) => files === 0,
     );
     await ledger.refresh();
-    await fresh.refresh();
     const counted = await recount(store, acknowledged);
-    const onDisk = Math.abs(diskBytesOf(ledger) - diskBytesOf(fresh));
     const evicted = (await loadEvictions(database)).total.pages;
+    await store.close();
+    const onDisk = Math.abs(ledger.diskBytes(null) - (await diskBytesWithoutIndex(folder)));
     return { ...counted, evicted, drift: driftOf(ledger, counted) + onDisk };
   } finally {
-    await fresh.close();
-    await ledger.close();
     await database.close();
-    await store.close();
   }
+}
+
+/** What is told when there is no index, so that everything is read. The index is back in its place afterwards. */
+async function diskBytesWithoutIndex(folder: string): Promise<number> {
+  const [root, aside] = [join(folder, 'store'), join(folder, 'aside')];
+  mkdirSync(aside, { recursive: true });
+  const indexFiles = (at: string) => readdirSync(at).filter((name) => name.startsWith('index.sqlite'));
+  for (const name of indexFiles(root)) renameSync(join(root, name), join(aside, name));
+  const store = await openBundleStore(bundleStoreOptions.parse({ type: 'bundle' }), { root, ...tools });
+  const ledger = new Ledger({ stores: new Map([['default', store]]), ...tools });
+  await ledger.refresh();
+  await store.close();
+  for (const name of indexFiles(root)) rmSync(join(root, name));
+  for (const name of indexFiles(aside)) renameSync(join(aside, name), join(root, name));
+  return ledger.diskBytes(null);
 }
 
 async function recount(store: TileStore, acknowledged: ReadonlyMap<string, number>) {
@@ -146,10 +150,6 @@ async function recount(store: TileStore, acknowledged: ReadonlyMap<string, numbe
     }
   }
   return sum;
-}
-
-function diskBytesOf(ledger: Ledger): number {
-  return [...ledger.blocks()].reduce((sum, { diskBytes }) => sum + diskBytes, 0);
 }
 
 function driftOf(ledger: Ledger, counted: { tiles: number; bytes: number }): number {

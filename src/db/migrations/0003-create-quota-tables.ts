@@ -7,7 +7,6 @@ export const createQuotaTables: Migration = {
   name: 'create the quota tables',
   async up(query, columns) {
     await createConfiguration(query, columns);
-    await createBlocks(query, columns);
     await createUses(query, columns);
     await createHistory(query, columns);
   },
@@ -19,16 +18,6 @@ async function createConfiguration(query: Statements, { bigint }: Columns): Prom
     .addColumn('id', bigint, (column) => column.primaryKey())
     .addColumn('document', 'text', (column) => column.notNull())
     .execute();
-}
-
-async function createBlocks(query: Statements, { bigint }: Columns): Promise<void> {
-  let table = query.schema.createTable('ledger_blocks');
-  for (const name of ['store', 'block', 'tile_set', 'stamp', 'pages']) {
-    table = table.addColumn(name, 'text', (column) => column.notNull());
-  }
-  for (const name of ['z', 'disk_bytes']) table = table.addColumn(name, bigint, (column) => column.notNull());
-  await table.execute();
-  await unique(query, 'ledger_blocks', ['store', 'block']);
 }
 
 async function createUses(query: Statements, { bigint, real }: Columns): Promise<void> {

@@ -26,6 +26,7 @@ async function createSchedules(query: Statements, { risingId, bigint }: Columns)
     .columns(['layer', 'name'])
     .unique()
     .execute();
+  await query.schema.createIndex('schedules_by_next_due').on('schedules').column('next_due').execute();
 }
 
 async function createRuns(query: Statements, { bigint }: Columns): Promise<void> {
@@ -38,5 +39,10 @@ async function createRuns(query: Statements, { bigint }: Columns): Promise<void>
     .addColumn('task_id', bigint)
     .addColumn('detail', 'text')
     .addPrimaryKeyConstraint('schedule_runs_pk', ['schedule_id', 'due_at'])
+    .execute();
+  await query.schema
+    .createIndex('schedule_runs_by_state')
+    .on('schedule_runs')
+    .columns(['state', 'schedule_id'])
     .execute();
 }

@@ -1,10 +1,13 @@
 import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import Database, { type Statement } from 'better-sqlite3';
 import { isOvertaken } from '../overtaken.ts';
 import type { StoreChange } from '../tile-store.ts';
-import { openForWriting, type Sqlite } from './bundle-file.ts';
+import { openForReading, openForWriting, putToRest, type Sqlite } from './bundle-file.ts';
 import { type KeyRange, keysOfPage, PAGES_PER_BUNDLE, type PageCover, pageOfKey } from './bundle-grid.ts';
+import type { BundleIndex } from './bundle-index.ts';
+import { summaryOfBundle } from './bundle-summary.ts';
 import type { FreshnessChange } from './bundle-writer-messages.ts';
 import { DamagedBundle } from './sqlite-failure.ts';
 import type { KeyedTile } from './tile-batch.ts';
@@ -36,24 +39,41 @@ interface Statements {
 export class BundleEditor {
   readonly path: string;
   readonly #db: Sqlite;
+  readonly #index: BundleIndex;
+  /** By which the index knows that the bundle is open. */
+  #mark = 0;
   readonly #statements: Statements;
   #emptied = false;
   #freed = false;
   /** By the monotonic clock of the thread. */
   usedAt = 0;
 
-  private constructor(path: string, db: Sqlite) {
+  private constructor(path: string, db: Sqlite, index: BundleIndex) {
     this.path = path;
     this.#db = db;
+    this.#index = index;
+    // The first read takes the lock of those who use the log: from then on nobody else can put the bundle to rest.
+    db.pragma('user_version');
     this.#statements = statementsOf(db);
   }
 
   /** Null when the file has gone. */
-  static open(path: string): BundleEditor | null {
+  static open(path: string, index: BundleIndex): BundleEditor | null {
+    const editor = BundleEditor.#opened(path, index);
+    try {
+      if (editor) editor.#mark = index.opened(dirname(path));
+      return editor;
+    } catch (error) {
+      editor?.close();
+      throw error;
+    }
+  }
+
+  static #opened(path: string, index: BundleIndex): BundleEditor | null {
     let db: Sqlite | null = null;
     try {
       db = openForWriting(path);
-      return new BundleEditor(path, db);
+      return new BundleEditor(path, db, index);
     } catch (error) {
       db?.close();
       if (!existsSync(path)) return null;
@@ -81,7 +101,7 @@ export class BundleEditor {
   put(tiles: readonly KeyedTile[], at: number): StoreChange {
     return this.#guarded(() => {
       const changes = new Map<number, Counts>();
-      for (const tile of tiles) this.#replace(tile, changes);
+      for (const tile of tiles) this.#replace(tile, changes, at);
       return this.#count(changes, at);
     });
   }
@@ -160,13 +180,10 @@ export class BundleEditor {
     if (this.#db.inTransaction) this.#statements.rollBack.run();
   }
 
-  /**
-   * The log is copied into the file first, so that it takes no room even while others still read it. What cannot be
-   * copied now, on a full disk for instance, stays in the log and is read from there.
-   */
+  /** What cannot be copied from the log now, on a full disk for instance, stays there and is read from there. */
   close(): void {
     try {
-      if (this.isCurrent()) this.#db.pragma('wal_checkpoint(TRUNCATE)');
+      if (this.isCurrent()) rest(this.#db, this.path, this.#index);
     } catch (error) {
       if (!(error instanceof Database.SqliteError)) throw error;
     } finally {
@@ -174,10 +191,15 @@ export class BundleEditor {
     }
   }
 
-  #replace(tile: KeyedTile, changes: Map<number, Counts>): void {
+  /** The file has been moved away. */
+  removed(): void {
+    this.#index.gone(dirname(this.path), this.#mark);
+  }
+
+  #replace(tile: KeyedTile, changes: Map<number, Counts>, at: number): void {
     const { key, createdAt, freshUntil, validator, madeBy, bytes } = tile;
     const former = this.#statements.former.get(key);
-    if (former && isOvertaken(createdAt, former.createdAt)) return;
+    if (former && isOvertaken(createdAt, former.createdAt, at)) return;
     this.#statements.replace.run(key, createdAt, crc32(bytes), freshUntil, validator, madeBy, bytes);
     const change = changes.get(pageOfKey(tile.key)) ?? { tiles: 0, bytes: 0 };
     change.tiles += former ? 0 : 1;
@@ -205,6 +227,25 @@ export class BundleEditor {
       throw DamagedBundle.if(error, this.path);
     }
   }
+}
+
+/** Of a bundle that is not open for writing here. */
+export function restBundle(path: string, index: BundleIndex): void {
+  const db = openForReading(path);
+  try {
+    rest(db, path, index);
+  } finally {
+    db.close();
+  }
+}
+
+/** Describes the bundle while others are kept from writing to it. */
+function rest(db: Sqlite, path: string, index: BundleIndex): void {
+  if (!putToRest(db)) return;
+  db.transaction(() => {
+    const summary = summaryOfBundle(db, path);
+    if (summary) index.rested(dirname(path), path, summary);
+  }).immediate();
 }
 
 function statementsOf(db: Sqlite): Statements {

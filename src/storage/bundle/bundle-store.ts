@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
@@ -8,7 +8,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { StoredTile, TileStore } from '../tile-store.ts';
 import { BundleAccess } from './bundle-access.ts';
-import { bundleBlocks } from './bundle-blocks.ts';
+import { BundleBlocks } from './bundle-blocks.ts';
 import { tileSetOf } from './bundle-file.ts';
 import {
   bundlesTouching,
@@ -40,6 +40,8 @@ export interface BundleStoreTools {
 
 /** A moment at which every tile was fresh. */
 const BEFORE_ALL = -1;
+/** Milliseconds. More than file systems take to tell times apart. */
+const DROPPED_LATELY = 2000;
 
 /** Several stores, in one process or in many, may be open on the same root. */
 export async function openBundleStore(
@@ -51,6 +53,7 @@ export async function openBundleStore(
   const generations = prepare(layout);
   const writer = new BundleWriter(root, log);
   const access = new BundleAccess(options.maxOpenBundles, writer, clock, log);
+  const blocks = new BundleBlocks({ layout, access, clock, log });
   const sweeper = new Sweeper(layout, options.sweepBytesPerSecond, clock, log);
   const folderOf = createTileSetFolders(layout);
   sweeper.wake();
@@ -105,14 +108,22 @@ export async function openBundleStore(
 
   /** Renaming is one step for every process, however much the folder holds; synced, it outlives a power cut. */
   async function drop(folder: string): Promise<void> {
+    if (!existsSync(folder)) return settleOtherRemovals(dirname(folder));
     try {
+      const mark = await writer.run({ type: 'dropping', folder });
       const moved = moveToTrash(layout.trash, folder);
       access.closeBelow(folder);
       const syncing = moved ? syncFolder(dirname(folder)) : null;
-      await Promise.all([syncing, writer.run({ type: 'close-below', folder }), settleRemoval()]);
+      await Promise.all([syncing, writer.run({ type: 'close-below', folder, mark }), settleRemoval()]);
     } catch (error) {
       throw storeFailure(error);
     }
+  }
+
+  /** What another process dropped a moment ago may still be read somewhere. */
+  async function settleOtherRemovals(parent: string): Promise<void> {
+    const status = statSync(parent, { throwIfNoEntry: false });
+    if (status && clock.now() - status.mtimeMs < DROPPED_LATELY) await clock.sleep(READERS_LEASE);
   }
 
   /** Afterwards no reader of any process sees what was removed. */
@@ -144,14 +155,14 @@ export async function openBundleStore(
     async get(set, tile) {
       const key = keyOfTile(tile.x, tile.y);
       const look = (bundle: OpenBundle) => ({ path: bundle.path, row: bundle.tile.get(key) });
-      const found = await access.read(folderHolding(set, tile), look, key);
+      const found = await access.read(folderHolding(set, tile), look);
       if (!found?.row) return null;
       return storedTile(found.row) ?? discardTorn(found.path, key, found.row);
     },
 
     getNow(set, tile) {
       const key = keyOfTile(tile.x, tile.y);
-      const row = access.readNow(folderHolding(set, tile), (bundle) => bundle.tile.get(key), key);
+      const row = access.readNow(folderHolding(set, tile), (bundle) => bundle.tile.get(key));
       return row ? storedTile(row) : null;
     },
 
@@ -243,10 +254,11 @@ export async function openBundleStore(
       }
     },
 
-    blocks: (known) => bundleBlocks({ layout, access, clock }, known),
+    blocks: (since) => blocks.changes(since),
     recount: (id) => writer.run({ type: 'recount', folder: `${layout.layers}/${id}` }),
 
     async close() {
+      await blocks.close();
       await access.close();
       await writer.close();
       await sweeper.stop();

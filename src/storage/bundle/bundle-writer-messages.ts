@@ -65,6 +65,12 @@ export interface DiscardBundleCommand {
   readonly path: string;
 }
 
+/** Nobody reads the bundle here any more, and there is a log beside it. */
+export interface RestCommand {
+  readonly type: 'rest';
+  readonly path: string;
+}
+
 /** Mends a bundle's page statistics; answers how wrong they were. */
 export interface RecountCommand {
   readonly type: 'recount';
@@ -76,9 +82,16 @@ export interface RaiseCommand {
   readonly layer: string;
 }
 
+/** A folder of bundles is about to be moved away; answers a mark that `close-below` gives back afterwards. */
+export interface DroppingCommand {
+  readonly type: 'dropping';
+  readonly folder: string;
+}
+
 export interface CloseBelowCommand {
   readonly type: 'close-below';
   readonly folder: string;
+  readonly mark: number;
 }
 
 export interface CloseCommand {
@@ -91,8 +104,10 @@ export type WriterCommand =
   | FreshenCommand
   | DiscardTileCommand
   | DiscardBundleCommand
+  | RestCommand
   | RecountCommand
   | RaiseCommand
+  | DroppingCommand
   | CloseBelowCommand
   | CloseCommand;
 
@@ -110,8 +125,10 @@ export interface WriterResults {
   readonly freshen: number;
   readonly 'discard-tile': StoreChange;
   readonly 'discard-bundle': boolean;
+  readonly rest: null;
   readonly recount: StoreChange;
   readonly raise: number;
+  readonly dropping: number;
   readonly 'close-below': null;
   readonly close: null;
 }

@@ -1,9 +1,11 @@
+import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { StoreChange } from '../tile-store.ts';
-import { BundleEditor } from './bundle-editor.ts';
+import { BundleEditor, restBundle } from './bundle-editor.ts';
 import { findBundleFile, makeBundleFile, removeBundleFile } from './bundle-file.ts';
 import { coverOfBundle } from './bundle-grid.ts';
+import { BundleIndex } from './bundle-index.ts';
 import { type BundleAddress, type BundleLayout, bundleFolder, tileSetFolder } from './bundle-layout.ts';
 import type {
   DeleteCommand,
@@ -33,6 +35,7 @@ export class BundleWriting {
   readonly #onDamage: OnDamage;
   readonly #generations: Generations;
   readonly #editors = new Map<string, BundleEditor>();
+  #index: BundleIndex | null = null;
 
   constructor(layout: BundleLayout, onDamage: OnDamage) {
     this.#layout = layout;
@@ -66,6 +69,7 @@ export class BundleWriting {
       if (!editor) return NOTHING;
       const deleted = editor.delete([...coverOfBundle(bundleX, bundleY, rect)]);
       removed = editor.emptied && removeBundleFile(this.#layout, editor.path);
+      if (removed) editor.removed();
       return deleted;
     });
     if (removed) this.#close(folder);
@@ -86,7 +90,7 @@ export class BundleWriting {
 
   discardTile(command: DiscardTileCommand): StoreChange {
     const discarded = this.#removingDamage(() => {
-      const editor = BundleEditor.open(command.path);
+      const editor = BundleEditor.open(command.path, this.#indexed());
       try {
         editor?.begin();
         const change = editor?.discard(command.key, command.checksum, command.createdAt);
@@ -103,7 +107,7 @@ export class BundleWriting {
   recount(folder: string): StoreChange {
     const path = findBundleFile(folder);
     const counted = this.#removingDamage(() => {
-      const editor = path === null ? null : BundleEditor.open(path);
+      const editor = path === null ? null : BundleEditor.open(path, this.#indexed());
       try {
         editor?.begin();
         const drift = editor?.isCurrent() ? editor.recount() : NOTHING;
@@ -117,8 +121,16 @@ export class BundleWriting {
     return counted ?? NOTHING;
   }
 
+  /** A bundle that somebody read while it was written; nothing to do while it is open here. */
+  rest(path: string): void {
+    if (this.#editors.has(dirname(path)) || !existsSync(path)) return;
+    this.#removingDamage(() => restBundle(path, this.#indexed()));
+  }
+
+  /** The index has it looked at, and finds that it has gone. */
   discardBundle(path: string): boolean {
     this.#close(dirname(path));
+    this.#indexed().opened(dirname(path));
     return removeBundleFile(this.#layout, path);
   }
 
@@ -132,15 +144,28 @@ export class BundleWriting {
     }
   }
 
-  closeBelow(folder: string): void {
+  /** Before a folder of bundles is moved away; `closeBelow` follows it. */
+  dropping(folder: string): number {
+    return this.#indexed().dropping(folder);
+  }
+
+  closeBelow(folder: string, mark: number): void {
     for (const name of this.#editors.keys()) {
       if (name.startsWith(`${folder}/`)) this.#close(name);
     }
+    this.#indexed().dropped(folder, mark);
   }
 
   close(): void {
     for (const folder of this.#editors.keys()) this.#close(folder);
     this.#generations.close();
+    this.#index?.close();
+  }
+
+  /** Opened when first needed: a disk that may only be read has none. */
+  #indexed(): BundleIndex {
+    this.#index ??= new BundleIndex(this.#layout, WRITER_PATIENCE);
+    return this.#index;
   }
 
   #checkGeneration({ set: { layer }, generation }: Pick<PutCommand, 'set' | 'generation'>): void {
@@ -192,7 +217,7 @@ export class BundleWriting {
       return work();
     } catch (error) {
       if (!(error instanceof DamagedBundle)) throw error;
-      if (removeBundleFile(this.#layout, error.path)) this.#onDamage(error.path, error.message);
+      if (this.discardBundle(error.path)) this.#onDamage(error.path, error.message);
       return null;
     }
   }
@@ -200,9 +225,12 @@ export class BundleWriting {
   #editor(address: BundleAddress, create: boolean): BundleEditor | null {
     const known = this.#editors.get(address.folder);
     if (known) return known;
-    if (create && !findBundleFile(address.folder)) makeBundleFile(this.#layout, address);
+    if (create && !findBundleFile(address.folder)) {
+      this.#indexed().opened(address.folder);
+      makeBundleFile(this.#layout, address);
+    }
     const path = findBundleFile(address.folder);
-    const editor = path ? BundleEditor.open(path) : null;
+    const editor = path ? BundleEditor.open(path, this.#indexed()) : null;
     if (editor) this.#editors.set(address.folder, editor);
     return editor;
   }

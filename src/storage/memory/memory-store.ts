@@ -3,9 +3,11 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { pageOf } from '../../domain/page.ts';
 import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import { rectContains, type TileRect } from '../../domain/tile-rect.ts';
+import { type Clock, systemClock } from '../../lib/clock.ts';
 import { isOvertaken } from '../overtaken.ts';
 import type {
   PageStatistics,
+  StoreBlock,
   StoreChange,
   StoredTile,
   TileEntry,
@@ -30,7 +32,10 @@ interface MemoryTileSet {
 
 const NOTHING: StoreChange = { tiles: 0, bytes: 0 };
 
-export function createMemoryStore(options: MemoryStoreOptions): TileStore {
+export function createMemoryStore(
+  options: MemoryStoreOptions,
+  clock: Pick<Clock, 'now'> = systemClock,
+): TileStore {
   const maxBytes = options.maxBytes ?? Number.POSITIVE_INFINITY;
   const sets = new Map<string, MemoryTileSet>();
   const generations = new Map<string, number>();
@@ -117,7 +122,7 @@ export function createMemoryStore(options: MemoryStoreOptions): TileStore {
       const former = levelOf(set, z);
       const timely = tiles.filter(({ x, y, createdAt }) => {
         const present = former?.get(placeOf(x, y));
-        return !present || !isOvertaken(createdAt, present.createdAt);
+        return !present || !isOvertaken(createdAt, present.createdAt, clock.now());
       });
       const batch = new Map(timely.map((tile) => [placeOf(tile.x, tile.y), keep(tile)]));
       const change = changeOf(levelOf(set, z), batch);
@@ -174,21 +179,25 @@ export function createMemoryStore(options: MemoryStoreOptions): TileStore {
       yield* [...(levelOf(set, z)?.values() ?? [])].map((tile) => entryOf(z, tile));
     },
 
-    async *blocks() {
-      for (const [id, { key, levels }] of [...sets]) {
-        for (const [z, level] of [...levels]) {
-          const pages = [...pagesOf(key, z, level)];
-          const diskBytes = sumOf(level.values()).bytes;
-          const changedAt = latestOf(level.values());
-          yield { id: `${id} ${z}`, stamp: null, content: { set: key, z, diskBytes, changedAt, pages } };
-        }
-      }
+    async blocks() {
+      return { blocks: blocksOf(sets), complete: true, cursor: 0 };
     },
 
     async close() {
       sets.clear();
     },
   };
+}
+
+async function* blocksOf(sets: ReadonlyMap<string, MemoryTileSet>): AsyncGenerator<StoreBlock> {
+  for (const [id, { key, levels }] of [...sets]) {
+    for (const [z, level] of [...levels]) {
+      const pages = [...pagesOf(key, z, level)];
+      const diskBytes = sumOf(level.values()).bytes;
+      const changedAt = latestOf(level.values());
+      yield { id: `${id} ${z}`, content: { set: key, z, diskBytes, changedAt, pages } };
+    }
+  }
 }
 
 function placeOf(x: number, y: number): string {

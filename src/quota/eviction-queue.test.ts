@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { evictionOrder } from './eviction-order.ts';
+import { EvictionQueue } from './eviction-queue.ts';
 import type { LedgerBlock } from './ledger-block.ts';
 import { HALF_LIFE, PageUses } from './page-uses.ts';
 
@@ -9,11 +9,28 @@ const NOW = 1_800_000_000_000;
 
 function blockOf(written: readonly number[]): LedgerBlock {
   const pages = written.map((writtenAt, pageX) => ({ pageX, pageY: 0, tiles: 1, bytes: 10, writtenAt }));
-  return { store: 'default', id: 'x', set: SET, z: 9, stamp: null, diskBytes: 4096, pages };
+  return { store: 'default', id: 'x', set: SET, z: 9, diskBytes: 4096, pages };
 }
 
 function order(policy: 'LRU' | 'LFU', written: readonly number[], uses: PageUses): number[] {
-  return evictionOrder(policy, [blockOf(written)], uses, NOW).map(({ page }) => page.pageX);
+  return taken(queueOf(policy, written, uses));
+}
+
+function queueOf(policy: 'LRU' | 'LFU', written: readonly number[], uses: PageUses): EvictionQueue {
+  const block = blockOf(written);
+  const find = (_key: string, pageX: number) => {
+    const page = block.pages[pageX];
+    return page ? { block, page } : null;
+  };
+  const queue = new EvictionQueue(policy, { find }, uses);
+  for (const page of block.pages) queue.add('x', block, page);
+  return queue;
+}
+
+function taken(queue: EvictionQueue): number[] {
+  const pages: number[] = [];
+  for (let next = queue.take(); next; next = queue.take()) pages.push(next.page.pageX);
+  return pages;
 }
 
 function use(uses: PageUses, page: number, at: number, times = 1): void {
@@ -95,12 +112,46 @@ describe('under LFU', () => {
   });
 });
 
+describe.each(['LRU', 'LFU'] as const)('the next page under %s', (policy) => {
+  it('is the right one too when pages are used after they were put in', () => {
+    const reads = fc.array(fc.nat(19), { maxLength: 60 });
+    fc.assert(
+      fc.property(reads, reads, (before, after) => {
+        const uses = new PageUses();
+        let at = NOW;
+        for (const page of before) use(uses, page, at++);
+        const written = Array.from({ length: 20 }, (_, page) => NOW - 2000 + page);
+        const queue = queueOf(policy, written, uses);
+        for (const page of after) use(uses, page, at++);
+        expect(taken(queue)).toEqual(order(policy, written, uses));
+      }),
+    );
+  });
+
+  it('costs as much with ten times as many pages', () => {
+    const looksFor = (pages: number) => {
+      const block = blockOf(Array.from({ length: pages }, (_, page) => NOW - page * 1000));
+      let looks = 0;
+      const find = (_key: string, pageX: number) => {
+        looks++;
+        const page = block.pages[pageX];
+        return page ? { block, page } : null;
+      };
+      const queue = new EvictionQueue(policy, { find }, new PageUses());
+      for (const page of block.pages) queue.add('x', block, page);
+      for (let n = 0; n < 100; n++) queue.take();
+      return looks;
+    };
+    expect(looksFor(10_000)).toBe(looksFor(1000));
+  });
+});
+
 it('uses are handed over once, and come back as they were', () => {
   const uses = new PageUses();
   use(uses, 3, NOW, 5);
-  const [taken, ...rest] = uses.takeUnsaved();
+  const [taken, ...rest] = uses.takeUnsaved(10);
   expect(rest).toEqual([]);
-  expect(uses.takeUnsaved()).toEqual([]);
+  expect(uses.takeUnsaved(10)).toEqual([]);
   expect(taken).toMatchObject({ set: SET, z: 9, pageX: 3, pageY: 0, hits: 5, lastUsedAt: NOW, frequency: 5 });
   const restored = new PageUses();
   if (taken) restored.restore(taken, taken);
