@@ -48,6 +48,7 @@ export function openCatalog<Source>(options: CatalogOptions<Source>): Catalog {
     return {
       layer: createLayer(declaration, options.gridSets),
       store: storeOf(declaration, options.stores),
+      declared: declaration,
       source: () => sourceOf(declaration),
     };
   }

@@ -100,13 +100,13 @@ describe.skipIf(program === null)('layers and tiles in the console', () => {
     await fetch(`${server.url}/tiles/roads/0/0/0.png`);
     const { page } = open;
     await open.go('layers', 'Layers');
-    await page.getByLabel(/Only with failures today \(1\)/).check();
+    await page.getByLabel(/Only layers with failures in the last 24 hours \(1\)/).check();
     const list = page.getByRole('region', { name: 'List of layers' });
     await list.getByText('1 failure', { exact: true }).waitFor();
     await list.getByText('The map source answered that it cannot serve now. (status 503) just now').waitFor();
     expect(await list.getByRole('listitem').count()).toBe(1);
     await open.go('layers/roads', 'Roads');
-    await page.getByText('1 failure in the last day').waitFor();
+    await page.getByText('1 failure in the last 24 hours').waitFor();
   });
 
   it('names the task that made a tile, shows it beside its successor, and asks before it is removed', async () => {
@@ -115,20 +115,20 @@ describe.skipIf(program === null)('layers and tiles in the console', () => {
     await open.go(`${INSPECT}&tile=5/1/1`, 'Tile inspector');
     await page.getByRole('link', { name: `Task #${task}` }).waitFor();
     expect(await page.getByText('apikey=***').count()).toBe(1);
-    await page.getByRole('button', { name: 'Fetch again and compare' }).click();
-    await page.getByRole('figure').filter({ hasText: 'What differs 100 % of the pixels' }).waitFor();
+    await page.getByRole('button', { name: 'Replace and compare' }).click();
+    await page.getByRole('figure').filter({ hasText: 'Difference 100 % of the pixels' }).waitFor();
     await page.getByRole('link', { name: `Task #${task + 1}` }).waitFor();
-    await page.getByRole('button', { name: 'Remove this tile…' }).click();
+    await page.getByRole('button', { name: 'Delete tile…' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByText(/^1 tile goes at once/).waitFor();
+    await dialog.getByText(/^1 tile \(.*\) will be deleted/).waitFor();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
-    await page.getByRole('button', { name: 'Remove it and all below…' }).click();
+    await page.getByRole('button', { name: 'Delete it and all below…' }).click();
     await dialog.getByText('zooms 5 to 6').waitFor();
-    expect(await dialog.getByRole('button', { name: 'Remove' }).isDisabled()).toBe(true);
-    await dialog.getByLabel(`Type ${LAYER} to go on`).fill(LAYER);
-    await dialog.getByRole('button', { name: 'Remove' }).click();
-    await page.getByText('1 tile removed.').waitFor();
-    await page.getByText('This tile is not in the cache.').waitFor();
+    expect(await dialog.getByRole('button', { name: 'Delete' }).isDisabled()).toBe(true);
+    await dialog.getByLabel(`Type ${LAYER} to confirm`).fill(LAYER);
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('1 tile deleted.').waitFor();
+    await page.getByText('This tile is not cached.').waitFor();
     await open.go(`${INSPECT}&tile=5/0/0`, 'Tile inspector');
     await page.getByRole('link', { name: `Task #${task + 1}` }).waitFor();
   });

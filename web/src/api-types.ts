@@ -1841,6 +1841,8 @@ export interface paths {
                 query?: {
                     /** @description Media type or extension; the layer's first when left out */
                     format?: string;
+                    /** @description minX,minY,maxX,maxY in the grid set's CRS; everything when left out */
+                    bounds?: string;
                 };
                 header?: never;
                 path: {
@@ -2543,6 +2545,12 @@ export interface paths {
                             description: string;
                             /** @enum {string} */
                             access: "public" | "authenticated" | "viewer" | "operator" | "admin";
+                            /** @description Where its pictures come from: type, address without query, layers and so on; nothing secret */
+                            source: {
+                                [key: string]: string;
+                            };
+                            store: string | null;
+                            attribution: string;
                             gridSets: {
                                 name: string;
                                 srs: string;
@@ -2590,6 +2598,13 @@ export interface paths {
                                 minZoom: number;
                                 seconds: number;
                             }[];
+                            followSource: boolean;
+                            staleWhileRevalidateSeconds: number;
+                            staleIfErrorSeconds: number;
+                            outside: ("notFound" | "transparent") | null;
+                            blankIsRight: boolean;
+                            fullWms: boolean;
+                            infoFormats: string[];
                             /** @description When its tiles were last stored or removed, as far as is known */
                             changedAt: string | null;
                             /** @description Times that tiles could not be made or kept, in the last day */

@@ -60,6 +60,11 @@ export function timeText(iso: string, timeZone?: string): string {
   return date.format(new Date(iso));
 }
 
+/** A text of the server, whose times are ISO 8601 in UTC. */
+export function withLocalTimes(text: string, timeZone?: string): string {
+  return text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) => timeText(time, timeZone));
+}
+
 function dateFormat(timeZone?: string): Intl.DateTimeFormat {
   const style = { dateStyle: 'medium', timeStyle: 'short' } as const;
   return new Intl.DateTimeFormat('en-GB', timeZone === undefined ? style : { ...style, timeZone });

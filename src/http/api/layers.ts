@@ -30,9 +30,9 @@ export function layerRoutes({ catalog, layerState }: LayerDeps): readonly Route[
   }
 
   async function show(exchange: Exchange): Promise<Answer> {
-    const { layer } = boundLayer(catalog, exchange.param('layer'));
-    await refuseStrangers(exchange, layer);
-    return jsonAnswer(layerDocument(layer, layerState(layer.name)));
+    const bound = boundLayer(catalog, exchange.param('layer'));
+    await refuseStrangers(exchange, bound.layer);
+    return jsonAnswer(layerDocument(bound, layerState(bound.layer.name)));
   }
 
   async function listGridSets(exchange: Exchange): Promise<Answer> {

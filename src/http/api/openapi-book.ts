@@ -51,6 +51,7 @@ import {
   truncateBody,
   upstreamsAnswer,
   zoomCoverageAnswer,
+  zoomCoverageQuery,
 } from './openapi-schemas.ts';
 
 const REST = { tag: "GeoWebCache's interface" };
@@ -83,7 +84,7 @@ export const DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = {
   'GET /api/v1/gridsets': { summary: 'List the grid sets that layers use', answer: gridSetListAnswer },
   'GET /api/v1/layers/{layer}/coverage/{gridSet}': {
     summary: 'How much of a layer is cached, zoom by zoom',
-    query: tileSetQuery,
+    query: zoomCoverageQuery,
     answer: zoomCoverageAnswer,
   },
   'GET /api/v1/layers/{layer}/coverage/{gridSet}/{z}': {

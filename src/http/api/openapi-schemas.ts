@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { LAYER_ACCESS } from '../../domain/layer.ts';
+import { LAYER_ACCESS, OUTSIDE_ANSWERS } from '../../domain/layer.ts';
 import { TASK_STATES, TASK_TYPES } from '../../tasks/task.ts';
 import { COVERAGE_KINDS } from './coverage-grid.ts';
 import { count, names, parameters, tileSetName, time } from './openapi-values.ts';
@@ -193,6 +193,11 @@ export const layerAnswer = z.object({
   title: z.string(),
   description: z.string(),
   access,
+  source: z
+    .record(z.string(), z.string())
+    .describe('Where its pictures come from: type, address without query, layers and so on; nothing secret'),
+  store: z.string().nullable(),
+  attribution: z.string(),
   gridSets: z.array(
     z.object({
       name: z.string(),
@@ -216,6 +221,13 @@ export const layerAnswer = z.object({
   expireCacheByZoom: zoomExpiry,
   expireClientsSeconds: z.number(),
   expireClientsByZoom: zoomExpiry,
+  followSource: z.boolean(),
+  staleWhileRevalidateSeconds: z.number(),
+  staleIfErrorSeconds: z.number(),
+  outside: z.enum(OUTSIDE_ANSWERS).nullable(),
+  blankIsRight: z.boolean(),
+  fullWms: z.boolean(),
+  infoFormats: names,
   ...layerState,
 });
 
@@ -255,11 +267,14 @@ export const zoomCoverageAnswer = z.object({
 
 const coverageKind = z.enum(COVERAGE_KINDS);
 
-export const coverageQuery = tileSetQuery.extend({
+export const zoomCoverageQuery = tileSetQuery.extend({
   bounds: z
     .string()
     .optional()
     .describe("minX,minY,maxX,maxY in the grid set's CRS; everything when left out"),
+});
+
+export const coverageQuery = zoomCoverageQuery.extend({
   shows: coverageKind.optional().describe('age near by and share from afar when left out'),
 });
 
