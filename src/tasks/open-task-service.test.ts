@@ -61,14 +61,18 @@ describe('a seed', () => {
 
   it('has no more metatiles in flight than threadCount says', async () => {
     const { service, road, ended } = await open({ tasks: { maxThreads: 8 } });
+    const gate = createGate();
     let [inFlight, most] = [0, 0];
     road.source.answer = async (request) => {
       most = Math.max(most, ++inFlight);
-      await new Promise((resolve) => setTimeout(resolve, 3));
+      await gate.opened;
       inFlight--;
       return road.source.draw(request);
     };
-    await ended((await service.create({ layer: 'roads', zoomStop: 5, threadCount: 3 }, 'me')).id);
+    const { id } = await service.create({ layer: 'roads', zoomStop: 5, threadCount: 3 }, 'me');
+    await until(() => inFlight === 3);
+    gate.open();
+    await ended(id);
     expect(most).toBe(3);
   });
 

@@ -95,6 +95,7 @@ describe.runIf(program && mapserv)('the page of a layer', () => {
     app = await openApp(settings, { log: silentLogger, clock: systemClock, random: Math.random });
     modules = await openModuleServer(['leaflet', 'maplibre-gl'], pages);
     const page = await browser.newPage();
+    page.setDefaultTimeout(PATIENCE_MS);
     const complaints = complaintsOf(page);
     await page.goto(`${app.url}layers/${encodeURIComponent(LAYER)}`);
     for (const block of await page.locator('pre').all()) {
@@ -125,11 +126,12 @@ describe.runIf(program && mapserv)('the page of a layer', () => {
       deviceScaleFactor: density,
       viewport: { width: SIDE, height: SIDE },
     });
+    page.setDefaultTimeout(PATIENCE_MS);
     try {
       const complaints = complaintsOf(page);
       await page.goto(`${modules.url}/${client}`);
       await page.addScriptTag({ url: path, type: 'module' });
-      await page.waitForFunction('globalThis.shown === true', undefined, { timeout: PATIENCE_MS });
+      await page.waitForFunction('globalThis.shown === true');
       const picture = await page.screenshot({ clip: { x: 0, y: 0, width: SIDE, height: SIDE } });
       expect(complaints).toEqual([]);
       return await decodeImage(picture, { maxPixels: (SIDE * density) ** 2 });

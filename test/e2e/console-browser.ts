@@ -10,7 +10,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { eventually } from '../fixtures/eventually.ts';
+import { eventually, PATIENCE_MS } from '../fixtures/eventually.ts';
 import { ADMIN_PASSWORD } from './server.ts';
 
 export interface ConsolePage {
@@ -34,8 +34,6 @@ interface AxeResults {
 }
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-/** As everywhere: notices what hangs, whatever else the machine does. */
-const PATIENCE_MS = 120_000;
 /** Told by the browser itself about tiles that a broken source cannot make; the page says it in words. */
 const EXPECTED = /status of 50[234]/;
 

@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually } from '../fixtures/eventually.ts';
+import { eventually, PATIENCE_MS } from '../fixtures/eventually.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
 import { requirePackage } from '../fixtures/system-packages.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
@@ -255,6 +255,7 @@ describe.skipIf(program === null)('the console in a real browser', () => {
 
   it('takes no more than 350 KB to load', async () => {
     const context = await browser.newContext({ storageState: await open.page.context().storageState() });
+    context.setDefaultTimeout(PATIENCE_MS);
     const page = await context.newPage();
     let bytes = 0;
     page.on('response', (response) => {
