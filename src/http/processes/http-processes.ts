@@ -41,6 +41,8 @@ export interface HttpProcessesOptions {
 
 /** The processes that answer HTTP on the one port, as the primary sees them. */
 export interface HttpProcesses {
+  /** Resolves when all listen. */
+  start(): Promise<void>;
   /** Where they listen. */
   readonly port: number;
   /** From now on this answers them. What they asked before has waited for it. */
@@ -79,7 +81,8 @@ const SOUND_LIFE = 10_000;
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 10_000;
 
-export async function openHttpProcesses(options: HttpProcessesOptions): Promise<HttpProcesses> {
+/** None of them runs before `start`. */
+export function createHttpProcesses(options: HttpProcessesOptions): HttpProcesses {
   const { count, fork, clock, log } = options;
   const children = new Set<Child>();
   const ending = new AbortController();
@@ -186,7 +189,21 @@ export async function openHttpProcesses(options: HttpProcessesOptions): Promise<
     for (const { channel } of children) tell(channel);
   }
 
-  const processes: HttpProcesses = {
+  async function close(): Promise<void> {
+    ending.abort();
+    await Promise.all([...children].map(retire));
+  }
+
+  return {
+    async start() {
+      try {
+        await startAndWait();
+        await Promise.all(Array.from({ length: count - 1 }, startAndWait));
+      } catch (error) {
+        await close();
+        throw error;
+      }
+    },
     get port() {
       return port ?? 0;
     },
@@ -213,20 +230,8 @@ export async function openHttpProcesses(options: HttpProcessesOptions): Promise<
     async renewCertificate() {
       await Promise.all([...children].map(({ channel }) => channel.ask(RENEW_CERTIFICATE, null)));
     },
-    async close() {
-      ending.abort();
-      await Promise.all([...children].map(retire));
-    },
+    close,
   };
-
-  try {
-    await startAndWait();
-    await Promise.all(Array.from({ length: count - 1 }, startAndWait));
-    return processes;
-  } catch (error) {
-    await processes.close();
-    throw error;
-  }
 }
 
 interface Deferred<Value> {
