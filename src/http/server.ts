@@ -6,18 +6,15 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Server as TlsServer } from 'node:tls';
 import { TilewardenError } from '../domain/errors.ts';
-import { createTrafficSeries } from './api/series.ts';
-import type { Access } from './door/access.ts';
 import { answerBrokenConnection } from './door/broken-connection.ts';
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from './door/dispatcher.ts';
 import { trustPeersOf } from './door/peer.ts';
 import { createRouter } from './door/router.ts';
 import { readTlsFiles, TLS_MINIMUM, type TlsFiles } from './door/tls.ts';
-import { createProxyTrust, isLoopbackHost } from './door/trusted-proxies.ts';
+import { createProxyTrust } from './door/trusted-proxies.ts';
 import { DEFAULT_LIMITS, type HttpLimits, mostConnections, openFilesLimit } from './limits.ts';
-import { countReads, type TileBatch, TileCounts } from './metrics/tile-counts.ts';
+import type { TileBatch } from './metrics/tile-counts.ts';
 import type { Route } from './route.ts';
-import { createRoutes, type RouteDeps } from './routes.ts';
 
 export interface HttpServerOptions {
   readonly host: string;
