@@ -1,4 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import type { App, AppSurroundings } from '../app.ts';
 import { openApp } from '../app.ts';
 import type { Settings } from '../config/settings.ts';
@@ -6,8 +8,8 @@ import { TilewardenError } from '../domain/errors.ts';
 import { createHttpProcesses } from '../http/processes/http-processes.ts';
 
 export interface ServerSurroundings extends Omit<AppSurroundings, 'processes'> {
-  /** Starts a process that opens an HTTP process app; `port` as the others listen on, null for the first one. */
-  readonly forkHttpProcess: (port: number | null) => ChildProcess;
+  /** Starts a process that opens an HTTP process app, which listens on this port. */
+  readonly forkHttpProcess: (port: number) => ChildProcess;
 }
 
 export interface Server extends Omit<App, 'reload'> {
@@ -37,7 +39,9 @@ async function openPrimary(
   surroundings: ServerSurroundings,
   count: number,
 ): Promise<Server> {
-  const { clock, log, forkHttpProcess: fork } = surroundings;
+  const { clock, log } = surroundings;
+  const port = settings.server.port || (await freePort(settings.server.host));
+  const fork = () => surroundings.forkHttpProcess(port);
   const processes = createHttpProcesses({ count, fork, clock, log });
   let current = settings;
   let app = await openApp(settings, { ...surroundings, processes });
@@ -62,7 +66,7 @@ async function openPrimary(
 
   let reloading = Promise.resolve();
   return {
-    url: urlOf(settings, processes.port),
+    url: urlOf(settings, port),
     initialPassword: app.initialPassword,
     reloads: 'settings',
     reload(next) {
@@ -91,6 +95,16 @@ function refuseMoving(current: Settings, next: Settings): void {
     'config-invalid',
     'server.host, server.port, server.processes, data and database change with a restart only.',
   );
+}
+
+/** All of them, and those that take their place, are to listen on one and the same. */
+async function freePort(host: string): Promise<number> {
+  const probe = createServer().listen({ host, port: 0 });
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
 }
 
 function urlOf({ server: { host, tls } }: Settings, port: number): string {

@@ -16,7 +16,7 @@ export function startWorker(handover: SettingsHandover): ChildProcess {
 }
 
 /** Starts `tilewarden http-process`. Its server listens on a port that this process holds for all of them. */
-export function startHttpProcess(handover: SettingsHandover, port: number | null): ChildProcess {
+export function startHttpProcess(handover: SettingsHandover, port: number): ChildProcess {
   cluster.setupPrimary({
     exec: mainFile(),
     args: ['http-process'],
@@ -24,7 +24,7 @@ export function startHttpProcess(handover: SettingsHandover, port: number | null
     serialization: SERIALIZATION,
   });
   const { document } = handover;
-  const server = { ...document.server, ...(port !== null && { port }) };
+  const server = { ...document.server, port };
   return handOver(cluster.fork().process, { ...handover, document: { ...document, server } });
 }
 

@@ -89,7 +89,7 @@ export async function openHttpProcess(
       }, reject);
     });
   });
-  channel.tell(STARTED, { port: server.address.port });
+  channel.tell(STARTED, { problem: null });
   return { stopped };
 }
 

@@ -21,6 +21,7 @@ import {
   SETTLE,
   STARTED,
   STOP_SERVING,
+  type StartReport,
   type TileAsked,
 } from './process-messages.ts';
 
@@ -33,8 +34,8 @@ export interface PrimaryPart {
 
 export interface HttpProcessesOptions {
   readonly count: number;
-  /** Starts a process that calls `openHttpProcess`; `port` as the others listen on, null for the first one. */
-  readonly fork: (port: number | null) => ChildProcess;
+  /** Starts a process that calls `openHttpProcess`. */
+  readonly fork: () => ChildProcess;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -43,8 +44,6 @@ export interface HttpProcessesOptions {
 export interface HttpProcesses {
   /** Resolves when all listen. */
   start(): Promise<void>;
-  /** Where they listen. */
-  readonly port: number;
   /** From now on this answers them. What they asked before has waited for it. */
   serve(part: PrimaryPart): void;
   forget(forgotten: Forgotten): void;
@@ -88,11 +87,10 @@ export function createHttpProcesses(options: HttpProcessesOptions): HttpProcesse
   const ending = new AbortController();
   let part = deferred<PrimaryPart>();
   let held = false;
-  let port: number | null = null;
   let pause = FIRST_PAUSE;
 
   function start(): Child {
-    const child = fork(port);
+    const child = fork();
     const channel = createChannel(child, errorCopier);
     const gone = child.exitCode === null ? once(child, 'exit').then(() => {}) : Promise.resolve();
     const started = {
@@ -118,21 +116,20 @@ export function createHttpProcesses(options: HttpProcessesOptions): HttpProcesse
   /** Resolves when it listens; throws when it cannot. */
   async function startAndWait(): Promise<Child> {
     const child = start();
-    const said = new Promise<{ readonly port: number } | { readonly problem: string }>((resolve) =>
-      child.channel.handle(STARTED, resolve),
+    const said = new Promise<StartReport>((resolve) => child.channel.handle(STARTED, resolve));
+    const died = child.gone.then(
+      (): StartReport => ({ problem: 'A process that answers HTTP ended at its start.' }),
     );
-    const died = child.gone.then(() => ({ problem: 'A process that answers HTTP ended at its start.' }));
     const late = clock.sleep(START_PATIENCE, child.channel.closed).then(
       () => ({ problem: 'A process that answers HTTP did not start in time.' }),
       () => died,
     );
     const outcome = await Promise.race([said, died, late]);
-    if ('problem' in outcome) {
+    if (outcome.problem !== null) {
       child.retired = true;
       child.process.kill('SIGKILL');
       throw new TilewardenError('config-invalid', outcome.problem);
     }
-    port = outcome.port;
     child.listens = true;
     return child;
   }
@@ -203,9 +200,6 @@ export function createHttpProcesses(options: HttpProcessesOptions): HttpProcesse
         await close();
         throw error;
       }
-    },
-    get port() {
-      return port ?? 0;
     },
     serve(serving) {
       part.resolve(serving);
