@@ -1,15 +1,17 @@
 import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { access as accessFile, constants, mkdir } from 'node:fs/promises';
+import { access as accessFile, constants, mkdir, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Accounts, openAccounts } from './access/open-accounts.ts';
 import { warnOfOpenFolder } from './access/warn-of-open-folder.ts';
+import { openSource } from './app/open-source.ts';
+import { openStores } from './app/open-stores.ts';
+import { processSocketOf } from './app/process-socket.ts';
 import { createBlankAreas } from './catalog/blank-areas.ts';
 import { openCatalog } from './catalog/catalog.ts';
 import { openParameterBook } from './catalog/parameter-book.ts';
-import type { SourceSettings, StoreSettings } from './config/driver-schemas.ts';
 import type { Settings } from './config/settings.ts';
 import { readVersion } from './config/version.ts';
 import { createBoundedCounters } from './db/bounded-counters.ts';
@@ -21,9 +23,12 @@ import { TilewardenError } from './domain/errors.ts';
 import { createTileEvents } from './domain/tile-events.ts';
 import { type Access, createAccountAccess, createLoopbackAccess } from './http/door/access.ts';
 import { isLoopbackHost } from './http/door/trusted-proxies.ts';
+import { openHttpServer } from './http/http-app.ts';
 import { openEventLoopWatch } from './http/metrics/process-metrics.ts';
 import { loadWebAssets, type WebAsset } from './http/pages/web-assets.ts';
-import { type HttpServer, type HttpServerDeps, openHttpServer } from './http/server.ts';
+import type { HttpProcesses } from './http/processes/http-processes.ts';
+import { forgetEverywhere, primaryPart } from './http/processes/primary-part.ts';
+import type { HttpServer } from './http/server.ts';
 import { createChannel, type ProcessPort } from './lib/channel.ts';
 import type { Clock } from './lib/clock.ts';
 import { ClosingStack } from './lib/closing-stack.ts';
@@ -38,23 +43,12 @@ import { PipelineCounters } from './pipeline/pipeline-counters.ts';
 import { createQuotaCredit } from './quota/quota-credit.ts';
 import { QuotaGate, type QuotaGateOptions } from './quota/quota-gate.ts';
 import { openQuotaService } from './quota/quota-service.ts';
-import { openArchiveSource } from './sources/archive/archive-source.ts';
-import { openLayerSource } from './sources/layer/layer-source.ts';
 import type { LayerReader } from './sources/layer-reader.ts';
-import type { TileSource } from './sources/tile-source.ts';
 import { openDeskLine, serveDesk } from './sources/upstream/desk-line.ts';
 import { openUpstreamDesk } from './sources/upstream/open-upstream-desk.ts';
-import { openUpstreamClient, type UpstreamClient } from './sources/upstream/upstream-client.ts';
+import { openUpstreamClient } from './sources/upstream/upstream-client.ts';
 import type { UpstreamDesk } from './sources/upstream/upstream-desk.ts';
-import { openWmsSource } from './sources/wms/wms-source.ts';
-import { openWmtsSource } from './sources/wmts/wmts-source.ts';
-import { openWorldSource } from './sources/world/world-source.ts';
-import { openXyzSource } from './sources/xyz/xyz-source.ts';
-import { openBundleStore } from './storage/bundle/bundle-store.ts';
 import { checkStore } from './storage/check-store.ts';
-import { guardFreeSpace } from './storage/guard-free-space.ts';
-import { createMemoryStore } from './storage/memory/memory-store.ts';
-import type { TileStore } from './storage/tile-store.ts';
 import { createInvalidation } from './tasks/invalidation.ts';
 import { createMassTruncation } from './tasks/mass-truncation.ts';
 import { openTaskService } from './tasks/open-task-service.ts';
@@ -78,6 +72,8 @@ export interface AppSurroundings {
   readonly log: Logger;
   readonly clock: Clock;
   readonly random: Random;
+  /** The processes that answer HTTP; without them this one does. */
+  readonly processes?: HttpProcesses;
   /** Starts a process that opens a worker app; without it tasks run in the server's own process. */
   readonly forkWorker?: () => ChildProcess;
 }
@@ -91,7 +87,6 @@ export interface WorkerApp {
 /** Nobody but the owner and their group looks into the data folder. */
 const DATA_FOLDER_MODE = 0o750;
 const DATABASE_FILE = 'tilewarden.db';
-const STORES_FOLDER = 'stores';
 /** Milliseconds that a write waits at a quota. Clients do not wait for it, but what is made for them waits in memory. */
 const SERVER_AT_THE_GATE = { patience: 500, withReserve: true };
 const WORKER_AT_THE_GATE = { patience: 60_000, withReserve: false };
@@ -157,7 +152,7 @@ async function openParts(
   surroundings: AppSurroundings,
   open: ClosingStack,
 ): Promise<{ readonly server: HttpServer } & Pick<App, 'initialPassword'>> {
-  const { log, clock, random, forkWorker } = surroundings;
+  const { log, clock, random, forkWorker, processes } = surroundings;
   await mkdir(settings.data, { recursive: true, mode: DATA_FOLDER_MODE });
   await warnOfOpenFolder(settings.data, log);
   open.use(lockDataFolder(settings.data));
@@ -172,7 +167,8 @@ async function openParts(
       }),
     ),
   );
-  const { database, parameters, catalog, pipeline, events, desk } = road;
+  const { database, parameters, catalog, events, desk } = road;
+  const pipeline = processes ? forgetEverywhere(road.pipeline, events, processes) : road.pipeline;
   const { pipelineCounts, activity, blankAreas, blankSuspects } = road;
   const forkSharing =
     forkWorker &&
@@ -191,6 +187,7 @@ async function openParts(
       events,
       settings: taskSettings(settings),
       ...(forkSharing && { forkWorker: forkSharing }),
+      ...(processes && { forgottenByAll: processes.settle }),
       clock,
       random,
       log,
@@ -228,7 +225,13 @@ async function openParts(
   };
   const blanks = { blankAreas, blankSuspects };
   const deps = { ...parts, ...blanks, layerState, about, metrics, readiness, assets, access, clock, log };
-  return { server: open.use(await listen(deps, settings)), initialPassword };
+  if (!processes) return { server: open.use(await openHttpServer(deps, settings.server)), initialPassword };
+  const socketPath = processSocketOf(settings);
+  await rm(socketPath, { force: true });
+  const inner = { ...settings.server, tls: null, socketPath };
+  const server = open.use(await openHttpServer({ ...deps, settled: processes.settle }, inner));
+  processes.serve(primaryPart({ catalog, pipeline, events, access, count: server.count }));
+  return { server, initialPassword };
 }
 
 /** The accounts of a data folder, for the command line: a server may run on it or not. */
@@ -275,7 +278,8 @@ async function openRoad<Desk extends UpstreamDesk>(
   const { log, clock, random } = surroundings;
   const database = open.use(await openDatabase({ location: databaseOf(settings), clock, log }));
   const gate = new QuotaGate({ credit: createQuotaCredit(database), clock, log, ...atTheGate });
-  const stores = await openStores(settings, surroundings, open, gate);
+  const opened = await openStores(settings, { log, clock, readOnly: false }, open);
+  const stores = new Map([...opened].map(([name, store]) => [name, gate.guard(store)]));
   const desk = openDesk(database);
   const upstreams = open.use(
     openUpstreamClient({
@@ -337,66 +341,8 @@ function lockDataFolder(folder: string): { close(): void } {
   );
 }
 
-async function openStores(
-  settings: Settings,
-  surroundings: AppSurroundings,
-  open: ClosingStack,
-  gate: QuotaGate,
-): Promise<ReadonlyMap<string, TileStore>> {
-  const stores = new Map<string, TileStore>();
-  for (const [name, store] of Object.entries(settings.stores)) {
-    const root = join(settings.data, STORES_FOLDER, name);
-    stores.set(name, gate.guard(open.use(await openStore(store, root, surroundings))));
-  }
-  return stores;
-}
-
-async function openStore(
-  store: StoreSettings,
-  root: string,
-  { log, clock }: AppSurroundings,
-): Promise<TileStore> {
-  if (store.type === 'memory') return createMemoryStore(store, clock);
-  const bundles = await openBundleStore(store, { root, log, clock });
-  return guardFreeSpace(bundles, { root, minFreePercent: store.minFreePercent, clock, log });
-}
-
-function openSource(
-  source: SourceSettings,
-  upstreams: UpstreamClient,
-  { log, clock }: AppSurroundings,
-  readLayer: LayerReader,
-): TileSource {
-  if (source.type === 'layer') return openLayerSource(source, { readLayer });
-  if (source.type === 'world') return openWorldSource(source, { logger: log });
-  if (source.type === 'archive') return openArchiveSource(source, { upstream: upstreams, clock });
-  if (source.type === 'wmts') return openWmtsSource(source, { upstream: upstreams, clock });
-  if (source.type === 'xyz') return openXyzSource(source, { upstream: upstreams });
-  return openWmsSource(source, { upstream: upstreams });
-}
-
 /** The build puts the pages beside this file; the sources alone have none. */
 async function loadPages(): Promise<readonly WebAsset[]> {
   const folder = fileURLToPath(new URL('./web', import.meta.url));
   return existsSync(folder) ? loadWebAssets(folder) : [];
-}
-
-async function listen(deps: HttpServerDeps, { server }: Settings): Promise<HttpServer> {
-  try {
-    return await openHttpServer(deps, server);
-  } catch (error) {
-    throw explainListenFailure(error, server);
-  }
-}
-
-function explainListenFailure(error: unknown, { host, port }: Settings['server']): unknown {
-  const code = error instanceof Error && 'code' in error ? error.code : null;
-  const because: Record<string, string> = {
-    EADDRINUSE: `Port ${port} on ${host} is taken by another program; choose another one with --port.`,
-    EADDRNOTAVAIL: `${host} is no address of this machine; choose another one with --host.`,
-    ENOTFOUND: `${host} is no address of this machine; choose another one with --host.`,
-    EACCES: `Port ${port} may not be opened by this user; choose one above 1023 with --port.`,
-  };
-  const message = typeof code === 'string' ? because[code] : undefined;
-  return message === undefined ? error : new TilewardenError('config-invalid', message, { cause: error });
 }

@@ -35,15 +35,11 @@ import { massTruncateRoutes } from './rest/mass-truncate.ts';
 import { createLayerTaskListHandler, createSeedHandler, createTaskListHandler } from './rest/seed.ts';
 import { createTerminateAllHandler, createTerminateHandler } from './rest/terminate.ts';
 import type { Route } from './route.ts';
-import { createGmaps, createMgmaps, createQuadkeys } from './services/gmaps.ts';
 import { kmlRoutes } from './services/kml/kml-routes.ts';
 import { createLayerList } from './services/layer-list.ts';
-import { ogcRoutes } from './services/ogc/ogc-routes.ts';
 import { createTileJson, wmtsTileJsonRoutes } from './services/tile-json.ts';
-import { createTileService } from './services/tiles.ts';
-import { tmsRoutes } from './services/tms/tms-routes.ts';
+import { type TileRoad, tileServiceRoutes } from './services/tile-service-routes.ts';
 import { wmsRoutes } from './services/wms/wms-routes.ts';
-import { wmtsRoutes } from './services/wmts/wmts-routes.ts';
 import { isDryRun } from './wire/dry-run.ts';
 
 export interface RouteDeps {
@@ -81,40 +77,6 @@ export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Rout
   return [...routes, ...openApiRoutes(routes)];
 }
 
-/** What answers single tiles. */
-export function tileRoutes(road: TileRoad): readonly Route[] {
-  return serviceRoutes(road).filter(({ path }) => TILE_PATH.test(path));
-}
-
-export interface TileRoad {
-  readonly catalog: Pick<Catalog, 'layer' | 'layers'>;
-  readonly pipeline: Pick<TilePipeline, 'read'>;
-  readonly log: Logger;
-}
-
-const TILE_PATH = /\/(?:\{tile\}|\{row\}\/\{column\}|wmts|gmaps|mgmaps|ve)$/;
-
-function serviceRoutes(road: TileRoad): readonly Route[] {
-  const tile = createTileService(road);
-  const sharing = 'anyone';
-  return [
-    { method: 'GET', path: '/tiles/{layer}/{z}/{x}/{tile}', role: 'public', sharing, handler: tile },
-    {
-      method: 'GET',
-      path: '/tiles/{layer}/{gridSet}/{z}/{x}/{tile}',
-      role: 'public',
-      sharing,
-      handler: tile,
-    },
-    ...wmtsRoutes(road),
-    ...tmsRoutes(road),
-    ...ogcRoutes(road),
-    { method: 'GET', path: '/service/gmaps', role: 'public', sharing, handler: createGmaps(road) },
-    { method: 'GET', path: '/service/mgmaps', role: 'public', sharing, handler: createMgmaps(road) },
-    { method: 'GET', path: '/service/ve', role: 'public', sharing, handler: createQuadkeys(road) },
-  ];
-}
-
 function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
   const { catalog, traffic } = deps;
   const road: TileRoad = deps;
@@ -131,7 +93,7 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
       sharing,
       handler: createTileJson(deps.catalog),
     },
-    ...serviceRoutes(road),
+    ...tileServiceRoutes(road),
     ...wmsRoutes(road),
     ...kmlRoutes(road),
     ...wmtsTileJsonRoutes(catalog),

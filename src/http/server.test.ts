@@ -9,7 +9,8 @@ import {
   testDeps,
   tileAnswer,
 } from '../../test/fixtures/http-app.ts';
-import { type HttpServer, type HttpServerDeps, type HttpServerOptions, openHttpServer } from './server.ts';
+import { type HttpServerDeps, openHttpServer } from './http-app.ts';
+import type { HttpServer, HttpServerOptions } from './server.ts';
 
 const opened: HttpServer[] = [];
 

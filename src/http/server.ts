@@ -6,24 +6,15 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Server as TlsServer } from 'node:tls';
 import { TilewardenError } from '../domain/errors.ts';
-import { createTrafficSeries } from './api/series.ts';
-import type { Access } from './door/access.ts';
 import { answerBrokenConnection } from './door/broken-connection.ts';
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from './door/dispatcher.ts';
 import { trustPeersOf } from './door/peer.ts';
 import { createRouter } from './door/router.ts';
 import { readTlsFiles, TLS_MINIMUM, type TlsFiles } from './door/tls.ts';
-import { createProxyTrust, isLoopbackHost } from './door/trusted-proxies.ts';
+import { createProxyTrust } from './door/trusted-proxies.ts';
 import { DEFAULT_LIMITS, type HttpLimits, mostConnections, openFilesLimit } from './limits.ts';
-import { countReads, type TileBatch, TileCounts } from './metrics/tile-counts.ts';
+import type { TileBatch } from './metrics/tile-counts.ts';
 import type { Route } from './route.ts';
-import { createRoutes, type RouteDeps } from './routes.ts';
-
-export interface HttpServerDeps extends Omit<RouteDeps, 'traffic'> {
-  readonly access: Access;
-  /** As in `DispatcherOptions`. */
-  readonly settled?: () => Promise<void>;
-}
 
 export interface HttpServerOptions {
   readonly host: string;
@@ -58,11 +49,6 @@ export interface HttpApp {
   count(batches: readonly TileBatch[]): void;
 }
 
-export async function openHttpServer(deps: HttpServerDeps, options: HttpServerOptions): Promise<HttpServer> {
-  refuseOpenDoor(deps.access, options.host);
-  return listen(createHttpApp(deps, options), options);
-}
-
 /** Lets it answer, at its address or for processes of ours at a socket. */
 export async function listen(app: HttpApp, options: HttpServerOptions): Promise<HttpServer> {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
@@ -76,7 +62,9 @@ export async function listen(app: HttpApp, options: HttpServerOptions): Promise<
   await reload();
   if (socketPath !== undefined) trustPeersOf(server);
   const where = socketPath === undefined ? { host, port } : { path: socketPath };
-  await once(server.listen({ ...where, backlog: BACKLOG }), 'listening');
+  await once(server.listen({ ...where, backlog: BACKLOG }), 'listening').catch((error: unknown) => {
+    throw explainListenFailure(error, options);
+  });
   const bound = server.address() as AddressInfo | string;
   const boundPort = typeof bound === 'string' ? 0 : bound.port;
   return {
@@ -89,24 +77,6 @@ export async function listen(app: HttpApp, options: HttpServerOptions): Promise<
     count: app.count,
     close: () => drain(app, limits),
   };
-}
-
-export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions): HttpApp {
-  const { access, accounts, log, clock, quota, settled } = deps;
-  const series = createTrafficSeries(clock, () => quota.evicted);
-  const counts = new TileCounts();
-  const tally = {
-    add(batch: TileBatch) {
-      counts.add(batch);
-      series.add(batch);
-    },
-  };
-  const pipeline = countReads(deps.pipeline, clock, tally);
-  const traffic = { counts, series, flush: pipeline.flush };
-  const routes = createRoutes({ ...deps, pipeline, traffic }, { ...DEFAULT_LIMITS, ...options.limits });
-  const door = { access, audit: accounts.audit, log, ...(settled && { settled }) };
-  const app = createHttpAppOver(routes, door, options);
-  return { ...app, count: (batches) => batches.forEach(tally.add) };
 }
 
 export type DoorDeps = Pick<DispatcherOptions, 'access' | 'audit' | 'log' | 'elsewhere' | 'settled'>;
@@ -164,14 +134,6 @@ function makeRoom(server: { closeIdleConnections(): void }): () => void {
   };
 }
 
-function refuseOpenDoor(access: Access, host: string): void {
-  if (!access.loopbackOnly || isLoopbackHost(host)) return;
-  throw new TilewardenError(
-    'config-invalid',
-    `Without accounts (--no-auth) the server listens on loopback only, e.g. 127.0.0.1; ${host} can be reached from outside.`,
-  );
-}
-
 /**
  * From here on answers say `Connection: close`. The next request on a kept connection may be on its way already,
  * and closing that connection now would lose it (RFC 9112, 9.5).
@@ -201,4 +163,16 @@ async function drain(app: HttpApp, limits: HttpLimits): Promise<void> {
   await closed;
   clearTimeout(deadline);
   clearInterval(sweep);
+}
+
+function explainListenFailure(error: unknown, { host, port }: HttpServerOptions): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  const because: Record<string, string> = {
+    EADDRINUSE: `Port ${port} on ${host} is taken by another program; choose another one with --port.`,
+    EADDRNOTAVAIL: `${host} is no address of this machine; choose another one with --host.`,
+    ENOTFOUND: `${host} is no address of this machine; choose another one with --host.`,
+    EACCES: `Port ${port} may not be opened by this user; choose one above 1023 with --port.`,
+  };
+  const message = typeof code === 'string' ? because[code] : undefined;
+  return message === undefined ? error : new TilewardenError('config-invalid', message, { cause: error });
 }

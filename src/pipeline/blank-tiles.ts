@@ -1,6 +1,5 @@
 import type { Format } from '../domain/format.ts';
 import { formatOf } from '../domain/format.ts';
-import { createTileEncoder } from '../raster/tile-encoder.ts';
 
 export interface BlankTile {
   readonly bytes: Buffer;
@@ -14,11 +13,12 @@ const PIXEL_BYTES = 4;
 
 /** In the format asked for; as PNG where that has no transparency, as GeoWebCache does: clients look at the bytes. */
 export function createBlankTiles(): BlankTiles {
-  const encoder = createTileEncoder();
   const made = new Map<string, Promise<BlankTile>>();
   const make = async (format: Format, width: number, height: number) => {
     const pixels = Buffer.alloc(width * height * PIXEL_BYTES);
-    const { bytes } = await encoder.encodeTile({ width, height, pixels }, format);
+    // Loaded only now: a process that answers hits has no other use for the image library.
+    const { createTileEncoder } = await import('../raster/tile-encoder.ts');
+    const { bytes } = await createTileEncoder().encodeTile({ width, height, pixels }, format);
     return { bytes, contentType: format.contentType };
   };
   return (asked, width, height) => {

@@ -7,7 +7,7 @@ import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { openQuotaService, type QuotaService } from '../../quota/quota-service.ts';
 import type { Task } from '../../tasks/task.ts';
-import type { HttpServerDeps } from '../server.ts';
+import type { HttpServerDeps } from '../http-app.ts';
 import {
   coverageAnswer,
   layerAnswer,

@@ -4,7 +4,7 @@ import { listen } from '../../../test/fixtures/inject.ts';
 import { createPlannedTasks, type PlannedTasks } from '../../../test/fixtures/planned-tasks.ts';
 import type { Caller } from '../../access/caller.ts';
 import type { Access } from '../door/access.ts';
-import type { HttpServerDeps } from '../server.ts';
+import type { HttpServerDeps } from '../http-app.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const closing: (() => Promise<void>)[] = [];

@@ -5,8 +5,8 @@ import type { Logger } from '../../lib/logger.ts';
 import type { Access } from '../door/access.ts';
 import type { Match } from '../door/router.ts';
 import { countReads, TileCounts } from '../metrics/tile-counts.ts';
-import { tileRoutes } from '../routes.ts';
 import { createHttpAppOver, type HttpServerOptions, listen } from '../server.ts';
+import { tileRoutes } from '../services/tile-service-routes.ts';
 import { createForwarder } from './forward.ts';
 import {
   AUTHENTICATE,
@@ -89,7 +89,7 @@ export async function openHttpProcess(
       }, reject);
     });
   });
-  channel.tell(STARTED, { port: server.address.port });
+  channel.tell(STARTED, { problem: null });
   return { stopped };
 }
 

@@ -21,6 +21,7 @@ import {
   SETTLE,
   STARTED,
   STOP_SERVING,
+  type StartReport,
   type TileAsked,
 } from './process-messages.ts';
 
@@ -33,16 +34,16 @@ export interface PrimaryPart {
 
 export interface HttpProcessesOptions {
   readonly count: number;
-  /** Starts a process that calls `openHttpProcess`; `port` as the others listen on, null for the first one. */
-  readonly fork: (port: number | null) => ChildProcess;
+  /** Starts a process that calls `openHttpProcess`. */
+  readonly fork: () => ChildProcess;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 /** The processes that answer HTTP on the one port, as the primary sees them. */
 export interface HttpProcesses {
-  /** Where they listen. */
-  readonly port: number;
+  /** Resolves when all listen. */
+  start(): Promise<void>;
   /** From now on this answers them. What they asked before has waited for it. */
   serve(part: PrimaryPart): void;
   forget(forgotten: Forgotten): void;
@@ -79,17 +80,17 @@ const SOUND_LIFE = 10_000;
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 10_000;
 
-export async function openHttpProcesses(options: HttpProcessesOptions): Promise<HttpProcesses> {
+/** None of them runs before `start`. */
+export function createHttpProcesses(options: HttpProcessesOptions): HttpProcesses {
   const { count, fork, clock, log } = options;
   const children = new Set<Child>();
   const ending = new AbortController();
   let part = deferred<PrimaryPart>();
   let held = false;
-  let port: number | null = null;
   let pause = FIRST_PAUSE;
 
   function start(): Child {
-    const child = fork(port);
+    const child = fork();
     const channel = createChannel(child, errorCopier);
     const gone = child.exitCode === null ? once(child, 'exit').then(() => {}) : Promise.resolve();
     const started = {
@@ -115,21 +116,20 @@ export async function openHttpProcesses(options: HttpProcessesOptions): Promise<
   /** Resolves when it listens; throws when it cannot. */
   async function startAndWait(): Promise<Child> {
     const child = start();
-    const said = new Promise<{ readonly port: number } | { readonly problem: string }>((resolve) =>
-      child.channel.handle(STARTED, resolve),
+    const said = new Promise<StartReport>((resolve) => child.channel.handle(STARTED, resolve));
+    const died = child.gone.then(
+      (): StartReport => ({ problem: 'A process that answers HTTP ended at its start.' }),
     );
-    const died = child.gone.then(() => ({ problem: 'A process that answers HTTP ended at its start.' }));
     const late = clock.sleep(START_PATIENCE, child.channel.closed).then(
       () => ({ problem: 'A process that answers HTTP did not start in time.' }),
       () => died,
     );
     const outcome = await Promise.race([said, died, late]);
-    if ('problem' in outcome) {
+    if (outcome.problem !== null) {
       child.retired = true;
       child.process.kill('SIGKILL');
       throw new TilewardenError('config-invalid', outcome.problem);
     }
-    port = outcome.port;
     child.listens = true;
     return child;
   }
@@ -186,9 +186,20 @@ export async function openHttpProcesses(options: HttpProcessesOptions): Promise<
     for (const { channel } of children) tell(channel);
   }
 
-  const processes: HttpProcesses = {
-    get port() {
-      return port ?? 0;
+  async function close(): Promise<void> {
+    ending.abort();
+    await Promise.all([...children].map(retire));
+  }
+
+  return {
+    async start() {
+      try {
+        await startAndWait();
+        await Promise.all(Array.from({ length: count - 1 }, startAndWait));
+      } catch (error) {
+        await close();
+        throw error;
+      }
     },
     serve(serving) {
       part.resolve(serving);
@@ -213,20 +224,8 @@ export async function openHttpProcesses(options: HttpProcessesOptions): Promise<
     async renewCertificate() {
       await Promise.all([...children].map(({ channel }) => channel.ask(RENEW_CERTIFICATE, null)));
     },
-    async close() {
-      ending.abort();
-      await Promise.all([...children].map(retire));
-    },
+    close,
   };
-
-  try {
-    await startAndWait();
-    await Promise.all(Array.from({ length: count - 1 }, startAndWait));
-    return processes;
-  } catch (error) {
-    await processes.close();
-    throw error;
-  }
 }
 
 interface Deferred<Value> {

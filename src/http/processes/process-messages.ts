@@ -32,8 +32,13 @@ export type Forgotten =
   | { readonly layer: string }
   | { readonly set: TileSetKey; readonly z: number; readonly rect: TileRect };
 
+/** Why it does not listen; null: it does. */
+export interface StartReport {
+  readonly problem: string | null;
+}
+
 /** From a process that answers HTTP to the primary. The first one: it listens, or it says why not. */
-export const STARTED = messageKind<{ readonly port: number } | { readonly problem: string }>('started');
+export const STARTED = messageKind<StartReport>('started');
 /** A tile that the process does not have. */
 export const READ_TILE = messageKind<TileAsked, TileAnswer>('read-tile');
 export const AUTHENTICATE = messageKind<Credentials, Caller | null>('authenticate');

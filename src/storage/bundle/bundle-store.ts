@@ -36,6 +36,8 @@ export interface BundleStoreTools {
   readonly root: string;
   readonly log: Logger;
   readonly clock: Clock;
+  /** Nothing is swept, and the thread that writes starts only when a damaged tile must go. */
+  readonly readOnly?: boolean;
 }
 
 /** A moment at which every tile was fresh. */
@@ -56,8 +58,10 @@ export async function openBundleStore(
   const blocks = new BundleBlocks({ layout, access, clock, log });
   const sweeper = new Sweeper(layout, options.sweepBytesPerSecond, clock, log);
   const folderOf = createTileSetFolders(layout);
-  sweeper.wake();
-  writer.start();
+  if (!tools.readOnly) {
+    sweeper.wake();
+    writer.start();
+  }
 
   const readBundle = <T>(set: TileSetKey, z: number, at: ListedBundle, use: (bundle: OpenBundle) => T) =>
     access.read(bundleFolder(folderOf(set), z, at.bundleX, at.bundleY), use);
