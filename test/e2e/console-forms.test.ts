@@ -6,12 +6,14 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../fixtures/eventually.ts';
+import { sharedBrowser } from '../fixtures/shared-services.ts';
 import { requirePackage } from '../fixtures/system-packages.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
-import { ADMIN_PASSWORD, eventually, type RunningServer, startServer } from './server.ts';
+import { ADMIN_PASSWORD, type RunningServer, startServer } from './server.ts';
 
 const program = requirePackage('chromium', 'chromium', 'forms and tabs of the console');
 
@@ -57,7 +59,6 @@ describe.skipIf(program === null)('forms and tabs of the console', () => {
   let upstreams: readonly Server[] = [];
   let server: RunningServer;
   let config: string;
-  let browser: Browser;
   let open: ConsolePage;
   let page: Page;
 
@@ -67,15 +68,14 @@ describe.skipIf(program === null)('forms and tabs of the console', () => {
     upstreams = [good, broken];
     config = configOf(hostOf(good), hostOf(broken));
     server = await startServer({ config, expectedLog: /roads/ });
-    browser = await chromium.launch({ executablePath: program ?? '', args: ['--no-sandbox'] });
-    open = await openConsole(browser, server.url);
+    open = await openConsole(await sharedBrowser(program), server.url);
     page = open.page;
     page.context().setDefaultTimeout(20_000);
     await open.signIn();
   });
 
   afterAll(async () => {
-    await browser?.close();
+    await open?.close();
     await server?.stop();
     for (const upstream of upstreams) upstream.close();
   });
@@ -93,10 +93,8 @@ describe.skipIf(program === null)('forms and tabs of the console', () => {
   /** Ends when the task does. */
   async function perform(task: object): Promise<number> {
     const { id } = await api<{ id: number }>('tasks', 'POST', task);
-    await eventually(
-      'the task is over',
-      async () => /done|aborted/.test((await api<{ state: string }>(`tasks/${id}`)).state),
-      30_000,
+    await eventually('the task is over', async () =>
+      /done|aborted/.test((await api<{ state: string }>(`tasks/${id}`)).state),
     );
     return id;
   }
@@ -375,7 +373,7 @@ describe.skipIf(program === null)('forms and tabs of the console', () => {
       args: ['--port', port],
       expectedLog: /roads/,
     });
-    await eventually('it may start again', () => button('Start').isEnabled(), 20_000);
+    await eventually('it may start again', () => button('Start').isEnabled());
     expect(await page.getByLabel('To zoom').inputValue()).toBe('2');
     expect(await page.getByText('The server cannot be reached.').count()).toBe(0);
   });
