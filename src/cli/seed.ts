@@ -34,7 +34,8 @@ export const truncate: Command = {
 
 /** A task, for what the flags narrow the layer to. */
 async function truncatePart(flags: FlagValues, terminal: Terminal, given: Given): Promise<number> {
-  if (given.operands.length === 0) throw misuse('Missing argument. Usage: tilewarden truncate LAYER | --layer LAYER');
+  if (given.operands.length === 0)
+    throw misuse('Missing argument. Usage: tilewarden truncate LAYER | --layer LAYER');
   return truncateTask.run(flags, terminal, given);
 }
 

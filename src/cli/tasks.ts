@@ -48,14 +48,14 @@ async function list(client: ServerClient, flags: FlagValues, terminal: Terminal)
     for (const task of found) terminal.out(`${JSON.stringify(task)}\n`);
     return 0;
   }
-  const none =
-    flags.all === undefined ? 'No active tasks. --all lists finished tasks too.' : 'No tasks.';
+  const none = flags.all === undefined ? 'No active tasks. --all lists finished tasks too.' : 'No tasks.';
   terminal.out(`${found.length === 0 ? none : taskTable(found)}\n`);
   return 0;
 }
 
 function outcomeOf(action: Action, task: TaskDocument): string {
-  if (action === 'retry') return `Task ${task.id} retries the failed tiles: tilewarden tasks watch ${task.id}`;
+  if (action === 'retry')
+    return `Task ${task.id} retries the failed tiles: tilewarden tasks watch ${task.id}`;
   if (action === 'pause') return `Task ${task.id} is paused: tilewarden tasks resume ${task.id}`;
   if (action === 'resume') return `Task ${task.id} resumed: tilewarden tasks watch ${task.id}`;
   return describeTask(task);

@@ -75,9 +75,7 @@ function facts(document: UsageDocument): string[] {
       ? `Quota ${bar(bytes, limit)} of ${sizeOf(limit)}`
       : 'No quota is enforced: tilewarden quota set --on',
     sweeping > 0 ? `${sizeOf(sweeping)} of dropped tiles are being freed` : '',
-    evicted.pages > 0
-      ? `${amountOf(evicted.tiles, 'tile')}, ${sizeOf(evicted.bytes)}, evicted so far`
-      : '',
+    evicted.pages > 0 ? `${amountOf(evicted.tiles, 'tile')}, ${sizeOf(evicted.bytes)}, evicted so far` : '',
     growthPerDay === null
       ? ''
       : `Growth ${growthPerDay < 0 ? '-' : ''}${sizeOf(Math.abs(growthPerDay))} per day`,
