@@ -61,7 +61,7 @@ describe('seeding from the command line', () => {
     const { wms, server } = shared;
     const dry = await command(server, 'seed', LAYER, '--zoom-stop', '3', '--dry-run');
     expect(dry).toMatchObject({ code: 0, stderr: '' });
-    expect(dry.stdout).toContain('It would be 85 tiles in 7 metatiles; nothing was started.');
+    expect(dry.stdout).toContain('Estimate: 85 tiles in 7 metatiles; nothing was started.');
     expect(wms.requests.length).toBe(0);
 
     const seed = await command(
@@ -127,7 +127,7 @@ describe('seeding from the command line', () => {
       ['2', LAYER, 'reseed', 'done'],
       ['1', LAYER, 'seed', 'done'],
     ]);
-    expect((await command(server, 'tasks')).stdout).toContain('No task waits or runs.');
+    expect((await command(server, 'tasks')).stdout).toContain('No active tasks.');
   });
 
   it('ends with 1 when the task is aborted, and can be paused, resumed and stopped by another command', async () => {
@@ -150,7 +150,7 @@ describe('seeding from the command line', () => {
       code: 1,
       stderr: `Task ${id} cannot be paused.\n`,
     });
-    expect((await command(server, 'tasks', 'resume', String(id))).stdout).toContain('goes on');
+    expect((await command(server, 'tasks', 'resume', String(id))).stdout).toContain('resumed');
     const cancelled = await command(server, 'tasks', 'cancel', String(id));
     expect(cancelled.stdout).toContain('was aborted: stopped by admin');
     expect(await watch.ended).toBe(1);
@@ -173,7 +173,7 @@ describe('seeding from the command line', () => {
     const id = Number(/^Task (\d+)/m.exec(seed.output.stdout)?.[1]);
     seed.child.kill('SIGINT');
     expect(await seed.ended).toBe(130);
-    expect(seed.output.stderr).toContain(`Task ${id} goes on in the server.`);
+    expect(seed.output.stderr).toContain(`Task ${id} continues on the server.`);
     expect(seed.output.stderr).toContain(`tilewarden tasks cancel ${id}`);
     expect((await server.list()).map((row) => row[3])).toEqual([id]);
   });

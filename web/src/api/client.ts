@@ -1,18 +1,8 @@
-import type { paths } from '../api-types.ts';
+import type { components } from '../api-types.ts';
 import { TEXTS } from '../texts.ts';
 
-type Content<Operation> = Operation extends { responses: infer Responses }
-  ? {
-      [Status in keyof Responses]: Responses[Status] extends { content: { 'application/json': infer Body } }
-        ? Body
-        : never;
-    }[keyof Responses]
-  : never;
-
 /** What the server answers to `GET` of a path. */
-export type Answer<Path extends keyof paths> = paths[Path] extends { get: infer Operation }
-  ? Content<Operation>
-  : never;
+export type Answer<Path extends keyof components['schemas']> = components['schemas'][Path];
 
 /** A failure as the server told it, or that it could not be asked. */
 export class Problem extends Error {

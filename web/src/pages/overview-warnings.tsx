@@ -1,7 +1,7 @@
 import type { Answer } from '../api/client.ts';
 import type { Task } from '../api/task-feed.ts';
 import { useResource } from '../api/use-resource.ts';
-import { bytesText, countText, percentText, timeText } from '../format.ts';
+import { bytesText, countText, momentText, percentText } from '../format.ts';
 import { Card } from '../parts/basics.tsx';
 import { hasFailures } from '../parts/task-parts.tsx';
 import { addressOf } from '../route.ts';
@@ -95,7 +95,11 @@ function taskWarnings(tasks: readonly Task[]): readonly Warning[] {
 function upstreamWarnings(hosts: readonly Upstream[]): readonly Warning[] {
   const failing = hosts.filter((host) => /failing|probing/.test(healthOf(host)));
   return failing.map((host) => ({
-    text: WORDS.warnUpstream(host.host, failureText(host), host.waitingUntil && timeText(host.waitingUntil)),
+    text: WORDS.warnUpstream(
+      host.host,
+      failureText(host),
+      host.waitingUntil && momentText(host.waitingUntil),
+    ),
     todo: WORDS.warnUpstreamDo,
     address: addressOf('upstreams'),
   }));

@@ -177,6 +177,7 @@ function QuotaForm({ usage, quota }: { readonly usage: Resource<Usage>; readonly
               onChange={(frequencyUnits) => change({ frequencyUnits })}
             />
           </div>
+          <p className="small quiet">{WORDS.policyHelp}</p>
           <LayerQuotas draft={draft} onChange={changeLayer} />
           <div aria-live="polite">
             <h3>{WORDS.effect}</h3>

@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useMemo, useRef, useState } from 'react';
+import { type FormEvent, type ReactNode, useRef, useState } from 'react';
 import { part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
@@ -41,6 +41,7 @@ function OfLayer({ schedule }: { readonly schedule: Schedule | null }) {
       <ChosenLayer wanted={query.get('layer') ?? schedule?.layer ?? null} onChange={change}>
         {(layer, field) => (
           <Form
+            key={query.toString()}
             layer={layer}
             field={field}
             schedule={schedule}
@@ -64,8 +65,7 @@ interface FormProps {
 function Form({ layer, field, schedule, onDraft }: FormProps) {
   const { query } = useRoute();
   const same = schedule?.layer === layer.name ? schedule : null;
-  const first = useMemo(() => draftOf(layer, query, same), [layer, query, same]);
-  const [draft, setDraft] = useState(first);
+  const [draft, setDraft] = useState(() => draftOf(layer, query, same));
   const [tried, setTried] = useState(false);
   // What the server said holds for what was sent, not for what is typed since.
   const [sent, setSent] = useState<ScheduleDraft | null>(null);

@@ -1,4 +1,4 @@
-import { type ReactNode, useMemo, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { send } from '../api/client.ts';
 import type { Task } from '../api/task-feed.ts';
 import { useAction } from '../api/use-action.ts';
@@ -22,23 +22,25 @@ const MANY_TILES = 1e9;
 
 /** `#/seed/LAYER?type=…&gridSet=…&bounds=…` */
 export default function Seed() {
-  const { item } = useRoute();
+  const { item, query } = useRoute();
   const caller = useCaller();
   if (!may(caller, 'operator')) return <Empty>{WORDS.needOperator}</Empty>;
   return (
     <>
       <PageHead title={WORDS.title} />
       <ChosenLayer wanted={item} onChange={(name) => goTo(addressOf('seed', name))}>
-        {(layer, field) => <Form layer={layer} field={field} />}
+        {(layer, field) => <Form key={query.toString()} layer={layer} field={field} query={query} />}
       </ChosenLayer>
     </>
   );
 }
 
-function Form({ layer, field }: { readonly layer: LayerInfo; readonly field: ReactNode }) {
-  const { query } = useRoute();
-  const first = useMemo(() => planFrom(layer, query, 'seed'), [layer, query]);
-  const [plan, setPlan] = useState(first);
+function Form(props: {
+  readonly layer: LayerInfo;
+  readonly field: ReactNode;
+  readonly query: URLSearchParams;
+}) {
+  const [plan, setPlan] = useState(() => planFrom(props.layer, props.query, 'seed'));
   if (!plan) return <Empty>{TEXTS.layers.empty}</Empty>;
   // What is drawn is told long after this was made: by then the plan may be another one.
   const change = (changes: Partial<Plan>) => setPlan((current) => current && { ...current, ...changes });
@@ -49,7 +51,7 @@ function Form({ layer, field }: { readonly layer: LayerInfo; readonly field: Rea
         <AreaMap set={plan.set} area={plan.area} onChange={(area) => change({ area })} />
       </Card>
       <div className="span-5 stack">
-        <PlanFields plan={plan} faults={faults} types={TASK_TYPES} field={field} onChange={change} />
+        <PlanFields plan={plan} faults={faults} types={TASK_TYPES} field={props.field} onChange={change} />
         <Start request={request} truncates={plan.type === 'truncate'} />
       </div>
       {request && (

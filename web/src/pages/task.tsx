@@ -53,7 +53,9 @@ function TaskDetails({ task }: { readonly task: Task }) {
     <div className="grid">
       <Card className="span-12">
         <TaskBar task={task} />
-        <p className={task.waitingFor || hasFailures(task) ? 'notice warn' : 'quiet'}>{pace(task)}</p>
+        <p className={task.waitingFor || (over(task) && hasFailures(task)) ? 'notice warn' : 'quiet'}>
+          {pace(task)}
+        </p>
       </Card>
       <Card title={WORDS.ratePlot} className="span-7">
         <Rate task={task} />
@@ -149,12 +151,16 @@ function averageText({ startedAt, endedAt, tilesProcessed }: Task): string | nul
   );
 }
 
+function over({ state }: Task): boolean {
+  return state === 'done' || state === 'aborted';
+}
+
 function Actions({ task }: { readonly task: Task }) {
   const caller = useCaller();
   const action = useAction();
   const [asking, setAsking] = useState(false);
   if (!may(caller, 'operator')) return null;
-  const over = task.state === 'done' || task.state === 'aborted';
+  const ended = over(task);
   const change = (verb: string) =>
     action.run(async () => {
       const changed = await send<Task>('POST', `api/v1/tasks/${task.id}/${verb}`);
@@ -175,17 +181,17 @@ function Actions({ task }: { readonly task: Task }) {
           {WORDS.resume}
         </button>
       )}
-      {!over && (
+      {!ended && (
         <button type="button" className="danger" disabled={action.busy} onClick={() => setAsking(true)}>
           {WORDS.stop}
         </button>
       )}
-      {over && task.counters.failed > 0 && (
+      {ended && hasFailures(task) && (
         <button type="button" className="primary" disabled={action.busy} onClick={() => void change('retry')}>
           {WORDS.retry}
         </button>
       )}
-      {over && (
+      {ended && (
         <a className="button" href={addressOf('seed', task.layer, queryOf(requestOfTask(task)))}>
           {WORDS.again}
         </a>

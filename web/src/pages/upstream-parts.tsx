@@ -1,7 +1,11 @@
 import type { Answer } from '../api/client.ts';
 import { TEXTS } from '../texts.ts';
 
-export type Upstream = Answer<'/api/v1/upstreams'>['upstreams'][number];
+/** An older server does not say how the host is. */
+export type Upstream = Answer<'/api/v1/upstreams'>['upstreams'][number] & {
+  readonly state?: Health;
+  readonly lastFailure?: { readonly text: string } | null;
+};
 type Health = keyof typeof TEXTS.upstreams.health;
 
 const WORDS = TEXTS.upstreams;
@@ -12,14 +16,16 @@ const BADGES: Readonly<Record<Health, string>> = {
   failing: 'failed',
 };
 
-export function healthOf({ breaker, waitingUntil, waitingReason }: Upstream): Health {
+export function healthOf({ state, breaker, waitingUntil, waitingReason }: Upstream): Health {
+  if (state) return state;
   if (breaker === 'half-open') return 'probing';
   if (breaker === 'open' || waitingReason === 'failing') return 'failing';
   return waitingUntil === null ? 'healthy' : 'paused';
 }
 
-/** How it fails, e.g. `HTTP 503` or `timeout`: what happened most. */
-export function failureText({ errors }: Upstream): string | null {
+/** How it fails, e.g. `HTTP 503` or `timeout`. */
+export function failureText({ errors, lastFailure }: Upstream): string | null {
+  if (lastFailure) return lastFailure.text;
   const [most] = Object.entries(errors).sort(([, a], [, b]) => b - a);
   return most ? kindText(most[0]) : null;
 }

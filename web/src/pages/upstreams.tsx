@@ -1,6 +1,6 @@
 import type { Answer } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
-import { countText, timeText } from '../format.ts';
+import { countText, momentText } from '../format.ts';
 import { Bar, Card, Empty, Fact, Loaded, PageHead } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
 import { HealthBadge, kindText, type Upstream } from './upstream-parts.tsx';
@@ -45,7 +45,7 @@ function Host({ host }: { readonly host: Upstream }) {
         </div>
         <dl className="facts">
           <Fact label={WORDS.pausedUntil}>
-            {waitingUntil && `${timeText(waitingUntil)}${reason ? ` (${reason})` : ''}`}
+            {waitingUntil && `${momentText(waitingUntil)}${reason ? ` (${reason})` : ''}`}
           </Fact>
           <Fact label={WORDS.requests}>
             {countText(host.requests)} ({WORDS.rate(host.requestsPerSecond, limits.ratePerSecond)})

@@ -8,10 +8,10 @@ export function hasFailures({ counters }: Task): boolean {
   return counters.failed > 0;
 }
 
-/** A task that is done but for what failed is not called done. */
+/** A task that has ended with failures says so, and how much of it failed. */
 export function StateBadge({ task }: { readonly task: Task }) {
   const { states, failed, partlyFailed } = TEXTS.tasks;
-  if (task.state !== 'done' || !hasFailures(task))
+  if (task.endedAt === null || !hasFailures(task))
     return <span className={`badge ${task.state}`}>{states[task.state]}</span>;
   return (
     <span className="badge failed">{task.counters.failed < task.tilesTotal ? partlyFailed : failed}</span>
