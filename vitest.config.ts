@@ -10,6 +10,8 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 120_000,
     pool: 'forks',
+    // Tests run from the sources, and what is written for WebAssembly has to be compiled.
+    globalSetup: './scripts/pixels-for-tests.mjs',
     // Threads and child processes that a test starts run from the sources too.
     execArgv: ['--import', new URL('./scripts/typescript/register.mjs', import.meta.url).href],
     projects: [

@@ -1,9 +1,7 @@
 import { type BlankArea, blankIsRightIn } from '../domain/blank-area.ts';
 import { tileSetId } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
-import { pixelWords } from '../raster/pixel-words.ts';
-import type { RasterImage } from '../raster/raster-image.ts';
-import { singleColour } from '../raster/single-colour.ts';
+import { type PictureLook, roughly, type Side } from '../raster/picture-look.ts';
 import type { BlankSuspects } from './blank-suspects.ts';
 import type { FlightPlan } from './flight.ts';
 
@@ -13,13 +11,10 @@ import type { FlightPlan } from './flight.ts';
  */
 export type BlankVerdict = 'fine' | 'suspect' | 'refused';
 
-type Side = 'top' | 'right' | 'bottom' | 'left';
-type Edges = Readonly<Record<Side, ReadonlySet<number>>>;
-
 interface Seen {
   readonly at: number;
   /** Colours along each edge; null when all of it was of one colour and suspect. */
-  readonly edges: Edges | null;
+  readonly edges: PictureLook['edges'] | null;
 }
 
 interface Neighbour {
@@ -40,8 +35,6 @@ const MOST_REMEMBERED = 4096;
 const MEMORY_MS = 10 * 60_000;
 /** Milliseconds after a failure in which a source counts as overloaded. */
 const LOAD_MS = 30_000;
-/** Bits of a channel that make a difference: lossy formats never hit a colour exactly. */
-const COLOUR_MASK = 0xf0f0f0f0;
 
 export interface BlankWatchOptions {
   readonly clock: Clock;
@@ -72,11 +65,10 @@ export class BlankWatch {
     dropOldest(this.#failedAt);
   }
 
-  async judge(plan: FlightPlan, picture: RasterImage, gutter: number): Promise<BlankVerdict> {
+  async judge(plan: FlightPlan, { colour, edges }: PictureLook): Promise<BlankVerdict> {
     if (plan.tiles.bound.layer.blankIsRight) return 'fine';
-    const colour = singleColour(picture);
     const suspect = colour !== null && this.#isSuspect(plan, colour);
-    if (colour === null) this.#remember(plan, edgesOf(picture, gutter));
+    if (colour === null) this.#remember(plan, edges);
     const { z, rect } = plan.metatile;
     const place = { set: plan.tiles.set, z, rect };
     if (!suspect || (await this.#isRight(plan))) {
@@ -102,7 +94,8 @@ export class BlankWatch {
       return seen ? [{ facing: seen.edges?.[neighbour.side] ?? null }] : [];
     });
     const pictures = known.filter(({ facing }) => facing !== null);
-    if (pictures.length > 0) return pictures.every(({ facing }) => facing?.has(roughly(colour)) === false);
+    if (pictures.length > 0)
+      return pictures.every(({ facing }) => facing?.includes(roughly(colour)) === false);
     // In the midst of a run there are only other suspects around.
     return known.length > 0 && this.#isOverloaded(plan);
   }
@@ -117,7 +110,7 @@ export class BlankWatch {
     return seen && this.#clock.monotonic() - seen.at < MEMORY_MS ? seen : null;
   }
 
-  #remember(plan: FlightPlan, edges: Edges | null): void {
+  #remember(plan: FlightPlan, edges: Seen['edges']): void {
     const key = keyOf(plan, plan.metatile.column, plan.metatile.row);
     this.#seen.delete(key);
     this.#seen.set(key, { at: this.#clock.monotonic(), edges });
@@ -134,27 +127,4 @@ function dropOldest(entries: Map<string, unknown>): void {
     if (entries.size <= MOST_REMEMBERED) return;
     entries.delete(key);
   }
-}
-
-/** Without the gutter, which shows what belongs to the neighbours. */
-function edgesOf(picture: RasterImage, gutter: number): Edges {
-  const words = pixelWords(picture);
-  const { width, height } = picture;
-  const [right, bottom] = [width - 1 - gutter, height - 1 - gutter];
-  const along = (x: number, y: number, step: number, count: number) => {
-    const colours = new Set<number>();
-    for (let i = 0; i < count; i++) colours.add(roughly(words[y * width + x + i * step] ?? 0));
-    return colours;
-  };
-  return {
-    top: along(gutter, gutter, 1, right - gutter + 1),
-    bottom: along(gutter, bottom, 1, right - gutter + 1),
-    left: along(gutter, gutter, width, bottom - gutter + 1),
-    right: along(right, gutter, width, bottom - gutter + 1),
-  };
-}
-
-/** Fully transparent pixels are of one colour, whatever lies under them. */
-function roughly(colour: number): number {
-  return colour >>> 24 === 0 ? 0 : (colour & COLOUR_MASK) >>> 0;
 }
