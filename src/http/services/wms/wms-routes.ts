@@ -2,6 +2,7 @@ import type { Catalog } from '../../../catalog/catalog.ts';
 import { shortened } from '../../../domain/shortened.ts';
 import type { Logger } from '../../../lib/logger.ts';
 import { createMapComposer } from '../../../pipeline/map-composer.ts';
+import { createNoticePainter } from '../../../pipeline/notice-painter.ts';
 import type { TilePipeline } from '../../../pipeline/tile-pipeline.ts';
 import type { Answer } from '../../answer.ts';
 import type { Exchange } from '../../exchange.ts';
@@ -40,7 +41,7 @@ export function wmsRoutes({ catalog, pipeline, log }: WmsDeps): readonly Route[]
       const asked = readWmsQuery(exchange.query);
       return operationAsked(operations, asked)(exchange, asked);
     },
-    composer,
+    createNoticePainter(),
     log,
   );
   return [{ method: 'GET', path: '/service/wms', role: 'public', sharing: 'anyone', handler }];
