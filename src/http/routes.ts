@@ -37,8 +37,11 @@ import { createTerminateAllHandler, createTerminateHandler } from './rest/termin
 import type { Route } from './route.ts';
 import { createGmaps, createMgmaps, createQuadkeys } from './services/gmaps.ts';
 import { kmlRoutes } from './services/kml/kml-routes.ts';
+import { createLayerDocuments } from './services/layer-documents.ts';
 import { createLayerList } from './services/layer-list.ts';
+import { createLayerRoll } from './services/layer-roll.ts';
 import { ogcRoutes } from './services/ogc/ogc-routes.ts';
+import { createTileAnswerer } from './services/tile-answer.ts';
 import { createTileJson, wmtsTileJsonRoutes } from './services/tile-json.ts';
 import { createTileService } from './services/tiles.ts';
 import { tmsRoutes } from './services/tms/tms-routes.ts';
@@ -47,7 +50,7 @@ import { wmtsRoutes } from './services/wmts/wmts-routes.ts';
 import { isDryRun } from './wire/dry-run.ts';
 
 export interface RouteDeps {
-  readonly catalog: Pick<Catalog, 'layer' | 'layers'>;
+  readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version'>;
   readonly pipeline: Pick<TilePipeline, 'read'>;
   /** Rejects when the server cannot do its work. */
   readonly readiness: (signal: AbortSignal) => Promise<void>;
@@ -83,18 +86,27 @@ export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Rout
 
 /** What answers single tiles. */
 export function tileRoutes(road: TileRoad): readonly Route[] {
-  return serviceRoutes(road).filter(({ path }) => TILE_PATH.test(path));
+  return serviceRoutes(openServices(road)).filter(({ path }) => TILE_PATH.test(path));
 }
 
 export interface TileRoad {
-  readonly catalog: Pick<Catalog, 'layer' | 'layers'>;
+  readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version'>;
   readonly pipeline: Pick<TilePipeline, 'read'>;
+  readonly clock: Clock;
   readonly log: Logger;
+}
+
+/** With what all services share: how a tile is answered, which layers there are, and what is written about them. */
+function openServices(road: TileRoad) {
+  const { catalog, pipeline, clock, log } = road;
+  const roll = createLayerRoll(catalog);
+  const answerTile = createTileAnswerer(pipeline, clock);
+  return { catalog, pipeline, clock, log, roll, answerTile, documentOf: createLayerDocuments(roll) };
 }
 
 const TILE_PATH = /\/(?:\{tile\}|\{row\}\/\{column\}|wmts|gmaps|mgmaps|ve)$/;
 
-function serviceRoutes(road: TileRoad): readonly Route[] {
+function serviceRoutes(road: ReturnType<typeof openServices>): readonly Route[] {
   const tile = createTileService(road);
   const sharing = 'anyone';
   return [
@@ -117,13 +129,19 @@ function serviceRoutes(road: TileRoad): readonly Route[] {
 
 function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
   const { catalog, traffic } = deps;
-  const road: TileRoad = deps;
+  const road = openServices(deps);
   const sharing = 'anyone';
   return [
     { method: 'GET', path: '/healthz', role: 'public', handler: answerAlive },
     { method: 'GET', path: '/readyz', role: 'public', handler: createReadiness(deps) },
 
-    { method: 'GET', path: '/tiles.json', role: 'public', sharing, handler: createLayerList(deps.catalog) },
+    {
+      method: 'GET',
+      path: '/tiles.json',
+      role: 'public',
+      sharing,
+      handler: createLayerList(road.documentOf),
+    },
     {
       method: 'GET',
       path: '/tiles/{layer}.json',

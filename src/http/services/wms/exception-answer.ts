@@ -43,7 +43,7 @@ export function withWmsExceptions(handler: Handler, paint: NoticePainter, log: L
     } catch (error) {
       if (error instanceof CallerGone || error instanceof HttpProblem) throw error;
       const report = reportOf(error, exchange, log);
-      const asked = readWmsQuery(exchange.query);
+      const asked = readWmsQuery(exchange);
       return (
         (await pictureOf(report, asked, paint, exchange.signal)) ?? documentOf(report, versionOfReport(asked))
       );

@@ -213,7 +213,9 @@ describe('maps by WMS', () => {
     [8192, 1],
     [1, 700],
   ])('are sound pictures at %i×%i', async (width, height) => {
-    const place = { LAYERS: 'full', SRS: 'EPSG:4326', BBOX: '-180,-90,180,90' };
+    const across = 45 * Math.min(1, width / height);
+    const BBOX = [0, 0, across, (across * height) / width].join(',');
+    const place = { LAYERS: 'full', SRS: 'EPSG:4326', BBOX };
     for (const TRANSPARENT of ['TRUE', 'FALSE']) {
       const { image } = await picture({
         ...place,
