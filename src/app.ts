@@ -43,6 +43,7 @@ import { openLayerSource } from './sources/layer/layer-source.ts';
 import type { LayerReader } from './sources/layer-reader.ts';
 import type { TileSource } from './sources/tile-source.ts';
 import { openDeskLine, serveDesk } from './sources/upstream/desk-line.ts';
+import { hostsNamedIn } from './sources/upstream/hosts-named-in.ts';
 import { openUpstreamDesk } from './sources/upstream/open-upstream-desk.ts';
 import { openUpstreamClient, type UpstreamClient } from './sources/upstream/upstream-client.ts';
 import type { UpstreamDesk } from './sources/upstream/upstream-desk.ts';
@@ -281,6 +282,7 @@ async function openRoad<Desk extends UpstreamDesk>(
     openUpstreamClient({
       userAgent: `Tilewarden/${readVersion()}`,
       upstreams: settings.upstreams,
+      configuredHosts: hostsNamedIn(settings.layers.map(({ source }) => source)),
       desk,
       clock,
       log,
