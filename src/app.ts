@@ -48,6 +48,7 @@ import { openCutterThread } from './raster/open-cutter-thread.ts';
 import type { TileCutter } from './raster/tile-cutter.ts';
 import type { LayerReader } from './sources/layer-reader.ts';
 import { openDeskLine, serveDesk } from './sources/upstream/desk-line.ts';
+import { hostsNamedIn } from './sources/upstream/hosts-named-in.ts';
 import { openUpstreamDesk } from './sources/upstream/open-upstream-desk.ts';
 import { openUpstreamClient } from './sources/upstream/upstream-client.ts';
 import type { UpstreamDesk } from './sources/upstream/upstream-desk.ts';
@@ -291,6 +292,7 @@ async function openRoad<Desk extends UpstreamDesk>(
     openUpstreamClient({
       userAgent: `Tilewarden/${readVersion()}`,
       upstreams: settings.upstreams,
+      configuredHosts: hostsNamedIn(settings.layers.map(({ source }) => source)),
       desk,
       clock,
       log,
