@@ -1,28 +1,26 @@
-import { crc32 } from 'node:zlib';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
-import type { TileIndex } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
 import { orAborted } from '../lib/or-aborted.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import { Turnstile } from '../lib/turnstile.ts';
 import { refuseImage } from '../raster/image-refusal.ts';
-import type { TileEncoder } from '../raster/tile-encoder.ts';
+import type { CutMetatile, TileCutter } from '../raster/tile-cutter.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../sources/tile-source.ts';
 import type { TileStore } from '../storage/tile-store.ts';
-import { type AcceptedMetatile, acceptAnswer, type Picture, sourceRequestOf } from './accept-answer.ts';
+import { acceptAnswer, type Picture, sourceRequestOf } from './accept-answer.ts';
 import type { BlankWatch } from './blank-watch.ts';
 import { DeadlineWatch } from './deadline-watch.ts';
 import type { Flight } from './flight.ts';
 import type { MemoryTier } from './memory-tier.ts';
 import type { PipelineMetrics } from './pipeline-metrics.ts';
-import { gutterOf } from './resolve-tile-set.ts';
 import type { SeldomWarning } from './seldom-warning.ts';
 
 export interface FlightCrewOptions {
   readonly clock: Clock;
   readonly events: TileEvents;
-  readonly encoder: TileEncoder;
+  readonly cutter: TileCutter;
   readonly tier: MemoryTier;
   readonly warn: SeldomWarning;
   readonly blanks: BlankWatch;
@@ -32,7 +30,6 @@ export interface FlightCrewOptions {
   readonly deadlineMs: number;
   readonly maxFetchesPerSource: number;
   readonly maxLandings: number;
-  readonly maxEncodings: number;
 }
 
 interface Fetched<Answer = SourceAnswer> {
@@ -45,14 +42,13 @@ interface Fetched<Answer = SourceAnswer> {
 type Unchanged = Extract<SourceAnswer, { kind: 'unchanged' }>;
 
 /**
- * Carries metatiles from their source into the store. Three bounds keep memory flat: fetches of one source
- * (held until the tiles are stored, so that a fast source waits for slow encoding and a dead one holds up only
- * itself), decoded metatiles, and tiles being encoded. Those who wait in person go first at each.
+ * Carries metatiles from their source into the store. Two bounds keep memory flat: fetches of one source (held until
+ * the tiles are stored, so that a fast source waits for slow work here and a dead one holds up only itself), and
+ * metatiles that are being cut and stored. Those who wait in person go first at each.
  */
 export class FlightCrew {
   readonly #options: FlightCrewOptions;
   readonly #landings: Semaphore;
-  readonly #encodings: Semaphore;
   readonly #fetches = new WeakMap<TileSource, Semaphore>();
   readonly #failingStores = new WeakSet<TileStore>();
   readonly #deadlines: DeadlineWatch;
@@ -62,7 +58,6 @@ export class FlightCrew {
   constructor(options: FlightCrewOptions) {
     this.#options = options;
     this.#landings = new Semaphore(options.maxLandings);
-    this.#encodings = new Semaphore(options.maxEncodings);
     this.#deadlines = new DeadlineWatch(options.clock, options.deadlineMs);
   }
 
@@ -140,13 +135,16 @@ export class FlightCrew {
     return 'confirmed';
   }
 
-  async #bringIn(flight: Flight, { request, answer, createdAt }: Fetched<Picture>): Promise<void> {
+  async #bringIn(flight: Flight, { answer, createdAt }: Fetched<Picture>): Promise<void> {
     this.#note(flight, answer, createdAt);
     const leave = await this.#landings.acquire(flight.signal, rankOf(flight));
     try {
-      const accepted = await acceptAnswer(flight.plan, request, answer, this.#options.encoder);
-      await this.#judge(flight, accepted);
-      await this.#encodeAll(flight, accepted, createdAt);
+      const made = await acceptAnswer(flight.plan, answer, this.#options.cutter);
+      flight.signal.throwIfAborted();
+      await this.#judge(flight, made);
+      this.#handOut(flight, made, createdAt);
+      // Answers go out before the tiles are stored.
+      await nextTurn();
       await this.#keep(flight);
     } finally {
       leave();
@@ -160,10 +158,9 @@ export class FlightCrew {
   }
 
   /** An empty picture may be right, and then it is kept; where that is doubtful, not for long. */
-  async #judge(flight: Flight, { picture }: AcceptedMetatile): Promise<void> {
-    if (!picture) return;
-    const { plan } = flight;
-    const verdict = await this.#options.blanks.judge(plan, picture, gutterOf(plan.tiles));
+  async #judge(flight: Flight, { look }: CutMetatile): Promise<void> {
+    if (!look) return;
+    const verdict = await this.#options.blanks.judge(flight.plan, look);
     if (verdict === 'refused') throw refuseImage('blank');
     if (verdict === 'suspect') this.#suspect(flight);
   }
@@ -181,45 +178,23 @@ export class FlightCrew {
     );
   }
 
-  /** Tiles that somebody waits for come first; the others follow side by side. */
-  async #encodeAll(flight: Flight, accepted: AcceptedMetatile, createdAt: number): Promise<void> {
-    const pending = tilesOf(flight);
-    const encodeNext = async (): Promise<void> => {
-      flight.signal.throwIfAborted();
-      const [tile] = pending.splice(Math.max(0, indexOfAwaited(flight, pending)), 1);
-      if (tile) await this.#encode(flight, accepted, tile, createdAt);
-    };
-    const encodeWhile = async (goOn: () => boolean): Promise<void> => {
-      const lane = async () => {
-        while (goOn()) await encodeNext();
-      };
-      await Promise.all(Array.from({ length: this.#options.maxEncodings }, lane));
-    };
-    await encodeWhile(() => pending.some((tile) => flight.isAwaited(tile)));
-    await encodeWhile(() => pending.length > 0);
-  }
-
-  async #encode(
-    flight: Flight,
-    accepted: AcceptedMetatile,
-    tile: TileIndex,
-    createdAt: number,
-  ): Promise<void> {
-    const leave = await this.#encodings.acquire(flight.signal, flight.isAwaited(tile) ? 1 : 0);
-    try {
-      const { bytes, blank } = await accepted.encode(tile);
+  #handOut(flight: Flight, { tiles }: CutMetatile, createdAt: number): void {
+    const { freshUntil, validator, plan } = flight;
+    const { z, rect } = plan.metatile;
+    const columns = rect.maxX - rect.minX + 1;
+    for (const [i, { bytes, colour, checksum }] of tiles.entries()) {
+      const place = { z, x: rect.minX + (i % columns), y: rect.minY + Math.floor(i / columns) };
+      const blank = colour !== null;
       flight.handOut({
-        ...tile,
+        ...place,
         bytes,
         blank,
         createdAt,
-        checksum: crc32(bytes),
-        freshUntil: flight.freshUntil,
-        validator: flight.validator,
-        madeBy: flight.plan.madeBy,
+        checksum,
+        freshUntil,
+        validator,
+        madeBy: plan.madeBy,
       });
-    } finally {
-      leave();
     }
   }
 
@@ -260,8 +235,15 @@ export class FlightCrew {
     const kept = flight.madeTiles().filter((made) => flight.wasAsked(made) || tier.has(tiles.set, made));
     tier.drop(tiles.set, metatile.z, metatile.rect);
     if (flight.outdated) return;
-    for (const made of kept) tier.put(tiles.set, made, made);
+    for (const made of kept) tier.put(tiles.set, made, { ...made, bytes: copyOf(made.bytes) });
   }
+}
+
+/** The tiles of a metatile share one piece of memory, which none of them is to hold alone. */
+function copyOf(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return copy;
 }
 
 function freshUntilOf({ plan }: Flight, freshSeconds: number | null, createdAt: number): number | null {
@@ -271,19 +253,6 @@ function freshUntilOf({ plan }: Flight, freshSeconds: number | null, createdAt: 
 
 function rankOf(flight: Flight): number {
   return flight.plan.priority === 'interactive' ? 1 : 0;
-}
-
-function indexOfAwaited(flight: Flight, pending: readonly TileIndex[]): number {
-  return pending.findIndex((tile) => flight.isAwaited(tile));
-}
-
-function tilesOf({ plan }: Flight): TileIndex[] {
-  const { z, rect } = plan.metatile;
-  const tiles: TileIndex[] = [];
-  for (let y = rect.minY; y <= rect.maxY; y++) {
-    for (let x = rect.minX; x <= rect.maxX; x++) tiles.push({ z, x, y });
-  }
-  return tiles;
 }
 
 function outdated(): TilewardenError {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type TileRoad, tileRoads } from '../../test/fixtures/tile-road.ts';
-import { encodeTrueColourPng } from '../raster/encode-png.ts';
+import { encodeImage } from '../raster/encode-image.ts';
 import type { SourceAnswer } from '../sources/tile-source.ts';
 
 const open = tileRoads();
@@ -18,7 +18,7 @@ function asSent(road: TileRoad, said: object): void {
   road.source.answer = async (request): Promise<SourceAnswer> => {
     const drawn = road.source.draw(request);
     if (drawn.kind !== 'pixels') throw new Error('not drawn');
-    const bytes = await encodeTrueColourPng(drawn);
+    const bytes = await encodeImage(drawn, { mediaType: 'image/png24' });
     return { kind: 'encoded', bytes, mediaType: 'image/png', ...said };
   };
 }

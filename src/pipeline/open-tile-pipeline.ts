@@ -10,7 +10,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import { Turnstile } from '../lib/turnstile.ts';
-import { createTileEncoder } from '../raster/tile-encoder.ts';
+import type { TileCutter } from '../raster/tile-cutter.ts';
 import type { StoredTile } from '../storage/tile-store.ts';
 import { BlankSuspects } from './blank-suspects.ts';
 import { BlankWatch, type BlankWatchOptions } from './blank-watch.ts';
@@ -36,6 +36,8 @@ import type {
 } from './tile-pipeline.ts';
 
 export interface TilePipelineOptions {
+  /** Closing it is the caller's business. */
+  readonly cutter: TileCutter;
   readonly events: TileEvents;
   readonly clock: Clock;
   readonly random: Random;
@@ -91,7 +93,7 @@ class Pipeline implements TilePipeline {
       clock,
       events,
       tier: this.#tier,
-      encoder: createTileEncoder(),
+      cutter: options.cutter,
       blanks,
       metrics,
       warn: this.#warn,
