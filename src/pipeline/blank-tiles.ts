@@ -1,5 +1,6 @@
 import type { Format } from '../domain/format.ts';
 import { formatOf } from '../domain/format.ts';
+import { filledImage } from '../raster/raster-image.ts';
 
 export interface BlankTile {
   readonly bytes: Buffer;
@@ -15,7 +16,6 @@ export function createBlankTiles(): BlankTiles {
   const make = async (format: Format, width: number, height: number) => {
     // Loaded only now: a process that answers hits has no other use for the image library.
     const { encodeImage } = await import('../raster/encode-image.ts');
-    const { filledImage } = await import('../raster/raster-image.ts');
     const bytes = await encodeImage(filledImage(width, height, 0), format);
     return { bytes, contentType: format.contentType };
   };

@@ -56,10 +56,11 @@ it('forgets the oldest pictures when those it remembers take too much memory', a
   const watch = new BlankWatch({ clock: road.clock, areasOf: async () => [], suspects, maxBytes: 5000 });
   const judge = (column: number, paint: Paint) => {
     const words = new Uint32Array(256 * 256).map((_, at) => paint(at % 256, Math.floor(at / 256)));
-    const picture = { width: 256, height: 256, channels: 4, data: Buffer.from(words.buffer) } as const;
+    const data = Buffer.from(words.buffer);
+    const look = lookAt({ width: 256, height: 256, channels: 4, data }, 0);
     const rect = { minX: column, minY: 0, maxX: column, maxY: 0 };
     const metatile = { z: 5, column, row: 0, columns: 1, rows: 1, rect };
-    return watch.judge({ tiles: road.tiles, metatile } as unknown as FlightPlan, lookAt(picture, 0));
+    return watch.judge({ tiles: road.tiles, metatile } as unknown as FlightPlan, look);
   };
   const photograph: Paint = (x, y) => 0xff000000 + ((x * 16) % 256) * 65536 + x * 256 + y;
   for (const column of [0, 10, 20, 30, 40, 50, 60, 70]) await judge(column, photograph);

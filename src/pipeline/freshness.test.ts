@@ -122,6 +122,26 @@ describe('what a server says of its answers', () => {
     expect(road.source.requests).toHaveLength(2);
   });
 
+  it('is read in full when a truncation overtakes the answer that it is still the same', async () => {
+    const road = open({ layer: { expireCacheSeconds: 60 } });
+    asSent(road, { validator: '"v1"' });
+    await road.read(3, 1, 1);
+    await later(road, 61_000);
+    const { answer } = road.source;
+    road.source.answer = async (request, attempt) => {
+      if (request.validator === null) return answer(request, attempt);
+      await road.store.raiseGeneration('roads');
+      await road.store.dropLayer('roads');
+      return { kind: 'unchanged', freshSeconds: null };
+    };
+    const again = await road.read(3, 1, 1);
+    expect(await road.shows(again.bytes, { z: 3, x: 1, y: 1 })).toBe(true);
+    expect(road.source.requests.map(({ validator }) => validator)).toEqual([null, '"v1"', null]);
+    await later(road, 0);
+    // It belongs to a generation that has ended: whoever asks next has it fetched again.
+    expect(await road.store.get(road.tiles.set, { z: 3, x: 1, y: 1 })).toBeNull();
+  });
+
   it('counts for a reseed too', async () => {
     const road = open();
     asSent(road, { validator: '"v1"' });

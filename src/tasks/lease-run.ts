@@ -4,6 +4,7 @@ import type { TileSetKey } from '../domain/tile-key.ts';
 import { rectContains, type TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
+import { Semaphore } from '../lib/semaphore.ts';
 import type { ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { type AreaCover, countCovered } from './area-cover.ts';
 import { LeaseTally, type StepOutcome, type TallySnapshot } from './lease-tally.ts';
@@ -48,6 +49,9 @@ const FIRST_REPORT = 250;
 const DATABASE_PAUSE = 500;
 const DATABASE_PATIENCE = 60_000;
 
+/** Steps whose answers are there and are being cut or stored, for each lease. Each holds a metatile in memory. */
+const STEPS_BEHIND = 3;
+
 const NOTHING_TO_DO: StepOutcome = { ok: true, counts: null };
 
 interface Work {
@@ -63,6 +67,7 @@ export class LeaseRun {
   readonly #cover: AreaCover | null;
   readonly #tally: LeaseTally;
   readonly #work: Iterator<Work>;
+  readonly #threads: Semaphore;
   readonly #abort = new AbortController();
   #handingBack = false;
   #hostFailure: HostFailure | null = null;
@@ -77,6 +82,7 @@ export class LeaseRun {
     this.#tiles = tiles;
     this.#cover = coverOf(lease.plan, lease.request);
     this.#tally = new LeaseTally(lease.plan, lease.kind === 'piece' ? lease.doneSteps : 0);
+    this.#threads = new Semaphore(lease.threads);
     this.#work = this.#workOf(lease);
     this.#lastReport = options.clock.monotonic();
   }
@@ -97,7 +103,7 @@ export class LeaseRun {
     const { request, fresh } = this.lease;
     // Before the first tile goes: what is being fetched now must not be stored behind the truncation.
     if (request.type === 'truncate' && fresh) await this.#tiles.bound.store.raiseGeneration(request.layer);
-    const lanes = Promise.all(Array.from({ length: this.lease.threads }, () => this.#lane()));
+    const lanes = Promise.all(Array.from({ length: this.#stepsAtOnce() }, () => this.#lane()));
     const ended = new AbortController();
     const reports = this.#reportRegularly(ended.signal);
     reports.catch((error: Error) => this.abort(error));
@@ -108,6 +114,13 @@ export class LeaseRun {
       await reports;
     }
     await this.#report(this.#exhausted ? 'finish' : 'hand-back');
+  }
+
+  /** More than threads: while some steps wait for the upstream, others are cut and stored. */
+  #stepsAtOnce(): number {
+    const { threads, request } = this.lease;
+    const alone = request.type === 'truncate' || (this.lease.kind === 'piece' && this.lease.careful);
+    return alone ? threads : threads + STEPS_BEHIND;
   }
 
   async #lane(): Promise<void> {
@@ -150,6 +163,7 @@ export class LeaseRun {
       cover: this.#cover,
       pipeline: this.#options.pipeline,
       clock: this.#options.clock,
+      threads: this.#threads,
       signal: this.#abort.signal,
       waits: (closed) => this.#options.hostAwaited(this.lease.taskId, closed),
     };

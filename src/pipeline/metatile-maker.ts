@@ -7,17 +7,16 @@ import { Semaphore } from '../lib/semaphore.ts';
 import { Turnstile } from '../lib/turnstile.ts';
 import { refuseImage } from '../raster/image-refusal.ts';
 import type { CutMetatile, TileCutter } from '../raster/tile-cutter.ts';
-import type { SourceAnswer, SourceRequest, TileSource } from '../sources/tile-source.ts';
+import type { SourceAnswer, TileSource } from '../sources/tile-source.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import { acceptAnswer, type Picture, sourceRequestOf } from './accept-answer.ts';
 import type { BlankWatch } from './blank-watch.ts';
-import { DeadlineWatch } from './deadline-watch.ts';
 import type { Flight } from './flight.ts';
 import type { MemoryTier } from './memory-tier.ts';
 import type { PipelineMetrics } from './pipeline-metrics.ts';
 import type { SeldomWarning } from './seldom-warning.ts';
 
-export interface FlightCrewOptions {
+export interface MetatileMakerOptions {
   readonly clock: Clock;
   readonly events: TileEvents;
   readonly cutter: TileCutter;
@@ -27,13 +26,13 @@ export interface FlightCrewOptions {
   readonly metrics: PipelineMetrics;
   /** How long a doubtful picture is kept. Milliseconds. */
   readonly suspectMs: number;
-  readonly deadlineMs: number;
+  /** How long a source may take, waiting in line included. Milliseconds. */
+  readonly flightDeadlineMs: number;
   readonly maxFetchesPerSource: number;
   readonly maxLandings: number;
 }
 
 interface Fetched<Answer = SourceAnswer> {
-  readonly request: SourceRequest;
   readonly answer: Answer;
   /** When the source was asked: a tile is never younger than its pixels. */
   readonly createdAt: number;
@@ -42,23 +41,21 @@ interface Fetched<Answer = SourceAnswer> {
 type Unchanged = Extract<SourceAnswer, { kind: 'unchanged' }>;
 
 /**
- * Carries metatiles from their source into the store. Two bounds keep memory flat: fetches of one source (held until
+ * Makes metatiles: asks their source, checks and cuts the answer, hands out the tiles and stores them. Two bounds keep memory flat: fetches of one source (held until
  * the tiles are stored, so that a fast source waits for slow work here and a dead one holds up only itself), and
  * metatiles that are being cut and stored. Those who wait in person go first at each.
  */
-export class FlightCrew {
-  readonly #options: FlightCrewOptions;
+export class MetatileMaker {
+  readonly #options: MetatileMakerOptions;
   readonly #landings: Semaphore;
   readonly #fetches = new WeakMap<TileSource, Semaphore>();
   readonly #failingStores = new WeakSet<TileStore>();
-  readonly #deadlines: DeadlineWatch;
   /** A thousand that are turned away at once hold up nobody who looks at what is there. */
   readonly #turnstile = new Turnstile();
 
-  constructor(options: FlightCrewOptions) {
+  constructor(options: MetatileMakerOptions) {
     this.#options = options;
     this.#landings = new Semaphore(options.maxLandings);
-    this.#deadlines = new DeadlineWatch(options.clock, options.deadlineMs);
   }
 
   /** Whether the last write to the store failed. */
@@ -67,19 +64,18 @@ export class FlightCrew {
   }
 
   /** Returns when the tiles are stored. Rejects with the flight's failure; ending the flight is the caller's business. */
-  async carry(flight: Flight): Promise<'landed' | 'confirmed'> {
+  async make(flight: Flight): Promise<'landed' | 'confirmed'> {
     const source = flight.plan.tiles.bound.source();
     const arrived = this.#limitTime(flight);
     try {
       const leaveSource = await this.#fetchesOf(source).acquire(flight.signal, rankOf(flight));
       try {
         await this.#turnstile.pass();
-        const fetched = await this.#fetch(flight, source);
-        flight.fetched = true;
+        const picture = await this.#fetchPicture(flight, source);
+        flight.markFetched();
         arrived();
-        const { answer } = fetched;
-        if (answer.kind === 'unchanged') return await this.#confirm(flight, { ...fetched, answer });
-        await this.#bringIn(flight, { ...fetched, answer });
+        if (!picture) return 'confirmed';
+        await this.#bringIn(flight, picture);
         return 'landed';
       } finally {
         leaveSource();
@@ -90,10 +86,25 @@ export class FlightCrew {
   }
 
   #limitTime(flight: Flight): () => void {
-    return this.#deadlines.watch(() => {
+    const { clock, flightDeadlineMs } = this.#options;
+    const arrived = new AbortController();
+    const giveUp = () => {
       const message = 'The map source did not answer in time.';
       flight.abort(new TilewardenError('source-timeout', message, { reason: 'deadline' }));
-    });
+    };
+    clock.sleep(flightDeadlineMs, arrived.signal).then(giveUp, () => {});
+    return () => arrived.abort();
+  }
+
+  /** Null: what is in the store is right, and noted so. What a truncation has removed meanwhile is fetched in full. */
+  async #fetchPicture(flight: Flight, source: TileSource): Promise<Fetched<Picture> | null> {
+    const validator = source.confirms ? await this.#validatorOf(flight) : null;
+    for (const known of new Set([validator, null])) {
+      const { answer, createdAt } = await this.#fetch(flight, source, known);
+      if (answer.kind !== 'unchanged') return { answer, createdAt };
+      if (await this.#confirm(flight, { answer, createdAt })) return null;
+    }
+    throw outdated();
   }
 
   #fetchesOf(source: TileSource): Semaphore {
@@ -104,13 +115,12 @@ export class FlightCrew {
     return fetches;
   }
 
-  async #fetch(flight: Flight, source: TileSource): Promise<Fetched> {
-    const validator = source.confirms ? await this.#validatorOf(flight) : null;
+  async #fetch(flight: Flight, source: TileSource, validator: string | null): Promise<Fetched> {
     const createdAt = this.#options.clock.now();
     const request = sourceRequestOf(flight.plan, validator, flight.signal);
     try {
       const answer = await orAborted(source.fetch(request), flight.signal);
-      return { request, answer, createdAt };
+      return { answer, createdAt };
     } catch (cause) {
       if (flight.signal.aborted || isTilewardenError(cause)) throw cause;
       const message = 'The map source failed in an unexpected way.';
@@ -125,14 +135,20 @@ export class FlightCrew {
     return tiles.bound.store.validatorOf(tiles.set, metatile.z, metatile.rect).catch(() => null);
   }
 
-  async #confirm(flight: Flight, { answer, createdAt }: Fetched<Unchanged>): Promise<'confirmed'> {
+  /** False: the tiles that are said to be right are there no longer. */
+  async #confirm(flight: Flight, { answer, createdAt }: Fetched<Unchanged>): Promise<boolean> {
     const { tiles, metatile, generation, madeBy } = flight.plan;
-    if (flight.outdated || generation === null) throw outdated();
+    if (flight.outdated || generation === null) return false;
     const freshUntil = freshUntilOf(flight, answer.freshSeconds, createdAt);
     const made = { createdAt, freshUntil, madeBy };
-    await tiles.bound.store.confirm(tiles.set, metatile.z, metatile.rect, made, generation);
+    try {
+      await tiles.bound.store.confirm(tiles.set, metatile.z, metatile.rect, made, generation);
+    } catch (error) {
+      if (isTilewardenError(error, 'generation-stale')) return false;
+      throw error;
+    }
     this.#options.tier.drop(tiles.set, metatile.z, metatile.rect);
-    return 'confirmed';
+    return true;
   }
 
   async #bringIn(flight: Flight, { answer, createdAt }: Fetched<Picture>): Promise<void> {

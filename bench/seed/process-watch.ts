@@ -2,18 +2,27 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 /** Milliseconds. Linux counts in ticks of a hundredth of a second. */
 const TICK = 10;
-const LOOK_EVERY = 50;
+const LOOK_EVERY = 100;
+const KIB = 1024;
 
 interface ProcessLine {
   readonly parent: number;
   readonly milliseconds: number;
 }
 
-/** Adds up what the descendants of this process take of the processors, also of those that end meanwhile. */
-export class ProcessorTime {
+export interface ProcessUse {
+  /** Of all processors. */
+  readonly processorMs: number;
+  /** The most that all of them held together; memory that they share counts once. */
+  readonly peakBytes: number;
+}
+
+/** What the descendants of this process take while it runs, those included that end meanwhile. */
+export class ProcessWatch {
   readonly #seen = new Map<number, { first: number; last: number }>();
   readonly #others: ReadonlySet<number>;
   readonly #timer: NodeJS.Timeout;
+  #peakBytes = 0;
 
   constructor() {
     this.#others = new Set(descendants().keys());
@@ -23,23 +32,27 @@ export class ProcessorTime {
   /** Counts from now on, for programs whose start is not measured. */
   restart(): void {
     this.#seen.clear();
+    this.#peakBytes = 0;
     this.#look(false);
   }
 
-  /** Milliseconds. */
-  stop(): number {
+  stop(): ProcessUse {
     clearInterval(this.#timer);
     this.#look(true);
-    return [...this.#seen.values()].reduce((sum, { first, last }) => sum + last - first, 0);
+    const processorMs = [...this.#seen.values()].reduce((sum, { first, last }) => sum + last - first, 0);
+    return { processorMs, peakBytes: this.#peakBytes };
   }
 
   #look(fromBirth: boolean): void {
+    let bytes = 0;
     for (const [pid, milliseconds] of descendants()) {
       if (this.#others.has(pid)) continue;
+      bytes += proportionalBytes(pid);
       const known = this.#seen.get(pid);
       if (known) known.last = milliseconds;
       else this.#seen.set(pid, { first: fromBirth ? 0 : milliseconds, last: milliseconds });
     }
+    this.#peakBytes = Math.max(this.#peakBytes, bytes);
   }
 }
 
@@ -64,6 +77,15 @@ function lineOf(pid: string): ProcessLine | null {
     return { parent: fields[1] ?? 0, milliseconds: ((fields[11] ?? 0) + (fields[12] ?? 0)) * TICK };
   } catch {
     return null;
+  }
+}
+
+function proportionalBytes(pid: number): number {
+  try {
+    const [, kib] = /^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')) ?? [];
+    return Number(kib ?? 0) * KIB;
+  } catch {
+    return 0;
   }
 }
 
