@@ -31,11 +31,11 @@ const KEPT_TYPES: readonly string[] = ['image/jpeg', 'image/webp', 'image/png'];
 export type Picture = Exclude<SourceAnswer, { kind: 'unchanged' }>;
 
 export function sourceRequestOf(
-  plan: Pick<FlightPlan, 'tiles' | 'metatile' | 'priority'>,
+  plan: Pick<FlightPlan, 'tiles' | 'metatile' | 'priority' | 'sent'>,
   validator: string | null,
   signal: AbortSignal,
 ): SourceRequest {
-  const { tiles, metatile, priority } = plan;
+  const { tiles, metatile, priority, sent } = plan;
   const { gridSet } = tiles.subset;
   const image = metatileImage(gridSet, metatile, gutterOf(tiles));
   return {
@@ -47,6 +47,7 @@ export function sourceRequestOf(
     priority,
     validator,
     signal,
+    sent,
   };
 }
 

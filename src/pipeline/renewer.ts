@@ -52,10 +52,11 @@ export class Renewer {
     return stored ? resultOf(flight, within, present, joined === null) : null;
   }
 
-  #start({ tiles, metatile, task }: RenewRequest, generation: number, onStart: () => void): Flight {
+  #start({ tiles, metatile, task, sent }: RenewRequest, generation: number, onStart: () => void): Flight {
     onStart();
     const madeBy = task ?? MADE_BY_REQUEST;
-    return this.#flights.start({ tiles, metatile, generation, priority: 'task', madeBy }, async () => false);
+    const plan = { tiles, metatile, generation, priority: 'task', madeBy, sent } as const;
+    return this.#flights.start(plan, async () => false);
   }
 
   async #hasMore({ tiles, metatile, within }: RenewRequest, fresh: number): Promise<boolean> {

@@ -41,6 +41,8 @@ export interface RenewRequest {
   /** The task that wants it; none when somebody's request does. */
   readonly task?: number;
   readonly signal: AbortSignal;
+  /** Called for each request that leaves for the source's server, also when it fails. */
+  readonly sent?: () => void;
 }
 
 /** Counts tiles inside `within`; made + present equals their number. */

@@ -76,6 +76,7 @@ export interface SweepingStatistics {
 
 /** How a store's disk is off. */
 export interface StoreRoom {
+  readonly folder: string;
   readonly freeBytes: number;
   /** Of the disk's room or of its inodes, whichever is less. */
   readonly freePercent: number;

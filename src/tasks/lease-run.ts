@@ -9,8 +9,9 @@ import { type AreaCover, countCovered } from './area-cover.ts';
 import { LeaseTally, type StepOutcome, type TallySnapshot } from './lease-tally.ts';
 import { performStep, type StepContext, type StepPlace, setsToEmpty } from './perform-step.ts';
 import { doneAhead } from './plan-ahead.ts';
-import type { HostFailure, Lease, Report, ReportAnswer } from './store/lease.ts';
+import type { HostAway, Lease, Report, ReportAnswer } from './store/lease.ts';
 import type { LeaseStore } from './store/lease-store.ts';
+import type { TaskWait } from './task.ts';
 import { coverOf, stepsOf } from './task-plan.ts';
 
 /** Tiles were replaced or removed in the store. */
@@ -36,8 +37,8 @@ export interface LeaseRunOptions {
   readonly resting: () => readonly number[];
   /** The lease is handed back because what it asks is not to be had now. */
   readonly hostClosed: (taskId: number, closed: HostClosed) => void;
-  /** A step waits for what it asks; it will not be long. */
-  readonly hostAwaited: (taskId: number, closed: HostClosed) => void;
+  /** Some or all of a task's threads wait. */
+  readonly taskWaits: (id: number, wait: TaskWait) => void;
 }
 
 /** Milliseconds. What a crash may repeat, and how long a task whose turn has come waits. */
@@ -65,7 +66,7 @@ export class LeaseRun {
   readonly #work: Iterator<Work>;
   readonly #abort = new AbortController();
   #handingBack = false;
-  #hostFailure: HostFailure | null = null;
+  #hostAway: HostAway | null = null;
   #exhausted = false;
   #beat = 0;
   #lastReport: number;
@@ -119,7 +120,7 @@ export class LeaseRun {
       }
       const outcome = await this.#perform(next.value.step);
       if (outcome instanceof HostClosed) {
-        this.#rest(outcome, next.value.step);
+        this.#rest(outcome);
         return;
       }
       if (this.#abort.signal.aborted && !outcome.ok) {
@@ -127,18 +128,25 @@ export class LeaseRun {
         return;
       }
       next.value.end(outcome);
-      if (this.lease.kind === 'piece' && this.lease.careful) await this.#report('go-on');
+      if (this.#isCounted(outcome)) await this.#report('go-on');
     }
   }
 
+  /** Before another step: a worker has died here, or the caller has said how many failures are allowed. */
+  #isCounted({ ok }: StepOutcome): boolean {
+    if (!ok && !this.lease.request.waitsForHosts) return true;
+    return this.lease.kind === 'piece' && this.lease.careful;
+  }
+
   /** The step has not failed: whoever takes the lease up again does it then. */
-  #rest(closed: HostClosed, { z, rect }: StepPlace): void {
+  #rest(closed: HostClosed): void {
+    const { host, closing } = closed;
     this.#exhausted = false;
-    const { reason, failure = 'it does not answer' } = closed.closing;
-    if (reason === 'failing')
-      this.#hostFailure = { host: closed.host, failure, z, x: rect.minX, y: rect.minY };
+    const { failure = closing.reason, since } = closing;
+    if (since !== undefined) this.#hostAway = { host, failure, since };
     this.handBack();
     this.#options.hostClosed(this.lease.taskId, closed);
+    this.#options.taskWaits(this.lease.taskId, { host, ...closing });
   }
 
   async #perform(step: StepPlace): Promise<StepOutcome | HostClosed> {
@@ -146,12 +154,14 @@ export class LeaseRun {
       task: this.lease.taskId,
       type: this.lease.request.type,
       onlyStale: this.lease.request.onlyStale,
+      waitsForHosts: this.lease.request.waitsForHosts,
       tiles: this.#tiles,
       cover: this.#cover,
       pipeline: this.#options.pipeline,
       clock: this.#options.clock,
       signal: this.#abort.signal,
-      waits: (closed) => this.#options.hostAwaited(this.lease.taskId, closed),
+      waits: (wait) => this.#options.taskWaits(this.lease.taskId, wait),
+      sent: () => this.#tally.requestSent(),
     };
     try {
       return { ok: true, counts: await performStep(step, context) };
@@ -228,7 +238,7 @@ export class LeaseRun {
     const crowded = this.#options.crowded();
     const resting = this.#options.resting();
     const beat = this.#beat++;
-    const hostFailure = intent === 'hand-back' ? this.#hostFailure : null;
+    const hostAway = intent === 'hand-back' ? this.#hostAway : null;
     return {
       token,
       beat,
@@ -240,7 +250,7 @@ export class LeaseRun {
       intent,
       crowded,
       resting,
-      hostFailure,
+      hostAway,
     };
   }
 

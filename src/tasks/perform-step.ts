@@ -10,19 +10,22 @@ import { metatileSizeOf } from '../pipeline/resolve-tile-set.ts';
 import type { RenewMode, RenewResult, ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { type AreaCover, countCovered } from './area-cover.ts';
 import { type Counts, NO_COUNTS } from './store/lease.ts';
-import type { TaskType } from './task.ts';
+import type { TaskType, TaskWait } from './task.ts';
 
 export interface StepContext {
   readonly task: number;
   readonly type: TaskType;
   readonly onlyStale: boolean;
+  readonly waitsForHosts: boolean;
   readonly tiles: ResolvedTileSet;
   readonly cover: AreaCover | null;
   readonly pipeline: TilePipeline;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** A host is not to be asked now; the step waits for it. */
-  readonly waits: (closed: HostClosed) => void;
+  /** The step waits on the spot. */
+  readonly waits: (wait: TaskWait) => void;
+  /** A request has left for a server. */
+  readonly sent: () => void;
 }
 
 export interface StepPlace {
@@ -61,7 +64,7 @@ export async function performStep(step: StepPlace, context: StepContext): Promis
     } catch (error) {
       context.signal.throwIfAborted();
       const closed = hostClosedIn(error);
-      if (closed) {
+      if (closed && (context.waitsForHosts || closed.closing.reason !== 'failing')) {
         hostPatience -= await waitForHost(closed, hostPatience, context);
         attempt--;
         continue;
@@ -75,7 +78,7 @@ export async function performStep(step: StepPlace, context: StepContext): Promis
 async function waitForHost(closed: HostClosed, patience: number, context: StepContext): Promise<number> {
   const wait = Math.max(SHORTEST_HOST_WAIT, closed.closing.until - context.clock.now());
   if (wait > Math.min(patience, LONGEST_HOST_WAIT)) throw closed;
-  context.waits(closed);
+  context.waits({ host: closed.host, ...closed.closing });
   await context.clock.sleep(wait, context.signal);
   return wait;
 }
@@ -89,12 +92,16 @@ function patienceWith(error: unknown): number {
  * A truncation has overtaken the fetch, the upstream is away or asked us to come back later, or the disk is full for
  * now.
  */
-async function worthWaiting(error: unknown, { clock, signal }: StepContext): Promise<boolean> {
+async function worthWaiting(error: unknown, context: StepContext): Promise<boolean> {
+  const { clock, signal } = context;
   if (isTilewardenError(error, 'generation-stale')) return true;
   if (isTilewardenError(error, 'store-full')) {
+    const until = clock.now() + 2 * FULL_DISK_PAUSE * 1000;
+    context.waits({ reason: 'store-full', until, message: error.message });
     await clock.sleep(FULL_DISK_PAUSE * 1000, signal);
     return true;
   }
+  if (!context.waitsForHosts) return false;
   if (isHostAway(error)) {
     await clock.sleep(AWAY_PAUSE, signal);
     return true;
@@ -121,6 +128,7 @@ async function renewTiles(step: StepPlace, expected: number, context: StepContex
       mode: modeOf(context),
       task: context.task,
       signal: context.signal,
+      sent: context.sent,
     });
     sum = add(sum, result);
   }
@@ -136,7 +144,7 @@ async function renewTiles(step: StepPlace, expected: number, context: StepContex
     removed: 0,
     blank: Math.min(sum.blank, made),
     bytes: sum.bytes,
-    upstreamRequests: sum.upstreamRequests,
+    upstreamRequests: 0,
   };
 }
 

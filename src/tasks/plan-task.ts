@@ -210,7 +210,9 @@ function threadsOf({ threadCount }: TaskDraft, type: TaskType, max: number): num
 }
 
 function failureRulesOf(draft: TaskDraft) {
+  const said = [draft.tileFailureRetryCount, draft.totalFailuresBeforeAborting];
   return {
+    waitsForHosts: !said.some((value) => value !== undefined && value >= 0),
     tileFailureRetryCount: limited(draft.tileFailureRetryCount, DEFAULT_RETRY_COUNT, MAX_RETRY_COUNT),
     tileFailureRetryWaitTime: limited(draft.tileFailureRetryWaitTime, DEFAULT_RETRY_WAIT, MAX_RETRY_WAIT),
     totalFailuresBeforeAborting: limited(

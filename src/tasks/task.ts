@@ -39,6 +39,8 @@ export interface TaskRequest {
   /** Milliseconds. */
   readonly tileFailureRetryWaitTime: number;
   readonly totalFailuresBeforeAborting: number;
+  /** Waits for a host that fails; not when the caller has said how many failures are allowed. */
+  readonly waitsForHosts: boolean;
   /** Higher goes first; 0 unless said otherwise. */
   readonly priority: number;
 }
@@ -61,10 +63,10 @@ export interface TaskErrorSample {
   readonly message: string;
 }
 
-export interface TaskWait extends HostClosing {
-  /** `host:port`. */
-  readonly host: string;
-}
+/** What a task waits for: a host, `host:port`, that is not to be asked now, or room on a disk. */
+export type TaskWait =
+  | (HostClosing & { readonly host: string })
+  | { readonly reason: 'store-full'; readonly until: number; readonly message: string };
 
 export interface Task {
   readonly id: number;
@@ -72,7 +74,7 @@ export interface Task {
   readonly eventId: number;
   readonly request: TaskRequest;
   readonly state: TaskState;
-  /** Why it ended or waits, in words; null while all is well. */
+  /** Why it ended early or waits, in words; null while all is well. */
   readonly reason: string | null;
   readonly tilesProcessed: bigint;
   readonly tilesTotal: bigint;
@@ -80,7 +82,7 @@ export interface Task {
   readonly secondsRemaining: number;
   /** Tiles per second, smoothed; 0 when nothing moves. */
   readonly tilesPerSecond: number;
-  /** Whom it waits for; null while it has what it needs. */
+  /** Null while it has what it needs. */
   readonly waitingFor: TaskWait | null;
   readonly counters: TaskCounters;
   readonly errors: readonly TaskErrorSample[];
