@@ -39,7 +39,9 @@ export class Renewer {
   async #tryOnce(request: RenewRequest, after: number, onStart: () => void): Promise<RenewResult | null> {
     const { tiles, metatile, within, mode, signal } = request;
     signal.throwIfAborted();
-    const generation = await tiles.bound.store.generation(tiles.set.layer);
+    const { layer, gridSet } = tiles.set;
+    const place = { gridSet, z: metatile.z, rect: metatile.rect };
+    const generation = await tiles.bound.store.generation(layer, place);
     const present = mode === 'all' ? new Set<string>() : await this.#presentIn(request);
     if (present.size === sizeOf(within)) return { ...NOTHING_DONE, present: present.size };
     if (mode === 'stale' && !(await this.#hasMore(request, present.size))) {
