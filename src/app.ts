@@ -193,7 +193,7 @@ async function openParts(
       log,
     }),
   );
-  const massTruncation = createMassTruncation({ catalog, parameters, tasks, events, clock });
+  const massTruncation = createMassTruncation({ catalog, parameters, pipeline, tasks, events, clock });
   const stores = catalog.stores();
   const quota = open.use(await openQuotaService({ database, stores, parameters, events, clock, log }));
   const invalidation = createInvalidation({

@@ -1,14 +1,19 @@
 import { isTilewardenError } from '../domain/errors.ts';
 import { HostClosed } from '../domain/host-closed.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
-import { rectContains, type TileRect } from '../domain/tile-rect.ts';
+import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { type AreaCover, countCovered } from './area-cover.ts';
 import { LeaseTally, type StepOutcome, type TallySnapshot } from './lease-tally.ts';
-import { performStep, type StepContext, type StepPlace, setsToEmpty } from './perform-step.ts';
-import { doneAhead } from './plan-ahead.ts';
+import {
+  gridSetsToEmpty,
+  performStep,
+  type StepContext,
+  type StepPlace,
+  setsToEmpty,
+} from './perform-step.ts';
 import type { HostAway, Lease, Report, ReportAnswer } from './store/lease.ts';
 import type { LeaseStore } from './store/lease-store.ts';
 import type { TaskWait } from './task.ts';
@@ -16,6 +21,7 @@ import { coverOf, stepsOf } from './task-plan.ts';
 
 /** Tiles were replaced or removed in the store. */
 export interface TilesChange {
+  /** With `EVERY_FORMAT`: any tile set of its layer. */
   readonly set: TileSetKey;
   readonly z: number;
   readonly rect: TileRect;
@@ -49,7 +55,8 @@ const FIRST_REPORT = 250;
 const DATABASE_PAUSE = 500;
 const DATABASE_PATIENCE = 60_000;
 
-const NOTHING_TO_DO: StepOutcome = { ok: true, counts: null };
+/** Of one truncation; a retry of many failed steps has more, and then the whole layer's generation rises. */
+const MOST_PLACES = 256;
 
 interface Work {
   readonly step: StepPlace;
@@ -97,7 +104,7 @@ export class LeaseRun {
   async run(): Promise<void> {
     const { request, fresh } = this.lease;
     // Before the first tile goes: what is being fetched now must not be stored behind the truncation.
-    if (request.type === 'truncate' && fresh) await this.#tiles.bound.store.raiseGeneration(request.layer);
+    if (request.type === 'truncate' && fresh) await this.#raiseGeneration();
     const lanes = Promise.all(Array.from({ length: this.lease.threads }, () => this.#lane()));
     const ended = new AbortController();
     const reports = this.#reportRegularly(ended.signal);
@@ -109,6 +116,15 @@ export class LeaseRun {
       await reports;
     }
     await this.#report(this.#exhausted ? 'finish' : 'hand-back');
+  }
+
+  async #raiseGeneration(): Promise<void> {
+    const { plan, request } = this.lease;
+    const places = gridSetsToEmpty(this.#tiles).flatMap((gridSet) =>
+      plan.levels.map(({ z, rect }) => ({ gridSet, z, rect })),
+    );
+    const known = places.length <= MOST_PLACES ? places : undefined;
+    await this.#tiles.bound.store.raiseGeneration(request.layer, known);
   }
 
   async #lane(): Promise<void> {
@@ -154,6 +170,7 @@ export class LeaseRun {
       task: this.lease.taskId,
       type: this.lease.request.type,
       onlyStale: this.lease.request.onlyStale,
+      setsToEmpty: () => setsToEmpty(this.#tiles, this.lease.request.format),
       waitsForHosts: this.lease.request.waitsForHosts,
       tiles: this.#tiles,
       cover: this.#cover,
@@ -185,12 +202,8 @@ export class LeaseRun {
 
   *#workOf(lease: Lease): Generator<Work> {
     if (lease.kind === 'piece') {
-      const done = doneAhead(lease.plan, lease.piece);
       for (const step of stepsOf(lease.plan, lease.piece, lease.doneSteps)) {
-        const end = (outcome: StepOutcome) => this.#tally.stepEnded(step.index, step, outcome);
-        const isDone = done.some((rect) => rectContains(rect, step.rect.minX, step.rect.minY));
-        if (isDone) end(NOTHING_TO_DO);
-        if (!isDone) yield { step, end };
+        yield { step, end: (outcome) => this.#tally.stepEnded(step.index, step, outcome) };
       }
       return;
     }
@@ -222,10 +235,14 @@ export class LeaseRun {
   }
 
   async #tellOfChanges({ changed }: TallySnapshot): Promise<void> {
-    const removed = this.lease.request.type === 'truncate';
-    const sets = removed ? setsToEmpty(this.#tiles) : [this.#tiles.set];
+    const { type, format } = this.lease.request;
+    const removed = type === 'truncate';
+    const gridSets = removed ? gridSetsToEmpty(this.#tiles) : [this.#tiles.set.gridSet];
     for (const [z, rect] of changed) {
-      for (const set of sets) await this.#options.tilesChanged({ set, z, rect, removed });
+      for (const gridSet of gridSets) {
+        const set = { ...this.#tiles.set, gridSet, format: removed ? format : this.#tiles.set.format };
+        await this.#options.tilesChanged({ set, z, rect, removed });
+      }
     }
   }
 

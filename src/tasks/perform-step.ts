@@ -9,13 +9,16 @@ import type { Clock } from '../lib/clock.ts';
 import { metatileSizeOf } from '../pipeline/resolve-tile-set.ts';
 import type { RenewMode, RenewResult, ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { type AreaCover, countCovered } from './area-cover.ts';
+import { rectsOf } from './mass-truncation-selection.ts';
 import { type Counts, NO_COUNTS } from './store/lease.ts';
-import type { TaskType, TaskWait } from './task.ts';
+import { EVERY_FORMAT, type TaskType, type TaskWait } from './task.ts';
 
 export interface StepContext {
   readonly task: number;
   readonly type: TaskType;
   readonly onlyStale: boolean;
+  /** What a truncate empties. */
+  readonly setsToEmpty: () => Promise<readonly TileSetKey[]>;
   readonly waitsForHosts: boolean;
   readonly tiles: ResolvedTileSet;
   readonly cover: AreaCover | null;
@@ -184,33 +187,36 @@ function add(a: RenewResult, b: RenewResult): RenewResult {
   };
 }
 
-/** What a truncation means: also the tiles for dense screens, which lie in the same places under the same numbers. */
-export function setsToEmpty({ bound, set }: ResolvedTileSet): readonly TileSetKey[] {
-  const gridSet = denseNameOf(set.gridSet);
-  const dense = bound.layer.retinaSubsets.some((subset) => subset.gridSet.name === gridSet);
-  return dense && gridSet !== null ? [set, { ...set, gridSet }] : [set];
+/** The grid sets that a truncation means: also the tiles for dense screens, in the same places under the same numbers. */
+export function gridSetsToEmpty({ bound, set }: ResolvedTileSet): readonly string[] {
+  const dense = denseNameOf(set.gridSet);
+  const isOffered = bound.layer.retinaSubsets.some((subset) => subset.gridSet.name === dense);
+  return isOffered && dense !== null ? [set.gridSet, dense] : [set.gridSet];
+}
+
+/** Those of `format`, or all that are cached. */
+export async function setsToEmpty(tiles: ResolvedTileSet, format: string): Promise<readonly TileSetKey[]> {
+  const gridSets = gridSetsToEmpty(tiles);
+  if (format !== EVERY_FORMAT) return gridSets.map((gridSet) => ({ ...tiles.set, gridSet }));
+  const cached: TileSetKey[] = [];
+  for await (const set of tiles.bound.store.tileSets(tiles.set.layer)) {
+    if (gridSets.includes(set.gridSet)) cached.push(set);
+  }
+  return cached;
 }
 
 async function removeTiles(step: StepPlace, expected: bigint, context: StepContext): Promise<Counts> {
-  const { tiles, signal } = context;
+  const { tiles, signal, cover } = context;
+  const { store } = tiles.bound;
   let removed = 0;
   let bytes = 0;
-  for (const set of setsToEmpty(tiles)) {
-    for (const rect of rectsOf(step, context.cover)) {
-      const change = await tiles.bound.store.deleteRange(set, step.z, rect, signal);
+  for (const set of await context.setsToEmpty()) {
+    const rects = cover ? rectsOf(store, set, { ...step, cover }) : [step.rect];
+    for await (const rect of rects) {
+      const change = await store.deleteRange(set, step.z, rect, signal);
       removed += Math.abs(change.tiles);
       bytes += Math.abs(change.bytes);
     }
   }
   return { ...NO_COUNTS, processed: expected, removed, bytes };
-}
-
-function* rectsOf({ z, rect }: StepPlace, cover: AreaCover | null): Generator<TileRect> {
-  if (!cover) {
-    yield rect;
-    return;
-  }
-  for (const { minY, maxY, runs } of cover.bands(z, rect)) {
-    for (const { minX, maxX } of runs) yield { minX, minY, maxX, maxY };
-  }
 }

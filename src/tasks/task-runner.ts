@@ -5,7 +5,7 @@ import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
 import { LeaseRun, type LeaseRunOptions } from './lease-run.ts';
 import { RestingTasks } from './resting-tasks.ts';
 import type { Lease } from './store/lease.ts';
-import type { TaskRequest } from './task.ts';
+import { EVERY_FORMAT, type TaskRequest } from './task.ts';
 
 export interface TaskRunnerOptions extends Omit<LeaseRunOptions, 'crowded' | 'resting' | 'hostClosed'> {
   /** Names this worker in the leases it holds. */
@@ -160,7 +160,7 @@ function tileSetOf(request: TaskRequest, layer: TaskRunnerOptions['layer']): Res
   const { gridSet, format } = request;
   const tiles = resolveTileSet(bound, {
     gridSet,
-    format,
+    format: format === EVERY_FORMAT ? null : format,
     parameters: new Map(Object.entries(request.parameters)),
   });
   if (tiles.set.parametersId === request.parametersId) return tiles;

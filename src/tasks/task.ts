@@ -17,6 +17,9 @@ export type TaskType = (typeof TASK_TYPES)[number];
 export const TASK_STATES = ['pending', 'running', 'paused', 'done', 'aborted'] as const;
 export type TaskState = (typeof TASK_STATES)[number];
 
+/** As the format of a truncate: every tile set of the grid set that is cached, whatever its format and parameters. */
+export const EVERY_FORMAT = '*';
+
 /** What was asked for, after every default is filled in and every name is checked. */
 export interface TaskRequest {
   readonly layer: string;
