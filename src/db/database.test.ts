@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createPostgresDatabase } from '../../test/fixtures/shared-services.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -9,6 +10,7 @@ import type { Database } from './database.ts';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations/migration-list.ts';
 import { openDatabase } from './open-database.ts';
+import { openServerLock } from './postgres/server-lock.ts';
 
 const quiet = { clock: systemClock, log: silentLogger };
 let folder = '';
@@ -157,6 +159,56 @@ describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => 
       await database.notify('others');
       expect(heard).toBe(before);
     }));
+});
+
+it('reading from PostgreSQL goes on while more transactions than it has connections wait for a lock', async () => {
+  const location = await places.postgres();
+  const holder = await openDatabase({ location, ...quiet });
+  const waiter = await openDatabase({ location, ...quiet });
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const holding = holder.transaction('tasks', () => released);
+  const waiting = Array.from({ length: 10 }, () => waiter.transaction('tasks', async () => 'done'));
+  for (let i = 0; i < 20; i++) {
+    await waiter.query.selectFrom('counters').select('name').execute();
+    await waiter.notify('tasks');
+  }
+  release();
+  await holding;
+  expect(await Promise.all(waiting)).toHaveLength(10);
+  await holder.close();
+  await waiter.close();
+});
+
+describe('the lock of a server whose stores lie on its own disk', () => {
+  it('is refused to a second server, and free again when the first has ended', async () => {
+    const location = await places.postgres();
+    const first = await openServerLock({ location, ...quiet });
+    expect(first).not.toBeNull();
+    expect(await openServerLock({ location, ...quiet })).toBeNull();
+    await first?.close();
+    const second = await openServerLock({ location, ...quiet });
+    expect(second).not.toBeNull();
+    await second?.close();
+  });
+
+  it('is taken again when its connection breaks', async () => {
+    const location = await places.postgres();
+    const database = await openDatabase({ location, ...quiet });
+    const lock = await openServerLock({ location, ...quiet });
+    const holders = async () => {
+      const found = sql<{ pid: number }>`select pid from pg_locks l join pg_database d on d.oid = l.database
+        where locktype = 'advisory' and datname = current_database()`;
+      return (await found.execute(database.query)).rows.map(({ pid }) => pid);
+    };
+    const [first] = await holders();
+    await sql`select pg_terminate_backend(${first})`.execute(database.query);
+    await expect.poll(async () => (await holders()).filter((pid) => pid !== first).length).toBe(1);
+    await lock?.close();
+    await database.close();
+  });
 });
 
 it('reading from SQLite never waits for a writer', async () => {

@@ -155,6 +155,25 @@ it('clears every layer, also those that nobody declares any more', async () => {
   expect([...(await setsOf(store, 'roads')), ...(await setsOf(store, 'forgotten'))]).toEqual([]);
 });
 
+it('clears many layers side by side, and never more than some at once', async () => {
+  const { store, truncation } = await open();
+  const { dropLayer } = store;
+  let [now, most] = [0, 0];
+  Object.assign(store, {
+    async dropLayer(layer: string) {
+      most = Math.max(most, ++now);
+      await dropLayer(layer);
+      now--;
+    },
+    async *layers() {
+      for (let i = 0; i < 100; i++) yield `layer ${i}`;
+    },
+  });
+  expect(await truncation.truncateAll()).toHaveLength(101);
+  expect(most).toBeGreaterThan(1);
+  expect(most).toBeLessThanOrEqual(32);
+});
+
 it('clears one combination of parameters over all grid sets and formats', async () => {
   const { house, store, truncation } = await open();
   const { set } = house.road.tiles;

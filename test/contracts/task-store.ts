@@ -185,6 +185,17 @@ export function describeTaskStore(openEmpty: () => Promise<Database>): void {
       expect(await tasks.get(id)).toMatchObject({ state: 'done', tilesProcessed: 1600n, endedAt: now });
     });
 
+    it('end a task also when its tiles were counted wrongly, and then not as done', async () => {
+      const { id } = await create({ ...newTask(4), tilesTotal: 17n });
+      for (let lease = await leases.take(WIDE); lease; lease = await leases.take(WIDE)) {
+        await leases.report(finished(lease));
+      }
+      expect(await tasks.get(id)).toMatchObject({
+        state: 'aborted',
+        reason: 'nothing is left to do, yet 16 of 17 tiles were counted',
+      });
+    });
+
     it('never give more threads than the task, the worker or its share allows', async () => {
       await create(newTask(64, { threadCount: 6 }));
       expect((await take({ owner: 'a', freeThreads: 1, workers: 2 })).threads).toBe(1);
