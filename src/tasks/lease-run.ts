@@ -1,4 +1,5 @@
 import { isTilewardenError } from '../domain/errors.ts';
+import { statusOf } from '../domain/host-away.ts';
 import { HostClosed } from '../domain/host-closed.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
@@ -190,7 +191,10 @@ export class LeaseRun {
   }
 
   #reasonOf(error: unknown): string {
-    if (isTilewardenError(error)) return error.message;
+    if (isTilewardenError(error)) {
+      const status = statusOf(error.cause);
+      return status > 0 ? `${error.message} HTTP ${status}.` : error.message;
+    }
     if (!this.#abort.signal.aborted) {
       this.#options.log.error(
         { err: error, task: this.lease.taskId },

@@ -5,6 +5,7 @@ import { Semaphore } from '../../lib/semaphore.ts';
 import type { Database, DatabaseOptions } from '../database.ts';
 import { DatabaseError } from '../database-error.ts';
 import { exactNumber } from '../exact-number.ts';
+import { migrate } from '../migrate.ts';
 import type { Schema } from '../schema.ts';
 import { openNotifications } from './notifications.ts';
 
@@ -33,7 +34,7 @@ export async function openPostgres(options: DatabaseOptions): Promise<Database> 
   const notifications = openNotifications({ ...options, heard: (channel) => bus.emit(channel) });
   await greet(pool, notifications.close);
 
-  return {
+  const database: Database = {
     dialect: 'postgres',
     query,
     async transaction(lock, work) {
@@ -68,6 +69,11 @@ export async function openPostgres(options: DatabaseOptions): Promise<Database> 
       await writer.destroy();
     },
   };
+  await migrate(writer, 'postgres', options).catch(async (error: unknown) => {
+    await database.close();
+    throw error;
+  });
+  return database;
 }
 
 function openPool({ location, log }: DatabaseOptions, max: number): pg.Pool {
