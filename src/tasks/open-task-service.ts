@@ -135,6 +135,7 @@ function openWorkforce(options: WorkforceOptions, store: TaskStore, leases: Leas
   const tilesChanged = async ({ set, z, rect, removed }: TilesChange) => {
     const at = clock.now();
     const isEvery = set.format === EVERY_FORMAT;
+    if (isEvery) pipeline.forgetLayer(set.layer);
     if (isEvery) events.emit({ type: 'layer-dropped', layer: set.layer, at });
     if (!isEvery) pipeline.forget(set, z, rect);
     if (!isEvery && removed) events.emit({ type: 'deleted', set, z, rect, at });
