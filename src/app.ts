@@ -173,6 +173,7 @@ async function openParts(
       }),
     ),
   );
+  await lockDatabase(settings, surroundings, open);
   const { database, parameters, catalog, events, desk } = road;
   const pipeline = processes ? forgetEverywhere(road.pipeline, events, processes) : road.pipeline;
   const { pipelineCounts, activity, blankAreas, blankSuspects } = road;
@@ -199,7 +200,7 @@ async function openParts(
       log,
     }),
   );
-  const massTruncation = createMassTruncation({ catalog, parameters, tasks, events, clock });
+  const massTruncation = createMassTruncation({ catalog, parameters, pipeline, tasks, events, clock });
   const stores = catalog.stores();
   const quota = open.use(await openQuotaService({ database, stores, parameters, events, clock, log }));
   const invalidation = createInvalidation({
@@ -348,6 +349,20 @@ function lockDataFolder(folder: string): { close(): void } {
     'data-folder-in-use',
     `The data folder ${folder} is in use by another Tilewarden server. Stop that one, or choose another folder with --data.`,
   );
+}
+
+/** What one server removes from its own disk another would go on serving from its own. */
+async function lockDatabase(settings: Settings, { clock, log }: AppSurroundings, open: ClosingStack) {
+  if (!settings.database) return;
+  const { openServerLock } = await import('./db/postgres/server-lock.ts');
+  const lock = await openServerLock({ location: settings.database, clock, log });
+  if (!lock) {
+    throw new TilewardenError(
+      'config-invalid',
+      'The database is in use by another Tilewarden server, and the tile stores of this one lie on its own machine: each server would serve tiles that the other has removed. Stop the other server, or choose another database with --database.',
+    );
+  }
+  open.use(lock);
 }
 
 /** The build puts the pages beside this file; the sources alone have none. */

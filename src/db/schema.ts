@@ -8,7 +8,6 @@ export type RowOf<Table> = Readonly<Selectable<Table>>;
 
 /** Every table of the house. A room adds its own here and in a migration. */
 export interface Schema {
-  migrations: MigrationsTable;
   counters: CountersTable;
   tasks: TasksTable;
   task_leases: TaskLeasesTable;
@@ -26,11 +25,6 @@ export interface Schema {
   blank_areas: BlankAreasTable;
   schedules: SchedulesTable;
   schedule_runs: ScheduleRunsTable;
-}
-
-export interface MigrationsTable {
-  number: number;
-  applied_at: number;
 }
 
 /** Numbers that only rise. */

@@ -11,11 +11,11 @@ import { gutterOf } from './resolve-tile-set.ts';
 export type Picture = Exclude<SourceAnswer, { kind: 'unchanged' }>;
 
 export function sourceRequestOf(
-  plan: Pick<FlightPlan, 'tiles' | 'metatile' | 'priority'>,
+  plan: Pick<FlightPlan, 'tiles' | 'metatile' | 'priority' | 'sent'>,
   validator: string | null,
   signal: AbortSignal,
 ): SourceRequest {
-  const { tiles, metatile, priority } = plan;
+  const { tiles, metatile, priority, sent } = plan;
   const { gridSet } = tiles.subset;
   const image = metatileImage(gridSet, metatile, gutterOf(tiles));
   return {
@@ -27,6 +27,7 @@ export function sourceRequestOf(
     priority,
     validator,
     signal,
+    sent,
   };
 }
 

@@ -22,6 +22,8 @@ export interface FlightPlan {
   readonly generation: number | null;
   readonly priority: 'interactive' | 'task';
   readonly madeBy: TileMaker;
+  /** As in `RenewRequest`. */
+  readonly sent?: (() => void) | undefined;
 }
 
 /**

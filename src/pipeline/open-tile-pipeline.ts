@@ -242,9 +242,9 @@ class Pipeline implements TilePipeline {
     signal: AbortSignal | undefined,
     priority: 'interactive' | 'task' = 'interactive',
   ): Promise<Flight> {
-    const generation = await this.#generationOf(tiles);
-    signal?.throwIfAborted();
     const metatile = metatileHolding(tiles, tile);
+    const generation = await this.#generationOf(tiles, metatile);
+    signal?.throwIfAborted();
     const joined = this.#flights.find(tiles.set, metatile, generation);
     if (joined) return joined;
     this.#flights.refuseIfFailing(tiles.set, metatile);
@@ -256,9 +256,10 @@ class Pipeline implements TilePipeline {
     return this.#flights.start(plan, isThere);
   }
 
-  async #generationOf(tiles: ResolvedTileSet): Promise<number | null> {
+  async #generationOf(tiles: ResolvedTileSet, { z, rect }: Metatile): Promise<number | null> {
+    const { layer, gridSet } = tiles.set;
     try {
-      return await tiles.bound.store.generation(tiles.set.layer);
+      return await tiles.bound.store.generation(layer, { gridSet, z, rect });
     } catch (error) {
       this.#readFailed(tiles, error);
       return null;

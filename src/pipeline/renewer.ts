@@ -39,7 +39,9 @@ export class Renewer {
   async #tryOnce(request: RenewRequest, after: number, onStart: () => void): Promise<RenewResult | null> {
     const { tiles, metatile, within, mode, signal } = request;
     signal.throwIfAborted();
-    const generation = await tiles.bound.store.generation(tiles.set.layer);
+    const { layer, gridSet } = tiles.set;
+    const place = { gridSet, z: metatile.z, rect: metatile.rect };
+    const generation = await tiles.bound.store.generation(layer, place);
     const present = mode === 'all' ? new Set<string>() : await this.#presentIn(request);
     if (present.size === sizeOf(within)) return { ...NOTHING_DONE, present: present.size };
     if (mode === 'stale' && !(await this.#hasMore(request, present.size))) {
@@ -53,10 +55,11 @@ export class Renewer {
     return stored ? resultOf(flight, within, present, joined === null) : null;
   }
 
-  #start({ tiles, metatile, task }: RenewRequest, generation: number, onStart: () => void): Flight {
+  #start({ tiles, metatile, task, sent }: RenewRequest, generation: number, onStart: () => void): Flight {
     onStart();
     const madeBy = task ?? MADE_BY_REQUEST;
-    return this.#flights.start({ tiles, metatile, generation, priority: 'task', madeBy }, async () => false);
+    const plan = { tiles, metatile, generation, priority: 'task', madeBy, sent } as const;
+    return this.#flights.start(plan, async () => false);
   }
 
   async #hasMore({ tiles, metatile, within }: RenewRequest, fresh: number): Promise<boolean> {

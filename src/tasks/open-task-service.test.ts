@@ -127,15 +127,20 @@ describe('failures', () => {
     expect(done.errors[0]).toMatchObject({ z: 0, message: 'The map server cannot be reached.' });
   });
 
-  it('that stay are counted, told and remembered; the task still ends', async () => {
+  it('that stay are counted, told and remembered; the task goes through the rest and ends as aborted', async () => {
     const { service, road, ended } = await open();
     const broken = (x: number) => x < 0;
     road.source.answer = (request) =>
       request.metatile.z === 3 && broken(request.bounds.minX) ? sourceDown() : road.source.draw(request);
     const draft = { layer: 'roads', zoomStop: 3, tileFailureRetryCount: 1, tileFailureRetryWaitTime: 1 };
     const done = await ended((await service.create(draft, 'me')).id);
-    expect(done).toMatchObject({ state: 'done', reason: '32 tiles failed', tilesProcessed: 85n });
+    expect(done).toMatchObject({
+      state: 'aborted',
+      reason: '32 of 85 tiles failed; the last: The map server cannot be reached.',
+      tilesProcessed: 85n,
+    });
     expect(done.counters).toMatchObject({ made: 53, failed: 32 });
+    expect(done.counters.upstreamRequests).toBe(road.source.requests.length);
     expect(await countStored(house as TaskHouse, 3)).toBe(53);
 
     road.source.answer = (request) => road.source.draw(request);
@@ -146,7 +151,22 @@ describe('failures', () => {
     expect(await service.retryFailed(retry?.id ?? 0, 'me')).toBeNull();
   });
 
-  it('above the limit abort the task, with the reason', async () => {
+  it('of every tile never look like success, and every request that left is counted', async () => {
+    const { service, road, ended } = await open();
+    road.source.answer = sourceDown;
+    const draft = { layer: 'roads', zoomStop: 3, tileFailureRetryCount: 1, tileFailureRetryWaitTime: 1 };
+    const failed = await ended((await service.create(draft, 'me')).id);
+    expect(failed).toMatchObject({
+      state: 'aborted',
+      tilesProcessed: 85n,
+      counters: { failed: 85, made: 0 },
+    });
+    expect(failed.reason).toBe('85 of 85 tiles failed; the last: The map server cannot be reached.');
+    expect(failed.counters.upstreamRequests).toBe(2 * 7);
+    expect(road.source.requests).toHaveLength(2 * 7);
+  });
+
+  it('that reach the limit abort the task, with the reason', async () => {
     const { service, road, ended } = await open();
     road.source.answer = sourceDown;
     const draft = {
@@ -157,7 +177,9 @@ describe('failures', () => {
     };
     const done = await ended((await service.create(draft, 'me')).id);
     expect(done.state).toBe('aborted');
-    expect(done.reason).toBe('more than 5 failures; the last: The map server cannot be reached.');
+    expect(done.reason).toMatch(
+      /^[56] failures, as many as totalFailuresBeforeAborting allows; the last: The map server cannot be reached\.$/,
+    );
     expect(done.tilesProcessed).toBeLessThan(done.tilesTotal);
   });
 });

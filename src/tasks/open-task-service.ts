@@ -16,7 +16,7 @@ import { planTask } from './plan-task.ts';
 import { createLeaseStore, type LeaseStore } from './store/lease-store.ts';
 import { TASKS_CHANGED, TASKS_WAITING } from './store/task-rows.ts';
 import { createTaskStore, type TaskStore } from './store/task-store.ts';
-import { TASK_STATES, type Task, type TaskState, type TaskWait } from './task.ts';
+import { EVERY_FORMAT, TASK_STATES, type Task, type TaskState, type TaskWait } from './task.ts';
 import type { TaskDraft } from './task-draft.ts';
 import { TaskRunner, type TaskRunnerOptions } from './task-runner.ts';
 import type { TaskService } from './task-service.ts';
@@ -133,8 +133,12 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
 function openWorkforce(options: WorkforceOptions, store: TaskStore, leases: LeaseStore): Workforce {
   const { settings, forkWorker, database, pipeline, events, clock, random, log } = options;
   const tilesChanged = async ({ set, z, rect, removed }: TilesChange) => {
-    pipeline.forget(set, z, rect);
-    if (removed) events.emit({ type: 'deleted', set, z, rect, at: clock.now() });
+    const at = clock.now();
+    const isEvery = set.format === EVERY_FORMAT;
+    if (isEvery) pipeline.forgetLayer(set.layer);
+    if (isEvery) events.emit({ type: 'layer-dropped', layer: set.layer, at });
+    if (!isEvery) pipeline.forget(set, z, rect);
+    if (!isEvery && removed) events.emit({ type: 'deleted', set, z, rect, at });
     await options.forgottenByAll?.();
   };
   const name = `${process.pid}-${randomUUID().slice(0, 8)}`;

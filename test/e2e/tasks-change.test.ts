@@ -64,9 +64,10 @@ describe('an upstream that fails in places', () => {
     };
     const task = await server.over(await server.start(request));
     // 16 × 16 tiles in 4 × 4 metatiles, of which the western half fails three times each.
-    expect(task).toMatchObject({ state: 'done', tilesTotal: 341, tilesProcessed: 341 });
+    expect(task).toMatchObject({ state: 'aborted', tilesTotal: 341, tilesProcessed: 341 });
     expect(task.counters).toMatchObject({ made: 213, failed: 128 });
-    expect(task.reason).toContain('128 tiles failed');
+    expect(task.counters.upstreamRequests).toBe(wms.requests.length);
+    expect(task.reason).toContain('128 of 341 tiles failed');
     expect(attempts.broken).toBe(24);
     expect(task.errors.length).toBeGreaterThan(0);
     expect(task.errors.every(({ z }) => z === 4)).toBe(true);
@@ -86,7 +87,7 @@ describe('an upstream that fails in places', () => {
     const id = await server.start({ tileFailureRetryCount: 0, totalFailuresBeforeAborting: 5 });
     const task = await server.over(id);
     expect(task.state).toBe('aborted');
-    expect(task.reason).toContain('more than 5 failures');
+    expect(task.reason).toContain('as many as totalFailuresBeforeAborting allows');
     expect(await server.list()).toEqual([]);
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
 import { createPostgresDatabase } from '../fixtures/shared-services.ts';
+import { runTilewarden, temporaryFolder } from './server.ts';
 import { openWms, startTaskServer, tilesOf } from './task-server.ts';
 
 describe('tasks in PostgreSQL', () => {
@@ -16,6 +17,9 @@ describe('tasks in PostgreSQL', () => {
       (asked) => asked > 10,
     );
     expect(first.workers().length).toBeGreaterThan(0);
+    const beside = await runTilewarden(['serve', '--port', '0', '--data', temporaryFolder(), ...args]);
+    expect(beside.code).toBe(1);
+    expect(beside.stderr).toContain('The database is in use by another Tilewarden server');
     await first.kill();
 
     // Another server might still do the killed one's work: only its silence says that nobody does.

@@ -17,10 +17,10 @@ export interface components {
                 tilesPerSecond: number;
                 reason: string | null;
                 waitingFor: {
-                    host: string;
+                    host: string | null;
                     until: string;
                     /** @enum {string} */
-                    reason: "quiet-hours" | "daily-budget" | "retry-after" | "failing";
+                    reason: "quiet-hours" | "daily-budget" | "retry-after" | "failing" | "store-full";
                     text: string;
                 } | null;
                 gridSet: string;
@@ -88,10 +88,10 @@ export interface components {
             tilesPerSecond: number;
             reason: string | null;
             waitingFor: {
-                host: string;
+                host: string | null;
                 until: string;
                 /** @enum {string} */
-                reason: "quiet-hours" | "daily-budget" | "retry-after" | "failing";
+                reason: "quiet-hours" | "daily-budget" | "retry-after" | "failing" | "store-full";
                 text: string;
             } | null;
             gridSet: string;
@@ -412,6 +412,7 @@ export interface components {
                 store: string;
                 freeBytes: number;
                 freePercent: number;
+                folder: string;
                 minFreePercent: number;
                 storing: boolean;
             }[];
@@ -614,6 +615,15 @@ export interface components {
                 errors: {
                     [key: string]: number;
                 };
+                /** @enum {string} */
+                state: "healthy" | "probing" | "paused" | "failing";
+                failuresInARow: number;
+                failingSince: string | null;
+                lastFailure: {
+                    at: string;
+                    reason: string;
+                    text: string;
+                } | null;
                 /** @enum {string} */
                 breaker: "closed" | "open" | "half-open";
                 retryAfter: string | null;

@@ -50,6 +50,7 @@ export const usageAnswer = z.object({
       store: z.string(),
       freeBytes: count,
       freePercent: z.number().describe('Of the room or the inodes, whichever is less'),
+      folder: z.string(),
       minFreePercent: z.number().describe('Below this nothing is stored'),
       storing: z.boolean().describe('False: tiles are served but not stored, for want of room'),
     }),

@@ -31,6 +31,14 @@ export const upstreamsAnswer = z.object({
       requests: count,
       refused: count,
       errors: z.record(z.string(), count),
+      state: z
+        .enum(['healthy', 'probing', 'paused', 'failing'])
+        .describe('failing: the last request failed; paused: not asked now for another reason'),
+      failuresInARow: count,
+      failingSince: time.nullable().describe('Of the first failure in a row'),
+      lastFailure: z
+        .object({ at: time, reason: z.string(), text: z.string().describe('E.g. HTTP 503') })
+        .nullable(),
       breaker: z.enum(['closed', 'open', 'half-open']),
       retryAfter: time.nullable().describe('What the host itself asked for'),
       waitingUntil: time.nullable().describe('When tasks may ask it again; null: now'),
@@ -50,9 +58,14 @@ export const taskAnswer = z.object({
   tilesPerSecond: z.number(),
   reason: z.string().nullable(),
   waitingFor: z
-    .object({ host: z.string(), until: time, reason: closedReason, text: z.string() })
+    .object({
+      host: z.string().nullable().describe('Null: it waits for room on the disk'),
+      until: time,
+      reason: z.enum([...closedReason.options, 'store-full']),
+      text: z.string(),
+    })
     .nullable()
-    .describe('The host that the task waits for; null while it has what it needs'),
+    .describe('What the task waits for; null while it has what it needs'),
   gridSet: z.string(),
   format: z.string(),
   parameters,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { catalogOf, createTestApp, layerNamed } from '../../../test/fixtures/http-app.ts';
 import type { MassTruncation } from '../../tasks/mass-truncation.ts';
+import type { Task } from '../../tasks/task.ts';
 
 interface Call {
   readonly what: string;
@@ -20,7 +21,7 @@ function openApp() {
     truncateAll: note('all', []),
     truncateParameters: note('parameters', undefined),
     truncateOrphans: note('orphans', undefined),
-    truncateExtent: note('extent', []),
+    truncateExtent: note('extent', {} as Task),
     truncateSelection: note('selection', []),
   };
   const catalog = catalogOf([layerNamed('world'), layerNamed('topp:states')]);

@@ -19,6 +19,8 @@ export interface UpstreamRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly priority: UpstreamPriority;
   readonly signal: AbortSignal;
+  /** Called each time the request is sent. */
+  readonly sent?: (() => void) | undefined;
   /** For the first byte and for the whole answer; the client's own limits when left out. */
   readonly timeoutMs?: number;
   /** Sent by POST as the form that it is; by GET without a body when left out. */
@@ -173,6 +175,7 @@ export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClie
     time: { readonly ms: number; readonly again: boolean },
   ): Promise<UpstreamAnswer | null> {
     const permit = await desk.enter(host.name, request.priority, signal, time.again);
+    request.sent?.();
     const begunAt = options.clock.monotonic();
     const elapsed = () => options.clock.monotonic() - begunAt;
     const stop = linkAbort(signal, permit.revoked);

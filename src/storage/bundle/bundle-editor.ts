@@ -25,15 +25,18 @@ interface Statements {
   readonly replace: Statement<
     [number, number, number, number | null, string | null, number | null, Uint8Array]
   >;
-  readonly markStale: Statement<[number, number, number, number]>;
+  readonly markStale: Statement<[number, number, number, number, number]>;
   readonly confirm: Statement<[number, number | null, number | null, number, number]>;
   readonly pages: Statement<[], Counts & { page: number }>;
   readonly addToPage: Statement<[number, number, number, number]>;
   readonly removeEmptyPages: Statement<[]>;
-  readonly countRange: Statement<[number, number], Counts>;
-  readonly deleteRange: Statement<[number, number]>;
+  readonly countRange: Statement<[number, number, number], Counts>;
+  readonly deleteRange: Statement<[number, number, number]>;
   readonly torn: Statement<[number, number, number], number>;
 }
+
+/** Later than any tile. */
+export const FOREVER = Number.MAX_SAFE_INTEGER;
 
 /** A bundle that is open for writing. The page statistics change in the same transaction as the tiles they count. */
 export class BundleEditor {
@@ -106,21 +109,24 @@ export class BundleEditor {
     });
   }
 
-  delete(covers: readonly PageCover[]): StoreChange {
+  delete(covers: readonly PageCover[], createdBefore = FOREVER): StoreChange {
     return this.#guarded(() => {
       const present = new Map(this.#statements.pages.all().map((row) => [row.page, row]));
       const touched = covers.filter((cover) => present.has(cover.page));
       const changes = new Map(
         touched.map((cover) => [
           cover.page,
-          negated((cover.whole && present.get(cover.page)) || this.#countOf(cover.ranges)),
+          negated(
+            (createdBefore === FOREVER && cover.whole && present.get(cover.page)) ||
+              this.#countOf(cover.ranges, createdBefore),
+          ),
         ]),
       );
       const left = sumOf(present.values()).tiles + sumOf(changes.values()).tiles;
       this.#emptied = left === 0;
       if (this.#emptied) return sumOf(changes.values());
       for (const range of touched.flatMap((cover) => cover.ranges)) {
-        this.#statements.deleteRange.run(range.first, range.last);
+        this.#statements.deleteRange.run(range.first, range.last, createdBefore);
       }
       this.#freed = true;
       return this.#count(changes);
@@ -134,7 +140,7 @@ export class BundleEditor {
       ranges.reduce((tiles, { first, last }) => {
         const { changes } =
           'staleAt' in change
-            ? markStale.run(change.staleAt, change.staleAt, first, last)
+            ? markStale.run(change.staleAt, change.staleAt, first, last, change.createdBefore ?? FOREVER)
             : confirm.run(change.createdAt, change.freshUntil, change.madeBy, first, last);
         return tiles + changes;
       }, 0),
@@ -161,7 +167,7 @@ export class BundleEditor {
     return this.#guarded(() => {
       const size = this.#statements.torn.get(key, checksum, createdAt);
       if (size === undefined) return { tiles: 0, bytes: 0 };
-      this.#statements.deleteRange.run(key, key);
+      this.#statements.deleteRange.run(key, key, FOREVER);
       return this.#count(new Map([[pageOfKey(key), negated({ tiles: 1, bytes: size })]]));
     });
   }
@@ -216,8 +222,9 @@ export class BundleEditor {
     return sumOf(changes.values());
   }
 
-  #countOf(ranges: readonly KeyRange[]): Counts {
-    return sumOf(ranges.map((range) => this.#statements.countRange.get(range.first, range.last)));
+  #countOf(ranges: readonly KeyRange[], createdBefore = FOREVER): Counts {
+    const { countRange } = this.#statements;
+    return sumOf(ranges.map(({ first, last }) => countRange.get(first, last, createdBefore)));
   }
 
   #guarded<T>(work: () => T): T {
@@ -259,7 +266,7 @@ function statementsOf(db: Sqlite): Statements {
        VALUES (?, ?, ?, ?, ?, ?, ?)`,
     ),
     markStale: db.prepare(
-      'UPDATE tile SET fresh_until = min(ifnull(fresh_until, ?), ?) WHERE key BETWEEN ? AND ?',
+      'UPDATE tile SET fresh_until = min(ifnull(fresh_until, ?), ?) WHERE key BETWEEN ? AND ? AND created_at < ?',
     ),
     confirm: db.prepare(
       'UPDATE tile SET created_at = ?, fresh_until = ?, made_by = ? WHERE key BETWEEN ? AND ?',
@@ -273,9 +280,10 @@ function statementsOf(db: Sqlite): Statements {
     ),
     removeEmptyPages: db.prepare('DELETE FROM page WHERE tiles = 0'),
     countRange: db.prepare(
-      'SELECT count(*) AS tiles, ifnull(sum(length(bytes)), 0) AS bytes FROM tile WHERE key BETWEEN ? AND ?',
+      `SELECT count(*) AS tiles, ifnull(sum(length(bytes)), 0) AS bytes
+       FROM tile WHERE key BETWEEN ? AND ? AND created_at < ?`,
     ),
-    deleteRange: db.prepare('DELETE FROM tile WHERE key BETWEEN ? AND ?'),
+    deleteRange: db.prepare('DELETE FROM tile WHERE key BETWEEN ? AND ? AND created_at < ?'),
     torn: db
       .prepare<[number, number, number], number>(
         'SELECT length(bytes) FROM tile WHERE key = ? AND checksum = ? AND created_at = ?',

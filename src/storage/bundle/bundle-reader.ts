@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Statement } from 'better-sqlite3';
+import type { StoreChange } from '../tile-store.ts';
 import {
   type BundleCopy,
   copyStamp,
@@ -46,6 +47,8 @@ export interface OpenBundle {
   readonly tile: Statement<[number], TileRow>;
   readonly pages: Statement<[], PageRow>;
   readonly entries: Statement<[number, number], EntryRow>;
+  /** First and last key, and the moment before which they were created. */
+  readonly countRange: Statement<[number, number, number], StoreChange>;
   /** First and last key, the earliest creation, and the moment at which they are to be fresh. */
   readonly presentKeys: Statement<[number, number, number, number], number>;
   readonly validators: Statement<[number, number], ValidatorRow>;
@@ -84,6 +87,13 @@ class Handle implements OpenBundle {
   get entries(): OpenBundle['entries'] {
     return this.#prepare(
       'SELECT key, created_at, length(bytes) AS size FROM tile WHERE key BETWEEN ? AND ? ORDER BY key',
+    );
+  }
+
+  get countRange(): OpenBundle['countRange'] {
+    return this.#prepare(
+      `SELECT count(*) AS tiles, ifnull(sum(length(bytes)), 0) AS bytes
+       FROM tile WHERE key BETWEEN ? AND ? AND created_at < ?`,
     );
   }
 

@@ -3,13 +3,14 @@ import { dirname } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import type { TileIndex, TileSetKey } from '../../domain/tile-key.ts';
-import type { TileRect } from '../../domain/tile-rect.ts';
+import { intersectRects, type TileRect } from '../../domain/tile-rect.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { StoredTile, TileStore } from '../tile-store.ts';
 import { BundleAccess } from './bundle-access.ts';
 import { BundleBlocks } from './bundle-blocks.ts';
-import { tileSetOf } from './bundle-file.ts';
+import { FOREVER } from './bundle-editor.ts';
+import { findBundleFile, tileSetOf } from './bundle-file.ts';
 import {
   bundlesTouching,
   type ListedBundle,
@@ -17,7 +18,7 @@ import {
   listFolders,
   listLevels,
 } from './bundle-folders.ts';
-import { bundleIndexOf, coverOfBundle, keyOfTile, keysOfPage } from './bundle-grid.ts';
+import { bundleIndexOf, bundleRect, coverOfBundle, keyOfTile, keysOfPage } from './bundle-grid.ts';
 import { type BundleLayout, bundleFolder, bundleLayout, layerFolder } from './bundle-layout.ts';
 import { pageStatistics, tileEntry, tilePlace } from './bundle-listing.ts';
 import { type OpenBundle, READERS_LEASE, type TileRow, type ValidatorRow } from './bundle-reader.ts';
@@ -93,6 +94,16 @@ export async function openBundleStore(
       await nextTurn();
     }
     return keys;
+  }
+
+  /** The pages of a bundle that are there and that `rect` touches, with all that each of them holds. */
+  async function coversWithin(set: TileSetKey, z: number, at: ListedBundle, rect: TileRect) {
+    const rows = (await readBundle(set, z, at, (bundle) => bundle.pages.all())) ?? [];
+    const pages = new Map(rows.map((row) => [row.page, row]));
+    return [...coverOfBundle(at.bundleX, at.bundleY, rect)].flatMap((cover) => {
+      const counts = pages.get(cover.page);
+      return counts ? [{ ...cover, counts }] : [];
+    });
   }
 
   async function freshen(
@@ -194,8 +205,8 @@ export async function openBundleStore(
       return first && same && tiles === tilesIn(rect) ? first.least : null;
     },
 
-    async markStale(set, z, rect, staleAt, signal) {
-      return freshen(set, z, rect, { staleAt }, signal);
+    async markStale(set, z, rect, staleAt, signal, createdBefore) {
+      return freshen(set, z, rect, { staleAt, createdBefore }, signal);
     },
 
     async confirm(set, z, rect, { createdAt, freshUntil, madeBy }, generation) {
@@ -207,12 +218,12 @@ export async function openBundleStore(
       return writer.run({ type: 'put', set, z, generation, at: clock.now(), slots, bytes }, [bytes.buffer]);
     },
 
-    async deleteRange(set, z, rect, signal) {
+    async deleteRange(set, z, rect, signal, createdBefore) {
       const total = { tiles: 0, bytes: 0 };
       let anyRemoved = false;
       for await (const at of bundlesTouching(folderOf(set), z, rect)) {
         signal?.throwIfAborted();
-        const { change, removed } = await writer.run({ type: 'delete', set, z, ...at, rect });
+        const { change, removed } = await writer.run({ type: 'delete', set, z, ...at, rect, createdBefore });
         total.tiles += change.tiles;
         total.bytes += change.bytes;
         anyRemoved ||= removed;
@@ -221,12 +232,38 @@ export async function openBundleStore(
       return total;
     },
 
+    async count(set, z, rect, createdBefore = FOREVER) {
+      const total = { tiles: 0, bytes: 0 };
+      for await (const at of bundlesTouching(folderOf(set), z, rect)) {
+        for (const cover of await coversWithin(set, z, at, rect)) {
+          const counts =
+            (createdBefore === FOREVER && cover.whole && [cover.counts]) ||
+            (await readBundle(set, z, at, ({ countRange }) =>
+              cover.ranges.map(({ first, last }) => countRange.get(first, last, createdBefore)),
+            ));
+          for (const counted of counts ?? []) {
+            total.tiles += counted?.tiles ?? 0;
+            total.bytes += counted?.bytes ?? 0;
+          }
+          await nextTurn();
+        }
+      }
+      return total;
+    },
+
+    async *parts(set, z, rect) {
+      for await (const { bundleX, bundleY } of bundlesTouching(folderOf(set), z, rect)) {
+        const part = intersectRects(bundleRect(bundleX, bundleY), rect);
+        if (part && findBundleFile(bundleFolder(folderOf(set), z, bundleX, bundleY))) yield part;
+      }
+    },
+
     dropTileSet: (set) => drop(folderOf(set)),
     dropLayer: (layer) => drop(layerFolder(layout, layer)),
     sweeping: () => measureTrash(layout.trash),
 
-    generation: (layer) => access.patiently(() => generations.read(layer)),
-    raiseGeneration: (layer) => writer.run({ type: 'raise', layer }),
+    generation: (layer, place) => access.patiently(() => generations.read(layer, place)),
+    raiseGeneration: (layer, places) => writer.run({ type: 'raise', layer, places }),
 
     async *layers() {
       for await (const name of listFolders(layout.layers)) {

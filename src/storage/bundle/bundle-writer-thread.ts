@@ -41,7 +41,7 @@ function carryOut(command: WriterCommand): WriterResults[keyof WriterResults] {
     case 'recount':
       return writing.recount(command.folder);
     case 'raise':
-      return writing.raise(command.layer);
+      return writing.raise(command.layer, command.places);
     case 'dropping':
       return writing.dropping(command.folder);
     case 'close-below':

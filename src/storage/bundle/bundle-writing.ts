@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { TilewardenError } from '../../domain/errors.ts';
-import type { StoreChange } from '../tile-store.ts';
+import { rectAround, type TileRect } from '../../domain/tile-rect.ts';
+import type { StoreChange, TilePlace } from '../tile-store.ts';
 import { BundleEditor, restBundle } from './bundle-editor.ts';
 import { findBundleFile, makeBundleFile, removeBundleFile } from './bundle-file.ts';
 import { coverOfBundle } from './bundle-grid.ts';
@@ -27,6 +28,9 @@ const ATTEMPTS = 20;
 
 const NOTHING: StoreChange = { tiles: 0, bytes: 0 };
 
+/** Null: no tile at all, which is nowhere in particular. */
+type WrittenPlace = Pick<PutCommand, 'set' | 'z'> & { readonly rect: TileRect | null };
+
 type OnDamage = (path: string, reason: string) => void;
 
 /** The writing half of the store. It runs in its own thread, one command after another. */
@@ -49,25 +53,27 @@ export class BundleWriting {
    * their locks; one that raised it before is seen here. So no tile outlives a truncation that it is older than.
    */
   put(command: PutCommand): StoreChange {
-    this.#checkGeneration(command);
+    const { set, z, generation } = command;
+    const place = { set, z, rect: rectAround(command.slots) };
+    this.#checkGeneration(place, generation);
     const groups = groupByBundle(command, tileSetFolder(this.#layout, command.set));
     return this.#locked(
       groups.map((group) => group.address),
       true,
       (editors) => {
-        this.#checkGeneration(command);
+        this.#checkGeneration(place, generation);
         return sum(groups.map((group, at) => editors[at]?.put(group.tiles, command.at) ?? NOTHING));
       },
     );
   }
 
   delete(command: DeleteCommand): DeleteResult {
-    const { set, z, bundleX, bundleY, rect } = command;
+    const { set, z, bundleX, bundleY, rect, createdBefore } = command;
     const folder = bundleFolder(tileSetFolder(this.#layout, set), z, bundleX, bundleY);
     let removed = false;
     const change = this.#locked([{ set, z, bundleX, bundleY, folder }], false, ([editor]) => {
       if (!editor) return NOTHING;
-      const deleted = editor.delete([...coverOfBundle(bundleX, bundleY, rect)]);
+      const deleted = editor.delete([...coverOfBundle(bundleX, bundleY, rect)], createdBefore);
       removed = editor.emptied && removeBundleFile(this.#layout, editor.path);
       if (removed) editor.removed();
       return deleted;
@@ -80,7 +86,7 @@ export class BundleWriting {
     const folder = bundleFolder(tileSetFolder(this.#layout, set), z, bundleX, bundleY);
     let tiles = 0;
     this.#locked([{ set, z, bundleX, bundleY, folder }], false, ([editor]) => {
-      if ('generation' in change) this.#checkGeneration({ set, generation: change.generation });
+      if ('generation' in change) this.#checkGeneration({ set, z, rect }, change.generation);
       const ranges = [...coverOfBundle(bundleX, bundleY, rect)].flatMap((cover) => cover.ranges);
       tiles = editor?.freshen(ranges, change) ?? 0;
       return NOTHING;
@@ -134,8 +140,8 @@ export class BundleWriting {
     return removeBundleFile(this.#layout, path);
   }
 
-  raise(layer: string): number {
-    return this.#generations.raise(layer);
+  raise(layer: string, places?: readonly TilePlace[]): number {
+    return this.#generations.raise(layer, places);
   }
 
   closeIdle(now: number): void {
@@ -168,8 +174,9 @@ export class BundleWriting {
     return this.#index;
   }
 
-  #checkGeneration({ set: { layer }, generation }: Pick<PutCommand, 'set' | 'generation'>): void {
-    if (this.#generations.read(layer) === generation) return;
+  #checkGeneration({ set, z, rect }: WrittenPlace, noted: number): void {
+    const { layer, gridSet } = set;
+    if (this.#generations.read(layer, rect ? { gridSet, z, rect } : undefined) <= noted) return;
     throw new TilewardenError('generation-stale', `Layer ${layer} was truncated since this was fetched.`);
   }
 
