@@ -1,13 +1,13 @@
 import { isMap, isScalar, LineCounter, type Node, type Pair, parseDocument } from 'yaml';
+import type { ValuePath } from '../lib/value-path.ts';
 import { readYamlQuickly } from './read-yaml-quickly.ts';
-import type { SettingPath } from './setting-path.ts';
 
 export interface YamlFile {
   readonly value: unknown;
   /** `tilewarden.yaml:12:5` for what stands at a path, or for the nearest thing around it that is there. */
-  placeOf(path: SettingPath): string;
+  placeOf(path: ValuePath): string;
   /** The same, for a key rather than its value. */
-  placeOfKey(path: SettingPath, key: string): string;
+  placeOfKey(path: ValuePath, key: string): string;
   /** Faults of the YAML itself, with their place. */
   readonly problems: readonly string[];
 }
@@ -44,7 +44,7 @@ function parseThoroughly(name: string, text: string): ParsedFile {
     return `${name}:${line}:${col}`;
   };
 
-  function nodeAt(path: SettingPath): Node | null {
+  function nodeAt(path: ValuePath): Node | null {
     for (let length = path.length; length >= 0; length--) {
       const node = length === 0 ? document.contents : document.getIn(path.slice(0, length), true);
       if (isNodeWithRange(node)) return node;

@@ -45,7 +45,7 @@ import { wmsRoutes } from './services/wms/wms-routes.ts';
 import { wmtsRoutes } from './services/wmts/wmts-routes.ts';
 import { TileCounts } from './tile-counts.ts';
 import { assetRoutes, type WebAsset } from './web-assets.ts';
-import { isDryRun } from './wire/dry-run.ts';
+import { isDryRun } from './wire/read-body.ts';
 
 export interface RouteDeps {
   readonly catalog: Pick<Catalog, 'layer' | 'layers'>;
@@ -113,7 +113,7 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
     { method: 'GET', path: '/service/ve', role: 'public', sharing, handler: createQuadkeys(road) },
 
     ...taskRoutes(deps, limits),
-    ...scheduleRoutes(deps.schedules),
+    ...scheduleRoutes(deps),
     ...massTruncateRoutes(deps),
     ...truncateRoutes(deps),
     ...invalidateRoutes(deps),
@@ -144,7 +144,7 @@ function cacheRoutes({ catalog, quota, tasks, clock }: RouteDeps): readonly Rout
 
 function taskRoutes(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
   const layerTaskList = createLayerTaskListHandler(deps);
-  const tasks = createTaskApi(deps.tasks, deps.quota);
+  const tasks = createTaskApi(deps.catalog, deps.tasks, deps.quota);
   const events = createEventStream({ ...deps, maxStreams: limits.eventStreams });
   return [
     { method: 'GET', path: '/rest/seed.json', role: 'viewer', handler: createTaskListHandler(deps) },

@@ -149,30 +149,102 @@ export interface paths {
                          * @enum {string}
                          */
                         type?: "seed" | "reseed" | "truncate";
+                        /** @description The layer's first when absent */
                         gridSet?: string;
+                        /** @description The layer's first when absent */
                         format?: string;
+                        /** @description The layer's first when absent */
                         zoomStart?: number;
+                        /** @description The layer's last when absent or greater */
                         zoomStop?: number;
-                        /** @description In the grid set's CRS */
+                        /** @description minX, minY, maxX, maxY in the grid set's CRS */
                         bounds?: [
                             number,
                             number,
                             number,
                             number
                         ];
-                        /** @description GeoJSON Polygon or MultiPolygon */
+                        /** @description GeoJSON: Polygon, MultiPolygon, or features of these */
                         area?: {
-                            [key: string]: unknown;
+                            /** @constant */
+                            type: "Polygon";
+                            coordinates: [
+                                number,
+                                number
+                            ][][];
+                        } | {
+                            /** @constant */
+                            type: "MultiPolygon";
+                            coordinates: [
+                                number,
+                                number
+                            ][][][];
+                        } | {
+                            /** @constant */
+                            type: "Feature";
+                            geometry: {
+                                /** @constant */
+                                type: "Polygon";
+                                coordinates: [
+                                    number,
+                                    number
+                                ][][];
+                            } | {
+                                /** @constant */
+                                type: "MultiPolygon";
+                                coordinates: [
+                                    number,
+                                    number
+                                ][][][];
+                            };
+                        } | {
+                            /** @constant */
+                            type: "FeatureCollection";
+                            features: {
+                                /** @constant */
+                                type: "Feature";
+                                geometry: {
+                                    /** @constant */
+                                    type: "Polygon";
+                                    coordinates: [
+                                        number,
+                                        number
+                                    ][][];
+                                } | {
+                                    /** @constant */
+                                    type: "MultiPolygon";
+                                    coordinates: [
+                                        number,
+                                        number
+                                    ][][][];
+                                };
+                            }[];
                         };
-                        /** @enum {string} */
+                        /**
+                         * @description What the coordinates of area are in; EPSG:4326, longitude first, when absent
+                         * @enum {string}
+                         */
                         areaCrs?: "EPSG:4326" | "grid-set";
+                        /** @description Those left out have their defaults; all when absent */
                         parameters?: {
                             [key: string]: string;
                         };
+                        /** @description Of truncate always 1 */
                         threadCount?: number;
+                        /** @description Higher goes first; 0 when absent */
                         priority?: number;
+                        /** @description as usual when absent or -1 */
+                        tileFailureRetryCount?: number;
+                        /** @description Milliseconds; as usual when absent or -1 */
+                        tileFailureRetryWaitTime?: number;
+                        /** @description as usual when absent or -1 */
+                        totalFailuresBeforeAborting?: number;
+                        /** @description A second request with the same key answers the first task */
                         idempotencyKey?: string;
-                        /** @description Only answers what the task would be */
+                        /**
+                         * @description Only answers what the task would be
+                         * @default false
+                         */
                         dryRun?: boolean;
                     };
                 };
@@ -1048,47 +1120,117 @@ export interface paths {
                     "application/json": {
                         layer: string;
                         /**
+                         * @description What to do
                          * @default seed
                          * @enum {string}
                          */
                         type?: "seed" | "reseed" | "truncate" | "invalidate";
+                        /** @description The layer's first when absent */
                         gridSet?: string;
+                        /** @description The layer's first when absent */
                         format?: string;
+                        /** @description The layer's first when absent */
                         zoomStart?: number;
+                        /** @description The layer's last when absent or greater */
                         zoomStop?: number;
-                        /** @description In the grid set's CRS */
+                        /** @description minX, minY, maxX, maxY in the grid set's CRS */
                         bounds?: [
                             number,
                             number,
                             number,
                             number
                         ];
-                        /** @description GeoJSON Polygon or MultiPolygon */
+                        /** @description GeoJSON: Polygon, MultiPolygon, or features of these */
                         area?: {
-                            [key: string]: unknown;
+                            /** @constant */
+                            type: "Polygon";
+                            coordinates: [
+                                number,
+                                number
+                            ][][];
+                        } | {
+                            /** @constant */
+                            type: "MultiPolygon";
+                            coordinates: [
+                                number,
+                                number
+                            ][][][];
+                        } | {
+                            /** @constant */
+                            type: "Feature";
+                            geometry: {
+                                /** @constant */
+                                type: "Polygon";
+                                coordinates: [
+                                    number,
+                                    number
+                                ][][];
+                            } | {
+                                /** @constant */
+                                type: "MultiPolygon";
+                                coordinates: [
+                                    number,
+                                    number
+                                ][][][];
+                            };
+                        } | {
+                            /** @constant */
+                            type: "FeatureCollection";
+                            features: {
+                                /** @constant */
+                                type: "Feature";
+                                geometry: {
+                                    /** @constant */
+                                    type: "Polygon";
+                                    coordinates: [
+                                        number,
+                                        number
+                                    ][][];
+                                } | {
+                                    /** @constant */
+                                    type: "MultiPolygon";
+                                    coordinates: [
+                                        number,
+                                        number
+                                    ][][][];
+                                };
+                            }[];
                         };
-                        /** @enum {string} */
+                        /**
+                         * @description What the coordinates of area are in; EPSG:4326, longitude first, when absent
+                         * @enum {string}
+                         */
                         areaCrs?: "EPSG:4326" | "grid-set";
+                        /** @description Those left out have their defaults; all when absent */
                         parameters?: {
                             [key: string]: string;
                         };
+                        /** @description Of truncate always 1 */
                         threadCount?: number;
+                        /** @description Higher goes first; 0 when absent */
                         priority?: number;
+                        /** @description as usual when absent or -1 */
+                        tileFailureRetryCount?: number;
+                        /** @description Milliseconds; as usual when absent or -1 */
+                        tileFailureRetryWaitTime?: number;
+                        /** @description as usual when absent or -1 */
+                        totalFailuresBeforeAborting?: number;
                         /** @description Unique within the layer */
                         name: string;
-                        /** @description Minute, hour, day of month, month, day of week */
+                        /** @description When to run: minute, hour, day of month, month, day of week */
                         cron: string;
                         /**
-                         * @description For cron and hours
+                         * @description For cron and hours; an IANA name such as Europe/Berlin
                          * @default UTC
                          */
                         timeZone?: string;
                         /**
-                         * @description Work is done within these hours only, e.g. 22:00-06:00
+                         * @description Work is done within these hours only, e.g. 22:00-06:00; null: at any hour
                          * @default null
                          */
                         hours?: string | null;
                         /**
+                         * @description What happens to a task that is not done when its hours are over
                          * @default pause
                          * @enum {string}
                          */
@@ -1247,47 +1389,117 @@ export interface paths {
                     "application/json": {
                         layer: string;
                         /**
+                         * @description What to do
                          * @default seed
                          * @enum {string}
                          */
                         type?: "seed" | "reseed" | "truncate" | "invalidate";
+                        /** @description The layer's first when absent */
                         gridSet?: string;
+                        /** @description The layer's first when absent */
                         format?: string;
+                        /** @description The layer's first when absent */
                         zoomStart?: number;
+                        /** @description The layer's last when absent or greater */
                         zoomStop?: number;
-                        /** @description In the grid set's CRS */
+                        /** @description minX, minY, maxX, maxY in the grid set's CRS */
                         bounds?: [
                             number,
                             number,
                             number,
                             number
                         ];
-                        /** @description GeoJSON Polygon or MultiPolygon */
+                        /** @description GeoJSON: Polygon, MultiPolygon, or features of these */
                         area?: {
-                            [key: string]: unknown;
+                            /** @constant */
+                            type: "Polygon";
+                            coordinates: [
+                                number,
+                                number
+                            ][][];
+                        } | {
+                            /** @constant */
+                            type: "MultiPolygon";
+                            coordinates: [
+                                number,
+                                number
+                            ][][][];
+                        } | {
+                            /** @constant */
+                            type: "Feature";
+                            geometry: {
+                                /** @constant */
+                                type: "Polygon";
+                                coordinates: [
+                                    number,
+                                    number
+                                ][][];
+                            } | {
+                                /** @constant */
+                                type: "MultiPolygon";
+                                coordinates: [
+                                    number,
+                                    number
+                                ][][][];
+                            };
+                        } | {
+                            /** @constant */
+                            type: "FeatureCollection";
+                            features: {
+                                /** @constant */
+                                type: "Feature";
+                                geometry: {
+                                    /** @constant */
+                                    type: "Polygon";
+                                    coordinates: [
+                                        number,
+                                        number
+                                    ][][];
+                                } | {
+                                    /** @constant */
+                                    type: "MultiPolygon";
+                                    coordinates: [
+                                        number,
+                                        number
+                                    ][][][];
+                                };
+                            }[];
                         };
-                        /** @enum {string} */
+                        /**
+                         * @description What the coordinates of area are in; EPSG:4326, longitude first, when absent
+                         * @enum {string}
+                         */
                         areaCrs?: "EPSG:4326" | "grid-set";
+                        /** @description Those left out have their defaults; all when absent */
                         parameters?: {
                             [key: string]: string;
                         };
+                        /** @description Of truncate always 1 */
                         threadCount?: number;
+                        /** @description Higher goes first; 0 when absent */
                         priority?: number;
+                        /** @description as usual when absent or -1 */
+                        tileFailureRetryCount?: number;
+                        /** @description Milliseconds; as usual when absent or -1 */
+                        tileFailureRetryWaitTime?: number;
+                        /** @description as usual when absent or -1 */
+                        totalFailuresBeforeAborting?: number;
                         /** @description Unique within the layer */
                         name: string;
-                        /** @description Minute, hour, day of month, month, day of week */
+                        /** @description When to run: minute, hour, day of month, month, day of week */
                         cron: string;
                         /**
-                         * @description For cron and hours
+                         * @description For cron and hours; an IANA name such as Europe/Berlin
                          * @default UTC
                          */
                         timeZone?: string;
                         /**
-                         * @description Work is done within these hours only, e.g. 22:00-06:00
+                         * @description Work is done within these hours only, e.g. 22:00-06:00; null: at any hour
                          * @default null
                          */
                         hours?: string | null;
                         /**
+                         * @description What happens to a task that is not done when its hours are over
                          * @default pause
                          * @enum {string}
                          */
@@ -1506,27 +1718,95 @@ export interface paths {
             requestBody: {
                 content: {
                     "application/json": {
+                        /** @description All when absent */
                         gridSets?: string[];
+                        /** @description All when absent */
                         formats?: string[];
+                        /** @description Every combination when absent; {} is the combination of all defaults */
                         parameters?: {
                             [key: string]: string;
                         };
+                        /** @description All when absent */
                         zoomStart?: number;
+                        /** @description All when absent */
                         zoomStop?: number;
+                        /** @description minX, minY, maxX, maxY in the grid set's CRS */
                         bounds?: [
                             number,
                             number,
                             number,
                             number
                         ];
-                        /** @description GeoJSON: Polygon, MultiPolygon or features of these */
+                        /** @description GeoJSON: Polygon, MultiPolygon, or features of these */
                         area?: {
-                            [key: string]: unknown;
+                            /** @constant */
+                            type: "Polygon";
+                            coordinates: [
+                                number,
+                                number
+                            ][][];
+                        } | {
+                            /** @constant */
+                            type: "MultiPolygon";
+                            coordinates: [
+                                number,
+                                number
+                            ][][][];
+                        } | {
+                            /** @constant */
+                            type: "Feature";
+                            geometry: {
+                                /** @constant */
+                                type: "Polygon";
+                                coordinates: [
+                                    number,
+                                    number
+                                ][][];
+                            } | {
+                                /** @constant */
+                                type: "MultiPolygon";
+                                coordinates: [
+                                    number,
+                                    number
+                                ][][][];
+                            };
+                        } | {
+                            /** @constant */
+                            type: "FeatureCollection";
+                            features: {
+                                /** @constant */
+                                type: "Feature";
+                                geometry: {
+                                    /** @constant */
+                                    type: "Polygon";
+                                    coordinates: [
+                                        number,
+                                        number
+                                    ][][];
+                                } | {
+                                    /** @constant */
+                                    type: "MultiPolygon";
+                                    coordinates: [
+                                        number,
+                                        number
+                                    ][][][];
+                                };
+                            }[];
                         };
-                        /** @enum {string} */
+                        /**
+                         * @description What the coordinates of area are in; EPSG:4326, longitude first, when absent
+                         * @enum {string}
+                         */
                         areaCrs?: "EPSG:4326" | "grid-set";
-                        /** Format: date-time */
+                        /**
+                         * Format: date-time
+                         * @description Tiles made before this time
+                         */
                         olderThan?: string;
+                        /**
+                         * @description Only answers what would be removed
+                         * @default false
+                         */
                         dryRun?: boolean;
                     };
                 };
@@ -1580,7 +1860,10 @@ export interface paths {
          */
         post: {
             parameters: {
-                query?: never;
+                query?: {
+                    renew?: string;
+                    dryRun?: string;
+                };
                 header?: never;
                 path: {
                     layer: string;
@@ -1590,36 +1873,105 @@ export interface paths {
             requestBody: {
                 content: {
                     "application/json": {
+                        /** @description All when absent */
                         gridSets?: string[];
+                        /** @description All when absent */
                         formats?: string[];
+                        /** @description Every combination when absent; {} is the combination of all defaults */
                         parameters?: {
                             [key: string]: string;
                         };
+                        /** @description All when absent */
                         zoomStart?: number;
+                        /** @description All when absent */
                         zoomStop?: number;
+                        /** @description minX, minY, maxX, maxY in the grid set's CRS */
                         bounds?: [
                             number,
                             number,
                             number,
                             number
                         ];
-                        /** @description GeoJSON: Polygon, MultiPolygon or features of these */
+                        /** @description GeoJSON: Polygon, MultiPolygon, or features of these */
                         area?: {
-                            [key: string]: unknown;
+                            /** @constant */
+                            type: "Polygon";
+                            coordinates: [
+                                number,
+                                number
+                            ][][];
+                        } | {
+                            /** @constant */
+                            type: "MultiPolygon";
+                            coordinates: [
+                                number,
+                                number
+                            ][][][];
+                        } | {
+                            /** @constant */
+                            type: "Feature";
+                            geometry: {
+                                /** @constant */
+                                type: "Polygon";
+                                coordinates: [
+                                    number,
+                                    number
+                                ][][];
+                            } | {
+                                /** @constant */
+                                type: "MultiPolygon";
+                                coordinates: [
+                                    number,
+                                    number
+                                ][][][];
+                            };
+                        } | {
+                            /** @constant */
+                            type: "FeatureCollection";
+                            features: {
+                                /** @constant */
+                                type: "Feature";
+                                geometry: {
+                                    /** @constant */
+                                    type: "Polygon";
+                                    coordinates: [
+                                        number,
+                                        number
+                                    ][][];
+                                } | {
+                                    /** @constant */
+                                    type: "MultiPolygon";
+                                    coordinates: [
+                                        number,
+                                        number
+                                    ][][][];
+                                };
+                            }[];
                         };
-                        /** @enum {string} */
+                        /**
+                         * @description What the coordinates of area are in; EPSG:4326, longitude first, when absent
+                         * @enum {string}
+                         */
                         areaCrs?: "EPSG:4326" | "grid-set";
-                        /** Format: date-time */
+                        /**
+                         * Format: date-time
+                         * @description Tiles made before this time
+                         */
                         olderThan?: string;
-                        dryRun?: boolean;
-                        /** @description z/x/y in web mercator, rows from the top */
+                        /** @description z/x/y in web mercator, rows from the top; in place of area */
                         tiles?: string[];
                         /**
                          * @description Start tasks that renew what was marked
                          * @default false
                          */
                         renew?: boolean;
+                        /**
+                         * @description Only answers what would be marked
+                         * @default false
+                         */
+                        dryRun?: boolean;
                     };
+                    "text/plain": string;
                 };
             };
             responses: {
@@ -1741,16 +2093,76 @@ export interface paths {
                         zoomStart?: number;
                         zoomStop?: number;
                         /** @description minX, minY, maxX, maxY in the grid set's CRS */
-                        bounds?: number[];
-                        /** @description GeoJSON polygons */
-                        area?: unknown;
+                        bounds?: [
+                            number,
+                            number,
+                            number,
+                            number
+                        ];
+                        /** @description GeoJSON: Polygon, MultiPolygon, or features of these */
+                        area?: {
+                            /** @constant */
+                            type: "Polygon";
+                            coordinates: [
+                                number,
+                                number
+                            ][][];
+                        } | {
+                            /** @constant */
+                            type: "MultiPolygon";
+                            coordinates: [
+                                number,
+                                number
+                            ][][][];
+                        } | {
+                            /** @constant */
+                            type: "Feature";
+                            geometry: {
+                                /** @constant */
+                                type: "Polygon";
+                                coordinates: [
+                                    number,
+                                    number
+                                ][][];
+                            } | {
+                                /** @constant */
+                                type: "MultiPolygon";
+                                coordinates: [
+                                    number,
+                                    number
+                                ][][][];
+                            };
+                        } | {
+                            /** @constant */
+                            type: "FeatureCollection";
+                            features: {
+                                /** @constant */
+                                type: "Feature";
+                                geometry: {
+                                    /** @constant */
+                                    type: "Polygon";
+                                    coordinates: [
+                                        number,
+                                        number
+                                    ][][];
+                                } | {
+                                    /** @constant */
+                                    type: "MultiPolygon";
+                                    coordinates: [
+                                        number,
+                                        number
+                                    ][][][];
+                                };
+                            }[];
+                        };
                         /**
-                         * @default EPSG:4326
+                         * @description What the coordinates of area are in; EPSG:4326, longitude first, when absent
                          * @enum {string}
                          */
                         areaCrs?: "EPSG:4326" | "grid-set";
                         /** @description z/x/y, rows from the top, as suspects are listed */
                         tiles?: string[];
+                        /** @default  */
                         note?: string;
                     };
                 };
@@ -2133,6 +2545,7 @@ export interface paths {
                 /** @description Done. */
                 200: {
                     headers: {
+                        ETag?: string;
                         [name: string]: unknown;
                     };
                     content: {
@@ -2177,7 +2590,10 @@ export interface paths {
         put: {
             parameters: {
                 query?: never;
-                header?: never;
+                header?: {
+                    /** @description The ETag that the change is based on; without it the change is made in any case */
+                    "If-Match"?: string;
+                };
                 path?: never;
                 cookie?: never;
             };
@@ -2189,6 +2605,8 @@ export interface paths {
                         cacheCleanUpFrequency?: number;
                         /** @enum {string} */
                         cacheCleanUpUnits?: "SECONDS" | "MINUTES" | "HOURS" | "DAYS";
+                        /** @description Follows from the rest, and is passed over */
+                        cleanUpSeconds?: number;
                         maxConcurrentCleanUps?: number;
                         /** @enum {string} */
                         globalExpirationPolicyName?: "LRU" | "LFU";
@@ -2196,7 +2614,10 @@ export interface paths {
                             value: number;
                             /** @enum {string} */
                             units: "B" | "KiB" | "MiB" | "GiB" | "TiB";
+                            /** @description Follows from the rest, and is passed over */
+                            bytes?: number;
                         };
+                        /** @description Replaces the whole list; [] removes every layer quota */
                         layerQuotas?: {
                             layer: string;
                             /** @enum {string} */
@@ -2205,6 +2626,8 @@ export interface paths {
                                 value: number;
                                 /** @enum {string} */
                                 units: "B" | "KiB" | "MiB" | "GiB" | "TiB";
+                                /** @description Follows from the rest, and is passed over */
+                                bytes?: number;
                             };
                         }[];
                     };
@@ -2214,6 +2637,7 @@ export interface paths {
                 /** @description Done. */
                 200: {
                     headers: {
+                        ETag?: string;
                         [name: string]: unknown;
                     };
                     content: {

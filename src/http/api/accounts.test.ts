@@ -61,7 +61,7 @@ describe('users over HTTP', () => {
     [{ ...MARY, layers: 'all' }, 400, 'layers'],
     [{ ...MARY, admin: true }, 400, 'admin'],
     [{ name: 'mary' }, 400, 'password'],
-    [[], 400, 'the body'],
+    [[], 400, 'The body must be an object, got a list'],
     [{ ...MARY, name: 'anna' }, 409, 'already'],
   ])('are not made of %j', async (body, status, message) => {
     const { send } = await open();
