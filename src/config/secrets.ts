@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { hideSecrets, isSecretName } from '../lib/hide-secrets.ts';
 import { isRecord, printPath, type ValuePath } from '../lib/value-path.ts';
 import type { Environment } from './environment.ts';
 
@@ -73,7 +74,12 @@ function referenceOf(value: Record<string, unknown>): Reference | null {
   return null;
 }
 
-/** The tree as it may be printed: no password, header value, or credentials inside a URL. */
+/** What a map server is asked with is named by whoever runs it, e.g. `vendorParameters.authkey`. */
+function isSecretOption(key: string, path: ValuePath): boolean {
+  return (path.at(-1) === 'vendorParameters' || path.at(-1) === 'dimensions') && isSecretName(key);
+}
+
+/** The tree as it may be printed: no password, header value, or key or credentials inside a URL. */
 export function maskSecrets(tree: unknown, secretPaths: ReadonlySet<string>): unknown {
   function mask(value: unknown, path: ValuePath, hidden: boolean): unknown {
     if (Array.isArray(value)) return value.map((item, index) => mask(item, [...path, index], hidden));
@@ -81,13 +87,13 @@ export function maskSecrets(tree: unknown, secretPaths: ReadonlySet<string>): un
       return Object.fromEntries(
         Object.entries(value).map(([key, item]) => [
           key,
-          mask(item, [...path, key], hidden || isSecretKey(key)),
+          mask(item, [...path, key], hidden || isSecretKey(key) || isSecretOption(key, path)),
         ]),
       );
     }
     if (value === null || value === undefined) return value;
     if (hidden || (secretPaths.size > 0 && secretPaths.has(printPath(path)))) return MASK;
-    return typeof value === 'string' ? value.replace(/(:\/\/[^/?#@:]*):[^/?#@]*@/g, `$1:${MASK}@`) : value;
+    return typeof value === 'string' ? hideSecrets(value, MASK) : value;
   }
   return mask(tree, [], false);
 }
