@@ -10,6 +10,8 @@ export interface BodyRoute {
   readonly body: Readonly<Record<string, unknown>>;
   /** Fields whose absence has a meaning of its own, by their path; leaving them out is no slip. */
   readonly mayBeAbsent: readonly string[];
+  /** What the body selects is not there, and the answer counts it. */
+  readonly selectsNothing?: boolean;
   /** Takes back what a body that is still good has made. */
   readonly undo?: (ask: Ask) => Promise<void>;
 }
@@ -35,7 +37,7 @@ const selection = {
   area,
   areaCrs: 'grid-set',
 };
-const task = {
+export const TASK = {
   layer: 'a',
   type: 'truncate',
   gridSet: 'EPSG:4326',
@@ -59,7 +61,7 @@ const narrowing = [
   'areaCrs',
 ];
 const ofTask = [...narrowing, 'type', 'gridSet', 'format', 'threadCount', 'priority'];
-const user = { name: 'mary', password: 'a long enough sentence', role: 'operator', layers: ['a'] };
+const USER = { name: 'mary', password: 'a long enough sentence', role: 'operator', layers: ['a'] };
 const quota = {
   enabled: false,
   globalQuota: { value: 500, units: 'MiB' },
@@ -68,11 +70,17 @@ const quota = {
   layerQuotas: [],
 };
 
-/** Removes every thing of a list, by its id or name. */
+const SCHEDULE = { ...TASK, name: 'nightly', cron: '0 3 * * *', hours: '22:00-06:00', enabled: false };
+export const KEPT_SCHEDULE = { ...SCHEDULE, name: 'kept' };
+export const KEPT_USER = { ...USER, name: 'kept' };
+
+/** Removes every thing of a list that is not to be kept, by its id or name. */
 function emptied(path: string, list: string, id: string): (ask: Ask) => Promise<void> {
   return async (ask) => {
     const things = JSON.parse((await ask('GET', path)).text)[list] as Record<string, unknown>[];
-    for (const thing of things.filter((one) => one[id] !== null && one[id] !== 'admin')) {
+    for (const thing of things.filter(
+      (one) => one[id] !== null && one.name !== 'kept' && one.name !== 'admin',
+    )) {
       await ask('DELETE', `${path}/${thing[id]}`);
     }
   };
@@ -93,6 +101,7 @@ export const JSON_BODIES: readonly BodyRoute[] = [
     route: '/api/v1/layers/{layer}/truncate',
     body: selection,
     mayBeAbsent: narrowing,
+    selectsNothing: true,
   },
   {
     method: 'POST',
@@ -100,12 +109,13 @@ export const JSON_BODIES: readonly BodyRoute[] = [
     route: '/api/v1/layers/{layer}/invalidate',
     body: { ...selection, area: undefined, areaCrs: undefined, tiles: ['3/7/1'], renew: false },
     mayBeAbsent: [...narrowing, 'tiles', 'renew'],
+    selectsNothing: true,
   },
   {
     method: 'POST',
     path: '/api/v1/tasks',
     route: '/api/v1/tasks',
-    body: task,
+    body: TASK,
     mayBeAbsent: ofTask,
     undo: stopped,
   },
@@ -113,7 +123,7 @@ export const JSON_BODIES: readonly BodyRoute[] = [
     method: 'POST',
     path: '/api/v1/schedules',
     route: '/api/v1/schedules',
-    body: { ...task, name: 'nightly', cron: '0 3 * * *', hours: '22:00-06:00', enabled: false },
+    body: SCHEDULE,
     mayBeAbsent: [...ofTask, 'hours', 'enabled'],
     undo: emptied('/api/v1/schedules', 'schedules', 'id'),
   },
@@ -136,9 +146,23 @@ export const JSON_BODIES: readonly BodyRoute[] = [
     method: 'POST',
     path: '/api/v1/users',
     route: '/api/v1/users',
-    body: user,
+    body: USER,
     mayBeAbsent: ['layers'],
     undo: emptied('/api/v1/users', 'users', 'name'),
+  },
+  {
+    method: 'PUT',
+    path: '/api/v1/schedules/1',
+    route: '/api/v1/schedules/{id}',
+    body: KEPT_SCHEDULE,
+    mayBeAbsent: [...ofTask, 'hours', 'enabled'],
+  },
+  {
+    method: 'PUT',
+    path: '/api/v1/users/kept',
+    route: '/api/v1/users/{name}',
+    body: { role: 'operator', layers: ['a'] },
+    mayBeAbsent: ['role', 'layers'],
   },
   {
     method: 'POST',
@@ -190,7 +214,7 @@ export const REST_BODIES: readonly BodyRoute[] = [
     truncateExtent: {
       layerName: 'a',
       gridSetId: 'EPSG:4326',
-      bounds: { coords: { double: [100, 80, 101, 81] } },
+      bounds: { coords: { double: [10, -40, 11, -39] } },
     },
   }),
   ...['json', 'xml'].map((format) => ({
@@ -207,7 +231,8 @@ type Path = readonly (string | number)[];
 /** One slip: a field left out, misspelt, null, emptied, or of another kind. */
 export function mutations({ body, mayBeAbsent }: BodyRoute): fc.Arbitrary<unknown> {
   const plain = JSON.parse(JSON.stringify(body)) as unknown;
-  const paths = pathsIn(plain, []);
+  // An empty seed request is a seed, which removes nothing.
+  const paths = pathsIn(plain, []).filter((path) => path.join('.') !== 'seedRequest');
   const slips = paths.flatMap((path) => {
     const dropped = mayBeAbsent.includes(path.join('.')) ? [] : [dropAt(plain, path)];
     const values = [null, '', [], {}, 'abc', 7.5, true, [[]], [null]];
@@ -252,7 +277,8 @@ function dropAt(tree: unknown, path: Path): unknown {
 
 function misspelt(tree: unknown, path: Path): unknown[] {
   const key = path.at(-1);
-  if (typeof key !== 'string') return [];
+  // A request without a type is a seed, which removes nothing.
+  if (typeof key !== 'string' || path.join('.') === 'seedRequest.type') return [];
   const without = dropAt(tree, path);
   return [key.toLowerCase(), `${key}s`, key.slice(0, -1), key.slice(1)]
     .filter((name) => name !== key && name !== '')
@@ -264,7 +290,9 @@ export function xmlOf(value: unknown): string {
   if (typeof value !== 'object' || value === null) return value === null ? '' : String(value);
   return Object.entries(value)
     .map(([name, item]) =>
-      (Array.isArray(item) ? item : [item]).map((one) => `<${name}>${xmlOf(one)}</${name}>`).join(''),
+      (Array.isArray(item) && item.length > 0 ? item : [item])
+        .map((one) => `<${name}>${xmlOf(one)}</${name}>`)
+        .join(''),
     )
     .join('');
 }

@@ -115,6 +115,7 @@ describe("GeoWebCache's interface is lenient about spelling, not about meaning",
     ['<seedRequest><type>truncate</type><gridSetId/></seedRequest>', /gridSetId must not be empty/],
     ['<seedRequest><type>truncate</type><zoomstart>8</zoomstart></seedRequest>', /zoomstart.*zoomStart/],
     ['<seedRequest><type>truncate</type><bounds/></seedRequest>', /bounds must/],
+    ['<seedRequest><type>truncate</type><parameters/></seedRequest>', /parameters must have entries/],
   ])('POST /rest/seed/world.xml %s', (body, said) => refuses('/rest/seed/world.xml', body, said, XML));
 
   it('ignores fields that it does not know when nothing is removed', async () => {

@@ -2,7 +2,7 @@ import { invalid, isTilewardenError, type TilewardenError } from '../../domain/e
 import { shortened } from '../../domain/shortened.ts';
 import { element, writeXml } from '../../lib/xml/write-xml.ts';
 import { type DocumentFormat, readDocument } from './read-document.ts';
-import { parametersField } from './read-parameters.ts';
+import { parametersField, refuseEmptyParameters } from './read-parameters.ts';
 import { coordsField } from './seed-request.ts';
 import {
   bodyProblem,
@@ -52,6 +52,7 @@ export function readMassTruncateRequest(body: Buffer, format: DocumentFormat): M
   if (!type) throw refused(`There is no request ${shortened(root.name)}`);
   requireFields(root);
   refuseUnknownFields(root, FIELDS[type]);
+  refuseEmptyParameters(root);
   if (type === 'truncateAll') return { type };
   const layer = required(root, 'layerName');
   if (type === 'truncateParameters') return { type, layer, parameters: parametersField(root) ?? new Map() };

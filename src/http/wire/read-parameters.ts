@@ -12,6 +12,13 @@ export function parametersField(parent: WireElement): ReadonlyMap<string, string
   return given.length === 0 ? undefined : new Map(given.flatMap(pairsOf));
 }
 
+/** For what removes tiles: an element that was emptied would select another combination than the one it held. */
+export function refuseEmptyParameters(parent: WireElement): void {
+  const [first] = childrenNamed(parent, 'parameters');
+  if (!first || first.nothing || first.children.length > 0) return;
+  throw bodyProblem('parameters must have entries; leave it out for the default combination', first.place);
+}
+
 function pairsOf(parameters: WireElement): readonly Pair[] {
   const { children, text, nothing, place } = parameters;
   if (children.length === 0 && (text.trim() !== '' || nothing)) {

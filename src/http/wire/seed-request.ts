@@ -1,6 +1,6 @@
 import type { TaskDraft } from '../../tasks/task-draft.ts';
 import { type DocumentFormat, readDocumentNamed } from './read-document.ts';
-import { parametersField } from './read-parameters.ts';
+import { parametersField, refuseEmptyParameters } from './read-parameters.ts';
 import {
   bodyProblem,
   childrenNamed,
@@ -35,6 +35,7 @@ export function readSeedRequest(body: Buffer, format: DocumentFormat, layer: str
   const type = textField(root, 'type');
   if (type?.toLowerCase() === 'truncate') {
     refuseUnknownFields(root, FIELDS);
+    refuseEmptyParameters(root);
     refuseUnknownFields({ ...document, name: 'the body' }, ['seedRequest']);
   }
   const fields = {
