@@ -106,7 +106,10 @@ describe('POST /masstruncate', () => {
     ],
     ['<truncateLayer><layerName>world', /^The body is not XML.*; there are truncateLayer, .*truncateAll/],
     ['', /^The body is not XML.*; there are truncateLayer, .*truncateAll/],
-    ['<truncateAll><layerName>world</layerName></truncateAll>', /^layerName is not a field of truncateAll; it has none/],
+    [
+      '<truncateAll><layerName>world</layerName></truncateAll>',
+      /^layerName is not a field of truncateAll; it has none/,
+    ],
     ['<truncateAll>world</truncateAll>', /^truncateAll must not be the text "world"/],
     [
       '<truncateLayer><layerName>world</layerName><gridSetId>EPSG:4326</gridSetId></truncateLayer>',

@@ -21,7 +21,7 @@ export function checkBody<Schema extends z.ZodType>(value: unknown, schema: Sche
   if (result.success) return result.data;
   const jsonSchema = () => z.toJSONSchema(schema, { io: 'input' });
   const problems = explainIssues(result.error.issues, value, jsonSchema, WORDS);
-  throw invalid(`${problems.slice(0, MOST_EXPLAINED).map(printed).join('. ')}.`);
+  throw invalid(problems.slice(0, MOST_EXPLAINED).map(printed).join(' '));
 }
 
 /** Whether a JSON body says `dryRun`. What cannot be read is not one. */
@@ -46,5 +46,5 @@ function parseJson(body: Buffer): unknown {
 
 function printed({ path, key, message }: Explanation): string {
   const place = printPath(key === undefined ? path : [...path, key]);
-  return `${place || 'The body'} ${message.replace(/[.]$/, '')}`;
+  return `${place || 'The body'} ${message}`.replace(/[^.?]$/, '$&.');
 }
