@@ -16,7 +16,7 @@ describe('tilewarden quota set', () => {
   it.each([
     [
       { on: 'true', size: '100 GiB', policy: 'LRU' },
-      { enabled: true, globalQuota: { value: '100', units: 'GiB' }, globalExpirationPolicyName: 'LRU' },
+      { enabled: true, globalQuota: { value: 100, units: 'GiB' }, globalExpirationPolicyName: 'LRU' },
     ],
     [{ off: 'true' }, { enabled: false }],
     [{ every: '5 minutes' }, { cacheCleanUpFrequency: 5, cacheCleanUpUnits: 'MINUTES' }],
@@ -26,7 +26,7 @@ describe('tilewarden quota set', () => {
       {
         layerQuotas: [
           NOW.layerQuotas[0],
-          { layer: 'roads', expirationPolicyName: 'LFU', quota: { value: '1.5', units: 'TiB' } },
+          { layer: 'roads', expirationPolicyName: 'LFU', quota: { value: 1.5, units: 'TiB' } },
         ],
       },
     ],

@@ -85,9 +85,9 @@ function layerChange(layer: string, flags: FlagValues, now: QuotaDocument): obje
   return { layerQuotas: [...others, { layer, expirationPolicyName: policy, quota: size }] };
 }
 
-function sizeIn(text: string): { value: string; units: string } {
-  const [, value, units] = /^\s*([\d.]+)\s*([A-Za-z]+)\s*$/.exec(text) ?? [];
-  if (value !== undefined && units !== undefined) return { value, units };
+function sizeIn(text: string): { value: number; units: string } {
+  const [, value, units] = /^\s*(\d*\.?\d+)\s*([A-Za-z]+)\s*$/.exec(text) ?? [];
+  if (value !== undefined && units !== undefined) return { value: Number(value), units };
   throw misuse(`"${text}" is no size; say e.g. "100 GiB".`);
 }
 

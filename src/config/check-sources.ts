@@ -4,10 +4,10 @@ import type { GridSetBook } from '../domain/grid-set-book.ts';
 import { projectionOf } from '../domain/projection.ts';
 import { sameSrs } from '../domain/srs.ts';
 import { closestName } from '../lib/closest-name.ts';
+import type { Explanation } from '../lib/explain-issue.ts';
 import { archiveOffers } from '../sources/archive/archive-source.ts';
 import { xyzOffers } from '../sources/xyz/xyz-source.ts';
 import type { SourceSettings } from './driver-schemas.ts';
-import type { Explanation } from './explain-issue.ts';
 
 type Declared = LayerDeclaration<SourceSettings>;
 

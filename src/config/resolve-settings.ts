@@ -10,13 +10,13 @@ import { isTilewardenError } from '../domain/errors.ts';
 import { createGridSet, type GridSet } from '../domain/grid-set.ts';
 import { createGridSetBook, type GridSetBook } from '../domain/grid-set-book.ts';
 import { checkProjection } from '../domain/projection.ts';
+import { declarationOf } from '../http/wire/schedule-request.ts';
 import { closestName } from '../lib/closest-name.ts';
+import type { Explanation } from '../lib/explain-issue.ts';
+import type { ValuePath } from '../lib/value-path.ts';
 import { scheduleProblems } from './check-schedules.ts';
 import { checkSources } from './check-sources.ts';
 import type { SourceSettings } from './driver-schemas.ts';
-import type { Explanation } from './explain-issue.ts';
-import { toSchedule } from './schedule-schema.ts';
-import type { SettingPath } from './setting-path.ts';
 import type { Settings } from './settings.ts';
 import type { SettingsDocument } from './settings-schema.ts';
 import { parseSize } from './size.ts';
@@ -50,7 +50,7 @@ export function resolveSettings(document: SettingsDocument): ResolvedSettings {
     gridSets,
     layers,
     schedules: document.layers.flatMap(({ name, schedules }) =>
-      schedules.map((schedule) => toSchedule(name, schedule)),
+      schedules.map((schedule) => declarationOf({ layer: name, ...schedule })),
     ),
   };
   return { settings, problems };
@@ -149,7 +149,7 @@ function checkLayers(
   }
 }
 
-function queryProblems(layer: GivenLayer | undefined, path: SettingPath): readonly Explanation[] {
+function queryProblems(layer: GivenLayer | undefined, path: ValuePath): readonly Explanation[] {
   if (!layer?.queryable || layer.source.type === 'wms') return [];
   const message = `needs a source of type wms; one of type ${layer.source.type} has nothing to be asked for`;
   return [{ path: [...path, 'queryable'], message }];
@@ -158,7 +158,7 @@ function queryProblems(layer: GivenLayer | undefined, path: SettingPath): readon
 /** What a source has ready-made has as many pixels as it has. */
 const DRAWING_SOURCES: readonly string[] = ['wms', 'world'];
 
-function retinaProblems(layer: GivenLayer | undefined, path: SettingPath): readonly Explanation[] {
+function retinaProblems(layer: GivenLayer | undefined, path: ValuePath): readonly Explanation[] {
   if (!layer?.retina || DRAWING_SOURCES.includes(layer.source.type)) return [];
   const message = `needs a source that draws (${DRAWING_SOURCES.join(', ')}); one of type ${layer.source.type} has its tiles ready-made`;
   return [{ path: [...path, 'retina'], message }];
@@ -166,7 +166,7 @@ function retinaProblems(layer: GivenLayer | undefined, path: SettingPath): reado
 
 function checkGridSetNames(
   layer: LayerDeclaration,
-  path: SettingPath,
+  path: ValuePath,
   gridSets: GridSetBook,
   problems: Explanation[],
 ): boolean {
@@ -185,7 +185,7 @@ function unknownName(what: string, name: string, known: readonly string[]): stri
   return `names the ${what} ${name}, which is not declared; ${hint}`;
 }
 
-function attempt(path: SettingPath, problems: Explanation[], work: () => void): void {
+function attempt(path: ValuePath, problems: Explanation[], work: () => void): void {
   try {
     work();
   } catch (error) {

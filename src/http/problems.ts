@@ -22,6 +22,7 @@ export type HttpProblemCode =
   | 'schedule-unknown'
   | 'blank-area-unknown'
   | 'conflict'
+  | 'precondition-failed'
   | 'operation-unsupported'
   | 'request-timeout';
 
@@ -50,6 +51,7 @@ const STATUS: Readonly<Record<ErrorCode | HttpProblemCode, number>> = {
   'request-timeout': 408,
   conflict: 409,
   'account-conflict': 409,
+  'precondition-failed': 412,
   'body-too-large': 413,
   'address-too-long': 414,
   'media-type-unsupported': 415,

@@ -40,7 +40,7 @@ import { createLayerList } from './services/layer-list.ts';
 import { createTileJson, wmtsTileJsonRoutes } from './services/tile-json.ts';
 import { openServices, tileServiceRoutes } from './services/tile-service-routes.ts';
 import { wmsRoutes } from './services/wms/wms-routes.ts';
-import { isDryRun } from './wire/dry-run.ts';
+import { isDryRun } from './wire/read-body.ts';
 
 export interface RouteDeps {
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version'>;
@@ -106,7 +106,7 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
     ...layerPageRoutes(catalog),
 
     ...taskRoutes(deps, limits),
-    ...scheduleRoutes(deps.schedules),
+    ...scheduleRoutes(deps),
     ...massTruncateRoutes(deps),
     ...truncateRoutes(deps),
     ...invalidateRoutes(deps),
@@ -160,7 +160,7 @@ function cacheRoutes({ catalog, quota, tasks, clock }: RouteDeps): readonly Rout
 
 function taskRoutes(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
   const layerTaskList = createLayerTaskListHandler(deps);
-  const tasks = createTaskApi(deps.tasks, deps.quota);
+  const tasks = createTaskApi(deps.catalog, deps.tasks, deps.quota);
   const events = createEventStream({ ...deps, maxStreams: limits.eventStreams });
   return [
     { method: 'GET', path: '/rest/seed.json', role: 'viewer', handler: createTaskListHandler(deps) },

@@ -1,3 +1,4 @@
+import { hideSecrets } from '../lib/hide-secrets.ts';
 import { type DecodeLimits, decodeImage } from './decode-image.ts';
 import { refuseImage } from './image-refusal.ts';
 import type { RasterImage } from './raster-image.ts';
@@ -58,7 +59,9 @@ function refusalOfText(bytes: Buffer): Error {
     .toString('utf8', 0, SNIFFED_BYTES)
     .replace(/^\uFEFF/, '')
     .trimStart();
-  const excerpt = new Error(bytes.toString('utf8', 0, EXCERPT_LENGTH * 4).slice(0, EXCERPT_LENGTH));
+  const excerpt = new Error(
+    hideSecrets(bytes.toString('utf8', 0, EXCERPT_LENGTH * 4)).slice(0, EXCERPT_LENGTH),
+  );
   if (/^<(!doctype\s+html|html[\s>])/i.test(start)) return refuseImage('html', excerpt);
   if (/^<(\?xml|!doctype|[a-z:]*serviceexception|[a-z:]*exceptionreport)/i.test(start)) {
     return refuseImage(/<html[\s>]/i.test(start) ? 'html' : 'service-exception', excerpt);

@@ -5,7 +5,7 @@ import { TilewardenError } from '../domain/errors.ts';
 import { coverageAt } from '../domain/grid-subset.ts';
 import { everySubset, gridSubsetOf, type Layer } from '../domain/layer.ts';
 import { PAGE_SIZE } from '../domain/page.ts';
-import { parametersIdOf, selectParameters } from '../domain/parameter-filter.ts';
+import { parametersIdOf, refuseUnknownParameters, selectParameters } from '../domain/parameter-filter.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
@@ -180,11 +180,12 @@ export function createMassTruncation(options: MassTruncationOptions): MassTrunca
 
     async truncateParameters(name, parameters) {
       const { layer } = boundLayer(name);
-      const id = partitionOf(layer, parameters);
       const noted = await book.values();
       const alike = new Set(
         [...noted].filter(([, values]) => sameValues(values, parameters)).map(([of]) => of),
       );
+      if (alike.size === 0) refuseUnknownParameters(layer.parameters, parameters);
+      const id = partitionOf(layer, parameters);
       await dropSets(layer.name, (set) => set.parametersId === id || alike.has(set.parametersId ?? ''));
     },
 

@@ -1,6 +1,6 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import { type Bounds, boundsOf } from '../../domain/bounds.ts';
-import { TilewardenError } from '../../domain/errors.ts';
+import { invalid, TilewardenError } from '../../domain/errors.ts';
 import { boundsOfRect, tilesOfBounds } from '../../domain/grid-set.ts';
 import { coverageAt } from '../../domain/grid-subset.ts';
 import { PAGE_SIZE } from '../../domain/page.ts';
@@ -126,7 +126,7 @@ function kindIn(query: string): CoverageKind | null {
   const kind = COVERAGE_KINDS.find((name) => name === text);
   if (text === null || kind) return kind ?? null;
   const allowed = COVERAGE_KINDS.join(' or ');
-  throw new TilewardenError('request-invalid', `shows must be ${allowed}, not "${shortened(text)}".`);
+  throw invalid(`shows must be ${allowed}, not "${shortened(text)}".`);
 }
 
 /** `bounds=minX,minY,maxX,maxY` in the grid set's CRS. */
@@ -137,8 +137,7 @@ function boundsIn(query: string): Bounds | null {
   const [minX = 0, minY = 0, maxX = 0, maxY = 0] = numbers;
   const fine = numbers.length === 4 && numbers.every(Number.isFinite) && minX <= maxX && minY <= maxY;
   if (fine) return boundsOf([minX, minY, maxX, maxY]);
-  throw new TilewardenError(
-    'request-invalid',
+  throw invalid(
     `bounds must be four numbers, minX,minY,maxX,maxY with min not above max, not "${shortened(text)}".`,
   );
 }

@@ -1,4 +1,9 @@
 import { z } from 'zod';
+import { blankAreaBody } from '../wire/blank-area-request.ts';
+import { quotaBody } from '../wire/quota-body.ts';
+import { scheduleBody } from '../wire/schedule-request.ts';
+import { taskBody } from '../wire/task-request.ts';
+import { invalidateBody, invalidateQuery, truncateBody } from '../wire/tile-selection.ts';
 import {
   loginSchema,
   newPasswordSchema,
@@ -14,22 +19,10 @@ import {
   tokenAnswer,
   userAnswer,
 } from './openapi-account-schemas.ts';
-import { blankAreaAnswer, blankAreaBody, blankAreaListAnswer } from './openapi-blank-schemas.ts';
+import { blankAreaAnswer, blankAreaListAnswer } from './openapi-blank-schemas.ts';
 import type { RouteDescription } from './openapi-description.ts';
-import {
-  evictionsAnswer,
-  evictionsQuery,
-  quotaAnswer,
-  quotaBody,
-  usageAnswer,
-} from './openapi-quota-schemas.ts';
-import {
-  runAnswer,
-  runListAnswer,
-  scheduleAnswer,
-  scheduleBody,
-  scheduleListAnswer,
-} from './openapi-schedule-schemas.ts';
+import { evictionsAnswer, evictionsQuery, quotaAnswer, usageAnswer } from './openapi-quota-schemas.ts';
+import { runAnswer, runListAnswer, scheduleAnswer, scheduleListAnswer } from './openapi-schedule-schemas.ts';
 import {
   aboutAnswer,
   coverageAnswer,
@@ -37,18 +30,15 @@ import {
   estimateAnswer,
   gridSetListAnswer,
   invalidateAnswer,
-  invalidateBody,
   layerAnswer,
   layerListAnswer,
   seriesAnswer,
   taskAnswer,
   taskListAnswer,
   taskListQuery,
-  taskRequestBody,
   tileAnswer,
   tileSetQuery,
   truncateAnswer,
-  truncateBody,
   upstreamsAnswer,
   zoomCoverageAnswer,
   zoomCoverageQuery,
@@ -64,7 +54,7 @@ export const DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = {
   'GET /api/v1/tasks': { summary: 'List tasks, newest first', query: taskListQuery, answer: taskListAnswer },
   'POST /api/v1/tasks': {
     summary: 'Start a task, or with dryRun tell what it would be',
-    body: taskRequestBody,
+    body: taskBody,
     answer: z.union([taskAnswer, estimateAnswer]),
     status: 201,
   },
@@ -110,7 +100,9 @@ export const DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = {
 
   'POST /api/v1/layers/{layer}/invalidate': {
     summary: 'Tell that the map has changed: mark a selection of tiles as stale, or with dryRun count it',
+    query: invalidateQuery,
     body: invalidateBody,
+    plainBody: 'Tiles as lines of z/x/y in web mercator, rows from the top',
     answer: invalidateAnswer,
   },
 
@@ -149,11 +141,12 @@ export const DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = {
     query: evictionsQuery,
     answer: evictionsAnswer,
   },
-  'GET /api/v1/quota': { summary: 'Show the quota', answer: quotaAnswer },
+  'GET /api/v1/quota': { summary: 'Show the quota', answer: quotaAnswer, versioned: true },
   'PUT /api/v1/quota': {
     summary: 'Change the quota; only what is sent changes',
     body: quotaBody,
     answer: quotaAnswer,
+    versioned: true,
   },
   'GET /api/v1/series': { summary: 'How tiles were answered in the last day', answer: seriesAnswer },
 

@@ -23,14 +23,6 @@ export const quotaAnswer = z.object({
   layerQuotas: z.array(z.object({ layer: z.string(), expirationPolicyName: policy, quota: sizedQuota })),
 });
 
-export const quotaBody = z
-  .object({
-    ...quotaPlain,
-    globalQuota: quota,
-    layerQuotas: z.array(z.object({ layer: z.string(), expirationPolicyName: policy, quota })),
-  })
-  .partial();
-
 const amount = { bytes: count, tiles: count };
 const evicted = z
   .object({ pages: count, ...amount })

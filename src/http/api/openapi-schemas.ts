@@ -119,24 +119,6 @@ export const taskListQuery = z.object({
   limit: z.number().int().min(1).max(500).default(50),
 });
 
-/** As documented; read by `wire/task-request.ts`, which also takes the forms that copied samples have. */
-export const taskRequestBody = z.object({
-  layer: z.string(),
-  type: z.enum(TASK_TYPES).default('seed'),
-  gridSet: z.string().optional(),
-  format: z.string().optional(),
-  zoomStart: z.number().int().optional(),
-  zoomStop: z.number().int().optional(),
-  bounds: bounds.optional().describe("In the grid set's CRS"),
-  area: z.record(z.string(), z.unknown()).optional().describe('GeoJSON Polygon or MultiPolygon'),
-  areaCrs: z.enum(['EPSG:4326', 'grid-set']).optional(),
-  parameters: parameters.optional(),
-  threadCount: z.number().int().optional(),
-  priority: z.number().int().optional(),
-  idempotencyKey: z.string().optional(),
-  dryRun: z.boolean().optional().describe('Only answers what the task would be'),
-});
-
 export const estimateAnswer = z.object({
   tiles: count,
   metatiles: count,
@@ -145,33 +127,12 @@ export const estimateAnswer = z.object({
   seconds: z.number().nullable(),
 });
 
-export const truncateBody = z.object({
-  gridSets: names.optional(),
-  formats: names.optional(),
-  parameters: parameters.optional(),
-  zoomStart: z.number().int().optional(),
-  zoomStop: z.number().int().optional(),
-  bounds: bounds.optional(),
-  area: z
-    .record(z.string(), z.unknown())
-    .optional()
-    .describe('GeoJSON: Polygon, MultiPolygon or features of these'),
-  areaCrs: z.enum(['EPSG:4326', 'grid-set']).optional(),
-  olderThan: time.optional(),
-  dryRun: z.boolean().optional(),
-});
-
 export const truncateAnswer = z.object({
   layer: z.string(),
   dryRun: z.boolean(),
   tiles: count,
   bytes: count,
   tileSets: z.array(z.object({ ...tileSetName, tiles: count, bytes: count })),
-});
-
-export const invalidateBody = truncateBody.extend({
-  tiles: z.array(z.string()).optional().describe('z/x/y in web mercator, rows from the top'),
-  renew: z.boolean().default(false).describe('Start tasks that renew what was marked'),
 });
 
 export const invalidateAnswer = truncateAnswer.extend({ tasks: z.array(z.number().int()) });

@@ -175,8 +175,16 @@ describe('creating a task', () => {
   it.each([
     [{}, 400, 'layer is missing'],
     [{ layer: 'mars' }, 404, 'mars'],
-    [{ layer: 'world', area: { type: 'Point', coordinates: [0, 0] } }, 400, 'Polygon or MultiPolygon'],
-    [{ layer: 'world', area: { type: 'Polygon', coordinates: [[[0], [1, 1], [2, 2]]] } }, 400, 'two numbers'],
+    [
+      { layer: 'world', area: { type: 'Point', coordinates: [0, 0] } },
+      400,
+      'area.type must be one of Polygon, MultiPolygon',
+    ],
+    [
+      { layer: 'world', area: { type: 'Polygon', coordinates: [[[0], [1, 1], [2, 2]]] } },
+      400,
+      'coordinates[0][0][1] is missing',
+    ],
     [{ layer: 'world', areaCrs: 'EPSG:31370', area: { type: 'Polygon', coordinates: [] } }, 400, 'areaCrs'],
     [{ layer: 'world', dryRun: 'perhaps' }, 400, 'dryRun must be true or false'],
   ])('from %j is refused with %i', async (value, status, message) => {

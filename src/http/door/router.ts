@@ -203,7 +203,7 @@ function placeOf(path: string, group: readonly Route[]): Place {
     segments: path.slice(1).split('/').map(segmentPatternOf),
     routes: new Map(group.map((route) => [route.method, route])),
     allow: methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', '),
-    role: group.some((route) => route.role === 'public') ? 'public' : 'viewer',
+    role: group.some((route) => route.role === 'public') ? roleOfArea(path.split('/')[1]) : 'viewer',
   };
 }
 

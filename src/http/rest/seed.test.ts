@@ -320,3 +320,13 @@ function described({ request }: Task): Record<string, unknown> {
   const { bounds, area, parametersId, priority, onlyStale, ...rest } = request;
   return { ...rest, bounds: [bounds.minX, bounds.minY, bounds.maxX, bounds.maxY] };
 }
+
+it('stops the tasks of a caller’s layers, however many tasks of others there are', async () => {
+  const app = createSeedApp(['roads'], accessAs({ layers: ['roads'] }));
+  await app.tasks.create({ layer: 'roads', zoomStop: 0 }, 'rosa');
+  for (let i = 0; i < 1001; i++) await app.tasks.create({ layer: 'topp:states', zoomStop: 0 }, 'anna');
+  const answer = await app.request('POST', '/rest/seed', { headers: FORM, body: 'kill_all=all' });
+  expect(answer.text).toContain('[1: roads, seed, pending]');
+  expect((await app.tasks.get(1))?.state).toBe('aborted');
+  expect((await app.tasks.get(2))?.state).toBe('pending');
+});

@@ -1,5 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import { TilewardenError } from '../../domain/errors.ts';
+import { invalid } from '../../domain/errors.ts';
 import { levelOf } from '../../domain/grid-set.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { shortened } from '../../domain/shortened.ts';
@@ -93,8 +93,4 @@ function refuseBypass(asked: Kvp, layer: Layer): void {
 
 function defaultFormat(layer: Layer): string | null {
   return layer.formats.some(({ mediaType }) => mediaType === PREFERRED_FORMAT) ? PREFERRED_FORMAT : null;
-}
-
-function invalid(message: string): TilewardenError {
-  return new TilewardenError('request-invalid', message);
 }

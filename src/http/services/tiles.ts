@@ -1,6 +1,6 @@
 import type { BoundLayer } from '../../catalog/bound-layer.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
-import { TilewardenError } from '../../domain/errors.ts';
+import { invalid, TilewardenError } from '../../domain/errors.ts';
 import { gridSubsetOf, type Layer } from '../../domain/layer.ts';
 import { RETINA_SUFFIX } from '../../domain/retina.ts';
 import { shortened } from '../../domain/shortened.ts';
@@ -104,5 +104,5 @@ function serveTileSet(
 
 function retinaName(layer: Layer, gridSet: string): string {
   if (layer.retinaSubsets.length > 0) return `${gridSubsetOf(layer, gridSet).gridSet.name}${RETINA_SUFFIX}`;
-  throw new TilewardenError('request-invalid', `Layer ${layer.name} has no ${RETINA_SUFFIX} tiles.`);
+  throw invalid(`Layer ${layer.name} has no ${RETINA_SUFFIX} tiles.`);
 }

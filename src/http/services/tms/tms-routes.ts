@@ -1,5 +1,5 @@
 import type { Catalog } from '../../../catalog/catalog.ts';
-import { TilewardenError } from '../../../domain/errors.ts';
+import { invalid, TilewardenError } from '../../../domain/errors.ts';
 import { levelOf } from '../../../domain/grid-set.ts';
 import { coverageAt, type GridSubset, subsetContains } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
@@ -124,10 +124,6 @@ function checkVersion(exchange: Exchange): void {
   const version = exchange.param('version');
   if (version === '1.0.0') return;
   throw invalid(`The only version of TMS spoken here is 1.0.0, not ${shortened(version)}.`);
-}
-
-function invalid(message: string): TilewardenError {
-  return new TilewardenError('request-invalid', message);
 }
 
 function folderOf(exchange: Exchange): string {

@@ -1,13 +1,15 @@
-import type { JsonSchema } from './json-schema.ts';
-import { isRecord, type SettingPath } from './setting-path.ts';
+import type { z } from 'zod';
+import { isRecord, type ValuePath } from './value-path.ts';
+
+type JsonSchema = z.core.JSONSchema.JSONSchema;
 
 /** The keys that may stand in the map at `path`, given what `tree` has chosen where there is a choice. */
-export function allowedKeys(schema: JsonSchema, tree: unknown, path: SettingPath): readonly string[] {
+export function allowedKeys(schema: JsonSchema, tree: unknown, path: ValuePath): readonly string[] {
   const found = schemasAt(schema, tree, path);
   return [...new Set(found.flatMap((candidate) => Object.keys(candidate.properties ?? {})))];
 }
 
-function schemasAt(schema: JsonSchema, value: unknown, path: SettingPath): readonly JsonSchema[] {
+function schemasAt(schema: JsonSchema, value: unknown, path: ValuePath): readonly JsonSchema[] {
   const candidates = alternatives(schema, value);
   const [step, ...rest] = path;
   if (step === undefined) return candidates;
@@ -26,7 +28,7 @@ function alternatives(schema: JsonSchema, value: unknown): readonly JsonSchema[]
   return (chosen.length > 0 ? chosen : choices).flatMap((choice) => alternatives(choice, value));
 }
 
-/** Whether a constant property, such as the type of a source, picks this alternative. */
+/** Whether a constant property picks this alternative. */
 function isChosen(choice: JsonSchema, value: unknown): boolean {
   if (!isRecord(value)) return false;
   const constants = Object.entries(choice.properties ?? {}).filter(

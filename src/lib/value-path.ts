@@ -1,7 +1,7 @@
-export type SettingPath = readonly (string | number)[];
+export type ValuePath = readonly (string | number)[];
 
 /** `layers[2].gridSets[0].zoomStop`; a key that is not a plain word is quoted: `upstreams['a.b:80']`. */
-export function printPath(path: SettingPath): string {
+export function printPath(path: ValuePath): string {
   return path.map(printStep).join('').replace(/^\./, '');
 }
 
@@ -10,7 +10,7 @@ function printStep(step: string | number): string {
   return /^[A-Za-z_][\w-]*$/.test(step) ? `.${step}` : `['${step}']`;
 }
 
-export function valueAt(tree: unknown, path: SettingPath): unknown {
+export function valueAt(tree: unknown, path: ValuePath): unknown {
   let value = tree;
   for (const step of path) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
