@@ -4,7 +4,7 @@ import { ensureBuilt } from './build.mjs';
 import { ensureInstalled } from './install.mjs';
 import { requireNode, runNode, StepError, say, tool } from './steps.mjs';
 
-/** Minutes on two processors with nothing else to do, roughly. */
+/** Minutes on two processors with nothing else to do: estimates, not measured yet. */
 const PARTS = [
   ['test/faults/kill-loop.test.ts', 8, 'a hundred kills of servers and workers while they seed'],
   ['test/faults/ledger-loop.test.ts', 15, 'five hundred kills of a process that writes and evicts'],
