@@ -27,7 +27,8 @@ export default defineConfig({
     // Threads and child processes that a test starts run from the sources too.
     execArgv: ['--import', new URL('./scripts/typescript/register.mjs', import.meta.url).href],
     setupFiles: ['test/fixtures/each-file.ts'],
-    globalSetup: ['test/fixtures/shared-services-host.ts'],
+    // Tests run from the sources, and what is written for WebAssembly has to be compiled first.
+    globalSetup: ['scripts/pixels-for-tests.mjs', 'test/fixtures/shared-services-host.ts'],
     sequence: { sequencer: HouseFirst },
   },
 });

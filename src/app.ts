@@ -43,8 +43,12 @@ import { PipelineCounters } from './pipeline/pipeline-counters.ts';
 import { createQuotaCredit } from './quota/quota-credit.ts';
 import { QuotaGate, type QuotaGateOptions } from './quota/quota-gate.ts';
 import { openQuotaService } from './quota/quota-service.ts';
+import { MetatileCutter } from './raster/metatile-cutter.ts';
+import { openCutterThread } from './raster/open-cutter-thread.ts';
+import type { TileCutter } from './raster/tile-cutter.ts';
 import type { LayerReader } from './sources/layer-reader.ts';
 import { openDeskLine, serveDesk } from './sources/upstream/desk-line.ts';
+import { hostsNamedIn } from './sources/upstream/hosts-named-in.ts';
 import { openUpstreamDesk } from './sources/upstream/open-upstream-desk.ts';
 import { openUpstreamClient } from './sources/upstream/upstream-client.ts';
 import type { UpstreamDesk } from './sources/upstream/upstream-desk.ts';
@@ -120,7 +124,8 @@ export async function openWorkerApp(
     // Tiles are not answered from here.
     const quiet = { ...settings, memoryTierBytes: 0 };
     const openDesk = () => openDeskLine(channel);
-    const parts = await openRoad(quiet, surroundings, open, WORKER_AT_THE_GATE, openDesk);
+    const cutter = new MetatileCutter();
+    const parts = await openRoad(quiet, surroundings, open, WORKER_AT_THE_GATE, cutter, openDesk);
     const counted = {
       counters: parts.pipelineCounts,
       activity: parts.activity,
@@ -156,7 +161,8 @@ async function openParts(
   await mkdir(settings.data, { recursive: true, mode: DATA_FOLDER_MODE });
   await warnOfOpenFolder(settings.data, log);
   open.use(lockDataFolder(settings.data));
-  const road = await openRoad(settings, surroundings, open, SERVER_AT_THE_GATE, (base) =>
+  const cutter = open.use(openCutterThread(log));
+  const road = await openRoad(settings, surroundings, open, SERVER_AT_THE_GATE, cutter, (base) =>
     open.use(
       openUpstreamDesk({
         upstreams: settings.upstreams,
@@ -274,6 +280,7 @@ async function openRoad<Desk extends UpstreamDesk>(
   surroundings: AppSurroundings,
   open: ClosingStack,
   atTheGate: Pick<QuotaGateOptions, 'patience' | 'withReserve'>,
+  cutter: TileCutter,
   openDesk: (database: Database) => Desk,
 ) {
   const { log, clock, random } = surroundings;
@@ -286,6 +293,7 @@ async function openRoad<Desk extends UpstreamDesk>(
     openUpstreamClient({
       userAgent: `Tilewarden/${readVersion()}`,
       upstreams: settings.upstreams,
+      configuredHosts: hostsNamedIn(settings.layers.map(({ source }) => source)),
       desk,
       clock,
       log,
@@ -311,6 +319,7 @@ async function openRoad<Desk extends UpstreamDesk>(
   const blankSuspects = new BlankSuspects(clock);
   const pipeline = open.use(
     openTilePipeline({
+      cutter,
       events,
       clock,
       random,

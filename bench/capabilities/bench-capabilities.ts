@@ -51,7 +51,7 @@ async function measureCapabilities(): Promise<void> {
   const { settings } = loadSettings({ flags, environment: {}, workingFolder: folder });
   const make = () => settings.layers.map((layer) => createLayer(layer, settings.gridSets));
   let layers: readonly Layer[] = make();
-  const catalog = { ...catalogOf([]), layers: () => layers };
+  const catalog = { ...catalogOf([]), layers: () => layers, version: 1 };
   const { url: address, close } = await listen(createTestApp({ deps: { catalog } }));
   const ask = async (headers: Record<string, string> = {}) => {
     const answer = await fetch(`${address}/service/wmts?SERVICE=WMTS&REQUEST=GetCapabilities`, { headers });
@@ -62,6 +62,7 @@ async function measureCapabilities(): Promise<void> {
   say(`WMTS capabilities of ${LISTED} layers in 3 grid sets: ${(byteLength / 2 ** 20).toFixed(1)} MiB`);
   const all = await timesOf(ROUNDS, async () => {
     layers = make();
+    catalog.version++;
     await ask();
   });
   tell('after all layers were declared anew', all, 300);
@@ -69,6 +70,7 @@ async function measureCapabilities(): Promise<void> {
     layers = layers.map((layer, index) =>
       index === 500 ? { ...layer, title: `Changed ${Math.random()}` } : layer,
     );
+    catalog.version++;
     await ask();
   });
   tell('after one layer has changed', one, 300);

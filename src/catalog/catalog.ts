@@ -10,6 +10,8 @@ import type { LayerDeclaration } from './layer-declaration.ts';
 
 /** Layers, grid sets and stores as they are declared now. */
 export interface Catalog {
+  /** Another number whenever a layer was added, changed or removed: what is derived from layers is kept by it. */
+  readonly version: number;
   layer(name: string): BoundLayer | null;
   /** In the order of declaration. Layers are made while one goes through them. */
   layers(): Iterable<Layer>;
@@ -76,6 +78,8 @@ export function openCatalog<Source>(options: CatalogOptions<Source>): Catalog {
   }
 
   return {
+    // Layers are those of the configuration file until the server ends.
+    version: 1,
     layer,
     layers,
     layerNames: () => declarations.keys(),

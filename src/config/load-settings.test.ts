@@ -43,6 +43,7 @@ describe('settings without a file', () => {
     expect(settings.server).toEqual({
       host: '127.0.0.1',
       port: 8080,
+      processes: 1,
       prefixes: ['', '/geowebcache', '/geoserver/gwc'],
       trustedProxies: [],
       tls: null,

@@ -74,7 +74,7 @@ function resolveGridSets(given: readonly GivenGridSet[], problems: Explanation[]
 
 function toGridSet(given: GivenGridSet): GridSet {
   const { extent, tileSize, projection, resolutions, scaleDenominators, levels, ...others } = given;
-  const { levelNames, metersPerUnit, ...rest } = others;
+  const { levelNames, metersPerUnit, yCoordinateFirst, ...rest } = others;
   const [tileWidth, tileHeight] = typeof tileSize === 'number' ? [tileSize, tileSize] : tileSize;
   const gridSet = createGridSet({
     ...rest,
@@ -87,6 +87,7 @@ function toGridSet(given: GivenGridSet): GridSet {
     ...(levels !== undefined && { levels }),
     ...(levelNames && { levelNames }),
     ...(metersPerUnit !== undefined && { metersPerUnit }),
+    ...(yCoordinateFirst !== undefined && { yCoordinateFirst }),
   });
   checkProjection(gridSet);
   return gridSet;

@@ -38,12 +38,12 @@ import type { Route } from './route.ts';
 import { kmlRoutes } from './services/kml/kml-routes.ts';
 import { createLayerList } from './services/layer-list.ts';
 import { createTileJson, wmtsTileJsonRoutes } from './services/tile-json.ts';
-import { type TileRoad, tileServiceRoutes } from './services/tile-service-routes.ts';
+import { openServices, tileServiceRoutes } from './services/tile-service-routes.ts';
 import { wmsRoutes } from './services/wms/wms-routes.ts';
 import { isDryRun } from './wire/dry-run.ts';
 
 export interface RouteDeps {
-  readonly catalog: Pick<Catalog, 'layer' | 'layers'>;
+  readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version'>;
   readonly pipeline: Pick<TilePipeline, 'read'>;
   /** Rejects when the server cannot do its work. */
   readonly readiness: (signal: AbortSignal) => Promise<void>;
@@ -79,13 +79,19 @@ export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Rout
 
 function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
   const { catalog, traffic } = deps;
-  const road: TileRoad = deps;
+  const road = openServices(deps);
   const sharing = 'anyone';
   return [
     { method: 'GET', path: '/healthz', role: 'public', handler: answerAlive },
     { method: 'GET', path: '/readyz', role: 'public', handler: createReadiness(deps) },
 
-    { method: 'GET', path: '/tiles.json', role: 'public', sharing, handler: createLayerList(deps.catalog) },
+    {
+      method: 'GET',
+      path: '/tiles.json',
+      role: 'public',
+      sharing,
+      handler: createLayerList(road.documentOf),
+    },
     {
       method: 'GET',
       path: '/tiles/{layer}.json',

@@ -1,9 +1,7 @@
 import { type BlankArea, blankIsRightIn } from '../domain/blank-area.ts';
 import { tileSetId } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
-import { pixelWords } from '../raster/pixel-words.ts';
-import type { RasterImage } from '../raster/raster-image.ts';
-import { singleColour } from '../raster/single-colour.ts';
+import { type PictureLook, roughly, type Side } from '../raster/picture-look.ts';
 import type { BlankSuspects } from './blank-suspects.ts';
 import type { FlightPlan } from './flight.ts';
 
@@ -13,14 +11,10 @@ import type { FlightPlan } from './flight.ts';
  */
 export type BlankVerdict = 'fine' | 'suspect' | 'refused';
 
-type Side = 'top' | 'right' | 'bottom' | 'left';
-/** Distinct colours along each edge, as `roughly` gives them. */
-type Edges = Readonly<Record<Side, Uint16Array>>;
-
 interface Seen {
   readonly at: number;
-  /** Null when all of it was of one colour and suspect. */
-  readonly edges: Edges | null;
+  /** Colours along each edge; null when all of it was of one colour and suspect. */
+  readonly edges: PictureLook['edges'] | null;
 }
 
 interface Neighbour {
@@ -43,6 +37,7 @@ const MAX_BYTES = 16 * 1024 ** 2;
 const MEMORY_MS = 10 * 60_000;
 /** Milliseconds after a failure in which a source counts as overloaded. */
 const LOAD_MS = 30_000;
+
 export interface BlankWatchOptions {
   readonly clock: Clock;
   /** Where administrators have said that blank is right, besides what the layer's declaration says. */
@@ -75,11 +70,10 @@ export class BlankWatch {
     if (this.#failedAt.size > MOST_REMEMBERED) deleteFirst(this.#failedAt);
   }
 
-  async judge(plan: FlightPlan, picture: RasterImage, gutter: number): Promise<BlankVerdict> {
+  async judge(plan: FlightPlan, { colour, edges }: PictureLook): Promise<BlankVerdict> {
     if (plan.tiles.bound.layer.blankIsRight) return 'fine';
-    const colour = singleColour(picture);
     const suspect = colour !== null && this.#isSuspect(plan, colour);
-    if (colour === null) this.#remember(plan, edgesOf(picture, gutter));
+    if (colour === null) this.#remember(plan, edges);
     const { z, rect } = plan.metatile;
     const place = { set: plan.tiles.set, z, rect };
     if (!suspect || (await this.#isRight(plan))) {
@@ -121,7 +115,7 @@ export class BlankWatch {
     return seen && this.#clock.monotonic() - seen.at < MEMORY_MS ? seen : null;
   }
 
-  #remember(plan: FlightPlan, edges: Edges | null): void {
+  #remember(plan: FlightPlan, edges: Seen['edges']): void {
     const key = keyOf(plan, plan.metatile.column, plan.metatile.row);
     this.#forget(key);
     this.#seen.set(key, { at: this.#clock.monotonic(), edges });
@@ -150,38 +144,6 @@ function deleteFirst(entries: Map<string, unknown>): void {
   }
 }
 
-function bytesOf(edges: Edges | null): number {
+function bytesOf(edges: Seen['edges']): number {
   return edges ? Object.values(edges).reduce((sum, { byteLength }) => sum + byteLength, 0) : 0;
-}
-
-/** Without the gutter, which shows what belongs to the neighbours. */
-function edgesOf(picture: RasterImage, gutter: number): Edges {
-  const words = pixelWords(picture);
-  const { width, height } = picture;
-  const [right, bottom] = [width - 1 - gutter, height - 1 - gutter];
-  const along = (x: number, y: number, step: number, count: number) => {
-    const colours = new Set<number>();
-    for (let i = 0; i < count; i++) colours.add(roughly(words[y * width + x + i * step] ?? 0));
-    return Uint16Array.from(colours);
-  };
-  return {
-    top: along(gutter, gutter, 1, right - gutter + 1),
-    bottom: along(gutter, bottom, 1, right - gutter + 1),
-    left: along(gutter, gutter, width, bottom - gutter + 1),
-    right: along(right, gutter, width, bottom - gutter + 1),
-  };
-}
-
-/**
- * Four bits of each channel: lossy formats never hit a colour exactly. Fully transparent pixels are of one colour,
- * whatever lies under them.
- */
-function roughly(colour: number): number {
-  if (colour >>> 24 === 0) return 0;
-  return (
-    ((colour >>> 16) & 0xf000) |
-    ((colour >>> 12) & 0x0f00) |
-    ((colour >>> 8) & 0x00f0) |
-    ((colour >>> 4) & 0x000f)
-  );
 }

@@ -4,7 +4,7 @@ import { MADE_BY_REQUEST } from '../domain/tile-maker.ts';
 import { intersectRects, rectContains, type TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Flight } from './flight.ts';
-import type { FlightControl } from './flight-control.ts';
+import type { Flights } from './flights.ts';
 import { freshSince } from './freshness.ts';
 import type { RenewRequest, RenewResult } from './tile-pipeline.ts';
 
@@ -13,10 +13,10 @@ const NOTHING_DONE: RenewResult = { made: 0, present: 0, blank: 0, bytes: 0, ups
 
 /** Fetches and replaces metatiles for tasks, on the same road that reads take. */
 export class Renewer {
-  readonly #flights: FlightControl;
+  readonly #flights: Flights;
   readonly #clock: Clock;
 
-  constructor(flights: FlightControl, clock: Clock) {
+  constructor(flights: Flights, clock: Clock) {
     this.#flights = flights;
     this.#clock = clock;
   }
@@ -50,6 +50,7 @@ export class Renewer {
     signal.throwIfAborted();
     const joined = this.#flights.find(tiles.set, metatile, generation, mode === 'all' ? after : 0);
     const flight = joined ?? this.#start(request, generation, onStart);
+    if (request.answered) flight.whenFetched(request.answered);
     const stored = await flight.landed(signal).catch(falseIfOutdated);
     return stored ? resultOf(flight, within, present, joined === null) : null;
   }

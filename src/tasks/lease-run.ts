@@ -5,6 +5,7 @@ import type { TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
+import { Semaphore } from '../lib/semaphore.ts';
 import type { ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { type AreaCover, countCovered } from './area-cover.ts';
 import { LeaseTally, type StepOutcome, type TallySnapshot } from './lease-tally.ts';
@@ -58,6 +59,8 @@ const DATABASE_PATIENCE = 60_000;
 
 /** Of one truncation; a retry of many failed steps has more, and then the whole layer's generation rises. */
 const MOST_PLACES = 256;
+/** Steps whose answers are there and are being cut or stored, for each lease. Each holds a metatile in memory. */
+const STEPS_BEHIND = 3;
 
 interface Work {
   readonly step: StepPlace;
@@ -72,6 +75,7 @@ export class LeaseRun {
   readonly #cover: AreaCover | null;
   readonly #tally: LeaseTally;
   readonly #work: Iterator<Work>;
+  readonly #threads: Semaphore;
   readonly #abort = new AbortController();
   #handingBack = false;
   #hostAway: HostAway | null = null;
@@ -86,6 +90,7 @@ export class LeaseRun {
     this.#tiles = tiles;
     this.#cover = coverOf(lease.plan, lease.request);
     this.#tally = new LeaseTally(lease.plan, lease.kind === 'piece' ? lease.doneSteps : 0);
+    this.#threads = new Semaphore(lease.threads);
     this.#work = this.#workOf(lease);
     this.#lastReport = options.clock.monotonic();
   }
@@ -106,7 +111,7 @@ export class LeaseRun {
     const { request, fresh } = this.lease;
     // Before the first tile goes: what is being fetched now must not be stored behind the truncation.
     if (request.type === 'truncate' && fresh) await this.#raiseGeneration();
-    const lanes = Promise.all(Array.from({ length: this.lease.threads }, () => this.#lane()));
+    const lanes = Promise.all(Array.from({ length: this.#stepsAtOnce() }, () => this.#lane()));
     const ended = new AbortController();
     const reports = this.#reportRegularly(ended.signal);
     reports.catch((error: Error) => this.abort(error));
@@ -126,6 +131,14 @@ export class LeaseRun {
     );
     const known = places.length <= MOST_PLACES ? places : undefined;
     await this.#tiles.bound.store.raiseGeneration(request.layer, known);
+  }
+
+  /** More than threads: while some steps wait for the upstream, others are cut and stored. */
+  #stepsAtOnce(): number {
+    const { threads, request } = this.lease;
+    const counted = !request.waitsForHosts || (this.lease.kind === 'piece' && this.lease.careful);
+    const alone = request.type === 'truncate' || counted;
+    return alone ? threads : threads + STEPS_BEHIND;
   }
 
   async #lane(): Promise<void> {
@@ -177,6 +190,7 @@ export class LeaseRun {
       cover: this.#cover,
       pipeline: this.#options.pipeline,
       clock: this.#options.clock,
+      threads: this.#threads,
       signal: this.#abort.signal,
       waits: (wait) => this.#options.taskWaits(this.lease.taskId, wait),
       sent: () => this.#tally.requestSent(),

@@ -1,11 +1,12 @@
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { isHostAway } from '../domain/host-away.ts';
 import { type HostClosed, hostClosedIn } from '../domain/host-closed.ts';
-import { metatileAt } from '../domain/metatile.ts';
+import { type Metatile, metatileAt } from '../domain/metatile.ts';
 import { denseNameOf } from '../domain/retina.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { intersectRects, type TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Semaphore } from '../lib/semaphore.ts';
 import { metatileSizeOf } from '../pipeline/resolve-tile-set.ts';
 import type { RenewMode, RenewResult, ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { type AreaCover, countCovered } from './area-cover.ts';
@@ -29,6 +30,8 @@ export interface StepContext {
   readonly waits: (wait: TaskWait) => void;
   /** A request has left for a server. */
   readonly sent: () => void;
+  /** One for each request that may be under way at the upstream. */
+  readonly threads: Semaphore;
 }
 
 export interface StepPlace {
@@ -124,16 +127,7 @@ async function renewTiles(step: StepPlace, expected: number, context: StepContex
   let sum: RenewResult = { made: 0, present: 0, blank: 0, bytes: 0, upstreamRequests: 0 };
   const rect = coveredRect(step, context.cover);
   for (const { metatile, within } of metatilesIn(context.tiles, step.z, rect)) {
-    const result = await context.pipeline.renew({
-      tiles: context.tiles,
-      metatile,
-      within,
-      mode: modeOf(context),
-      task: context.task,
-      signal: context.signal,
-      sent: context.sent,
-    });
-    sum = add(sum, result);
+    sum = add(sum, await renewMetatile(metatile, within, context));
   }
   if (sum.made + sum.present < expected) {
     throw new TilewardenError('tile-outside', 'The layer no longer offers these tiles.');
@@ -149,6 +143,22 @@ async function renewTiles(step: StepPlace, expected: number, context: StepContex
     bytes: sum.bytes,
     upstreamRequests: 0,
   };
+}
+
+/** Holds a thread until the upstream has answered; others may ask while the answer is cut and stored. */
+async function renewMetatile(
+  metatile: Metatile,
+  within: TileRect,
+  context: StepContext,
+): Promise<RenewResult> {
+  const { tiles, pipeline, task, signal, sent } = context;
+  const giveBack = await context.threads.acquire(signal);
+  try {
+    const mode = modeOf(context);
+    return await pipeline.renew({ tiles, metatile, within, mode, task, signal, sent, answered: giveBack });
+  } finally {
+    giveBack();
+  }
 }
 
 /** By the layer as it is now: its metatiles may have changed since the task was cut into steps. */

@@ -257,9 +257,8 @@ async function heard(stream: Response, text: string): Promise<boolean> {
 it('takes up a new configuration at SIGHUP without losing a request', async () => {
   wms.reset();
   const config = writeConfig(configOf('map'));
-  const server = await start({
+  const server = await startServer({
     args: ['--processes', String(PROCESSES), '--config', config],
-    config: undefined,
   });
   await ask(server.url, '/tiles/map/3/1/1.png');
   const before = processesOf(server);
@@ -284,9 +283,8 @@ it('keeps what it has when the new configuration cannot be used', async () => {
   wms.reset();
   const config = join(temporaryFolder(), 'tilewarden.yaml');
   writeFileSync(config, configOf('map'));
-  const server = await start({
+  const server = await startServer({
     args: ['--processes', '2', '--config', config],
-    config: undefined,
     expectedLog: /cannot be used/,
   });
   const before = processesOf(server);

@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
 import { type RunningServer, runTilewarden, startServer, temporaryFolder, writeConfig } from './server.ts';
+import { LAYER, openWms, roadsConfig } from './task-server.ts';
 
 const TILE = '/tiles/world/3/4/2.png';
 
@@ -61,24 +62,30 @@ describe('a server without a configuration', () => {
 
 describe('starting and stopping', () => {
   it('prints exactly one line when it is ready, finishes an answer under way, ends with 0, and starts again after that and after a kill', async () => {
-    const first = await startServer();
-    const before = await get(first.url + TILE);
-    const answer = get(`${first.url}/tiles/world/5/16/10.png`);
-    // An answer on a second connection: the request on the first one has arrived by then. Both are kept, idle.
-    expect((await get(`${first.url}/healthz`)).status).toBe(200);
-    const [{ status }, end] = await Promise.all([answer, first.stop()]);
-    expect(status).toBe(200);
+    const tile = `/tiles/${LAYER}/0/0/0.png`;
+    const wms = await openWms();
+    const config = roadsConfig(wms);
+    const first = await startServer({ config });
+    const before = await get(first.url + tile);
+    wms.answer = 'hang';
+    const answer = get(`${first.url}/tiles/${LAYER}/5/16/10.png`);
+    await eventually('the answer is under way', () => wms.active);
+    const stopping = first.stop();
+    await eventually('the server stops', first.stderr, (log) => log.includes('stopping'));
+    wms.release();
+    expect((await answer).status).toBe(200);
+    const end = await stopping;
     expect(end.stdout).toBe(`Tilewarden is ready at ${first.url}/\n`);
     expect(end.code).toBe(0);
 
-    const second = await startServer({ data: first.data });
-    const after = await get(second.url + TILE);
+    const second = await startServer({ config, data: first.data });
+    const after = await get(second.url + tile);
     expect(after.headers.get('x-cache')).toBe('HIT');
     expect(after.body.equals(before.body)).toBe(true);
     await second.kill();
 
-    const third = await startServer({ data: first.data });
-    expect((await get(third.url + TILE)).status).toBe(200);
+    const third = await startServer({ config, data: first.data });
+    expect((await get(third.url + tile)).status).toBe(200);
     await third.stop();
   });
 

@@ -49,7 +49,11 @@ beforeAll(async () => {
       close: async () => {},
     }),
   };
-  const catalog = { layer: (name: string) => (name === 'world' ? bound : null), layers: () => [layer] };
+  const catalog = {
+    layer: (name: string) => (name === 'world' ? bound : null),
+    layers: () => [layer],
+    version: 1,
+  };
   const tasks = { get: async (id: number) => (id === 7 ? task : null) } as HttpServerDeps['tasks'];
   app = createTestApp({ deps: { catalog, quota, tasks } });
 });

@@ -24,7 +24,7 @@ import { createTileFront } from './tile-front.ts';
 
 export interface HttpProcessOptions {
   /** Its sources are never asked. */
-  readonly catalog: Pick<Catalog, 'layer' | 'layers'>;
+  readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version'>;
   readonly memoryTierBytes: number;
   readonly server: HttpServerOptions;
   /** Where the primary listens for its processes. */
@@ -52,7 +52,7 @@ export async function openHttpProcess(
   });
   const pipeline = countReads(front, clock, counts);
   const app = createHttpAppOver(
-    tileRoutes({ catalog, pipeline, log }),
+    tileRoutes({ catalog, pipeline, clock, log }),
     {
       access: accessThrough(channel),
       audit: NO_AUDIT,

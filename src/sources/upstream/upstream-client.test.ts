@@ -251,10 +251,31 @@ describe('the upstream client', () => {
     },
   );
 
+  it('speaks to a private address that the configuration names, and to no other', async () => {
+    await client.close();
+    const { host, port } = new URL(wms.origin);
+    const configuredHosts = new Set([host]);
+    const options = { userAgent: 'x', upstreams: {}, clock: systemClock, log: silentLogger };
+    client = openUpstreamClient({ ...options, configuredHosts });
+    expect((await client.get(request())).mediaType).toBe('image/png');
+    const error = await failure({ url: new URL(`http://127.0.0.2:${port}/`) });
+    expect(error).toMatchObject({
+      reason: 'address-refused',
+      message: expect.stringContaining('allowPrivate'),
+    });
+  });
+
   it('never speaks to link-local addresses', async () => {
     await client.close();
     const upstreams = { '169.254.169.254': upstreamOptions.parse({ allowPrivate: true }) };
-    client = openUpstreamClient({ userAgent: 'x', upstreams, clock: systemClock, log: silentLogger });
+    const configuredHosts = new Set(['169.254.169.254:80']);
+    client = openUpstreamClient({
+      userAgent: 'x',
+      upstreams,
+      configuredHosts,
+      clock: systemClock,
+      log: silentLogger,
+    });
     const error = await failure({ url: new URL('http://169.254.169.254/latest/') });
     expect(error.reason).toBe('address-refused');
   });

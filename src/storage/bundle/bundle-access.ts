@@ -23,7 +23,7 @@ export class BundleAccess {
   readonly #resting = new Set<Promise<void>>();
 
   constructor(maxOpenBundles: number, writer: BundleWriter, clock: Clock, log: Logger) {
-    this.#reader = new BundleReader(maxOpenBundles, (path) => this.putToRest(path));
+    this.#reader = new BundleReader(maxOpenBundles, (path) => void this.putToRest(path));
     this.#writer = writer;
     this.#clock = clock;
     this.#log = log;
@@ -80,7 +80,8 @@ export class BundleAccess {
     return this.#resting.size;
   }
 
-  putToRest(path: string): void {
+  /** Never rejects: what cannot be put to rest stays as it is. */
+  putToRest(path: string): Promise<void> {
     const resting = this.#writer
       .run({ type: 'rest', path })
       .then(() => undefined)
@@ -89,6 +90,7 @@ export class BundleAccess {
       )
       .finally(() => this.#resting.delete(resting));
     this.#resting.add(resting);
+    return resting;
   }
 
   async #remove(folder: string, damage: DamagedBundle): Promise<null> {

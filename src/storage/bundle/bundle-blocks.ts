@@ -19,6 +19,9 @@ const ABANDONED_AFTER = 60_000;
 /** Bundles compared with the index, or put to rest, before others get their turn. */
 const AT_ONCE = 16;
 
+/** Bundles read before others get their turn. */
+const LOOKS_IN_A_TURN = 8;
+
 /** From before the first change. */
 const BEGINNING = { change: 0, id: '' };
 
@@ -79,7 +82,8 @@ export class BundleBlocks {
       }
       await nextTurn();
     }
-    for (const row of this.#index.open()) {
+    for (const [at, row] of this.#index.open().entries()) {
+      if (at % LOOKS_IN_A_TURN === LOOKS_IN_A_TURN - 1) await nextTurn();
       const block = await this.#lookAt(row);
       if (block) yield block;
     }
@@ -115,7 +119,7 @@ export class BundleBlocks {
   #restIfAbandoned(path: string | null): void {
     const file = path === null ? null : statSync(path, { throwIfNoEntry: false });
     if (!file || path === null || this.#parts.clock.now() - file.mtimeMs < ABANDONED_AFTER) return;
-    if (this.#parts.access.resting < AT_ONCE) this.#parts.access.putToRest(path);
+    if (this.#parts.access.resting < AT_ONCE) void this.#parts.access.putToRest(path);
   }
 
   /**
@@ -150,6 +154,7 @@ export class BundleBlocks {
     if (path === null || row?.state === 'open') return;
     if (row?.state === 'resting' && row.stamp === stampAtRest(path)) return;
     await this.#parts.access.patiently(() => this.#index.opened(folder));
+    await this.#parts.access.putToRest(path);
   }
 
   async #markMissing(seen: ReadonlySet<string>): Promise<void> {
