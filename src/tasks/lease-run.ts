@@ -57,11 +57,10 @@ const FIRST_REPORT = 250;
 const DATABASE_PAUSE = 500;
 const DATABASE_PATIENCE = 60_000;
 
-/** Steps whose answers are there and are being cut or stored, for each lease. Each holds a metatile in memory. */
-const STEPS_BEHIND = 3;
-
 /** Of one truncation; a retry of many failed steps has more, and then the whole layer's generation rises. */
 const MOST_PLACES = 256;
+/** Steps whose answers are there and are being cut or stored, for each lease. Each holds a metatile in memory. */
+const STEPS_BEHIND = 3;
 
 interface Work {
   readonly step: StepPlace;
@@ -125,13 +124,6 @@ export class LeaseRun {
     await this.#report(this.#exhausted ? 'finish' : 'hand-back');
   }
 
-  /** More than threads: while some steps wait for the upstream, others are cut and stored. */
-  #stepsAtOnce(): number {
-    const { threads, request } = this.lease;
-    const alone = request.type === 'truncate' || (this.lease.kind === 'piece' && this.lease.careful);
-    return alone ? threads : threads + STEPS_BEHIND;
-  }
-
   async #raiseGeneration(): Promise<void> {
     const { plan, request } = this.lease;
     const places = gridSetsToEmpty(this.#tiles).flatMap((gridSet) =>
@@ -139,6 +131,14 @@ export class LeaseRun {
     );
     const known = places.length <= MOST_PLACES ? places : undefined;
     await this.#tiles.bound.store.raiseGeneration(request.layer, known);
+  }
+
+  /** More than threads: while some steps wait for the upstream, others are cut and stored. */
+  #stepsAtOnce(): number {
+    const { threads, request } = this.lease;
+    const counted = !request.waitsForHosts || (this.lease.kind === 'piece' && this.lease.careful);
+    const alone = request.type === 'truncate' || counted;
+    return alone ? threads : threads + STEPS_BEHIND;
   }
 
   async #lane(): Promise<void> {

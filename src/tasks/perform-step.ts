@@ -26,12 +26,12 @@ export interface StepContext {
   readonly pipeline: TilePipeline;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** One for each request that may be under way at the upstream. */
-  readonly threads: Semaphore;
   /** The step waits on the spot. */
   readonly waits: (wait: TaskWait) => void;
   /** A request has left for a server. */
   readonly sent: () => void;
+  /** One for each request that may be under way at the upstream. */
+  readonly threads: Semaphore;
 }
 
 export interface StepPlace {
