@@ -1,42 +1,34 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { PATIENCE_MS } from './test/fixtures/eventually.ts';
 
-const measuring = [
-  'test/security/{hostile-bodies,login-flood,mutated-requests,slow-connections}.test.ts',
-  'test/faults/**/*.test.ts',
-];
+/** Whole servers before single rooms: what takes long does not come last, when everybody waits for it. */
+class HouseFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isHouse = ({ moduleId }: TestSpecification) => moduleId.includes('/test/');
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isHouse), ...sorted.filter((file) => !isHouse(file))];
+  }
+}
 
 export default defineConfig({
   test: {
-    testTimeout: 30_000,
-    hookTimeout: 120_000,
+    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    // Notices what hangs. Slowness is no fault: other programs may want the same processors.
+    testTimeout: process.env.TEST_LENGTH === 'long' ? 7_200_000 : 240_000,
+    hookTimeout: 240_000,
+    expect: { poll: { timeout: PATIENCE_MS } },
     pool: 'forks',
+    // One more than processors, because some tests mostly wait; not too many whole servers at once.
+    maxWorkers: Math.min(8, availableParallelism() + 1),
+    // The files of a run share a few processes, and with them everything that has been loaded.
+    isolate: false,
     // Threads and child processes that a test starts run from the sources too.
     execArgv: ['--import', new URL('./scripts/typescript/register.mjs', import.meta.url).href],
-    projects: [
-      group(0, { name: 'rooms', include: ['src/**/*.test.ts'], maxWorkers: 2 }),
-      group(1, {
-        name: 'house',
-        include: ['test/**/*.test.ts'],
-        exclude: measuring,
-        maxWorkers: 2,
-        // Whole servers with their workers, two tests at a time.
-        testTimeout: 90_000,
-      }),
-      // What measures or kills runs with nothing beside it.
-      group(2, { name: 'alone', include: measuring, maxWorkers: 1 }),
-    ],
+    setupFiles: ['test/fixtures/each-file.ts'],
+    // Tests run from the sources, and what is written for WebAssembly has to be compiled first.
+    globalSetup: ['scripts/pixels-for-tests.mjs', 'test/fixtures/shared-services-host.ts'],
+    sequence: { sequencer: HouseFirst },
   },
 });
-
-function group(
-  groupOrder: number,
-  test: {
-    name: string;
-    include: string[];
-    exclude?: string[];
-    maxWorkers: number;
-    testTimeout?: number;
-  },
-) {
-  return { extends: true as const, test: { ...test, sequence: { groupOrder } } };
-}

@@ -67,8 +67,15 @@ function swapIn(folder) {
 }
 
 function stampOfSources() {
-  const ignore = (path) => /[\\/](node_modules|dist)$/.test(path) || /\.test\.ts$/.test(path);
-  const inputs = ['src', 'web', 'package-lock.json', 'scripts/build.mjs', 'scripts/bundle.mjs'];
+  const ignore = (path) => /[\\/](node_modules|dist)$/.test(path) || /\.(test\.ts|wasm)$/.test(path);
+  const inputs = [
+    'src',
+    'web',
+    'package-lock.json',
+    'scripts/build.mjs',
+    'scripts/bundle.mjs',
+    'scripts/pixels.mjs',
+  ];
   return digestOf(inputs, ignore);
 }
 

@@ -1,6 +1,8 @@
 // Bundles the server: a start loads a dozen files instead of a thousand, which halves what starting costs.
+import { copyFileSync, mkdirSync } from 'node:fs';
 import { dirname, join, posix, relative, sep } from 'node:path';
 import { rolldown } from 'rolldown';
+import { ensurePixels, pixelsFile } from './pixels.mjs';
 import { root } from './steps.mjs';
 
 const source = join(root, 'src');
@@ -10,6 +12,7 @@ const ENTRIES = [
   'cli/main',
   'config/json-schema',
   'access/password-thread',
+  'raster/cutter-thread',
   'sources/world/drawing-thread',
   'storage/bundle/bundle-writer-thread',
 ];
@@ -34,6 +37,9 @@ export async function bundleServer(folder) {
   } finally {
     await bundle.close();
   }
+  await ensurePixels();
+  mkdirSync(join(folder, 'raster'), { recursive: true });
+  copyFileSync(pixelsFile, join(folder, 'raster', 'pixels.wasm'));
 }
 
 /** Lets `import.meta.url` of a module be what it would be were it built alone, whichever file it ended up in. */

@@ -10,20 +10,28 @@ export async function check() {
   const tsc = tool('typescript', 'tsc');
   const steps = [
     ['Formatting and lint', [tool('@biomejs/biome', 'biome'), 'check', '--error-on-warnings', '.']],
-    ['Types', [tsc, '-p', 'tsconfig.json']],
+    ['Types', [tsc, '-p', 'tsconfig.json', ...remembering('types')]],
     [
       'Doors between the rooms',
       [tool('dependency-cruiser', 'depcruise'), 'src', '--output-type', 'err-long'],
     ],
   ];
   if (existsSync(join(root, 'web', 'tsconfig.json'))) {
-    steps.splice(2, 0, ['Types of the web pages', [tsc, '-p', 'web', '--noEmit']]);
+    steps.splice(2, 0, [
+      'Types of the web pages',
+      [tsc, '-p', 'web', '--noEmit', ...remembering('web-types')],
+    ]);
   }
   const results = await Promise.all(
     steps.map(([title, args]) => step(title, () => runNode(args, { quiet: true }))),
   );
   const passed = results.filter(Boolean).length;
   return { passed, failed: steps.length - passed };
+}
+
+/** What has not changed since the last time is not checked again. */
+function remembering(name) {
+  return ['--incremental', '--tsBuildInfoFile', join(root, '.build', `${name}.tsbuildinfo`)];
 }
 
 if (argv[1] === fileURLToPath(import.meta.url)) {

@@ -1,15 +1,29 @@
 // Installs the packages of package-lock.json, only when they are not there already.
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { requiredStep, root, runNpm, StepError } from './steps.mjs';
 
 export async function ensureInstalled() {
+  await ensurePackages();
+  await ensureNative();
+}
+
+/** All but what is compiled: building and checking can begin. */
+export async function ensurePackages() {
   const reason = reasonToInstall();
   if (!reason) return;
-  // Building needs the development packages whatever NODE_ENV says. JOBS: node-gyp compiles with every processor.
-  const install = () => runNpm(['ci', '--include=dev'], { env: { JOBS: 'max' } });
+  // Building needs the development packages whatever NODE_ENV says.
+  const install = () => runNpm(['ci', '--include=dev', '--ignore-scripts']);
   await requiredStep(`Installing packages (${reason})`, install);
+}
+
+/** The one package that is built for a version of Node.js, which takes longer than all others together. */
+export async function ensureNative() {
+  if (!nativeProblem()) return;
+  // JOBS: node-gyp compiles with every processor.
+  const rebuild = () => runNpm(['rebuild', 'better-sqlite3'], { env: { JOBS: 'max' }, quiet: true });
+  await requiredStep('Building the database library', rebuild);
   const problem = nativeProblem();
   if (!problem) return;
   throw new StepError(
@@ -30,20 +44,16 @@ function reasonToInstall() {
       return `${path.replace(/^.*node_modules\//, '')} is missing or of another version`;
     }
   }
-  return nativeProblem() ? 'the database library was built for another Node.js' : null;
+  return null;
 }
 
 function packagesOf(lockFile) {
   return existsSync(lockFile) ? JSON.parse(readFileSync(lockFile, 'utf8')).packages : null;
 }
 
-/** Loads the one package that is built for a version of Node.js; null when it works. */
+/** Null when it works. In a process of its own: one that could not be loaded here stays so. */
 function nativeProblem() {
-  try {
-    const Database = createRequire(join(root, 'package.json'))('better-sqlite3');
-    new Database(':memory:').close();
-    return null;
-  } catch (error) {
-    return error.message;
-  }
+  const program = "new (require('better-sqlite3'))(':memory:').close()";
+  const { status, stderr } = spawnSync(process.execPath, ['-e', program], { cwd: root, encoding: 'utf8' });
+  return status === 0 ? null : stderr;
 }

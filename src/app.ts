@@ -1,38 +1,46 @@
 import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { access as accessFile, constants, mkdir } from 'node:fs/promises';
+import { access as accessFile, constants, mkdir, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Accounts, openAccounts } from './access/open-accounts.ts';
 import { warnOfOpenFolder } from './access/warn-of-open-folder.ts';
+import { openSource } from './app/open-source.ts';
+import { openStores } from './app/open-stores.ts';
+import { processSocketOf } from './app/process-socket.ts';
 import { createBlankAreas } from './catalog/blank-areas.ts';
 import { openCatalog } from './catalog/catalog.ts';
 import { createCatalogEditor } from './catalog/catalog-editor.ts';
 import { createCatalogEntries } from './catalog/catalog-entries.ts';
+import { CATALOG_CHANGED } from './catalog/catalog-messages.ts';
 import { DeclaredEntries } from './catalog/declared-entries.ts';
 import { openParameterBook } from './catalog/parameter-book.ts';
 import { createDocumentReader } from './config/document-reader.ts';
-import type { SourceSettings, StoreSettings } from './config/driver-schemas.ts';
 import type { Settings } from './config/settings.ts';
 import { readVersion } from './config/version.ts';
 import { createBoundedCounters } from './db/bounded-counters.ts';
 import { openDataFolderLock } from './db/data-folder-lock.ts';
 import type { Database } from './db/database.ts';
 import { openDatabase } from './db/open-database.ts';
+import { errorCopier } from './domain/error-copier.ts';
 import { TilewardenError } from './domain/errors.ts';
 import { createTileEvents } from './domain/tile-events.ts';
 import { type Access, createAccountAccess, createLoopbackAccess } from './http/door/access.ts';
 import { isLoopbackHost } from './http/door/trusted-proxies.ts';
+import { openHttpServer } from './http/http-app.ts';
 import { openEventLoopWatch } from './http/metrics/process-metrics.ts';
 import { loadWebAssets, type WebAsset } from './http/pages/web-assets.ts';
-import { type HttpServer, type HttpServerDeps, openHttpServer } from './http/server.ts';
+import type { HttpProcesses } from './http/processes/http-processes.ts';
+import { forgetEverywhere, primaryPart } from './http/processes/primary-part.ts';
+import type { HttpServer } from './http/server.ts';
+import { type Channel, createChannel, type ProcessPort } from './lib/channel.ts';
 import type { Clock } from './lib/clock.ts';
 import { ClosingStack } from './lib/closing-stack.ts';
 import type { Logger } from './lib/logger.ts';
 import type { Random } from './lib/random.ts';
 import { BlankSuspects } from './pipeline/blank-suspects.ts';
-import { addCountsOf, type CountsChannel, openCounterFeed } from './pipeline/counter-feed.ts';
+import { addCountsOf, openCounterFeed } from './pipeline/counter-feed.ts';
 import { LayerActivity, laterOf } from './pipeline/layer-activity.ts';
 import { createLayerReader } from './pipeline/layer-reader.ts';
 import { openTilePipeline } from './pipeline/open-tile-pipeline.ts';
@@ -40,29 +48,22 @@ import { PipelineCounters } from './pipeline/pipeline-counters.ts';
 import { createQuotaCredit } from './quota/quota-credit.ts';
 import { QuotaGate, type QuotaGateOptions } from './quota/quota-gate.ts';
 import { openQuotaService } from './quota/quota-service.ts';
-import { openArchiveSource } from './sources/archive/archive-source.ts';
-import { openLayerSource } from './sources/layer/layer-source.ts';
+import { MetatileCutter } from './raster/metatile-cutter.ts';
+import { openCutterThread } from './raster/open-cutter-thread.ts';
+import type { TileCutter } from './raster/tile-cutter.ts';
 import type { LayerReader } from './sources/layer-reader.ts';
-import type { TileSource } from './sources/tile-source.ts';
-import { type DeskLineChannel, openDeskLine, serveDesk } from './sources/upstream/desk-line.ts';
+import { openDeskLine, serveDesk } from './sources/upstream/desk-line.ts';
+import { hostsNamedIn } from './sources/upstream/hosts-named-in.ts';
 import { openUpstreamDesk } from './sources/upstream/open-upstream-desk.ts';
-import { openUpstreamClient, type UpstreamClient } from './sources/upstream/upstream-client.ts';
+import { openUpstreamClient } from './sources/upstream/upstream-client.ts';
 import type { UpstreamDesk } from './sources/upstream/upstream-desk.ts';
-import { openWmsSource } from './sources/wms/wms-source.ts';
-import { openWmtsSource } from './sources/wmts/wmts-source.ts';
-import { openWorldSource } from './sources/world/world-source.ts';
-import { openXyzSource } from './sources/xyz/xyz-source.ts';
-import { openBundleStore } from './storage/bundle/bundle-store.ts';
 import { checkStore } from './storage/check-store.ts';
-import { guardFreeSpace } from './storage/guard-free-space.ts';
-import { createMemoryStore } from './storage/memory/memory-store.ts';
-import type { TileStore } from './storage/tile-store.ts';
 import { createInvalidation } from './tasks/invalidation.ts';
 import { createMassTruncation } from './tasks/mass-truncation.ts';
 import { openTaskService } from './tasks/open-task-service.ts';
 import { openScheduleService } from './tasks/schedules/open-schedule-service.ts';
 import { type TaskSettings, taskSettingsFor } from './tasks/task-settings.ts';
-import { openTaskWorker, type WorkerChannel } from './tasks/task-worker.ts';
+import { openTaskWorker } from './tasks/task-worker.ts';
 
 export interface App {
   /** Where it listens, with a slash at the end. */
@@ -80,6 +81,8 @@ export interface AppSurroundings {
   readonly log: Logger;
   readonly clock: Clock;
   readonly random: Random;
+  /** The processes that answer HTTP; without them this one does. */
+  readonly processes?: HttpProcesses;
   /** Starts a process that opens a worker app; without it tasks run in the server's own process. */
   readonly forkWorker?: () => ChildProcess;
 }
@@ -93,8 +96,9 @@ export interface WorkerApp {
 /** Nobody but the owner and their group looks into the data folder. */
 const DATA_FOLDER_MODE = 0o750;
 const DATABASE_FILE = 'tilewarden.db';
-const STORES_FOLDER = 'stores';
 /** Milliseconds that a write waits at a quota. Clients do not wait for it, but what is made for them waits in memory. */
+/** Milliseconds until a worker that does not take up a change counts as hanging. */
+const WORKER_PATIENCE = 10_000;
 const SERVER_AT_THE_GATE = { patience: 500, withReserve: true };
 const WORKER_AT_THE_GATE = { patience: 60_000, withReserve: false };
 
@@ -115,18 +119,22 @@ export async function openApp(settings: Settings, surroundings: AppSurroundings)
   }
 }
 
-/** A process that does tasks for the server which forked it; `channel` leads there. */
+/** A process that does tasks for the server which forked it; `port` leads there. */
 export async function openWorkerApp(
   settings: Settings,
   surroundings: AppSurroundings,
-  channel: WorkerChannel & DeskLineChannel & CountsChannel,
+  port: ProcessPort,
 ): Promise<WorkerApp> {
   const open = new ClosingStack();
   try {
+    const channel = createChannel(port, errorCopier);
     // Tiles are not answered from here.
     const quiet = { ...settings, memoryTierBytes: 0 };
     const openDesk = () => openDeskLine(channel);
-    const parts = await openRoad(quiet, surroundings, open, WORKER_AT_THE_GATE, openDesk);
+    const cutter = new MetatileCutter();
+    const opening = openRoad(quiet, surroundings, open, WORKER_AT_THE_GATE, cutter, openDesk);
+    channel.handle(CATALOG_CHANGED, async () => (await opening).documents.declared.refresh());
+    const parts = await opening;
     const counted = {
       counters: parts.pipelineCounts,
       activity: parts.activity,
@@ -158,11 +166,12 @@ async function openParts(
   surroundings: AppSurroundings,
   open: ClosingStack,
 ): Promise<{ readonly server: HttpServer } & Pick<App, 'initialPassword'>> {
-  const { log, clock, random, forkWorker } = surroundings;
+  const { log, clock, random, forkWorker, processes } = surroundings;
   await mkdir(settings.data, { recursive: true, mode: DATA_FOLDER_MODE });
   await warnOfOpenFolder(settings.data, log);
   open.use(lockDataFolder(settings.data));
-  const road = await openRoad(settings, surroundings, open, SERVER_AT_THE_GATE, (base) =>
+  const cutter = open.use(openCutterThread(log));
+  const road = await openRoad(settings, surroundings, open, SERVER_AT_THE_GATE, cutter, (base) =>
     open.use(
       openUpstreamDesk({
         upstreams: settings.upstreams,
@@ -173,16 +182,23 @@ async function openParts(
       }),
     ),
   );
-  const { database, parameters, catalog, pipeline, events, desk } = road;
-  const { entries, declared, reader } = road.documents;
+  await lockDatabase(settings, surroundings, open);
+  const { database, parameters, catalog, events, desk } = road;
+  const pipeline = processes ? forgetEverywhere(road.pipeline, events, processes) : road.pipeline;
   const { pipelineCounts, activity, blankAreas, blankSuspects } = road;
+  const { entries, declared, reader } = road.documents;
+  const workers = new Set<{ readonly process: ChildProcess; readonly channel: Channel }>();
   const forkSharing =
     forkWorker &&
     (() => {
       const worker = forkWorker();
-      serveDesk(desk, worker);
-      addCountsOf(worker, { counters: pipelineCounts, activity, suspects: blankSuspects });
-      return worker;
+      const channel = createChannel(worker, errorCopier);
+      serveDesk(desk, channel);
+      addCountsOf(channel, { counters: pipelineCounts, activity, suspects: blankSuspects });
+      const forked = { process: worker, channel };
+      workers.add(forked);
+      channel.closed.addEventListener('abort', () => workers.delete(forked));
+      return forked;
     });
   const tasks = open.use(
     await openTaskService({
@@ -192,12 +208,13 @@ async function openParts(
       events,
       settings: taskSettings(settings),
       ...(forkSharing && { forkWorker: forkSharing }),
+      ...(processes && { forgottenByAll: processes.settle }),
       clock,
       random,
       log,
     }),
   );
-  const massTruncation = createMassTruncation({ catalog, parameters, tasks, events, clock });
+  const massTruncation = createMassTruncation({ catalog, parameters, pipeline, tasks, events, clock });
   const stores = catalog.stores();
   const quota = open.use(await openQuotaService({ database, stores, parameters, events, clock, log }));
   const invalidation = createInvalidation({
@@ -208,19 +225,33 @@ async function openParts(
     usesOf: (page) => quota.frequencyOf(page),
     clock,
   });
-  const editor = createCatalogEditor({
-    ...{ catalog, entries, declared, reader, parameters, events, clock },
-    gridSetDocuments: settings.gridSetDocuments,
-    announce: async () => {},
-    async onChange({ kind, name, document }, by) {
-      if (kind !== 'layer' || document !== null) return;
-      await tasks.cancel({ layer: name, states: ['pending', 'running', 'paused'] }, by);
-    },
-  });
-  await editor.finish();
   const schedules = open.use(
     await openScheduleService({ database, tasks, invalidation, declared: settings.schedules, clock, log }),
   );
+  /** One that does not answer in time is ended, and another takes its place. */
+  const announce = async () => {
+    processes?.catalogChanged();
+    await Promise.all(
+      [...workers].map(({ process: worker, channel }) =>
+        channel
+          .ask(CATALOG_CHANGED, null, AbortSignal.timeout(WORKER_PATIENCE))
+          .catch(() => void worker.kill('SIGKILL')),
+      ),
+    );
+    await processes?.settle();
+  };
+  const editor = createCatalogEditor({
+    ...{ catalog, entries, declared, reader, parameters, events, clock, announce },
+    gridSetDocuments: settings.gridSetDocuments,
+    async removed(layer, by) {
+      await tasks.cancel({ layer, states: ['pending', 'running', 'paused'] }, by);
+      for (const { id } of await schedules.list(layer)) await schedules.remove(id);
+      const { layerQuotas } = await quota.settings.read();
+      const others = layerQuotas.filter((quota) => quota.layer !== layer);
+      if (others.length < layerQuotas.length) await quota.settings.change({ layerQuotas: others });
+    },
+  });
+  await editor.finish();
   const readiness = async () => {
     await accessFile(settings.data, constants.W_OK);
     await database.query.selectNoFrom((statement) => statement.lit(1).as('one')).execute();
@@ -249,7 +280,13 @@ async function openParts(
   };
   const blanks = { blankAreas, blankSuspects };
   const deps = { ...parts, ...blanks, layerState, about, metrics, readiness, assets, access, clock, log };
-  return { server: open.use(await listen(deps, settings)), initialPassword };
+  if (!processes) return { server: open.use(await openHttpServer(deps, settings.server)), initialPassword };
+  const socketPath = processSocketOf(settings);
+  await rm(socketPath, { force: true });
+  const inner = { ...settings.server, tls: null, socketPath };
+  const server = open.use(await openHttpServer({ ...deps, settled: processes.settle }, inner));
+  processes.serve(primaryPart({ catalog, entries, pipeline, events, access, count: server.count }));
+  return { server, initialPassword };
 }
 
 /** The accounts of a data folder, for the command line: a server may run on it or not. */
@@ -291,17 +328,20 @@ async function openRoad<Desk extends UpstreamDesk>(
   surroundings: AppSurroundings,
   open: ClosingStack,
   atTheGate: Pick<QuotaGateOptions, 'patience' | 'withReserve'>,
+  cutter: TileCutter,
   openDesk: (database: Database) => Desk,
 ) {
   const { log, clock, random } = surroundings;
   const database = open.use(await openDatabase({ location: databaseOf(settings), clock, log }));
   const gate = new QuotaGate({ credit: createQuotaCredit(database), clock, log, ...atTheGate });
-  const stores = await openStores(settings, surroundings, open, gate);
+  const opened = await openStores(settings, { log, clock, readOnly: false }, open);
+  const stores = new Map([...opened].map(([name, store]) => [name, gate.guard(store)]));
   const desk = openDesk(database);
   const upstreams = open.use(
     openUpstreamClient({
       userAgent: `Tilewarden/${readVersion()}`,
       upstreams: settings.upstreams,
+      configuredHosts: hostsNamedIn(settings.layers.map(({ source }) => source)),
       desk,
       clock,
       log,
@@ -333,6 +373,7 @@ async function openRoad<Desk extends UpstreamDesk>(
   const blankSuspects = new BlankSuspects(clock);
   const pipeline = open.use(
     openTilePipeline({
+      cutter,
       events,
       clock,
       random,
@@ -364,66 +405,22 @@ function lockDataFolder(folder: string): { close(): void } {
   );
 }
 
-async function openStores(
-  settings: Settings,
-  surroundings: AppSurroundings,
-  open: ClosingStack,
-  gate: QuotaGate,
-): Promise<ReadonlyMap<string, TileStore>> {
-  const stores = new Map<string, TileStore>();
-  for (const [name, store] of Object.entries(settings.stores)) {
-    const root = join(settings.data, STORES_FOLDER, name);
-    stores.set(name, gate.guard(open.use(await openStore(store, root, surroundings))));
+/** What one server removes from its own disk another would go on serving from its own. */
+async function lockDatabase(settings: Settings, { clock, log }: AppSurroundings, open: ClosingStack) {
+  if (!settings.database) return;
+  const { openServerLock } = await import('./db/postgres/server-lock.ts');
+  const lock = await openServerLock({ location: settings.database, clock, log });
+  if (!lock) {
+    throw new TilewardenError(
+      'config-invalid',
+      'The database is in use by another Tilewarden server, and the tile stores of this one lie on its own machine: each server would serve tiles that the other has removed. Stop the other server, or choose another database with --database.',
+    );
   }
-  return stores;
-}
-
-async function openStore(
-  store: StoreSettings,
-  root: string,
-  { log, clock }: AppSurroundings,
-): Promise<TileStore> {
-  if (store.type === 'memory') return createMemoryStore(store);
-  const bundles = await openBundleStore(store, { root, log, clock });
-  return guardFreeSpace(bundles, { root, minFreePercent: store.minFreePercent, clock, log });
-}
-
-function openSource(
-  source: SourceSettings,
-  upstreams: UpstreamClient,
-  { log, clock }: AppSurroundings,
-  readLayer: LayerReader,
-): TileSource {
-  if (source.type === 'layer') return openLayerSource(source, { readLayer });
-  if (source.type === 'world') return openWorldSource(source, { logger: log });
-  if (source.type === 'archive') return openArchiveSource(source, { upstream: upstreams, clock });
-  if (source.type === 'wmts') return openWmtsSource(source, { upstream: upstreams, clock });
-  if (source.type === 'xyz') return openXyzSource(source, { upstream: upstreams });
-  return openWmsSource(source, { upstream: upstreams });
+  open.use(lock);
 }
 
 /** The build puts the pages beside this file; the sources alone have none. */
 async function loadPages(): Promise<readonly WebAsset[]> {
   const folder = fileURLToPath(new URL('./web', import.meta.url));
   return existsSync(folder) ? loadWebAssets(folder) : [];
-}
-
-async function listen(deps: HttpServerDeps, { server }: Settings): Promise<HttpServer> {
-  try {
-    return await openHttpServer(deps, server);
-  } catch (error) {
-    throw explainListenFailure(error, server);
-  }
-}
-
-function explainListenFailure(error: unknown, { host, port }: Settings['server']): unknown {
-  const code = error instanceof Error && 'code' in error ? error.code : null;
-  const because: Record<string, string> = {
-    EADDRINUSE: `Port ${port} on ${host} is taken by another program; choose another one with --port.`,
-    EADDRNOTAVAIL: `${host} is no address of this machine; choose another one with --host.`,
-    ENOTFOUND: `${host} is no address of this machine; choose another one with --host.`,
-    EACCES: `Port ${port} may not be opened by this user; choose one above 1023 with --port.`,
-  };
-  const message = typeof code === 'string' ? because[code] : undefined;
-  return message === undefined ? error : new TilewardenError('config-invalid', message, { cause: error });
 }

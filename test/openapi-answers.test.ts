@@ -8,7 +8,7 @@ import { loadSettings } from '../src/config/load-settings.ts';
 import { descriptionOf, openApiDocument } from '../src/http/api/openapi.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { silentLogger } from '../src/lib/logger.ts';
-import { eventually } from './e2e/server.ts';
+import { eventually } from './fixtures/eventually.ts';
 import { addressOf, everyRoute } from './security/every-route.ts';
 
 /** Of these there is nothing to show, or they never end. */

@@ -13,7 +13,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { openInstantUpstream } from '../seed/instant-upstream.ts';
-import { ProcessorTime } from '../seed/processor-time.ts';
+import { ProcessWatch } from '../seed/process-watch.ts';
 import { startServerProcess } from '../truncate/server-process.ts';
 
 const { values } = parseArgs({
@@ -78,7 +78,7 @@ async function seed(counted: boolean, data: string): Promise<Times> {
   const host = new URL(upstream.url).host;
   const layer = `{ name: bench, source: { type: wms, url: '${upstream.url}', layers: a }, formats: [image/png], gridSets: [EPSG:900913], metatile: [4, 4], gutter: 0 }`;
   const configuration = `log: { level: error }\nupstreams: { '${host}': { concurrency: 8, allowPrivate: true } }\ntasks: { workers: ${WORKERS} }\nlayers:\n  - ${layer}\n`;
-  const processors = new ProcessorTime();
+  const processors = new ProcessWatch();
   const program = [...FROM_SOURCES, ...(counted ? [] : WITHOUT_COUNTING), 'src/cli/main.ts'];
   const server = await startServerProcess(data, configuration, program);
   try {
@@ -87,7 +87,7 @@ async function seed(counted: boolean, data: string): Promise<Times> {
     processors.restart();
     const begun = performance.now();
     await seedTo(server.url, Number(values.zoom));
-    return { seconds: (performance.now() - begun) / 1000, processorMs: processors.stop() };
+    return { seconds: (performance.now() - begun) / 1000, ...processors.stop() };
   } finally {
     processors.stop();
     await server.stop();

@@ -9,6 +9,7 @@ import { createLayer } from '../../src/catalog/create-layer.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import type { Layer } from '../../src/domain/layer.ts';
 import { catalogOf, createTestApp } from '../../test/fixtures/http-app.ts';
+import { listen } from '../../test/fixtures/inject.ts';
 import { manyLayers } from './many-layers.ts';
 
 const LISTED = 1000;
@@ -50,9 +51,8 @@ async function measureCapabilities(): Promise<void> {
   const { settings } = loadSettings({ flags, environment: {}, workingFolder: folder });
   const make = () => settings.layers.map((layer) => createLayer(layer, settings.gridSets));
   let layers: readonly Layer[] = make();
-  const catalog = { ...catalogOf([]), layers: () => layers };
-  const { fastify } = createTestApp({ deps: { catalog } });
-  const address = await fastify.listen({ host: '127.0.0.1', port: 0 });
+  const catalog = { ...catalogOf([]), layers: () => layers, version: 1 };
+  const { url: address, close } = await listen(createTestApp({ deps: { catalog } }));
   const ask = async (headers: Record<string, string> = {}) => {
     const answer = await fetch(`${address}/service/wmts?SERVICE=WMTS&REQUEST=GetCapabilities`, { headers });
     const { byteLength } = await answer.arrayBuffer();
@@ -62,6 +62,7 @@ async function measureCapabilities(): Promise<void> {
   say(`WMTS capabilities of ${LISTED} layers in 3 grid sets: ${(byteLength / 2 ** 20).toFixed(1)} MiB`);
   const all = await timesOf(ROUNDS, async () => {
     layers = make();
+    catalog.version++;
     await ask();
   });
   tell('after all layers were declared anew', all, 300);
@@ -69,13 +70,14 @@ async function measureCapabilities(): Promise<void> {
     layers = layers.map((layer, index) =>
       index === 500 ? { ...layer, title: `Changed ${Math.random()}` } : layer,
     );
+    catalog.version++;
     await ask();
   });
   tell('after one layer has changed', one, 300);
   tell('while nothing has changed', await timesOf(ROUNDS, () => ask()), 20);
   const { etag } = await ask();
   tell('to whoever has it already', await timesOf(ROUNDS, () => ask({ 'if-none-match': etag })), 20);
-  await fastify.close();
+  await close();
 }
 
 /** Until the line that says it is ready. */

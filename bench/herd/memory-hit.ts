@@ -10,6 +10,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { openTilePipeline } from '../../src/pipeline/open-tile-pipeline.ts';
 import { resolveTileSet } from '../../src/pipeline/resolve-tile-set.ts';
+import { MetatileCutter } from '../../src/raster/metatile-cutter.ts';
 import { openTileRoad } from '../../test/fixtures/tile-road.ts';
 
 const ROUNDS = 500_000;
@@ -18,6 +19,7 @@ const SIDE = 64;
 const road = openTileRoad();
 for (let y = 0; y < SIDE; y += 4) for (let x = 0; x < SIDE; x += 4) await road.renew('all', 6, x, y);
 const pipeline = openTilePipeline({
+  cutter: new MetatileCutter(),
   events: createTileEvents(),
   clock: systemClock,
   random: systemRandom,

@@ -13,7 +13,8 @@ export async function startBareNode(name: string, www: string): Promise<Contesta
   return {
     name,
     url: `http://127.0.0.1:${port}`,
-    pid: server.pid ?? 0,
+    prefix: '/tiles/world',
+    pids: () => [server.pid ?? 0],
     async stop() {
       if (server.exitCode !== null || server.signalCode !== null) return;
       const ended = once(server, 'exit');

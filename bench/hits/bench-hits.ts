@@ -1,15 +1,16 @@
 /**
- * Cache hits of our server beside nginx serving the same tiles as files, and beside the least that Node.js can do, in
- * one run.
+ * Cache hits of our server, with one process and with several, beside nginx and mod_mapcache serving the same tiles as
+ * files, and beside the least that Node.js can do, in one run.
  *
- *   npm run bench:hits -- [--zoom 5] [--seconds 5] [--rounds 3] [--connections 32]
+ *   npm run bench:hits -- [--zoom 5] [--seconds 5] [--rounds 3] [--connections 32] [--processes 2,4]
  */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startBareNode } from './bare-node-server.ts';
+import { hasMapCache, startMapCache } from './mapcache-server.ts';
 import {
   type Contestant,
   copyTiles,
@@ -27,10 +28,12 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '5' },
     rounds: { type: 'string', default: '3' },
     connections: { type: 'string', default: '32' },
+    processes: { type: 'string', default: '2' },
   },
 });
 const zoom = Number(values.zoom);
 const rounds = Number(values.rounds);
+const processes = values.processes.split(',').map(Number);
 const load: Load = { seconds: Number(values.seconds), connections: Number(values.connections), zoom };
 
 const missing = ['wrk', 'nginx'].filter((program) => programPath(program) === null);
@@ -49,23 +52,39 @@ try {
   running.push(fromMemory);
   const bytes = await copyTiles(fromMemory, zoom, join(folder, 'www'));
   await fromMemory.stop();
-  const contestants = [
-    await startNginx('nginx, one process', join(folder, 'www'), folder),
-    await startTilewarden('Tilewarden, from memory', join(folder, 'data'), '256 MiB'),
-    await startBareNode('bare node:http, from memory', join(folder, 'www')),
-  ];
-  running.push(...contestants);
-  await copyTiles(contestants[1] as Contestant, zoom, null);
+  const www = join(folder, 'www');
+  const data = join(folder, 'data');
   say(
     `${4 ** zoom} tiles of ${Math.round(bytes / 4 ** zoom)} bytes, ${load.connections} connections, best of ${rounds} rounds of ${load.seconds} s\n`,
   );
-  await compete(contestants);
-  const [nginx] = contestants;
-  await contestants[1]?.stop();
-  await contestants[2]?.stop();
-  const fromStore = await startTilewarden('Tilewarden, from the store', join(folder, 'data'), '0');
-  running.push(fromStore);
-  await compete(nginx ? [nginx, fromStore] : []);
+  const nginx = await startNginx('nginx, one process', www, folder);
+  running.push(nginx);
+  const others = [await startBareNode('bare node:http, from memory', www)];
+  if (hasMapCache()) others.push(await startMapCache('mod_mapcache, all cores', www, folder));
+  running.push(...others);
+  await competeWith(nginx, others, [1, ...processes], '256 MiB');
+  await competeWith(nginx, [], [1], '0');
+
+  /** Servers on one data folder run one after the other, so each has a copy. */
+  async function competeWith(
+    reference: Contestant,
+    beside: readonly Contestant[],
+    counts: readonly number[],
+    memoryTier: string,
+  ): Promise<void> {
+    const ours: Contestant[] = [];
+    for (const count of counts) {
+      const copy = mkdtempSync(join(folder, 'data-'));
+      cpSync(data, copy, { recursive: true });
+      const from = memoryTier === '0' ? 'from the store' : 'from memory';
+      const name = `Tilewarden, ${from}${count === 1 ? '' : `, ${count} processes`}`;
+      const server = await startTilewarden(name, copy, memoryTier, count);
+      running.push(server);
+      ours.push(server);
+    }
+    await compete([reference, ...beside, ...ours]);
+    for (const server of ours) await server.stop();
+  }
 } finally {
   for (const contestant of running) await contestant.stop();
   rmSync(folder, { recursive: true, force: true });
@@ -76,14 +95,18 @@ async function compete(contestants: readonly Contestant[]): Promise<void> {
   const results = contestants.map(() => ({
     requestsPerSecond: 0,
     microsecondsEach: Number.POSITIVE_INFINITY,
+    p99: Number.POSITIVE_INFINITY,
   }));
+  // The first round fills memories and lets what is compiled at run time be compiled; it does not count.
+  for (const contestant of contestants) await measureLoad(contestant, { ...load, seconds: 2 });
   for (let round = 0; round < rounds; round++) {
     for (const [i, contestant] of contestants.entries()) {
-      const { requestsPerSecond, microsecondsEach } = await measureLoad(contestant, load);
+      const { requestsPerSecond, microsecondsEach, p99 } = await measureLoad(contestant, load);
       const best = results[i];
       if (!best) continue;
       best.requestsPerSecond = Math.max(best.requestsPerSecond, requestsPerSecond);
       best.microsecondsEach = Math.min(best.microsecondsEach, microsecondsEach);
+      best.p99 = Math.min(best.p99, p99);
     }
   }
   const [reference] = results;
@@ -92,9 +115,10 @@ async function compete(contestants: readonly Contestant[]): Promise<void> {
     if (!result || !reference) continue;
     const calls = await systemCallsPerRequest(contestant, load);
     say(
-      `${contestant.name.padEnd(28)} ${String(Math.round(result.requestsPerSecond)).padStart(7)} requests/s` +
+      `${contestant.name.padEnd(40)} ${String(Math.round(result.requestsPerSecond)).padStart(7)} requests/s` +
         `  ${(result.requestsPerSecond / reference.requestsPerSecond).toFixed(2)} of nginx` +
         `  ${result.microsecondsEach.toFixed(0).padStart(4)} µs of processor each` +
+        `  p99 ${result.p99.toFixed(1)} ms` +
         `  ${calls === null ? 'system calls not counted' : `${calls.toFixed(1)} system calls each`}\n`,
     );
   }

@@ -9,8 +9,10 @@ export interface Contestant {
   readonly name: string;
   /** Without a slash at the end. */
   readonly url: string;
-  /** The process that answers. */
-  readonly pid: number;
+  /** What stands before the zoom in the address of a tile. */
+  readonly prefix: string;
+  /** The processes that answer. */
+  pids(): readonly number[];
   stop(): Promise<void>;
 }
 
@@ -23,6 +25,8 @@ export interface Load {
 export interface LoadResult {
   readonly requestsPerSecond: number;
   readonly microsecondsEach: number;
+  /** Milliseconds. */
+  readonly p99: number;
 }
 
 const run = promisify(execFile);
@@ -60,19 +64,20 @@ export async function copyTiles(from: Contestant, zoom: number, www: string | nu
 }
 
 export async function measureLoad(contestant: Contestant, load: Load): Promise<LoadResult> {
-  const before = processorSeconds(contestant.pid);
+  const before = processorSeconds(contestant.pids());
   const { stdout } = await run('wrk', wrkArguments(contestant, load));
-  const used = processorSeconds(contestant.pid) - before;
+  const used = processorSeconds(contestant.pids()) - before;
   if (/Non-2xx/.test(stdout)) throw new Error(`${contestant.name} answered with errors:\n${stdout}`);
   const requests = Number(/(\d+) requests in/.exec(stdout)?.[1] ?? 0);
   const requestsPerSecond = Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1] ?? 0);
-  return { requestsPerSecond, microsecondsEach: (used * 1e6) / requests };
+  const p99 = milliseconds(/99%\s+([\d.]+)(us|ms|s)/.exec(stdout));
+  return { requestsPerSecond, microsecondsEach: (used * 1e6) / requests, p99 };
 }
 
 /** All threads of the process, while it answers as fast as strace lets it. Null where strace is not to be had. */
 export async function systemCallsPerRequest(contestant: Contestant, load: Load): Promise<number | null> {
   if (programPath('strace') === null) return null;
-  const tracer = spawn('strace', ['-c', '-f', '-p', String(contestant.pid)], {
+  const tracer = spawn('strace', ['-c', '-f', ...contestant.pids().flatMap((pid) => ['-p', String(pid)])], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let summary = '';
@@ -91,14 +96,29 @@ export async function systemCallsPerRequest(contestant: Contestant, load: Load):
   return Number.isNaN(calls) || requests === 0 ? null : calls / requests;
 }
 
-function wrkArguments({ url }: Contestant, { seconds, connections, zoom }: Load): string[] {
-  return ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', WRK_SCRIPT, url, '--', String(zoom)];
+function wrkArguments({ url, prefix }: Contestant, { seconds, connections, zoom }: Load): string[] {
+  const of = ['-t1', `-c${connections}`, `-d${seconds}s`, '--latency', '-s', WRK_SCRIPT];
+  return [...of, url, '--', String(zoom), prefix];
+}
+
+function milliseconds(match: RegExpExecArray | null): number {
+  const factor = { us: 0.001, ms: 1, s: 1000 }[match?.[2] ?? 'ms'] ?? 1;
+  return Number(match?.[1] ?? Number.NaN) * factor;
+}
+
+/** Of a process that has forked them. */
+export function childrenOf(pid: number): readonly number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+  return text === '' ? [] : text.split(' ').map(Number);
 }
 
 /** From /proc/PID/stat: the 14th and 15th fields, in ticks. The name before them may hold spaces. */
-function processorSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond();
+function processorSeconds(pids: readonly number[]): number {
+  const ofOne = (pid: number) => {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+    return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond();
+  };
+  return pids.reduce((sum, pid) => sum + ofOne(pid), 0);
 }
 
 let ticks = 0;

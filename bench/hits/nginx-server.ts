@@ -20,7 +20,8 @@ export async function startNginx(name: string, www: string, folder: string): Pro
   return {
     name,
     url: `http://127.0.0.1:${port}`,
-    pid: worker,
+    prefix: '/tiles/world',
+    pids: () => [worker],
     async stop() {
       if (running) process.kill(master, 'SIGQUIT');
       running = false;
@@ -46,7 +47,7 @@ http {
 `;
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
@@ -55,7 +56,7 @@ async function freePort(): Promise<number> {
 }
 
 /** Looks until there is something to see, for two seconds at most. */
-async function eventually(look: () => string): Promise<string> {
+export async function eventually(look: () => string): Promise<string> {
   for (let i = 0; i < 100; i++) {
     try {
       const seen = look();

@@ -4,10 +4,11 @@ local at = 0
 
 function init(args)
   local zoom = tonumber(args[1])
+  local prefix = args[2]
   local side = 2 ^ zoom
   math.randomseed(7)
   for i = 1, 10000 do
-    paths[i] = string.format('/tiles/world/%d/%d/%d.png', zoom, math.random(0, side - 1), math.random(0, side - 1))
+    paths[i] = string.format('%s/%d/%d/%d.png', prefix, zoom, math.random(0, side - 1), math.random(0, side - 1))
   end
 end
 

@@ -5,6 +5,7 @@ import {
   checkAccountName,
   checkLayerPatterns,
   checkRole,
+  checkScope,
   type User,
   type UserChanges,
   type UserDraft,
@@ -37,6 +38,7 @@ export class AccountDesk {
     checkAccountName(name);
     checkRole(role);
     checkLayerPatterns(layers);
+    checkScope({ role, layers });
     checkPassword(password, name);
     const stored = await this.#deps.hasher.hash(password);
     return this.#deps.users.add({ name, password: stored, role, layers, passwordIsInitial: false });

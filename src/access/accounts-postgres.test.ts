@@ -1,20 +1,10 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { basic, GOOD_PASSWORD, openTestAccounts } from '../../test/fixtures/accounts.ts';
-import { openTestPostgres, type TestPostgres } from '../../test/fixtures/postgres.ts';
+import { createPostgresDatabase } from '../../test/fixtures/shared-services.ts';
 import { systemClock } from '../lib/clock.ts';
 
-let postgres: TestPostgres;
-
-beforeAll(async () => {
-  postgres = await openTestPostgres();
-});
-
-afterAll(async () => {
-  await postgres.close();
-});
-
 it('users, tokens and sessions are the same in PostgreSQL, and a change in one server counts in the other', async () => {
-  const location = await postgres.createDatabase();
+  const location = await createPostgresDatabase();
   const one = await openTestAccounts(systemClock, location);
   const other = await openTestAccounts(systemClock, location);
   const who = async (authorization: string | null, session: string | null = null) =>

@@ -78,8 +78,8 @@ describe('a user', () => {
 
   it('who is no administrator any more has no tokens left, nor have those made by means of them', async () => {
     const { users, tokens, authenticator } = await openTestAccounts();
-    await users.add({ ...MARY, role: 'admin' });
-    await users.add({ ...MARY, name: 'anna', role: 'admin' });
+    await users.add({ ...MARY, role: 'admin', layers: ['*'] });
+    await users.add({ ...MARY, name: 'anna', role: 'admin', layers: ['*'] });
     const draft = { name: 'cron', role: 'admin', layers: ['*'], expiresAt: null } as const;
     const { secret } = await tokens.create(draft, 'mary');
     expect(await authenticator.authenticate(shows(`Bearer ${secret}`))).toMatchObject({ owner: 'mary' });
@@ -112,7 +112,7 @@ describe('a user', () => {
     await expect(users.change('admin', { role: 'viewer' })).rejects.toMatchObject({
       code: 'account-conflict',
     });
-    await users.change('mary', { role: 'admin' });
+    await users.change('mary', { role: 'admin', layers: ['*'] });
     await users.remove('admin');
     expect((await users.list()).map(({ name }) => name)).toEqual(['mary']);
   });

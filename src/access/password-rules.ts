@@ -1,4 +1,4 @@
-import { TilewardenError } from '../domain/errors.ts';
+import { invalid } from '../domain/errors.ts';
 import { isTokenShaped } from './api-token.ts';
 
 export const MIN_PASSWORD_LENGTH = 12;
@@ -48,5 +48,5 @@ export function isKnownToAll(password: string, userName: string): boolean {
 /** Throws `request-invalid`. */
 export function checkPassword(password: string, userName: string): void {
   const weakness = weaknessOf(password, userName);
-  if (weakness) throw new TilewardenError('request-invalid', weakness);
+  if (weakness) throw invalid(weakness);
 }

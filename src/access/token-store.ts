@@ -1,10 +1,10 @@
 import type { Database } from '../db/database.ts';
 import type { TokensTable } from '../db/schema.ts';
-import { TilewardenError } from '../domain/errors.ts';
+import { invalid, TilewardenError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createTokenSecret, hashSecret } from './api-token.ts';
 import type { Role } from './role.ts';
-import { checkAccountName, checkLayerPatterns, checkRole } from './user.ts';
+import { checkAccountName, checkLayerPatterns, checkRole, checkScope } from './user.ts';
 
 /** Lets a script in without anybody's password. */
 export interface ApiToken {
@@ -92,8 +92,9 @@ function checkDraft({ name, role, layers, expiresAt }: TokenDraft, now: number):
   checkAccountName(name);
   checkRole(role);
   checkLayerPatterns(layers);
+  checkScope({ role, layers });
   if (expiresAt === null || expiresAt > now) return;
-  throw new TilewardenError('request-invalid', 'expiresAt lies in the past.');
+  throw invalid('expiresAt lies in the past.');
 }
 
 function rowOf(draft: TokenDraft, createdBy: string, hash: string, now: number): Omit<TokensTable, 'id'> {

@@ -3,7 +3,7 @@ import type { UsersTable } from '../db/schema.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Role } from './role.ts';
-import type { User } from './user.ts';
+import { checkScope, type User } from './user.ts';
 
 export interface StoredUser extends User {
   /** As `password-hash.ts` writes it. */
@@ -26,7 +26,8 @@ export interface UserStore {
   /** Only when there is no administrator; false otherwise. */
   addFirst(user: NewUser): Promise<boolean>;
   /**
-   * Throws `account-unknown`, and `account-conflict` when no administrator would be left. Ends the user's sessions, and
+   * Throws `account-unknown`, `request-invalid` for an administrator with a scope, and `account-conflict` when no
+   * administrator would be left. Ends the user's sessions, and
    * revokes the tokens of one who is no administrator any more.
    */
   change(name: string, changes: StoredChanges): Promise<Change<User>>;
@@ -67,7 +68,9 @@ export function createUserStore(database: Database, clock: Clock): UserStore {
     change: (name, changes) =>
       database.transaction(LOCK, async (query) => {
         const before = await existing(query, name);
-        const demoted = changes.role !== undefined && changes.role !== 'admin' && before.role === 'admin';
+        const { role = before.role, layers = before.layers } = changes;
+        if (changes.role !== undefined || changes.layers !== undefined) checkScope({ role, layers });
+        const demoted = role !== 'admin' && before.role === 'admin';
         if (demoted) await keepAnAdministrator(query, before);
         if (demoted) await revokeTokens(query, name);
         await query

@@ -1,4 +1,5 @@
-import { TilewardenError } from '../domain/errors.ts';
+import { invalid } from '../domain/errors.ts';
+import { mayWorkOnAll } from './caller.ts';
 import { ROLES, type Role } from './role.ts';
 
 export interface User {
@@ -32,22 +33,26 @@ const MAX_PATTERN_LENGTH = 200;
 
 export function checkAccountName(name: string): void {
   if (NAME.test(name)) return;
-  throw new TilewardenError(
-    'request-invalid',
+  throw invalid(
     'A name has 1 to 64 letters, digits, dots, hyphens, underscores or @ signs, the first a letter or digit.',
   );
 }
 
 export function checkRole(role: string): void {
   if ((ROLES as readonly string[]).includes(role)) return;
-  throw new TilewardenError('request-invalid', `A role is one of ${ROLES.join(', ')}.`);
+  throw invalid(`A role is one of ${ROLES.join(', ')}.`);
 }
 
 export function checkLayerPatterns(layers: readonly string[]): void {
   const fits = (pattern: string) => pattern.length >= 1 && pattern.length <= MAX_PATTERN_LENGTH;
   if (layers.length >= 1 && layers.length <= MAX_PATTERNS && layers.every(fits)) return;
-  throw new TilewardenError(
-    'request-invalid',
+  throw invalid(
     `layers lists 1 to ${MAX_PATTERNS} names or patterns such as topp:*; ["*"] stands for all layers.`,
   );
+}
+
+/** Who may change every account may widen their own scope: below an administrator only is it one. */
+export function checkScope({ role, layers }: Pick<User, 'role' | 'layers'>): void {
+  if (role !== 'admin' || mayWorkOnAll({ layers })) return;
+  throw invalid('An administrator works on all layers: give layers ["*"], or the role operator or viewer.');
 }

@@ -1,11 +1,14 @@
 import type { Layer } from '../domain/layer.ts';
 import type { TileSource } from '../sources/tile-source.ts';
 import type { TileStore } from '../storage/tile-store.ts';
+import type { LayerDeclaration } from './layer-declaration.ts';
 
 /** A layer joined to its live source and store. */
 export interface BoundLayer {
   readonly layer: Layer;
   readonly store: TileStore;
+  /** As it is declared: the options of the source's driver, and the store's name. */
+  readonly declared?: Pick<LayerDeclaration, 'source' | 'store'>;
   /** Opened when first needed. */
   source(): TileSource;
 }

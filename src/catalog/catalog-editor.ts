@@ -69,8 +69,8 @@ export interface CatalogEditorOptions<Source> {
   readonly clock: Pick<Clock, 'now'>;
   /** Resolves when every other process of the installation has refreshed its catalog. */
   readonly announce: () => Promise<void>;
-  /** For what follows a layer: tasks, schedules, quotas. Called before the change is answered. */
-  readonly onChange: (change: EntryChanged, by: string) => Promise<void>;
+  /** A layer has gone; what belonged to it goes too. */
+  readonly removed: (layer: string, by: string) => Promise<void>;
 }
 
 export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source>): CatalogEditor {
@@ -126,7 +126,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
       version,
       created: former === null,
     };
-    await options.onChange(done, by);
+    if (kind === 'layer' && document === null) await options.removed(name, by);
     return done;
   }
 

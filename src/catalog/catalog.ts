@@ -74,6 +74,7 @@ export function openCatalog<Source>(options: CatalogOptions<Source>): Changeable
     const made: BoundLayer = {
       layer: createLayer(declaration, gridSets),
       store: storeOf(declaration, stores),
+      declared: declaration,
       source: () => sources.get(made) ?? opened(made, declaration),
     };
     return made;

@@ -10,11 +10,11 @@ const clearedSchema = z.object({ tiles: z.number(), bytes: z.number(), tileSets:
 
 export const clear: Command = {
   name: 'clear',
-  summary: 'empty a layer’s cache at once: every grid set, format and parameter value',
+  summary: 'truncate a layer at once: every grid set, format and parameter value',
   operands: { usage: 'LAYER', least: 1, most: 1 },
   flags: [
-    { name: 'older-than', placeholder: 'TIME', help: 'only tiles made before, e.g. 2026-01-31T12:00:00Z' },
-    { name: 'dry-run', placeholder: null, help: 'only tell what it would be' },
+    { name: 'older-than', placeholder: 'TIME', help: 'only tiles stored before, e.g. 2026-01-31T12:00:00Z' },
+    { name: 'dry-run', placeholder: null, help: 'print what would be deleted and delete nothing' },
     { name: 'json', placeholder: null, help: 'print JSON, for scripts' },
     ...CLIENT_FLAGS,
   ],
@@ -34,7 +34,7 @@ export const clear: Command = {
     const what = `${amountOf(tiles, 'tile')}, ${sizeOf(bytes)}, in ${amountOf(tileSets.length, 'tile set')}`;
     terminal.out(
       flags.json === undefined
-        ? `${dryRun ? 'Would remove' : 'Removed'} ${what}\n`
+        ? `${dryRun ? 'Would delete' : 'Deleted'} ${what}\n`
         : `${JSON.stringify(answer)}\n`,
     );
     return 0;

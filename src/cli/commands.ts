@@ -1,6 +1,7 @@
 import { checkConfig } from './check-config.ts';
 import { clear } from './clear.ts';
 import type { Command } from './command.ts';
+import { httpProcess } from './http-process.ts';
 import { quota } from './quota.ts';
 import { reseed, seed, truncate } from './seed.ts';
 import { serve } from './serve.ts';
@@ -23,4 +24,5 @@ export const COMMANDS: readonly Command[] = [
   token,
   checkConfig,
   worker,
+  httpProcess,
 ];

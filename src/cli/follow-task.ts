@@ -113,7 +113,7 @@ function createShow({ terminal, json, clock, client }: FollowOptions): Show {
     left({ id }) {
       clear();
       terminal.err(
-        `Task ${id} goes on in the server.\n  Watch it again:  tilewarden tasks watch ${id}\n  Stop it:         tilewarden tasks cancel ${id}\n`,
+        `Task ${id} continues on the server.\n  Watch it again:  tilewarden tasks watch ${id}\n  Stop it:         tilewarden tasks cancel ${id}\n`,
       );
       return INTERRUPTED;
     },

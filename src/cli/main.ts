@@ -2,6 +2,13 @@
 import { COMMANDS } from './commands.ts';
 import { runCli } from './run-cli.ts';
 
+// Who reads only the first lines, as head does, closes the pipe.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+}
+
 process.exitCode = await runCli(process.argv.slice(2), COMMANDS, {
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),

@@ -23,7 +23,7 @@ export function progressFacts(task: TaskDocument): string {
   const { tilesProcessed, tilesTotal, tilesPerSecond, secondsRemaining, counters, state } = task;
   const facts = [
     `${countOf(tilesProcessed)} of ${amountOf(tilesTotal, 'tile')}`,
-    state === 'running' ? '' : waiting(task),
+    state === 'running' ? (task.reason ?? '') : waiting(task),
     tilesPerSecond > 0 ? `${countOf(tilesPerSecond)}/s` : '',
     state === 'running' && secondsRemaining >= 0 ? `${durationOf(secondsRemaining)} left` : '',
     counters.failed > 0 ? `${countOf(counters.failed)} failed` : '',

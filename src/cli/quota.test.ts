@@ -16,7 +16,7 @@ describe('tilewarden quota set', () => {
   it.each([
     [
       { on: 'true', size: '100 GiB', policy: 'LRU' },
-      { enabled: true, globalQuota: { value: '100', units: 'GiB' }, globalExpirationPolicyName: 'LRU' },
+      { enabled: true, globalQuota: { value: 100, units: 'GiB' }, globalExpirationPolicyName: 'LRU' },
     ],
     [{ off: 'true' }, { enabled: false }],
     [{ every: '5 minutes' }, { cacheCleanUpFrequency: 5, cacheCleanUpUnits: 'MINUTES' }],
@@ -26,7 +26,7 @@ describe('tilewarden quota set', () => {
       {
         layerQuotas: [
           NOW.layerQuotas[0],
-          { layer: 'roads', expirationPolicyName: 'LFU', quota: { value: '1.5', units: 'TiB' } },
+          { layer: 'roads', expirationPolicyName: 'LFU', quota: { value: 1.5, units: 'TiB' } },
         ],
       },
     ],
@@ -52,7 +52,7 @@ describe('tilewarden quota set', () => {
 
 it('shows the quota as a table', () => {
   expect(describeQuota(NOW)).toBe(
-    'The quota is enforced every 10 seconds\nLAYER       QUOTA    GOES FIRST\nworld       5 GiB    LRU\nall layers  500 MiB  LFU\n',
+    'The quota is enforced every 10 seconds\nLAYER       QUOTA    POLICY\nworld       5 GiB    LRU\nall layers  500 MiB  LFU\n',
   );
 });
 
@@ -89,8 +89,8 @@ all layers                      4.0 KiB  3
 
 Quota ██████████░░░░░░░░░░ 50 % of 8.0 KiB
 1.0 KiB of dropped tiles are being freed
-7 tiles, 100 B, removed for the quota so far
-Growth 2.0 KiB a day
+7 tiles, 100 B, evicted so far
+Growth 2.0 KiB per day
 Full in 2 days
-The disk of the store default is nearly full (1.5 % free): tiles are not stored`);
+The disk of the store default is full (1.5 % free): tiles are not stored`);
 });

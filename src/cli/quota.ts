@@ -21,16 +21,16 @@ const PATH = '/api/v1/quota';
 
 export const quota: Command = {
   name: 'quota',
-  summary: 'see and change how much the cached tiles may take on disk',
+  summary: 'show and change the disk quota',
   operands: { usage: 'get | set', least: 1, most: 1 },
   flags: [
-    { name: 'on', placeholder: null, help: 'remove tiles when they take too much' },
-    { name: 'off', placeholder: null, help: 'remove nothing; go on counting' },
+    { name: 'on', placeholder: null, help: 'evict tiles when the quota is exceeded' },
+    { name: 'off', placeholder: null, help: 'evict nothing; usage is still counted' },
     { name: 'size', placeholder: 'SIZE', help: 'e.g. "100 GiB"; B, KiB, MiB, GiB or TiB' },
-    { name: 'policy', placeholder: 'POLICY', help: 'what goes first: LRU or LFU' },
-    { name: 'layer', placeholder: 'NAME', help: 'the size and policy are for this layer' },
-    { name: 'no-size', placeholder: null, help: 'with --layer: the layer has no quota of its own any more' },
-    { name: 'every', placeholder: 'TIME', help: 'how often to look, e.g. "10 SECONDS"' },
+    { name: 'policy', placeholder: 'POLICY', help: 'eviction policy: LRU or LFU' },
+    { name: 'layer', placeholder: 'NAME', help: 'apply size and policy to this layer' },
+    { name: 'no-size', placeholder: null, help: 'with --layer: remove the quota of the layer' },
+    { name: 'every', placeholder: 'TIME', help: 'how often to check, e.g. "10 SECONDS"' },
     { name: 'json', placeholder: null, help: 'print JSON, for scripts' },
     ...CLIENT_FLAGS,
   ],
@@ -52,7 +52,7 @@ export function describeQuota(document: QuotaDocument): string {
   const rows = [...layers, ['all layers', sizeOf(document.globalQuota), document.globalExpirationPolicyName]];
   const every = `${document.cacheCleanUpFrequency} ${document.cacheCleanUpUnits.toLowerCase()}`;
   const state = document.enabled ? `enforced every ${every}` : 'not enforced: tilewarden quota set --on';
-  return `The quota is ${state}\n${columns([['LAYER', 'QUOTA', 'GOES FIRST'], ...rows])}`;
+  return `The quota is ${state}\n${columns([['LAYER', 'QUOTA', 'POLICY'], ...rows])}`;
 }
 
 export function changeOf(flags: FlagValues, now: QuotaDocument): object {
@@ -85,9 +85,9 @@ function layerChange(layer: string, flags: FlagValues, now: QuotaDocument): obje
   return { layerQuotas: [...others, { layer, expirationPolicyName: policy, quota: size }] };
 }
 
-function sizeIn(text: string): { value: string; units: string } {
-  const [, value, units] = /^\s*([\d.]+)\s*([A-Za-z]+)\s*$/.exec(text) ?? [];
-  if (value !== undefined && units !== undefined) return { value, units };
+function sizeIn(text: string): { value: number; units: string } {
+  const [, value, units] = /^\s*(\d*\.?\d+)\s*([A-Za-z]+)\s*$/.exec(text) ?? [];
+  if (value !== undefined && units !== undefined) return { value: Number(value), units };
   throw misuse(`"${text}" is no size; say e.g. "100 GiB".`);
 }
 

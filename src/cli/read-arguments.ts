@@ -15,7 +15,7 @@ export function readArguments(args: readonly string[], commands: readonly Comman
   if (first === '--version' || first === '-v') return { kind: 'version' };
   const command = commands.find(({ name }) => name === first);
   if (command) return readFlags(command, rest);
-  const what = first.startsWith('-') ? `A command comes before ${first}.` : `There is no command ${first}.`;
+  const what = first.startsWith('-') ? `Give a command before ${first}.` : `Unknown command ${first}.`;
   return {
     kind: 'mistake',
     message:
@@ -68,7 +68,7 @@ function readFlags(command: Command, args: readonly string[]): ReadArguments {
     if (flag.repeatable) repeated.set(token.name, [...(repeated.get(token.name) ?? []), value]);
   }
   if (command.operands && operands.length < command.operands.least) {
-    return mistake(`What is missing: tilewarden ${command.name} ${command.operands.usage}`);
+    return mistake(`Missing argument. Usage: tilewarden ${command.name} ${command.operands.usage}`);
   }
   return { kind: 'run', command, flags, given: { operands, repeated } };
 }

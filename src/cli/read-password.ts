@@ -7,7 +7,7 @@ import { CommandFailure } from './command-failure.ts';
 export async function readPassword(terminal: Terminal): Promise<string> {
   if (process.stdin.isTTY !== true) return firstLine();
   const password = await ask(terminal, 'Password: ');
-  if (password === (await ask(terminal, 'Once more: '))) return password;
+  if (password === (await ask(terminal, 'Repeat password: '))) return password;
   throw new CommandFailure('The two passwords differ; nothing was changed.');
 }
 

@@ -55,7 +55,7 @@ describe('the command line', () => {
     expect(await run('fyl')).toEqual({
       code: 2,
       out: '',
-      err: 'There is no command fyl. Did you mean fly?\nSee: tilewarden --help\n',
+      err: 'Unknown command fyl. Did you mean fly?\nSee: tilewarden --help\n',
     });
   });
 

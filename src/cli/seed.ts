@@ -11,8 +11,8 @@ import { watchTask } from './watch-task.ts';
 
 const FLAGS: readonly Flag[] = [
   ...ORDER_FLAGS,
-  { name: 'dry-run', placeholder: null, help: 'only tell what it would be' },
-  { name: 'no-wait', placeholder: null, help: 'start the task and do not wait for its end' },
+  { name: 'dry-run', placeholder: null, help: 'print the estimate and start nothing' },
+  { name: 'no-wait', placeholder: null, help: 'start the task and exit' },
   { name: 'json', placeholder: null, help: 'print lines of JSON, for scripts' },
   ...CLIENT_FLAGS,
 ];
@@ -25,7 +25,7 @@ export const truncate: Command = {
   ...truncateTask,
   operands: { usage: 'LAYER | --layer LAYER', least: 0, most: 1 },
   flags: [
-    { name: 'layer', placeholder: 'NAME', help: 'all of this layer at once, as clear does, without a task' },
+    { name: 'layer', placeholder: 'NAME', help: 'truncate the whole layer at once, as clear does' },
     ...FLAGS,
   ],
   run: (flags, terminal, given) =>
@@ -34,7 +34,8 @@ export const truncate: Command = {
 
 /** A task, for what the flags narrow the layer to. */
 async function truncatePart(flags: FlagValues, terminal: Terminal, given: Given): Promise<number> {
-  if (given.operands.length === 0) throw misuse('What is missing: tilewarden truncate LAYER | --layer LAYER');
+  if (given.operands.length === 0)
+    throw misuse('Missing argument. Usage: tilewarden truncate LAYER | --layer LAYER');
   return truncateTask.run(flags, terminal, given);
 }
 
@@ -91,7 +92,7 @@ function started(id: number, tiles: number): string {
 function describeEstimate({ tiles, metatiles, upstreamRequests, bytes, seconds }: EstimateDocument): string {
   const unknown = 'not known before a first task of this kind';
   return [
-    `It would be ${amountOf(tiles, 'tile')} in ${amountOf(metatiles, 'metatile')}; nothing was started.`,
+    `Estimate: ${amountOf(tiles, 'tile')} in ${amountOf(metatiles, 'metatile')}; nothing was started.`,
     `  upstream requests  ${amountOf(upstreamRequests, 'request')} at most`,
     `  space              ${bytes === null ? unknown : `about ${sizeOf(bytes)}`}`,
     `  time               ${seconds === null ? unknown : `about ${durationOf(seconds)}`}`,

@@ -6,7 +6,7 @@ import { systemRandom } from '../lib/random.ts';
 import type { Command, Terminal } from './command.ts';
 import { hardenProcess } from './harden-process.ts';
 import { SETTING_FLAGS } from './setting-flags.ts';
-import { startWorker } from './start-worker.ts';
+import { startHttpProcess, startWorker } from './start-worker.ts';
 import { waitForStop } from './stop-signals.ts';
 
 /** After this a stop no longer waits for what does not end. Supervisors commonly allow ten seconds. */
@@ -18,24 +18,36 @@ export const serve: Command = {
   flags: SETTING_FLAGS,
   async run(flags, terminal) {
     hardenProcess();
-    const { settings, handover } = loadSettings({
-      flags,
-      environment: readEnvironment(),
-      workingFolder: process.cwd(),
-    });
+    const load = () => loadSettings({ flags, environment: readEnvironment(), workingFolder: process.cwd() });
+    const { settings, handover: first } = load();
+    let handover = first;
     const log = createLogger({ level: settings.log.level, pretty: process.stderr.isTTY === true });
     exitOnTheUnforeseen(log);
     const stop = waitForStop(log);
     // Loaded only now: the other commands, and a refusal of settings, need none of it.
-    const { openApp } = await import('../app.ts');
-    const forkWorker = () => startWorker(handover);
-    const app = await openApp(settings, { log, clock: systemClock, random: systemRandom, forkWorker });
-    if (app.initialPassword) showInitialPassword(app.initialPassword, terminal, log);
-    if (settings.server.tls) process.on('SIGHUP', () => void reload(app, log));
-    terminal.out(`Tilewarden is ready at ${app.url}\n`);
+    const { openServer } = await import('../app/open-server.ts');
+    const server = await openServer(settings, {
+      log,
+      clock: systemClock,
+      random: systemRandom,
+      forkWorker: () => startWorker(handover),
+      forkHttpProcess: (port) => startHttpProcess(handover, port),
+    });
+    if (server.initialPassword) showInitialPassword(server.initialPassword, terminal, log);
+    const takeUp = async () => {
+      const loaded = load();
+      const before = handover;
+      handover = loaded.handover;
+      await server.reload(loaded.settings).catch((error: unknown) => {
+        handover = before;
+        throw error;
+      });
+    };
+    if (server.reloads) process.on('SIGHUP', () => void reload(server.reloads, takeUp, log));
+    terminal.out(`Tilewarden is ready at ${server.url}\n`);
     await stop;
     setTimeout(() => process.exit(0), STOP_DEADLINE_MS).unref();
-    await app.close();
+    await server.close();
     log.info({}, 'stopped');
     return 0;
   },
@@ -52,12 +64,12 @@ function showInitialPassword(
   terminal.err(`\n  User admin, password ${password}\n  It is also in ${file} until it is changed.\n\n`);
 }
 
-async function reload(app: { reload(): Promise<void> }, log: Logger): Promise<void> {
+async function reload(what: string | null, takeUp: () => Promise<void>, log: Logger): Promise<void> {
   try {
-    await app.reload();
-    log.info({}, 'the certificate and its key have been read again');
+    await takeUp();
+    log.info({}, `${what} reloaded`);
   } catch (error) {
-    log.error({ err: error }, 'the certificate and its key are unusable; the old ones stay');
+    log.error({ err: error }, `${what} cannot be used; nothing has changed`);
   }
 }
 

@@ -134,7 +134,7 @@ function authorizationOf(credentials: Credentials): string {
 
 function refusal({ status, text, retryAfter }: Answer, credentials: Credentials | null): ServerRefusal {
   if (status === UNAUTHORIZED) return new ServerRefusal(status, whoAreYou(credentials));
-  const message = text === '' ? `The server answered ${status} without a word.` : text;
+  const message = text === '' ? `The server answered ${status} without a message.` : text;
   const later = status === TOO_MANY_REQUESTS && retryAfter !== null ? `\nTry again in ${retryAfter} s.` : '';
   return new ServerRefusal(status, `${message}${later}`);
 }

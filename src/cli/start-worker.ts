@@ -1,20 +1,46 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import cluster from 'node:cluster';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type { SettingsHandover } from '../config/settings-handover.ts';
 
+const STDIO = ['pipe', 'ignore', 'inherit', 'ipc'] as const;
+const SERIALIZATION = 'advanced';
+
 /** Starts `tilewarden worker` with this process's settings: the file may have been edited since they were read. */
 export function startWorker(handover: SettingsHandover): ChildProcess {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  const main = fileURLToPath(new URL(`./main.${extension}`, import.meta.url));
-  const worker = fork(main, ['worker'], { stdio: ['pipe', 'ignore', 'inherit', 'ipc'] });
-  // A worker that has died before it read them is replaced where its exit is waited for.
-  worker.stdin?.on('error', () => {});
-  worker.stdin?.end(JSON.stringify(handover));
-  return worker;
+  return handOver(
+    fork(mainFile(), ['worker'], { stdio: [...STDIO], serialization: SERIALIZATION }),
+    handover,
+  );
 }
 
-/** The worker's side. */
+/** Starts `tilewarden http-process`. Its server listens on a port that this process holds for all of them. */
+export function startHttpProcess(handover: SettingsHandover, port: number): ChildProcess {
+  cluster.setupPrimary({
+    exec: mainFile(),
+    args: ['http-process'],
+    stdio: [...STDIO],
+    serialization: SERIALIZATION,
+  });
+  const { document } = handover;
+  const server = { ...document.server, port };
+  return handOver(cluster.fork().process, { ...handover, document: { ...document, server } });
+}
+
+function mainFile(): string {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  return fileURLToPath(new URL(`./main.${extension}`, import.meta.url));
+}
+
+function handOver(child: ChildProcess, handover: SettingsHandover): ChildProcess {
+  // One that has died before it read them is replaced where its exit is waited for.
+  child.stdin?.on('error', () => {});
+  child.stdin?.end(JSON.stringify(handover));
+  return child;
+}
+
+/** The side of the process that was started. */
 export async function receiveHandover(): Promise<SettingsHandover> {
   return JSON.parse(await text(process.stdin));
 }

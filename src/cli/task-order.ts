@@ -13,7 +13,7 @@ export const ORDER_FLAGS: readonly Flag[] = [
     help: 'in the CRS of the grid set (the layer’s extent)',
   },
   { name: 'area', placeholder: 'FILE', help: 'GeoJSON polygons; narrows the bounds' },
-  { name: 'area-crs', placeholder: 'CRS', help: 'of the area: EPSG:4326, which is usual, or grid-set' },
+  { name: 'area-crs', placeholder: 'CRS', help: 'of the area: EPSG:4326 (default) or grid-set' },
   { name: 'format', placeholder: 'FORMAT', help: 'e.g. image/png or png (the layer’s first)' },
   {
     name: 'parameter',
@@ -21,8 +21,8 @@ export const ORDER_FLAGS: readonly Flag[] = [
     help: 'e.g. STYLES=dark (the defaults); may be repeated',
     repeatable: true,
   },
-  { name: 'threads', placeholder: 'N', help: 'metatiles under way at once (1)' },
-  { name: 'priority', placeholder: 'N', help: 'higher goes first (0)' },
+  { name: 'threads', placeholder: 'N', help: 'metatiles in flight at once (1)' },
+  { name: 'priority', placeholder: 'N', help: 'higher runs first (0)' },
 ];
 
 /** The body for `POST /api/v1/tasks`. */

@@ -12,12 +12,12 @@ type Action = (typeof ACTIONS)[number];
 
 export const tasks: Command = {
   name: 'tasks',
-  summary: 'see, watch, stop, pause, resume and retry tasks',
+  summary: 'list, show, watch, cancel, pause, resume and retry tasks',
   operands: { usage: `[list | ${ACTIONS.slice(1).join(' | ')} ID]`, least: 0, most: 2 },
   flags: [
     { name: 'all', placeholder: null, help: 'list finished tasks too' },
     { name: 'layer', placeholder: 'NAME', help: 'list tasks of this layer' },
-    { name: 'limit', placeholder: 'N', help: 'list at most so many, the newest (50)' },
+    { name: 'limit', placeholder: 'N', help: 'list at most N tasks, newest first (50)' },
     { name: 'json', placeholder: null, help: 'print lines of JSON, for scripts' },
     ...CLIENT_FLAGS,
   ],
@@ -48,16 +48,16 @@ async function list(client: ServerClient, flags: FlagValues, terminal: Terminal)
     for (const task of found) terminal.out(`${JSON.stringify(task)}\n`);
     return 0;
   }
-  const none =
-    flags.all === undefined ? 'No task waits or runs. --all lists finished ones too.' : 'No tasks.';
+  const none = flags.all === undefined ? 'No active tasks. --all lists finished tasks too.' : 'No tasks.';
   terminal.out(`${found.length === 0 ? none : taskTable(found)}\n`);
   return 0;
 }
 
 function outcomeOf(action: Action, task: TaskDocument): string {
-  if (action === 'retry') return `Task ${task.id} tries again what failed: tilewarden tasks watch ${task.id}`;
+  if (action === 'retry')
+    return `Task ${task.id} retries the failed tiles: tilewarden tasks watch ${task.id}`;
   if (action === 'pause') return `Task ${task.id} is paused: tilewarden tasks resume ${task.id}`;
-  if (action === 'resume') return `Task ${task.id} goes on: tilewarden tasks watch ${task.id}`;
+  if (action === 'resume') return `Task ${task.id} resumed: tilewarden tasks watch ${task.id}`;
   return describeTask(task);
 }
 

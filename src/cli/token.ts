@@ -16,7 +16,7 @@ export const token: Command = {
     {
       name: 'layers',
       placeholder: 'PATTERNS',
-      help: 'layers to work on, e.g. topp:*,world; all when absent (create)',
+      help: 'layers it may change, e.g. topp:*,world; all when absent (create)',
     },
     { name: 'expires', placeholder: 'WHEN', help: 'e.g. 90d or 2027-01-31; never when absent (create)' },
     ...SETTING_FLAGS,
@@ -25,7 +25,7 @@ export const token: Command = {
     if (what === 'list' && subject === undefined) return list(flags, terminal);
     if (what === 'create' && subject !== undefined) return create(subject, flags, terminal);
     if (what === 'revoke' && subject !== undefined) return revoke(subject, flags, terminal);
-    throw new CommandFailure('Say: tilewarden token create NAME --role ROLE, revoke ID, or list.');
+    throw new CommandFailure('Usage: tilewarden token create NAME --role ROLE, revoke ID, or list.');
   },
 };
 
@@ -59,11 +59,11 @@ async function create(name: string, flags: FlagValues, terminal: Terminal): Prom
 
 async function revoke(id: string, flags: FlagValues, terminal: Terminal): Promise<number> {
   if (!/^\d{1,15}$/.test(id))
-    throw new CommandFailure('Say which token by its number; see tilewarden token list.');
+    throw new CommandFailure('Give the number of the token; see tilewarden token list.');
   await changeAccounts(flags, { action: 'token revoke', target: `token:${id}` }, (accounts) =>
     accounts.tokens.revoke(Number(id)),
   );
-  terminal.err(`Token ${id} is not good any more.\n`);
+  terminal.err(`Revoked token ${id}.\n`);
   return 0;
 }
 

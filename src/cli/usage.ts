@@ -32,7 +32,7 @@ const [FULL, EMPTY] = ['█', '░'];
 
 export const usage: Command = {
   name: 'usage',
-  summary: 'see what the cached tiles take on disk',
+  summary: 'show the disk usage of cached tiles',
   flags: [
     { name: 'sets', placeholder: null, help: 'list grid sets, formats and parameters of each layer too' },
     { name: 'json', placeholder: null, help: 'print JSON, for scripts' },
@@ -75,12 +75,10 @@ function facts(document: UsageDocument): string[] {
       ? `Quota ${bar(bytes, limit)} of ${sizeOf(limit)}`
       : 'No quota is enforced: tilewarden quota set --on',
     sweeping > 0 ? `${sizeOf(sweeping)} of dropped tiles are being freed` : '',
-    evicted.pages > 0
-      ? `${amountOf(evicted.tiles, 'tile')}, ${sizeOf(evicted.bytes)}, removed for the quota so far`
-      : '',
+    evicted.pages > 0 ? `${amountOf(evicted.tiles, 'tile')}, ${sizeOf(evicted.bytes)}, evicted so far` : '',
     growthPerDay === null
       ? ''
-      : `Growth ${growthPerDay < 0 ? '-' : ''}${sizeOf(Math.abs(growthPerDay))} a day`,
+      : `Growth ${growthPerDay < 0 ? '-' : ''}${sizeOf(Math.abs(growthPerDay))} per day`,
     fullInDays === null ? '' : fullIn(fullInDays),
     ...disks.filter(({ storing }) => !storing).map(noRoom),
   ];
@@ -92,7 +90,7 @@ function fullIn(days: number): string {
 }
 
 function noRoom({ store, freePercent }: UsageDocument['disks'][number]): string {
-  return `The disk of the store ${store} is nearly full (${freePercent} % free): tiles are not stored`;
+  return `The disk of the store ${store} is full (${freePercent} % free): tiles are not stored`;
 }
 
 function setName({

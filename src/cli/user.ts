@@ -22,7 +22,7 @@ export const user: Command = {
     {
       name: 'layers',
       placeholder: 'PATTERNS',
-      help: 'layers to work on, e.g. topp:*,world; all when absent (add)',
+      help: 'layers they may change, e.g. topp:*,world; all when absent (add)',
     },
     ...SETTING_FLAGS,
   ],
@@ -31,7 +31,7 @@ export const user: Command = {
     const action = ACTIONS.get(what);
     if (!action || name === undefined) {
       throw new CommandFailure(
-        'Say: tilewarden user add NAME --role ROLE, passwd NAME, remove NAME, or list.',
+        'Usage: tilewarden user add NAME --role ROLE, passwd NAME, remove NAME, or list.',
       );
     }
     await action(name, flags, terminal);
@@ -61,7 +61,7 @@ async function add(name: string, flags: FlagValues, terminal: Terminal): Promise
   await changeAccounts(flags, { ...changeOf('add', name), after: { role, layers } }, (accounts) =>
     accounts.users.add(draft),
   );
-  terminal.err(`User ${name} is there, with the role ${role}.\n`);
+  terminal.err(`Created user ${name} with the role ${role}.\n`);
 }
 
 async function changePassword(name: string, flags: FlagValues, terminal: Terminal): Promise<void> {
@@ -69,12 +69,12 @@ async function changePassword(name: string, flags: FlagValues, terminal: Termina
   await changeAccounts(flags, { ...changeOf('passwd', name), after: { passwordChanged: true } }, (accounts) =>
     accounts.users.change(name, { password }),
   );
-  terminal.err(`User ${name} has a new password; who was logged in is not any more.\n`);
+  terminal.err(`Changed the password of user ${name} and ended their sessions.\n`);
 }
 
 async function remove(name: string, flags: FlagValues, terminal: Terminal): Promise<void> {
   await changeAccounts(flags, changeOf('remove', name), (accounts) => accounts.users.remove(name));
-  terminal.err(`User ${name} is gone, and so are the tokens that ${name} made.\n`);
+  terminal.err(`Deleted user ${name} and the tokens they created.\n`);
 }
 
 function changeOf(what: string, name: string) {

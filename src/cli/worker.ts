@@ -12,7 +12,7 @@ const NICENESS = 5;
 
 export const worker: Command = {
   name: 'worker',
-  summary: 'do tasks for a server (started by it, not by hand)',
+  summary: 'perform tasks for a server (started by serve)',
   flags: [],
   async run(_flags, terminal) {
     if (!process.send) {

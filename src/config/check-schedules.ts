@@ -1,12 +1,13 @@
-import type { Explanation } from './explain-issue.ts';
-import type { SettingPath } from './setting-path.ts';
+import type { Explanation } from '../lib/explain-issue.ts';
+import type { ValuePath } from '../lib/value-path.ts';
 import type { SettingsDocument } from './settings-schema.ts';
 
 type GivenLayer = SettingsDocument['layers'][number];
 
 /** Names that lead nowhere, or are there twice. */
-export function scheduleProblems(layer: GivenLayer, path: SettingPath): readonly Explanation[] {
+export function scheduleProblems(layer: GivenLayer, path: ValuePath): readonly Explanation[] {
   const gridSets = layer.gridSets.map((subset) => (typeof subset === 'string' ? subset : subset.name));
+  const parameters = layer.parameters.map((filter) => filter.name.toUpperCase());
   const names = new Set<string>();
   return layer.schedules.flatMap((schedule, index) => {
     const at = [...path, 'schedules', index];
@@ -18,12 +19,15 @@ export function scheduleProblems(layer: GivenLayer, path: SettingPath): readonly
         : []),
       ...notOffered([...at, 'gridSet'], schedule.gridSet, gridSets),
       ...notOffered([...at, 'format'], schedule.format, layer.formats),
+      ...Object.keys(schedule.parameters ?? {}).flatMap((name) =>
+        notOffered([...at, 'parameters', name], name.toUpperCase(), parameters),
+      ),
     ];
   });
 }
 
 function notOffered(
-  path: SettingPath,
+  path: ValuePath,
   name: string | undefined,
   offered: readonly string[],
 ): readonly Explanation[] {

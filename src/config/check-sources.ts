@@ -4,11 +4,11 @@ import type { GridSetBook } from '../domain/grid-set-book.ts';
 import { projectionOf } from '../domain/projection.ts';
 import { sameSrs } from '../domain/srs.ts';
 import { closestName } from '../lib/closest-name.ts';
+import type { Explanation } from '../lib/explain-issue.ts';
+import type { ValuePath } from '../lib/value-path.ts';
 import { archiveOffers } from '../sources/archive/archive-source.ts';
 import { xyzOffers } from '../sources/xyz/xyz-source.ts';
 import type { SourceSettings } from './driver-schemas.ts';
-import type { Explanation } from './explain-issue.ts';
-import type { SettingPath } from './setting-path.ts';
 
 type Declared = LayerDeclaration<SourceSettings>;
 
@@ -25,7 +25,7 @@ export function sourceProblems(
   layer: Declared,
   byName: LayersByName,
   gridSets: GridSetBook,
-  path: SettingPath,
+  path: ValuePath,
 ): readonly Explanation[] {
   const problem = problemOf(layer, byName, gridSets);
   return problem ? [{ path: [...path, 'source', ...problem.path], message: problem.message }] : [];

@@ -1,8 +1,8 @@
 import type { DocumentReader } from '../catalog/declared-entries.ts';
+import { isRecord } from '../lib/value-path.ts';
 import type { SourceSettings } from './driver-schemas.ts';
 import { readGridSetDocument, readLayerDocument } from './read-declaration.ts';
 import { MASK, maskSecrets } from './secrets.ts';
-import { isRecord } from './setting-path.ts';
 
 const NO_PATHS: ReadonlySet<string> = new Set();
 
@@ -14,7 +14,7 @@ export function createDocumentReader(stores: readonly string[]): DocumentReader<
         get: (name: string) => catalog.declaration(name) ?? undefined,
         keys: () => catalog.layerNames(),
       };
-      return readLayerDocument(document, { gridSets: catalog.gridSets, stores, byName }).declaration;
+      return readLayerDocument(document, { gridSets: catalog.gridSets, stores, byName });
     },
     gridSet: readGridSetDocument,
     shown: (document) => maskSecrets(document, NO_PATHS),

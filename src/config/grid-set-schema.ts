@@ -48,7 +48,10 @@ export const gridSetSchema = z
       .boolean()
       .default(false)
       .describe('Rows start at the top of the extent instead of its bottom'),
-    yCoordinateFirst: z.boolean().default(false).describe('The CRS names its axes y first (WMS 1.3.0, WMTS)'),
+    yCoordinateFirst: z
+      .boolean()
+      .optional()
+      .describe('The CRS names its axes y first (WMS 1.3.0, WMTS); what the EPSG says of it when absent'),
   })
   .refine((given) => ladderKeys(given).length === 1, {
     error: 'needs exactly one of resolutions, scaleDenominators and levels',

@@ -43,6 +43,7 @@ describe('settings without a file', () => {
     expect(settings.server).toEqual({
       host: '127.0.0.1',
       port: 8080,
+      processes: 1,
       prefixes: ['', '/geowebcache', '/geoserver/gwc'],
       trustedProxies: [],
       tls: null,
@@ -268,5 +269,35 @@ layers:${WMS_LAYER}    gridSets: [{ name: EPSG:4326, zoomStop: 10, extent: [-130
     const second = load(describeSettings(first));
     expect(second.settings.layers).toEqual(first.settings.layers);
     expect(second.settings.memoryTierBytes).toBe(2 ** 30);
+  });
+});
+
+describe('what is secret', () => {
+  const SECRETS = `
+database: postgres://tilewarden@db/tiles?password=OPEN-SESAME
+layers:
+  - name: a
+    source: { type: wms, url: 'http://maps.test/wms?map=a&api_key=OPEN-SESAME', layers: a, vendorParameters: { authkey: OPEN-SESAME } }
+  - name: b
+    gridSets: [EPSG:900913]
+    source: { type: xyz, url: 'http://tiles.test/{z}/{x}/{y}.png?token=OPEN-SESAME' }
+`;
+
+  it('is not shown, wherever it stands', () => {
+    const { shown } = load(SECRETS);
+    expect(JSON.stringify(shown)).toContain('http://maps.test/wms?map=a&api_key=********');
+    expect(JSON.stringify(shown)).not.toContain('OPEN-SESAME');
+  });
+
+  it.each([
+    ['layers: a,', 'layers: a, version: 9,'],
+    ['type: wms', 'type: wsm'],
+    ['http://maps.test', 'gopher://maps.test'],
+    ['{z}/{x}/{y}', '{z}/{x}'],
+    ['postgres:', 'mysql:'],
+  ])('is not quoted when %s is %s', (right, wrong) => {
+    const problems = problemsOf(SECRETS.replace(right, wrong)).join();
+    expect(problems).not.toBe('');
+    expect(problems).not.toContain('OPEN-SESAME');
   });
 });

@@ -1,12 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { type Explanation, explainIssues } from '../lib/explain-issue.ts';
+import { isRecord, printPath, type ValuePath } from '../lib/value-path.ts';
 import { readAdminPassword } from './admin-password.ts';
 import type { Environment } from './environment.ts';
-import { type Explanation, explainIssues } from './explain-issue.ts';
+import { createSettingsSchema } from './json-schema.ts';
 import { resolveSettings } from './resolve-settings.ts';
 import { maskSecrets, type RevealedTree, revealSecrets } from './secrets.ts';
 import { CONFIG_FILE, SETTING_OVERRIDES, type SettingOverride } from './setting-overrides.ts';
-import { isRecord, printPath, type SettingPath } from './setting-path.ts';
 import type { Settings } from './settings.ts';
 import { SettingsError } from './settings-error.ts';
 import { completeSettings, type SettingsHandover } from './settings-handover.ts';
@@ -37,6 +38,7 @@ interface GivenOverride {
   readonly origin: string;
 }
 
+export const WORDS = { key: 'a setting', object: 'a map', nothing: 'nothing' };
 const DEFAULT_DATA = 'data';
 const DEFAULT_CONFIG_NAME = 'tilewarden.yaml';
 const MAX_CONFIG_BYTES = 64 * 2 ** 20;
@@ -127,7 +129,7 @@ function mergeOverrides(tree: unknown, overrides: readonly GivenOverride[]): unk
   return overrides.reduce((merged, { override, value }) => withValueAt(merged, override.path, value), tree);
 }
 
-function withValueAt(tree: unknown, path: SettingPath, value: unknown): unknown {
+function withValueAt(tree: unknown, path: ValuePath, value: unknown): unknown {
   const [step, ...rest] = path;
   if (step === undefined) return value;
   // What is not a map stays, so that the check reports it.
@@ -152,7 +154,9 @@ function createLocator(file: YamlFile | null, overrides: readonly GivenOverride[
 function checkDocument(revealed: RevealedTree, locate: Locate): SettingsDocument {
   const result = settingsSchema.safeParse(revealed.tree);
   const visible = () => maskSecrets(revealed.tree, revealed.secretPaths);
-  const issues = result.success ? [] : explainIssues(result.error.issues, visible());
+  const issues = result.success
+    ? []
+    : explainIssues(result.error.issues, visible(), createSettingsSchema, WORDS);
   const problems = [...revealed.problems, ...issues].map(locate);
   if (!result.success || problems.length > 0) throw new SettingsError(problems);
   return result.data;

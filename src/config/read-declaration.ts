@@ -1,9 +1,11 @@
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
-import { type Explanation, explainIssues } from './explain-issue.ts';
+import { type Explanation, explainIssues } from '../lib/explain-issue.ts';
+import { isRecord, printPath, type ValuePath } from '../lib/value-path.ts';
+import { createSettingsSchema } from './json-schema.ts';
+import { WORDS } from './load-settings.ts';
 import { type LayerContext, resolveLayer, toGridSet } from './resolve-settings.ts';
 import { referenceOf } from './secrets.ts';
-import { isRecord, printPath, type SettingPath } from './setting-path.ts';
 import { type SettingsDocument, settingsSchema } from './settings-schema.ts';
 
 type Lists = 'layers' | 'gridSets';
@@ -15,12 +17,21 @@ type Lists = 'layers' | 'gridSets';
 export function readLayerDocument(document: unknown, context: LayerContext) {
   const [given] = checked('layers', document).layers;
   if (!given) throw refusal([{ path: [], message: 'The body must be a layer' }]);
-  const { problems, ...layer } = resolveLayer(given, context);
+  const { declaration, problems } = resolveLayer(given, context);
   const local = given.source.type === 'archive' && given.source.path !== undefined;
-  const refused = local ? [...problems, onlyFromFile(['source', 'path'])] : problems;
+  const refused = [
+    ...problems,
+    ...(local ? [onlyFromFile(['source', 'path'])] : []),
+    ...(given.schedules.length > 0 ? [SCHEDULES_ELSEWHERE] : []),
+  ];
   if (refused.length > 0) throw refusal(refused);
-  return layer;
+  return declaration;
 }
+
+const SCHEDULES_ELSEWHERE: Explanation = {
+  path: ['schedules'],
+  message: 'belong to the configuration file; for this layer use POST /api/v1/schedules',
+};
 
 /** As `readLayerDocument`, for a grid set. */
 export function readGridSetDocument(document: unknown): GridSet {
@@ -46,15 +57,18 @@ function checked(list: Lists, document: unknown): SettingsDocument {
   const result = settingsSchema.safeParse(tree);
   if (result.success) return result.data;
   throw refusal(
-    explainIssues(result.error.issues, tree).map(({ path, ...rest }) => ({ ...rest, path: path.slice(2) })),
+    explainIssues(result.error.issues, tree, createSettingsSchema, WORDS).map(({ path, ...rest }) => ({
+      ...rest,
+      path: path.slice(2),
+    })),
   );
 }
 
-function onlyFromFile(path: SettingPath): Explanation {
+function onlyFromFile(path: ValuePath): Explanation {
   return { path, message: 'may refer to this machine only in the configuration file' };
 }
 
-function* referencesIn(value: unknown, path: SettingPath): Generator<SettingPath> {
+function* referencesIn(value: unknown, path: ValuePath): Generator<ValuePath> {
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) yield* referencesIn(item, [...path, index]);
     return;

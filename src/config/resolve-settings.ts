@@ -10,14 +10,14 @@ import { isTilewardenError } from '../domain/errors.ts';
 import { createGridSet, type GridSet } from '../domain/grid-set.ts';
 import { createGridSetBook, type GridSetBook } from '../domain/grid-set-book.ts';
 import { checkProjection } from '../domain/projection.ts';
+import { declarationOf } from '../http/wire/schedule-request.ts';
 import { closestName } from '../lib/closest-name.ts';
+import type { Explanation } from '../lib/explain-issue.ts';
+import type { ValuePath } from '../lib/value-path.ts';
 import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
 import { scheduleProblems } from './check-schedules.ts';
 import { type LayersByName, sourceProblems } from './check-sources.ts';
 import type { SourceSettings } from './driver-schemas.ts';
-import type { Explanation } from './explain-issue.ts';
-import { toSchedule } from './schedule-schema.ts';
-import type { SettingPath } from './setting-path.ts';
 import type { Settings } from './settings.ts';
 import type { SettingsDocument } from './settings-schema.ts';
 import { parseSize } from './size.ts';
@@ -38,12 +38,16 @@ export function resolveSettings(document: SettingsDocument): ResolvedSettings {
   const gridSets = resolveGridSets(document.gridSets, problems);
   const layers = document.layers.map(toDeclaration);
   const byName = new Map(layers.map((layer) => [layer.name, layer]));
-  const stores = Object.keys(document.stores);
-  const context = { gridSets, stores, byName };
+  const context = { gridSets, stores: Object.keys(document.stores), byName };
   const names = new Set<string>();
   for (const [index, given] of document.layers.entries()) {
     const path = ['layers', index];
-    if (names.has(given.name)) problems.push({ path: [...path, 'name'], message: nameTaken(given.name) });
+    if (names.has(given.name)) {
+      problems.push({
+        path: [...path, 'name'],
+        message: `is taken: another layer is named ${given.name} too`,
+      });
+    }
     names.add(given.name);
     problems.push(...layerProblems(given, layers[index] ?? toDeclaration(given), context, path));
   }
@@ -73,18 +77,14 @@ export interface LayerContext {
 /** A layer's document as the catalog wants it, and what is wrong with it beyond its schema. */
 export function resolveLayer(given: GivenLayer, context: LayerContext) {
   const declaration = toDeclaration(given);
-  return {
-    declaration,
-    schedules: schedulesOf(given),
-    problems: layerProblems(given, declaration, context, []),
-  };
+  return { declaration, problems: layerProblems(given, declaration, context, []) };
 }
 
 function layerProblems(
   given: GivenLayer,
   layer: LayerDeclaration<SourceSettings>,
   { gridSets, stores, byName }: LayerContext,
-  path: SettingPath,
+  path: ValuePath,
 ): readonly Explanation[] {
   const problems: Explanation[] = [];
   if (!stores.includes(layer.store)) {
@@ -98,11 +98,7 @@ function layerProblems(
 }
 
 function schedulesOf({ name, schedules }: GivenLayer): readonly ScheduleDeclaration[] {
-  return schedules.map((schedule) => toSchedule(name, schedule));
-}
-
-export function nameTaken(name: string): string {
-  return `is taken: another layer is named ${name} too`;
+  return schedules.map((schedule) => declarationOf({ layer: name, ...schedule }));
 }
 
 function sizeOf(size: number | string): number {
@@ -123,7 +119,7 @@ function resolveGridSets(given: readonly GivenGridSet[], problems: Explanation[]
 
 export function toGridSet(given: GivenGridSet): GridSet {
   const { extent, tileSize, projection, resolutions, scaleDenominators, levels, ...others } = given;
-  const { levelNames, metersPerUnit, ...rest } = others;
+  const { levelNames, metersPerUnit, yCoordinateFirst, ...rest } = others;
   const [tileWidth, tileHeight] = typeof tileSize === 'number' ? [tileSize, tileSize] : tileSize;
   const gridSet = createGridSet({
     ...rest,
@@ -136,6 +132,7 @@ export function toGridSet(given: GivenGridSet): GridSet {
     ...(levels !== undefined && { levels }),
     ...(levelNames && { levelNames }),
     ...(metersPerUnit !== undefined && { metersPerUnit }),
+    ...(yCoordinateFirst !== undefined && { yCoordinateFirst }),
   });
   checkProjection(gridSet);
   return gridSet;
@@ -173,7 +170,7 @@ function toParameter(given: GivenParameter): ParameterDeclaration {
   return { ...base, kind: 'regex', regex: regex ?? '(?s).*', normalize };
 }
 
-function queryProblems(layer: GivenLayer, path: SettingPath): readonly Explanation[] {
+function queryProblems(layer: GivenLayer, path: ValuePath): readonly Explanation[] {
   if (!layer.queryable || layer.source.type === 'wms') return [];
   const message = `needs a source of type wms; one of type ${layer.source.type} has nothing to be asked for`;
   return [{ path: [...path, 'queryable'], message }];
@@ -182,7 +179,7 @@ function queryProblems(layer: GivenLayer, path: SettingPath): readonly Explanati
 /** What a source has ready-made has as many pixels as it has. */
 const DRAWING_SOURCES: readonly string[] = ['wms', 'world'];
 
-function retinaProblems(layer: GivenLayer, path: SettingPath): readonly Explanation[] {
+function retinaProblems(layer: GivenLayer, path: ValuePath): readonly Explanation[] {
   if (!layer.retina || DRAWING_SOURCES.includes(layer.source.type)) return [];
   const message = `needs a source that draws (${DRAWING_SOURCES.join(', ')}); one of type ${layer.source.type} has its tiles ready-made`;
   return [{ path: [...path, 'retina'], message }];
@@ -190,7 +187,7 @@ function retinaProblems(layer: GivenLayer, path: SettingPath): readonly Explanat
 
 function checkGridSetNames(
   layer: LayerDeclaration,
-  path: SettingPath,
+  path: ValuePath,
   gridSets: GridSetBook,
   problems: Explanation[],
 ): boolean {
@@ -209,7 +206,7 @@ function unknownName(what: string, name: string, known: readonly string[]): stri
   return `names the ${what} ${name}, which is not declared; ${hint}`;
 }
 
-function attempt(path: SettingPath, problems: Explanation[], work: () => void): void {
+function attempt(path: ValuePath, problems: Explanation[], work: () => void): void {
   try {
     work();
   } catch (error) {

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { hideSecrets, isSecretName } from '../lib/hide-secrets.ts';
+import { isRecord, printPath, type ValuePath } from '../lib/value-path.ts';
 import type { Environment } from './environment.ts';
-import { isRecord, printPath, type SettingPath } from './setting-path.ts';
 
 export const MASK = '********';
 
@@ -9,7 +10,7 @@ export interface RevealedTree {
   readonly tree: unknown;
   /** Printed paths of values that came from elsewhere and are not shown. */
   readonly secretPaths: ReadonlySet<string>;
-  readonly problems: readonly { readonly path: SettingPath; readonly message: string }[];
+  readonly problems: readonly { readonly path: ValuePath; readonly message: string }[];
 }
 
 /** Keys whose values are never shown, wherever they stand. All headers count: one of them is the credential. */
@@ -22,9 +23,9 @@ export function isSecretKey(key: string): boolean {
 /** Replaces `{ env: NAME }` and `{ file: path }` by what they refer to. Paths are relative to `folder`. */
 export function revealSecrets(tree: unknown, environment: Environment, folder: string): RevealedTree {
   const secretPaths = new Set<string>();
-  const problems: { path: SettingPath; message: string }[] = [];
+  const problems: { path: ValuePath; message: string }[] = [];
 
-  function reveal(value: unknown, path: SettingPath): unknown {
+  function reveal(value: unknown, path: ValuePath): unknown {
     if (Array.isArray(value)) return value.map((item, index) => reveal(item, [...path, index]));
     if (!isRecord(value)) return value;
     const reference = referenceOf(value);
@@ -73,21 +74,26 @@ export function referenceOf(value: Record<string, unknown>): Reference | null {
   return null;
 }
 
-/** The tree as it may be printed: no password, header value, or credentials inside a URL. */
+/** What a map server is asked with is named by whoever runs it, e.g. `vendorParameters.authkey`. */
+function isSecretOption(key: string, path: ValuePath): boolean {
+  return (path.at(-1) === 'vendorParameters' || path.at(-1) === 'dimensions') && isSecretName(key);
+}
+
+/** The tree as it may be printed: no password, header value, or key or credentials inside a URL. */
 export function maskSecrets(tree: unknown, secretPaths: ReadonlySet<string>): unknown {
-  function mask(value: unknown, path: SettingPath, hidden: boolean): unknown {
+  function mask(value: unknown, path: ValuePath, hidden: boolean): unknown {
     if (Array.isArray(value)) return value.map((item, index) => mask(item, [...path, index], hidden));
     if (isRecord(value)) {
       return Object.fromEntries(
         Object.entries(value).map(([key, item]) => [
           key,
-          mask(item, [...path, key], hidden || isSecretKey(key)),
+          mask(item, [...path, key], hidden || isSecretKey(key) || isSecretOption(key, path)),
         ]),
       );
     }
     if (value === null || value === undefined) return value;
     if (hidden || (secretPaths.size > 0 && secretPaths.has(printPath(path)))) return MASK;
-    return typeof value === 'string' ? value.replace(/(:\/\/[^/?#@:]*):[^/?#@]*@/g, `$1:${MASK}@`) : value;
+    return typeof value === 'string' ? hideSecrets(value, MASK) : value;
   }
   return mask(tree, [], false);
 }

@@ -28,6 +28,14 @@ export const SETTING_OVERRIDES: readonly SettingOverride[] = [
     numeric: true,
   },
   {
+    flag: 'processes',
+    variable: 'TILEWARDEN_PROCESSES',
+    path: ['server', 'processes'],
+    placeholder: 'N',
+    help: 'processes that answer HTTP on the one port (1)',
+    numeric: true,
+  },
+  {
     flag: 'data',
     variable: 'TILEWARDEN_DATA',
     path: ['data'],

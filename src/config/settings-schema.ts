@@ -19,6 +19,7 @@ const prefixSchema = z.string().regex(/^(\/[A-Za-z0-9._~-]+)*$/, {
 const serverSchema = z.strictObject({
   host: z.string().min(1).default('127.0.0.1').describe('Address to listen on'),
   port: z.int().min(0).max(65535).default(8080).describe('Port to listen on; 0 picks a free one'),
+  processes: z.int().min(1).max(256).default(1).describe('Processes that answer HTTP on the one port'),
   prefixes: z
     .array(prefixSchema)
     .min(1)

@@ -1,12 +1,12 @@
 import { CORE_SCHEMA, load, type State, YAMLException } from 'js-yaml';
-import { isRecord, type SettingPath } from './setting-path.ts';
+import { isRecord, type ValuePath } from '../lib/value-path.ts';
 
 export interface YamlFile {
   readonly value: unknown;
   /** `tilewarden.yaml:12:5` for what stands at a path, or for the nearest thing around it that is there. */
-  placeOf(path: SettingPath): string;
+  placeOf(path: ValuePath): string;
   /** The same, for a key rather than its value. */
-  placeOfKey(path: SettingPath, key: string): string;
+  placeOfKey(path: ValuePath, key: string): string;
   /** Faults of the YAML itself, with their place. */
   readonly problems: readonly string[];
 }
@@ -60,7 +60,7 @@ interface YamlNode {
 
 const NO_NODES: ReadonlyMap<string, YamlNode> = new Map();
 
-function nearestNode(root: YamlNode, path: SettingPath): YamlNode {
+function nearestNode(root: YamlNode, path: ValuePath): YamlNode {
   let node = root;
   for (const step of path) {
     const child = node.children.get(step);

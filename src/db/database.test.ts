@@ -1,34 +1,39 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Migration, sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openTestPostgres, type TestPostgres } from '../../test/fixtures/postgres.ts';
+import { createPostgresDatabase } from '../../test/fixtures/shared-services.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import type { Database } from './database.ts';
-import { migrate } from './migrate.ts';
-import { MIGRATIONS } from './migrations/migration-list.ts';
+import { migrationsFor } from './migrate.ts';
 import { openDatabase } from './open-database.ts';
+import { openServerLock } from './postgres/server-lock.ts';
 
 const quiet = { clock: systemClock, log: silentLogger };
 let folder = '';
-let postgres: TestPostgres;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tilewarden-db-'));
-  postgres = await openTestPostgres();
 });
 
 afterAll(async () => {
-  await postgres.close();
   await rm(folder, { recursive: true, force: true });
 });
 
 let files = 0;
 const places = {
   sqlite: async () => join(folder, `${++files}.db`),
-  postgres: () => postgres.createDatabase(),
+  postgres: createPostgresDatabase,
 };
+
+async function carriedOut({ query }: Database): Promise<readonly string[]> {
+  const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(
+    query,
+  );
+  return rows.map(({ name }) => name);
+}
 
 describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => {
   async function withDatabase(work: (database: Database, location: string) => Promise<void>): Promise<void> {
@@ -43,10 +48,10 @@ describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => 
 
   it('opens the second time without changing anything', () =>
     withDatabase(async (database, location) => {
-      const again = await openDatabase({ location, ...quiet });
-      const rows = await again.query.selectFrom('migrations').select('number').execute();
-      expect(rows).toHaveLength(MIGRATIONS.length);
-      await again.close();
+      const before = await carriedOut(database);
+      await (await openDatabase({ location, ...quiet })).close();
+      expect(before).toEqual(Object.keys(migrationsFor(dialect)));
+      expect(await carriedOut(database)).toEqual(before);
       expect(database.dialect).toBe(dialect);
     }));
 
@@ -57,31 +62,29 @@ describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => 
     expect(opened).toHaveLength(3);
   });
 
-  it('refuses a database that a later version has changed, and says what to do', () =>
-    withDatabase(async (database) => {
-      await database.transaction('test', async (query) => {
-        await query.insertInto('migrations').values({ number: 99, applied_at: 0 }).execute();
-      });
-      const opening = migrate(database, MIGRATIONS, quiet);
-      await expect(opening).rejects.toMatchObject({ code: 'database-ahead' });
-    }));
+  const upgraded = (up: Migration['up']) => ({ ...migrationsFor(dialect), '0002-later': { up } });
+
+  it('refuses a database that a later version has changed, and says what to do', async () => {
+    const location = await places[dialect]();
+    await (await openDatabase({ location, ...quiet, migrations: upgraded(async () => {}) })).close();
+    const opening = openDatabase({ location, ...quiet });
+    await expect(opening).rejects.toMatchObject({
+      code: 'database-ahead',
+      message: expect.stringContaining('restore a backup'),
+    });
+  });
 
   it('leaves nothing behind of a migration that fails half-way', () =>
-    withDatabase(async (database) => {
-      const number = MIGRATIONS.length + 1;
-      const broken = {
-        number,
-        name: 'broken',
-        up: async (query: Database['query']) => {
-          await query.schema.createTable('half').addColumn('id', 'integer').execute();
-          throw new Error('power cut');
-        },
-      };
-      await expect(migrate(database, [...MIGRATIONS, broken], quiet)).rejects.toThrow('power cut');
+    withDatabase(async (database, location) => {
+      const before = await carriedOut(database);
+      const migrations = upgraded(async (query) => {
+        await query.schema.createTable('half').addColumn('id', 'integer').execute();
+        throw new Error('power cut');
+      });
+      await expect(openDatabase({ location, ...quiet, migrations })).rejects.toThrow('power cut');
       const tables = await database.query.introspection.getTables();
       expect(tables.map((table) => table.name)).not.toContain('half');
-      const rows = await database.query.selectFrom('migrations').select('number').execute();
-      expect(rows).toHaveLength(MIGRATIONS.length);
+      expect(await carriedOut(database)).toEqual(before);
     }));
 
   it('keeps whole numbers exact up to 2^63 − 1', () =>
@@ -160,6 +163,56 @@ describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => 
       await database.notify('others');
       expect(heard).toBe(before);
     }));
+});
+
+it('reading from PostgreSQL goes on while more transactions than it has connections wait for a lock', async () => {
+  const location = await places.postgres();
+  const holder = await openDatabase({ location, ...quiet });
+  const waiter = await openDatabase({ location, ...quiet });
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const holding = holder.transaction('tasks', () => released);
+  const waiting = Array.from({ length: 10 }, () => waiter.transaction('tasks', async () => 'done'));
+  for (let i = 0; i < 20; i++) {
+    await waiter.query.selectFrom('counters').select('name').execute();
+    await waiter.notify('tasks');
+  }
+  release();
+  await holding;
+  expect(await Promise.all(waiting)).toHaveLength(10);
+  await holder.close();
+  await waiter.close();
+});
+
+describe('the lock of a server whose stores lie on its own disk', () => {
+  it('is refused to a second server, and free again when the first has ended', async () => {
+    const location = await places.postgres();
+    const first = await openServerLock({ location, ...quiet });
+    expect(first).not.toBeNull();
+    expect(await openServerLock({ location, ...quiet })).toBeNull();
+    await first?.close();
+    const second = await openServerLock({ location, ...quiet });
+    expect(second).not.toBeNull();
+    await second?.close();
+  });
+
+  it('is taken again when its connection breaks', async () => {
+    const location = await places.postgres();
+    const database = await openDatabase({ location, ...quiet });
+    const lock = await openServerLock({ location, ...quiet });
+    const holders = async () => {
+      const found = sql<{ pid: number }>`select pid from pg_locks l join pg_database d on d.oid = l.database
+        where locktype = 'advisory' and datname = current_database()`;
+      return (await found.execute(database.query)).rows.map(({ pid }) => pid);
+    };
+    const [first] = await holders();
+    await sql`select pg_terminate_backend(${first})`.execute(database.query);
+    await expect.poll(async () => (await holders()).filter((pid) => pid !== first).length).toBe(1);
+    await lock?.close();
+    await database.close();
+  });
 });
 
 it('reading from SQLite never waits for a writer', async () => {

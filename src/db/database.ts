@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Kysely, Migration } from 'kysely';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Schema } from './schema.ts';
@@ -33,4 +33,6 @@ export interface DatabaseOptions {
   readonly location: string;
   readonly clock: Clock;
   readonly log: Logger;
+  /** By name, carried out in the order of their names; those of this version when left out. */
+  readonly migrations?: Readonly<Record<string, Migration>>;
 }

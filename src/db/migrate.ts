@@ -1,63 +1,49 @@
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
-import { columnsOf } from './columns.ts';
-import type { Database, Statements } from './database.ts';
+import { type Migration, type MigrationProvider, Migrator } from 'kysely';
+import type { DatabaseOptions, Dialect, Statements } from './database.ts';
 import { DatabaseError } from './database-error.ts';
-import type { Migration } from './migration.ts';
+import { createTables } from './migrations/0001-create-tables.ts';
 
-interface MigrateOptions {
-  readonly clock: Clock;
-  readonly log: Logger;
+/** Milliseconds that a start waits for another process that is migrating. */
+const PATIENCE = 30_000;
+const PAUSE = 20;
+
+export function migrationsFor(dialect: Dialect): Readonly<Record<string, Migration>> {
+  return { '0001-create-tables': createTables(dialect) };
 }
 
-/** Each migration is applied in one transaction with its number, so a crash leaves all of it or nothing. */
+/** All that is missing in one transaction, under a lock: a crash leaves all of it or nothing. */
 export async function migrate(
-  database: Database,
-  migrations: readonly Migration[],
-  options: MigrateOptions,
+  db: Statements,
+  dialect: Dialect,
+  { clock, log, migrations = migrationsFor(dialect) }: Omit<DatabaseOptions, 'location'>,
 ): Promise<void> {
-  await createMigrationsTable(database);
-  for (const migration of migrations) {
-    const applied = await database.transaction('migrations', (query) =>
-      applyOnce(database, query, migration, migrations.length, options.clock.now()),
-    );
-    if (applied) options.log.info({ migration: migration.number }, `database: ${migration.name}`);
+  const provider: MigrationProvider = { getMigrations: async () => migrations };
+  const migrator = new Migrator({ db, provider });
+  const deadline = clock.monotonic() + PATIENCE;
+  for (;;) {
+    const { error, results = [] } = await migrator.migrateToLatest();
+    for (const { migrationName, status } of results) {
+      if (status === 'Success') log.info({ migration: migrationName }, 'database migrated');
+    }
+    if (error === undefined) return;
+    if (isAhead(error)) throw ahead(error);
+    if (!isBusy(error) || clock.monotonic() > deadline) throw error;
+    await clock.sleep(PAUSE);
   }
 }
 
-async function createMigrationsTable(database: Database): Promise<void> {
-  const { bigint } = columnsOf(database.dialect);
-  await database.transaction('migrations', async (query) => {
-    await query.schema
-      .createTable('migrations')
-      .ifNotExists()
-      .addColumn('number', 'integer', (column) => column.primaryKey())
-      .addColumn('applied_at', bigint, (column) => column.notNull())
-      .execute();
-  });
+/** The library's word for a migration that was carried out and that this version does not have. */
+function isAhead(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('corrupted migrations');
 }
 
-async function applyOnce(
-  database: Database,
-  query: Statements,
-  migration: Migration,
-  newest: number,
-  now: number,
-): Promise<boolean> {
-  const row = await query
-    .selectFrom('migrations')
-    .select(({ fn }) => fn.max('number').as('latest'))
-    .executeTakeFirst();
-  const latest = row?.latest ?? 0;
-  if (latest > newest) {
-    throw new DatabaseError(
-      'database-ahead',
-      `The database has been changed by a later version (step ${latest}; this version knows ${newest}). Start that version, or restore a backup made before it.`,
-    );
-  }
-  if (migration.number <= latest) return false;
-  // The number goes in first: of two processes that got here, one fails before it has touched a table.
-  await query.insertInto('migrations').values({ number: migration.number, applied_at: now }).execute();
-  await migration.up(query, columnsOf(database.dialect));
-  return true;
+function ahead(cause: unknown): DatabaseError {
+  const message =
+    'The database has been changed by a later version. Start that version, or restore a backup made before it.';
+  return new DatabaseError('database-ahead', message, { cause });
+}
+
+/** SQLite: another process is writing. */
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
 }

@@ -8,7 +8,6 @@ export type RowOf<Table> = Readonly<Selectable<Table>>;
 
 /** Every table of the house. A room adds its own here and in a migration. */
 export interface Schema {
-  migrations: MigrationsTable;
   counters: CountersTable;
   tasks: TasksTable;
   task_leases: TaskLeasesTable;
@@ -17,7 +16,6 @@ export interface Schema {
   tokens: TokensTable;
   sessions: SessionsTable;
   quota_configuration: QuotaConfigurationTable;
-  ledger_blocks: LedgerBlocksTable;
   page_uses: PageUsesTable;
   usage_history: UsageHistoryTable;
   quota_credit: QuotaCreditTable;
@@ -28,11 +26,6 @@ export interface Schema {
   catalog_entries: CatalogEntriesTable;
   schedules: SchedulesTable;
   schedule_runs: ScheduleRunsTable;
-}
-
-export interface MigrationsTable {
-  number: number;
-  applied_at: number;
 }
 
 /** Numbers that only rise. */
@@ -157,19 +150,6 @@ export interface QuotaConfigurationTable {
   id: number;
   /** JSON. */
   document: string;
-}
-
-/** What the ledger knew of each block of a store when the block had this stamp. The store itself is the truth. */
-export interface LedgerBlocksTable {
-  store: string;
-  block: string;
-  /** As `tileSetId` writes it. */
-  tile_set: string;
-  z: number;
-  stamp: string;
-  disk_bytes: number;
-  /** JSON list of [pageX, pageY, tiles, bytes, written at]. */
-  pages: string;
 }
 
 export interface PageUsesTable {

@@ -27,3 +27,13 @@ export function expandBounds(bounds: Bounds, dx: number, dy: number): Bounds {
     maxY: bounds.maxY + dy,
   };
 }
+
+/** The box around all of them; there must be one at least. */
+export function boundsAround(all: readonly Bounds[]): Bounds {
+  return {
+    minX: Math.min(...all.map(({ minX }) => minX)),
+    minY: Math.min(...all.map(({ minY }) => minY)),
+    maxX: Math.max(...all.map(({ maxX }) => maxX)),
+    maxY: Math.max(...all.map(({ maxY }) => maxY)),
+  };
+}

@@ -45,7 +45,6 @@ function geodetic(density: 1 | 2): GridSet {
     resolutions: halving(0.703125 / density, 22),
     tileWidth: 256 * density,
     tileHeight: 256 * density,
-    yCoordinateFirst: true,
   });
 }
 
@@ -104,13 +103,11 @@ function wellKnownScaleSets(): readonly GridSet[] {
   ];
 }
 
-/** They are asked for upstream as EPSG:4326, whose first axis is latitude. */
 function worldInDegrees(options: Omit<GridSetOptions, 'srs' | 'extent'>): GridSet {
   return createGridSet({
     srs: 4326,
     extent: WORLD_DEGREES,
     alignTopLeft: true,
-    yCoordinateFirst: true,
     ...options,
   });
 }

@@ -63,6 +63,11 @@ export class TilewardenError extends Error {
   }
 }
 
+/** For a request that cannot be used as it is. */
+export function invalid(message: string): TilewardenError {
+  return new TilewardenError('request-invalid', message);
+}
+
 export function isTilewardenError(error: unknown, ...codes: ErrorCode[]): error is TilewardenError {
   return error instanceof TilewardenError && (codes.length === 0 || codes.includes(error.code));
 }

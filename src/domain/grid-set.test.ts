@@ -177,3 +177,24 @@ describe('a tile', () => {
     );
   });
 });
+
+describe('the order of axes', () => {
+  it.each([
+    [4326, true],
+    [4258, true],
+    [3035, true],
+    [31467, true],
+    [2193, true],
+    [3857, false],
+    [900913, false],
+    [2154, false],
+    [25832, false],
+    [27700, false],
+    [2056, false],
+    [32632, false],
+  ])('is that of EPSG:%i unless the grid set says otherwise', (srs, yFirst) => {
+    const options = { name: 'own', srs, extent: { minX: 0, minY: 0, maxX: 10, maxY: 10 }, levels: 1 };
+    expect(createGridSet(options).yCoordinateFirst).toBe(yFirst);
+    expect(createGridSet({ ...options, yCoordinateFirst: !yFirst }).yCoordinateFirst).toBe(!yFirst);
+  });
+});

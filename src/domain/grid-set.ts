@@ -1,3 +1,4 @@
+import { namesNorthingFirst } from './axis-order.ts';
 import type { Bounds } from './bounds.ts';
 import { intersectBounds } from './bounds.ts';
 import { TilewardenError } from './errors.ts';
@@ -61,6 +62,7 @@ export interface GridSetOptions {
   readonly metersPerUnit?: number;
   readonly pixelSize?: number;
   readonly alignTopLeft?: boolean;
+  /** What the CRS says when left out. */
   readonly yCoordinateFirst?: boolean;
 }
 
@@ -121,7 +123,7 @@ export function createGridSet(options: GridSetOptions): GridSet {
     metersPerUnit,
     pixelSize,
     alignTopLeft,
-    yCoordinateFirst: options.yCoordinateFirst ?? false,
+    yCoordinateFirst: options.yCoordinateFirst ?? namesNorthingFirst(options.srs),
     levels,
   };
 }

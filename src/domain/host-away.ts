@@ -9,6 +9,7 @@ export function isHostAway(error: unknown): boolean {
   return error.reason === 'connection' || NOBODY_THERE.includes(statusOf(error.cause));
 }
 
-function statusOf(cause: unknown): number {
+/** What a server answered instead of what was asked for; 0 when it did not answer. */
+export function statusOf(cause: unknown): number {
   return cause instanceof Error && 'status' in cause ? Number(cause.status) : 0;
 }

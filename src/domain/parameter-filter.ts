@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { RE2JS } from 're2js';
-import { TilewardenError } from './errors.ts';
+import { closestName } from '../lib/closest-name.ts';
+import { invalid, TilewardenError } from './errors.ts';
 import { shortened } from './shortened.ts';
 
 /** Decides which values of one request parameter make a tile set of their own. */
@@ -102,6 +103,25 @@ export function selectParameters(
     values.set(filter.name, value);
   }
   return { id: allDefault ? null : parametersIdOf(values), values };
+}
+
+/**
+ * For whoever names tiles to be changed: a name that no filter has, and an empty value, would select the default
+ * combination. Throws `request-invalid`.
+ */
+export function refuseUnknownParameters(
+  filters: readonly ParameterFilter[],
+  given: ReadonlyMap<string, string>,
+): void {
+  const known = filters.map((filter) => filter.name);
+  for (const [name, value] of given) {
+    const filter = filters.find((one) => one.name === name.toUpperCase());
+    if (filter && (value !== '' || filter.defaultValue === '')) continue;
+    if (filter) throw invalid(`parameters.${filter.name} must not be empty; leave it out for its default.`);
+    const meant = closestName(name, known);
+    const there = known.length === 0 ? 'the layer has none.' : `there are ${known.join(', ')}.`;
+    throw invalid(`parameters.${shortened(name)} is unknown; ${meant ? `did you mean ${meant}?` : there}`);
+  }
 }
 
 /** Hex SHA-1 over complete values. See docs/decisions/0001-parameters-id.md. */

@@ -3,7 +3,15 @@ import type { TileRect } from './tile-rect.ts';
 
 /** What happens to tiles, told by the pipeline and by deletions; whoever counts uses or bytes listens. */
 export type TileEvent =
-  | { readonly type: 'served'; readonly set: TileSetKey; readonly tile: TileIndex; readonly at: number }
+  | {
+      readonly type: 'served';
+      readonly set: TileSetKey;
+      /** One of the page, when another process has counted several. */
+      readonly tile: TileIndex;
+      /** Once when left out. */
+      readonly times?: number;
+      readonly at: number;
+    }
   | {
       readonly type: 'stored';
       readonly set: TileSetKey;

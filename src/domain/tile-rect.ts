@@ -22,3 +22,15 @@ export function intersectRects(a: TileRect, b: TileRect): TileRect | null {
 export function rectContains(rect: TileRect, x: number, y: number): boolean {
   return x >= rect.minX && x <= rect.maxX && y >= rect.minY && y <= rect.maxY;
 }
+
+/** The smallest block that holds them all; null when there are none. */
+export function rectAround(tiles: readonly { readonly x: number; readonly y: number }[]): TileRect | null {
+  const [first] = tiles;
+  if (!first) return null;
+  let { x: minX, y: minY, x: maxX, y: maxY } = first;
+  for (const { x, y } of tiles) {
+    [minX, maxX] = [Math.min(minX, x), Math.max(maxX, x)];
+    [minY, maxY] = [Math.min(minY, y), Math.max(maxY, y)];
+  }
+  return { minX, minY, maxX, maxY };
+}

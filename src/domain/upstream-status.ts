@@ -14,6 +14,21 @@ export interface HostClosing {
   readonly until: number;
   /** How it fails, e.g. `connection`, `timeout`, `status-503`; only where it does. */
   readonly failure?: string;
+  /** Milliseconds since 1970 from which on every request has failed; only where it fails again and again. */
+  readonly since?: number;
+}
+
+/**
+ * `healthy`: its last request went well, or none was sent. `failing`: its last request failed. `probing`: it failed,
+ * and a request is under way to see whether it is back. `paused`: it is not asked now for another reason.
+ */
+export type HostState = 'healthy' | 'probing' | 'paused' | 'failing';
+
+export interface HostFailure {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** As in `errors`. */
+  readonly reason: string;
 }
 
 /** How it goes with one host that sources speak to, over all processes of this server. */
@@ -43,12 +58,31 @@ export interface UpstreamStatus {
   readonly refused: number;
   /** By reason, e.g. `timeout`, `connection`, `status-503`. */
   readonly errors: Readonly<Record<string, number>>;
+  readonly state: HostState;
+  /** Without an answer of use between them. */
+  readonly failuresInARow: number;
+  /** Milliseconds since 1970, of the first of them; null when there is none. */
+  readonly failingSince: number | null;
+  readonly lastFailure: HostFailure | null;
   readonly breaker: BreakerState;
   /** Milliseconds since 1970; what the host itself asked for. */
   readonly retryAfter: number | null;
   /** What tasks wait for; null while they may ask. */
   readonly closed: HostClosing | null;
 }
+
+/** A reason for failing in words, e.g. `HTTP 503`. */
+export function failureText(reason: string): string {
+  const status = /^status-(\d+)$/.exec(reason)?.[1];
+  if (status !== undefined) return `HTTP ${status}`;
+  return FAILURES[reason] ?? reason;
+}
+
+const FAILURES: Readonly<Record<string, string>> = {
+  connection: 'no connection',
+  timeout: 'no answer in time',
+  silent: 'no answer',
+};
 
 /** Says how it goes with every host that has been asked since the start, or has limits of its own. */
 export type UpstreamReport = () => readonly UpstreamStatus[];

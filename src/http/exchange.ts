@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Caller } from '../access/caller.ts';
 import type { Access } from './door/access.ts';
@@ -10,16 +10,22 @@ import type { HttpProblem } from './problems.ts';
 /** What of a path stood where its route's pattern has names. */
 export type PathParams = Readonly<Record<string, string>>;
 
-export interface ExchangeParts {
-  readonly id: string;
-  readonly request: IncomingMessage;
+/** Where a request wants to go. */
+export interface Target {
+  /** As it came: not decoded, without the query. */
   readonly path: string;
+  /** As it came, without the question mark. */
   readonly query: string;
   readonly prefix: string;
   readonly params: PathParams;
-  readonly caller: Caller | null;
+}
+
+/** What all requests of a server share. */
+export interface ExchangeDeps {
   readonly trusts: TrustsProxy;
   readonly access: Access;
+  /** Tells the request ids of this run from those of the last one. */
+  readonly idPrefix: string;
 }
 
 /** What a handler has to say of a change, for the audit log. No secrets. */
@@ -31,41 +37,46 @@ export interface ChangeNote {
 }
 
 const NO_BODY = Buffer.alloc(0);
+const NO_CHANGE: ChangeNote = {};
 
 /** A request as handlers see it. */
 export class Exchange {
-  readonly id: string;
-  /** As it came: not decoded, without the query. */
   readonly path: string;
-  /** As it came, without the question mark. */
   readonly query: string;
   readonly params: PathParams;
-  /** Null on public routes, where nobody asks. */
-  readonly caller: Caller | null;
-  body: Buffer;
+  readonly connection: Connection;
+  /** Null on public routes, where nobody asks, and until the caller has shown who it is. */
+  caller: Caller | null = null;
+  body: Buffer = NO_BODY;
   /** Set by a handler before it answers. */
-  change: ChangeNote;
+  change: ChangeNote = NO_CHANGE;
   /**
    * Whom the answer is for. `varies`: it depends on who asks. `caller`: only for this one, and never for pages of other
    * sites, whatever the route says.
    */
-  audience: 'all' | 'varies' | 'caller';
-  readonly #parts: ExchangeParts;
+  audience: 'all' | 'varies' | 'caller' = 'all';
+  readonly #request: IncomingMessage;
+  readonly #prefix: string;
+  readonly #number: number;
+  readonly #deps: ExchangeDeps;
 
-  constructor(parts: ExchangeParts) {
-    this.id = parts.id;
-    this.path = parts.path;
-    this.query = parts.query;
-    this.params = parts.params;
-    this.caller = parts.caller;
-    this.body = NO_BODY;
-    this.change = {};
-    this.audience = 'all';
-    this.#parts = parts;
+  constructor(request: IncomingMessage, target: Target, number: number, deps: ExchangeDeps) {
+    this.path = target.path;
+    this.query = target.query;
+    this.params = target.params;
+    this.connection = connectionOf(request.socket);
+    this.#request = request;
+    this.#prefix = target.prefix;
+    this.#number = number;
+    this.#deps = deps;
+  }
+
+  get id(): string {
+    return `${this.#deps.idPrefix}-${this.#number.toString(36)}`;
   }
 
   get headers(): IncomingHttpHeaders {
-    return this.#parts.request.headers;
+    return this.#request.headers;
   }
 
   /** The parameter of that name in the path; the route's pattern has it. */
@@ -75,53 +86,74 @@ export class Exchange {
 
   /** The absolute address of this server as the caller knows it, prefix included, without a closing slash. */
   get baseUrl(): string {
-    return ownAddress(this.#parts.request, this.#parts.prefix, this.#parts.trusts);
+    return ownAddress(this.#request, this.#prefix, this.#deps.trusts);
   }
 
   /** The network address of the caller; behind trusted proxies, of whom they speak for. */
   get source(): string {
-    return sourceAddress(this.#parts.request, this.#parts.trusts);
+    return sourceAddress(this.#request, this.#deps.trusts);
   }
 
   /** The caller came by https. */
   get secure(): boolean {
-    return cameBySecureWay(this.#parts.request, this.#parts.trusts);
+    return cameBySecureWay(this.#request, this.#deps.trusts);
   }
 
   /** Who is calling, on public routes too; null when the credentials are missing or wrong. */
   async identify(): Promise<Caller | null> {
-    const { access, request, trusts } = this.#parts;
-    return this.caller ?? access.authenticate(credentialsOf(request, trusts));
+    const { access, trusts } = this.#deps;
+    return this.caller ?? access.authenticate(credentialsOf(this.#request, trusts));
   }
 
   /** Whether the caller would still be let in as it was. */
   async callerStillHolds(): Promise<boolean> {
-    const { access, request, trusts } = this.#parts;
-    return this.caller === null || access.stillHolds(credentialsOf(request, trusts), this.caller);
+    const { access, trusts } = this.#deps;
+    return this.caller === null || access.stillHolds(credentialsOf(this.#request, trusts), this.caller);
   }
 
   /** What to throw at a caller that has to say who it is. */
   credentialsNeeded(): HttpProblem {
-    return credentialsNeeded(this.#parts.request);
+    return credentialsNeeded(this.#request);
   }
 
   /** Aborts when the caller goes away. */
   get signal(): AbortSignal {
-    return connectionSignal(this.#parts.request.socket);
+    return this.connection.signal;
   }
 }
 
-/** By socket: an AbortController costs as much as a third of a hit, and a connection carries many requests. */
-const connectionSignals = new WeakMap<Socket, AbortSignal>();
+/** What is kept for all requests that come by one connection. */
+export class Connection {
+  /** The answer to the last request so far: answers leave in the order of the requests. */
+  lastResponse: ServerResponse | null = null;
+  /** The last `Host` that was found to be one. */
+  host: string | null = null;
+  readonly #socket: Socket;
+  #signal: AbortSignal | null = null;
 
-function connectionSignal(socket: Socket): AbortSignal {
-  const known = connectionSignals.get(socket);
+  constructor(socket: Socket) {
+    this.#socket = socket;
+  }
+
+  /** Aborts when the connection ends. One for all its requests: an AbortController costs as much as a third of a hit. */
+  get signal(): AbortSignal {
+    if (this.#signal) return this.#signal;
+    const controller = new AbortController();
+    this.#socket.once('close', () => controller.abort(new CallerGone()));
+    if (this.#socket.destroyed) controller.abort(new CallerGone());
+    this.#signal = controller.signal;
+    return this.#signal;
+  }
+}
+
+const connections = new WeakMap<Socket, Connection>();
+
+export function connectionOf(socket: Socket): Connection {
+  const known = connections.get(socket);
   if (known) return known;
-  const controller = new AbortController();
-  socket.once('close', () => controller.abort(new CallerGone()));
-  if (socket.destroyed) controller.abort(new CallerGone());
-  connectionSignals.set(socket, controller.signal);
-  return controller.signal;
+  const connection = new Connection(socket);
+  connections.set(socket, connection);
+  return connection;
 }
 
 /** Why work for a caller was given up. Nobody is left to answer, and nothing went wrong. */

@@ -18,13 +18,12 @@ export interface HttpLimits {
   readonly connectionsCheckingInterval: number;
   /** Fewer where the process may open few files. */
   readonly connections: number;
-  readonly requestsPerConnection: number;
   readonly eventStreams: number;
   /** How often it is asked whether the caller of an answer without an end may go on listening. */
   readonly streamCheckInterval: number;
   /** Requests that need a role, under way at once. */
   readonly adminRequests: number;
-  /** How long a stop keeps connections on which the next request may be on its way already. */
+  /** How long a stop keeps connections on which the next request may be on its way already, after the last that came so. */
   readonly farewell: number;
   /** How long a stop waits for answers under way. */
   readonly drainTimeout: number;
@@ -41,7 +40,6 @@ export const DEFAULT_LIMITS: HttpLimits = {
   idleTimeout: 120_000,
   connectionsCheckingInterval: 1_000,
   connections: 10_000,
-  requestsPerConnection: 1_000,
   eventStreams: 100,
   streamCheckInterval: 2_000,
   adminRequests: 100,

@@ -22,6 +22,7 @@ export type HttpProblemCode =
   | 'schedule-unknown'
   | 'blank-area-unknown'
   | 'conflict'
+  | 'precondition-failed'
   | 'operation-unsupported'
   | 'request-timeout';
 
@@ -54,6 +55,7 @@ const STATUS: Readonly<Record<ErrorCode | HttpProblemCode, number>> = {
   'entry-conflict': 409,
   'entry-read-only': 409,
   'entry-changed': 412,
+  'precondition-failed': 412,
   'body-too-large': 413,
   'address-too-long': 414,
   'media-type-unsupported': 415,

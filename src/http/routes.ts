@@ -29,7 +29,7 @@ import { usageRoutes } from './api/usage.ts';
 import type { HttpLimits } from './limits.ts';
 import { type MetricsDeps, metricsRoutes } from './metrics/metrics-routes.ts';
 import { answerAlive, createReadiness } from './metrics/probes.ts';
-import { countReads, TileCounts } from './metrics/tile-counts.ts';
+import type { TileCounts } from './metrics/tile-counts.ts';
 import { layerPageRoutes } from './pages/layer-page.ts';
 import { assetRoutes, type WebAsset } from './pages/web-assets.ts';
 import { diskQuotaRoutes } from './rest/disk-quota.ts';
@@ -37,19 +37,15 @@ import { massTruncateRoutes } from './rest/mass-truncate.ts';
 import { createLayerTaskListHandler, createSeedHandler, createTaskListHandler } from './rest/seed.ts';
 import { createTerminateAllHandler, createTerminateHandler } from './rest/terminate.ts';
 import type { Route } from './route.ts';
-import { createGmaps, createMgmaps, createQuadkeys } from './services/gmaps.ts';
 import { kmlRoutes } from './services/kml/kml-routes.ts';
 import { createLayerList } from './services/layer-list.ts';
-import { ogcRoutes } from './services/ogc/ogc-routes.ts';
 import { createTileJson, wmtsTileJsonRoutes } from './services/tile-json.ts';
-import { createTileService } from './services/tiles.ts';
-import { tmsRoutes } from './services/tms/tms-routes.ts';
+import { openServices, tileServiceRoutes } from './services/tile-service-routes.ts';
 import { wmsRoutes } from './services/wms/wms-routes.ts';
-import { wmtsRoutes } from './services/wmts/wmts-routes.ts';
-import { isDryRun } from './wire/dry-run.ts';
+import { isDryRun } from './wire/read-body.ts';
 
 export interface RouteDeps {
-  readonly catalog: Pick<Catalog, 'layer' | 'layers'>;
+  readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version'>;
   readonly editor: CatalogEditor;
   readonly pipeline: Pick<TilePipeline, 'read'>;
   /** Rejects when the server cannot do its work. */
@@ -62,13 +58,20 @@ export interface RouteDeps {
   readonly blankSuspects: BlankAreaDeps['blankSuspects'];
   readonly quota: QuotaService;
   readonly layerState: LayerDeps['layerState'];
-  readonly series: TrafficSeries;
+  readonly traffic: TileTraffic;
   readonly about: About;
   readonly metrics: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'quota'>;
   readonly accounts: AccountParts;
   readonly assets: readonly WebAsset[];
   readonly clock: Clock;
   readonly log: Logger;
+}
+
+/** How tiles were answered; `flush` first, to count the present turn too. */
+export interface TileTraffic {
+  readonly counts: TileCounts;
+  readonly series: TrafficSeries;
+  flush(): void;
 }
 
 /** Everything the server answers, under each prefix. Of two patterns that fit a path the upper one counts. */
@@ -78,16 +81,20 @@ export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Rout
 }
 
 function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
-  const tileCounts = new TileCounts();
-  const { catalog, log } = deps;
-  const road = { catalog, pipeline: countReads(deps.pipeline, deps.clock, [tileCounts, deps.series]), log };
-  const tile = createTileService(road);
+  const { catalog, traffic } = deps;
+  const road = openServices(deps);
   const sharing = 'anyone';
   return [
     { method: 'GET', path: '/healthz', role: 'public', handler: answerAlive },
     { method: 'GET', path: '/readyz', role: 'public', handler: createReadiness(deps) },
 
-    { method: 'GET', path: '/tiles.json', role: 'public', sharing, handler: createLayerList(deps.catalog) },
+    {
+      method: 'GET',
+      path: '/tiles.json',
+      role: 'public',
+      sharing,
+      handler: createLayerList(road.documentOf),
+    },
     {
       method: 'GET',
       path: '/tiles/{layer}.json',
@@ -95,27 +102,14 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
       sharing,
       handler: createTileJson(deps.catalog),
     },
-    { method: 'GET', path: '/tiles/{layer}/{z}/{x}/{tile}', role: 'public', sharing, handler: tile },
-    {
-      method: 'GET',
-      path: '/tiles/{layer}/{gridSet}/{z}/{x}/{tile}',
-      role: 'public',
-      sharing,
-      handler: tile,
-    },
-    ...wmtsRoutes(road),
+    ...tileServiceRoutes(road),
     ...wmsRoutes(road),
-    ...tmsRoutes(road),
     ...kmlRoutes(road),
-    ...ogcRoutes(road),
     ...wmtsTileJsonRoutes(catalog),
     ...layerPageRoutes(catalog),
-    { method: 'GET', path: '/service/gmaps', role: 'public', sharing, handler: createGmaps(road) },
-    { method: 'GET', path: '/service/mgmaps', role: 'public', sharing, handler: createMgmaps(road) },
-    { method: 'GET', path: '/service/ve', role: 'public', sharing, handler: createQuadkeys(road) },
 
     ...taskRoutes(deps, limits),
-    ...scheduleRoutes(deps.schedules),
+    ...scheduleRoutes(deps),
     ...massTruncateRoutes(deps),
     ...truncateRoutes(deps),
     ...invalidateRoutes(deps),
@@ -123,14 +117,37 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
     ...cacheRoutes(deps),
     ...layerRoutes(deps),
     ...catalogChangeRoutes(deps.editor),
-    ...seriesRoutes(deps.series),
+    ...seriesRoutes(seriesOf(traffic)),
     ...aboutRoutes(deps.about),
-    ...metricsRoutes({ ...deps.metrics, tasks: deps.tasks, quota: deps.quota, tileCounts }),
+    ...metricsRoutes({
+      ...deps.metrics,
+      tasks: deps.tasks,
+      quota: deps.quota,
+      tileCounts: countsOf(traffic),
+    }),
     ...upstreamRoutes(deps.metrics.upstreams),
     ...accountRoutes(deps.accounts),
 
     ...assetRoutes(deps.assets),
   ];
+}
+
+function seriesOf({ series, flush }: TileTraffic): Pick<TrafficSeries, 'document'> {
+  return {
+    document() {
+      flush();
+      return series.document();
+    },
+  };
+}
+
+function countsOf({ counts, flush }: TileTraffic): Pick<TileCounts, 'series'> {
+  return {
+    series() {
+      flush();
+      return counts.series();
+    },
+  };
 }
 
 function cacheRoutes({ catalog, quota, tasks, clock }: RouteDeps): readonly Route[] {
@@ -147,7 +164,7 @@ function cacheRoutes({ catalog, quota, tasks, clock }: RouteDeps): readonly Rout
 
 function taskRoutes(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
   const layerTaskList = createLayerTaskListHandler(deps);
-  const tasks = createTaskApi(deps.tasks, deps.quota);
+  const tasks = createTaskApi(deps.catalog, deps.tasks, deps.quota);
   const events = createEventStream({ ...deps, maxStreams: limits.eventStreams });
   return [
     { method: 'GET', path: '/rest/seed.json', role: 'viewer', handler: createTaskListHandler(deps) },

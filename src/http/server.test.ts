@@ -9,7 +9,8 @@ import {
   testDeps,
   tileAnswer,
 } from '../../test/fixtures/http-app.ts';
-import { type HttpServer, type HttpServerDeps, type HttpServerOptions, openHttpServer } from './server.ts';
+import { type HttpServerDeps, openHttpServer } from './http-app.ts';
+import type { HttpServer, HttpServerOptions } from './server.ts';
 
 const opened: HttpServer[] = [];
 
@@ -154,6 +155,66 @@ describe('limits', () => {
     const answer = await conversation(server, 'hello\r\n\r\n');
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
     expect(answer).toContain('This is not a valid HTTP request.\n');
+  });
+});
+
+describe('a Host header', () => {
+  const ask = (server: HttpServer, method: string, host: string) =>
+    conversation(
+      server,
+      `${method} /api/v1/session HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`,
+    );
+
+  it.each(['999.999.999.999', 'a:99999', 'x y', 'a/b', '[::1', 'a@b'])(
+    'that is none, such as "%s", is refused with 400 and leaves nothing in the log',
+    async (host) => {
+      const entries: Parameters<typeof recordingLogger>[0] = [];
+      const server = await open({ log: recordingLogger(entries) });
+      for (const method of ['POST', 'PUT', 'GET', 'HEAD']) {
+        const answer = await ask(server, method, host);
+        expect(answer, `${method} ${host}`).toMatch(/^HTTP\/1\.1 400 /);
+      }
+      const tile = await conversation(
+        server,
+        `GET /tiles/world/0/0/0.png HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
+      );
+      expect(tile).toMatch(/^HTTP\/1\.1 400 /);
+      expect(tile).toContain('The Host header is not a host name or address');
+      expect(entries).toEqual([]);
+    },
+  );
+
+  it.each(['localhost', 'maps.example.org:8080', '127.0.0.1', '[::1]:8080', 'my_host'])(
+    'such as "%s" is accepted',
+    async (host) => {
+      const server = await open();
+      const tile = await conversation(
+        server,
+        `GET /tiles/world/0/0/0.png HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
+      );
+      expect(tile).toMatch(/^HTTP\/1\.1 200 /);
+    },
+  );
+});
+
+describe('requests that are sent without waiting for answers', () => {
+  const TILE = 'GET /tiles/world/0/0/0.png HTTP/1.1\r\nHost: x\r\n\r\n';
+  const LAST_TILE = 'GET /tiles/world/0/0/0.png HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+  const statuses = (text: string) =>
+    Array.from(text.matchAll(/HTTP\/1\.1 (\d{3}) /g), ([, status]) => status);
+
+  it('are all answered before what follows them and is not HTTP', async () => {
+    for (const read of [tileAnswer, async () => tileAnswer()]) {
+      const server = await open({ pipeline: { read: () => read() } });
+      const answers = await conversation(server, `${TILE.repeat(3)}garbage\r\n\r\n`);
+      expect(statuses(answers)).toEqual(['200', '200', '200', '400']);
+    }
+  });
+
+  it('are all answered, however many there are', async () => {
+    const server = await open();
+    const answers = await conversation(server, TILE.repeat(1099) + LAST_TILE);
+    expect(statuses(answers)).toEqual(Array.from({ length: 1100 }, () => '200'));
   });
 });
 

@@ -1,25 +1,20 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, METHODS as NODE_METHODS, type RequestListener, type Server } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Server as TlsServer } from 'node:tls';
-import Fastify, { type FastifyInstance } from 'fastify';
 import { TilewardenError } from '../domain/errors.ts';
-import { createTrafficSeries } from './api/series.ts';
-import type { Access } from './door/access.ts';
 import { answerBrokenConnection } from './door/broken-connection.ts';
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from './door/dispatcher.ts';
+import { trustPeersOf } from './door/peer.ts';
 import { createRouter } from './door/router.ts';
-import { readTlsFiles, TLS_MINIMUM, type TlsFiles, type TlsMaterial } from './door/tls.ts';
-import { createProxyTrust, isLoopbackHost } from './door/trusted-proxies.ts';
+import { readTlsFiles, TLS_MINIMUM, type TlsFiles } from './door/tls.ts';
+import { createProxyTrust } from './door/trusted-proxies.ts';
 import { DEFAULT_LIMITS, type HttpLimits, mostConnections, openFilesLimit } from './limits.ts';
+import type { TileBatch } from './metrics/tile-counts.ts';
 import type { Route } from './route.ts';
-import { createRoutes, type RouteDeps } from './routes.ts';
-
-export interface HttpServerDeps extends Omit<RouteDeps, 'series'> {
-  readonly access: Access;
-}
 
 export interface HttpServerOptions {
   readonly host: string;
@@ -31,66 +26,66 @@ export interface HttpServerOptions {
   /** Null: plain http. */
   readonly tls: TlsFiles | null;
   readonly limits?: Partial<HttpLimits>;
+  /** Instead of host and port: where processes of ours connect, each request on behalf of a caller of theirs. */
+  readonly socketPath?: string;
 }
 
 export interface HttpServer {
   readonly address: { readonly host: string; readonly port: number; readonly url: string };
   /** Reads the certificate and its key again; what cannot be used leaves the old ones in place. */
   reload(): Promise<void>;
+  /** Adds what another process has answered. */
+  count(batches: readonly TileBatch[]): void;
   /** Answers what is under way, but waits no longer than the drain limit. */
   close(): Promise<void>;
 }
 
-/** For requests without a socket, in tests. */
+/** A server that does not listen yet, and how to talk to it without a socket, in tests. */
 export interface HttpApp {
-  readonly fastify: FastifyInstance;
+  readonly server: Server;
   readonly dispatcher: Dispatcher;
   /** What a request on a socket comes to. */
   readonly listener: RequestListener;
+  count(batches: readonly TileBatch[]): void;
 }
 
-export async function openHttpServer(deps: HttpServerDeps, options: HttpServerOptions): Promise<HttpServer> {
-  refuseOpenDoor(deps.access, options.host);
+/** Lets it answer, at its address or for processes of ours at a socket. */
+export async function listen(app: HttpApp, options: HttpServerOptions): Promise<HttpServer> {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const { host, port, tls } = options;
-  const app = createHttpApp(deps, options, tls && (await readTlsFiles(tls)));
-  await app.fastify.listen({ host, port, backlog: 1024 });
-  const { port: boundPort } = app.fastify.server.address() as AddressInfo;
+  const { host, port, tls, socketPath } = options;
+  const { server } = app;
+  const reload = async () => {
+    if (tls && server instanceof TlsServer) {
+      server.setSecureContext({ ...(await readTlsFiles(tls)), minVersion: TLS_MINIMUM });
+    }
+  };
+  await reload();
+  if (socketPath !== undefined) trustPeersOf(server);
+  const where = socketPath === undefined ? { host, port } : { path: socketPath };
+  await once(server.listen({ ...where, backlog: BACKLOG }), 'listening').catch((error: unknown) => {
+    throw explainListenFailure(error, options);
+  });
+  const bound = server.address() as AddressInfo | string;
+  const boundPort = typeof bound === 'string' ? 0 : bound.port;
   return {
     address: {
       host,
       port: boundPort,
       url: `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${boundPort}/`,
     },
-    async reload() {
-      const { server } = app.fastify;
-      if (tls && server instanceof TlsServer) {
-        server.setSecureContext({ ...(await readTlsFiles(tls)), minVersion: TLS_MINIMUM });
-      }
-    },
+    reload,
+    count: app.count,
     close: () => drain(app, limits),
   };
 }
 
-export function createHttpApp(
-  deps: HttpServerDeps,
-  options: HttpServerOptions,
-  tls: TlsMaterial | null = null,
-): HttpApp {
-  const { access, accounts, log, clock, quota } = deps;
-  const series = createTrafficSeries(clock, () => quota.evicted);
-  const routes = createRoutes({ ...deps, series }, { ...DEFAULT_LIMITS, ...options.limits });
-  return createHttpAppOver(routes, { access, audit: accounts.audit, log }, options, tls);
-}
-
-export type DoorDeps = Pick<DispatcherOptions, 'access' | 'audit' | 'log'>;
+export type DoorDeps = Pick<DispatcherOptions, 'access' | 'audit' | 'log' | 'elsewhere' | 'settled'>;
 
 /** Everything but the routes: what stands between a caller and a handler. */
 export function createHttpAppOver(
   routes: readonly Route[],
   deps: DoorDeps,
   options: HttpServerOptions,
-  tls: TlsMaterial | null = null,
 ): HttpApp {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const dispatcher = createDispatcher({
@@ -100,48 +95,17 @@ export function createHttpAppOver(
     limits,
     idPrefix: randomBytes(6).toString('hex'),
   });
-  const { fastify, listener } = createFastify(limits, tls, dispatcher);
-  fastify.decorateRequest('visit', null);
-  fastify.addHook('onRequest', dispatcher.admit);
-  fastify.addHook('preClose', () => farewell(fastify, Math.min(limits.farewell, limits.drainTimeout)));
-  fastify.setErrorHandler(dispatcher.fail);
-  fastify.removeAllContentTypeParsers();
-  fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  fastify.route({ method: everyMethod(fastify), url: ONLY_ROUTE, handler: dispatcher.serve });
-  return { fastify, dispatcher, listener };
+  const { listener } = dispatcher;
+  const server = createNodeServer(limits, options.tls !== null, listener);
+  return { server, dispatcher, listener, count: () => {} };
 }
 
-const ONLY_ROUTE = '/';
+const BACKLOG = 1024;
 const IDLE_SWEEP_MS = 50;
 const MAKE_ROOM_EVERY_MS = 100;
 const FAREWELL_LOOK_MS = 20;
 
-function createFastify(
-  limits: HttpLimits,
-  tls: TlsMaterial | null,
-  { take }: Dispatcher,
-): Pick<HttpApp, 'fastify' | 'listener'> {
-  let listener: RequestListener = () => {};
-  const fastify = Fastify({
-    // Paths are looked up in our own table (docs/decisions/0040); the framework sees one.
-    rewriteUrl: () => ONLY_ROUTE,
-    logger: false,
-    exposeHeadRoutes: false,
-    return503OnClosing: false,
-    forceCloseConnections: 'idle',
-    bodyLimit: limits.bodySize,
-    serverFactory(framework) {
-      listener = (request, response) => {
-        if (!take(request, response)) framework(request, response);
-      };
-      return createNodeServer(limits, tls, listener);
-    },
-    clientErrorHandler: answerBrokenConnection,
-  });
-  return { fastify, listener };
-}
-
-function createNodeServer(limits: HttpLimits, tls: TlsMaterial | null, listener: RequestListener): Server {
+function createNodeServer(limits: HttpLimits, tls: boolean, listener: RequestListener): Server {
   const options = {
     maxHeaderSize: limits.headerSize,
     headersTimeout: limits.headersTimeout,
@@ -149,16 +113,12 @@ function createNodeServer(limits: HttpLimits, tls: TlsMaterial | null, listener:
     keepAliveTimeout: limits.keepAliveTimeout,
     connectionsCheckingInterval: limits.connectionsCheckingInterval,
   };
-  const server = tls
-    ? createTlsServer(
-        { ...options, ...tls, minVersion: TLS_MINIMUM, handshakeTimeout: limits.headersTimeout },
-        listener,
-      )
-    : createServer(options, listener);
+  const secure = { ...options, minVersion: TLS_MINIMUM, handshakeTimeout: limits.headersTimeout } as const;
+  const server = tls ? createTlsServer(secure, listener) : createServer(options, listener);
   server.setTimeout(limits.idleTimeout);
-  server.maxRequestsPerSocket = limits.requestsPerConnection;
   server.maxConnections = mostConnections(limits.connections, openFilesLimit());
   server.on('drop', makeRoom(server));
+  server.on('clientError', answerBrokenConnection);
   return server;
 }
 
@@ -174,49 +134,45 @@ function makeRoom(server: { closeIdleConnections(): void }): () => void {
   };
 }
 
-/** Methods that no route has are answered too: with 405 or 404, as the table says. */
-function everyMethod(fastify: FastifyInstance): string[] {
-  const methods = NODE_METHODS.filter((method) => method !== 'CONNECT');
-  for (const method of methods) {
-    if (!fastify.supportedMethods.includes(method)) fastify.addHttpMethod(method, { hasBody: false });
-  }
-  return methods;
-}
-
-function refuseOpenDoor(access: Access, host: string): void {
-  if (!access.loopbackOnly || isLoopbackHost(host)) return;
-  throw new TilewardenError(
-    'config-invalid',
-    `Without accounts (--no-auth) the server listens on loopback only, e.g. 127.0.0.1; ${host} can be reached from outside.`,
-  );
-}
-
 /**
  * From here on answers say `Connection: close`. The next request on a kept connection may be on its way already,
  * and closing that connection now would lose it (RFC 9112, 9.5).
  */
-async function farewell({ server }: FastifyInstance, atMost: number): Promise<void> {
-  const until = performance.now() + atMost;
-  while (performance.now() < until && (await openConnections(server)) > 0) await delay(FAREWELL_LOOK_MS);
+async function farewell({ server, dispatcher }: HttpApp, limits: HttpLimits): Promise<void> {
+  const began = performance.now();
+  const latest = began + limits.drainTimeout / 2;
+  const quietAt = () => Math.max(began, dispatcher.lastOnKeptConnection()) + limits.farewell;
+  while (performance.now() < Math.min(quietAt(), latest) && (await openConnections(server)) > 0) {
+    await delay(FAREWELL_LOOK_MS);
+  }
 }
 
-async function openConnections(server: FastifyInstance['server']): Promise<number> {
+async function openConnections(server: Server): Promise<number> {
   return new Promise((resolve) => server.getConnections((error, count) => resolve(error ? 0 : count)));
 }
 
-async function drain({ fastify, dispatcher }: HttpApp, limits: HttpLimits): Promise<void> {
+async function drain(app: HttpApp, limits: HttpLimits): Promise<void> {
+  const { server, dispatcher } = app;
   dispatcher.stop();
-  const { server } = fastify;
   const deadline = setTimeout(() => server.closeAllConnections(), limits.drainTimeout);
-  const began = performance.now();
+  await farewell(app, limits);
+  const closed = once(server, 'close');
+  server.close();
   // A connection whose last answer ended after the stop began lies idle, and nobody else would close it.
-  const sweep = setInterval(() => {
-    if (performance.now() - began > limits.farewell) server.closeIdleConnections();
-  }, IDLE_SWEEP_MS);
-  try {
-    await fastify.close();
-  } finally {
-    clearTimeout(deadline);
-    clearInterval(sweep);
-  }
+  const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS);
+  await closed;
+  clearTimeout(deadline);
+  clearInterval(sweep);
+}
+
+function explainListenFailure(error: unknown, { host, port }: HttpServerOptions): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  const because: Record<string, string> = {
+    EADDRINUSE: `Port ${port} on ${host} is taken by another program; choose another one with --port.`,
+    EADDRNOTAVAIL: `${host} is no address of this machine; choose another one with --host.`,
+    ENOTFOUND: `${host} is no address of this machine; choose another one with --host.`,
+    EACCES: `Port ${port} may not be opened by this user; choose one above 1023 with --port.`,
+  };
+  const message = typeof code === 'string' ? because[code] : undefined;
+  return message === undefined ? error : new TilewardenError('config-invalid', message, { cause: error });
 }

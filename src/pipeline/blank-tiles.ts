@@ -1,6 +1,6 @@
 import type { Format } from '../domain/format.ts';
 import { formatOf } from '../domain/format.ts';
-import { createTileEncoder } from '../raster/tile-encoder.ts';
+import { filledImage } from '../raster/raster-image.ts';
 
 export interface BlankTile {
   readonly bytes: Buffer;
@@ -10,15 +10,13 @@ export interface BlankTile {
 /** A tile with nothing on it. */
 export type BlankTiles = (format: Format, width: number, height: number) => Promise<BlankTile>;
 
-const PIXEL_BYTES = 4;
-
 /** In the format asked for; as PNG where that has no transparency, as GeoWebCache does: clients look at the bytes. */
 export function createBlankTiles(): BlankTiles {
-  const encoder = createTileEncoder();
   const made = new Map<string, Promise<BlankTile>>();
   const make = async (format: Format, width: number, height: number) => {
-    const pixels = Buffer.alloc(width * height * PIXEL_BYTES);
-    const { bytes } = await encoder.encodeTile({ width, height, pixels }, format);
+    // Loaded only now: a process that answers hits has no other use for the image library.
+    const { encodeImage } = await import('../raster/encode-image.ts');
+    const bytes = await encodeImage(filledImage(width, height, 0), format);
     return { bytes, contentType: format.contentType };
   };
   return (asked, width, height) => {

@@ -6,7 +6,10 @@ import { formatOf } from '../domain/format.ts';
 import { boundsOfTile } from '../domain/grid-set.ts';
 import type { Layer } from '../domain/layer.ts';
 import { encodeImage } from '../raster/encode-image.ts';
+import { lookAt } from '../raster/picture-look.ts';
 import type { SourceRequest } from '../sources/tile-source.ts';
+import { BlankWatch } from './blank-watch.ts';
+import type { FlightPlan } from './flight.ts';
 
 const open = tileRoads();
 const SEA = 0xffd0b090;
@@ -46,6 +49,24 @@ async function freshUntil(road: TileRoad, x: number, y: number): Promise<number 
   await landed(road);
   return (await road.store.get(road.tiles.set, { z: 5, x, y }))?.freshUntil;
 }
+
+it('forgets the oldest pictures when those it remembers take too much memory', async () => {
+  const road = open();
+  const suspects = { note: () => {}, forget: () => {} };
+  const watch = new BlankWatch({ clock: road.clock, areasOf: async () => [], suspects, maxBytes: 5000 });
+  const judge = (column: number, paint: Paint) => {
+    const words = new Uint32Array(256 * 256).map((_, at) => paint(at % 256, Math.floor(at / 256)));
+    const data = Buffer.from(words.buffer);
+    const look = lookAt({ width: 256, height: 256, channels: 4, data }, 0);
+    const rect = { minX: column, minY: 0, maxX: column, maxY: 0 };
+    const metatile = { z: 5, column, row: 0, columns: 1, rows: 1, rect };
+    return watch.judge({ tiles: road.tiles, metatile } as unknown as FlightPlan, look);
+  };
+  const photograph: Paint = (x, y) => 0xff000000 + ((x * 16) % 256) * 65536 + x * 256 + y;
+  for (const column of [0, 10, 20, 30, 40, 50, 60, 70]) await judge(column, photograph);
+  expect(await judge(71, plain(LAND))).toBe('suspect');
+  expect(await judge(1, plain(LAND))).toBe('fine');
+});
 
 describe('a picture of one colour', () => {
   it('is fine where its neighbours go on in that colour: the sea beside a coast', async () => {

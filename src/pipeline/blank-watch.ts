@@ -1,9 +1,7 @@
 import { type BlankArea, blankIsRightIn } from '../domain/blank-area.ts';
 import { tileSetId } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
-import { pixelWords } from '../raster/pixel-words.ts';
-import type { RasterImage } from '../raster/raster-image.ts';
-import { singleColour } from '../raster/single-colour.ts';
+import { type PictureLook, roughly, type Side } from '../raster/picture-look.ts';
 import type { BlankSuspects } from './blank-suspects.ts';
 import type { FlightPlan } from './flight.ts';
 
@@ -13,13 +11,10 @@ import type { FlightPlan } from './flight.ts';
  */
 export type BlankVerdict = 'fine' | 'suspect' | 'refused';
 
-type Side = 'top' | 'right' | 'bottom' | 'left';
-type Edges = Readonly<Record<Side, ReadonlySet<number>>>;
-
 interface Seen {
   readonly at: number;
   /** Colours along each edge; null when all of it was of one colour and suspect. */
-  readonly edges: Edges | null;
+  readonly edges: PictureLook['edges'] | null;
 }
 
 interface Neighbour {
@@ -36,18 +31,20 @@ const NEIGHBOURS: readonly Neighbour[] = [
   { side: 'right', column: -1, row: 0 },
 ];
 const MOST_REMEMBERED = 4096;
+/** Bytes of edges: some two thousand photographs of 1024 × 1024. */
+const MAX_BYTES = 16 * 1024 ** 2;
 /** Milliseconds that what a neighbour looked like is worth something. */
 const MEMORY_MS = 10 * 60_000;
 /** Milliseconds after a failure in which a source counts as overloaded. */
 const LOAD_MS = 30_000;
-/** Bits of a channel that make a difference: lossy formats never hit a colour exactly. */
-const COLOUR_MASK = 0xf0f0f0f0;
 
 export interface BlankWatchOptions {
   readonly clock: Clock;
   /** Where administrators have said that blank is right, besides what the layer's declaration says. */
   readonly areasOf: (layer: string) => Promise<readonly BlankArea[]>;
   readonly suspects: Pick<BlankSuspects, 'note' | 'forget'>;
+  /** Of edges that are remembered. */
+  readonly maxBytes?: number;
 }
 
 /**
@@ -59,6 +56,7 @@ export class BlankWatch {
   readonly #options: BlankWatchOptions;
   readonly #seen = new Map<string, Seen>();
   readonly #failedAt = new Map<string, number>();
+  #bytes = 0;
 
   constructor(options: BlankWatchOptions) {
     this.#options = options;
@@ -69,14 +67,13 @@ export class BlankWatch {
   sourceFailed(layer: string): void {
     this.#failedAt.delete(layer);
     this.#failedAt.set(layer, this.#clock.monotonic());
-    dropOldest(this.#failedAt);
+    if (this.#failedAt.size > MOST_REMEMBERED) deleteFirst(this.#failedAt);
   }
 
-  async judge(plan: FlightPlan, picture: RasterImage, gutter: number): Promise<BlankVerdict> {
+  async judge(plan: FlightPlan, { colour, edges }: PictureLook): Promise<BlankVerdict> {
     if (plan.tiles.bound.layer.blankIsRight) return 'fine';
-    const colour = singleColour(picture);
     const suspect = colour !== null && this.#isSuspect(plan, colour);
-    if (colour === null) this.#remember(plan, edgesOf(picture, gutter));
+    if (colour === null) this.#remember(plan, edges);
     const { z, rect } = plan.metatile;
     const place = { set: plan.tiles.set, z, rect };
     if (!suspect || (await this.#isRight(plan))) {
@@ -102,7 +99,8 @@ export class BlankWatch {
       return seen ? [{ facing: seen.edges?.[neighbour.side] ?? null }] : [];
     });
     const pictures = known.filter(({ facing }) => facing !== null);
-    if (pictures.length > 0) return pictures.every(({ facing }) => facing?.has(roughly(colour)) === false);
+    if (pictures.length > 0)
+      return pictures.every(({ facing }) => facing?.includes(roughly(colour)) === false);
     // In the midst of a run there are only other suspects around.
     return known.length > 0 && this.#isOverloaded(plan);
   }
@@ -117,11 +115,21 @@ export class BlankWatch {
     return seen && this.#clock.monotonic() - seen.at < MEMORY_MS ? seen : null;
   }
 
-  #remember(plan: FlightPlan, edges: Edges | null): void {
+  #remember(plan: FlightPlan, edges: Seen['edges']): void {
     const key = keyOf(plan, plan.metatile.column, plan.metatile.row);
-    this.#seen.delete(key);
+    this.#forget(key);
     this.#seen.set(key, { at: this.#clock.monotonic(), edges });
-    dropOldest(this.#seen);
+    this.#bytes += bytesOf(edges);
+    const { maxBytes = MAX_BYTES } = this.#options;
+    for (const oldest of this.#seen.keys()) {
+      if (this.#seen.size <= MOST_REMEMBERED && this.#bytes <= maxBytes) return;
+      this.#forget(oldest);
+    }
+  }
+
+  #forget(key: string): void {
+    this.#bytes -= bytesOf(this.#seen.get(key)?.edges ?? null);
+    this.#seen.delete(key);
   }
 }
 
@@ -129,32 +137,13 @@ function keyOf({ tiles, metatile }: FlightPlan, column: number, row: number): st
   return `${metatile.z}/${column}/${row} ${tileSetId(tiles.set)}`;
 }
 
-function dropOldest(entries: Map<string, unknown>): void {
+function deleteFirst(entries: Map<string, unknown>): void {
   for (const key of entries.keys()) {
-    if (entries.size <= MOST_REMEMBERED) return;
     entries.delete(key);
+    return;
   }
 }
 
-/** Without the gutter, which shows what belongs to the neighbours. */
-function edgesOf(picture: RasterImage, gutter: number): Edges {
-  const words = pixelWords(picture);
-  const { width, height } = picture;
-  const [right, bottom] = [width - 1 - gutter, height - 1 - gutter];
-  const along = (x: number, y: number, step: number, count: number) => {
-    const colours = new Set<number>();
-    for (let i = 0; i < count; i++) colours.add(roughly(words[y * width + x + i * step] ?? 0));
-    return colours;
-  };
-  return {
-    top: along(gutter, gutter, 1, right - gutter + 1),
-    bottom: along(gutter, bottom, 1, right - gutter + 1),
-    left: along(gutter, gutter, width, bottom - gutter + 1),
-    right: along(right, gutter, width, bottom - gutter + 1),
-  };
-}
-
-/** Fully transparent pixels are of one colour, whatever lies under them. */
-function roughly(colour: number): number {
-  return colour >>> 24 === 0 ? 0 : (colour & COLOUR_MASK) >>> 0;
+function bytesOf(edges: Seen['edges']): number {
+  return edges ? Object.values(edges).reduce((sum, { byteLength }) => sum + byteLength, 0) : 0;
 }

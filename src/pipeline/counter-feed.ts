@@ -1,29 +1,21 @@
+import { type Channel, messageKind } from '../lib/channel.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { BlankSuspect, BlankSuspects } from './blank-suspects.ts';
 import type { LayerActivity, LayerNews } from './layer-activity.ts';
 import type { CountedEvent, PipelineCounters } from './pipeline-counters.ts';
 
-interface CountsMessage {
-  readonly type: 'pipeline-counts';
+interface Counted {
   readonly counts: readonly CountedEvent[];
   readonly layers: readonly LayerNews[];
   readonly suspects: readonly BlankSuspect[];
 }
 
+const COUNTED = messageKind<Counted>('pipeline-counts');
+
 export interface CountedThings {
   readonly counters: PipelineCounters;
   readonly activity: LayerActivity;
   readonly suspects: BlankSuspects;
-}
-
-/** The part of `process` that a forked worker speaks through. */
-export interface CountsChannel {
-  send?(message: CountsMessage, handle: undefined, options: undefined, sent: () => void): boolean;
-}
-
-/** The part of a worker's process that the server hears. */
-export interface CountsSender {
-  on(event: 'message', listener: (message: CountsMessage | { readonly type: string }) => void): unknown;
 }
 
 /** Milliseconds. */
@@ -36,7 +28,7 @@ export interface CounterFeed {
 /** Sends what a worker's pipeline has counted to its server, which adds it up with the others'. */
 export function openCounterFeed(
   { counters, activity, ...noted }: CountedThings,
-  channel: CountsChannel,
+  channel: Channel,
   clock: Pick<Clock, 'sleep'>,
 ): CounterFeed {
   const ending = new AbortController();
@@ -46,7 +38,7 @@ export function openCounterFeed(
     const layers = activity.take();
     const suspects = noted.suspects.take();
     if (counts.length + layers.length + suspects.length === 0) return;
-    channel.send?.({ type: 'pipeline-counts', counts, layers, suspects }, undefined, undefined, () => {});
+    channel.tell(COUNTED, { counts, layers, suspects });
   }
 
   async function sendAgainAndAgain(): Promise<void> {
@@ -65,15 +57,10 @@ export function openCounterFeed(
   };
 }
 
-export function addCountsOf(worker: CountsSender, { counters, activity, suspects }: CountedThings): void {
-  worker.on('message', (message) => {
-    if (!isCounts(message)) return;
-    for (const event of message.counts) counters.add(event);
-    for (const news of message.layers) activity.add(news);
-    for (const suspect of message.suspects) suspects.add(suspect);
+export function addCountsOf(channel: Channel, { counters, activity, suspects }: CountedThings): void {
+  channel.handle(COUNTED, (counted) => {
+    for (const event of counted.counts) counters.add(event);
+    for (const news of counted.layers) activity.add(news);
+    for (const suspect of counted.suspects) suspects.add(suspect);
   });
-}
-
-function isCounts(message: { readonly type: string }): message is CountsMessage {
-  return message.type === 'pipeline-counts';
 }

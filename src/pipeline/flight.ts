@@ -22,6 +22,8 @@ export interface FlightPlan {
   readonly generation: number | null;
   readonly priority: 'interactive' | 'task';
   readonly madeBy: TileMaker;
+  /** As in `RenewRequest`. */
+  readonly sent?: (() => void) | undefined;
 }
 
 /**
@@ -41,8 +43,6 @@ export class Flight {
   onAbandoned: () => void = () => {};
   /** Set when newer tiles than these exist or may exist: nobody joins any more, and nothing of it is kept. */
   outdated = false;
-  /** Set when the source has answered: from then on only our own work is waited for. */
-  fetched = false;
   /** Milliseconds since 1970 until which its tiles may be taken for right; null: as long as others. */
   freshUntil: number | null = null;
   /** What the source's server knows this version of its tiles by. */
@@ -52,6 +52,8 @@ export class Flight {
   readonly #waiting = new Map<number, Deferred<MadeTile | null>>();
   readonly #asked = new Set<number>();
   readonly #landing = createDeferred<boolean>();
+  readonly #onFetched: (() => void)[] = [];
+  #fetched = false;
   #end: FlightEnd | null = null;
   #holders = 0;
   #handedOut = false;
@@ -69,6 +71,22 @@ export class Flight {
 
   abort(reason: unknown): void {
     this.#controller.abort(reason);
+  }
+
+  /** Whether the source has answered: from then on only our own work is waited for. */
+  get fetched(): boolean {
+    return this.#fetched;
+  }
+
+  markFetched(): void {
+    this.#fetched = true;
+    for (const listener of this.#onFetched) listener();
+  }
+
+  /** Called at once when the source has answered already; never when it does not. */
+  whenFetched(listener: () => void): void {
+    if (this.#fetched) listener();
+    else this.#onFetched.push(listener);
   }
 
   get confirmed(): boolean {

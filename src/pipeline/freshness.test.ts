@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type TileRoad, tileRoads } from '../../test/fixtures/tile-road.ts';
-import { encodeTrueColourPng } from '../raster/encode-png.ts';
+import { encodeImage } from '../raster/encode-image.ts';
 import type { SourceAnswer } from '../sources/tile-source.ts';
 
 const open = tileRoads();
@@ -18,7 +18,7 @@ function asSent(road: TileRoad, said: object): void {
   road.source.answer = async (request): Promise<SourceAnswer> => {
     const drawn = road.source.draw(request);
     if (drawn.kind !== 'pixels') throw new Error('not drawn');
-    const bytes = await encodeTrueColourPng(drawn);
+    const bytes = await encodeImage(drawn, { mediaType: 'image/png24' });
     return { kind: 'encoded', bytes, mediaType: 'image/png', ...said };
   };
 }
@@ -120,6 +120,26 @@ describe('what a server says of its answers', () => {
     await later(road, 59_000);
     expect((await road.read(3, 1, 1)).outcome).toBe('HIT');
     expect(road.source.requests).toHaveLength(2);
+  });
+
+  it('is read in full when a truncation overtakes the answer that it is still the same', async () => {
+    const road = open({ layer: { expireCacheSeconds: 60 } });
+    asSent(road, { validator: '"v1"' });
+    await road.read(3, 1, 1);
+    await later(road, 61_000);
+    const { answer } = road.source;
+    road.source.answer = async (request, attempt) => {
+      if (request.validator === null) return answer(request, attempt);
+      await road.store.raiseGeneration('roads');
+      await road.store.dropLayer('roads');
+      return { kind: 'unchanged', freshSeconds: null };
+    };
+    const again = await road.read(3, 1, 1);
+    expect(await road.shows(again.bytes, { z: 3, x: 1, y: 1 })).toBe(true);
+    expect(road.source.requests.map(({ validator }) => validator)).toEqual([null, '"v1"', null]);
+    await later(road, 0);
+    // It belongs to a generation that has ended: whoever asks next has it fetched again.
+    expect(await road.store.get(road.tiles.set, { z: 3, x: 1, y: 1 })).toBeNull();
   });
 
   it('counts for a reseed too', async () => {

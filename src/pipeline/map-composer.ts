@@ -3,16 +3,13 @@ import type { Bounds } from '../domain/bounds.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Format } from '../domain/format.ts';
 import { Semaphore } from '../lib/semaphore.ts';
-import { drawText } from '../raster/draw-text.ts';
-import { encodeImage } from '../raster/encode-image.ts';
-import { type Colour, layOnColour, layOver } from '../raster/lay-over.ts';
+import { type Colour, encodeMap } from '../raster/encode-map.ts';
+import { layOver } from '../raster/lay-over.ts';
+import { emptyImage, placeImage } from '../raster/place-image.ts';
 import type { RasterImage } from '../raster/raster-image.ts';
-import { resampleImage } from '../raster/resample-image.ts';
 import { planMap } from './map-plan.ts';
 import { type MapOrigin, MapReading } from './map-reading.ts';
 import type { ResolvedTileSet, TilePipeline } from './tile-pipeline.ts';
-
-export type { Colour };
 
 export interface MapRequest {
   /** The first at the bottom; all in one CRS. None makes an empty picture. */
@@ -25,6 +22,7 @@ export interface MapRequest {
   readonly format: Format;
   /** What shows where the layers are transparent; null: nothing. */
   readonly background: Colour | null;
+  /** Ends the work, also while it waits for its turn. */
   readonly signal: AbortSignal;
 }
 
@@ -34,63 +32,60 @@ export interface ComposedMap extends MapOrigin {
   readonly digest: string;
 }
 
-/** A notice in the form of a picture. */
-export interface NoticeRequest extends Pick<MapRequest, 'width' | 'height' | 'format' | 'background'> {
-  readonly text: string;
-}
-
 export interface MapComposer {
   /** Throws `request-invalid` for what is too large, `source-busy`, and what reading a tile throws. */
   compose(request: MapRequest): Promise<ComposedMap>;
-  /** Throws `request-invalid` for what is too large, and `source-busy`. */
-  drawNotice(request: NoticeRequest): Promise<Buffer>;
 }
 
 export const MAX_MAP_SIDE = 8192;
 export const MAX_MAP_PIXELS = 16 * 1024 * 1024;
 
-/** A picture of the largest size takes 64 MiB while it is being made. */
-const MAX_AT_ONCE = 2;
+/** Maps up to this size have places of their own: who looks at a screen does not wait for who prints a poster. */
+const SMALL_MAP_PIXELS = 2 * 1024 * 1024;
+/** A picture of the largest size takes 64 MiB while it is being made, and as much again while it is encoded. */
+const LARGE_AT_ONCE = 1;
+const SMALL_AT_ONCE = 2;
 const MAX_WAITING = 64;
+/** All maps together; the library has four threads, which tiles need too. */
+const DECODES_AT_ONCE = 2;
+/** Rows of source pixels that are worked on at a time. Between two bands a caller who has gone is noticed. */
+const SOURCE_ROWS_PER_BAND = 512;
 
-/** Makes pictures of any place and size from tiles. */
+/** Makes pictures of any place and size from tiles; pixels are worked on by the image library, off the main thread. */
 export function createMapComposer(pipeline: Pick<TilePipeline, 'read'>): MapComposer {
-  const places = new Semaphore(MAX_AT_ONCE, { maxWaiting: MAX_WAITING });
-
-  async function inTurn<Result>(
-    signal: AbortSignal | undefined,
-    work: () => Promise<Result>,
-  ): Promise<Result> {
-    if (places.full) {
-      throw new TilewardenError('source-busy', 'Too many maps are being composed.', { retryAfterSeconds: 5 });
-    }
-    const leave = await places.acquire(signal);
-    try {
-      return await work();
-    } finally {
-      leave();
-    }
-  }
-
-  async function draw(request: MapRequest): Promise<ComposedMap> {
-    const reading = new MapReading(pipeline, request.signal);
-    const picture = await stack(request, reading);
-    return { ...(await finish(picture, request)), ...reading.summary() };
-  }
+  const small = new Semaphore(SMALL_AT_ONCE, { maxWaiting: MAX_WAITING });
+  const large = new Semaphore(LARGE_AT_ONCE, { maxWaiting: MAX_WAITING });
+  const decoding = new Semaphore(DECODES_AT_ONCE);
 
   return {
     async compose(request) {
-      checkMapSize(request.width, request.height);
-      return await inTurn(request.signal, () => draw(request));
-    },
-    async drawNotice(request) {
-      checkMapSize(request.width, request.height);
-      return await inTurn(undefined, async () => {
-        const picture = await drawText(request.text, request.width, request.height);
-        return (await finish(picture, request)).bytes;
+      const { width, height, format, background, signal } = request;
+      checkMapSize(width, height);
+      return await inTurn(width * height > SMALL_MAP_PIXELS ? large : small, signal, async () => {
+        const reading = new MapReading({ pipeline, decoding, signal });
+        const picture = await stack(request, reading);
+        const bytes = await encodeMap(picture, format, background);
+        return { bytes, digest: createHash('sha1').update(bytes).digest('hex'), ...reading.summary() };
       });
     },
   };
+}
+
+/** Throws `source-busy` when too many wait already. */
+export async function inTurn<Result>(
+  places: Semaphore,
+  signal: AbortSignal,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (places.full) {
+    throw new TilewardenError('source-busy', 'Too many maps are being composed.', { retryAfterSeconds: 5 });
+  }
+  const leave = await places.acquire(signal);
+  try {
+    return await work();
+  } finally {
+    leave();
+  }
 }
 
 /** Throws `request-invalid`. */
@@ -104,23 +99,25 @@ export function checkMapSize(width: number, height: number): void {
 }
 
 async function stack(request: MapRequest, reading: MapReading): Promise<RasterImage> {
-  const { width, height } = request;
-  let picture: RasterImage | null = null;
-  for (const tiles of request.layers) {
+  const { width, height, signal } = request;
+  const picture = emptyImage(width, height);
+  const plans = request.layers.flatMap((tiles) => {
     const plan = planMap(tiles.subset, request);
-    if (!plan) continue;
-    const layer = await resampleImage(reading.follow(tiles, plan));
-    if (picture) await layOver(picture, layer);
-    picture ??= layer;
+    return plan ? [{ show: reading.follow(tiles, plan), scale: plan.down.scale }] : [];
+  });
+  const rows = Math.max(
+    1,
+    Math.floor(SOURCE_ROWS_PER_BAND / Math.max(1, ...plans.map(({ scale }) => scale))),
+  );
+  for (let top = 0; top < height && plans.length > 0; top += rows) {
+    const band = { top, width, height: Math.min(rows, height - top) };
+    let drawn: RasterImage | null = null;
+    for (const { show } of plans) {
+      signal.throwIfAborted();
+      const layer = await show(band);
+      drawn = drawn && layer ? await layOver(drawn, layer) : (layer ?? drawn);
+    }
+    if (drawn) placeImage(picture, drawn, 0, top);
   }
-  return picture ?? { width, height, pixels: Buffer.alloc(width * height * 4) };
-}
-
-async function finish(
-  picture: RasterImage,
-  { format, background }: Pick<MapRequest, 'format' | 'background'>,
-): Promise<Pick<ComposedMap, 'bytes' | 'digest'>> {
-  if (background) await layOnColour(picture, background);
-  const bytes = await encodeImage(picture, format);
-  return { bytes, digest: createHash('sha1').update(bytes).digest('hex') };
+  return picture;
 }

@@ -2,15 +2,21 @@ import type { Bounds } from '../domain/bounds.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { levelOf, tilesOfBounds } from '../domain/grid-set.ts';
 import { coverageAt, type GridSubset } from '../domain/grid-subset.ts';
-import type { TileRect } from '../domain/tile-rect.ts';
-import { createResampleAxis, type ResampleAxis } from '../raster/resample-axis.ts';
+import { countTiles, intersectRects, type TileRect } from '../domain/tile-rect.ts';
+import type { ResampleAxis } from '../raster/resample-image.ts';
+
+/** The part of one side of a map that tiles cover. */
+export interface MapAxis extends ResampleAxis {
+  /** Its first pixel; `origin` is where that begins in the tiles, and `length` how many there are. */
+  readonly first: number;
+}
 
 /** From which tiles, and how, a map is made. */
 export interface MapPlan {
   readonly z: number;
   readonly rect: TileRect;
-  readonly across: ResampleAxis;
-  readonly down: ResampleAxis;
+  readonly across: MapAxis;
+  readonly down: MapAxis;
 }
 
 export interface MapPlace {
@@ -19,10 +25,14 @@ export interface MapPlace {
   readonly height: number;
 }
 
-/** Tiles that one map may be made of. */
-export const MAX_TILES_PER_MAP = 2000;
+/** What one map may be made of: four times the pixels of the largest map. Bounds what is decoded for it. */
+const MAX_SOURCE_PIXELS = 64 * 1024 * 1024;
+/** Along a side. Bounds what is held of it at a time: a row of tiles. */
+const MAX_SOURCE_SIDE = 20 * 1024;
 /** Tiles are enlarged by so much rather than taking those of the next zoom, whose lettering would be half as large. */
 const LEAST_ENLARGED = 1.15;
+/** Source pixels over the whole axis: what a box with rounded numbers is off by shows in no pixel. */
+const UNNOTICED = 0.05;
 
 /** Null when the layer has nothing there. Throws `request-invalid` when it would take too many tiles. */
 export function planMap(subset: GridSubset, place: MapPlace): MapPlan | null {
@@ -31,26 +41,35 @@ export function planMap(subset: GridSubset, place: MapPlace): MapPlan | null {
   const rect = tilesAt(subset, z, bounds);
   if (!rect) return null;
   const { gridSet } = subset;
-  const level = levelOf(gridSet, z);
-  const left = gridSet.extent.minX + rect.minX * level.tileSpanX;
-  const top = level.top - rect.minY * level.tileSpanY;
-  const { resolution } = level;
-  return {
-    z,
-    rect,
-    across: createResampleAxis({
-      length: width,
-      origin: (bounds.minX - left) / resolution,
-      scale: (bounds.maxX - bounds.minX) / width / resolution,
-      available: (rect.maxX - rect.minX + 1) * gridSet.tileWidth,
-    }),
-    down: createResampleAxis({
-      length: height,
-      origin: (top - bounds.maxY) / resolution,
-      scale: (bounds.maxY - bounds.minY) / height / resolution,
-      available: (rect.maxY - rect.minY + 1) * gridSet.tileHeight,
-    }),
-  };
+  const { resolution, top, tileSpanX, tileSpanY } = levelOf(gridSet, z);
+  const left = gridSet.extent.minX + rect.minX * tileSpanX;
+  const across = coveredAxis({
+    length: width,
+    origin: (bounds.minX - left) / resolution,
+    scale: (bounds.maxX - bounds.minX) / width / resolution,
+    available: sourceSize(subset, rect).width,
+  });
+  const down = coveredAxis({
+    length: height,
+    origin: (top - rect.minY * tileSpanY - bounds.maxY) / resolution,
+    scale: (bounds.maxY - bounds.minY) / height / resolution,
+    available: sourceSize(subset, rect).height,
+  });
+  return across && down && { z, rect, across, down };
+}
+
+/** Those pixels whose middle lies on a tile; null when there are none. */
+function coveredAxis(axis: ResampleAxis & { readonly available: number }): MapAxis | null {
+  const { origin, scale } = snapped(axis);
+  const first = Math.max(0, Math.ceil(-origin / scale - 0.5));
+  const end = Math.min(axis.length, Math.floor((axis.available - origin) / scale - 0.5) + 1);
+  return first < end ? { first, length: end - first, origin: origin + first * scale, scale } : null;
+}
+
+function snapped({ length, origin, scale }: ResampleAxis): Pick<ResampleAxis, 'origin' | 'scale'> {
+  if (Math.abs(scale - 1) * length > UNNOTICED) return { origin, scale };
+  const whole = Math.round(origin);
+  return { origin: Math.abs(origin - whole) <= UNNOTICED ? whole : origin, scale: 1 };
 }
 
 /** The coarsest zoom that is fine enough, or a coarser one if that would be too many tiles. */
@@ -59,29 +78,28 @@ function zoomFor(subset: GridSubset, { bounds, width, height }: MapPlace): numbe
   const wanted = Math.min((bounds.maxX - bounds.minX) / width, (bounds.maxY - bounds.minY) / height);
   let z = zoomStart;
   while (z < zoomStop && levelOf(gridSet, z).resolution > wanted * LEAST_ENLARGED) z++;
-  while (z > zoomStart && countAt(subset, z, bounds) > MAX_TILES_PER_MAP) z--;
-  const count = countAt(subset, z, bounds);
-  if (count <= MAX_TILES_PER_MAP) return z;
+  while (z > zoomStart && !isWithinBounds(subset, tilesAt(subset, z, bounds))) z--;
+  const rect = tilesAt(subset, z, bounds);
+  if (!rect || isWithinBounds(subset, rect)) return z;
   throw new TilewardenError(
     'request-invalid',
-    `This map would be made of ${count} tiles; at most ${MAX_TILES_PER_MAP} are put together. Ask for a smaller place, or another zoom.`,
+    `This map would be made of ${countTiles(rect)} tiles; that is too many. Ask for a smaller place, or another zoom.`,
   );
 }
 
-function countAt(subset: GridSubset, z: number, bounds: Bounds): number {
-  const rect = tilesAt(subset, z, bounds);
-  return rect ? (rect.maxX - rect.minX + 1) * (rect.maxY - rect.minY + 1) : 0;
+function isWithinBounds(subset: GridSubset, rect: TileRect | null): boolean {
+  if (!rect) return true;
+  const { width, height } = sourceSize(subset, rect);
+  return width * height <= MAX_SOURCE_PIXELS && Math.max(width, height) <= MAX_SOURCE_SIDE;
+}
+
+/** In pixels. */
+export function sourceSize({ gridSet }: GridSubset, { minX, minY, maxX, maxY }: TileRect) {
+  return { width: (maxX - minX + 1) * gridSet.tileWidth, height: (maxY - minY + 1) * gridSet.tileHeight };
 }
 
 function tilesAt(subset: GridSubset, z: number, bounds: Bounds): TileRect | null {
   const wanted = tilesOfBounds(subset.gridSet, z, bounds);
   const offered = coverageAt(subset, z);
-  if (!wanted || !offered) return null;
-  const rect = {
-    minX: Math.max(wanted.minX, offered.minX),
-    minY: Math.max(wanted.minY, offered.minY),
-    maxX: Math.min(wanted.maxX, offered.maxX),
-    maxY: Math.min(wanted.maxY, offered.maxY),
-  };
-  return rect.minX <= rect.maxX && rect.minY <= rect.maxY ? rect : null;
+  return wanted && offered && intersectRects(wanted, offered);
 }

@@ -1,7 +1,9 @@
+import type { Semaphore } from '../lib/semaphore.ts';
 import { decodeImage } from '../raster/decode-image.ts';
+import { emptyImage, placeImage } from '../raster/place-image.ts';
 import type { RasterImage } from '../raster/raster-image.ts';
-import type { ResamplePlan } from '../raster/resample-image.ts';
-import type { MapPlan } from './map-plan.ts';
+import { reachOf, resampleImage } from '../raster/resample-image.ts';
+import { type MapPlan, sourceSize } from './map-plan.ts';
 import type { CacheOutcome, ResolvedTileSet, TilePipeline } from './tile-pipeline.ts';
 
 /** What a map was made from. Everything is null when no tile lies there. */
@@ -13,6 +15,19 @@ export interface MapOrigin {
   readonly zoom: number | null;
 }
 
+/** Rows of a map, all its width. */
+export interface MapBand {
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface MapReadingOptions {
+  readonly pipeline: Pick<TilePipeline, 'read'>;
+  readonly decoding: Semaphore;
+  readonly signal: AbortSignal;
+}
+
 /** Worse ones first: a map is as its worst tile. */
 const OUTCOMES: readonly CacheOutcome[] = ['STALE', 'BYPASS', 'MISS', 'HIT'];
 const READS_AT_ONCE = 16;
@@ -20,31 +35,30 @@ const BYTES_PER_PIXEL = 4;
 
 /** Reads the tiles of one map, a row of tiles at a time, and keeps account of them. */
 export class MapReading {
-  readonly #pipeline: Pick<TilePipeline, 'read'>;
-  readonly #signal: AbortSignal;
+  readonly #options: MapReadingOptions;
   readonly #outcomes = new Set<CacheOutcome>();
   #newest: number | null = null;
   #deepest: number | null = null;
 
-  constructor(pipeline: Pick<TilePipeline, 'read'>, signal: AbortSignal) {
-    this.#pipeline = pipeline;
-    this.#signal = signal;
+  constructor(options: MapReadingOptions) {
+    this.#options = options;
   }
 
-  /** The pixels of the tiles that the plan names, in the order in which resampling wants them. */
-  follow(tiles: ResolvedTileSet, plan: MapPlan): ResamplePlan {
-    const { tileHeight } = tiles.subset.gridSet;
-    let strip: { readonly row: number; readonly image: RasterImage } | null = null;
-    return {
-      across: plan.across,
-      down: plan.down,
-      sourceRow: async (pixelRow) => {
-        const row = plan.rect.minY + Math.floor(pixelRow / tileHeight);
-        if (strip?.row !== row) strip = { row, image: await this.#readStrip(tiles, plan, row) };
-        const { width, pixels } = strip.image;
-        const start = (pixelRow % tileHeight) * width * BYTES_PER_PIXEL;
-        return pixels.subarray(start, start + width * BYTES_PER_PIXEL);
-      },
+  /** What a layer shows in one band after the other, from the top down; null where it shows nothing. */
+  follow(tiles: ResolvedTileSet, plan: MapPlan): (band: MapBand) => Promise<RasterImage | null> {
+    const strips = new Map<number, RasterImage>();
+    const { across, down } = plan;
+    return async (band) => {
+      const first = Math.max(band.top, down.first);
+      const end = Math.min(band.top + band.height, down.first + down.length);
+      if (first >= end) return null;
+      const origin = down.origin + (first - down.first) * down.scale;
+      const axis = { origin, scale: down.scale, length: end - first };
+      const part = await this.#resample(tiles, plan, axis, strips);
+      if (part.width === band.width && part.height === band.height) return part;
+      const whole = emptyImage(band.width, band.height);
+      placeImage(whole, part, across.first, first - band.top);
+      return whole;
     };
   }
 
@@ -56,43 +70,95 @@ export class MapReading {
     };
   }
 
-  async #readStrip(tiles: ResolvedTileSet, { z, rect }: MapPlan, y: number): Promise<RasterImage> {
+  async #resample(
+    tiles: ResolvedTileSet,
+    plan: MapPlan,
+    down: Pick<MapPlan['down'], 'origin' | 'scale' | 'length'>,
+    strips: Map<number, RasterImage>,
+  ): Promise<RasterImage> {
+    const reach = reachOf(down.scale);
+    const from = Math.floor(down.origin) - reach;
+    const to = Math.ceil(down.origin + down.length * down.scale) + reach;
+    const source = await this.#readRows(tiles, plan, { from, to }, strips);
+    const { across } = plan;
+    return await resampleImage(
+      source,
+      { ...across, origin: across.origin + reachOf(across.scale) },
+      { ...down, origin: down.origin - from },
+    );
+  }
+
+  /** Rows of pixels; those beyond the tiles are like the outermost ones, lest the rim be half transparent. */
+  async #readRows(
+    tiles: ResolvedTileSet,
+    plan: MapPlan,
+    { from, to }: { readonly from: number; readonly to: number },
+    strips: Map<number, RasterImage>,
+  ): Promise<RasterImage> {
+    const { tileHeight } = tiles.subset.gridSet;
+    const last = sourceSize(tiles.subset, plan.rect).height - 1;
+    const within = (row: number) => Math.min(Math.max(row, 0), last);
+    const stripOf = (row: number) => plan.rect.minY + Math.floor(within(row) / tileHeight);
+    for (const known of strips.keys()) if (known < stripOf(from)) strips.delete(known);
+    for (let y = stripOf(from); y <= stripOf(to - 1); y++) {
+      if (!strips.has(y)) strips.set(y, await this.#readStrip(tiles, plan, y));
+    }
+    const rows: Buffer[] = [];
+    let width = 0;
+    for (let row = from; row < to; row++) {
+      const strip = strips.get(stripOf(row));
+      if (!strip) continue;
+      ({ width } = strip);
+      const start = (within(row) % tileHeight) * width * BYTES_PER_PIXEL;
+      rows.push(strip.pixels.subarray(start, start + width * BYTES_PER_PIXEL));
+    }
+    return { width, height: rows.length, pixels: Buffer.concat(rows) };
+  }
+
+  /** A row of tiles, with as many pixels on either side as resampling looks at. */
+  async #readStrip(tiles: ResolvedTileSet, { z, rect, across }: MapPlan, y: number): Promise<RasterImage> {
     const { tileWidth, tileHeight } = tiles.subset.gridSet;
-    const width = (rect.maxX - rect.minX + 1) * tileWidth;
-    const pixels = Buffer.alloc(width * tileHeight * BYTES_PER_PIXEL);
-    const strip = { width, height: tileHeight, pixels };
+    const reach = reachOf(across.scale);
+    const strip = emptyImage((rect.maxX - rect.minX + 1) * tileWidth + 2 * reach, tileHeight);
     let next = rect.minX;
     const readOn = async () => {
       while (next <= rect.maxX) {
-        this.#signal.throwIfAborted();
+        this.#options.signal.throwIfAborted();
         const x = next++;
-        const tile = await this.#readTile(tiles, z, x, y);
-        putTile(strip, tile, (x - rect.minX) * tileWidth);
+        placeImage(strip, await this.#readTile(tiles, z, x, y), reach + (x - rect.minX) * tileWidth, 0);
       }
     };
-    await Promise.all(Array.from({ length: READS_AT_ONCE }, readOn));
+    const readers = Array.from({ length: READS_AT_ONCE }, readOn);
+    await Promise.all(readers).catch((error: unknown) => {
+      // The others are not to go on for a map that nobody gets.
+      next = Number.POSITIVE_INFINITY;
+      throw error;
+    });
+    repeatRims(strip, reach);
     return strip;
   }
 
   async #readTile(tiles: ResolvedTileSet, z: number, x: number, y: number): Promise<RasterImage> {
     const { tileWidth, tileHeight } = tiles.subset.gridSet;
-    const { bytes, createdAt, outcome } = await this.#pipeline.read(tiles, { z, x, y }, this.#signal);
+    const { pipeline, decoding, signal } = this.#options;
+    const { bytes, createdAt, outcome } = await pipeline.read(tiles, { z, x, y }, signal);
     this.#outcomes.add(outcome);
     this.#deepest = Math.max(this.#deepest ?? z, z);
     this.#newest = Math.max(this.#newest ?? createdAt, createdAt);
     const size = { width: tileWidth, height: tileHeight };
-    return await decodeImage(bytes, { maxPixels: tileWidth * tileHeight, size });
+    const leave = await decoding.acquire(signal);
+    try {
+      return await decodeImage(bytes, { maxPixels: tileWidth * tileHeight, size });
+    } finally {
+      leave();
+    }
   }
 }
 
-function putTile(strip: RasterImage, tile: RasterImage, left: number): void {
-  const length = tile.width * BYTES_PER_PIXEL;
-  for (let row = 0; row < tile.height; row++) {
-    tile.pixels.copy(
-      strip.pixels,
-      (row * strip.width + left) * BYTES_PER_PIXEL,
-      row * length,
-      row * length + length,
-    );
+function repeatRims({ width, height, pixels }: RasterImage, reach: number): void {
+  const words = new Uint32Array(pixels.buffer, pixels.byteOffset, width * height);
+  for (let start = 0; start < words.length; start += width) {
+    words.fill(words[start + reach] ?? 0, start, start + reach);
+    words.fill(words[start + width - reach - 1] ?? 0, start + width - reach, start + width);
   }
 }

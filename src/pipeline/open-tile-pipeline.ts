@@ -10,15 +10,15 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import { Turnstile } from '../lib/turnstile.ts';
-import { createTileEncoder } from '../raster/tile-encoder.ts';
+import type { TileCutter } from '../raster/tile-cutter.ts';
 import type { StoredTile } from '../storage/tile-store.ts';
 import { BlankSuspects } from './blank-suspects.ts';
 import { BlankWatch, type BlankWatchOptions } from './blank-watch.ts';
 import type { Flight } from './flight.ts';
-import { type FailureListener, FlightControl, isSourceFailure } from './flight-control.ts';
-import { FlightCrew } from './flight-crew.ts';
+import { type FailureListener, Flights, isSourceFailure } from './flights.ts';
 import { isFresh, mayServeAfterFailure, mayServeWhileRenewing } from './freshness.ts';
 import { MemoryTier } from './memory-tier.ts';
+import { MetatileMaker } from './metatile-maker.ts';
 import { NegativeMemory } from './negative-memory.ts';
 import { noMetrics, type PipelineMetrics } from './pipeline-metrics.ts';
 import { DEFAULT_PIPELINE_SETTINGS, type PipelineSettings } from './pipeline-settings.ts';
@@ -36,6 +36,8 @@ import type {
 } from './tile-pipeline.ts';
 
 export interface TilePipelineOptions {
+  /** Closing it is the caller's business. */
+  readonly cutter: TileCutter;
   readonly events: TileEvents;
   readonly clock: Clock;
   readonly random: Random;
@@ -65,8 +67,8 @@ class Pipeline implements TilePipeline {
   readonly #settings: PipelineSettings;
   readonly #warn: SeldomWarning;
   readonly #tier: MemoryTier;
-  readonly #crew: FlightCrew;
-  readonly #flights: FlightControl;
+  readonly #maker: MetatileMaker;
+  readonly #flights: Flights;
   readonly #renewer: Renewer;
   /** Those who look at what is there are served between two who have to wait anyway. */
   readonly #turnstile = new Turnstile();
@@ -86,20 +88,19 @@ class Pipeline implements TilePipeline {
     this.#warn = createSeldomWarning(log, clock, warnIntervalMs);
     this.#tier = new MemoryTier(memoryTierBytes);
     const blanks = new BlankWatch({ clock, suspects, areasOf: (layer) => this.#blankAreasOf(layer) });
-    this.#crew = new FlightCrew({
+    this.#maker = new MetatileMaker({
       ...this.#settings,
       clock,
       events,
       tier: this.#tier,
-      encoder: createTileEncoder(),
+      cutter: options.cutter,
       blanks,
       metrics,
       warn: this.#warn,
-      deadlineMs: this.#settings.flightDeadlineMs,
     });
     const failures = new NegativeMemory({ clock, random, ttlMs: negativeTtlMs });
     const told = { metrics, blanks, warn: this.#warn, onFailure };
-    this.#flights = new FlightControl({ crew: this.#crew, failures, ...told });
+    this.#flights = new Flights({ maker: this.#maker, failures, ...told });
     this.#renewer = new Renewer(this.#flights, clock);
     this.#unsubscribe = events.subscribe((event) => {
       if (event.type === 'deleted') this.#tier.drop(event.set, event.z, event.rect);
@@ -241,9 +242,9 @@ class Pipeline implements TilePipeline {
     signal: AbortSignal | undefined,
     priority: 'interactive' | 'task' = 'interactive',
   ): Promise<Flight> {
-    const generation = await this.#generationOf(tiles);
-    signal?.throwIfAborted();
     const metatile = metatileHolding(tiles, tile);
+    const generation = await this.#generationOf(tiles, metatile);
+    signal?.throwIfAborted();
     const joined = this.#flights.find(tiles.set, metatile, generation);
     if (joined) return joined;
     this.#flights.refuseIfFailing(tiles.set, metatile);
@@ -255,9 +256,10 @@ class Pipeline implements TilePipeline {
     return this.#flights.start(plan, isThere);
   }
 
-  async #generationOf(tiles: ResolvedTileSet): Promise<number | null> {
+  async #generationOf(tiles: ResolvedTileSet, { z, rect }: Metatile): Promise<number | null> {
+    const { layer, gridSet } = tiles.set;
     try {
-      return await tiles.bound.store.generation(tiles.set.layer);
+      return await tiles.bound.store.generation(layer, { gridSet, z, rect });
     } catch (error) {
       this.#readFailed(tiles, error);
       return null;
@@ -280,7 +282,7 @@ class Pipeline implements TilePipeline {
   }
 
   #canStore({ plan }: Flight): boolean {
-    return plan.generation !== null && !this.#crew.isFailing(plan.tiles.bound.store);
+    return plan.generation !== null && !this.#maker.isFailing(plan.tiles.bound.store);
   }
 
   #isFresh(

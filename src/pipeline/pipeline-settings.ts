@@ -5,10 +5,8 @@ export interface PipelineSettings {
   readonly maxWaitingReads: number;
   /** Metatiles of one source that are being fetched, cut or stored at once. */
   readonly maxFetchesPerSource: number;
-  /** Metatiles held as pixels at once: cut, encoded, and stored behind the answer. */
+  /** Metatiles being cut at once, and stored behind the answer. */
   readonly maxLandings: number;
-  /** Tiles being encoded at once. */
-  readonly maxEncodings: number;
   /** Metatiles being renewed behind answers that were given already. */
   readonly maxRenewals: number;
   /** How long a failure is answered again without asking the source again. Milliseconds. */
@@ -26,7 +24,6 @@ export const DEFAULT_PIPELINE_SETTINGS: PipelineSettings = {
   maxWaitingReads: 2000,
   maxFetchesPerSource: 32,
   maxLandings: 8,
-  maxEncodings: 4,
   maxRenewals: 64,
   negativeTtlMs: 500,
   suspectMs: 60_000,

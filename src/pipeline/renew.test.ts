@@ -125,6 +125,8 @@ describe('renewing a metatile', () => {
     const reading = road.read(4, 5, 6);
     await until(() => road.pipeline.status().waitingReads === 1);
     const seeding = road.renew('missing', 4, 5, 6);
+    // By now an unhindered read has come all the way.
+    await open().read(4, 5, 6);
     gate.open();
     expect((await reading).outcome).toBe('MISS');
     expect(await renewing).toMatchObject({ made: 16, upstreamRequests: 1 });

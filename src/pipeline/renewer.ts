@@ -4,7 +4,7 @@ import { MADE_BY_REQUEST } from '../domain/tile-maker.ts';
 import { intersectRects, rectContains, type TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Flight } from './flight.ts';
-import type { FlightControl } from './flight-control.ts';
+import type { Flights } from './flights.ts';
 import { freshSince } from './freshness.ts';
 import type { RenewRequest, RenewResult } from './tile-pipeline.ts';
 
@@ -13,10 +13,10 @@ const NOTHING_DONE: RenewResult = { made: 0, present: 0, blank: 0, bytes: 0, ups
 
 /** Fetches and replaces metatiles for tasks, on the same road that reads take. */
 export class Renewer {
-  readonly #flights: FlightControl;
+  readonly #flights: Flights;
   readonly #clock: Clock;
 
-  constructor(flights: FlightControl, clock: Clock) {
+  constructor(flights: Flights, clock: Clock) {
     this.#flights = flights;
     this.#clock = clock;
   }
@@ -39,7 +39,9 @@ export class Renewer {
   async #tryOnce(request: RenewRequest, after: number, onStart: () => void): Promise<RenewResult | null> {
     const { tiles, metatile, within, mode, signal } = request;
     signal.throwIfAborted();
-    const generation = await tiles.bound.store.generation(tiles.set.layer);
+    const { layer, gridSet } = tiles.set;
+    const place = { gridSet, z: metatile.z, rect: metatile.rect };
+    const generation = await tiles.bound.store.generation(layer, place);
     const present = mode === 'all' ? new Set<string>() : await this.#presentIn(request);
     if (present.size === sizeOf(within)) return { ...NOTHING_DONE, present: present.size };
     if (mode === 'stale' && !(await this.#hasMore(request, present.size))) {
@@ -48,14 +50,16 @@ export class Renewer {
     signal.throwIfAborted();
     const joined = this.#flights.find(tiles.set, metatile, generation, mode === 'all' ? after : 0);
     const flight = joined ?? this.#start(request, generation, onStart);
+    if (request.answered) flight.whenFetched(request.answered);
     const stored = await flight.landed(signal).catch(falseIfOutdated);
     return stored ? resultOf(flight, within, present, joined === null) : null;
   }
 
-  #start({ tiles, metatile, task }: RenewRequest, generation: number, onStart: () => void): Flight {
+  #start({ tiles, metatile, task, sent }: RenewRequest, generation: number, onStart: () => void): Flight {
     onStart();
     const madeBy = task ?? MADE_BY_REQUEST;
-    return this.#flights.start({ tiles, metatile, generation, priority: 'task', madeBy }, async () => false);
+    const plan = { tiles, metatile, generation, priority: 'task', madeBy, sent } as const;
+    return this.#flights.start(plan, async () => false);
   }
 
   async #hasMore({ tiles, metatile, within }: RenewRequest, fresh: number): Promise<boolean> {

@@ -41,6 +41,10 @@ export interface RenewRequest {
   /** The task that wants it; none when somebody's request does. */
   readonly task?: number;
   readonly signal: AbortSignal;
+  /** Called for each request that leaves for the source's server, also when it fails. */
+  readonly sent?: () => void;
+  /** Called when the source has answered, before its answer is cut and stored. */
+  readonly answered?: () => void;
 }
 
 /** Counts tiles inside `within`; made + present equals their number. */

@@ -6,7 +6,7 @@ const GIB = 2 ** 30;
 describe('days until it is full', () => {
   const quota = { enabled: true, globalQuota: { value: 10, units: 'GiB' } } as const;
   const off = { ...quota, enabled: false };
-  const disk = { freeBytes: 4 * GIB, freePercent: 20, minFreePercent: 2, storing: true };
+  const disk = { folder: '/tiles', freeBytes: 4 * GIB, freePercent: 20, minFreePercent: 2, storing: true };
 
   it.each([
     ['by the quota', { bytes: 4 * GIB, growthPerDay: 2 * GIB, quota, disks: [] }, 3],

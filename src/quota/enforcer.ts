@@ -1,6 +1,6 @@
 import type { Logger } from '../lib/logger.ts';
 import { Semaphore } from '../lib/semaphore.ts';
-import { type CleanUpParts, cleanUp, sumOf, usageOf } from './clean-up.ts';
+import { type CleanUpParts, cleanUp, sumOf } from './clean-up.ts';
 import type { Evictions } from './evictions.ts';
 import { cleanUpPeriod, type QuotaConfiguration } from './quota-configuration.ts';
 import { type Credit, creditLeft, type QuotaCredit } from './quota-credit.ts';
@@ -78,12 +78,13 @@ export class Enforcer {
 
   /** What was done, and whether usage is still above a quota. */
   async #look(configuration: QuotaConfiguration, thoroughly: boolean) {
-    const { credit, ledger } = this.#options;
+    const { credit, ledger, queues } = this.#options;
     const before = await credit.read();
     if (!configuration.enabled) {
       if (before.length > 0) await credit.allow([]);
       return { removed: false, over: false };
     }
+    queues.keepOnly(scopesOf(configuration));
     await ledger.refresh();
     const starved = new Set(before.filter(isStarved).map(({ scope }) => scope));
     const removed = await this.#enforce(configuration, thoroughly ? 0 : EARLY, starved);
@@ -95,7 +96,7 @@ export class Enforcer {
   }
 
   #isOver(scope: QuotaScope, slack: number): boolean {
-    return usageOf(this.#options.ledger, scope.concerns) > scope.limit + slack * toleratedAbove(scope);
+    return this.#options.ledger.diskBytes(scope.layer) > scope.limit + slack * toleratedAbove(scope);
   }
 
   /** `slack`: the share of what is tolerated that usage may be above its quota before anything is done. */
@@ -134,7 +135,7 @@ export class Enforcer {
     const credits = scopesOf(configuration).map((scope) => {
       const tolerated = toleratedAbove(scope);
       const known = taken.find((credit) => credit.scope === scope.scope);
-      const room = scope.limit + tolerated * WRITERS_SHARE - usageOf(this.#options.ledger, scope.concerns);
+      const room = scope.limit + tolerated * WRITERS_SHARE - this.#options.ledger.diskBytes(scope.layer);
       const allowed = Math.floor((known?.taken ?? 0) + Math.max(0, room));
       return { scope: scope.scope, allowed, reserve: Math.floor(tolerated * RESERVE_SHARE) };
     });

@@ -17,7 +17,6 @@ export interface LedgerBlock {
   readonly id: string;
   readonly set: TileSetKey;
   readonly z: number;
-  readonly stamp: string | null;
   readonly diskBytes: number;
   readonly pages: readonly LedgerPage[];
 }
@@ -26,7 +25,7 @@ export interface LedgerBlock {
 export function withoutPage(block: LedgerBlock, page: LedgerPage): LedgerBlock {
   const pages = block.pages.filter((other) => placeOf(other) !== placeOf(page));
   const diskBytes = pages.length === 0 ? 0 : block.diskBytes - diskShare(block, page);
-  return { ...block, stamp: null, diskBytes, pages };
+  return { ...block, diskBytes, pages };
 }
 
 /** What removing the page is likely to free. */
@@ -34,10 +33,6 @@ export function diskShare(block: LedgerBlock, page: LedgerPage): number {
   if (block.pages.length === 1) return block.diskBytes;
   const total = block.pages.reduce((sum, { bytes }) => sum + bytes, 0);
   return total === 0 ? 0 : Math.floor((block.diskBytes * page.bytes) / total);
-}
-
-export function tilesOf(block: LedgerBlock): number {
-  return block.pages.reduce((sum, { tiles }) => sum + tiles, 0);
 }
 
 function placeOf({ pageX, pageY }: Pick<LedgerPage, 'pageX' | 'pageY'>): string {

@@ -1,64 +1,80 @@
+import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { TileStore } from '../storage/tile-store.ts';
+import type { BlockContent, TileStore } from '../storage/tile-store.ts';
 import { type LedgerBlock, type LedgerPage, withoutPage } from './ledger-block.ts';
-import type { BlockName, LedgerRecords } from './ledger-records.ts';
+import { type StoresUsage, UsageSums } from './usage-report.ts';
 
 export interface LedgerOptions {
   readonly stores: ReadonlyMap<string, TileStore>;
-  readonly records: LedgerRecords;
   readonly clock: Clock;
-  readonly log: Logger;
 }
 
-/** Milliseconds between writings of what is known. */
-const SAVE_INTERVAL = 5000;
+/** Hears of a page that has come to be known. */
+export type PageListener = (key: string, block: LedgerBlock, page: LedgerPage) => void;
 
 /**
  * Who uses how many bytes. The stores themselves are the truth: each block keeps its page table in the same
- * transaction as its tiles. The ledger only remembers what it read, and reads again what has another stamp, so it is
- * exact after every refresh, whichever process wrote, crashed or restarted meanwhile.
+ * transaction as its tiles. The ledger remembers what it was told and asks what has changed since, so it is exact after
+ * every refresh, whichever process wrote, crashed or restarted meanwhile, and a refresh costs as much as has changed.
  */
 export class Ledger {
   readonly #options: LedgerOptions;
   readonly #blocks = new Map<string, LedgerBlock>();
-  /** Blocks whose record is not what is known, by key; null: gone. */
-  readonly #unsaved = new Map<string, BlockName>();
+  readonly #sums = new UsageSums();
+  readonly #cursors = new Map<string, number>();
+  readonly #listeners: PageListener[] = [];
   /** When each layer's tiles were last seen to change. Milliseconds since 1970. */
   readonly #changes = new Map<string, number>();
+  #pages = 0;
   #running: Promise<void> | null = null;
   #next: Promise<void> | null = null;
-  #savedAt: number;
   /** Milliseconds that the last refresh took. */
   lastRefresh = 0;
 
-  private constructor(options: LedgerOptions) {
+  constructor(options: LedgerOptions) {
     this.#options = options;
-    this.#savedAt = options.clock.monotonic();
-  }
-
-  /** Knows what was recorded; `refresh` brings it up to date. A store that is not there now keeps its records. */
-  static async open(options: LedgerOptions): Promise<Ledger> {
-    const ledger = new Ledger(options);
-    for (const block of await options.records.load()) {
-      if (!options.stores.has(block.store)) continue;
-      ledger.#blocks.set(keyOf(block), block);
-      for (const page of block.pages) ledger.#noteChange(block.set.layer, page.writtenAt);
-    }
-    return ledger;
   }
 
   blocks(): Iterable<LedgerBlock> {
     return this.#blocks.values();
   }
 
+  entries(): Iterable<[string, LedgerBlock]> {
+    return this.#blocks.entries();
+  }
+
+  /** How many there are. */
+  get pages(): number {
+    return this.#pages;
+  }
+
+  find(key: string, pageX: number, pageY: number): { block: LedgerBlock; page: LedgerPage } | null {
+    const block = this.#blocks.get(key);
+    const page = block?.pages.find((each) => each.pageX === pageX && each.pageY === pageY);
+    return block && page ? { block, page } : null;
+  }
+
+  /** Calls back for every page that was not known before. */
+  onPage(listener: PageListener): void {
+    this.#listeners.push(listener);
+  }
+
+  /** What the tiles of a layer take on disk; null: those of all layers. */
+  diskBytes(layer: string | null): number {
+    return this.#sums.diskBytes(layer);
+  }
+
+  usage(): StoresUsage {
+    return this.#sums.usage();
+  }
+
+  blocksOf(set: TileSetKey): readonly LedgerBlock[] {
+    return [...this.#sums.keysOf(set)].flatMap((key) => this.#blocks.get(key) ?? []);
+  }
+
   /** As of the last refresh; null: nothing is known of the layer. */
   changedAt(layer: string): number | null {
     return this.#changes.get(layer) ?? null;
-  }
-
-  get size(): number {
-    return this.#blocks.size;
   }
 
   /** Exact as of some moment after the call. Callers who come while one runs share the one after it. */
@@ -79,14 +95,13 @@ export class Ledger {
   }
 
   /** A page was removed; until the next refresh its room is an estimate. */
-  removed(name: BlockName, page: LedgerPage): void {
-    const block = this.#blocks.get(keyOf(name));
-    if (block) this.#blocks.set(keyOf(name), withoutPage(block, page));
+  removed(key: string, page: LedgerPage): void {
+    const block = this.#blocks.get(key);
+    if (block) this.#put(key, withoutPage(block, page));
   }
 
   async close(): Promise<void> {
     await this.#running?.catch(() => undefined);
-    await this.#save();
   }
 
   async #refreshNow(): Promise<void> {
@@ -94,51 +109,77 @@ export class Ledger {
     const begun = clock.monotonic();
     for (const [name, store] of stores) await this.#read(name, store);
     this.lastRefresh = clock.monotonic() - begun;
-    if (clock.monotonic() - this.#savedAt > SAVE_INTERVAL) await this.#save();
   }
 
   async #read(store: string, source: TileStore): Promise<void> {
+    const changes = await source.blocks(this.#cursors.get(store) ?? null);
     const seen = new Set<string>();
-    const known = (id: string) => this.#blocks.get(keyOf({ store, id }))?.stamp;
-    for await (const { id, stamp, content } of source.blocks(known)) {
-      const key = keyOf({ store, id });
-      seen.add(key);
-      if (!content) continue;
-      const { set, z, diskBytes, changedAt, pages } = content;
-      this.#noteChange(set.layer, changedAt);
-      this.#blocks.set(key, { store, id, set, z, stamp, diskBytes, pages });
-      if (stamp !== null) this.#unsaved.set(key, { store, id });
+    for await (const { id, content } of changes.blocks) {
+      const key = `${store} ${id}`;
+      if (changes.complete) seen.add(key);
+      if (content) this.#learn(key, { store, id, content });
+      if (!content) this.#forget(key);
     }
-    for (const [key, block] of this.#blocks) {
-      if (block.store !== store || seen.has(key)) continue;
+    if (changes.complete) this.#forgetOthers(store, seen);
+    // A memory store always tells everything, and keeps no count of its changes.
+    if (!changes.complete || changes.cursor > 0) this.#cursors.set(store, changes.cursor);
+  }
+
+  #learn(key: string, { store, id, content }: { store: string; id: string; content: BlockContent }): void {
+    const { z, diskBytes, changedAt, pages } = content;
+    const set = this.#sums.known(content.set);
+    this.#noteChange(set.layer, changedAt);
+    const before = this.#blocks.get(key);
+    const block = {
+      store,
+      id,
+      set,
+      z,
+      diskBytes,
+      pages: pages.map(({ pageX, pageY, tiles, bytes, writtenAt }) => ({
+        pageX,
+        pageY,
+        tiles,
+        bytes,
+        writtenAt,
+      })),
+    };
+    this.#put(key, block);
+    if (this.#listeners.length > 0) this.#tellNew(key, block, before);
+  }
+
+  #tellNew(key: string, block: LedgerBlock, before: LedgerBlock | undefined): void {
+    const known = new Set(before?.pages.map(({ pageX, pageY }) => `${pageX} ${pageY}`));
+    for (const page of block.pages) {
+      if (known.has(`${page.pageX} ${page.pageY}`)) continue;
+      for (const listener of this.#listeners) listener(key, block, page);
+    }
+  }
+
+  #forgetOthers(store: string, seen: ReadonlySet<string>): void {
+    for (const [key, block] of this.#blocks) if (block.store === store && !seen.has(key)) this.#forget(key);
+  }
+
+  #forget(key: string): void {
+    const block = this.#blocks.get(key);
+    if (!block) return;
+    this.#put(key, null);
+    this.#noteChange(block.set.layer, this.#options.clock.now());
+  }
+
+  #put(key: string, block: LedgerBlock | null): void {
+    const before = this.#blocks.get(key);
+    if (before) this.#sums.subtract(key, before);
+    this.#pages += (block?.pages.length ?? 0) - (before?.pages.length ?? 0);
+    if (!block) {
       this.#blocks.delete(key);
-      this.#noteChange(block.set.layer, this.#options.clock.now());
-      this.#unsaved.set(key, { store, id: block.id });
+      return;
     }
+    this.#sums.add(key, block);
+    this.#blocks.set(key, block);
   }
 
   #noteChange(layer: string, at: number): void {
     this.#changes.set(layer, Math.max(at, this.#changes.get(layer) ?? 0));
   }
-
-  /** What cannot be recorded now is counted again after a restart; nothing is lost by it. */
-  async #save(): Promise<void> {
-    const { records, clock, log } = this.#options;
-    this.#savedAt = clock.monotonic();
-    const names = [...this.#unsaved];
-    this.#unsaved.clear();
-    const changed = names
-      .flatMap(([key]) => this.#blocks.get(key) ?? [])
-      .filter((block) => block.stamp !== null);
-    const gone = names.filter(([key]) => !this.#blocks.has(key)).map(([, name]) => name);
-    if (changed.length + gone.length === 0) return;
-    await records.save(changed, gone).catch((error: unknown) => {
-      log.warn({ err: error }, 'the usage of the stores could not be recorded; the next try is soon');
-      for (const [key, name] of names) this.#unsaved.set(key, name);
-    });
-  }
-}
-
-function keyOf({ store, id }: BlockName): string {
-  return `${store} ${id}`;
 }

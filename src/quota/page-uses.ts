@@ -40,14 +40,14 @@ export class PageUses {
   readonly #levels = new Map<string, Level[]>();
   /** Most hits come with the same few key objects. */
   readonly #byKey = new WeakMap<TileSetKey, Level[]>();
-  #unsaved: { level: Level; place: number; use: Use }[] = [];
+  readonly #unsaved: { level: Level; place: number; use: Use }[] = [];
 
-  count(set: TileSetKey, tile: TileIndex, at: number): void {
+  count(set: TileSetKey, tile: TileIndex, at: number, times = 1): void {
     const level = this.#levelFor(set, tile.z);
     const place = Math.floor(tile.y / PAGE_SIZE) * AXIS + Math.floor(tile.x / PAGE_SIZE);
     const use = level.uses.get(place) ?? this.#begin(level, place);
-    use.frequency = faded(use, at) + 1;
-    use.hits++;
+    use.frequency = faded(use, at) + times;
+    use.hits += times;
     if (at > use.lastUsedAt) use.lastUsedAt = at;
     if (use.unsaved) return;
     use.unsaved = true;
@@ -55,7 +55,7 @@ export class PageUses {
   }
 
   get({ set, z, pageX, pageY }: PageName): PageUse | null {
-    return this.#levels.get(tileSetId(set))?.[z]?.uses.get(pageY * AXIS + pageX) ?? null;
+    return this.#levelsOf(set)[z]?.uses.get(pageY * AXIS + pageX) ?? null;
   }
 
   restore({ set, z, pageX, pageY }: PageName, { hits, lastUsedAt, frequency }: PageUse): void {
@@ -64,19 +64,24 @@ export class PageUses {
   }
 
   forget({ set, z, pageX, pageY }: PageName): void {
-    this.#levels.get(tileSetId(set))?.[z]?.uses.delete(pageY * AXIS + pageX);
+    this.#levelsOf(set)[z]?.uses.delete(pageY * AXIS + pageX);
   }
 
-  /** What has changed since the last call. */
-  takeUnsaved(): readonly (PageName & PageUse)[] {
-    const taken = this.#unsaved;
-    this.#unsaved = [];
-    return taken.map(({ level, place, use }) => {
+  /** Some of what has changed since it was last taken. */
+  takeUnsaved(most: number): readonly (PageName & PageUse)[] {
+    return this.#unsaved.splice(-most).map(({ level, place, use }) => {
       use.unsaved = false;
       const { hits, lastUsedAt, frequency } = use;
-      const page = { pageX: place % AXIS, pageY: Math.floor(place / AXIS) };
-      return { set: level.set, z: level.z, ...page, hits, lastUsedAt, frequency };
+      return { ...pageAt(level, place), hits, lastUsedAt, frequency };
     });
+  }
+
+  /** One zoom of one tile set after the other. */
+  *pages(): Generator<readonly (PageName & Pick<PageUse, 'lastUsedAt'>)[]> {
+    for (const level of [...this.#levels.values()].flat()) {
+      if (level)
+        yield Array.from(level.uses, ([place, { lastUsedAt }]) => ({ ...pageAt(level, place), lastUsedAt }));
+    }
   }
 
   #begin(level: Level, place: number): Use {
@@ -86,19 +91,25 @@ export class PageUses {
   }
 
   #levelFor(set: TileSetKey, z: number): Level {
-    const levels = this.#byKey.get(set) ?? this.#levelsOf(set);
+    const levels = this.#levelsOf(set);
     const level = levels[z] ?? { set, z, uses: new Map() };
     levels[z] = level;
     return level;
   }
 
   #levelsOf(set: TileSetKey): Level[] {
+    const known = this.#byKey.get(set);
+    if (known) return known;
     const id = tileSetId(set);
     const levels = this.#levels.get(id) ?? [];
     this.#levels.set(id, levels);
     this.#byKey.set(set, levels);
     return levels;
   }
+}
+
+function pageAt({ set, z }: Level, place: number): PageName {
+  return { set, z, pageX: place % AXIS, pageY: Math.floor(place / AXIS) };
 }
 
 /** The frequency as it is at a later time. A clock that was put back makes nothing grow. */

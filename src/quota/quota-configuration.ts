@@ -1,4 +1,4 @@
-import { TilewardenError } from '../domain/errors.ts';
+import { invalid } from '../domain/errors.ts';
 
 export const STORAGE_UNITS = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 } as const;
 export type StorageUnit = keyof typeof STORAGE_UNITS;
@@ -74,7 +74,7 @@ export function changedConfiguration(
 
 function refuseTooLarge(name: string, { value, units }: Quota): void {
   if (value * STORAGE_UNITS[units] <= MAX_BYTES) return;
-  throw new TilewardenError('request-invalid', `${name} must be less than 4096 TiB, not ${value} ${units}`);
+  throw invalid(`${name} must be less than 4096 TiB, not ${value} ${units}`);
 }
 
 export function quotaBytes({ value, units }: Quota): number {

@@ -1,9 +1,13 @@
-import type { CleanUpGoal } from './clean-up.ts';
-import { type QuotaConfiguration, quotaBytes } from './quota-configuration.ts';
+import { type ExpirationPolicy, type QuotaConfiguration, quotaBytes } from './quota-configuration.ts';
 import { EVERYTHING, scopeOfLayer } from './quota-credit.ts';
 
 /** What one quota limits. */
-export interface QuotaScope extends CleanUpGoal {
+export interface QuotaScope {
+  /** Null: all of them. */
+  readonly layer: string | null;
+  readonly policy: ExpirationPolicy;
+  /** What its tiles may take on disk. */
+  readonly limit: number;
   /** The name of its credit. */
   readonly scope: string;
 }
@@ -17,13 +21,13 @@ export function layerScopes({ layerQuotas }: QuotaConfiguration): readonly Quota
     scope: scopeOfLayer(layer),
     policy,
     limit: quotaBytes(quota),
-    concerns: ({ set }) => set.layer === layer,
+    layer,
   }));
 }
 
 export function globalScope({ globalExpirationPolicyName, globalQuota }: QuotaConfiguration): QuotaScope {
   const policy = globalExpirationPolicyName;
-  return { scope: EVERYTHING, policy, limit: quotaBytes(globalQuota), concerns: () => true };
+  return { scope: EVERYTHING, policy, limit: quotaBytes(globalQuota), layer: null };
 }
 
 export function toleratedAbove({ limit }: Pick<QuotaScope, 'limit'>): number {

@@ -64,9 +64,7 @@ function serve(events: ReturnType<typeof createTileEvents>, layer: string, page:
 }
 
 async function below(service: QuotaService, kib: number): Promise<void> {
-  await expect
-    .poll(async () => (await service.usage()).bytes, { timeout: 15_000 })
-    .toBeLessThanOrEqual(kib * 1024);
+  await expect.poll(async () => (await service.usage()).bytes).toBeLessThanOrEqual(kib * 1024);
 }
 
 describe('a quota', () => {
@@ -113,7 +111,7 @@ describe('a quota', () => {
     const quotaOfB = { value: 150, units: 'KiB' } as const;
     const layerQuotas = [{ layer: 'b', expirationPolicyName: 'LFU' as const, quota: quotaOfB }];
     await service.settings.change(quota(10_000, { layerQuotas }));
-    await expect.poll(() => pagesLeft('b'), { timeout: 15_000 }).toEqual([0]);
+    await expect.poll(() => pagesLeft('b')).toEqual([0]);
     expect(await pagesLeft('a')).toEqual([0, 1, 2]);
   });
 
@@ -129,12 +127,12 @@ describe('a quota', () => {
       }
     })();
     await service.settings.change(quota(0, { globalExpirationPolicyName: 'LFU' }));
-    await expect.poll(() => pagesLeft('a'), { timeout: 15_000 }).toEqual([0]);
+    await expect.poll(() => pagesLeft('a')).toEqual([0]);
     await settle();
     expect(await pagesLeft('a')).toEqual([0]);
     stop.abort();
     await reading;
-    await expect.poll(() => pagesLeft('a'), { timeout: 15_000 }).toEqual([]);
+    await expect.poll(() => pagesLeft('a')).toEqual([]);
   });
 
   it('removes nothing while it is disabled, and still counts', async () => {
@@ -160,7 +158,7 @@ describe('a quota', () => {
     await fill('a', [0, 1]);
     await settle();
     await service.settings.change(quota(0));
-    await expect.poll(() => pagesLeft('a'), { timeout: 15_000 }).toEqual([]);
+    await expect.poll(() => pagesLeft('a')).toEqual([]);
     expect(entries.filter(({ level }) => level === 'warn')).toHaveLength(1);
   });
 });
@@ -188,8 +186,6 @@ describe('what is known', () => {
     expect(await service.usage()).toMatchObject({ tiles: 2 });
     await house.store.dropLayer('a');
     expect(await service.usage()).toMatchObject({ bytes: 0, tiles: 0, layers: [] });
-    await expect
-      .poll(async () => (await service.usage()).sweeping, { timeout: 10_000 })
-      .toEqual({ files: 0, bytes: 0 });
+    await expect.poll(async () => (await service.usage()).sweeping).toEqual({ files: 0, bytes: 0 });
   });
 });

@@ -1,24 +1,24 @@
 import type { ParameterBook, ParameterValues } from '../catalog/parameter-book.ts';
 import type { Database } from '../db/database.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
-import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
+import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { StoreRoom, SweepingStatistics, TileStore } from '../storage/tile-store.ts';
 import type { Evicted } from './clean-up.ts';
 import { daysUntilFull } from './days-until-full.ts';
 import { Enforcer } from './enforcer.ts';
+import { EvictionQueues } from './eviction-queues.ts';
 import { type EvictedHour, loadEvictions } from './evictions.ts';
 import { Ledger } from './ledger.ts';
 import type { LedgerPage } from './ledger-block.ts';
-import { createLedgerRecords } from './ledger-records.ts';
 import { faded, type PageName, type PageUse, PageUses } from './page-uses.ts';
 import type { QuotaConfiguration } from './quota-configuration.ts';
 import { createQuotaCredit } from './quota-credit.ts';
 import { createQuotaSettings, type QuotaSettings } from './quota-settings.ts';
 import { Recounter } from './recounter.ts';
 import { createUsageHistory, type UsageHistory } from './usage-history.ts';
-import { type Amount, type StoresUsage, usageOfBlocks } from './usage-report.ts';
+import type { Amount, StoresUsage } from './usage-report.ts';
 import { UseKeeper } from './use-keeper.ts';
 import { createUseRecords } from './use-records.ts';
 
@@ -80,11 +80,11 @@ export async function openQuotaService(options: QuotaServiceOptions): Promise<Qu
   const { database, stores, parameters: book, events, clock, log } = options;
   const settings = createQuotaSettings(database);
   const history = createUsageHistory(database);
-  const ledger = await Ledger.open({ stores, records: createLedgerRecords(database), clock, log });
+  const ledger = new Ledger({ stores, clock });
   const uses = new PageUses();
   const keeper = await UseKeeper.open({ uses, ledger, records: createUseRecords(database), clock, log });
   const unsubscribe = events.subscribe((event) => {
-    if (event.type === 'served') uses.count(event.set, event.tile, event.at);
+    if (event.type === 'served') uses.count(event.set, event.tile, event.at, event.times);
   });
   const evictions = await loadEvictions(database);
   const credit = createQuotaCredit(database);
@@ -95,6 +95,7 @@ export async function openQuotaService(options: QuotaServiceOptions): Promise<Qu
     stores,
     ledger,
     uses,
+    queues: new EvictionQueues(ledger, uses),
     events,
     clock,
     log,
@@ -107,7 +108,7 @@ export async function openQuotaService(options: QuotaServiceOptions): Promise<Qu
     settings,
     async usage() {
       await ledger.refresh();
-      const sum = usageOfBlocks(ledger.blocks());
+      const sum = ledger.usage();
       const sweeping = await sweepingOf(stores);
       const growthPerDay = await history.growthPerDay({ ...sum, at: clock.now() });
       const parameters = (await book?.values()) ?? new Map();
@@ -131,10 +132,7 @@ export async function openQuotaService(options: QuotaServiceOptions): Promise<Qu
     evictedHours: (since) => evictions.hoursSince(since),
     async pages(set) {
       await ledger.refresh();
-      const id = tileSetId(set);
-      return Array.from(ledger.blocks())
-        .filter((block) => tileSetId(block.set) === id)
-        .flatMap(({ z, pages }) => pages.map((page) => ({ ...page, z })));
+      return ledger.blocksOf(set).flatMap(({ z, pages }) => pages.map((page) => ({ ...page, z })));
     },
     changedAt: (layer) => ledger.changedAt(layer),
     useOf: (page) => uses.get(page),
@@ -186,9 +184,10 @@ async function recordHistory(
   while (!signal.aborted) {
     try {
       await ledger.refresh();
-      const { bytes, tiles } = usageOfBlocks(ledger.blocks());
+      const { bytes, tiles, layers } = ledger.usage();
       await history.record({ at: clock.now(), bytes, tiles });
-      await book?.keepOnly(new Set([...ledger.blocks()].map(({ set }) => set.parametersId ?? '')));
+      const sets = layers.flatMap((layer) => layer.tileSets);
+      await book?.keepOnly(new Set(sets.map(({ parametersId }) => parametersId ?? '')));
     } catch (error) {
       if (!signal.aborted) log.warn({ err: error }, 'the usage of the stores could not be looked at');
     }

@@ -9,8 +9,11 @@ import {
 /** The quota's configuration: kept in the database, the same for every process. */
 export interface QuotaSettings {
   read(): Promise<QuotaConfiguration>;
-  /** All of it or nothing; durable when it resolves, with what is in effect from now on. */
-  change(change: QuotaChange): Promise<QuotaConfiguration>;
+  /**
+   * All of it or nothing; durable when it resolves, with what is in effect from now on. `check` sees what is about to be
+   * changed, and may throw: then nothing is.
+   */
+  change(change: QuotaChange, check?: (current: QuotaConfiguration) => void): Promise<QuotaConfiguration>;
   /** Calls back after every change made through this database; returns what ends it. */
   subscribe(listener: () => void): () => void;
 }
@@ -22,9 +25,11 @@ export function createQuotaSettings(database: Database): QuotaSettings {
   return {
     read: () => readFrom(database.query),
 
-    async change(change) {
+    async change(change, check) {
       const changed = await database.transaction('quota', async (query) => {
-        const next = changedConfiguration(await readFrom(query), change);
+        const current = await readFrom(query);
+        check?.(current);
+        const next = changedConfiguration(current, change);
         await write(query, next);
         return next;
       });

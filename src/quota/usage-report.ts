@@ -1,5 +1,5 @@
 import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
-import { type LedgerBlock, tilesOf } from './ledger-block.ts';
+import type { LedgerBlock } from './ledger-block.ts';
 
 /** Bytes are what the tiles take on disk. */
 export interface Amount {
@@ -35,29 +35,71 @@ interface Sum {
 interface TileSetSum extends Sum {
   readonly set: TileSetKey;
   readonly zooms: Map<number, Sum>;
+  /** Of its blocks. */
+  readonly keys: Set<string>;
 }
 
-/** Adds up blocks by layer, tile set and zoom. */
-export function usageOfBlocks(blocks: Iterable<LedgerBlock>): StoresUsage {
-  const sets = new Map<string, TileSetSum>();
-  for (const block of blocks) {
-    const sum = sumFor(sets, block.set);
-    const zoom = sum.zooms.get(block.z) ?? { bytes: 0, tiles: 0 };
-    sum.zooms.set(block.z, zoom);
-    for (const each of [sum, zoom]) {
-      each.bytes += block.diskBytes;
-      each.tiles += tilesOf(block);
-    }
+/** Adds up blocks by layer, tile set and zoom as they come and go. */
+export class UsageSums {
+  readonly #sets = new Map<string, TileSetSum>();
+  readonly #layers = new Map<string, number>();
+  #total = 0;
+  #usage: StoresUsage | null = null;
+
+  /** The one object that stands for a tile set here. */
+  known(set: TileSetKey): TileSetKey {
+    return this.#sets.get(tileSetId(set))?.set ?? set;
   }
-  const layers = layersOf([...sets.values()]);
-  return { ...totalOf(layers), layers };
-}
 
-function sumFor(sets: Map<string, TileSetSum>, set: TileSetKey): TileSetSum {
-  const id = tileSetId(set);
-  const sum = sets.get(id) ?? { set, bytes: 0, tiles: 0, zooms: new Map() };
-  sets.set(id, sum);
-  return sum;
+  add(key: string, block: LedgerBlock): void {
+    this.#sumFor(block.set).keys.add(key);
+    this.#count(block, 1);
+  }
+
+  subtract(key: string, block: LedgerBlock): void {
+    const sum = this.#count(block, -1);
+    sum.keys.delete(key);
+    if (sum.keys.size === 0) this.#sets.delete(tileSetId(block.set));
+  }
+
+  diskBytes(layer: string | null): number {
+    return layer === null ? this.#total : (this.#layers.get(layer) ?? 0);
+  }
+
+  keysOf(set: TileSetKey): Iterable<string> {
+    return this.#sets.get(tileSetId(set))?.keys ?? [];
+  }
+
+  usage(): StoresUsage {
+    if (!this.#usage) {
+      const layers = layersOf([...this.#sets.values()]);
+      this.#usage = { ...totalOf(layers), layers };
+    }
+    return this.#usage;
+  }
+
+  #count({ set, z, diskBytes, pages }: LedgerBlock, sign: 1 | -1): TileSetSum {
+    const sum = this.#sumFor(set);
+    const zoom = sum.zooms.get(z) ?? { bytes: 0, tiles: 0 };
+    const tiles = pages.reduce((total, page) => total + page.tiles, 0);
+    for (const each of [sum, zoom]) {
+      each.bytes += sign * diskBytes;
+      each.tiles += sign * tiles;
+    }
+    sum.zooms.set(z, zoom);
+    if (zoom.bytes === 0 && zoom.tiles === 0) sum.zooms.delete(z);
+    this.#total += sign * diskBytes;
+    this.#layers.set(set.layer, this.diskBytes(set.layer) + sign * diskBytes);
+    this.#usage = null;
+    return sum;
+  }
+
+  #sumFor(set: TileSetKey): TileSetSum {
+    const id = tileSetId(set);
+    const sum = this.#sets.get(id) ?? { set, bytes: 0, tiles: 0, zooms: new Map(), keys: new Set() };
+    this.#sets.set(id, sum);
+    return sum;
+  }
 }
 
 function layersOf(sets: readonly TileSetSum[]): LayerUsage[] {

@@ -1,4 +1,4 @@
-import { tileSetId } from '../domain/tile-key.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Ledger } from './ledger.ts';
@@ -15,6 +15,8 @@ export interface UseKeeperOptions {
 
 /** Milliseconds. What a crash may forget of the uses, and nothing else. */
 const SAVE_INTERVAL = 5000;
+/** Pages in one statement, and in one turn. */
+const BATCH = 200;
 /** Milliseconds between looks for uses of pages that are no more. */
 const PRUNE_INTERVAL = 3_600_000;
 
@@ -30,7 +32,10 @@ export class UseKeeper {
   }
 
   static async open(options: UseKeeperOptions): Promise<UseKeeper> {
-    for (const use of await options.records.load()) options.uses.restore(use, use);
+    for await (const uses of options.records.load()) {
+      for (const use of uses) options.uses.restore(use, use);
+      await nextTurn();
+    }
     return new UseKeeper(options);
   }
 
@@ -56,30 +61,47 @@ export class UseKeeper {
 
   async #save(): Promise<void> {
     const { uses, records, log } = this.#options;
-    const unsaved = uses.takeUnsaved();
-    if (unsaved.length === 0) return;
-    await records.save(unsaved).catch((error: unknown) => {
+    try {
+      for (let some = uses.takeUnsaved(BATCH); some.length > 0; some = uses.takeUnsaved(BATCH)) {
+        await records.save(some);
+        await nextTurn();
+      }
+    } catch (error) {
       log.warn({ err: error }, 'the uses of tiles could not be recorded; later ones are tried again');
-    });
+    }
+  }
+
+  async #forget(pages: readonly PageName[]): Promise<void> {
+    for (let at = 0; at < pages.length; at += BATCH) {
+      const some = pages.slice(at, at + BATCH);
+      await this.#options.records.forget(some);
+      for (const page of some) this.#options.uses.forget(page);
+      await nextTurn();
+    }
+    await nextTurn();
   }
 
   async #prune(): Promise<void> {
-    const { uses, ledger, records, log } = this.#options;
+    const { uses, ledger, clock, log } = this.#options;
+    const begun = clock.now();
     try {
       await ledger.refresh();
-      const present = new Set<string>();
-      for (const { set, z, pages } of ledger.blocks()) {
-        for (const { pageX, pageY } of pages) present.add(idOf({ set, z, pageX, pageY }));
+      for (const pages of uses.pages()) {
+        const [first] = pages;
+        const present = new Set(first ? placesIn(ledger, first) : []);
+        const gone = pages.filter((page) => page.lastUsedAt < begun && !present.has(placeOf(page)));
+        await this.#forget(gone);
       }
-      const gone = (await records.load()).filter((page) => !present.has(idOf(page)));
-      await records.forget(gone);
-      for (const page of gone) uses.forget(page);
     } catch (error) {
       log.warn({ err: error }, 'uses of tiles that are gone could not be forgotten');
     }
   }
 }
 
-function idOf({ set, z, pageX, pageY }: PageName): string {
-  return `${tileSetId(set)} ${z} ${pageX} ${pageY}`;
+function* placesIn(ledger: Ledger, { set, z }: PageName): Generator<string> {
+  for (const block of ledger.blocksOf(set)) if (block.z === z) yield* block.pages.map(placeOf);
+}
+
+function placeOf({ pageX, pageY }: Pick<PageName, 'pageX' | 'pageY'>): string {
+  return `${pageX} ${pageY}`;
 }

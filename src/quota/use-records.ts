@@ -1,70 +1,95 @@
 import type { Database, Statements } from '../db/database.ts';
-import { tileSetId } from '../domain/tile-key.ts';
-import { inBatches, tileSetOf } from './ledger-records.ts';
+import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
 import type { PageName, PageUse } from './page-uses.ts';
 
 export type RecordedUse = PageName & PageUse;
 
+/** What is saved or forgotten at once is one statement: whoever has much to say lets others have their turn between. */
 export interface UseRecords {
-  load(): Promise<readonly RecordedUse[]>;
+  /** Some at a time. */
+  load(): AsyncIterable<readonly RecordedUse[]>;
   save(uses: readonly RecordedUse[]): Promise<void>;
   forget(pages: readonly PageName[]): Promise<void>;
 }
 
+/** Rows read in one go. */
+const SLICE = 1000;
+const KEY = ['tile_set', 'z', 'page_x', 'page_y'] as const;
+
 export function createUseRecords(database: Database): UseRecords {
   return {
-    async load() {
-      const rows = await database.query.selectFrom('page_uses').selectAll().execute();
-      return rows.map((row) => ({
-        set: tileSetOf(row.tile_set),
-        z: row.z,
-        pageX: row.page_x,
-        pageY: row.page_y,
-        hits: row.hits,
-        lastUsedAt: row.last_used_at,
-        frequency: row.frequency,
-      }));
+    async *load() {
+      for (let after = null; ; ) {
+        const rows = await rowsAfter(database.query, after);
+        if (rows.length === 0) return;
+        yield rows.map(useOf);
+        after = rows.at(-1) ?? null;
+      }
     },
     async save(uses) {
-      for (const batch of inBatches(uses)) {
-        await database.transaction('page-uses', async (query) => {
-          for (const use of batch) await keep(query, use);
-        });
-      }
+      await database.transaction('page-uses', async (query) => {
+        await query
+          .insertInto('page_uses')
+          .values(uses.map(rowOf))
+          .onConflict((conflict) =>
+            conflict.columns(KEY).doUpdateSet((row) => ({
+              hits: row.ref('excluded.hits'),
+              last_used_at: row.ref('excluded.last_used_at'),
+              frequency: row.ref('excluded.frequency'),
+            })),
+          )
+          .execute();
+      });
     },
     async forget(pages) {
-      for (const batch of inBatches(pages)) {
-        await database.transaction('page-uses', async (query) => {
-          for (const page of batch) await remove(query, page);
-        });
-      }
+      await database.transaction('page-uses', async (query) => {
+        await query
+          .deleteFrom('page_uses')
+          .where(({ eb, or, and }) =>
+            or(
+              pages.map(({ set, z, pageX, pageY }) =>
+                and([
+                  eb('tile_set', '=', tileSetId(set)),
+                  eb('z', '=', z),
+                  eb('page_x', '=', pageX),
+                  eb('page_y', '=', pageY),
+                ]),
+              ),
+            ),
+          )
+          .execute();
+      });
     },
   };
 }
 
-async function keep(query: Statements, use: RecordedUse): Promise<void> {
-  const row = {
-    tile_set: tileSetId(use.set),
-    z: use.z,
-    page_x: use.pageX,
-    page_y: use.pageY,
-    hits: use.hits,
-    last_used_at: use.lastUsedAt,
-    frequency: use.frequency,
-  };
-  await query
-    .insertInto('page_uses')
-    .values(row)
-    .onConflict((conflict) => conflict.columns(['tile_set', 'z', 'page_x', 'page_y']).doUpdateSet(row))
-    .execute();
+type UseRow = Awaited<ReturnType<typeof rowsAfter>>[number];
+
+async function rowsAfter(
+  query: Statements,
+  row: { tile_set: string; z: number; page_x: number; page_y: number } | null,
+) {
+  let found = query.selectFrom('page_uses').selectAll();
+  if (row) {
+    found = found.where(({ eb, refTuple, tuple }) =>
+      eb(refTuple(...KEY), '>', tuple(row.tile_set, row.z, row.page_x, row.page_y)),
+    );
+  }
+  return found.orderBy('tile_set').orderBy('z').orderBy('page_x').orderBy('page_y').limit(SLICE).execute();
 }
 
-async function remove(query: Statements, { set, z, pageX, pageY }: PageName): Promise<void> {
-  await query
-    .deleteFrom('page_uses')
-    .where('tile_set', '=', tileSetId(set))
-    .where('z', '=', z)
-    .where('page_x', '=', pageX)
-    .where('page_y', '=', pageY)
-    .execute();
+function useOf(row: UseRow): RecordedUse {
+  const { z, page_x: pageX, page_y: pageY, hits, last_used_at: lastUsedAt, frequency } = row;
+  return { set: tileSetOf(row.tile_set), z, pageX, pageY, hits, lastUsedAt, frequency };
+}
+
+function rowOf({ set, z, pageX, pageY, hits, lastUsedAt, frequency }: RecordedUse): UseRow {
+  const place = { tile_set: tileSetId(set), z, page_x: pageX, page_y: pageY };
+  return { ...place, hits, last_used_at: lastUsedAt, frequency };
+}
+
+/** The reverse of `tileSetId`. */
+function tileSetOf(id: string): TileSetKey {
+  const [layer, gridSet, format, parametersId] = JSON.parse(id) as [string, string, string, string | null];
+  return { layer, gridSet, format, parametersId };
 }

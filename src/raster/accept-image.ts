@@ -1,7 +1,8 @@
-import { decodeImage } from './decode-image.ts';
+import { hideSecrets } from '../lib/hide-secrets.ts';
+import { type DecodeLimits, decodeImage } from './decode-image.ts';
 import { refuseImage } from './image-refusal.ts';
 import type { RasterImage } from './raster-image.ts';
-import { recogniseImage } from './recognise-image.ts';
+import { type ImageMediaType, recogniseImage } from './recognise-image.ts';
 
 /** Characters of a server's own words that are kept for the log. */
 const EXCERPT_LENGTH = 500;
@@ -28,13 +29,23 @@ export async function acceptImage(
   width: number,
   height: number,
 ): Promise<RasterImage> {
+  checkType(bytes, declaredMediaType);
+  return await decodeImage(bytes, limitsFor(width, height));
+}
+
+/** The first half of the gate: what it is, by its first bytes. */
+export function checkType(bytes: Buffer, declaredMediaType: string | null): ImageMediaType {
   if (bytes.length === 0) throw refuseImage('empty');
   const found = recogniseImage(bytes);
   if (!found) throw refusalOfText(bytes);
   if (declaredMediaType !== null && plainType(declaredMediaType) !== found) {
     throw refuseImage('wrong-type', new Error(`it is ${found}, called ${declaredMediaType.slice(0, 100)}`));
   }
-  return await decodeImage(bytes, { maxPixels: OVERSIZED_FACTOR * width * height, size: { width, height } });
+  return found;
+}
+
+export function limitsFor(width: number, height: number): DecodeLimits {
+  return { maxPixels: OVERSIZED_FACTOR * width * height, size: { width, height } };
 }
 
 /** `IMAGE/PNG; mode=8bit` and `image/x-png` are both `image/png`. */
@@ -48,7 +59,9 @@ function refusalOfText(bytes: Buffer): Error {
     .toString('utf8', 0, SNIFFED_BYTES)
     .replace(/^\uFEFF/, '')
     .trimStart();
-  const excerpt = new Error(bytes.toString('utf8', 0, EXCERPT_LENGTH * 4).slice(0, EXCERPT_LENGTH));
+  const excerpt = new Error(
+    hideSecrets(bytes.toString('utf8', 0, EXCERPT_LENGTH * 4)).slice(0, EXCERPT_LENGTH),
+  );
   if (/^<(!doctype\s+html|html[\s>])/i.test(start)) return refuseImage('html', excerpt);
   if (/^<(\?xml|!doctype|[a-z:]*serviceexception|[a-z:]*exceptionreport)/i.test(start)) {
     return refuseImage(/<html[\s>]/i.test(start) ? 'html' : 'service-exception', excerpt);

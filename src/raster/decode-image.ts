@@ -1,8 +1,8 @@
-import sharp, { type Metadata } from 'sharp';
+import sharp, { type Metadata, type Sharp } from 'sharp';
 import { isTilewardenError } from '../domain/errors.ts';
 import { checkStructure } from './check-structure.ts';
 import { refuseImage } from './image-refusal.ts';
-import type { RasterImage } from './raster-image.ts';
+import type { RasterImage, Samples } from './raster-image.ts';
 import { recogniseImage } from './recognise-image.ts';
 
 export interface DecodeLimits {
@@ -13,18 +13,26 @@ export interface DecodeLimits {
 
 /** Decodes every pixel to RGBA. Whatever is incomplete, animated or too large is refused as `source-bad-answer`. */
 export async function decodeImage(bytes: Buffer, limits: DecodeLimits): Promise<RasterImage> {
+  const { width, height, data } = await decode(bytes, limits, (image) => image.ensureAlpha());
+  return { width, height, pixels: data };
+}
+
+/** The same, with alpha only where the image has it. */
+export async function decodeSamples(bytes: Buffer, limits: DecodeLimits): Promise<Samples> {
+  return await decode(bytes, limits, (image) => image);
+}
+
+async function decode(bytes: Buffer, limits: DecodeLimits, shape: (image: Sharp) => Sharp): Promise<Samples> {
   const mediaType = recogniseImage(bytes);
   if (!mediaType) throw refuseImage('not-an-image');
   checkStructure(bytes, mediaType);
   try {
     const image = sharp(bytes, { failOn: 'warning', limitInputPixels: false });
     checkMetadata(await image.metadata(), limits);
-    const { data, info } = await image
-      .toColourspace('srgb')
-      .ensureAlpha()
+    const { data, info } = await shape(image.toColourspace('srgb'))
       .raw({ depth: 'uchar' })
       .toBuffer({ resolveWithObject: true });
-    return { width: info.width, height: info.height, pixels: data };
+    return { width: info.width, height: info.height, channels: info.channels === 4 ? 4 : 3, data };
   } catch (error) {
     throw isTilewardenError(error) ? error : refuseImage('truncated', error);
   }

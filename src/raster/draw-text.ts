@@ -1,26 +1,40 @@
 import { createRequire } from 'node:module';
 import sharp from 'sharp';
-import type { RasterImage } from './raster-image.ts';
+import type { Format } from '../domain/format.ts';
+import { escapeXml } from '../lib/xml/write-xml.ts';
+import { type Colour, writeMap } from './encode-map.ts';
 
 const FONT_FILE = '@fontsource/inter/files/inter-latin-400-normal.woff';
 const MARGIN = 4;
 /** Below this no word is readable. */
 const LEAST_SIDE = 16;
 const MAX_CHARACTERS = 1000;
-const MARKUP: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
-/** A transparent picture with as much of the text as fits into it, in black on white. */
-export async function drawText(text: string, width: number, height: number): Promise<RasterImage> {
-  const empty = { width, height, pixels: Buffer.alloc(width * height * 4) };
-  const [innerWidth, innerHeight] = [width - 2 * MARGIN, height - 2 * MARGIN];
-  if (innerWidth < LEAST_SIDE || innerHeight < LEAST_SIDE || text.trim() === '') return empty;
-  const words = text.slice(0, MAX_CHARACTERS).replace(/[&<>]/g, (sign) => MARKUP[sign] ?? sign);
-  const written = await sharp({
+export interface TextPicture {
+  readonly text: string;
+  readonly width: number;
+  readonly height: number;
+  readonly format: Format;
+  /** Null: transparent. */
+  readonly background: Colour | null;
+}
+
+/** A picture with as much of the text as fits into it, in black on white; off the main thread. */
+export async function drawText({ text, width, height, format, background }: TextPicture): Promise<Buffer> {
+  const input = await writtenText(text, width - 2 * MARGIN, height - 2 * MARGIN);
+  const canvas = sharp({ create: { width, height, channels: 4, background: '#00000000' } });
+  const picture = input ? canvas.composite([{ input, left: MARGIN, top: MARGIN }]) : canvas;
+  return await writeMap(picture, format, background);
+}
+
+async function writtenText(text: string, width: number, height: number): Promise<Buffer | null> {
+  if (width < LEAST_SIDE || height < LEAST_SIDE || text.trim() === '') return null;
+  const { data, info } = await sharp({
     text: {
-      text: `<span foreground="black" background="white">${words}</span>`,
+      text: `<span foreground="black" background="white">${escapeXml(text.slice(0, MAX_CHARACTERS))}</span>`,
       font: 'Inter 11',
       fontfile: createRequire(import.meta.url).resolve(FONT_FILE),
-      width: innerWidth,
+      width,
       rgba: true,
       wrap: 'word-char',
     },
@@ -30,13 +44,8 @@ export async function drawText(text: string, width: number, height: number): Pro
   const visible = {
     left: 0,
     top: 0,
-    width: Math.min(written.info.width, innerWidth),
-    height: Math.min(written.info.height, innerHeight),
+    width: Math.min(info.width, width),
+    height: Math.min(info.height, height),
   };
-  const input = await sharp(written.data).extract(visible).toBuffer();
-  const pixels = await sharp(empty.pixels, { raw: { width, height, channels: 4 } })
-    .composite([{ input, left: MARGIN, top: MARGIN }])
-    .raw()
-    .toBuffer();
-  return { width, height, pixels };
+  return await sharp(data).extract(visible).toBuffer();
 }

@@ -1,62 +1,61 @@
 import sharp, { type Sharp } from 'sharp';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Format } from '../domain/format.ts';
-import { encodeColourfulPng, encodeIndexedPng, encodeTrueColourPng } from './encode-png.ts';
-import { opaqueRgb } from './opaque-rgb.ts';
-import type { RasterImage } from './raster-image.ts';
+import { Pixels } from './pixels.ts';
+import { type ImagePart, type RasterImage, type Samples, samplesOf } from './raster-image.ts';
 
-/** Above so many pixels the library does all the work: our own loops would hold the event loop for too long. */
-const MAX_PIXELS_FOR_LOOPS = 512 * 512;
-const MAX_PIXELS_FOR_TRUE_COLOUR = 384 * 384;
+const OPAQUE_GROUND = '#ffffff';
 
-type Encode = (image: RasterImage) => Promise<Buffer>;
-
-/** The settings and their cost are in docs/decisions/0020-encoding-for-speed.md. */
-const ENCODERS: Readonly<Record<string, Encode>> = {
-  'image/png': async (image) => (await exactPalettePng(image)) ?? (await colourfulPng(image)),
-  'image/png8': async (image) =>
-    (await exactPalettePng(image)) ??
-    (await rgba(image).png({ palette: true, effort: 1, dither: 0 }).toBuffer()),
-  'image/png24': trueColourPng,
-  'image/jpeg': async (image) => await rgb(image).jpeg({ quality: 80 }).toBuffer(),
-  'image/webp': async (image) => await rgba(image).webp({ quality: 80, effort: 2 }).toBuffer(),
-  'image/gif': async (image) => await rgba(image).gif({ effort: 4, dither: 0 }).toBuffer(),
+/** What the image library writes. The settings and their cost are in docs/decisions/0192-pixels-in-webassembly.md. */
+const WRITERS: Readonly<Record<string, (image: Sharp) => Sharp>> = {
+  'image/png8': (image) => image.png({ palette: true, effort: 1, dither: 0 }),
+  'image/jpeg': (image) => image.jpeg({ quality: 80 }),
+  'image/webp': (image) => image.webp({ quality: 80, effort: 2 }),
+  'image/gif': (image) => image.gif({ effort: 4, dither: 0 }),
 };
 
-export async function encodeImage(image: RasterImage, format: Format): Promise<Buffer> {
-  const encode = ENCODERS[format.mediaType];
-  if (!encode) throw new TilewardenError('format-unknown', `Images are not made as ${format.mediaType}.`);
-  return await encode(image);
-}
-
-function isLarge({ width, height }: RasterImage, limit = MAX_PIXELS_FOR_LOOPS): boolean {
-  return width * height > limit;
-}
-
-async function exactPalettePng(image: RasterImage): Promise<Buffer | null> {
-  return isLarge(image) ? null : await encodeIndexedPng(image);
-}
-
-async function colourfulPng(image: RasterImage): Promise<Buffer> {
-  return isLarge(image, MAX_PIXELS_FOR_TRUE_COLOUR) ? await largePng(image) : await encodeColourfulPng(image);
-}
-
-async function trueColourPng(image: RasterImage): Promise<Buffer> {
-  return isLarge(image, MAX_PIXELS_FOR_TRUE_COLOUR)
-    ? await largePng(image)
-    : await encodeTrueColourPng(image);
-}
-
-async function largePng(image: RasterImage): Promise<Buffer> {
-  return await rgba(image).png({ compressionLevel: 3, adaptiveFiltering: false }).toBuffer();
-}
-
-function rgba({ pixels, width, height }: RasterImage): Sharp {
-  return sharp(pixels, { raw: { width, height, channels: 4 } });
-}
-
-function rgb(image: RasterImage): Sharp {
+/** A picture in a format of ours; for few and small ones, tiles are made by `MetatileCutter`. */
+export async function encodeImage(
+  image: RasterImage,
+  { mediaType }: Pick<Format, 'mediaType'>,
+): Promise<Buffer> {
   const { width, height } = image;
-  if (isLarge(image)) return rgba(image).flatten({ background: '#ffffff' });
-  return sharp(opaqueRgb(image), { raw: { width, height, channels: 3 } });
+  const part = { left: 0, top: 0, width, height };
+  return (
+    (isPng(mediaType) && wholePng(image, part, mediaType)) ||
+    (await writePart(samplesOf(image), part, mediaType))
+  );
+}
+
+export function isPng(mediaType: string): boolean {
+  return mediaType === 'image/png' || mediaType === 'image/png8' || mediaType === 'image/png24';
+}
+
+function wholePng(image: RasterImage, part: ImagePart, mediaType: string): Buffer | null {
+  const pixels = new Pixels();
+  pixels.load(image, part.width, part.height);
+  return encodePng(pixels, part, pixels.index(part), mediaType);
+}
+
+/** `colours`: of the part, which was indexed last. Null: there are too many for the format. */
+export function encodePng(
+  pixels: Pixels,
+  part: ImagePart,
+  colours: number,
+  mediaType: string,
+): Buffer | null {
+  if (mediaType !== 'image/png24' && colours > 0) return pixels.indexedPng(part, colours);
+  return mediaType === 'image/png8' ? null : pixels.trueColourPng(part);
+}
+
+/** By the image library, off this thread; what is transparent lies on white in a JPEG. */
+export async function writePart(samples: Samples, part: ImagePart, mediaType: string): Promise<Buffer> {
+  const write = WRITERS[mediaType];
+  if (!write) throw new TilewardenError('format-unknown', `Images are not made as ${mediaType}.`);
+  const { data, width, height, channels } = samples;
+  const whole = sharp(data, { raw: { width, height, channels } });
+  const cut = part.width === width && part.height === height ? whole : whole.extract(part);
+  const flat =
+    mediaType === 'image/jpeg' && channels === 4 ? cut.flatten({ background: OPAQUE_GROUND }) : cut;
+  return await write(flat).toBuffer();
 }

@@ -1,107 +1,109 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { RasterImage } from './raster-image.ts';
-import type { ResampleAxis } from './resample-axis.ts';
+import sharp from 'sharp';
+import { copyPart, type ImagePart, type RasterImage, samplesOf } from './raster-image.ts';
 
-export interface ResamplePlan {
-  readonly across: ResampleAxis;
-  readonly down: ResampleAxis;
-  /** A whole row of the source, RGBA, not premultiplied. Asked for in rising order, each row once. */
-  sourceRow(row: number): Promise<Buffer>;
+/** Which pixels of a source an output is made of, along one axis. */
+export interface ResampleAxis {
+  /** Where the first output pixel begins, in source pixels. */
+  readonly origin: number;
+  /** Source pixels to an output pixel. */
+  readonly scale: number;
+  /** Output pixels. */
+  readonly length: number;
 }
 
-const BYTES_PER_PIXEL = 4;
-/** Weighted pixels that are computed before others get a turn, about 4 ms. */
-const WORK_PER_TURN = 400_000;
+/** Beyond this a thumbnail is made of some of the pixels only. */
+const MAX_REDUCTION = 16;
+/** A pixel of the source that is wider than any map shows no detail: it need not be made wider still. */
+const LEAST_SCALE = 1e-4;
+/** Along an axis that is enlarged more than this can hold, a step of this size comes between. */
+const STEP_PIXELS = 1024;
 
-/**
- * Makes a picture of a source that is given row by row and never held as a whole. What the source does not cover is
- * transparent.
- */
-export async function resampleImage(plan: ResamplePlan): Promise<RasterImage> {
-  const { across, down } = plan;
-  const [width, height] = [across.length, down.length];
-  const pixels = Buffer.alloc(width * height * BYTES_PER_PIXEL);
-  const fill = across.exact && down.exact ? copyRow : blendRows(plan);
-  let work = 0;
-  for (let row = 0; row < height; row++) {
-    if (down.counts[row] === 0) continue;
-    const target = pixels.subarray(row * width * BYTES_PER_PIXEL, (row + 1) * width * BYTES_PER_PIXEL);
-    await fill(plan, row, target);
-    work += width * ((down.counts[row] ?? 0) + across.stride);
-    if (work < WORK_PER_TURN) continue;
-    work = 0;
-    await nextTurn();
+/** Pixels of the source that are looked at beyond either end of an axis; the source must have them. */
+export function reachOf(scale: number): number {
+  return 2 * Math.min(Math.ceil(scale), MAX_REDUCTION);
+}
+
+/** Off the main thread. Colours count for as much as one can see of them. */
+export async function resampleImage(
+  source: RasterImage,
+  across: ResampleAxis,
+  down: ResampleAxis,
+): Promise<RasterImage> {
+  if (isCut(across) && isCut(down)) {
+    const part = { left: across.origin, top: down.origin, width: across.length, height: down.length };
+    return cut(source, part);
   }
-  return { width, height, pixels };
+  const [x, y] = [viewOf(across, source.width), viewOf(down, source.height)];
+  const [stepX, stepY] = [stepOf(x), stepOf(y)];
+  if (!stepX && !stepY) return await interpolate(source, x, y);
+  const [overX, overY] = [stepX ?? untouched(x), stepY ?? untouched(y)];
+  const between = await resampleImage(source, overX, overY);
+  return await resampleImage(between, seenFrom(overX, x), seenFrom(overY, y));
 }
 
-type FillRow = (plan: ResamplePlan, row: number, target: Buffer) => Promise<void>;
-
-async function copyRow(
-  { across, down, sourceRow }: ResamplePlan,
-  row: number,
-  target: Buffer,
-): Promise<void> {
-  const source = await sourceRow(down.starts[row] ?? 0);
-  const first = across.counts.indexOf(1);
-  if (first < 0) return;
-  const last = across.counts.lastIndexOf(1);
-  const start = (across.starts[first] ?? 0) * BYTES_PER_PIXEL;
-  source.copy(target, first * BYTES_PER_PIXEL, start, start + (last - first + 1) * BYTES_PER_PIXEL);
+function isCut({ origin, scale }: ResampleAxis): boolean {
+  return scale === 1 && Number.isInteger(origin);
 }
 
-function blendRows({ across, sourceRow }: ResamplePlan): FillRow {
-  /** Source rows, already brought to the width of the output. */
-  const narrowed = new Map<number, Float32Array>();
-  const sum = new Float32Array(across.length * BYTES_PER_PIXEL);
-  return async ({ down }, row, target) => {
-    const start = down.starts[row] ?? 0;
-    for (const known of narrowed.keys()) if (known < start) narrowed.delete(known);
-    sum.fill(0);
-    for (let tap = 0; tap < (down.counts[row] ?? 0); tap++) {
-      const from = start + tap;
-      const values = narrowed.get(from) ?? narrowRow(await sourceRow(from), across);
-      narrowed.set(from, values);
-      addWeighted(sum, values, down.weights[row * down.stride + tap] ?? 0);
-    }
-    writeRow(sum, target);
-  };
+/** An axis with the part of the source that matters to it. */
+interface View extends ResampleAxis {
+  readonly from: number;
+  readonly size: number;
 }
 
-/** Premultiplied: a pixel's colour counts for as much as one can see of it. */
-function narrowRow(source: Buffer, { length, starts, counts, weights, stride }: ResampleAxis): Float32Array {
-  const values = new Float32Array(length * BYTES_PER_PIXEL);
-  for (let index = 0; index < length; index++) {
-    const count = counts[index] ?? 0;
-    let [red, green, blue, alpha] = [0, 0, 0, 0];
-    let at = (starts[index] ?? 0) * BYTES_PER_PIXEL;
-    for (let tap = 0; tap < count; tap++, at += BYTES_PER_PIXEL) {
-      const seen = (weights[index * stride + tap] ?? 0) * (source[at + 3] ?? 0);
-      red += (source[at] ?? 0) * seen;
-      green += (source[at + 1] ?? 0) * seen;
-      blue += (source[at + 2] ?? 0) * seen;
-      alpha += seen;
-    }
-    const to = index * BYTES_PER_PIXEL;
-    values[to] = red;
-    values[to + 1] = green;
-    values[to + 2] = blue;
-    values[to + 3] = alpha;
-  }
-  return values;
+function viewOf({ origin, length, ...asked }: ResampleAxis, side: number): View {
+  const scale = Math.max(asked.scale, LEAST_SCALE);
+  const from = Math.max(0, Math.floor(origin) - reachOf(scale));
+  const to = Math.min(side, Math.ceil(origin + length * scale) + reachOf(scale));
+  return { origin, scale, length, from, size: to - from };
 }
 
-function addWeighted(sum: Float32Array, values: Float32Array, weight: number): void {
-  for (let i = 0; i < sum.length; i++) sum[i] = (sum[i] ?? 0) + (values[i] ?? 0) * weight;
+/** The library makes all that the view covers, though a few pixels may be wanted of it. Null: that is no waste. */
+function stepOf({ length, scale, from, size }: View): ResampleAxis | null {
+  if (size / scale <= 2 * length + 2 * STEP_PIXELS) return null;
+  return { origin: from, scale: size / STEP_PIXELS, length: STEP_PIXELS };
 }
 
-function writeRow(sum: Float32Array, target: Buffer): void {
-  for (let i = 0; i < sum.length; i += BYTES_PER_PIXEL) {
-    const alpha = sum[i + 3] ?? 0;
-    if (alpha < 0.5) continue;
-    target[i] = Math.min(255, Math.round((sum[i] ?? 0) / alpha));
-    target[i + 1] = Math.min(255, Math.round((sum[i + 1] ?? 0) / alpha));
-    target[i + 2] = Math.min(255, Math.round((sum[i + 2] ?? 0) / alpha));
-    target[i + 3] = Math.min(255, Math.round(alpha));
-  }
+function untouched({ from, size }: View): ResampleAxis {
+  return { origin: from, scale: 1, length: size };
+}
+
+function seenFrom(step: ResampleAxis, { origin, scale, length }: ResampleAxis): ResampleAxis {
+  return { origin: (origin - step.origin) / step.scale, scale: scale / step.scale, length };
+}
+
+async function interpolate({ width, height, pixels }: RasterImage, x: View, y: View): Promise<RasterImage> {
+  const reduced = { width: reducedTo(x), height: reducedTo(y) };
+  const [right, lower] = [seenReduced(x, reduced.width), seenReduced(y, reduced.height)];
+  const { data, info } = await sharp(pixels, { raw: { width, height, channels: 4 }, limitInputPixels: false })
+    .extract({ left: x.from, top: y.from, width: x.size, height: y.size })
+    .resize(reduced.width, reduced.height, { fit: 'fill', kernel: 'linear' })
+    .affine([1 / right.scale, 0, 0, 1 / lower.scale], {
+      interpolator: 'bilinear',
+      background: '#00000000',
+      idx: -firstSample(right),
+      idy: -firstSample(lower),
+    })
+    .raw()
+    .toBuffer({ resolveWithObject: true });
+  const made = { width: info.width, height: info.height, pixels: data };
+  return cut(made, { left: 0, top: 0, width: x.length, height: y.length });
+}
+
+function cut(image: RasterImage, part: ImagePart): RasterImage {
+  return { width: part.width, height: part.height, pixels: copyPart(samplesOf(image), part).data };
+}
+
+/** Averaged down first by a whole number of times: beyond two pixels to one, interpolating would skip some. */
+function reducedTo({ scale, size }: View): number {
+  return scale < 2 ? size : Math.ceil(size / Math.min(Math.floor(scale), MAX_REDUCTION));
+}
+
+function seenReduced(view: View, pixels: number): ResampleAxis {
+  return seenFrom({ origin: view.from, scale: view.size / pixels, length: pixels }, view);
+}
+
+/** Interpolation counts from the middle of the first source pixel to the middle of the first output pixel. */
+function firstSample({ origin, scale }: ResampleAxis): number {
+  return origin + 0.5 * scale - 0.5;
 }

@@ -19,6 +19,8 @@ export interface SourceRequest {
   /** What the server knows the tiles by that are there already; null or absent: none are, or it gave nothing. */
   readonly validator?: string | null;
   readonly signal: AbortSignal;
+  /** Called for each request that leaves for a server. */
+  readonly sent?: (() => void) | undefined;
 }
 
 /** What a server sent, not yet believed; pixels that we drew ourselves; or that there is nothing here, and rightly so. */

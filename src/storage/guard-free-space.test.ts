@@ -40,8 +40,15 @@ describe('a store whose disk is watched', () => {
       disk.room = low;
       clock.advance(1500);
       await expect(put()).rejects.toMatchObject({ code: 'store-full' });
-      await expect(put()).rejects.toMatchObject({ code: 'store-full' });
-      expect(await store.room?.()).toMatchObject({ freePercent: 1.9, minFreePercent: 2, storing: false });
+      await expect(put()).rejects.toMatchObject({
+        message: 'The disk of /somewhere is full: 1.9 % free, and minFreePercent keeps 2 % free.',
+      });
+      expect(await store.room?.()).toMatchObject({
+        folder: '/somewhere',
+        freePercent: 1.9,
+        minFreePercent: 2,
+        storing: false,
+      });
       expect((await store.get(SET, { z: 3, x: 0, y: 0 }))?.bytes.toString()).toBe('tile');
       expect(await store.deleteRange(SET, 3, { minX: 0, minY: 0, maxX: 9, maxY: 9 })).toMatchObject({
         tiles: -1,
@@ -51,6 +58,7 @@ describe('a store whose disk is watched', () => {
       expect(await put()).toMatchObject({ tiles: 1 });
       expect(await store.room?.()).toMatchObject({ freeBytes: 500 * 4096, freePercent: 50, storing: true });
       expect(entries.map(({ level }) => level)).toEqual(['warn', 'info']);
+      expect(entries[0]?.message).toContain('/somewhere is full: 1.9 % free');
     },
   );
 

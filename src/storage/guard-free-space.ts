@@ -67,6 +67,7 @@ export function guardFreeSpace(store: TileStore, options: FreeSpaceOptions): Til
     if (!disk) return null;
     const { bavail, bsize } = disk;
     return {
+      folder: root,
       freeBytes: bavail * bsize,
       freePercent: freePercent(disk),
       minFreePercent,
@@ -74,12 +75,17 @@ export function guardFreeSpace(store: TileStore, options: FreeSpaceOptions): Til
     };
   }
 
+  function shortage(): string {
+    const free = disk === null ? 'no room' : `${Math.round(freePercent(disk) * 100) / 100} %`;
+    return `The disk of ${root} is full: ${free} free, and minFreePercent keeps ${minFreePercent} % free.`;
+  }
+
   function tell(short: boolean): void {
     if (short === warned) return;
     warned = short;
-    const details = { folder: root, minFreePercent };
-    if (short) log.warn(details, 'the disk of a store is nearly full; tiles are served but not stored');
-    if (!short) log.info(details, 'the disk of a store has room again; tiles are stored');
+    const details = { folder: root, freePercent: disk && freePercent(disk), minFreePercent };
+    if (short) log.warn(details, `${shortage()} Tiles are served but not stored; tasks wait.`);
+    if (!short) log.info(details, `The disk of ${root} has room again; tiles are stored.`);
   }
 
   return {
@@ -89,7 +95,7 @@ export function guardFreeSpace(store: TileStore, options: FreeSpaceOptions): Til
       const short = await isShort();
       if (short) {
         tell(true);
-        throw new TilewardenError('store-full', 'The disk of the tile store is nearly full.');
+        throw new TilewardenError('store-full', shortage());
       }
       try {
         const change = await store.putMany(set, z, tiles, generation);
@@ -99,6 +105,7 @@ export function guardFreeSpace(store: TileStore, options: FreeSpaceOptions): Til
         if (isTilewardenError(error, 'store-full')) {
           refusedAt = clock.monotonic();
           tell(true);
+          throw new TilewardenError('store-full', shortage(), { cause: error });
         }
         throw error;
       }

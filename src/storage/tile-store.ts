@@ -47,10 +47,16 @@ export interface PageStatistics {
 export interface StoreBlock {
   /** Names the block in its store, the same as long as it is there. */
   readonly id: string;
-  /** Another one whenever the block has changed. Null: it changed so lately that a further change might not show. */
-  readonly stamp: string | null;
-  /** Null: it still has the stamp that the caller knows. */
+  /** Null: it is no more. */
   readonly content: BlockContent | null;
+}
+
+export interface BlockChanges {
+  readonly blocks: AsyncIterable<StoreBlock>;
+  /** Whether all blocks there are are told, so that others are no more. */
+  readonly complete: boolean;
+  /** What to ask with the next time, when all of `blocks` has been read. */
+  readonly cursor: number;
 }
 
 export interface BlockContent {
@@ -63,9 +69,6 @@ export interface BlockContent {
   readonly pages: readonly PageStatistics[];
 }
 
-/** The stamp that a caller knows of a block; null or undefined: none. */
-export type KnownStamp = (id: string) => string | null | undefined;
-
 export interface SweepingStatistics {
   readonly files: number;
   readonly bytes: number;
@@ -73,6 +76,7 @@ export interface SweepingStatistics {
 
 /** How a store's disk is off. */
 export interface StoreRoom {
+  readonly folder: string;
   readonly freeBytes: number;
   /** Of the disk's room or of its inodes, whichever is less. */
   readonly freePercent: number;
@@ -87,13 +91,24 @@ export interface TileEntry extends TileIndex {
   readonly createdAt: number;
 }
 
+/** Raises of places that a store tells apart for each layer. */
+export const MARKS_KEPT = 256;
+
+/** A block of a zoom, in every format and for all parameters. */
+export interface TilePlace {
+  readonly gridSet: string;
+  readonly z: number;
+  readonly rect: TileRect;
+}
+
 /**
  * Keeps tiles. Every driver passes the behaviours in `test/contracts/tile-store.ts`.
  *
- * Generations: a number per layer that only rises and is durable before `raiseGeneration` returns. Whoever
- * fetches a tile notes the generation first and hands it to `putMany`, which stores nothing and throws
- * `generation-stale` when the layer's generation has risen since, in whatever process that happened.
- * Deletions do not raise it by themselves: a truncation raises it first and deletes then; an eviction only deletes.
+ * Generations: a number per layer that only rises and is durable before `raiseGeneration` returns; that of a place is
+ * the latest that was raised for it or for the whole layer. Whoever fetches a tile notes the generation first and hands
+ * it to `putMany`, which stores nothing and throws `generation-stale` when that of a tile's place has risen since, in
+ * whatever process that happened. Of the places of a layer the latest 256 raises are told apart; what was noted before
+ * them counts as stale. Deletions do not raise it by themselves: a truncation raises it first and deletes then; an eviction only deletes.
  *
  * Failures are `store-failed`, or `store-full` when the disk has no room. A damaged tile is absent, never returned.
  */
@@ -118,7 +133,14 @@ export interface TileStore {
   /** The validator that all tiles of `rect` have; null when one is missing or has another. */
   validatorOf(set: TileSetKey, z: number, rect: TileRect): Promise<string | null>;
   /** What is there in `rect` counts as stale from `at` on. Visits only what exists; returns how many tiles that are. */
-  markStale(set: TileSetKey, z: number, rect: TileRect, at: number, signal?: AbortSignal): Promise<number>;
+  markStale(
+    set: TileSetKey,
+    z: number,
+    rect: TileRect,
+    at: number,
+    signal?: AbortSignal,
+    createdBefore?: number,
+  ): Promise<number>;
   /** What is there in `rect` is as good as made at `createdAt` by `madeBy`; `generation` as in `putMany`. */
   confirm(
     set: TileSetKey,
@@ -135,7 +157,17 @@ export interface TileStore {
    */
   putMany(set: TileSetKey, z: number, tiles: readonly TileWrite[], generation: number): Promise<StoreChange>;
   /** Visits only what exists. Stops between bundles when the signal aborts, with the signal's reason. */
-  deleteRange(set: TileSetKey, z: number, rect: TileRect, signal?: AbortSignal): Promise<StoreChange>;
+  deleteRange(
+    set: TileSetKey,
+    z: number,
+    rect: TileRect,
+    signal?: AbortSignal,
+    createdBefore?: number,
+  ): Promise<StoreChange>;
+  /** What is there in `rect`, and was created before a moment where one is given. */
+  count(set: TileSetKey, z: number, rect: TileRect, createdBefore?: number): Promise<StoreChange>;
+  /** Where in `rect` tiles may be: blocks of at most 128 × 128 tiles that do not overlap and miss none. */
+  parts(set: TileSetKey, z: number, rect: TileRect): AsyncIterable<TileRect>;
   /**
    * The tiles are gone for every reader when this returns; freeing their space may go on behind it. Neither says
    * what was there: counting it would take longer than dropping it.
@@ -145,8 +177,10 @@ export interface TileStore {
   /** What has been dropped and still takes room. */
   sweeping(): Promise<SweepingStatistics>;
 
-  generation(layer: string): Promise<number>;
-  raiseGeneration(layer: string): Promise<number>;
+  /** Of the layer, or of a place in it. */
+  generation(layer: string, place?: TilePlace): Promise<number>;
+  /** For the whole layer, or for these places. */
+  raiseGeneration(layer: string, places?: readonly TilePlace[]): Promise<number>;
 
   /** Layers that have tiles, whether or not anybody still declares them. */
   layers(): AsyncIterable<string>;
@@ -154,10 +188,10 @@ export interface TileStore {
   pages(set: TileSetKey): AsyncIterable<PageStatistics>;
   tiles(set: TileSetKey, z: number): AsyncIterable<TileEntry>;
   /**
-   * Every block there is, whichever process wrote it. The page statistics of a block are those of one moment, and
-   * count exactly the tiles it had then.
+   * Blocks that may have changed since an earlier call gave the cursor `since`, whichever process wrote them; null:
+   * all of them. The page statistics of a block are those of one moment, and count exactly the tiles it had then.
    */
-  blocks(known: KnownStamp): AsyncIterable<StoreBlock>;
+  blocks(since: number | null): Promise<BlockChanges>;
   /**
    * Counts a block's tiles one by one and mends its statistics; answers how wrong they were, which is nought but for
    * a bug. Drivers that keep no statistics have none to mend.

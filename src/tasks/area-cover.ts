@@ -101,6 +101,17 @@ export function countCovered(cover: AreaCover | null, z: number, rect: TileRect)
   return total;
 }
 
+/** What the area covers of a block, as rectangles; all of it without an area. */
+export function* coveredRects(cover: AreaCover | null, z: number, rect: TileRect): Generator<TileRect> {
+  if (!cover) {
+    yield rect;
+    return;
+  }
+  for (const { minY, maxY, runs } of cover.bands(z, rect)) {
+    for (const { minX, maxX } of runs) yield { minX, minY, maxX, maxY };
+  }
+}
+
 /** Edges in tile units, rows from the top, in the order of their upper end. */
 function coverOfZoom(polygons: readonly Polygon[], level: ZoomGeometry): LevelCover {
   const columnOf = (x: number) => (x - level.left) / level.tileSpanX;

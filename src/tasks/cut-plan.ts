@@ -1,8 +1,16 @@
 import type { MetatileSize } from '../domain/metatile.ts';
+import { PAGE_SIZE } from '../domain/page.ts';
 import type { TileRangeLevel } from '../domain/tile-range.ts';
+import { intersectRects } from '../domain/tile-rect.ts';
 import type { ZoomGeometry } from './area-cover.ts';
 import type { PlanLevel, TaskPlan } from './task-plan.ts';
 import { pieceCount } from './task-plan.ts';
+
+export interface PagePlace {
+  readonly z: number;
+  readonly pageX: number;
+  readonly pageY: number;
+}
 
 /** Tiles along the side of a bundle: a piece lies within as few bundles as it can. */
 const BUNDLE_SIDE = 128;
@@ -40,6 +48,35 @@ export function cutTruncatePlan(
   const stepColumns = Math.max(...cut.map((level) => level.blockColumns));
   const stepRows = Math.max(...cut.map((level) => level.blockRows));
   return { levels: cut, stepColumns, stepRows, geometry };
+}
+
+/** Of a plan only these pages, in their order. Each is rounded to whole steps and becomes a piece of its own. */
+export function onlyPages(plan: TaskPlan, pages: readonly PagePlace[]): TaskPlan {
+  const blocks = new Map<string, PlanLevel>();
+  for (const page of pages) {
+    const level = plan.levels.find(({ z }) => z === page.z);
+    const block = level && blockOf(plan, level, page);
+    if (block) blocks.set(`${block.z}/${block.rect.minX}/${block.rect.minY}`, block);
+  }
+  return { ...plan, levels: [...blocks.values()] };
+}
+
+function blockOf(plan: TaskPlan, { z, rect }: PlanLevel, { pageX, pageY }: PagePlace): PlanLevel | null {
+  const blockColumns = wholeSteps(plan.stepColumns);
+  const blockRows = wholeSteps(plan.stepRows);
+  const minX = Math.floor(middleOf(pageX) / blockColumns) * blockColumns;
+  const minY = Math.floor(middleOf(pageY) / blockRows) * blockRows;
+  const whole = { minX, minY, maxX: minX + blockColumns - 1, maxY: minY + blockRows - 1 };
+  const within = intersectRects(whole, rect);
+  return within && { z, rect: within, blockColumns, blockRows };
+}
+
+function wholeSteps(step: number): number {
+  return Math.ceil(PAGE_SIZE / step) * step;
+}
+
+function middleOf(page: number): number {
+  return page * PAGE_SIZE + PAGE_SIZE / 2;
 }
 
 /** In metatiles. */

@@ -9,12 +9,16 @@ import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import { partitionsOf } from './mass-truncation-partitions.ts';
 import {
-  goThroughSelected,
+  countSelected,
+  placesOf,
+  placesToRaise,
+  rectsOf,
   type SelectedTiles,
   selects,
   type TruncationSelection,
 } from './mass-truncation-selection.ts';
 import { MostUsedPages, type UsesOf } from './most-used-pages.ts';
+import { MAX_PRIORITY } from './plan-task.ts';
 import type { Task } from './task.ts';
 import type { TaskDraft } from './task-draft.ts';
 import type { TaskService } from './task-service.ts';
@@ -52,7 +56,8 @@ export interface Invalidation {
 
 interface MarkedSet {
   readonly selected: SelectedTiles;
-  readonly zooms: { readonly start: number; readonly stop: number } | null;
+  /** From the lowest on, some of them several times. */
+  readonly zooms: readonly number[];
   readonly used: MostUsedPages;
 }
 
@@ -65,24 +70,36 @@ export function createInvalidation(options: InvalidationOptions): Invalidation {
     throw new TilewardenError('layer-unknown', `There is no layer ${name}.`);
   }
 
+  /** Memory lets go of all there is in the place, also of what the store never had. */
   async function mark(store: TileStore, layer: Layer, set: TileSetKey, selection: TruncationSelection) {
     const now = clock.now();
     const used = new MostUsedPages(set, usesOf);
-    let zooms: MarkedSet['zooms'] = null;
-    const selected = await goThroughSelected(store, layer, set, selection, async (z, rect) => {
-      await store.markStale(set, z, rect, now);
-      pipeline.forget(set, z, rect);
-      used.see(z, rect);
-      zooms = { start: Math.min(z, zooms?.start ?? z), stop: Math.max(z, zooms?.stop ?? z) };
-    });
-    return { selected, zooms, used } satisfies MarkedSet;
+    const selected = { set, tiles: 0, bytes: 0 };
+    const zooms: number[] = [];
+    for (const place of placesOf(layer, set.gridSet, selection)) {
+      const { z } = place;
+      for await (const rect of rectsOf(store, set, place)) {
+        const { tiles, bytes } = await store.count(set, z, rect, selection.olderThan);
+        if (tiles === 0) continue;
+        await store.markStale(set, z, rect, now, undefined, selection.olderThan);
+        used.see(z, rect);
+        selected.tiles += tiles;
+        selected.bytes += bytes;
+        zooms.push(z);
+      }
+      pipeline.forget(set, z, place.rect);
+    }
+    return { selected, used, zooms } satisfies MarkedSet;
   }
 
   async function* setsOf(store: TileStore, layer: string, selection: TruncationSelection) {
     for await (const set of store.tileSets(layer)) if (selects(selection, set)) yield set;
   }
 
-  /** A seed over what was marked, for each tile set that the layer can still make. */
+  /**
+   * Seeds over what was marked, for each tile set that the layer can still make: one of all of it, and before it one
+   * of the pages that are asked for most, which the first then finds fresh.
+   */
   async function renewalsOf(
     layer: Layer,
     marked: readonly MarkedSet[],
@@ -91,22 +108,22 @@ export function createInvalidation(options: InvalidationOptions): Invalidation {
     const { named } = partitionsOf(layer, await parameters.values());
     return marked.flatMap(({ selected: { set }, zooms, used }): TaskDraft[] => {
       const values = set.parametersId === null ? new Map<string, string>() : named.get(set.parametersId);
-      if (!values || !zooms) return [];
-      return [
-        {
-          layer: layer.name,
-          type: 'seed',
-          onlyStale: true,
-          first: used.pages(),
-          gridSetId: set.gridSet,
-          format: set.format,
-          parameters: values,
-          zoomStart: zooms.start,
-          zoomStop: zooms.stop,
-          ...(bounds && { coords: [bounds.minX, bounds.minY, bounds.maxX, bounds.maxY] }),
-          ...(area && { area }),
-        },
-      ];
+      const [zoomStart, zoomStop] = [zooms[0], zooms.at(-1)];
+      if (!values || zoomStart === undefined || zoomStop === undefined) return [];
+      const whole: TaskDraft = {
+        layer: layer.name,
+        type: 'seed',
+        onlyStale: true,
+        gridSetId: set.gridSet,
+        format: set.format,
+        parameters: values,
+        zoomStart,
+        zoomStop,
+        ...(bounds && { coords: [bounds.minX, bounds.minY, bounds.maxX, bounds.maxY] }),
+        ...(area && { area }),
+      };
+      const pages = used.pages();
+      return pages.length === 0 ? [whole] : [{ ...whole, pages, priority: MAX_PRIORITY }, whole];
     });
   }
 
@@ -116,7 +133,7 @@ export function createInvalidation(options: InvalidationOptions): Invalidation {
     renew: { readonly createdBy: string } | null,
   ): Promise<InvalidationResult> {
     const { layer, store } = boundLayer(name);
-    await store.raiseGeneration(layer.name);
+    await store.raiseGeneration(layer.name, placesToRaise(layer, selection));
     const marked: MarkedSet[] = [];
     for await (const set of setsOf(store, layer.name, selection)) {
       marked.push(await mark(store, layer, set, selection));
@@ -144,7 +161,7 @@ export function createInvalidation(options: InvalidationOptions): Invalidation {
       const { layer, store } = boundLayer(name);
       const counted: SelectedTiles[] = [];
       for await (const set of setsOf(store, layer.name, selection)) {
-        counted.push(await goThroughSelected(store, layer, set, selection, async () => {}));
+        counted.push(await countSelected(store, layer, set, selection));
       }
       return counted.filter(({ tiles }) => tiles > 0);
     },

@@ -1,20 +1,29 @@
 import { isTilewardenError } from '../domain/errors.ts';
+import { statusOf } from '../domain/host-away.ts';
 import { HostClosed } from '../domain/host-closed.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
-import { rectContains, type TileRect } from '../domain/tile-rect.ts';
+import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
+import { Semaphore } from '../lib/semaphore.ts';
 import type { ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { type AreaCover, countCovered } from './area-cover.ts';
 import { LeaseTally, type StepOutcome, type TallySnapshot } from './lease-tally.ts';
-import { performStep, type StepContext, type StepPlace, setsToEmpty } from './perform-step.ts';
-import { doneAhead } from './plan-ahead.ts';
-import type { HostFailure, Lease, Report, ReportAnswer } from './store/lease.ts';
+import {
+  gridSetsToEmpty,
+  performStep,
+  type StepContext,
+  type StepPlace,
+  setsToEmpty,
+} from './perform-step.ts';
+import type { HostAway, Lease, Report, ReportAnswer } from './store/lease.ts';
 import type { LeaseStore } from './store/lease-store.ts';
+import type { TaskWait } from './task.ts';
 import { coverOf, stepsOf } from './task-plan.ts';
 
 /** Tiles were replaced or removed in the store. */
 export interface TilesChange {
+  /** With `EVERY_FORMAT`: any tile set of its layer. */
   readonly set: TileSetKey;
   readonly z: number;
   readonly rect: TileRect;
@@ -36,8 +45,8 @@ export interface LeaseRunOptions {
   readonly resting: () => readonly number[];
   /** The lease is handed back because what it asks is not to be had now. */
   readonly hostClosed: (taskId: number, closed: HostClosed) => void;
-  /** A step waits for what it asks; it will not be long. */
-  readonly hostAwaited: (taskId: number, closed: HostClosed) => void;
+  /** Some or all of a task's threads wait. */
+  readonly taskWaits: (id: number, wait: TaskWait) => void;
 }
 
 /** Milliseconds. What a crash may repeat, and how long a task whose turn has come waits. */
@@ -48,7 +57,10 @@ const FIRST_REPORT = 250;
 const DATABASE_PAUSE = 500;
 const DATABASE_PATIENCE = 60_000;
 
-const NOTHING_TO_DO: StepOutcome = { ok: true, counts: null };
+/** Of one truncation; a retry of many failed steps has more, and then the whole layer's generation rises. */
+const MOST_PLACES = 256;
+/** Steps whose answers are there and are being cut or stored, for each lease. Each holds a metatile in memory. */
+const STEPS_BEHIND = 3;
 
 interface Work {
   readonly step: StepPlace;
@@ -63,9 +75,10 @@ export class LeaseRun {
   readonly #cover: AreaCover | null;
   readonly #tally: LeaseTally;
   readonly #work: Iterator<Work>;
+  readonly #threads: Semaphore;
   readonly #abort = new AbortController();
   #handingBack = false;
-  #hostFailure: HostFailure | null = null;
+  #hostAway: HostAway | null = null;
   #exhausted = false;
   #beat = 0;
   #lastReport: number;
@@ -77,6 +90,7 @@ export class LeaseRun {
     this.#tiles = tiles;
     this.#cover = coverOf(lease.plan, lease.request);
     this.#tally = new LeaseTally(lease.plan, lease.kind === 'piece' ? lease.doneSteps : 0);
+    this.#threads = new Semaphore(lease.threads);
     this.#work = this.#workOf(lease);
     this.#lastReport = options.clock.monotonic();
   }
@@ -96,8 +110,8 @@ export class LeaseRun {
   async run(): Promise<void> {
     const { request, fresh } = this.lease;
     // Before the first tile goes: what is being fetched now must not be stored behind the truncation.
-    if (request.type === 'truncate' && fresh) await this.#tiles.bound.store.raiseGeneration(request.layer);
-    const lanes = Promise.all(Array.from({ length: this.lease.threads }, () => this.#lane()));
+    if (request.type === 'truncate' && fresh) await this.#raiseGeneration();
+    const lanes = Promise.all(Array.from({ length: this.#stepsAtOnce() }, () => this.#lane()));
     const ended = new AbortController();
     const reports = this.#reportRegularly(ended.signal);
     reports.catch((error: Error) => this.abort(error));
@@ -110,6 +124,23 @@ export class LeaseRun {
     await this.#report(this.#exhausted ? 'finish' : 'hand-back');
   }
 
+  async #raiseGeneration(): Promise<void> {
+    const { plan, request } = this.lease;
+    const places = gridSetsToEmpty(this.#tiles).flatMap((gridSet) =>
+      plan.levels.map(({ z, rect }) => ({ gridSet, z, rect })),
+    );
+    const known = places.length <= MOST_PLACES ? places : undefined;
+    await this.#tiles.bound.store.raiseGeneration(request.layer, known);
+  }
+
+  /** More than threads: while some steps wait for the upstream, others are cut and stored. */
+  #stepsAtOnce(): number {
+    const { threads, request } = this.lease;
+    const counted = !request.waitsForHosts || (this.lease.kind === 'piece' && this.lease.careful);
+    const alone = request.type === 'truncate' || counted;
+    return alone ? threads : threads + STEPS_BEHIND;
+  }
+
   async #lane(): Promise<void> {
     while (!this.#handingBack) {
       const next = this.#work.next();
@@ -119,7 +150,7 @@ export class LeaseRun {
       }
       const outcome = await this.#perform(next.value.step);
       if (outcome instanceof HostClosed) {
-        this.#rest(outcome, next.value.step);
+        this.#rest(outcome);
         return;
       }
       if (this.#abort.signal.aborted && !outcome.ok) {
@@ -127,18 +158,25 @@ export class LeaseRun {
         return;
       }
       next.value.end(outcome);
-      if (this.lease.kind === 'piece' && this.lease.careful) await this.#report('go-on');
+      if (this.#isCounted(outcome)) await this.#report('go-on');
     }
   }
 
+  /** Before another step: a worker has died here, or the caller has said how many failures are allowed. */
+  #isCounted({ ok }: StepOutcome): boolean {
+    if (!ok && !this.lease.request.waitsForHosts) return true;
+    return this.lease.kind === 'piece' && this.lease.careful;
+  }
+
   /** The step has not failed: whoever takes the lease up again does it then. */
-  #rest(closed: HostClosed, { z, rect }: StepPlace): void {
+  #rest(closed: HostClosed): void {
+    const { host, closing } = closed;
     this.#exhausted = false;
-    const { reason, failure = 'it does not answer' } = closed.closing;
-    if (reason === 'failing')
-      this.#hostFailure = { host: closed.host, failure, z, x: rect.minX, y: rect.minY };
+    const { failure = closing.reason, since } = closing;
+    if (since !== undefined) this.#hostAway = { host, failure, since };
     this.handBack();
     this.#options.hostClosed(this.lease.taskId, closed);
+    this.#options.taskWaits(this.lease.taskId, { host, ...closing });
   }
 
   async #perform(step: StepPlace): Promise<StepOutcome | HostClosed> {
@@ -146,12 +184,16 @@ export class LeaseRun {
       task: this.lease.taskId,
       type: this.lease.request.type,
       onlyStale: this.lease.request.onlyStale,
+      setsToEmpty: () => setsToEmpty(this.#tiles, this.lease.request.format),
+      waitsForHosts: this.lease.request.waitsForHosts,
       tiles: this.#tiles,
       cover: this.#cover,
       pipeline: this.#options.pipeline,
       clock: this.#options.clock,
+      threads: this.#threads,
       signal: this.#abort.signal,
-      waits: (closed) => this.#options.hostAwaited(this.lease.taskId, closed),
+      waits: (wait) => this.#options.taskWaits(this.lease.taskId, wait),
+      sent: () => this.#tally.requestSent(),
     };
     try {
       return { ok: true, counts: await performStep(step, context) };
@@ -163,7 +205,10 @@ export class LeaseRun {
   }
 
   #reasonOf(error: unknown): string {
-    if (isTilewardenError(error)) return error.message;
+    if (isTilewardenError(error)) {
+      const status = statusOf(error.cause);
+      return status > 0 ? `${error.message} HTTP ${status}.` : error.message;
+    }
     if (!this.#abort.signal.aborted) {
       this.#options.log.error(
         { err: error, task: this.lease.taskId },
@@ -175,12 +220,8 @@ export class LeaseRun {
 
   *#workOf(lease: Lease): Generator<Work> {
     if (lease.kind === 'piece') {
-      const done = doneAhead(lease.plan, lease.piece);
       for (const step of stepsOf(lease.plan, lease.piece, lease.doneSteps)) {
-        const end = (outcome: StepOutcome) => this.#tally.stepEnded(step.index, step, outcome);
-        const isDone = done.some((rect) => rectContains(rect, step.rect.minX, step.rect.minY));
-        if (isDone) end(NOTHING_TO_DO);
-        if (!isDone) yield { step, end };
+        yield { step, end: (outcome) => this.#tally.stepEnded(step.index, step, outcome) };
       }
       return;
     }
@@ -212,10 +253,14 @@ export class LeaseRun {
   }
 
   async #tellOfChanges({ changed }: TallySnapshot): Promise<void> {
-    const removed = this.lease.request.type === 'truncate';
-    const sets = removed ? setsToEmpty(this.#tiles) : [this.#tiles.set];
+    const { type, format } = this.lease.request;
+    const removed = type === 'truncate';
+    const gridSets = removed ? gridSetsToEmpty(this.#tiles) : [this.#tiles.set.gridSet];
     for (const [z, rect] of changed) {
-      for (const set of sets) await this.#options.tilesChanged({ set, z, rect, removed });
+      for (const gridSet of gridSets) {
+        const set = { ...this.#tiles.set, gridSet, format: removed ? format : this.#tiles.set.format };
+        await this.#options.tilesChanged({ set, z, rect, removed });
+      }
     }
   }
 
@@ -228,7 +273,7 @@ export class LeaseRun {
     const crowded = this.#options.crowded();
     const resting = this.#options.resting();
     const beat = this.#beat++;
-    const hostFailure = intent === 'hand-back' ? this.#hostFailure : null;
+    const hostAway = intent === 'hand-back' ? this.#hostAway : null;
     return {
       token,
       beat,
@@ -240,7 +285,7 @@ export class LeaseRun {
       intent,
       crowded,
       resting,
-      hostFailure,
+      hostAway,
     };
   }
 

@@ -45,6 +45,10 @@ export class LeaseTally {
     }
   }
 
+  requestSent(): void {
+    this.#counts = { ...this.#counts, upstreamRequests: this.#counts.upstreamRequests + 1 };
+  }
+
   retryEnded(id: number, step: StepPlace, tiles: bigint, outcome: StepOutcome): void {
     this.#retried.set(id, outcome.ok ? null : outcome.reason);
     if (!outcome.ok) return;

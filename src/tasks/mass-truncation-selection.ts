@@ -1,15 +1,14 @@
 import type { Bounds } from '../domain/bounds.ts';
 import { TilewardenError } from '../domain/errors.ts';
-import { tilesOfBounds } from '../domain/grid-set.ts';
+import { type GridSet, tilesOfBounds } from '../domain/grid-set.ts';
 import { everySubset, findGridSubset, type Layer } from '../domain/layer.ts';
-import { PAGE_SIZE, pageOf } from '../domain/page.ts';
 import { denseNameOf } from '../domain/retina.ts';
 import { shortened } from '../domain/shortened.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
-import { intersectRects, rectContains, type TileRect } from '../domain/tile-rect.ts';
-import type { TileEntry, TileStore } from '../storage/tile-store.ts';
-import { type AreaCover, createAreaCover, zoomGeometryOf } from './area-cover.ts';
-import { areaIn } from './task-area.ts';
+import { intersectRects, type TileRect } from '../domain/tile-rect.ts';
+import type { TilePlace, TileStore } from '../storage/tile-store.ts';
+import { type AreaCover, coveredRects, createAreaCover, zoomGeometryOf } from './area-cover.ts';
+import { areaIn, boundsOfArea } from './task-area.ts';
 import type { TaskDraft } from './task-draft.ts';
 
 /** Which of a layer's cached tiles; what is left out is not narrowed. */
@@ -36,15 +35,17 @@ export interface SelectedTiles {
   readonly bytes: number;
 }
 
-interface Doomed {
+/** Where tiles of a zoom are meant: those of the cover in `rect`, all of `rect` without one. */
+export interface SelectedPlace {
+  readonly z: number;
   readonly rect: TileRect;
-  readonly tiles: number;
-  readonly bytes: number;
+  readonly cover: AreaCover | null;
 }
 
 /** Beyond any tile index: zoom 30 ends at 2^30. */
 const FAR = 2 ** 31;
-const WHOLE_LEVEL: TileRect = { minX: 0, minY: 0, maxX: FAR, maxY: FAR };
+const DEEPEST_ZOOM = 30;
+export const WHOLE_LEVEL: TileRect = { minX: 0, minY: 0, maxX: FAR, maxY: FAR };
 
 export function selects(selection: TruncationSelection, set: TileSetKey): boolean {
   const { gridSets, formats, parametersId } = selection;
@@ -91,112 +92,69 @@ export function selectsWholeSets(selection: TruncationSelection): boolean {
   return [zoomStart, zoomStop, bounds, area, olderThan].every((narrowed) => narrowed === undefined);
 }
 
-/** Counts exactly what the selection holds of a tile set, and hands it over block by block. */
-export async function goThroughSelected(
+/** Zoom by zoom; none where the layer no longer knows where the grid set's tiles lie, and a place is asked for. */
+export function* placesOf(
+  layer: Layer,
+  gridSetName: string,
+  { zoomStart = 0, zoomStop = DEEPEST_ZOOM, bounds, area }: TruncationSelection,
+): Generator<SelectedPlace> {
+  const isPlaced = bounds !== undefined || area !== undefined;
+  const gridSet = findGridSubset(layer, gridSetName)?.gridSet;
+  if (isPlaced && !gridSet) return;
+  const last = Math.min(zoomStop, gridSet && isPlaced ? gridSet.levels.length - 1 : DEEPEST_ZOOM);
+  for (let z = zoomStart; z <= last; z++) {
+    const place =
+      gridSet && isPlaced ? placeIn(gridSet, z, bounds, area) : { rect: WHOLE_LEVEL, cover: null };
+    if (place) yield { z, ...place };
+  }
+}
+
+function placeIn(gridSet: GridSet, z: number, bounds: Bounds | undefined, area: TaskDraft['area']) {
+  const polygons = areaIn(gridSet, area);
+  const rects = [bounds ?? null, polygons && boundsOfArea(polygons)].flatMap((box) =>
+    box ? [tilesOfBounds(gridSet, z, box)] : [],
+  );
+  const rect = rects.reduce((a, b) => a && b && intersectRects(a, b));
+  return rect && { rect, cover: polygons && createAreaCover(polygons, [zoomGeometryOf(gridSet, z)]) };
+}
+
+/** What a truncation of the selection raises the generation for; undefined: the whole layer. */
+export function placesToRaise(
+  layer: Layer,
+  selection: TruncationSelection,
+): readonly TilePlace[] | undefined {
+  if (!selection.bounds && !selection.area) return undefined;
+  const { gridSets } = selection;
+  const names = everySubset(layer).map(({ gridSet }) => gridSet.name);
+  const meant = names.filter((name) => gridSets?.some((given) => isMeantBy(given, name)) ?? true);
+  return meant.flatMap((gridSet) =>
+    [...placesOf(layer, gridSet, selection)].map(({ z, rect }) => ({ gridSet, z, rect })),
+  );
+}
+
+/** Visits only what exists, block by block. */
+export async function* rectsOf(
+  store: TileStore,
+  set: TileSetKey,
+  { z, rect, cover }: SelectedPlace,
+): AsyncGenerator<TileRect> {
+  for await (const part of store.parts(set, z, rect)) yield* coveredRects(cover, z, part);
+}
+
+/** By the store's indexes; nothing is listed. */
+export async function countSelected(
   store: TileStore,
   layer: Layer,
   set: TileSetKey,
   selection: TruncationSelection,
-  act: (z: number, rect: TileRect) => Promise<unknown>,
 ): Promise<SelectedTiles> {
-  let tiles = 0;
-  let bytes = 0;
-  for (const z of await zoomsOf(store, set, selection)) {
-    const within = placesAt(layer, set, z, selection);
-    if (!within) continue;
-    for await (const doomed of doomedIn(store, set, z, within, selection)) {
-      tiles += doomed.tiles;
-      bytes += doomed.bytes;
-      await act(z, doomed.rect);
+  const total = { set, tiles: 0, bytes: 0 };
+  for (const place of placesOf(layer, set.gridSet, selection)) {
+    for await (const rect of rectsOf(store, set, place)) {
+      const { tiles, bytes } = await store.count(set, place.z, rect, selection.olderThan);
+      total.tiles += tiles;
+      total.bytes += bytes;
     }
   }
-  return { set, tiles, bytes };
-}
-
-/** From the page tables alone. */
-export async function countWhole(store: TileStore, set: TileSetKey): Promise<SelectedTiles> {
-  let tiles = 0;
-  let bytes = 0;
-  for await (const page of store.pages(set)) {
-    tiles += page.tiles;
-    bytes += page.bytes;
-  }
-  return { set, tiles, bytes };
-}
-
-async function zoomsOf(
-  store: TileStore,
-  set: TileSetKey,
-  { zoomStart = 0, zoomStop = FAR }: TruncationSelection,
-): Promise<readonly number[]> {
-  const zooms = new Set<number>();
-  for await (const { z } of store.pages(set)) if (z >= zoomStart && z <= zoomStop) zooms.add(z);
-  return [...zooms].sort((a, b) => a - b);
-}
-
-/** Where tiles of a zoom are meant. */
-interface Places {
-  readonly rect: TileRect;
-  readonly cover: AreaCover | null;
-}
-
-/** Null: nowhere at this zoom. */
-function placesAt(
-  layer: Layer,
-  set: TileSetKey,
-  z: number,
-  { bounds, area }: TruncationSelection,
-): Places | null {
-  if (!bounds && !area) return { rect: WHOLE_LEVEL, cover: null };
-  const gridSet = findGridSubset(layer, set.gridSet)?.gridSet;
-  if (!gridSet || z >= gridSet.levels.length) return null;
-  const rect = bounds ? tilesOfBounds(gridSet, z, bounds) : WHOLE_LEVEL;
-  const polygons = areaIn(gridSet, area);
-  const cover = polygons && createAreaCover(polygons, [zoomGeometryOf(gridSet, z)]);
-  return rect && { rect, cover };
-}
-
-function isWithin({ rect, cover }: Places, { z, x, y }: TileEntry): boolean {
-  if (!rectContains(rect, x, y)) return false;
-  if (!cover) return true;
-  const { value } = cover.bands(z, { minX: x, minY: y, maxX: x, maxY: y }).next();
-  return value !== undefined;
-}
-
-/** A store tells the tiles of a page one after the other, so that a page is held at a time and no more. */
-async function* doomedIn(
-  store: TileStore,
-  set: TileSetKey,
-  z: number,
-  within: Places,
-  { olderThan = Number.POSITIVE_INFINITY }: TruncationSelection,
-): AsyncGenerator<Doomed> {
-  let page: TileEntry[] = [];
-  for await (const tile of store.tiles(set, z)) {
-    const [first] = page;
-    if (first && (pageOf(first.x) !== pageOf(tile.x) || pageOf(first.y) !== pageOf(tile.y))) {
-      yield* doomedOf(page, within, olderThan);
-      page = [];
-    }
-    page.push(tile);
-  }
-  yield* doomedOf(page, within, olderThan);
-}
-
-/** One block where all that lies within goes, tile by tile otherwise. */
-function* doomedOf(page: readonly TileEntry[], within: Places, olderThan: number): Generator<Doomed> {
-  const [first] = page;
-  const inside = page.filter((tile) => isWithin(within, tile));
-  const doomed = inside.filter(({ createdAt }) => createdAt < olderThan);
-  if (!first || doomed.length === 0) return;
-  if (doomed.length < inside.length || (within.cover && inside.length < page.length)) {
-    for (const { x, y, bytes } of doomed)
-      yield { rect: { minX: x, minY: y, maxX: x, maxY: y }, tiles: 1, bytes };
-    return;
-  }
-  const [minX, minY] = [pageOf(first.x) * PAGE_SIZE, pageOf(first.y) * PAGE_SIZE];
-  const whole = { minX, minY, maxX: minX + PAGE_SIZE - 1, maxY: minY + PAGE_SIZE - 1 };
-  const rect = intersectRects(whole, within.rect);
-  const bytes = doomed.reduce((sum, tile) => sum + tile.bytes, 0);
-  if (rect) yield { rect, tiles: doomed.length, bytes };
+  return total;
 }

@@ -20,6 +20,7 @@ import { openBundleStore } from '../storage/bundle/bundle-store.ts';
 import { bundleStoreOptions } from '../storage/bundle/bundle-store-options.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import { createMassTruncation, type MassTruncation } from './mass-truncation.ts';
+import type { TaskSettings } from './task-settings.ts';
 
 const closers: (() => unknown)[] = [];
 /** Parameter values by id, as a book would know them. */
@@ -38,13 +39,13 @@ interface Cleared {
 
 const STYLES = createFixedValuesFilter({ name: 'STYLES', defaultValue: 'light', values: ['light', 'dark'] });
 
-async function open(layer: Partial<Layer> = {}): Promise<Cleared> {
+async function open(layer: Partial<Layer> = {}, tasks: Partial<TaskSettings> = {}): Promise<Cleared> {
   const root = mkdtempSync(join(tmpdir(), 'tilewarden-mass-'));
   closers.push(() => rmSync(root, { recursive: true, force: true }));
   const options = bundleStoreOptions.parse({ type: 'bundle' });
   const store = await openBundleStore(options, { root, log: silentLogger, clock: systemClock });
   closers.push(() => store.close());
-  const house = await openTaskHouse({ store, layer: { parameters: [STYLES], ...layer } });
+  const house = await openTaskHouse({ store, tasks, layer: { parameters: [STYLES], ...layer } });
   closers.push(() => house.close());
   const { bound } = house.road.tiles;
   const truncation = createMassTruncation({
@@ -54,6 +55,7 @@ async function open(layer: Partial<Layer> = {}): Promise<Cleared> {
       stores: () => new Map([['default', store]]),
     },
     parameters: { values: async () => noted },
+    pipeline: house.road.pipeline,
     tasks: house.service,
     events: { emit: house.road.emit, subscribe: () => () => {} },
     clock: systemClock,
@@ -153,6 +155,25 @@ it('clears every layer, also those that nobody declares any more', async () => {
   expect([...(await setsOf(store, 'roads')), ...(await setsOf(store, 'forgotten'))]).toEqual([]);
 });
 
+it('clears many layers side by side, and never more than some at once', async () => {
+  const { store, truncation } = await open();
+  const { dropLayer } = store;
+  let [now, most] = [0, 0];
+  Object.assign(store, {
+    async dropLayer(layer: string) {
+      most = Math.max(most, ++now);
+      await dropLayer(layer);
+      now--;
+    },
+    async *layers() {
+      for (let i = 0; i < 40; i++) yield `layer ${i}`;
+    },
+  });
+  expect(await truncation.truncateAll()).toHaveLength(41);
+  expect(most).toBeGreaterThan(1);
+  expect(most).toBeLessThanOrEqual(32);
+});
+
 it('clears one combination of parameters over all grid sets and formats', async () => {
   const { house, store, truncation } = await open();
   const { set } = house.road.tiles;
@@ -211,26 +232,27 @@ describe('truncating orphans', () => {
   });
 });
 
-it('truncates an extent with a task for each format and cached combination', async () => {
+it('truncates an extent as one task over each format and cached combination, also where no further one is allowed', async () => {
   const png = formatOf('image/png');
   const jpeg = formatOf('image/jpeg');
   if (!png || !jpeg) throw new Error('formats');
-  const { house, store, truncation } = await open({ formats: [png, jpeg] });
+  const { house, store, truncation } = await open({ formats: [png, jpeg] }, { maxUnfinished: 1 });
   const { set, subset } = house.road.tiles;
   const unlisted = { ...set, parametersId: 'b'.repeat(40) };
-  for (const key of [set, { ...set, parametersId: dark }, unlisted]) await fill(store, key);
+  const jpegs = { ...set, format: 'image/jpeg', parametersId: dark };
+  for (const key of [set, { ...set, parametersId: dark }, unlisted, jpegs]) await fill(store, key);
   const { minX, minY, maxX, maxY } = subset.extent;
-  const tasks = await truncation.truncateExtent(
-    { layer: 'roads', gridSetId: set.gridSet, coords: [minX, minY, maxX, maxY] },
-    'me',
-  );
-  expect(tasks.map(({ request }) => [request.format, request.parametersId])).toEqual([
-    ['image/png', null],
-    ['image/jpeg', null],
-    ['image/png', dark],
-    ['image/jpeg', dark],
-  ]);
-  for (const { id } of tasks) expect(await house.ended(id)).toMatchObject({ state: 'done' });
+  const coords = [minX, minY, maxX, maxY];
+  const extent = { layer: 'roads', gridSetId: set.gridSet, coords };
+  await house.road.read(1, 0, 0);
+  const { id } = await truncation.truncateExtent(extent, 'me');
+  expect(await house.ended(id)).toMatchObject({
+    state: 'done',
+    request: { format: '*' },
+    counters: { removed: 4 },
+  });
+  expect((await house.road.read(1, 0, 0)).outcome).toBe('MISS');
+  await truncation.truncateLayer('roads');
   expect(await setsOf(store, 'roads')).toEqual([]);
 });
 
@@ -242,8 +264,8 @@ it('truncates the dense tiles of an extent along with the others', async () => {
   for (const of of [set, dense, unnamed]) await fill(store, of);
   const { minX, minY, maxX, maxY } = subset.extent;
   const extent = { layer: 'roads', gridSetId: set.gridSet, coords: [minX, minY, maxX, maxY] };
-  const tasks = await truncation.truncateExtent(extent, 'me');
-  for (const { id } of tasks) expect(await house.ended(id)).toMatchObject({ state: 'done' });
+  const { id } = await truncation.truncateExtent(extent, 'me');
+  expect(await house.ended(id)).toMatchObject({ state: 'done' });
   expect(await setsOf(store, 'roads')).toEqual([]);
 });
 
@@ -310,6 +332,25 @@ describe('truncating a selection', () => {
     expect(await left(6)).toEqual([16, 40]);
     expect(await left(7)).toEqual([0, 15, 16, 40]);
     expect(await store.generation('roads')).toBe(1);
+  });
+
+  it('looks only where it selects: nothing of the tile set is listed, and flights elsewhere go on', async () => {
+    const { house, store, truncation, set } = await filled();
+    const listed = (): never => {
+      throw new Error('the whole tile set was listed');
+    };
+    Object.assign(store, { tiles: listed, pages: listed });
+    const { minX, minY, maxX, maxY } = house.road.tiles.subset.extent;
+    const bounds = { minX, minY, maxX: minX + (maxX - minX) / 64 - 1, maxY };
+    const selection = { gridSets: [set.gridSet], bounds, zoomStart: 6, olderThan: 1010 };
+    for (const dryRun of [true, false]) {
+      const found = await truncation.truncateSelection('roads', selection, dryRun);
+      expect(found.reduce((sum, { tiles }) => sum + tiles, 0)).toBe(3);
+    }
+    const elsewhere = { ...TILE, x: 60, y: 3 };
+    expect(await store.putMany(set, 6, [elsewhere], 0)).toMatchObject({ tiles: 1 });
+    const within = store.putMany(set, 6, [{ ...TILE, x: 0, y: 3 }], 0);
+    await expect(within).rejects.toMatchObject({ code: 'generation-stale' });
   });
 
   it('narrows by bounds', async () => {

@@ -5,30 +5,33 @@ import { TilewardenError } from '../domain/errors.ts';
 import { coverageAt } from '../domain/grid-subset.ts';
 import { everySubset, gridSubsetOf, type Layer } from '../domain/layer.ts';
 import { PAGE_SIZE } from '../domain/page.ts';
-import { parametersIdOf, selectParameters } from '../domain/parameter-filter.ts';
+import { parametersIdOf, refuseUnknownParameters, selectParameters } from '../domain/parameter-filter.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
-import { tileRangeOf } from '../domain/tile-range.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import { type Partitions, partitionsOf, sameValues } from './mass-truncation-partitions.ts';
 import {
-  countWhole,
-  goThroughSelected,
-  isMeantBy,
+  countSelected,
+  placesOf,
+  placesToRaise,
+  rectsOf,
   refuseUnknownNames,
   type SelectedTiles,
   selects,
   selectsWholeSets,
   type TruncationSelection,
+  WHOLE_LEVEL,
 } from './mass-truncation-selection.ts';
-import type { Task } from './task.ts';
+import { EVERY_FORMAT, type Task } from './task.ts';
 import type { TaskService } from './task-service.ts';
 
 export interface MassTruncationOptions {
   readonly catalog: Pick<Catalog, 'layer' | 'layerNames' | 'stores'>;
   readonly parameters: Pick<ParameterBook, 'values'>;
+  readonly pipeline: Pick<TilePipeline, 'forget'>;
   readonly tasks: Pick<TaskService, 'create'>;
   readonly events: TileEvents;
   readonly clock: Clock;
@@ -54,8 +57,8 @@ export interface MassTruncation {
   truncateParameters(layer: string, parameters: ReadonlyMap<string, string>): Promise<void>;
   /** What the layer, as it is declared now, could not produce any more. */
   truncateOrphans(layer: string): Promise<void>;
-  /** An area, over all formats and every cached combination of parameter values. Part of it goes on as tasks. */
-  truncateExtent(extent: ExtentTruncation, createdBy: string): Promise<readonly Task[]>;
+  /** An area, over all formats and every cached combination of parameter values, as one task. */
+  truncateExtent(extent: ExtentTruncation, createdBy: string): Promise<Task>;
   /** What a selection holds, by tile set; gone when this resolves, unless `dryRun`. */
   truncateSelection(
     layer: string,
@@ -64,12 +67,11 @@ export interface MassTruncation {
   ): Promise<readonly SelectedTiles[]>;
 }
 
-/** Beyond any tile index: zoom 30 ends at 2^30. */
-const FAR = 2 ** 31;
-const WHOLE_LEVEL: TileRect = { minX: 0, minY: 0, maxX: FAR, maxY: FAR };
+/** Each waits for the disk and for readers most of its time. */
+const LAYERS_AT_ONCE = 32;
 
 export function createMassTruncation(options: MassTruncationOptions): MassTruncation {
-  const { catalog, parameters: book, tasks, events, clock } = options;
+  const { catalog, parameters: book, pipeline, tasks, events, clock } = options;
   const stores = () => [...catalog.stores().values()];
 
   function boundLayer(name: string): BoundLayer {
@@ -114,38 +116,48 @@ export function createMassTruncation(options: MassTruncationOptions): MassTrunca
     }
   }
 
-  /** Tile sets whose parameter values a task cannot name are cleared on the spot. */
-  async function clearUnnamed(extent: ExtentTruncation, unnamed: readonly TileSetKey[]): Promise<void> {
-    const { layer, store } = boundLayer(extent.layer);
-    const [minX = 0, minY = 0, maxX = 0, maxY = 0] = extent.coords;
-    const subset = gridSubsetOf(layer, extent.gridSetId);
-    const range = tileRangeOf(subset, subset.zoomStart, subset.zoomStop, { minX, minY, maxX, maxY });
-    if (unnamed.length === 0) return;
-    await store.raiseGeneration(layer.name);
-    for (const set of unnamed) for (const { z, rect } of range.levels) await store.deleteRange(set, z, rect);
-    events.emit({ type: 'layer-dropped', layer: layer.name, at: clock.now() });
-  }
-
   async function storedSets(layer: string): Promise<readonly TileSetKey[]> {
     const found = await Promise.all(stores().map((store) => collect(store.tileSets(layer))));
     return found.flat();
   }
 
-  /** In every store, tile set by tile set. */
+  /** Memory lets go of all there is in the place, also of what the store never had. */
+  async function removeSelected(
+    store: TileStore,
+    layer: Layer,
+    set: TileSetKey,
+    selection: TruncationSelection,
+  ): Promise<SelectedTiles> {
+    const total = { set, tiles: 0, bytes: 0 };
+    for (const place of placesOf(layer, set.gridSet, selection)) {
+      const { z } = place;
+      for await (const rect of place.cover ? rectsOf(store, set, place) : [place.rect]) {
+        const { tiles, bytes } = await store.deleteRange(set, z, rect, undefined, selection.olderThan);
+        total.tiles -= tiles;
+        total.bytes -= bytes;
+      }
+      pipeline.forget(set, z, place.rect);
+      events.emit({ type: 'deleted', set, z, rect: place.rect, at: clock.now() });
+    }
+    return total;
+  }
+
+  async function dropWhole(store: TileStore, set: TileSetKey): Promise<SelectedTiles> {
+    const counted = await countWhole(store, set);
+    await store.dropTileSet(set);
+    events.emit({ type: 'layer-dropped', layer: set.layer, at: clock.now() });
+    return counted;
+  }
+
   async function goThrough(
     layer: Layer,
     selection: TruncationSelection,
-    dryRun: boolean,
+    each: (store: TileStore, set: TileSetKey) => Promise<SelectedTiles>,
   ): Promise<readonly SelectedTiles[]> {
     const selected: SelectedTiles[] = [];
     for (const store of stores()) {
       for (const set of await collect(store.tileSets(layer.name))) {
-        if (!selects(selection, set)) continue;
-        const whole = selectsWholeSets(selection);
-        if (whole) selected.push(await countWhole(store, set));
-        if (whole && !dryRun) await store.dropTileSet(set);
-        const remove = async (z: number, rect: TileRect) => dryRun || store.deleteRange(set, z, rect);
-        if (!whole) selected.push(await goThroughSelected(store, layer, set, selection, remove));
+        if (selects(selection, set)) selected.push(await each(store, set));
       }
     }
     return selected.filter(({ tiles }) => tiles > 0);
@@ -157,18 +169,23 @@ export function createMassTruncation(options: MassTruncationOptions): MassTrunca
     },
 
     async truncateAll() {
-      const layers = await allLayers();
-      for (const layer of layers) await emptyWhole(layer);
-      return [...layers];
+      const layers = [...(await allLayers())];
+      const waiting = layers.values();
+      const lane = async () => {
+        for (const layer of waiting) await emptyWhole(layer);
+      };
+      await Promise.all(Array.from({ length: LAYERS_AT_ONCE }, lane));
+      return layers;
     },
 
     async truncateParameters(name, parameters) {
       const { layer } = boundLayer(name);
-      const id = partitionOf(layer, parameters);
       const noted = await book.values();
       const alike = new Set(
         [...noted].filter(([, values]) => sameValues(values, parameters)).map(([of]) => of),
       );
+      if (alike.size === 0) refuseUnknownParameters(layer.parameters, parameters);
+      const id = partitionOf(layer, parameters);
       await dropSets(layer.name, (set) => set.parametersId === id || alike.has(set.parametersId ?? ''));
     },
 
@@ -178,40 +195,38 @@ export function createMassTruncation(options: MassTruncationOptions): MassTrunca
       await empty(layer.name, (store) => removeOrphans(store, layer, partitions));
     },
 
-    async truncateExtent(extent, createdBy) {
-      const { layer, store } = boundLayer(extent.layer);
-      const cached = (await collect(store.tileSets(layer.name))).filter((set) => set.parametersId !== null);
-      const ids = new Set(cached.map((set) => set.parametersId ?? ''));
-      const partitions = partitionsOf(layer, await book.values());
-      const named = [...partitions.named].filter(([id]) => ids.has(id));
-      const selections = [new Map<string, string>(), ...named.map(([, values]) => values)];
-      const started: Task[] = [];
-      for (const parameters of selections) {
-        for (const { mediaType } of layer.formats) {
-          const { layer: of, gridSetId, coords } = extent;
-          const draft = { layer: of, type: 'truncate', gridSetId, coords, format: mediaType, parameters };
-          started.push(await tasks.create(draft, createdBy));
-        }
-      }
-      const known = new Set(named.map(([id]) => id));
-      const { gridSet } = gridSubsetOf(layer, extent.gridSetId);
-      const unnamed = cached.filter(
-        (set) => isMeantBy(gridSet.name, set.gridSet) && !known.has(set.parametersId ?? ''),
-      );
-      await clearUnnamed(extent, unnamed);
-      return started;
+    async truncateExtent({ layer, gridSetId, coords }, createdBy) {
+      const draft = { layer, type: 'truncate', gridSetId, coords, format: EVERY_FORMAT };
+      return tasks.create(draft, createdBy);
     },
 
     async truncateSelection(name, selection, dryRun) {
       const { layer } = boundLayer(name);
       await refuseUnknownNames(layer, selection, () => storedSets(layer.name));
-      if (dryRun) return goThrough(layer, selection, true);
-      for (const store of stores()) await store.raiseGeneration(layer.name);
-      const selected = await goThrough(layer, selection, false);
-      events.emit({ type: 'layer-dropped', layer: layer.name, at: clock.now() });
-      return selected;
+      const isWhole = selectsWholeSets(selection);
+      if (dryRun) {
+        return goThrough(layer, selection, (store, set) =>
+          isWhole ? countWhole(store, set) : countSelected(store, layer, set, selection),
+        );
+      }
+      const places = placesToRaise(layer, selection);
+      for (const store of stores()) await store.raiseGeneration(layer.name, places);
+      return goThrough(layer, selection, (store, set) =>
+        isWhole ? dropWhole(store, set) : removeSelected(store, layer, set, selection),
+      );
     },
   };
+}
+
+/** From the page tables alone. */
+async function countWhole(store: TileStore, set: TileSetKey): Promise<SelectedTiles> {
+  let tiles = 0;
+  let bytes = 0;
+  for await (const page of store.pages(set)) {
+    tiles += page.tiles;
+    bytes += page.bytes;
+  }
+  return { set, tiles, bytes };
 }
 
 /** Values that the filters refuse today name a partition of yesterday. */
@@ -254,7 +269,7 @@ function around({ minX, minY, maxX, maxY }: TileRect): readonly TileRect[] {
     { ...WHOLE_LEVEL, maxY: minY - 1 },
     { ...WHOLE_LEVEL, minY: maxY + 1 },
     { minX: 0, maxX: minX - 1, minY, maxY },
-    { minX: maxX + 1, maxX: FAR, minY, maxY },
+    { minX: maxX + 1, maxX: WHOLE_LEVEL.maxX, minY, maxY },
   ];
   return sides.filter((rect) => rect.minX <= rect.maxX && rect.minY <= rect.maxY);
 }

@@ -24,7 +24,6 @@ export class MostUsedPages {
   readonly #usesOf: UsesOf;
   readonly #set: TileSetKey;
   #kept: UsedPage[] = [];
-  #last: PageOfSet | null = null;
   #uses = 0;
 
   constructor(set: TileSetKey, usesOf: UsesOf) {
@@ -37,14 +36,16 @@ export class MostUsedPages {
     return this.#uses;
   }
 
-  /** The page that holds `rect`; tiles of one page come one after the other. */
-  see(z: number, { minX, minY }: TileRect): void {
-    const page = { set: this.#set, z, pageX: pageOf(minX), pageY: pageOf(minY) };
-    if (samePage(page, this.#last)) return;
-    this.#last = page;
-    const uses = this.#usesOf(page);
-    this.#uses += uses;
-    if (uses > 0) this.#kept.push({ ...page, uses });
+  /** The pages of a block. One that is seen again, because several blocks share it, counts anew. */
+  see(z: number, { minX, minY, maxX, maxY }: TileRect): void {
+    for (let pageY = pageOf(minY); pageY <= pageOf(maxY); pageY++) {
+      for (let pageX = pageOf(minX); pageX <= pageOf(maxX); pageX++) {
+        const page = { set: this.#set, z, pageX, pageY };
+        const uses = this.#usesOf(page);
+        this.#uses += uses;
+        if (uses > 0) this.#kept.push({ ...page, uses });
+      }
+    }
     if (this.#kept.length >= 2 * MOST_KEPT) this.#kept = this.#most();
   }
 
@@ -54,10 +55,7 @@ export class MostUsedPages {
   }
 
   #most(): UsedPage[] {
-    return this.#kept.toSorted((a, b) => b.uses - a.uses).slice(0, MOST_KEPT);
+    const once = new Map(this.#kept.map((page) => [`${page.z}/${page.pageX}/${page.pageY}`, page]));
+    return [...once.values()].sort((a, b) => b.uses - a.uses).slice(0, MOST_KEPT);
   }
-}
-
-function samePage(a: PageOfSet, b: PageOfSet | null): boolean {
-  return b !== null && a.z === b.z && a.pageX === b.pageX && a.pageY === b.pageY;
 }

@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Database } from '../db/database.ts';
@@ -17,13 +16,13 @@ import { planTask } from './plan-task.ts';
 import { createLeaseStore, type LeaseStore } from './store/lease-store.ts';
 import { TASKS_CHANGED, TASKS_WAITING } from './store/task-rows.ts';
 import { createTaskStore, type TaskStore } from './store/task-store.ts';
-import { TASK_STATES, type Task, type TaskState, type TaskWait } from './task.ts';
+import { EVERY_FORMAT, TASK_STATES, type Task, type TaskState, type TaskWait } from './task.ts';
 import type { TaskDraft } from './task-draft.ts';
 import { TaskRunner, type TaskRunnerOptions } from './task-runner.ts';
 import type { TaskService } from './task-service.ts';
 import type { TaskSettings } from './task-settings.ts';
 import { TaskWatch } from './task-watch.ts';
-import { openWorkerPool } from './worker-pool.ts';
+import { openWorkerPool, type WorkerProcess } from './worker-pool.ts';
 
 export interface TaskServiceOptions {
   readonly database: Database;
@@ -32,8 +31,10 @@ export interface TaskServiceOptions {
   /** Hears of tiles that tasks have removed. */
   readonly events: TileEvents;
   readonly settings: TaskSettings;
-  /** Starts a process that calls `openTaskWorker`; not needed when `settings.workers` is 0. */
-  readonly forkWorker?: () => ChildProcess;
+  /** Not needed when `settings.workers` is 0. */
+  readonly forkWorker?: () => WorkerProcess;
+  /** Resolves when every process that answers has forgotten the tiles that the pipeline was told to forget. */
+  readonly forgottenByAll?: () => Promise<void>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -131,9 +132,14 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
 
 function openWorkforce(options: WorkforceOptions, store: TaskStore, leases: LeaseStore): Workforce {
   const { settings, forkWorker, database, pipeline, events, clock, random, log } = options;
-  const tilesChanged = ({ set, z, rect, removed }: TilesChange) => {
-    pipeline.forget(set, z, rect);
-    if (removed) events.emit({ type: 'deleted', set, z, rect, at: clock.now() });
+  const tilesChanged = async ({ set, z, rect, removed }: TilesChange) => {
+    const at = clock.now();
+    const isEvery = set.format === EVERY_FORMAT;
+    if (isEvery) pipeline.forgetLayer(set.layer);
+    if (isEvery) events.emit({ type: 'layer-dropped', layer: set.layer, at });
+    if (!isEvery) pipeline.forget(set, z, rect);
+    if (!isEvery && removed) events.emit({ type: 'deleted', set, z, rect, at });
+    await options.forgottenByAll?.();
   };
   const name = `${process.pid}-${randomUUID().slice(0, 8)}`;
   if (settings.workers > 0 && forkWorker) {
@@ -159,7 +165,7 @@ function openWorkforce(options: WorkforceOptions, store: TaskStore, leases: Leas
     pipeline,
     // What this pipeline has made itself it knows.
     tilesChanged: async (change) => {
-      if (change.removed) tilesChanged(change);
+      if (change.removed) await tilesChanged(change);
     },
     layer: (layer) => options.catalog.layer(layer),
     taskWaits: options.taskWaits,

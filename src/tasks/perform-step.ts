@@ -1,28 +1,37 @@
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { isHostAway } from '../domain/host-away.ts';
 import { type HostClosed, hostClosedIn } from '../domain/host-closed.ts';
-import { metatileAt } from '../domain/metatile.ts';
+import { type Metatile, metatileAt } from '../domain/metatile.ts';
 import { denseNameOf } from '../domain/retina.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { intersectRects, type TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Semaphore } from '../lib/semaphore.ts';
 import { metatileSizeOf } from '../pipeline/resolve-tile-set.ts';
 import type { RenewMode, RenewResult, ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { type AreaCover, countCovered } from './area-cover.ts';
+import { rectsOf } from './mass-truncation-selection.ts';
 import { type Counts, NO_COUNTS } from './store/lease.ts';
-import type { TaskType } from './task.ts';
+import { EVERY_FORMAT, type TaskType, type TaskWait } from './task.ts';
 
 export interface StepContext {
   readonly task: number;
   readonly type: TaskType;
   readonly onlyStale: boolean;
+  /** What a truncate empties. */
+  readonly setsToEmpty: () => Promise<readonly TileSetKey[]>;
+  readonly waitsForHosts: boolean;
   readonly tiles: ResolvedTileSet;
   readonly cover: AreaCover | null;
   readonly pipeline: TilePipeline;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** A host is not to be asked now; the step waits for it. */
-  readonly waits: (closed: HostClosed) => void;
+  /** The step waits on the spot. */
+  readonly waits: (wait: TaskWait) => void;
+  /** A request has left for a server. */
+  readonly sent: () => void;
+  /** One for each request that may be under way at the upstream. */
+  readonly threads: Semaphore;
 }
 
 export interface StepPlace {
@@ -61,7 +70,7 @@ export async function performStep(step: StepPlace, context: StepContext): Promis
     } catch (error) {
       context.signal.throwIfAborted();
       const closed = hostClosedIn(error);
-      if (closed) {
+      if (closed && (context.waitsForHosts || closed.closing.reason !== 'failing')) {
         hostPatience -= await waitForHost(closed, hostPatience, context);
         attempt--;
         continue;
@@ -75,7 +84,7 @@ export async function performStep(step: StepPlace, context: StepContext): Promis
 async function waitForHost(closed: HostClosed, patience: number, context: StepContext): Promise<number> {
   const wait = Math.max(SHORTEST_HOST_WAIT, closed.closing.until - context.clock.now());
   if (wait > Math.min(patience, LONGEST_HOST_WAIT)) throw closed;
-  context.waits(closed);
+  context.waits({ host: closed.host, ...closed.closing });
   await context.clock.sleep(wait, context.signal);
   return wait;
 }
@@ -89,12 +98,16 @@ function patienceWith(error: unknown): number {
  * A truncation has overtaken the fetch, the upstream is away or asked us to come back later, or the disk is full for
  * now.
  */
-async function worthWaiting(error: unknown, { clock, signal }: StepContext): Promise<boolean> {
+async function worthWaiting(error: unknown, context: StepContext): Promise<boolean> {
+  const { clock, signal } = context;
   if (isTilewardenError(error, 'generation-stale')) return true;
   if (isTilewardenError(error, 'store-full')) {
+    const until = clock.now() + 2 * FULL_DISK_PAUSE * 1000;
+    context.waits({ reason: 'store-full', until, message: error.message });
     await clock.sleep(FULL_DISK_PAUSE * 1000, signal);
     return true;
   }
+  if (!context.waitsForHosts) return false;
   if (isHostAway(error)) {
     await clock.sleep(AWAY_PAUSE, signal);
     return true;
@@ -114,15 +127,7 @@ async function renewTiles(step: StepPlace, expected: number, context: StepContex
   let sum: RenewResult = { made: 0, present: 0, blank: 0, bytes: 0, upstreamRequests: 0 };
   const rect = coveredRect(step, context.cover);
   for (const { metatile, within } of metatilesIn(context.tiles, step.z, rect)) {
-    const result = await context.pipeline.renew({
-      tiles: context.tiles,
-      metatile,
-      within,
-      mode: modeOf(context),
-      task: context.task,
-      signal: context.signal,
-    });
-    sum = add(sum, result);
+    sum = add(sum, await renewMetatile(metatile, within, context));
   }
   if (sum.made + sum.present < expected) {
     throw new TilewardenError('tile-outside', 'The layer no longer offers these tiles.');
@@ -136,8 +141,24 @@ async function renewTiles(step: StepPlace, expected: number, context: StepContex
     removed: 0,
     blank: Math.min(sum.blank, made),
     bytes: sum.bytes,
-    upstreamRequests: sum.upstreamRequests,
+    upstreamRequests: 0,
   };
+}
+
+/** Holds a thread until the upstream has answered; others may ask while the answer is cut and stored. */
+async function renewMetatile(
+  metatile: Metatile,
+  within: TileRect,
+  context: StepContext,
+): Promise<RenewResult> {
+  const { tiles, pipeline, task, signal, sent } = context;
+  const giveBack = await context.threads.acquire(signal);
+  try {
+    const mode = modeOf(context);
+    return await pipeline.renew({ tiles, metatile, within, mode, task, signal, sent, answered: giveBack });
+  } finally {
+    giveBack();
+  }
 }
 
 /** By the layer as it is now: its metatiles may have changed since the task was cut into steps. */
@@ -176,33 +197,36 @@ function add(a: RenewResult, b: RenewResult): RenewResult {
   };
 }
 
-/** What a truncation means: also the tiles for dense screens, which lie in the same places under the same numbers. */
-export function setsToEmpty({ bound, set }: ResolvedTileSet): readonly TileSetKey[] {
-  const gridSet = denseNameOf(set.gridSet);
-  const dense = bound.layer.retinaSubsets.some((subset) => subset.gridSet.name === gridSet);
-  return dense && gridSet !== null ? [set, { ...set, gridSet }] : [set];
+/** The grid sets that a truncation means: also the tiles for dense screens, in the same places under the same numbers. */
+export function gridSetsToEmpty({ bound, set }: ResolvedTileSet): readonly string[] {
+  const dense = denseNameOf(set.gridSet);
+  const isOffered = bound.layer.retinaSubsets.some((subset) => subset.gridSet.name === dense);
+  return isOffered && dense !== null ? [set.gridSet, dense] : [set.gridSet];
+}
+
+/** Those of `format`, or all that are cached. */
+export async function setsToEmpty(tiles: ResolvedTileSet, format: string): Promise<readonly TileSetKey[]> {
+  const gridSets = gridSetsToEmpty(tiles);
+  if (format !== EVERY_FORMAT) return gridSets.map((gridSet) => ({ ...tiles.set, gridSet }));
+  const cached: TileSetKey[] = [];
+  for await (const set of tiles.bound.store.tileSets(tiles.set.layer)) {
+    if (gridSets.includes(set.gridSet)) cached.push(set);
+  }
+  return cached;
 }
 
 async function removeTiles(step: StepPlace, expected: bigint, context: StepContext): Promise<Counts> {
-  const { tiles, signal } = context;
+  const { tiles, signal, cover } = context;
+  const { store } = tiles.bound;
   let removed = 0;
   let bytes = 0;
-  for (const set of setsToEmpty(tiles)) {
-    for (const rect of rectsOf(step, context.cover)) {
-      const change = await tiles.bound.store.deleteRange(set, step.z, rect, signal);
+  for (const set of await context.setsToEmpty()) {
+    const rects = cover ? rectsOf(store, set, { ...step, cover }) : [step.rect];
+    for await (const rect of rects) {
+      const change = await store.deleteRange(set, step.z, rect, signal);
       removed += Math.abs(change.tiles);
       bytes += Math.abs(change.bytes);
     }
   }
   return { ...NO_COUNTS, processed: expected, removed, bytes };
-}
-
-function* rectsOf({ z, rect }: StepPlace, cover: AreaCover | null): Generator<TileRect> {
-  if (!cover) {
-    yield rect;
-    return;
-  }
-  for (const { minY, maxY, runs } of cover.bands(z, rect)) {
-    for (const { minX, maxX } of runs) yield { minX, minY, maxX, maxY };
-  }
 }

@@ -17,7 +17,6 @@ export async function planRetry(
   if (failed.length === 0) return null;
   const plan: TaskPlan = {
     ...old,
-    ahead: 0,
     levels: failed.map(({ z, rect }) => ({
       z,
       rect,

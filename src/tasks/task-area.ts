@@ -1,3 +1,4 @@
+import type { Bounds } from '../domain/bounds.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import type { Polygon } from '../domain/polygon.ts';
@@ -32,6 +33,15 @@ export function checkArea(polygons: readonly Polygon[]): void {
   if (!points.every(([x, y]) => Number.isFinite(x) && Number.isFinite(y))) {
     throw invalid('area must have finite coordinates.');
   }
+}
+
+export function boundsOfArea(area: readonly Polygon[]): Bounds {
+  let [minX, minY, maxX, maxY] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (const [x, y] of area.flat(2)) {
+    [minX, maxX] = [Math.min(minX, x), Math.max(maxX, x)];
+    [minY, maxY] = [Math.min(minY, y), Math.max(maxY, y)];
+  }
+  return { minX, minY, maxX, maxY };
 }
 
 const same = (point: Point): Point => point;

@@ -1,5 +1,5 @@
 import type { Polygon } from '../domain/polygon.ts';
-import type { PagePlace } from './plan-ahead.ts';
+import type { PagePlace } from './cut-plan.ts';
 
 /**
  * A request as a client made it, before defaults and names are looked at. XML, JSON, a form and the command
@@ -22,8 +22,8 @@ export interface TaskDraft {
   readonly totalFailuresBeforeAborting?: number;
   readonly area?: { readonly polygons: readonly Polygon[]; readonly crs: 'grid-set' | 'EPSG:4326' };
   readonly onlyStale?: boolean;
-  /** Pages to begin with, in this order. */
-  readonly first?: readonly PagePlace[];
+  /** Only these pages, in this order. */
+  readonly pages?: readonly PagePlace[];
   readonly priority?: number;
   /** A second draft with the same key answers with the first one's task. */
   readonly idempotencyKey?: string;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { finished, newTask, reportOf, WIDE } from '../../test/contracts/task-store.ts';
+import { inLength } from '../../test/fixtures/length.ts';
 import type { Database } from '../db/database.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -212,9 +213,7 @@ async function drain(model: Model, real: Real): Promise<void> {
     expect(['done', 'aborted', 'paused']).toContain(reached);
 }
 
-it('whatever happens to tasks, none is lost, none goes backwards, every count is exact', {
-  timeout: 120_000,
-}, async () => {
+it('whatever happens to tasks, none is lost, none goes backwards, every count is exact', async () => {
   await fc.assert(
     fc.asyncProperty(commands, async (list) => {
       const clock = { ...systemClock, now: () => real.now };
@@ -230,6 +229,6 @@ it('whatever happens to tasks, none is lost, none goes backwards, every count is
       await fc.asyncModelRun(() => ({ model, real }), list);
       await drain(model, real);
     }),
-    { numRuns: Number(process.env.TILEWARDEN_MODEL_RUNS ?? 40) },
+    { numRuns: inLength(40, 2000) },
   );
 });

@@ -118,13 +118,11 @@ describe('a plan', () => {
       1,
       [geometry],
     );
-    const started = performance.now();
     const pieces = [];
     for (let piece = nextPiece(plan, cover, 0); piece; piece = nextPiece(plan, cover, piece.ordinal + 1)) {
       pieces.push(piece);
       if (pieces.length > 1000) break;
     }
-    expect(performance.now() - started).toBeLessThan(2000);
     expect(pieces[0]?.rect).toMatchObject({ minX: 0, minY: 0 });
     expect(pieces.at(-1)?.rect).toMatchObject({ maxX: size - 1, maxY: size - 1 });
   });

@@ -8,8 +8,6 @@ import type { TaskRequest } from './task.ts';
  */
 export interface TaskPlan {
   readonly levels: readonly PlanLevel[];
-  /** So many levels at the front are single pieces, taken out of those behind them; see `planAhead`. */
-  readonly ahead?: number;
   /** What is done at once, in tiles; a metatile of the layer as it was when the task was accepted. */
   readonly stepColumns: number;
   readonly stepRows: number;

@@ -5,10 +5,9 @@ import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
 import { LeaseRun, type LeaseRunOptions } from './lease-run.ts';
 import { RestingTasks } from './resting-tasks.ts';
 import type { Lease } from './store/lease.ts';
-import type { TaskRequest, TaskWait } from './task.ts';
+import { EVERY_FORMAT, type TaskRequest } from './task.ts';
 
-export interface TaskRunnerOptions
-  extends Omit<LeaseRunOptions, 'crowded' | 'resting' | 'hostClosed' | 'hostAwaited'> {
+export interface TaskRunnerOptions extends Omit<LeaseRunOptions, 'crowded' | 'resting' | 'hostClosed'> {
   /** Names this worker in the leases it holds. */
   readonly owner: string;
   /** Steps that this worker has in flight at most. */
@@ -16,8 +15,6 @@ export interface TaskRunnerOptions
   /** Workers that share the tasks, this one included. */
   readonly workers: number;
   readonly layer: (name: string) => BoundLayer | null;
-  /** A task rests, or some of its threads wait, because a host is not to be asked now. */
-  readonly taskWaits: (id: number, wait: TaskWait) => void;
   /** A task cannot go on: its layer is gone, or no longer has the tile set. */
   readonly failTask: (id: number, reason: string) => Promise<void>;
 }
@@ -124,11 +121,7 @@ export class TaskRunner {
       ...this.#options,
       crowded: () => this.#freeThreads() < 1,
       resting: () => this.#resting.ids(),
-      hostClosed: (id, { host, closing }) => {
-        this.#resting.add(id, closing);
-        this.#options.taskWaits(id, { host, ...closing });
-      },
-      hostAwaited: (id, { host, closing }) => this.#options.taskWaits(id, { host, ...closing }),
+      hostClosed: (id, { closing }) => this.#resting.add(id, closing),
     });
     const running = run
       .run()
@@ -167,7 +160,7 @@ function tileSetOf(request: TaskRequest, layer: TaskRunnerOptions['layer']): Res
   const { gridSet, format } = request;
   const tiles = resolveTileSet(bound, {
     gridSet,
-    format,
+    format: format === EVERY_FORMAT ? null : format,
     parameters: new Map(Object.entries(request.parameters)),
   });
   if (tiles.set.parametersId === request.parametersId) return tiles;

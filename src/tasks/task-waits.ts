@@ -1,3 +1,4 @@
+import { failureText, type HostClosedReason } from '../domain/upstream-status.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { TaskWait } from './task.ts';
 
@@ -26,3 +27,17 @@ export class TaskWaits {
     return null;
   }
 }
+
+/** What a task waits for, in words. */
+export function waitText(wait: TaskWait): string {
+  if (wait.reason === 'store-full') return wait.message;
+  const until = new Date(wait.until).toISOString();
+  return `host ${wait.host} ${HOST_WAITS[wait.reason](wait.failure ?? null)} until ${until}`;
+}
+
+const HOST_WAITS: Readonly<Record<HostClosedReason, (failure: string | null) => string>> = {
+  'quiet-hours': () => 'has quiet hours',
+  'daily-budget': () => 'is not asked, its daily budget is used up,',
+  'retry-after': () => 'asked to be left alone (Retry-After)',
+  failing: (failure) => `is failing (${failureText(failure ?? 'unknown')}); paused`,
+};

@@ -7,7 +7,7 @@ import type { TaskStore } from './store/task-store.ts';
 import type { Task, TaskWait } from './task.ts';
 import type { TaskEvent } from './task-service.ts';
 import { isFinal } from './task-state.ts';
-import { TaskWaits } from './task-waits.ts';
+import { TaskWaits, waitText } from './task-waits.ts';
 
 interface Listener {
   cursor: number;
@@ -50,10 +50,12 @@ export class TaskWatch {
   withPace(task: Task): Task {
     if (isFinal(task.state) || task.state === 'paused') return task;
     const pace = this.#meters.get(task.id)?.pace(task.tilesTotal - task.tilesProcessed);
-    return { ...task, ...pace, waitingFor: this.#waits.get(task.id) };
+    const wait = this.#waits.get(task.id);
+    if (!wait) return { ...task, ...pace };
+    return { ...task, ...pace, secondsRemaining: -1, waitingFor: wait, reason: waitText(wait) };
   }
 
-  /** A worker leaves the task alone because a host is not to be asked now. */
+  /** All or some of the task's threads wait. */
   noteWait(id: number, wait: TaskWait): void {
     this.#waits.note(id, wait);
   }

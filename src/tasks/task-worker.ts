@@ -1,27 +1,30 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Database } from '../db/database.ts';
+import type { Channel } from '../lib/channel.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
-import type { TilesChanged } from './lease-run.ts';
 import { createLeaseStore } from './store/lease-store.ts';
 import { TASKS_CHANGED, TASKS_WAITING } from './store/task-rows.ts';
 import { createTaskStore } from './store/task-store.ts';
 import { TaskRunner } from './task-runner.ts';
-import type { FromWorker, ToWorker } from './worker-messages.ts';
-
-/** The part of `process` that a forked worker speaks through. */
-export interface WorkerChannel {
-  send?(message: FromWorker, handle: undefined, options: undefined, sent: () => void): boolean;
-  on(event: 'message', listener: (message: ToWorker) => void): unknown;
-}
+import {
+  CANCEL,
+  START,
+  STOP,
+  TASK_WAITS,
+  TILES_CHANGED,
+  WORK,
+  WORKER_CHANGED_TASKS,
+} from './worker-messages.ts';
 
 export interface TaskWorkerOptions {
   readonly database: Database;
   readonly catalog: Pick<Catalog, 'layer'>;
   readonly pipeline: TilePipeline;
-  readonly channel: WorkerChannel;
+  /** Leads to the server. */
+  readonly channel: Channel;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -37,40 +40,30 @@ export function openTaskWorker(options: TaskWorkerOptions): TaskWorker {
   const { channel, database, clock, random, log, pipeline, catalog } = options;
   const leases = createLeaseStore({ database, clock, random });
   const tasks = createTaskStore(database);
-  const waiting = new Map<number, () => void>();
   let runner: TaskRunner | null = null;
-  let messages = 0;
 
-  // A server that has just died cannot be told; the end of the channel ends this process.
-  const tell = (message: FromWorker) => channel.send?.(message, undefined, undefined, () => {});
-
-  const tilesChanged: TilesChanged = (change) =>
-    new Promise((resolve) => {
-      const id = ++messages;
-      waiting.set(id, resolve);
-      tell({ type: 'tiles-changed', id, change });
-    });
-
-  function start({ owner, threads, workers }: Extract<ToWorker, { type: 'start' }>): TaskRunner {
-    return new TaskRunner({
+  channel.handle(START, ({ owner, threads, workers }) => {
+    runner = new TaskRunner({
       owner,
       threads,
       workers,
       leases,
       pipeline,
-      tilesChanged,
+      tilesChanged: (change) => channel.ask(TILES_CHANGED, change),
       layer: (name) => catalog.layer(name),
-      taskWaits: (taskId, wait) => tell({ type: 'task-waits', taskId, wait }),
+      taskWaits: (taskId, wait) => channel.tell(TASK_WAITS, { taskId, wait }),
       failTask: (id, reason) => tasks.fail(id, reason, clock.now()),
       clock,
       log,
     });
-  }
+  });
+  channel.handle(WORK, () => runner?.wake());
+  channel.handle(CANCEL, ({ taskId }) => runner?.cancel(taskId));
 
   const stopListening = [database.listen(TASKS_WAITING, () => runner?.wake())];
   // PostgreSQL tells every process by itself: what the server is told here it would tell us again, without end.
   if (database.dialect === 'sqlite') {
-    stopListening.push(database.listen(TASKS_CHANGED, () => tell({ type: 'tasks-changed' })));
+    stopListening.push(database.listen(TASKS_CHANGED, () => channel.tell(WORKER_CHANGED_TASKS, null)));
   }
 
   async function stop(): Promise<void> {
@@ -79,17 +72,7 @@ export function openTaskWorker(options: TaskWorkerOptions): TaskWorker {
   }
 
   const stopped = new Promise<void>((resolve, reject) => {
-    channel.on('message', (message) => {
-      if (message.type === 'start') runner = start(message);
-      if (message.type === 'work') runner?.wake();
-      if (message.type === 'cancel') runner?.cancel(message.taskId);
-      if (message.type === 'tiles-forgotten') {
-        waiting.get(message.id)?.();
-        waiting.delete(message.id);
-      }
-      if (message.type === 'stop') stop().then(resolve, reject);
-    });
+    channel.handle(STOP, () => void stop().then(resolve, reject));
   });
-  tell({ type: 'ready' });
   return { stopped };
 }

@@ -17,6 +17,9 @@ export type TaskType = (typeof TASK_TYPES)[number];
 export const TASK_STATES = ['pending', 'running', 'paused', 'done', 'aborted'] as const;
 export type TaskState = (typeof TASK_STATES)[number];
 
+/** As the format of a truncate: every tile set of the grid set that is cached, whatever its format and parameters. */
+export const EVERY_FORMAT = '*';
+
 /** What was asked for, after every default is filled in and every name is checked. */
 export interface TaskRequest {
   readonly layer: string;
@@ -39,6 +42,8 @@ export interface TaskRequest {
   /** Milliseconds. */
   readonly tileFailureRetryWaitTime: number;
   readonly totalFailuresBeforeAborting: number;
+  /** Waits for a host that fails; not when the caller has said how many failures are allowed. */
+  readonly waitsForHosts: boolean;
   /** Higher goes first; 0 unless said otherwise. */
   readonly priority: number;
 }
@@ -61,10 +66,10 @@ export interface TaskErrorSample {
   readonly message: string;
 }
 
-export interface TaskWait extends HostClosing {
-  /** `host:port`. */
-  readonly host: string;
-}
+/** What a task waits for: a host, `host:port`, that is not to be asked now, or room on a disk. */
+export type TaskWait =
+  | (HostClosing & { readonly host: string })
+  | { readonly reason: 'store-full'; readonly until: number; readonly message: string };
 
 export interface Task {
   readonly id: number;
@@ -72,7 +77,7 @@ export interface Task {
   readonly eventId: number;
   readonly request: TaskRequest;
   readonly state: TaskState;
-  /** Why it ended or waits, in words; null while all is well. */
+  /** Why it ended early or waits, in words; null while all is well. */
   readonly reason: string | null;
   readonly tilesProcessed: bigint;
   readonly tilesTotal: bigint;
@@ -80,7 +85,7 @@ export interface Task {
   readonly secondsRemaining: number;
   /** Tiles per second, smoothed; 0 when nothing moves. */
   readonly tilesPerSecond: number;
-  /** Whom it waits for; null while it has what it needs. */
+  /** Null while it has what it needs. */
   readonly waitingFor: TaskWait | null;
   readonly counters: TaskCounters;
   readonly errors: readonly TaskErrorSample[];

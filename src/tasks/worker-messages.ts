@@ -1,18 +1,19 @@
+import { messageKind } from '../lib/channel.ts';
 import type { TilesChange } from './lease-run.ts';
 import type { TaskWait } from './task.ts';
 
-/** What the server tells a worker process. */
-export type ToWorker =
-  /** The first message: who the worker is and how much it may do at once. */
-  | { readonly type: 'start'; readonly owner: string; readonly threads: number; readonly workers: number }
-  | { readonly type: 'work' }
-  | { readonly type: 'cancel'; readonly taskId: number }
-  | { readonly type: 'tiles-forgotten'; readonly id: number }
-  | { readonly type: 'stop' };
+/** From the server to a worker. The first message: who the worker is and how much it may do at once. */
+export const START = messageKind<{
+  readonly owner: string;
+  readonly threads: number;
+  readonly workers: number;
+}>('start');
+export const WORK = messageKind('work');
+export const CANCEL = messageKind<{ readonly taskId: number }>('cancel');
+export const STOP = messageKind('stop');
 
-/** What a worker process tells the server. */
-export type FromWorker =
-  | { readonly type: 'ready' }
-  | { readonly type: 'tasks-changed' }
-  | { readonly type: 'task-waits'; readonly taskId: number; readonly wait: TaskWait }
-  | { readonly type: 'tiles-changed'; readonly id: number; readonly change: TilesChange };
+/** From a worker to the server. */
+export const WORKER_CHANGED_TASKS = messageKind('tasks-changed');
+export const TASK_WAITS = messageKind<{ readonly taskId: number; readonly wait: TaskWait }>('task-waits');
+/** Answered when no process of the server shows these tiles any more. */
+export const TILES_CHANGED = messageKind<TilesChange>('tiles-changed');

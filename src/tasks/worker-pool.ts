@@ -1,24 +1,39 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import type { Channel } from '../lib/channel.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { jitter, type Random } from '../lib/random.ts';
 import type { TilesChange } from './lease-run.ts';
 import type { TaskWait } from './task.ts';
-import type { FromWorker, ToWorker } from './worker-messages.ts';
+import {
+  CANCEL,
+  START,
+  STOP,
+  TASK_WAITS,
+  TILES_CHANGED,
+  WORK,
+  WORKER_CHANGED_TASKS,
+} from './worker-messages.ts';
+
+/** A process that calls `openTaskWorker`, and the way to it. */
+export interface WorkerProcess {
+  readonly process: ChildProcess;
+  readonly channel: Channel;
+}
 
 export interface WorkerPoolOptions {
   readonly count: number;
   /** Over all workers. */
   readonly threads: number;
-  /** Starts a process that calls `openTaskWorker` and has a channel to us. */
-  readonly fork: () => ChildProcess;
+  readonly fork: () => WorkerProcess;
   /** Names this pool in leases, e.g. by the server's process id and a random part. */
   readonly name: string;
   readonly workerGone: (owner: string, crashed: boolean) => Promise<void>;
   readonly tasksChanged: () => void;
   readonly taskWaits: (taskId: number, wait: TaskWait) => void;
-  readonly tilesChanged: (change: TilesChange) => void;
+  /** Resolves when no process shows these tiles any more. */
+  readonly tilesChanged: (change: TilesChange) => Promise<void>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -43,30 +58,20 @@ const STOP_PATIENCE = 6000;
 export function openWorkerPool(options: WorkerPoolOptions): WorkerPool {
   const { clock, log, random } = options;
   const ending = new AbortController();
-  const workers = new Set<ChildProcess>();
+  const workers = new Set<WorkerProcess>();
   const threads = Math.max(1, Math.floor(options.threads / options.count));
 
-  function tell(worker: ChildProcess, message: ToWorker): void {
-    // A worker that has just died cannot be told; its exit is handled where it is waited for.
-    if (worker.connected) worker.send(message, () => {});
-  }
-
-  function hear(worker: ChildProcess, message: FromWorker): void {
-    if (message.type === 'tasks-changed') options.tasksChanged();
-    if (message.type === 'task-waits') options.taskWaits(message.taskId, message.wait);
-    if (message.type !== 'tiles-changed') return;
-    options.tilesChanged(message.change);
-    tell(worker, { type: 'tiles-forgotten', id: message.id });
-  }
-
   async function liveOnce(owner: string): Promise<void> {
-    const worker = options.fork();
-    workers.add(worker);
-    worker.on('message', (message: FromWorker) => hear(worker, message));
+    const hired = options.fork();
+    const { process: worker, channel } = hired;
+    workers.add(hired);
+    channel.handle(WORKER_CHANGED_TASKS, options.tasksChanged);
+    channel.handle(TASK_WAITS, ({ taskId, wait }) => options.taskWaits(taskId, wait));
+    channel.handle(TILES_CHANGED, options.tilesChanged);
     worker.on('error', (error) => log.warn({ err: error, owner }, 'a worker process could not be reached'));
-    tell(worker, { type: 'start', owner, threads, workers: options.count });
+    channel.tell(START, { owner, threads, workers: options.count });
     const [code, signal] = worker.exitCode === null ? await once(worker, 'exit') : [worker.exitCode, null];
-    workers.delete(worker);
+    workers.delete(hired);
     const crashed = !ending.signal.aborted;
     if (crashed) log.warn({ owner, code, signal }, 'a worker process ended; another takes its place');
     await options.workerGone(owner, crashed);
@@ -95,20 +100,20 @@ export function openWorkerPool(options: WorkerPoolOptions): WorkerPool {
 
   async function killLate(signal: AbortSignal): Promise<void> {
     await clock.sleep(STOP_PATIENCE, signal);
-    for (const worker of workers) worker.kill('SIGKILL');
+    for (const worker of workers) worker.process.kill('SIGKILL');
   }
 
   return {
     wake() {
       start();
-      for (const worker of workers) tell(worker, { type: 'work' });
+      for (const { channel } of workers) channel.tell(WORK, null);
     },
     cancel(taskId) {
-      for (const worker of workers) tell(worker, { type: 'cancel', taskId });
+      for (const { channel } of workers) channel.tell(CANCEL, { taskId });
     },
     async close() {
       ending.abort();
-      for (const worker of workers) tell(worker, { type: 'stop' });
+      for (const { channel } of workers) channel.tell(STOP, null);
       const done = new AbortController();
       const killing = killLate(done.signal).catch(() => {});
       await Promise.all(lives);

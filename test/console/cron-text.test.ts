@@ -1,6 +1,6 @@
 import { Cron } from 'croner';
 import { describe, expect, it } from 'vitest';
-import { cronText, looksLikeCron } from '../../web/src/cron-text.ts';
+import { cronFault, cronText } from '../../web/src/cron-text.ts';
 
 const SAID: readonly (readonly [cron: string, text: string])[] = [
   ['* * * * *', 'every minute'],
@@ -32,9 +32,26 @@ describe('a cron expression in words', () => {
     },
   );
 
-  it('knows the shape of one', () => {
-    expect(looksLikeCron('0 22 * * *')).toBe(true);
-    expect(looksLikeCron('@hourly')).toBe(true);
-    expect(looksLikeCron('22:00')).toBe(false);
+  it.each([
+    ['0 22 * *', '4 of the 5 fields'],
+    ['61 * * * *', 'minute “61” is invalid: use 0 to 59'],
+    ['0 24 * * *', 'hour “24”'],
+    ['0 0 0 * *', 'day of month “0” is invalid: use 1 to 31'],
+    ['0 0 * 1,13 *', 'month “13”'],
+    ['0 0 * * 1-9', 'day of week “1-9” is invalid: use 0 to 7'],
+    ['0 0 * * mon-fri!', 'day of week'],
+    ['*/0 * * * *', 'minute “*/0”'],
+    ['@often', '“@often” is unknown'],
+    ['', '0 of the 5 fields'],
+  ])('says what is wrong with "%s"', (cron, text) => {
+    expect(cronFault(cron)).toContain(text);
+    expect(() => new Cron(cron, { mode: '5-part', paused: true })).toThrow();
   });
+
+  it.each([...SAID.map(([cron]) => cron), '0 22 L * *', '10-50/5 8-17 * JAN-MAR MON#1', '0 0 15W * *'])(
+    'lets "%s" be sent',
+    (cron) => {
+      expect(cronFault(cron)).toBeNull();
+    },
+  );
 });

@@ -28,6 +28,7 @@ export function newTask(side: number, more: Partial<TaskRequest> = {}, key: stri
     tileFailureRetryCount: 2,
     tileFailureRetryWaitTime: 1000,
     totalFailuresBeforeAborting: 1000,
+    waitsForHosts: true,
     priority: 0,
     ...more,
   };
@@ -184,6 +185,17 @@ export function describeTaskStore(openEmpty: () => Promise<Database>): void {
       expect(await tasks.get(id)).toMatchObject({ state: 'done', tilesProcessed: 1600n, endedAt: now });
     });
 
+    it('end a task also when its tiles were counted wrongly, and then not as done', async () => {
+      const { id } = await create({ ...newTask(4), tilesTotal: 17n });
+      for (let lease = await leases.take(WIDE); lease; lease = await leases.take(WIDE)) {
+        await leases.report(finished(lease));
+      }
+      expect(await tasks.get(id)).toMatchObject({
+        state: 'aborted',
+        reason: 'nothing is left to do, yet 16 of 17 tiles were counted',
+      });
+    });
+
     it('never give more threads than the task, the worker or its share allows', async () => {
       await create(newTask(64, { threadCount: 6 }));
       expect((await take({ owner: 'a', freeThreads: 1, workers: 2 })).threads).toBe(1);
@@ -273,7 +285,10 @@ export function describeTaskStore(openEmpty: () => Promise<Database>): void {
       }
       expect(deaths).toEqual([1, 1, 1]);
       const task = await tasks.get(id);
-      expect(task).toMatchObject({ state: 'done', tilesProcessed: 16n, reason: '1 tiles failed' });
+      expect(task).toMatchObject({ state: 'aborted', tilesProcessed: 16n });
+      expect(task?.reason).toBe(
+        '1 of 16 tiles failed; the last: 3 worker processes ended while making these tiles',
+      );
       expect(task?.counters).toMatchObject({ made: 15, failed: 1 });
       expect(await tasks.givenUp(id, 10)).toEqual([
         { z: 9, rect: { minX: 2, minY: 1, maxX: 2, maxY: 1 }, tiles: 1n },
@@ -309,9 +324,9 @@ export function describeTaskStore(openEmpty: () => Promise<Database>): void {
         await leases.report(reportOf(lease, { retried, intent: 'finish' }));
       }
       expect(await tasks.get(id)).toMatchObject({
-        state: 'done',
+        state: 'aborted',
         tilesProcessed: 4n,
-        reason: '1 tiles failed',
+        reason: '1 of 4 tiles failed; the last: still down',
         counters: { failed: 1 },
       });
     });
@@ -351,14 +366,14 @@ export function describeTaskStore(openEmpty: () => Promise<Database>): void {
       expect((await take()).kind).toBe('retry');
     });
 
-    it('above the limit abort the task and end its leases', async () => {
-      const limits = { tileFailureRetryCount: 0, totalFailuresBeforeAborting: 0 };
+    it('that reach the limit abort the task and end its leases', async () => {
+      const limits = { tileFailureRetryCount: 0, totalFailuresBeforeAborting: 1 };
       const { id } = await create(newTask(8, limits));
       const [first, second] = [await take(WIDE), await leases.take({ ...WIDE, owner: 'b' })];
       expect(await leases.report(reportOf(first, { doneSteps: 1, failures: [failure] }))).toBe('over');
       expect(await tasks.get(id)).toMatchObject({
         state: 'aborted',
-        reason: 'more than 0 failures; the last: upstream is down',
+        reason: '1 failure, as many as totalFailuresBeforeAborting allows; the last: upstream is down',
       });
       expect(second === null || (await leases.report(finished(second))) === 'over').toBe(true);
       expect(await leases.take(WIDE)).toBeNull();

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type TileSetKey, tileSetId } from '../../src/domain/tile-key.ts';
-import type { TileRect } from '../../src/domain/tile-rect.ts';
-import type { TileStore } from '../../src/storage/tile-store.ts';
+import { rectContains, type TileRect } from '../../src/domain/tile-rect.ts';
+import type { BlockContent, TileStore } from '../../src/storage/tile-store.ts';
 import { checkAgainstModel, storeCommands } from './tile-store-model.ts';
 import { collect, NOTHING, recount, sortedPages, tile } from './tile-store-tools.ts';
 
@@ -88,6 +88,13 @@ function readsWhatWasWritten(use: () => TileStore): void {
       await use().putMany(states, 3, [tile(1, 2, 'from the future', 1_900_000_000_000)], 0);
       await use().putMany(states, 3, [tile(1, 2, 'from now', 1_700_000_000_000)], 0);
       expect((await use().get(states, { z: 3, x: 1, y: 2 }))?.bytes.toString()).toBe('from now');
+    });
+
+    it('replaces a tile that is ahead of the clock by a minute: the clock was set back since', async () => {
+      const now = Date.now();
+      await use().putMany(states, 3, [tile(1, 2, 'by the clock as it was', now + 60_000)], 0);
+      await use().putMany(states, 3, [tile(1, 2, 'by the clock as it is', now)], 0);
+      expect((await use().get(states, { z: 3, x: 1, y: 2 }))?.bytes.toString()).toBe('by the clock as it is');
     });
 
     it('keeps tiles of a megabyte and tiles at the far corner of zoom 30', async () => {
@@ -207,6 +214,32 @@ function keepsGenerations(use: () => TileStore): void {
       expect(await use().putMany(roads, 9, [tile(128, 1, 'other')], 0)).toEqual({ tiles: 1, bytes: 5 });
     });
 
+    it('of a place rise for what is fetched there, and for nothing elsewhere', async () => {
+      const rect = { minX: 100, minY: 0, maxX: 127, maxY: 9 };
+      await use().raiseGeneration('topp:states', [{ gridSet: states.gridSet, z: 9, rect }]);
+      const late = use().putMany(states, 9, [tile(99, 1, 'late'), tile(100, 1, 'late')], 0);
+      await expect(late).rejects.toMatchObject({ code: 'generation-stale' });
+      expect(await use().putMany(states, 9, [tile(99, 1, 'other')], 0)).toMatchObject({ tiles: 1 });
+      expect(await use().putMany(states, 8, [tile(100, 1, 'other')], 0)).toMatchObject({ tiles: 1 });
+      const elsewhere = { ...states, gridSet: 'another' };
+      expect(await use().putMany(elsewhere, 9, [tile(100, 1, 'other')], 0)).toMatchObject({ tiles: 1 });
+      const place = (x: number) => ({ gridSet: states.gridSet, z: 9, rect: { ...rect, minX: x, maxX: x } });
+      expect(await use().generation('topp:states', place(99))).toBe(0);
+      expect(await use().generation('topp:states', place(100))).toBe(1);
+      expect(await use().putMany(states, 9, [tile(100, 1, 'fresh')], 1)).toMatchObject({ tiles: 1 });
+      await use().raiseGeneration('topp:states');
+      expect(await use().generation('topp:states', place(99))).toBe(2);
+    });
+
+    it('of places are kept out however many there are', async () => {
+      const at = (x: number) => ({ gridSet: 'g', z: 9, rect: { minX: x, minY: 0, maxX: x, maxY: 0 } });
+      for (let x = 0; x < 300; x++) await use().raiseGeneration('roads', [at(x)]);
+      for (const x of [0, 43, 44, 299]) {
+        const late = use().putMany({ ...roads, gridSet: 'g' }, 9, [tile(x, 0, 'late')], x);
+        await expect(late).rejects.toMatchObject({ code: 'generation-stale' });
+      }
+    });
+
     it('outlive the layer being dropped', async () => {
       await use().raiseGeneration('roads');
       await use().putMany(roads, 0, [tile(0, 0, 'x')], 1);
@@ -249,6 +282,12 @@ function knowsWhatIsFresh(use: () => TileStore): void {
       });
       expect(await use().present(states, 9, block, 0, 700)).toHaveLength(5);
       expect(await use().present(roads, 9, block, 0, 700)).toHaveLength(8);
+    });
+
+    it('ends only for what is older than a moment, where one is named', async () => {
+      await use().putMany(states, 9, [tile(1, 1, 'old', 100), tile(2, 1, 'new', 200)], 0);
+      expect(await use().markStale(states, 9, EVERYTHING, 700, undefined, 200)).toBe(1);
+      expect(await use().get(states, { z: 9, x: 2, y: 1 })).toMatchObject({ freshUntil: null });
     });
 
     it('is not given back by a later mark', async () => {
@@ -323,6 +362,38 @@ function deletes(use: () => TileStore): void {
       expect(sortedPages(await collect(use().pages(states)))).toEqual(await recount(use(), states));
     });
 
+    it('takes and counts only what is older than a moment, where one is named', async () => {
+      const aged = grid.map((one, at) => ({ ...one, createdAt: at % 2 === 0 ? 100 : 200 }));
+      const half = grid.length / 2;
+      await use().putMany(states, 9, aged, 0);
+      const bytes = aged.reduce((sum, one) => sum + (one.createdAt < 200 ? one.bytes.length : 0), 0);
+      expect(await use().count(states, 9, EVERYTHING, 200)).toEqual({ tiles: half, bytes });
+      expect(await use().deleteRange(states, 9, EVERYTHING, undefined, 200)).toEqual({
+        tiles: 0 - half,
+        bytes: 0 - bytes,
+      });
+      expect(await use().count(states, 9, EVERYTHING, 200)).toEqual(NOTHING);
+      expect(await use().count(states, 9, EVERYTHING)).toMatchObject({ tiles: half });
+      expect(await use().count(states, 9, { minX: 127, minY: 0, maxX: 127, maxY: 200 })).toMatchObject({
+        tiles: 2,
+      });
+      expect(sortedPages(await collect(use().pages(states)))).toEqual(await recount(use(), states));
+    });
+
+    it('tells where tiles may be, in parts that hold all of them', async () => {
+      await use().putMany(states, 9, grid, 0);
+      const within = { minX: 10, minY: 0, maxX: 2 ** 31, maxY: 130 };
+      const parts = await collect(use().parts(states, 9, within));
+      for (const { x, y } of grid.filter((one) => one.x >= 10)) {
+        expect(parts.filter((part) => rectContains(part, x, y))).toHaveLength(1);
+      }
+      for (const part of parts) {
+        expect(part.minX).toBeGreaterThanOrEqual(10);
+        expect(part.maxX - part.minX).toBeLessThan(128);
+      }
+      expect(await collect(use().parts(roads, 9, EVERYTHING))).toEqual([]);
+    });
+
     it('leaves other zooms and tile sets alone, and finds nothing the second time', async () => {
       await use().putMany(states, 9, [tile(1, 1, 'gone')], 0);
       await use().putMany(states, 8, [tile(1, 1, 'stays')], 0);
@@ -362,7 +433,7 @@ function deletes(use: () => TileStore): void {
     it('frees what it dropped in the end', async () => {
       await use().putMany(states, 9, grid, 0);
       await use().dropLayer('topp:states');
-      await expect.poll(() => use().sweeping(), { timeout: 10_000 }).toEqual({ files: 0, bytes: 0 });
+      await expect.poll(() => use().sweeping()).toEqual({ files: 0, bytes: 0 });
     });
   });
 }
@@ -389,11 +460,18 @@ function tellsWhatIsThere(use: () => TileStore): void {
     it('tells its blocks with the same counts, and again whenever they have changed', async () => {
       await use().putMany(states, 9, [tile(0, 0, 'ab'), tile(16, 15, 'f'), tile(300, 129, 'g')], 0);
       await use().putMany(roads, 2, [tile(3, 3, 'h')], 0);
-      const stamps = new Map<string, string | null>();
+      const known = new Map<string, BlockContent>();
+      let since: number | null = null;
       const look = async () => {
-        const blocks = await collect(use().blocks((id) => stamps.get(id)));
-        for (const { id, stamp } of blocks) stamps.set(id, stamp);
-        return blocks.flatMap(({ content }) => content ?? []);
+        const changes = await use().blocks(since);
+        const blocks = await collect(changes.blocks);
+        if (changes.complete) known.clear();
+        for (const { id, content } of blocks) {
+          known.delete(id);
+          if (content) known.set(id, content);
+        }
+        since = changes.complete && changes.cursor === 0 ? null : changes.cursor;
+        return [...known.values()];
       };
       const first = await look();
       expect(

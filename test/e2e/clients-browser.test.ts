@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type App, openApp } from '../../src/app.ts';
@@ -12,8 +12,9 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import type { RasterImage } from '../../src/raster/raster-image.ts';
-import { type MapServer, openMapServer } from '../fixtures/mapserver/mapserver.ts';
+import { PATIENCE_MS } from '../fixtures/eventually.ts';
 import { type ModuleServer, openModuleServer } from '../fixtures/module-server.ts';
+import { sharedBrowser, sharedMapServer } from '../fixtures/shared-services.ts';
 import { requirePackage } from '../fixtures/system-packages.ts';
 
 const program = requirePackage('chromium', 'chromium', 'layers read by OpenLayers, Leaflet and MapLibre');
@@ -70,12 +71,6 @@ const LEAFLET = PAGE(
 const MAPLIBRE = PAGE(
   '<link rel="stylesheet" href="/maplibre-gl/dist/maplibre-gl.css"><script type="importmap">{ "imports": { "maplibre-gl": "/maplibre-gl/dist/maplibre-gl.mjs" } }</script>',
 );
-const WITH_WEBGL = [
-  '--no-sandbox',
-  '--use-gl=angle',
-  '--use-angle=swiftshader',
-  '--enable-unsafe-swiftshader',
-];
 const HTML = 'text/html';
 
 describe.runIf(program && mapserv)('the page of a layer', () => {
@@ -86,21 +81,21 @@ describe.runIf(program && mapserv)('the page of a layer', () => {
     ['/leaflet', { type: HTML, body: LEAFLET }],
     ['/maplibre', { type: HTML, body: MAPLIBRE }],
   ]);
-  let mapServer: MapServer;
+  let mapServer: { readonly url: string };
   let app: App;
   let modules: ModuleServer;
   let browser: Browser;
 
   beforeAll(async () => {
-    const launching = chromium.launch({ executablePath: program ?? '', args: WITH_WEBGL });
-    mapServer = await openMapServer(mapserv ?? '');
+    browser = await sharedBrowser(program);
+    mapServer = await sharedMapServer(mapserv);
     writeFileSync(join(folder, 'tilewarden.yaml'), CONFIG(mapServer.url));
     const flags = { config: join(folder, 'tilewarden.yaml'), port: '0', data: join(folder, 'data') };
     const { settings } = loadSettings({ flags, environment: {}, workingFolder: folder });
     app = await openApp(settings, { log: silentLogger, clock: systemClock, random: Math.random });
     modules = await openModuleServer(['leaflet', 'maplibre-gl'], pages);
-    browser = await launching;
     const page = await browser.newPage();
+    page.setDefaultTimeout(PATIENCE_MS);
     const complaints = complaintsOf(page);
     await page.goto(`${app.url}layers/${encodeURIComponent(LAYER)}`);
     for (const block of await page.locator('pre').all()) {
@@ -114,10 +109,8 @@ describe.runIf(program && mapserv)('the page of a layer', () => {
     await page.close();
   });
   afterAll(async () => {
-    await browser?.close();
     await modules?.close();
     await app?.close();
-    await mapServer?.close();
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -133,11 +126,12 @@ describe.runIf(program && mapserv)('the page of a layer', () => {
       deviceScaleFactor: density,
       viewport: { width: SIDE, height: SIDE },
     });
+    page.setDefaultTimeout(PATIENCE_MS);
     try {
       const complaints = complaintsOf(page);
       await page.goto(`${modules.url}/${client}`);
       await page.addScriptTag({ url: path, type: 'module' });
-      await page.waitForFunction('globalThis.shown === true', undefined, { timeout: 15_000 });
+      await page.waitForFunction('globalThis.shown === true');
       const picture = await page.screenshot({ clip: { x: 0, y: 0, width: SIDE, height: SIDE } });
       expect(complaints).toEqual([]);
       return await decodeImage(picture, { maxPixels: (SIDE * density) ** 2 });

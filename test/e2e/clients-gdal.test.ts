@@ -76,7 +76,7 @@ layers:
 describe.runIf(gdal && mapserv)('GDAL', () => {
   let house: AppBeforeMapServer;
   beforeAll(async () => {
-    house = await openAppBeforeMapServer(mapserv ?? '', CONFIG);
+    house = await openAppBeforeMapServer(mapserv, CONFIG);
   });
   afterAll(() => house?.close());
 

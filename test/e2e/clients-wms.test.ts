@@ -97,7 +97,7 @@ open(asked['file'], 'wb').write(answer.read())
 describe.runIf(gdal && mapserv && python)('WMS', () => {
   let house: AppBeforeMapServer;
   beforeAll(async () => {
-    house = await openAppBeforeMapServer(mapserv ?? '', CONFIG);
+    house = await openAppBeforeMapServer(mapserv, CONFIG);
   });
   afterAll(() => house?.close());
 

@@ -10,7 +10,8 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { ADMIN_PASSWORD, eventually } from './server.ts';
+import { eventually, PATIENCE_MS } from '../fixtures/eventually.ts';
+import { ADMIN_PASSWORD } from './server.ts';
 
 export interface ConsolePage {
   readonly page: Page;
@@ -43,6 +44,7 @@ export async function openConsole(
 ): Promise<ConsolePage> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
   const complaints: string[] = [];
   page.on('console', (message) => {
     const text = message.text();

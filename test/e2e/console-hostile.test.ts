@@ -1,11 +1,13 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Browser, chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../fixtures/eventually.ts';
+import { sharedBrowser } from '../fixtures/shared-services.ts';
 import { requirePackage } from '../fixtures/system-packages.ts';
 import { XSS_PAYLOADS } from '../fixtures/xss-payloads.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
-import { eventually, type RunningServer, startServer } from './server.ts';
+import { type RunningServer, startServer } from './server.ts';
 
 const program = requirePackage('chromium', 'chromium', 'hostile texts in the console');
 
@@ -42,13 +44,13 @@ describe.skipIf(program === null)('texts that attack a page', () => {
     await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
     const { port } = upstream.address() as AddressInfo;
     server = await startServer({ config: configFor(`http://127.0.0.1:${port}`), expectedLog: /./ });
-    browser = await chromium.launch({ executablePath: program ?? '', args: ['--no-sandbox'] });
+    browser = await sharedBrowser(program);
     open = await openConsole(browser, server.url);
     await open.signIn();
   });
 
   afterAll(async () => {
-    await browser?.close();
+    await open?.close();
     await server?.stop();
     upstream?.close();
   });
@@ -58,7 +60,7 @@ describe.skipIf(program === null)('texts that attack a page', () => {
     expect(open.complaints(), where).toEqual([]);
   }
 
-  it('run nowhere in lists, fields, maps and addresses', { timeout: 120_000 }, async () => {
+  it('run nowhere in lists, fields, maps and addresses', async () => {
     expect(XSS_PAYLOADS).toHaveLength(60);
     await open.go('layers', 'Layers');
     await open.page.getByText('60 of 60').waitFor();
@@ -67,17 +69,18 @@ describe.skipIf(program === null)('texts that attack a page', () => {
       const title = XSS_PAYLOADS[(place + 7) % XSS_PAYLOADS.length] ?? '';
       const query = new URLSearchParams({ 'p.STYLES': payload });
       await open.page.goto(`${server.url}/#/layers/${encodeURIComponent(payload)}?${query}`);
-      await eventually(`the page of layer ${payload}`, async () => {
-        const heading = await open.page.locator('h1:visible').textContent();
-        return heading === title;
-      });
+      await eventually(
+        `the page of layer ${payload}`,
+        () => open.page.locator('h1:visible').textContent(),
+        (heading) => heading === title,
+      );
       await expectQuiet(payload);
     }
     await open.go(`seed/${encodeURIComponent(XSS_PAYLOADS[0] ?? '')}`, 'Seed and truncate');
     await expectQuiet('the form');
   });
 
-  it('run nowhere in tasks, failures and the audit log', { timeout: 60_000 }, async () => {
+  it('run nowhere in tasks, failures and the audit log', async () => {
     for (const layer of XSS_PAYLOADS.slice(0, 20)) {
       const answer = await fetch(`${server.url}/api/v1/tasks`, {
         method: 'POST',
@@ -92,9 +95,9 @@ describe.skipIf(program === null)('texts that attack a page', () => {
         const answer = await fetch(`${server.url}/api/v1/tasks?state=pending,running`, {
           headers: { authorization: server.authorization },
         });
-        return ((await answer.json()) as { tasks: unknown[] }).tasks.length === 0;
+        return ((await answer.json()) as { tasks: unknown[] }).tasks;
       },
-      30_000,
+      ({ length }) => length === 0,
     );
     for (const [path, heading] of [
       ['overview', 'Overview'],

@@ -4,12 +4,14 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { type Browser, chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../fixtures/eventually.ts';
+import { sharedBrowser } from '../fixtures/shared-services.ts';
 import { requirePackage } from '../fixtures/system-packages.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
-import { ADMIN_PASSWORD, eventually, type RunningServer, startServer, temporaryFolder } from './server.ts';
+import { ADMIN_PASSWORD, type RunningServer, startServer, temporaryFolder } from './server.ts';
 
 const program = requirePackage('chromium', 'chromium', 'layers and tiles in the console');
 const gdal = requirePackage('gdal-bin', 'gdal_translate', 'addresses of the console tried with GDAL');
@@ -67,13 +69,13 @@ describe.skipIf(program === null)('layers and tiles in the console', () => {
       config: configOf(`127.0.0.1:${port}`),
       expectedLog: /the source of layer roads failed/,
     });
-    browser = await chromium.launch({ executablePath: program ?? '', args: ['--no-sandbox'] });
+    browser = await sharedBrowser(program);
     open = await openConsole(browser, server.url);
     await open.signIn();
   });
 
   afterAll(async () => {
-    await browser?.close();
+    await open?.close();
     await server?.stop();
     upstream?.close();
     upstream?.closeAllConnections();
@@ -98,13 +100,13 @@ describe.skipIf(program === null)('layers and tiles in the console', () => {
     await fetch(`${server.url}/tiles/roads/0/0/0.png`);
     const { page } = open;
     await open.go('layers', 'Layers');
-    await page.getByLabel(/Only with failures today \(1\)/).check();
+    await page.getByLabel(/Only layers with failures in the last 24 hours \(1\)/).check();
     const list = page.getByRole('region', { name: 'List of layers' });
     await list.getByText('1 failure', { exact: true }).waitFor();
     await list.getByText('The map source answered that it cannot serve now. (status 503) just now').waitFor();
     expect(await list.getByRole('listitem').count()).toBe(1);
     await open.go('layers/roads', 'Roads');
-    await page.getByText('1 failure in the last day').waitFor();
+    await page.getByText('1 failure in the last 24 hours').waitFor();
   });
 
   it('names the task that made a tile, shows it beside its successor, and asks before it is removed', async () => {
@@ -113,20 +115,20 @@ describe.skipIf(program === null)('layers and tiles in the console', () => {
     await open.go(`${INSPECT}&tile=5/1/1`, 'Tile inspector');
     await page.getByRole('link', { name: `Task #${task}` }).waitFor();
     expect(await page.getByText('apikey=***').count()).toBe(1);
-    await page.getByRole('button', { name: 'Fetch again and compare' }).click();
-    await page.getByRole('figure').filter({ hasText: 'What differs 100 % of the pixels' }).waitFor();
+    await page.getByRole('button', { name: 'Replace and compare' }).click();
+    await page.getByRole('figure').filter({ hasText: 'Difference 100 % of the pixels' }).waitFor();
     await page.getByRole('link', { name: `Task #${task + 1}` }).waitFor();
-    await page.getByRole('button', { name: 'Remove this tile…' }).click();
+    await page.getByRole('button', { name: 'Delete tile…' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByText(/^1 tile goes at once/).waitFor();
+    await dialog.getByText(/^1 tile \(.*\) will be deleted/).waitFor();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
-    await page.getByRole('button', { name: 'Remove it and all below…' }).click();
+    await page.getByRole('button', { name: 'Delete it and all below…' }).click();
     await dialog.getByText('zooms 5 to 6').waitFor();
-    expect(await dialog.getByRole('button', { name: 'Remove' }).isDisabled()).toBe(true);
-    await dialog.getByLabel(`Type ${LAYER} to go on`).fill(LAYER);
-    await dialog.getByRole('button', { name: 'Remove' }).click();
-    await page.getByText('1 tile removed.').waitFor();
-    await page.getByText('This tile is not in the cache.').waitFor();
+    expect(await dialog.getByRole('button', { name: 'Delete' }).isDisabled()).toBe(true);
+    await dialog.getByLabel(`Type ${LAYER} to confirm`).fill(LAYER);
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('1 tile deleted.').waitFor();
+    await page.getByText('This tile is not cached.').waitFor();
     await open.go(`${INSPECT}&tile=5/0/0`, 'Tile inspector');
     await page.getByRole('link', { name: `Task #${task + 1}` }).waitFor();
   });

@@ -1,8 +1,10 @@
-import { type Browser, chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually, PATIENCE_MS } from '../fixtures/eventually.ts';
+import { sharedBrowser } from '../fixtures/shared-services.ts';
 import { requirePackage } from '../fixtures/system-packages.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
-import { ADMIN_PASSWORD, eventually, type RunningServer, startServer } from './server.ts';
+import { ADMIN_PASSWORD, type RunningServer, startServer } from './server.ts';
 
 const program = requirePackage('chromium', 'chromium', 'the console in a real browser');
 
@@ -50,12 +52,12 @@ describe.skipIf(program === null)('the console in a real browser', () => {
 
   beforeAll(async () => {
     server = await startServer({ config: CONFIG });
-    browser = await chromium.launch({ executablePath: program ?? '', args: ['--no-sandbox'] });
+    browser = await sharedBrowser(program);
     open = await openConsole(browser, server.url);
   });
 
   afterAll(async () => {
-    await browser?.close();
+    await open?.close();
     await server?.stop();
   });
 
@@ -82,7 +84,7 @@ describe.skipIf(program === null)('the console in a real browser', () => {
 
     open = await openConsole(browser, server.url);
     await open.signIn();
-    await open.page.getByText('Nothing is running.').waitFor();
+    await open.page.getByText('No active tasks.').waitFor();
     expect(open.complaints()).toEqual([]);
   });
 
@@ -93,9 +95,10 @@ describe.skipIf(program === null)('the console in a real browser', () => {
     await page.getByRole('button', { name: 'Draw a rectangle' }).click();
     const map = await page.locator('.map canvas').first().boundingBox();
     if (!map) throw new Error('no map');
-    await page.mouse.click(map.x + map.width * 0.4, map.y + map.height * 0.3);
-    await page.mouse.move(map.x + map.width * 0.6, map.y + map.height * 0.5, { steps: 4 });
-    await page.mouse.click(map.x + map.width * 0.7, map.y + map.height * 0.6);
+    await page.mouse.move(map.x + map.width * 0.4, map.y + map.height * 0.3);
+    await page.mouse.down();
+    await page.mouse.move(map.x + map.width * 0.7, map.y + map.height * 0.6, { steps: 4 });
+    await page.mouse.up();
     await eventually(
       'the bounds are filled in',
       async () => (await page.getByLabel('Min x').inputValue()) !== '',
@@ -142,7 +145,7 @@ describe.skipIf(program === null)('the console in a real browser', () => {
     await page.mouse.click(map.x + map.width / 2 + 20, map.y + map.height / 2 + 20);
     const details = page.getByRole('region', { name: /^Tile \d+\/\d+\/\d+$/ });
     await details.getByText('Bounds').waitFor();
-    await details.getByText('none: drawn here').waitFor();
+    await details.getByText('none: drawn by this server').waitFor();
     expect(open.complaints()).toEqual([]);
   });
 
@@ -150,49 +153,49 @@ describe.skipIf(program === null)('the console in a real browser', () => {
     const { page } = open;
     const before = await api<{ bytes: number }>('usage');
     await open.go('quota', 'Quota');
-    await page.getByLabel('Keep the cache below a limit').check();
+    await page.getByLabel('Enable the quota').check();
     await page.getByRole('textbox', { name: 'Limit for all layers' }).fill('0');
     await page.getByText('Must be a number above 0.').waitFor();
     expect(await page.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
     await page.getByRole('textbox', { name: 'Limit for all layers' }).fill('400');
     await page.getByLabel('Unit').first().selectOption('KiB');
-    await page.getByText(/would be removed from all layers/).waitFor();
+    await page.getByText(/will be evicted from all layers/).waitFor();
     await page.getByRole('textbox', { name: 'Check every' }).fill('1');
     await page.getByRole('button', { name: 'Save' }).click();
-    const question = page.getByRole('dialog', { name: 'Save and remove tiles?' });
-    await question.getByText(/would be removed from all layers/).waitFor();
+    const question = page.getByRole('dialog', { name: 'Save and evict tiles?' });
+    await question.getByText(/will be evicted from all layers/).waitFor();
     await question.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Saved.').waitFor();
     await eventually(
       'tiles are removed',
-      async () => (await api<{ bytes: number }>('usage')).bytes < before.bytes,
-      20_000,
+      () => api<{ bytes: number }>('usage'),
+      ({ bytes }) => bytes < before.bytes,
     );
-    await page.getByLabel('Keep the cache below a limit').uncheck();
+    await page.getByLabel('Enable the quota').uncheck();
     await page.getByRole('button', { name: 'Save' }).click();
     await eventually('the quota is off', async () => !(await api<{ enabled: boolean }>('quota')).enabled);
     expect(open.complaints()).toEqual([]);
   });
 
-  it('empties a layer only when its name is typed', async () => {
+  it('truncates a layer only when its name is typed', async () => {
     const { page } = open;
     await open.go('layers/world', 'World');
-    await page.getByRole('button', { name: 'Empty the layer…' }).click();
+    await page.getByRole('button', { name: 'Truncate layer…' }).click();
     const dialog = page.getByRole('dialog');
-    const confirm = dialog.getByRole('button', { name: 'Empty world' });
+    const confirm = dialog.getByRole('button', { name: 'Truncate world' });
     expect(await confirm.isDisabled()).toBe(true);
-    await dialog.getByLabel('Type world to go on').fill('World');
+    await dialog.getByLabel('Type world to confirm').fill('World');
     expect(await confirm.isDisabled()).toBe(true);
-    await dialog.getByLabel('Type world to go on').fill('world');
+    await dialog.getByLabel('Type world to confirm').fill('world');
     await confirm.click();
-    await page.getByText(/tiles are gone\.$/).waitFor();
+    await page.getByText(/tiles deleted\.$/).waitFor();
     expect(open.complaints()).toEqual([]);
   });
 
   it('makes, runs and removes a schedule by keyboard alone, and says at the field what is wrong', async () => {
     const { page } = open;
     await open.go('schedules', 'Schedules');
-    await page.getByText('Nothing is done by the clock yet.').waitFor();
+    await page.getByText('No schedules.').waitFor();
     await page.getByRole('link', { name: 'New schedule…' }).focus();
     await page.keyboard.press('Enter');
     await page.getByLabel('Name').focus();
@@ -204,27 +207,26 @@ describe.skipIf(program === null)('the console in a real browser', () => {
     const cron = page.getByLabel('Cron expression');
     await eventually('the field is marked', async () => (await cron.getAttribute('aria-invalid')) === 'true');
     const told = await cron.getAttribute('aria-describedby');
-    await page.locator(`[id="${told}"]`).getByText('cron must be five fields').waitFor();
-    await page.getByText(/^Request /).waitFor();
+    await page.locator(`[id="${told}"]`).getByText('day of week “1-9” is invalid').waitFor();
     await cron.fill('0 22 * * 1-5');
     await page.getByText('every Monday to Friday at 22:00').waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'nightly', level: 1 }).waitFor();
 
     await page.getByRole('button', { name: 'Run now' }).press('Enter');
-    await page.getByText(/^Task #\d+ is started\.$/).waitFor();
-    const remove = page.getByRole('button', { name: 'Remove…' });
+    await page.getByText(/^Started task #\d+\.$/).waitFor();
+    const remove = page.getByRole('button', { name: 'Delete…' });
     await remove.press('Enter');
-    await page.getByRole('dialog', { name: 'Remove nightly?' }).waitFor();
+    await page.getByRole('dialog', { name: 'Delete nightly?' }).waitFor();
     await page.keyboard.press('Escape');
     await eventually(
       'the focus is back',
-      async () => (await page.evaluate('document.activeElement.textContent')) === 'Remove…',
+      async () => (await page.evaluate('document.activeElement.textContent')) === 'Delete…',
     );
     await remove.press('Enter');
     await page.keyboard.press('Shift+Tab');
     await page.keyboard.press('Enter');
-    await page.getByText('Nothing is done by the clock yet.').waitFor();
+    await page.getByText('No schedules.').waitFor();
     expect((await api<{ schedules: unknown[] }>('schedules')).schedules).toEqual([]);
     expect(open.complaints().filter((text) => !/status of 400/.test(text))).toEqual([]);
     await open.close();
@@ -232,9 +234,7 @@ describe.skipIf(program === null)('the console in a real browser', () => {
     await open.signIn();
   });
 
-  it('has no serious fault for who uses a keyboard or a screen reader, in light and dark, wide and narrow', {
-    timeout: 120_000,
-  }, async () => {
+  it('has no serious fault for who uses a keyboard or a screen reader, in light and dark, wide and narrow', async () => {
     const faults: string[] = [];
     for (const [path, heading] of PAGES) {
       await open.page.emulateMedia({ colorScheme: 'light' });
@@ -255,6 +255,7 @@ describe.skipIf(program === null)('the console in a real browser', () => {
 
   it('takes no more than 350 KB to load', async () => {
     const context = await browser.newContext({ storageState: await open.page.context().storageState() });
+    context.setDefaultTimeout(PATIENCE_MS);
     const page = await context.newPage();
     let bytes = 0;
     page.on('response', (response) => {
@@ -279,7 +280,7 @@ describe.skipIf(program === null)('the console in a real browser', () => {
     await open.go('upstreams', 'Upstreams');
     await page.context().clearCookies();
     await page.getByRole('link', { name: 'About' }).click();
-    await page.getByText('Your session has ended. Sign in again.').waitFor();
+    await page.getByText('Your session has ended.').waitFor();
     await page.getByLabel('Name').fill('admin');
     await page.getByLabel('Password').fill(ADMIN_PASSWORD);
     await page.keyboard.press('Enter');

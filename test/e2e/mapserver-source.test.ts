@@ -6,18 +6,18 @@ import { type Metatile, metatileAt, metatileImage } from '../../src/domain/metat
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { acceptImage } from '../../src/raster/accept-image.ts';
-import { cutImage } from '../../src/raster/cut-image.ts';
 import { decodeImage } from '../../src/raster/decode-image.ts';
-import type { RasterImage } from '../../src/raster/raster-image.ts';
-import { createTileEncoder } from '../../src/raster/tile-encoder.ts';
+import { MetatileCutter } from '../../src/raster/metatile-cutter.ts';
+import { copyPart, type RasterImage, samplesOf } from '../../src/raster/raster-image.ts';
 import { openUpstreamClient, type UpstreamClient } from '../../src/sources/upstream/upstream-client.ts';
 import { upstreamOptions } from '../../src/sources/upstream/upstream-options.ts';
 import { openWmsSource } from '../../src/sources/wms/wms-source.ts';
 import { wmsSourceOptions } from '../../src/sources/wms/wms-source-options.ts';
-import { type MapServer, openMapServer } from '../fixtures/mapserver/mapserver.ts';
+import { sharedMapServer } from '../fixtures/shared-services.ts';
 import { requirePackage } from '../fixtures/system-packages.ts';
 
 const TILE = 256;
+const GRID = { columns: 2, rows: 2, tileWidth: TILE, tileHeight: TILE, gutter: 0 };
 const png = formatOf('image/png') as Format;
 const program = requirePackage('cgi-mapserver', 'mapserv', 'tiles drawn by MapServer');
 
@@ -31,10 +31,10 @@ const CASES = [
 ] as const;
 
 describe.runIf(program)('a WMS layer on MapServer', () => {
-  let mapServer: MapServer;
+  let mapServer: { readonly url: string };
   let upstream: UpstreamClient;
   beforeAll(async () => {
-    mapServer = await openMapServer(program ?? '');
+    mapServer = await sharedMapServer(program);
     upstream = openUpstreamClient({
       userAgent: 'Tilewarden/test',
       upstreams: { '127.0.0.1': upstreamOptions.parse({ concurrency: 2, allowPrivate: true }) },
@@ -44,16 +44,10 @@ describe.runIf(program)('a WMS layer on MapServer', () => {
   });
   afterAll(async () => {
     await upstream?.close();
-    await mapServer?.close();
   });
 
-  async function fetchMetatile(
-    version: string,
-    gridSetName: string,
-    column: number,
-    row: number,
-    gutter = 0,
-  ) {
+  /** As MapServer sends it, 2×2 tiles. */
+  async function fetchEncoded(version: string, gridSetName: string, column: number, row: number, gutter = 0) {
     const gridSet = createBuiltInGridSets().find(({ name }) => name === gridSetName);
     if (!gridSet) throw new Error('no such grid set');
     const metatile = metatileAt(
@@ -75,7 +69,13 @@ describe.runIf(program)('a WMS layer on MapServer', () => {
       signal: new AbortController().signal,
     });
     if (answer.kind !== 'encoded') throw new Error('not encoded');
-    return await acceptImage(answer.bytes, answer.mediaType, shape.width, shape.height);
+    return answer;
+  }
+
+  async function fetchMetatile(...place: Parameters<typeof fetchEncoded>) {
+    const { bytes, mediaType } = await fetchEncoded(...place);
+    const side = 2 * TILE + 2 * (place[4] ?? 0);
+    return await acceptImage(bytes, mediaType, side, side);
   }
 
   async function drawByHand(version: string, place: string, size = 2 * TILE): Promise<RasterImage> {
@@ -88,20 +88,13 @@ describe.runIf(program)('a WMS layer on MapServer', () => {
     'has the tiles MapServer draws, pixel for pixel: WMS %s, %s, %s',
     async (version, name, place, at) => {
       const [column, row] = at;
-      const fetched = await fetchMetatile(version, name, column, row);
+      const picture = await fetchEncoded(version, name, column, row);
       const drawn = await drawByHand(version, place);
-      const encoder = createTileEncoder();
-      for (const [left, top] of [
-        [0, 0],
-        [TILE, 0],
-        [0, TILE],
-        [TILE, TILE],
-      ] as const) {
-        const { bytes } = await encoder.encodeTile(cutImage(fetched, left, top, TILE, TILE), png);
+      const { tiles } = await new MetatileCutter().cut({ picture, grid: GRID, format: png.mediaType });
+      for (const [i, { bytes }] of tiles.entries()) {
+        const part = { left: (i % 2) * TILE, top: (i >> 1) * TILE, width: TILE, height: TILE };
         const tile = await decodeImage(bytes, { maxPixels: TILE * TILE });
-        expect(tile.pixels.equals(cutImage(drawn, left, top, TILE, TILE).pixels), `${left},${top}`).toBe(
-          true,
-        );
+        expect(tile.pixels.equals(copyPart(samplesOf(drawn), part).data), `tile ${i}`).toBe(true);
       }
       expect(
         new Set(new Uint32Array(drawn.pixels.buffer, drawn.pixels.byteOffset, 4 * TILE * TILE)).size,
@@ -112,7 +105,9 @@ describe.runIf(program)('a WMS layer on MapServer', () => {
   it('draws the same in both versions and in a metatile with a gutter', async () => {
     const plain = await fetchMetatile('1.1.1', 'EPSG:4326', 1, 0);
     const newer = await fetchMetatile('1.3.0', 'EPSG:4326', 1, 0);
-    const wide = cutImage(await fetchMetatile('1.3.0', 'EPSG:4326', 1, 0, 16), 16, 16, 2 * TILE, 2 * TILE);
+    const framed = samplesOf(await fetchMetatile('1.3.0', 'EPSG:4326', 1, 0, 16));
+    const inside = { left: 16, top: 16, width: 2 * TILE, height: 2 * TILE };
+    const wide = { width: 2 * TILE, height: 2 * TILE, pixels: copyPart(framed, inside).data };
     expect(newer.pixels.equals(plain.pixels)).toBe(true);
     expect(differentShare(wide, plain)).toBeLessThan(0.005);
   });

@@ -2,12 +2,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
-import { eventually, temporaryFolder } from './server.ts';
+import { eventually } from '../fixtures/eventually.ts';
+import { temporaryFolder } from './server.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 // The build is up to date when tests run, so this is the quick way through the command.
-it('npm start passes arguments, signals and the exit code on', { timeout: 120_000 }, async () => {
+it('npm start passes arguments, signals and the exit code on', async () => {
   const args = ['start', '--', '--port', '0', '--data', temporaryFolder()];
   const npm = spawn('npm', args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   onTestFinished(() => {
@@ -18,7 +19,11 @@ it('npm start passes arguments, signals and the exit code on', { timeout: 120_00
     stdout += text;
   });
   npm.stderr.resume();
-  await eventually('the server is ready', () => stdout.includes('Tilewarden is ready at'), 100_000);
+  await eventually(
+    'the server is ready',
+    () => stdout,
+    (text) => text.includes('Tilewarden is ready at'),
+  );
   const url = /ready at (\S+)/.exec(stdout)?.[1];
   expect((await fetch(`${url}healthz`)).status).toBe(200);
   npm.kill('SIGTERM');

@@ -15,11 +15,9 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
 import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
-import { eventually } from './server.ts';
+import { eventually } from '../fixtures/eventually.ts';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
-/** Milliseconds within which storing goes on when there is room again. */
-const RESUMES_WITHIN = 10_000;
 const SETTINGS = `log: { level: error }
 memoryTier: { size: 0 B }
 stores: { default: { type: bundle, maxOpenBundles: 4 } }
@@ -40,7 +38,7 @@ async function serveOn(folder: string, mount: string): Promise<DiskServer> {
   mkdirSync(stores, { recursive: true });
   writeFileSync(join(folder, 'tilewarden.yaml'), SETTINGS);
   const flags = `--no-auth --port 0 --data ${folder}/data --config ${folder}/tilewarden.yaml`;
-  const serve = `exec ${process.execPath} --import ./scripts/typescript/register.mjs src/cli/main.ts serve ${flags}`;
+  const serve = `exec ${process.execPath} dist/cli/main.js serve ${flags}`;
   const server = spawn('unshare', ['-Urm', 'sh', '-c', `STORES=${stores}; ${mount} && ${serve}`], {
     cwd: PROJECT,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -86,7 +84,11 @@ async function outcomeOf({ url }: DiskServer, tile: string): Promise<string | nu
 }
 
 async function cached(server: DiskServer, tile: string): Promise<void> {
-  await eventually(`${tile} is kept`, async () => (await outcomeOf(server, tile)) === 'HIT');
+  await eventually(
+    `${tile} is kept`,
+    () => outcomeOf(server, tile),
+    (outcome) => outcome === 'HIT',
+  );
 }
 
 /** Every tile that was kept is a hit, those in bundles that are closed too. */
@@ -128,7 +130,7 @@ async function expectTold({ url }: DiskServer, storing: boolean): Promise<void> 
     const metrics = await (await fetch(`${url}/metrics`)).text();
     return { disks, metric: /^tilewarden_store_storing.*$/m.exec(metrics)?.[0] };
   };
-  await expect.poll(told, { timeout: RESUMES_WITHIN }).toMatchObject({
+  await expect.poll(told).toMatchObject({
     disks: [{ store: 'default', minFreePercent: 2, storing }],
     metric: `tilewarden_store_storing{store="default"} ${storing ? 1 : 0}`,
   });
@@ -142,7 +144,7 @@ async function expectStoring(server: DiskServer, z: number): Promise<void> {
     await outcomeOf(server, `${z}/${x}/90`);
     return (await tilesOf(server)) > before;
   };
-  await eventually('tiles are kept again', grows, RESUMES_WITHIN);
+  await eventually('tiles are kept again', grows);
 }
 
 function untilRefused(write: (at: number) => void): void {
@@ -170,7 +172,7 @@ describe('on a small disk', () => {
   beforeEach(() => mkdirSync(fillers));
   afterEach(() => rmSync(fillers, { recursive: true, force: true }));
 
-  it('that is full to the brim, tiles are served, and kept again soon after there is room', async () => {
+  it('that is full to the brim, tiles are served, and kept again when there is room', async () => {
     untilRefused((at) => writeFileSync(join(fillers, `${at}`), Buffer.alloc(65_536)));
     await expectHits(server);
     await expectUncached(server, 8);
@@ -180,7 +182,7 @@ describe('on a small disk', () => {
     await expectTold(server, true);
   });
 
-  it('that has no inode left, tiles are served, and kept again soon after there are some', async () => {
+  it('that has no inode left, tiles are served, and kept again when there are some', async () => {
     untilRefused((at) => writeFileSync(join(fillers, `${at}`), ''));
     await expectHits(server);
     // Whether one is kept depends on whether a bundle was closed meanwhile, which frees the inodes of its log.

@@ -3,9 +3,10 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { encodeImage } from '../../src/raster/encode-image.ts';
+import { eventually } from '../fixtures/eventually.ts';
 import { format } from '../fixtures/http-app.ts';
 import { photoLike } from '../fixtures/sample-images.ts';
-import { eventually, startServer } from './server.ts';
+import { startServer } from './server.ts';
 import { PASSWORD, type ShownTask, speakTo, type TaskServer } from './task-server.ts';
 
 const MIB = 2 ** 20;
@@ -115,9 +116,7 @@ function watchUsage(server: TaskServer) {
   };
 }
 
-it('seeds into a full quota: what nobody uses goes, what was just made stays, and the task says so', {
-  timeout: 120_000,
-}, async () => {
+it('seeds into a full quota: what nobody uses goes, what was just made stays, and the task says so', async () => {
   const tiles = await openTileServer();
   const config = configOf(tiles.url);
   const server = speakTo(await startServer({ config, env: { TILEWARDEN_ADMIN_PASSWORD: PASSWORD } }));
@@ -141,11 +140,19 @@ it('seeds into a full quota: what nobody uses goes, what was just made stays, an
     expect(changed.status).toBe(200);
     const stopWatching = watchUsage(server);
     const id = await seed(server, layer, NEW_TILES);
-    await eventually('tiles go while it runs', async () => (await usageOf(server)).evicted.tiles > before);
+    await eventually(
+      'tiles go while it runs',
+      () => usageOf(server),
+      ({ evicted }) => evicted.tiles > before,
+    );
     const letGo = setInterval(() => tiles.release(), 50);
     expect((await server.over(id)).state).toBe('done');
     clearInterval(letGo);
-    await eventually('the quota is kept', async () => (await usageOf(server)).bytes <= full, 6000);
+    await eventually(
+      'the quota is kept',
+      () => usageOf(server),
+      ({ bytes }) => bytes <= full,
+    );
     expect(await stopWatching()).toBeLessThanOrEqual(full + TOLERATED);
 
     const usage = await usageOf(server);

@@ -3,14 +3,13 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
+import { eventually, soon } from '../fixtures/eventually.ts';
+import { keepLog, whenOver } from '../fixtures/when-over.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const READY = /^Tilewarden is ready at (https?:\/\/\S+)\/$/m;
-const READY_WITHIN_MS = 30_000;
-const EXIT_WITHIN_MS = 15_000;
 
 /** Of the user `admin` on every server started here. */
 export const ADMIN_PASSWORD = 'a password for tests only';
@@ -58,7 +57,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     options.env,
   );
   const finished = watch(child.process, child.output);
-  endWithTest(child.process, finished);
+  endWithTest(child, finished);
   const url = await readyUrl(child.process, child.output);
   return {
     url,
@@ -69,7 +68,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     stderr: () => child.output.stderr,
     async stop() {
       child.process.kill('SIGTERM');
-      const end = await within(finished, EXIT_WITHIN_MS, 'The server did not stop');
+      const end = await soon('the server stops', finished, () => child.output.stderr);
       expectCleanLog(end.stderr, options.expectedLog);
       return end;
     },
@@ -87,8 +86,8 @@ export async function runTilewarden(
 ): Promise<FinishedProcess> {
   const child = launch(args, options.env, options.cwd);
   const finished = watch(child.process, child.output);
-  endWithTest(child.process, finished);
-  return within(finished, READY_WITHIN_MS, `tilewarden ${args.join(' ')} did not end`);
+  endWithTest(child, finished);
+  return soon(`tilewarden ${args.join(' ')} ends`, finished, () => child.output.stdout + child.output.stderr);
 }
 
 export function temporaryFolder(): string {
@@ -103,19 +102,6 @@ export function writeConfig(yaml: string): string {
   return file;
 }
 
-/** Looks again and again until the condition holds; fails when it does not in time. */
-export async function eventually(
-  what: string,
-  holds: () => boolean | Promise<boolean>,
-  withinMs = 10_000,
-): Promise<void> {
-  const deadline = performance.now() + withinMs;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`Not within ${withinMs} ms: ${what}`);
-    await delay(20);
-  }
-}
-
 export function expectCleanLog(stderr: string, expected?: RegExp): void {
   const complaints = stderr
     .split('\n')
@@ -124,20 +110,18 @@ export function expectCleanLog(stderr: string, expected?: RegExp): void {
   expect(complaints).toEqual([]);
 }
 
-function endWithTest(child: ChildProcess, finished: Promise<FinishedProcess>): void {
-  whenOver(() => {
+function endWithTest({ process: child, output }: Launched, finished: Promise<FinishedProcess>): void {
+  const log = keepLog(`process-${child.pid}`, () => output.stdout + output.stderr);
+  whenOver(async () => {
     child.kill('SIGKILL');
-    return finished;
+    await finished;
+    log.forget();
   });
 }
 
-/** After the test; for what a hook has started for many tests, when the test process ends. */
-function whenOver(clean: () => unknown): void {
-  try {
-    onTestFinished(async () => void (await clean()));
-  } catch {
-    process.once('exit', clean);
-  }
+interface Launched {
+  readonly process: ChildProcess;
+  readonly output: Output;
 }
 
 interface Output {
@@ -149,7 +133,7 @@ function launch(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   cwd = temporaryFolder(),
-) {
+): Launched {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('TILEWARDEN_'));
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd,
@@ -173,22 +157,12 @@ async function watch(child: ChildProcess, output: Output): Promise<FinishedProce
 
 async function readyUrl(child: ChildProcess, output: Output): Promise<string> {
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
-  const isReady = () => READY.test(output.stdout);
-  await eventually('the server is ready or has ended', () => hasEnded() || isReady(), READY_WITHIN_MS);
+  await eventually(
+    'the server is ready or has ended',
+    () => `${output.stdout}${output.stderr}`,
+    () => hasEnded() || READY.test(output.stdout),
+  );
   const url = READY.exec(output.stdout)?.[1];
   if (url === undefined) throw new Error(`The server did not start:\n${output.stderr}`);
   return url;
-}
-
-async function within<T>(promise: Promise<T>, ms: number, complaint: string): Promise<T> {
-  const timeout = new AbortController();
-  const expired = delay(ms, null, { signal: timeout.signal }).then(() =>
-    Promise.reject(new Error(complaint)),
-  );
-  expired.catch(() => undefined);
-  try {
-    return (await Promise.race([promise, expired])) as T;
-  } finally {
-    timeout.abort();
-  }
 }

@@ -1,23 +1,25 @@
 /**
  * A server process with one layer `roads` on a mock WMS, and what a user does with it over HTTP.
  *
- *   const { wms, server } = await startTaskServer();
- *   const id = await server.seed({ zoomStop: 5 });
- *   await server.over(id);
- *   await server.expectTiles(tilesOf(0, 5), { cache: 'HIT' });
+ *   const shared = shareTaskServer();
+ *   it('seeds', async () => {
+ *     const { wms, server } = shared;
+ *     await server.over(await server.start({ zoomStop: 4 }));
+ *     await server.expectTiles(tilesOf(0, 4), { cache: 'HIT' });
+ *   });
  */
 import { readFileSync } from 'node:fs';
-import { expect, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished } from 'vitest';
 import { createBuiltInGridSets } from '../../src/domain/built-in-grid-sets.ts';
 import { decodeImage } from '../../src/raster/decode-image.ts';
+import { eventually } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { expectedImage } from '../fixtures/mock-wms-pixels.ts';
-import { eventually, type RunningServer, startServer } from './server.ts';
+import { type RunningServer, startServer } from './server.ts';
 
 export const PASSWORD = 'a long enough sentence';
 export const LAYER = 'roads';
 const AUTHORIZATION = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`;
-const OVER_WITHIN_MS = 60_000;
 const AT_ONCE = 8;
 
 export interface TileAt {
@@ -58,7 +60,7 @@ export interface TaskServer extends RunningServer {
   start(request: object): Promise<number>;
   task(id: number): Promise<ShownTask>;
   /** Waits until the task has ended. */
-  over(id: number, withinMs?: number): Promise<ShownTask>;
+  over(id: number): Promise<ShownTask>;
   tile(at: TileAt, gridSet?: string): Promise<{ readonly cache: string | null; readonly bytes: Buffer }>;
   /** Reads the tiles over HTTP and compares every pixel with what the mock draws there. */
   expectTiles(tiles: Iterable<TileAt>, expected: TileExpectation): Promise<number>;
@@ -72,6 +74,39 @@ export interface TaskServerOptions {
   readonly layers?: string;
   readonly upstream?: string;
   readonly args?: readonly string[];
+}
+
+/**
+ * One server and one mock for the tests of a file. Before each test nothing runs, the cache is empty and the mock
+ * answers well; task ids go on rising.
+ */
+export function shareTaskServer(
+  options: TaskServerOptions & { readonly more?: (wms: MockWms) => string } = {},
+): { readonly wms: MockWms; readonly server: TaskServer } {
+  const shared = {} as { wms: MockWms; server: TaskServer };
+  beforeAll(async () => {
+    shared.wms = await openMockWms();
+    const layers = options.more?.(shared.wms);
+    shared.server = await startTaskServer(shared.wms, { ...options, ...(layers && { layers }) });
+  });
+  beforeEach(async () => {
+    const { wms, server } = shared;
+    wms.reset();
+    await server.request('POST', '/rest/seed', 'kill_all=all', 'application/x-www-form-urlencoded');
+    await eventually(
+      'the mock is left alone',
+      () => wms.active,
+      (active) => active === 0,
+    );
+    const all = `<truncateLayer><layerName>${LAYER}</layerName></truncateLayer>`;
+    expect((await server.request('POST', '/masstruncate', all, 'text/xml')).status).toBe(200);
+    wms.reset();
+  });
+  afterAll(async () => {
+    await shared.server?.stop();
+    await shared.wms?.close();
+  });
+  return shared;
 }
 
 /** Opened before the server and closed after it. */
@@ -153,18 +188,12 @@ export function speakTo(server: RunningServer): TaskServer {
       expect([response.status, await response.text()]).toEqual([200, '']);
       return Number(response.headers.get('x-task-id'));
     },
-    async over(id, withinMs = OVER_WITHIN_MS) {
-      let seen = await task(id);
-      await eventually(
+    over: (id) =>
+      eventually(
         `task ${id} ends`,
-        async () => {
-          seen = await task(id);
-          return seen.endedAt !== null;
-        },
-        withinMs,
-      );
-      return seen;
-    },
+        () => task(id),
+        ({ endedAt }) => endedAt !== null,
+      ),
     async expectTiles(tiles, expected) {
       const waiting = [...tiles];
       const { length } = waiting;

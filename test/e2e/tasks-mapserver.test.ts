@@ -1,19 +1,16 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { decodeImage } from '../../src/raster/decode-image.ts';
-import { openMapServer } from '../fixtures/mapserver/mapserver.ts';
+import { sharedMapServer } from '../fixtures/shared-services.ts';
 import { requirePackage } from '../fixtures/system-packages.ts';
 import { runTilewarden, startServer } from './server.ts';
 import { PASSWORD, speakTo } from './task-server.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
 
 const program = requirePackage('cgi-mapserver', 'mapserv', 'seeding from MapServer');
 const HALF_WORLD = 20037508.342789244;
 
 describe.runIf(program)('a layer on MapServer', () => {
   it('is seeded, and its tiles are what MapServer draws at their places', async () => {
-    const mapServer = await openMapServer(program ?? '');
-    onTestFinished(() => mapServer.close());
+    const mapServer = await sharedMapServer(program);
     const config = `
 upstreams: { '${new URL(mapServer.url).host}': { concurrency: 4, allowPrivate: true } }
 layers:

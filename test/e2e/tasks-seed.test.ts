@@ -1,20 +1,21 @@
 import { writeFileSync } from 'node:fs';
-import { describe, expect, it, vi } from 'vitest';
-import { eventually, startServer, writeConfig } from './server.ts';
+import { describe, expect, it } from 'vitest';
+import { eventually } from '../fixtures/eventually.ts';
+import { startServer, writeConfig } from './server.ts';
 import {
   LAYER,
   openWms,
   PASSWORD,
   roadsConfig,
   type ShownTask,
+  shareTaskServer,
   speakTo,
-  startTaskServer,
   type TaskServer,
   type TileAt,
   tilesOf,
 } from './task-server.ts';
 
-vi.setConfig({ testTimeout: 180_000 });
+const shared = shareTaskServer();
 
 const PENDING = 0;
 const RUNNING = 1;
@@ -49,12 +50,11 @@ async function listen(server: TaskServer) {
 }
 
 describe('seeding over the REST interface', () => {
-  it('in XML fills zoom 0 to 5: listed while it runs, remembered when it is done, every tile right', async () => {
-    const wms = await openWms();
-    const server = await startTaskServer(wms);
+  it('in XML fills zoom 0 to 4: listed while it runs, remembered when it is done, every tile right', async () => {
+    const { wms, server } = shared;
     wms.answer = 'hang';
     const body = `<?xml version="1.0" encoding="UTF-8"?>
-<seedRequest><name>${LAYER}</name><srs><number>900913</number></srs><zoomStart>0</zoomStart><zoomStop>5</zoomStop>
+<seedRequest><name>${LAYER}</name><srs><number>900913</number></srs><zoomStart>0</zoomStart><zoomStop>4</zoomStop>
 <format>image/png</format><type>seed</type><threadCount>4</threadCount></seedRequest>`;
     const response = await server.request('POST', `/rest/seed/${LAYER}.xml`, body, 'text/xml');
     expect([response.status, await response.text()]).toEqual([200, '']);
@@ -63,29 +63,31 @@ describe('seeding over the REST interface', () => {
 
     const [row, ...others] = await server.list();
     expect(others).toEqual([]);
-    expect(row?.slice(0, 4)).toEqual([0, 1365, -1, id]);
+    expect(row?.slice(0, 4)).toEqual([0, 341, -1, id]);
     expect([PENDING, RUNNING]).toContain(row?.[4]);
     expect((await server.list(LAYER)).map((one) => one[3])).toEqual([id]);
-    await eventually('it runs', async () => (await server.list())[0]?.[4] === RUNNING);
+    await eventually(
+      'it runs',
+      () => server.list(),
+      ([first]) => first?.[4] === RUNNING,
+    );
 
     wms.answer = 'good';
     wms.release();
     const task = await server.over(id);
     expect(task).toMatchObject({ state: 'done', reason: null, type: 'seed', createdBy: 'admin' });
-    expect(task).toMatchObject({ tilesProcessed: 1365, tilesTotal: 1365 });
-    expect(task.counters).toMatchObject({ made: 1365, present: 0, removed: 0, failed: 0 });
+    expect(task).toMatchObject({ tilesProcessed: 341, tilesTotal: 341 });
+    expect(task.counters).toMatchObject({ made: 341, present: 0, removed: 0, failed: 0 });
     expect(task.counters.upstreamRequests).toBe(wms.requests.length);
     expect(await server.list()).toEqual([]);
 
     const asked = wms.requests.length;
-    expect(await server.expectTiles(tilesOf(0, 5), { cache: 'HIT' })).toBe(1365);
+    expect(await server.expectTiles(tilesOf(0, 4), { cache: 'HIT' })).toBe(341);
     expect(wms.requests.length).toBe(asked);
-    await server.stop();
   });
 
   it('in JSON, by somebody it knows, fills another grid set, and a second time finds everything present', async () => {
-    const wms = await openWms();
-    const server = await startTaskServer(wms);
+    const { wms, server } = shared;
     const anonymous = await fetch(`${server.url}/rest/seed/${LAYER}.json`, { method: 'POST', body: '{}' });
     expect([anonymous.status, await server.list()]).toEqual([401, []]);
     const request = { gridSetId: 'EPSG:4326', zoomStart: '0', zoomStop: 3, type: 'seed', threadCount: 2 };
@@ -103,12 +105,10 @@ describe('seeding over the REST interface', () => {
     expect(second.id).toBeGreaterThan(first.id);
     await server.expectTiles(tilesOf4326(3), { cache: 'HIT', gridSet: 'EPSG:4326' });
     expect(wms.requests.length).toBe(asked);
-    await server.stop();
   });
 
   it('works below the prefixes that GeoWebCache’s clients know', async () => {
-    const wms = await openWms();
-    const server = await startTaskServer(wms);
+    const { server } = shared;
     let column = 0;
     for (const prefix of ['/geowebcache', '/geoserver/gwc']) {
       const west = -20037508.34 + column++ * 10018754.17;
@@ -130,7 +130,6 @@ describe('seeding over the REST interface', () => {
       [0, 1].map((x) => ({ z: 2, x, y: 1 })),
       { cache: 'HIT' },
     );
-    await server.stop();
   });
 });
 

@@ -5,10 +5,11 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { acceptImage } from '../../src/raster/accept-image.ts';
 import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
 import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
+import { inLength } from '../fixtures/length.ts';
 import { showsPlace } from '../fixtures/mock-wms-pixels.ts';
 
 export const LAYER = 'faulty';
-export const MAX_ZOOM = 6;
+export const MAX_ZOOM = inLength(5, 6);
 export const ALL_TILES = (4 ** (MAX_ZOOM + 1) - 1) / 3;
 const TILE_SIZE = 64;
 const WORLD = 20037508.342789244;

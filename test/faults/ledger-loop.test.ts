@@ -2,14 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { inLength } from '../fixtures/length.ts';
 import { runLedgerLoop } from './ledger-loop.ts';
 
-it('counts exactly and brings no old tile back, however often it is killed', {
-  timeout: 240_000,
-}, async () => {
+const KILLS = inLength(4, 500);
+
+it('counts exactly and brings no old tile back, however often it is killed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tilewarden-ledger-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const report = await runLedgerLoop(folder, 8, () => {});
+  const report = await runLedgerLoop(folder, KILLS);
   expect(report).toMatchObject({ drift: 0, resurrected: 0 });
   expect(report.tilesChecked).toBeGreaterThan(0);
   expect(report.evicted).toBeGreaterThan(0);

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../../src/db/open-database.ts';
@@ -7,10 +8,10 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { loadEvictions } from '../../src/quota/evictions.ts';
 import { Ledger } from '../../src/quota/ledger.ts';
-import { createLedgerRecords } from '../../src/quota/ledger-records.ts';
 import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
 import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
 import type { TileStore } from '../../src/storage/tile-store.ts';
+import { eventually } from '../fixtures/eventually.ts';
 
 export interface LedgerLoopReport {
   readonly kills: number;
@@ -22,41 +23,35 @@ export interface LedgerLoopReport {
   readonly drift: number;
   /** Tiles found that were older than a truncation which had been acknowledged. */
   readonly resurrected: number;
-  /** Milliseconds, after a kill, until nothing was left of what had been dropped. */
-  readonly slowestSweep: number;
 }
 
 const tools = { log: silentLogger, clock: systemClock };
-const LONGEST_LIFE = 1500;
-const SWEEP_WITHIN = 60_000;
+/** Steps of work, and milliseconds after the last of them, after which a process is killed. */
+const MOST_STEPS = 40;
+const LONGEST_STEP = 20;
 const WORKER = fileURLToPath(new URL('./ledger-process.ts', import.meta.url));
 const LOADER = fileURLToPath(new URL('../../scripts/typescript/register.mjs', import.meta.url));
 
 /** Kills a process that writes, truncates and evicts, again and again, and counts anew after each kill. */
-export async function runLedgerLoop(
-  folder: string,
-  kills: number,
-  say: (line: string) => void,
-): Promise<LedgerLoopReport> {
+export async function runLedgerLoop(folder: string, kills: number): Promise<LedgerLoopReport> {
   const acknowledged = new Map<string, number>();
-  const total = { truncations: 0, evicted: 0, tilesChecked: 0, drift: 0, resurrected: 0, slowestSweep: 0 };
+  const total = { truncations: 0, evicted: 0, tilesChecked: 0, drift: 0, resurrected: 0 };
   let next = startWorker(folder);
   for (let kill = 1; kill <= kills; kill++) {
     const worker = next;
     if (kill < kills) next = startWorker(folder);
-    total.truncations += await workUntilKilled(worker, acknowledged);
+    total.truncations += await workUntilKilled(worker, acknowledged, kill % 2 === 0);
     const found = await lookAt(folder, acknowledged);
     total.evicted = found.evicted;
     total.tilesChecked += found.tiles;
     total.drift += found.drift;
     total.resurrected += found.resurrected;
-    total.slowestSweep = Math.max(total.slowestSweep, found.sweep);
-    if (kill % 10 === 0) say(`${kill} of ${kills} kills`);
   }
   return { kills, ...total };
 }
 
-type Said = 'ready' | 'working' | { readonly layer: string; readonly generation: number };
+type Truncation = { readonly layer: string; readonly generation: number };
+type Said = 'ready' | 'working' | 'stepped' | 'evicted' | Truncation;
 
 interface Worker {
   readonly child: ChildProcess;
@@ -80,59 +75,67 @@ async function killed({ child }: Worker): Promise<void> {
   await ended;
 }
 
-async function workUntilKilled(worker: Worker, acknowledged: Map<string, number>): Promise<number> {
+/** A random number of steps; where it is to evict, those come after the first eviction. */
+async function workUntilKilled(worker: Worker, acknowledged: Map<string, number>, evicts: boolean) {
   const { child } = worker;
-  let truncations = 0;
+  const done = { truncations: 0, steps: 0, evictedAt: evicts ? Number.POSITIVE_INFINITY : 0 };
   await worker.ready;
   const working = heard(child, 'working');
   child.send('begin');
   await working;
-  child.on('message', (message: Exclude<Said, string>) => {
-    acknowledged.set(message.layer, message.generation);
-    truncations++;
+  child.on('message', (said: Said) => {
+    if (said === 'stepped') done.steps++;
+    if (said === 'evicted') done.evictedAt = Math.min(done.evictedAt, done.steps);
+    if (typeof said === 'string') return;
+    acknowledged.set(said.layer, said.generation);
+    done.truncations++;
   });
-  await systemClock.sleep(Math.random() * LONGEST_LIFE);
+  const steps = Math.random() * MOST_STEPS;
+  await eventually(
+    'the process has done enough to be killed',
+    () => done,
+    () => done.steps >= done.evictedAt + steps,
+  );
+  await systemClock.sleep(Math.random() * LONGEST_STEP);
   await killed(worker);
-  return truncations;
+  return done.truncations;
 }
 
 async function lookAt(folder: string, acknowledged: ReadonlyMap<string, number>) {
   const options = bundleStoreOptions.parse({ type: 'bundle' });
   const store = await openBundleStore(options, { root: join(folder, 'store'), ...tools });
   const database = await openDatabase({ location: join(folder, 'tilewarden.db'), ...tools });
-  const records = createLedgerRecords(database);
-  const stores = new Map([['default', store]]);
-  const ledger = await Ledger.open({ stores, records, ...tools });
-  // Knows nothing of before, and so reads everything.
-  const fresh = await Ledger.open({
-    stores,
-    records: { load: async () => [], save: async () => {} },
-    ...tools,
-  });
+  const ledger = new Ledger({ stores: new Map([['default', store]]), ...tools });
   try {
-    const sweep = await untilSwept(store);
+    await eventually(
+      'nothing is left of what was dropped',
+      () => store.sweeping(),
+      ({ files }) => files === 0,
+    );
     await ledger.refresh();
-    await fresh.refresh();
     const counted = await recount(store, acknowledged);
-    const onDisk = Math.abs(diskBytesOf(ledger) - diskBytesOf(fresh));
     const evicted = (await loadEvictions(database)).total.pages;
-    return { ...counted, sweep, evicted, drift: driftOf(ledger, counted) + onDisk };
-  } finally {
-    await fresh.close();
-    await ledger.close();
-    await database.close();
     await store.close();
+    const onDisk = Math.abs(ledger.diskBytes(null) - (await diskBytesWithoutIndex(folder)));
+    return { ...counted, evicted, drift: driftOf(ledger, counted) + onDisk };
+  } finally {
+    await database.close();
   }
 }
 
-async function untilSwept(store: TileStore): Promise<number> {
-  const begun = performance.now();
-  while ((await store.sweeping()).files > 0) {
-    if (performance.now() - begun > SWEEP_WITHIN)
-      throw new Error('dropped tiles are still there after a minute');
-    await systemClock.sleep(10);
-  }
-  return performance.now() - begun;
+/** What is told when there is no index, so that everything is read. The index is back in its place afterwards. */
+async function diskBytesWithoutIndex(folder: string): Promise<number> {
+  const [root, aside] = [join(folder, 'store'), join(folder, 'aside')];
+  mkdirSync(aside, { recursive: true });
+  const indexFiles = (at: string) => readdirSync(at).filter((name) => name.startsWith('index.sqlite'));
+  for (const name of indexFiles(root)) renameSync(join(root, name), join(aside, name));
+  const store = await openBundleStore(bundleStoreOptions.parse({ type: 'bundle' }), { root, ...tools });
+  const ledger = new Ledger({ stores: new Map([['default', store]]), ...tools });
+  await ledger.refresh();
+  await store.close();
+  for (const name of indexFiles(root)) rmSync(join(root, name));
+  for (const name of indexFiles(aside)) renameSync(join(aside, name), join(root, name));
+  return ledger.diskBytes(null);
 }
 
 async function recount(store: TileStore, acknowledged: ReadonlyMap<string, number>) {
@@ -147,10 +150,6 @@ async function recount(store: TileStore, acknowledged: ReadonlyMap<string, numbe
     }
   }
   return sum;
-}
-
-function diskBytesOf(ledger: Ledger): number {
-  return [...ledger.blocks()].reduce((sum, { diskBytes }) => sum + diskBytes, 0);
 }
 
 function driftOf(ledger: Ledger, counted: { tiles: number; bytes: number }): number {

@@ -5,13 +5,15 @@ import { isTilewardenError } from '../../src/domain/errors.ts';
 import { createTileEvents } from '../../src/domain/tile-events.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { loadEvictions } from '../../src/quota/evictions.ts';
 import { openQuotaService } from '../../src/quota/quota-service.ts';
 import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
 import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
 
 /**
  * Writes, overwrites, truncates and evicts until it is killed. The time of each tile is the generation it was made
- * under; every truncation that is over is told to the parent, as `{ layer, generation }`. Begins when it is told to:
+ * under; the parent is told of every truncation that is over, as
+ * `{ layer, generation }`, of every step, and that quotas have removed something. Begins when it is told to:
  * starting takes longer than working, and the next process starts while this one works.
  */
 const [folder = ''] = process.argv.slice(2);
@@ -34,11 +36,18 @@ await quota.settings.change({
 process.send?.('working');
 
 const LAYERS = ['a', 'b'];
+const evictedBefore = await evictedPages();
 for (let step = 0; ; step++) {
   const layer = LAYERS[step % LAYERS.length] ?? 'a';
   if (Math.random() < 0.05) await truncate(layer);
   await write(layer);
-  if (Math.random() < 0.1) await quota.usage();
+  process.send?.('stepped');
+  if (Math.random() < 0.1 && (await evictedPages()) > evictedBefore) process.send?.('evicted');
+}
+
+async function evictedPages(): Promise<number> {
+  await quota.usage();
+  return (await loadEvictions(database)).total.pages;
 }
 
 async function truncate(layer: string): Promise<void> {

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { PATIENCE_MS } from '../fixtures/eventually.ts';
 
 /** A task as the native interface shows it. */
 export interface ShownTask {
@@ -23,9 +24,6 @@ export interface SeedRequest {
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const READY = /^Tilewarden is ready at (http:\/\/\S+)\/$/m;
-/** Milliseconds. */
-const READY_WITHIN = 60_000;
-const ANSWER_WITHIN = 20_000;
 
 /** A real server from the build, with its worker processes, that can be killed. */
 export class ServerUnderTest {
@@ -83,7 +81,7 @@ export class ServerUnderTest {
   async #ask(path: string, request: RequestInit): Promise<Response> {
     const answer = await fetch(`${this.#url}${path}`, {
       ...request,
-      signal: AbortSignal.timeout(ANSWER_WITHIN),
+      signal: AbortSignal.timeout(PATIENCE_MS),
     });
     if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
     return answer;
@@ -91,7 +89,7 @@ export class ServerUnderTest {
 }
 
 async function readyUrl(child: ChildProcess): Promise<string> {
-  const signal = AbortSignal.timeout(READY_WITHIN);
+  const signal = AbortSignal.timeout(PATIENCE_MS);
   let text = '';
   child.stdout?.setEncoding('utf8');
   while (child.stdout) {

@@ -1,4 +1,3 @@
-import { EventEmitter } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,16 +8,12 @@ import { openDatabase } from '../../src/db/open-database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { LocalTime } from '../../src/lib/local-time.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import {
-  type DeskClient,
-  type DeskLineChannel,
-  openDeskLine,
-  serveDesk,
-} from '../../src/sources/upstream/desk-line.ts';
+import { openDeskLine, serveDesk } from '../../src/sources/upstream/desk-line.ts';
 import { openUpstreamDesk } from '../../src/sources/upstream/open-upstream-desk.ts';
 import type { RequestEnd, UpstreamDesk } from '../../src/sources/upstream/upstream-desk.ts';
 import { upstreamOptions } from '../../src/sources/upstream/upstream-options.ts';
-import { openTestPostgres, type TestPostgres } from '../fixtures/postgres.ts';
+import { createChannelPair } from '../fixtures/channel-pair.ts';
+import { createPostgresDatabase } from '../fixtures/shared-services.ts';
 import { createVirtualClock, type VirtualClock } from '../fixtures/virtual-clock.ts';
 
 const HOST = 'maps.example.org:443';
@@ -30,26 +25,19 @@ const MIDNIGHT = Date.parse('2026-11-15T18:30:00Z');
 const HOUR = 3_600_000;
 const never = new AbortController().signal;
 
-let postgres: TestPostgres;
 let folder: string;
 beforeAll(async () => {
-  postgres = await openTestPostgres();
   folder = mkdtempSync(join(tmpdir(), 'tilewarden-budget-'));
-}, 60_000);
+});
 afterAll(async () => {
-  await postgres.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
 /** What a worker speaks through. */
 function hireWorker(desk: UpstreamDesk): UpstreamDesk {
-  const worker = Object.assign(new EventEmitter(), { connected: true });
-  const channel = new EventEmitter();
-  const send = (to: EventEmitter) => (message: unknown) => setImmediate(() => to.emit('message', message));
-  Object.assign(worker, { send: send(channel) });
-  Object.assign(channel, { send: send(worker) });
-  serveDesk(desk, worker as unknown as DeskClient);
-  return openDeskLine(channel as unknown as DeskLineChannel);
+  const { server, child } = createChannelPair();
+  serveDesk(desk, server);
+  return openDeskLine(child);
 }
 
 async function openServer(location: string, clock: VirtualClock) {
@@ -92,7 +80,7 @@ async function askAll({ desk, workers }: Server, clock: VirtualClock, sent: Map<
 
 describe.each(['SQLite', 'PostgreSQL'])('a daily budget on %s', (kind) => {
   it('is not exceeded by one by people and three workers, over restarts and midnight of its zone', async () => {
-    const location = kind === 'SQLite' ? join(folder, 'tilewarden.db') : await postgres.createDatabase();
+    const location = kind === 'SQLite' ? join(folder, 'tilewarden.db') : await createPostgresDatabase();
     const clock = createVirtualClock(MIDNIGHT - HOUR);
     const sent = new Map<string, number>();
     for (let life = 0; life < 4; life++) {
@@ -118,7 +106,7 @@ describe.each(['SQLite', 'PostgreSQL'])('a daily budget on %s', (kind) => {
 });
 
 it('a daily budget is shared by servers on one PostgreSQL database', async () => {
-  const location = await postgres.createDatabase();
+  const location = await createPostgresDatabase();
   const clock = createVirtualClock(MIDNIGHT + HOUR);
   const sent = new Map<string, number>();
   const servers = [await openServer(location, clock), await openServer(location, clock)];

@@ -33,6 +33,9 @@ export interface Look {
   readonly taskWaitsFor: string | null;
   readonly taskReason: string | null;
   readonly taskFailed: number | null;
+  readonly taskRequests: number | null;
+  readonly secondsRemaining: number | null;
+  readonly hostState: string;
 }
 
 /** What was seen while a scenario was played. */
@@ -213,10 +216,17 @@ class Stage {
     return [this.#newTiles % COLUMNS, 1 + Math.floor(this.#newTiles / COLUMNS)];
   }
 
-  async #playTask({ at, zoomStop, threads, totalFailures }: Scenario['tasks'][number]): Promise<void> {
+  async #playTask({ at, zoomStop, threads, ...rules }: Scenario['tasks'][number]): Promise<void> {
     await this.#until(at);
     const { layer } = this.#road.tiles.set;
-    const draft = { layer, zoomStop, threadCount: threads, totalFailuresBeforeAborting: totalFailures };
+    const { retries, totalFailures } = rules;
+    const draft = {
+      layer,
+      zoomStop,
+      threadCount: threads,
+      ...(retries !== undefined && { tileFailureRetryCount: retries }),
+      ...(totalFailures !== undefined && { totalFailuresBeforeAborting: totalFailures }),
+    };
     this.#task = (await this.#tasks?.create(draft, 'scenario'))?.id ?? null;
   }
 
@@ -233,6 +243,9 @@ class Stage {
       taskWaitsFor: task?.waitingFor?.reason ?? null,
       taskReason: task?.reason ?? null,
       taskFailed: task?.counters.failed ?? null,
+      taskRequests: task?.counters.upstreamRequests ?? null,
+      secondsRemaining: task?.secondsRemaining ?? null,
+      hostState: status.state,
     });
   }
 }

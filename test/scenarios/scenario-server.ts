@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { dump as stringify } from 'js-yaml';
+import { PATIENCE_MS } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 
 export interface ScenarioServerOptions {
@@ -56,18 +57,15 @@ export interface ScenarioServer {
   close(): Promise<void>;
 }
 
-const REGISTER = fileURLToPath(new URL('../../scripts/typescript/register.mjs', import.meta.url));
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-const FROM_SOURCES = ['--import', REGISTER, MAIN];
+const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const READY = /^Tilewarden is ready at (http:\/\/\S+)$/m;
-const READY_WITHIN_MS = 60_000;
 
 export async function openScenarioServer(options: ScenarioServerOptions = {}): Promise<ScenarioServer> {
   const folder = mkdtempSync(join(tmpdir(), 'tilewarden-scenario-'));
   const wms = await openMockWms();
   const flags = { data: join(folder, 'data'), config: join(folder, 'tilewarden.yaml') };
   writeFileSync(flags.config, stringify(settingsFor(wms, options)));
-  const server = spawn(process.execPath, [...FROM_SOURCES, 'serve', '--port', '0', ...flagsOf(flags)], {
+  const server = spawn(process.execPath, [MAIN, 'serve', '--port', '0', ...flagsOf(flags)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = once(server, 'exit');
@@ -117,7 +115,7 @@ function flagsOf(flags: Readonly<Record<string, string>>): readonly string[] {
 }
 
 async function readyUrl(server: ChildProcess): Promise<string> {
-  const signal = AbortSignal.timeout(READY_WITHIN_MS);
+  const signal = AbortSignal.timeout(PATIENCE_MS);
   let text = '';
   server.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
     text += chunk;

@@ -30,8 +30,9 @@ const task = z.strictObject({
   at: moment,
   zoomStop: z.int(),
   threads: z.int().default(4),
-  /** More failures than this abort it. */
-  totalFailures: z.int().default(1000),
+  /** As in a seed request; left out: the task waits for its host. */
+  retries: z.int().optional(),
+  totalFailures: z.int().optional(),
 });
 
 /** What must be seen. Replies are counted by when they were asked for. */
@@ -68,6 +69,10 @@ const look = z.strictObject({
   taskReason: z.string().nullable().optional(),
   /** Tiles that were given up. */
   taskFailed: z.int().optional(),
+  /** Upstream requests that the task counts. */
+  taskRequests: z.int().optional(),
+  secondsRemaining: z.number().optional(),
+  hostState: z.enum(['healthy', 'probing', 'paused', 'failing']).optional(),
 });
 
 export const scenarioSchema = z.strictObject({

@@ -52,6 +52,7 @@ export function createScriptedUpstream(scenario: Scenario, tools: UpstreamTools)
 
   async function ask(request: SourceRequest): Promise<SourceAnswer> {
     arrivals.push(seconds());
+    request.sent?.();
     counts.peak = Math.max(counts.peak, ++counts.active);
     try {
       return await serve(request);

@@ -1,8 +1,10 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Browser, type BrowserContext, chromium } from 'playwright-core';
+import type { Browser, BrowserContext } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ADMIN_PASSWORD, type RunningServer } from '../e2e/server.ts';
+import { PATIENCE_MS } from '../fixtures/eventually.ts';
+import { sharedBrowser } from '../fixtures/shared-services.ts';
 import { requirePackage } from '../fixtures/system-packages.ts';
 import { startGuardedServer } from './guarded-server.ts';
 
@@ -16,7 +18,7 @@ describe.skipIf(program === null)('a page of another site in a real browser', ()
 
   beforeAll(async () => {
     server = await startGuardedServer();
-    browser = await chromium.launch({ executablePath: program ?? '', args: ['--no-sandbox'] });
+    browser = await sharedBrowser(program);
     elsewhere = createServer((_request, response) => {
       response.setHeader('Content-Type', 'text/html');
       response.end(attack);
@@ -25,7 +27,6 @@ describe.skipIf(program === null)('a page of another site in a real browser', ()
   });
 
   afterAll(async () => {
-    await browser?.close();
     elsewhere?.close();
     await server?.stop();
   });
@@ -35,6 +36,7 @@ describe.skipIf(program === null)('a page of another site in a real browser', ()
     const context = await browser.newContext({
       httpCredentials: { username: 'admin', password: ADMIN_PASSWORD },
     });
+    context.setDefaultTimeout(PATIENCE_MS);
     const answer = await (await context.newPage()).goto(`${server.url}/api/v1/me`);
     expect(answer?.status()).toBe(200);
     return context;
@@ -43,6 +45,7 @@ describe.skipIf(program === null)('a page of another site in a real browser', ()
   /** Somebody who has logged in on our own page. */
   async function withSession(): Promise<BrowserContext> {
     const context = await browser.newContext();
+    context.setDefaultTimeout(PATIENCE_MS);
     const page = await context.newPage();
     await page.goto(`${server.url}/`);
     expect(await page.evaluate(logIn, ADMIN_PASSWORD)).toBe(200);

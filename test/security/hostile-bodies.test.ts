@@ -4,9 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Route } from '../../src/http/route.ts';
-import { eventually, type RunningServer, temporaryFolder } from '../e2e/server.ts';
+import { type RunningServer, temporaryFolder } from '../e2e/server.ts';
+import { eventually } from '../fixtures/eventually.ts';
+import { isLong } from '../fixtures/length.ts';
 import { addressOf, everyRoute } from './every-route.ts';
-import { allowed } from './figures.ts';
 import {
   peakMemory,
   resetPeakMemory,
@@ -15,11 +16,12 @@ import {
   startGuardedServer,
 } from './guarded-server.ts';
 import { hostileBodies } from './hostile-bodies.ts';
-import { percentile, rawRequest } from './raw-request.ts';
+import { rawRequest } from './raw-request.ts';
 
 const SECRET = 'the content of a file that is nobody’s business';
 const TYPES = ['text/xml', 'application/json', 'application/x-www-form-urlencoded'];
-const MEBIBYTE = 1024 * 1024;
+/** Bytes. What unfolds takes hundreds of times as much; what garbage there is depends on the machine. */
+const MOST_MEMORY = 64 * 2 ** 20;
 
 let server: RunningServer;
 let canary: Server;
@@ -53,14 +55,13 @@ function changingRoutes() {
 }
 
 async function send(method: string, path: string, type: string, body: Buffer) {
-  const began = performance.now();
   const response = await fetch(server.url + path, {
     method,
     headers: { authorization: server.authorization, 'content-type': type },
     body,
   });
   const text = await response.text();
-  return { status: response.status, text, ms: performance.now() - began };
+  return { status: response.status, text };
 }
 
 async function seedOnce(): Promise<void> {
@@ -76,45 +77,36 @@ async function seedOnce(): Promise<void> {
 }
 
 describe('a hostile body', () => {
-  it('is refused at once on every path, and nothing comes of it', { timeout: 600_000 }, async () => {
+  it('is refused on every path, and nothing comes of it', async () => {
     const { port } = canary.address() as AddressInfo;
     const bodies = hostileBodies(canaryFile, `http://127.0.0.1:${port}`);
     const sendAll = async (routes: readonly Route[]) => {
-      const times: number[] = [];
       const wrong: string[] = [];
-      let slowest = '';
-      for (const { method, path } of routes) {
-        for (const { title, body } of bodies) {
-          for (const type of TYPES) {
-            const { status, text, ms } = await send(method, addressOf(path, SMALL_LAYER), type, body);
-            if (ms > Math.max(0, ...times)) slowest = `${method} ${path} ${type} ${title}`;
-            times.push(ms);
+      for (const [pathNumber, { method, path }] of routes.entries()) {
+        for (const [place, { title, body }] of bodies.entries()) {
+          // Each body on each path; in each type on all paths taken together.
+          for (const type of isLong ? TYPES : [TYPES[(place + pathNumber) % TYPES.length] ?? '']) {
+            const { status, text } = await send(method, addressOf(path, SMALL_LAYER), type, body);
             const fine = status < 500 && !text.includes(SECRET) && !/\bat \S+\.(js|ts):\d/.test(text);
             if (!fine) wrong.push(`${method} ${path} ${type} ${title}: ${status} ${text.slice(0, 200)}`);
           }
         }
       }
-      return { times, wrong, slowest };
+      return wrong;
     };
     const routes = changingRoutes();
     // The first request waits for the password to be checked, and the first task for workers that load their code.
     await sendAll(routes.slice(0, 4));
     await seedOnce();
     writeFileSync(opens, '');
-    const { times, wrong, slowest } = await sendAll(routes);
+    const wrong = await sendAll(routes);
     // By now the server has grown to the size it works at: what comes on top of that, at its highest, is their doing.
     const before = residentMemory(server.pid);
     resetPeakMemory(server.pid);
     await sendAll(routes.filter((_, i) => i % 4 === 0));
     const grown = peakMemory(server.pid) - before;
-    process.stdout.write(
-      `${times.length} hostile bodies: median ${percentile(times, 0.5).toFixed(1)} ms, p99 ${percentile(times, 0.99).toFixed(1)} ms, ` +
-        `slowest ${Math.max(...times).toFixed(0)} ms (${slowest}), memory ${(grown / MEBIBYTE).toFixed(1)} MiB\n`,
-    );
     expect(wrong).toEqual([]);
-    expect(percentile(times, 0.5)).toBeLessThan(allowed(50));
-    expect(Math.max(...times)).toBeLessThan(allowed(50, 5000));
-    expect(grown).toBeLessThan(allowed(5 * MEBIBYTE, 40 * MEBIBYTE));
+    expect(grown).toBeLessThan(MOST_MEMORY);
     expect(canaryHits).toBe(0);
     const elsewhere = readFileSync(opens, 'utf8')
       .split('\n')

@@ -64,7 +64,9 @@ async function openMatrix() {
 function expectedStatus(routes: readonly Route[], path: string, method: string, caller: TestCaller): number {
   const here = routes.filter((route) => route.path === path);
   const route = here.find((one) => one.method === (method === 'HEAD' ? 'GET' : method));
-  const role: RouteRole = route?.role ?? (here.some((one) => one.role === 'public') ? 'public' : 'viewer');
+  const role: RouteRole =
+    route?.role ??
+    (here.some((one) => one.role === 'public') && !path.startsWith('/api/') ? 'public' : 'viewer');
   if (role !== 'public' && caller.role === null) return 401;
   if (role !== 'public' && caller.role !== null && !roleSuffices(caller.role, role)) return 403;
   if (!route) return 405;
@@ -80,9 +82,7 @@ function mayReach(route: Route, caller: TestCaller): boolean {
 }
 
 describe('who may do what', () => {
-  it('is what the table of routes says, for every path, method and caller', {
-    timeout: 300_000,
-  }, async () => {
+  it('is what the table of routes says, for every path, method and caller', async () => {
     const { routes, callers, ask } = await openMatrix();
     const paths = [...new Set(routes.map(({ path }) => path))];
     const deviations: string[] = [];
@@ -104,7 +104,7 @@ describe('who may do what', () => {
     expect(deviations).toEqual([]);
   });
 
-  it('is not got round by writing the address another way', { timeout: 600_000 }, async () => {
+  it('is not got round by writing the address another way', async () => {
     const { routes, callers, ask } = await openMatrix();
     const deviations: string[] = [];
     let asked = 0;

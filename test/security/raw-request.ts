@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { PATIENCE_MS } from '../fixtures/eventually.ts';
 
 export interface RawAnswer {
   /** Null when the connection ended without one. */
@@ -7,8 +8,6 @@ export interface RawAnswer {
   /** Until the first byte of the answer, or the end. */
   readonly ms: number;
 }
-
-const PATIENCE_MS = 60_000;
 
 /** Sends bytes as they are and takes what comes back until the connection ends or a whole answer is there. */
 export function rawRequest(url: string, bytes: Buffer | string, from = '127.0.0.1'): Promise<RawAnswer> {

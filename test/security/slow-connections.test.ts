@@ -1,12 +1,10 @@
 import { connect, type Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { allowed } from './figures.ts';
+import { eventually } from '../fixtures/eventually.ts';
+import { inLength } from '../fixtures/length.ts';
 import { startGuardedServer } from './guarded-server.ts';
-import { percentile } from './raw-request.ts';
 
-const CONNECTIONS = 4000;
-const CUT_WITHIN_MS = 12_000;
+const CONNECTIONS = inLength(800, 4000);
 
 /** What slow callers do: nothing, half a header, a header byte by byte, half a body. */
 const MANNERS = [
@@ -19,8 +17,8 @@ const MANNERS = [
 interface SlowCaller {
   readonly manner: string;
   readonly socket: Socket;
-  readonly began: number;
-  ended: number | null;
+  isConnected: boolean;
+  isCut: boolean;
 }
 
 function openSlowly(port: number, number: number): Promise<SlowCaller> {
@@ -28,20 +26,21 @@ function openSlowly(port: number, number: number): Promise<SlowCaller> {
   return new Promise((resolve, reject) => {
     // From many addresses: one has only so many ports.
     const socket = connect({ port, host: '127.0.0.1', localAddress: `127.0.0.${2 + (number % 200)}` });
-    const caller: SlowCaller = { manner, socket, began: performance.now(), ended: null };
+    const caller: SlowCaller = { manner, socket, isConnected: false, isCut: false };
     socket.once('connect', () => {
+      caller.isConnected = true;
       socket.write(manner);
       resolve(caller);
     });
-    socket.on('error', (error) => (caller.began ? undefined : reject(error)));
+    socket.on('error', (error) => (caller.isConnected ? undefined : reject(error)));
     socket.on('data', () => {});
     socket.on('close', () => {
-      caller.ended = performance.now();
+      caller.isCut = true;
     });
   });
 }
 
-it('thousands of slow connections hold nobody up, and are cut', { timeout: 120_000 }, async () => {
+it('very many slow connections hold nobody up, and are cut', async () => {
   const server = await startGuardedServer();
   const port = Number(new URL(server.url).port);
   const tile = `${server.url}/tiles/small/0/0/0.png`;
@@ -57,28 +56,17 @@ it('thousands of slow connections hold nobody up, and are cut', { timeout: 120_0
       if (manner.endsWith('X-A: ') && socket.writable) socket.write('a');
     }
   }, 1000);
-  const times: number[] = [];
-  const statuses = new Set<number>();
-  const until = performance.now() + allowed(CUT_WITHIN_MS);
-  while (performance.now() < until && callers.some(({ ended }) => ended === null)) {
-    const began = performance.now();
-    const response = await fetch(tile);
-    await response.arrayBuffer();
-    times.push(performance.now() - began);
-    statuses.add(response.status);
-    await delay(5);
-  }
+  await eventually(
+    'all of them are cut, and tiles are served meanwhile',
+    async () => {
+      const response = await fetch(tile);
+      await response.arrayBuffer();
+      expect(response.status).toBe(200);
+      return callers.filter(({ isCut }) => !isCut).length;
+    },
+    (left) => left === 0,
+  );
   clearInterval(dripping);
-  const lasted = callers.map(({ began, ended }) =>
-    ended === null ? Number.POSITIVE_INFINITY : ended - began,
-  );
-  process.stdout.write(
-    `${CONNECTIONS} slow connections: ${times.length} requests beside them, p99 ${percentile(times, 0.99).toFixed(0)} ms; ` +
-      `cut after ${(Math.min(...lasted) / 1000).toFixed(1)} to ${(Math.max(...lasted) / 1000).toFixed(1)} s\n`,
-  );
   for (const { socket } of callers) socket.destroy();
-  expect([...statuses]).toEqual([200]);
-  expect(percentile(times, 0.99)).toBeLessThan(allowed(300));
-  expect(Math.max(...lasted)).toBeLessThan(allowed(CUT_WITHIN_MS));
   expect((await server.stop()).code).toBe(0);
 });

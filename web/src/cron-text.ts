@@ -10,6 +10,15 @@ const FULL: Readonly<Record<string, string>> = {
   '@yearly': '0 0 1 1 *',
   '@annually': '0 0 1 1 *',
 };
+const FIELDS = [
+  [WORDS.fields[0], 0, 59],
+  [WORDS.fields[1], 0, 23],
+  [WORDS.fields[2], 1, 31],
+  [WORDS.fields[3], 1, 12],
+  [WORDS.fields[4], 0, 7],
+] as const;
+/** `*`, `5`, `MON-FRI`, `10-50/5`, and what L, W and # add. */
+const PART = /^(\*|\?|[0-9A-Z#+]+(-[0-9A-Z]+)?)(\/[1-9]\d*)?$/i;
 const DAY_NAMES = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'];
 
 /** `0 22 * * 1-5` → "every Monday to Friday at 22:00"; null for what takes more than a sentence. */
@@ -27,9 +36,23 @@ export function cronText(cron: string): string | null {
   return [...parts, month === '*' ? '' : WORDS.inMonths(months)].filter((part) => part !== '').join(' ');
 }
 
-/** Whether it has the shape of a cron expression; the server knows the rest. */
-export function looksLikeCron(cron: string): boolean {
-  return cron.trim().startsWith('@') || cron.trim().split(/\s+/).length === 5;
+/** What is wrong with it, in words; null when it can be sent. The server knows the rarer forms. */
+export function cronFault(cron: string): string | null {
+  const text = cron.trim();
+  if (text.startsWith('@')) {
+    return text.toLowerCase() in FULL ? null : WORDS.unknownWord(text, Object.keys(FULL).join(', '));
+  }
+  const fields = text === '' ? [] : text.split(/\s+/);
+  if (fields.length !== 5) return WORDS.fieldCount(fields.length);
+  for (const [place, field] of fields.entries()) {
+    const [name = '', least = 0, most = 0] = FIELDS[place] ?? [];
+    for (const part of field.split(',')) {
+      const numbers = part.split('/', 1)[0]?.match(/\d+/g) ?? [];
+      const outside = numbers.some((number) => Number(number) < least || Number(number) > most);
+      if (outside || !PART.test(part)) return WORDS.badField(name, part, least, most);
+    }
+  }
+  return null;
 }
 
 function timeText(minute: string, hour: string): string | null {

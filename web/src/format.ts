@@ -60,6 +60,19 @@ export function timeText(iso: string, timeZone?: string): string {
   return date.format(new Date(iso));
 }
 
+/** To the second where it is within a day, e.g. `12:04:17`. */
+export function momentText(iso: string): string {
+  const near = Math.abs(Date.parse(iso) - Date.now()) < 86_400_000;
+  return near ? new Date(iso).toLocaleTimeString('en-GB') : timeText(iso);
+}
+
+/** A text of the server, whose times are ISO 8601 in UTC. */
+export function withLocalTimes(text: string, timeZone?: string): string {
+  return text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) =>
+    timeZone === undefined ? momentText(time) : timeText(time, timeZone),
+  );
+}
+
 function dateFormat(timeZone?: string): Intl.DateTimeFormat {
   const style = { dateStyle: 'medium', timeStyle: 'short' } as const;
   return new Intl.DateTimeFormat('en-GB', timeZone === undefined ? style : { ...style, timeZone });

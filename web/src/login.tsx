@@ -1,5 +1,5 @@
 import { type FormEvent, useEffect, useRef, useState } from 'react';
-import { Problem, send } from './api/client.ts';
+import { Problem, SESSION_PATH, send } from './api/client.ts';
 import { useAction } from './api/use-action.ts';
 import { Field, ProblemNotice } from './parts/basics.tsx';
 import { Logo } from './parts/icons.tsx';
@@ -16,7 +16,7 @@ export function Login(props: { readonly notice: string | null; readonly onDone: 
   const submit = (event: FormEvent) => {
     event.preventDefault();
     void action.run(async () => {
-      await send('POST', 'api/v1/session', { name, password }).catch(explain);
+      await send('POST', SESSION_PATH, { name, password }).catch(explain);
       onDone();
       return null;
     });

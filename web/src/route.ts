@@ -24,6 +24,16 @@ export function goTo(address: string): void {
   location.hash = address;
 }
 
+/** Other values in the address of this page, which stays one step in the history. Empty ones leave it. */
+export function changeQuery(changes: Readonly<Record<string, string>>): void {
+  const { page, item, query } = routeOf(location.hash);
+  const values = Object.entries({ ...Object.fromEntries(query), ...changes }).filter(
+    ([, value]) => value !== '',
+  );
+  history.replaceState(null, '', addressOf(page, item, Object.fromEntries(values)));
+  dispatchEvent(new HashChangeEvent('hashchange'));
+}
+
 export function useRoute(): ConsoleRoute {
   const hash = useSyncExternalStore(listen, () => location.hash);
   return useMemo(() => routeOf(hash), [hash]);

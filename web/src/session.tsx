@@ -15,7 +15,7 @@ export interface Session {
   readonly caller: Caller | null;
 }
 
-const ORDER: readonly Role[] = ['viewer', 'operator', 'admin'];
+export const ROLES: readonly Role[] = ['viewer', 'operator', 'admin'];
 
 export const CallerContext = createContext<Caller | null>(null);
 
@@ -27,5 +27,21 @@ export function useCaller(): Caller {
 }
 
 export function may(caller: Caller, role: Role): boolean {
-  return ORDER.indexOf(caller.role) >= ORDER.indexOf(role);
+  return ROLES.indexOf(caller.role) >= ROLES.indexOf(role);
 }
+
+/** Tells the other tabs of this browser. */
+export function tellSignedOut(): void {
+  const channel = new BroadcastChannel(CHANNEL);
+  channel.postMessage('signed-out');
+  channel.close();
+}
+
+/** Calls back when somebody signs out in another tab; returns what ends it. */
+export function onSignedOutElsewhere(listener: () => void): () => void {
+  const channel = new BroadcastChannel(CHANNEL);
+  channel.onmessage = listener;
+  return () => channel.close();
+}
+
+const CHANNEL = 'tilewarden-session';

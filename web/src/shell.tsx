@@ -9,13 +9,14 @@ import {
   useRef,
   useState,
 } from 'react';
-import { get, type Problem, problemFrom } from './api/client.ts';
-import { useLive } from './api/task-feed.ts';
+import { get, type Problem, problemFrom, SESSION_BEGUN, SESSION_ENDED } from './api/client.ts';
+import { useFeedState } from './api/task-feed.ts';
 import { Login } from './login.tsx';
 import { loadedPage, loadPage, PAGE_NAMES, type PageName, pageOf } from './pages.ts';
 import { ProblemNotice } from './parts/basics.tsx';
+import { rememberFocus } from './parts/dialog.tsx';
 import { addressOf, useRoute } from './route.ts';
-import { type Caller, CallerContext, type Session } from './session.tsx';
+import { type Caller, CallerContext, onSignedOutElsewhere, type Session, tellSignedOut } from './session.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { TEXTS } from './texts.ts';
 
@@ -30,16 +31,18 @@ const RETRY_MS = 3000;
 export function Shell({ first }: { readonly first: Session | null }) {
   const [caller, setCaller] = useState<Caller | null>(first?.caller ?? null);
   const [known, setKnown] = useState(first !== null);
-  const [ended, setEnded] = useState(false);
+  /** Why whoever was here has to sign in again; their page stays as it is meanwhile. */
+  const [ended, setEnded] = useState<string | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
 
   const look = useCallback(async () => {
     try {
       const { caller: found } = await get<Session>('session.json');
       setCaller(found);
-      if (found) setEnded(false);
+      setEnded(null);
       setKnown(true);
       setProblem(null);
+      if (found) dispatchEvent(new Event(SESSION_BEGUN));
     } catch (error) {
       setProblem(problemFrom(error));
       setTimeout(() => void look(), RETRY_MS);
@@ -48,28 +51,41 @@ export function Shell({ first }: { readonly first: Session | null }) {
 
   useEffect(() => {
     if (first === null) void look();
-    const signedOut = () => {
-      setCaller(null);
-      setEnded(true);
+    const expired = () => setEnded((before) => before ?? TEXTS.errors.signedOut);
+    addEventListener(SESSION_ENDED, expired);
+    const stop = onSignedOutElsewhere(() => setEnded(TEXTS.errors.signedOutElsewhere));
+    return () => {
+      removeEventListener(SESSION_ENDED, expired);
+      stop();
     };
-    addEventListener('tilewarden-signed-out', signedOut);
-    return () => removeEventListener('tilewarden-signed-out', signedOut);
   }, [look, first]);
 
   if (!known) {
     return <div className="login">{problem ? <ProblemNotice problem={problem} /> : TEXTS.loading}</div>;
   }
-  if (!caller) return <Login notice={ended ? TEXTS.errors.signedOut : null} onDone={() => void look()} />;
+  const signedOut = () => {
+    setCaller(null);
+    setEnded(null);
+    tellSignedOut();
+  };
   return (
-    <CallerContext value={caller}>
-      <button type="button" className="skip" onClick={skip}>
-        {TEXTS.skip}
-      </button>
-      <div className="shell">
-        <Sidebar caller={caller} onSignedOut={() => setCaller(null)} />
-        <CurrentPage />
-      </div>
-    </CallerContext>
+    <>
+      {(!caller || ended !== null) && <Login notice={ended} onDone={() => void look()} />}
+      {caller && (
+        // Whoever signs in again finds the page as it was; somebody else does not.
+        <div key={caller.name} hidden={ended !== null}>
+          <CallerContext value={caller}>
+            <button type="button" className="skip" onClick={skip}>
+              {TEXTS.skip}
+            </button>
+            <div className="shell" onFocusCapture={rememberFocus}>
+              <Sidebar caller={caller} onSignedOut={signedOut} />
+              <CurrentPage />
+            </div>
+          </CallerContext>
+        </div>
+      )}
+    </>
   );
 }
 
@@ -79,7 +95,7 @@ function skip(): void {
 }
 
 function CurrentPage() {
-  const live = useLive();
+  const feed = useFeedState();
   const { page, item } = useRoute();
   const name = pageOf(addressOf(page));
   const shown = useRef('');
@@ -96,7 +112,7 @@ function CurrentPage() {
   }, [name, item]);
   return (
     <main className="page" id="content" tabIndex={-1}>
-      {live === false && (
+      {feed === 'lost' && (
         <p className="notice warn" role="status">
           {TEXTS.errors.lost}
         </p>

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { send } from './api/client.ts';
+import { SESSION_PATH, send } from './api/client.ts';
 import { useTaskChanges } from './api/task-feed.ts';
 import { loadPage } from './pages.ts';
 import { Choice } from './parts/basics.tsx';
@@ -82,7 +82,7 @@ function RunningCount() {
 function Who({ caller, onSignedOut }: { readonly caller: Caller; readonly onSignedOut: () => void }) {
   const [theme, setTheme] = useState(currentTheme());
   const signOut = () => {
-    send('DELETE', 'api/v1/session').then(onSignedOut, onSignedOut);
+    send('DELETE', SESSION_PATH).then(onSignedOut, onSignedOut);
   };
   return (
     <div className="who">

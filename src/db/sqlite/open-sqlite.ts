@@ -3,15 +3,20 @@ import BetterSqlite3 from 'better-sqlite3';
 import { Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
 import type { Clock } from '../../lib/clock.ts';
 import type { Database, DatabaseOptions } from '../database.ts';
+import { migrate } from '../migrate.ts';
 import type { Schema } from '../schema.ts';
 import { SqliteDriver } from './sqlite-driver.ts';
 
 /** Milliseconds that opening may wait for another process that is opening too. */
 const OPEN_WAIT = 5000;
 
-export async function openSqlite({ location, clock }: DatabaseOptions): Promise<Database> {
-  const writing = connect(location, false);
-  const writer = statementsOver(writing, clock);
+export async function openSqlite(options: DatabaseOptions): Promise<Database> {
+  const { location, clock } = options;
+  const writer = statementsOver(connect(location, false), clock);
+  await migrate(writer, 'sqlite', options).catch(async (error: unknown) => {
+    await writer.destroy();
+    throw error;
+  });
   const reader = statementsOver(connect(location, true), clock);
   const bus = new EventEmitter().setMaxListeners(0);
 
@@ -34,6 +39,13 @@ export async function openSqlite({ location, clock }: DatabaseOptions): Promise<
   };
 }
 
+/** SQLite undoes changes of tables with the rest of a transaction; the library does not count on it. */
+class TransactionalAdapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): boolean {
+    return true;
+  }
+}
+
 function connect(path: string, readonly: boolean): BetterSqlite3.Database {
   const database = new BetterSqlite3(path, { readonly, timeout: OPEN_WAIT });
   if (!readonly) {
@@ -49,7 +61,7 @@ function connect(path: string, readonly: boolean): BetterSqlite3.Database {
 function statementsOver(database: BetterSqlite3.Database, clock: Clock): Kysely<Schema> {
   return new Kysely<Schema>({
     dialect: {
-      createAdapter: () => new SqliteAdapter(),
+      createAdapter: () => new TransactionalAdapter(),
       createDriver: () => new SqliteDriver(database, clock),
       createIntrospector: (db) => new SqliteIntrospector(db),
       createQueryCompiler: () => new SqliteQueryCompiler(),

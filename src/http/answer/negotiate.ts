@@ -10,7 +10,12 @@ export function isNotModified(headers: IncomingHttpHeaders, etag: string, modifi
   return !Number.isNaN(time) && Math.floor(modifiedAt / 1000) * 1000 <= time;
 }
 
-/** RFC 9110, 13.1.2: compared weakly, so `W/"x"` stands for `"x"`, which a proxy that compresses may have made of it. */
+/** RFC 9110, 13.1.1: without the header any version will do. */
+export function isSameVersion(ifMatch: string | undefined, etag: string): boolean {
+  return ifMatch === undefined || matchesTag(ifMatch, etag);
+}
+
+/** Compared weakly (RFC 9110, 13.1.2; for If-Match too), so `W/"x"` stands for `"x"`, which a proxy that compresses may have made of it. */
 function matchesTag(header: string, etag: string): boolean {
   if (header === etag || header.trim() === '*') return true;
   return header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import type { TLSSocket } from 'node:tls';
 import type { Answer, Headers } from '../answer.ts';
+import { cameByTls } from '../door/peer.ts';
+import type { Exchange } from '../exchange.ts';
 
 /** For answers that pages of other sites may read: tiles, their descriptions, and what goes wrong with them. */
 const SHARED_HEADERS: Headers = [
@@ -39,41 +40,53 @@ const OWN_DEFAULTS: readonly (readonly [string, string])[] = [
   ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
 ];
 
-export interface SendOptions {
-  readonly requestId: string;
-  readonly sharing: 'anyone' | undefined;
-  /** Another caller would get another answer. */
-  readonly variesByCaller: boolean;
-  /** Ends bodies that are streamed. */
-  signal(): AbortSignal;
-  readonly outbox: Outbox;
-}
+/** `sharing` is what the route says of pages of other sites. */
+export type Sender = (
+  response: ServerResponse,
+  answer: Answer,
+  exchange: Exchange,
+  sharing: 'anyone' | undefined,
+) => void;
 
-export function send(response: ServerResponse, answer: Answer, options: SendOptions): void {
-  const headers = completeHeaders(answer.headers, options);
-  if (options.variesByCaller) headers.push(...BY_CALLER);
-  if ((response.socket as TLSSocket | null)?.encrypted === true) headers.push(...BY_TLS);
-  const { status, body } = answer;
-  const toHead = response.req.method === 'HEAD';
-  if (typeof body === 'function') {
+/** `streamSignal` ends bodies that are streamed. */
+export function createSender(
+  streamSignal: (exchange: Exchange, response: ServerResponse) => AbortSignal,
+): Sender {
+  const outbox = createOutbox();
+  return (response, answer, exchange, sharing) => {
+    const { status, body } = answer;
+    const headers = headersOf(answer, exchange, sharing);
+    if (cameByTls(response.req)) headers.push(...BY_TLS);
+    const toHead = response.req.method === 'HEAD';
+    if (typeof body === 'function') {
+      response.writeHead(status, headers);
+      if (toHead) response.end();
+      if (!toHead) body(response, streamSignal(exchange, response));
+      return;
+    }
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    // RFC 9110, 8.6: neither a 204 nor, in our case, a 304 says how long a body it does not have would be.
+    if (status !== 304 && status !== 204) headers.push('Content-Length', String(bytes?.length ?? 0));
     response.writeHead(status, headers);
-    if (toHead) response.end();
-    if (!toHead) body(response, options.signal());
-    return;
-  }
-  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-  // RFC 9110, 8.6: neither a 204 nor, in our case, a 304 says how long a body it does not have would be.
-  if (status !== 304 && status !== 204) headers.push('Content-Length', String(bytes?.length ?? 0));
-  response.writeHead(status, headers);
-  options.outbox(response, toHead || bytes === null ? undefined : bytes);
+    outbox(response, toHead || bytes === null ? undefined : bytes);
+  };
 }
 
-function completeHeaders(own: Headers, { requestId, sharing }: SendOptions): string[] {
-  if (sharing === 'anyone') return [...own, 'X-Request-Id', requestId, ...SHARED_HEADERS];
-  const headers = [...own, 'X-Request-Id', requestId, ...OWN_HEADERS];
+function headersOf({ status, headers }: Answer, exchange: Exchange, sharing: 'anyone' | undefined): string[] {
+  const { audience } = exchange;
+  if (sharing !== 'anyone' || audience === 'caller') return ownHeaders(headers, exchange);
+  const shared = [...headers, ...SHARED_HEADERS];
+  if (status >= 400) shared.push('X-Request-Id', exchange.id);
+  if (audience !== 'all') shared.push(...BY_CALLER);
+  return shared;
+}
+
+function ownHeaders(given: Headers, { id, audience }: Exchange): string[] {
+  const headers = [...given, 'X-Request-Id', id, ...OWN_HEADERS];
   for (const [name, value] of OWN_DEFAULTS) {
-    if (!hasHeader(own, name)) headers.push(name, value);
+    if (!hasHeader(given, name)) headers.push(name, value);
   }
+  if (audience !== 'all') headers.push(...BY_CALLER);
   return headers;
 }
 

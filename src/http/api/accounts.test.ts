@@ -61,13 +61,28 @@ describe('users over HTTP', () => {
     [{ ...MARY, layers: 'all' }, 400, 'layers'],
     [{ ...MARY, admin: true }, 400, 'admin'],
     [{ name: 'mary' }, 400, 'password'],
-    [[], 400, 'the body'],
+    [[], 400, 'The body must be an object, got a list'],
     [{ ...MARY, name: 'anna' }, 409, 'already'],
   ])('are not made of %j', async (body, status, message) => {
     const { send } = await open();
     const answer = await send('POST', '/api/v1/users', body);
     expect(answer).toMatchObject({ status, headers: { 'content-type': 'text/plain; charset=utf-8' } });
     expect(answer.text).toContain(message);
+  });
+
+  it('have no scope as administrators: not when made, when promoted or when narrowed, nor do their tokens', async () => {
+    const { send, get } = await open();
+    const refused = { status: 400, text: expect.stringContaining('administrator works on all layers') };
+    const scoped = { ...MARY, layers: ['japan'] };
+    expect(await send('POST', '/api/v1/users', { ...scoped, role: 'admin' })).toMatchObject(refused);
+    expect((await send('POST', '/api/v1/users', { ...scoped, role: 'operator' })).status).toBe(201);
+    expect(await send('PUT', '/api/v1/users/mary', { role: 'admin' })).toMatchObject(refused);
+    expect(await send('PUT', '/api/v1/users/anna', { layers: ['japan'] })).toMatchObject(refused);
+    const token = { name: 'ci', role: 'admin', layers: ['japan'] };
+    expect(await send('POST', '/api/v1/tokens', token)).toMatchObject(refused);
+    const shown = await get('/api/v1/users/mary');
+    expect(JSON.parse(shown.text)).toMatchObject({ role: 'operator', layers: ['japan'] });
+    expect((await send('PUT', '/api/v1/users/mary', { role: 'admin', layers: ['*'] })).status).toBe(200);
   });
 
   it('are not changed when nothing is said to change', async () => {
@@ -385,4 +400,13 @@ describe('a layer that is not for everybody', () => {
     const answer = await get('/tiles/ours/0/0/0.png');
     expect(answer.headers['cache-control']).toBe('private, max-age=7200, must-revalidate');
   });
+});
+
+it('asks who is calling before it tells which methods a path has', async () => {
+  const { app, send } = await open();
+  for (const method of ['PUT', 'GET', 'PATCH']) {
+    expect((await app.request(method, '/api/v1/session')).status).toBe(401);
+  }
+  expect((await send('PUT', '/api/v1/session', {})).status).toBe(405);
+  expect((await send('POST', '/api/v1/session', {}, {})).status).toBe(400);
 });

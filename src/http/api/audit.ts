@@ -1,6 +1,6 @@
 import type { AuditLog } from '../../access/audit-log.ts';
 import type { AuditFilter } from '../../access/read-audit-files.ts';
-import { TilewardenError } from '../../domain/errors.ts';
+import { invalid } from '../../domain/errors.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
@@ -29,17 +29,17 @@ function filterOf(query: URLSearchParams): AuditFilter {
 
 function checkOutcome(outcome: string | null): void {
   if (outcome === null || OUTCOMES.includes(outcome)) return;
-  throw new TilewardenError('request-invalid', `outcome must be one of ${OUTCOMES.join(', ')}.`);
+  throw invalid(`outcome must be one of ${OUTCOMES.join(', ')}.`);
 }
 
 function timeIn(query: URLSearchParams, name: string): number {
   const time = Date.parse(query.get(name) ?? '');
   if (!Number.isNaN(time)) return time;
-  throw new TilewardenError('request-invalid', `${name} must be a time such as 2026-01-31T12:00:00Z.`);
+  throw invalid(`${name} must be a time such as 2026-01-31T12:00:00Z.`);
 }
 
 function limitIn(query: URLSearchParams): number {
   const text = query.get('limit') ?? String(DEFAULT_LIMIT);
   if (/^[1-9]\d{0,3}$/.test(text) && Number(text) <= HIGHEST_LIMIT) return Number(text);
-  throw new TilewardenError('request-invalid', `limit must be a whole number from 1 to ${HIGHEST_LIMIT}.`);
+  throw invalid(`limit must be a whole number from 1 to ${HIGHEST_LIMIT}.`);
 }

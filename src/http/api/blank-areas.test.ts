@@ -111,9 +111,9 @@ describe('saying that blank is right here', () => {
     [{ gridSet: 'EPSG:900913', tiles: ['1/0/0', '2/0/0'] }, 'tiles must be of one zoom'],
     [{ gridSet: 'EPSG:900913', tiles: ['1/0/0'], bounds: [0, 0, 1, 1] }, 'exclude each other'],
     [{ zoomStart: 5, zoomStop: 4 }, 'zoomStart must not be above zoomStop'],
-    [{ zoomStart: 31 }, 'zoomStart must be a zoom from 0 to 30'],
-    [{ zoomStart: 1, formats: ['image/png'] }, 'no field formats'],
-    [{ area: { type: 'Point', coordinates: [0, 0] } }, 'GeoJSON Polygon'],
+    [{ zoomStart: 31 }, 'zoomStart must be at most 30, got 31'],
+    [{ zoomStart: 1, formats: ['image/png'] }, 'formats is not a field'],
+    [{ area: { type: 'Point', coordinates: [0, 0] } }, 'area.type must be one of Polygon'],
     [
       {
         area: {
@@ -126,9 +126,9 @@ describe('saying that blank is right here', () => {
           ],
         },
       },
-      'at least three points',
+      'coordinates[0] must have at least 3 entries',
     ],
-    [{ zoomStart: 1, note: 'x'.repeat(501) }, 'note may have 500 characters'],
+    [{ zoomStart: 1, note: 'x'.repeat(501) }, 'note must have at most 500 characters'],
   ])('refuses %j and changes nothing', async (body, message) => {
     const { status, text } = await post(body);
     expect([status, text]).toEqual([400, expect.stringContaining(message)]);

@@ -5,13 +5,13 @@ import { boundsOfRect } from '../../domain/grid-set.ts';
 import { everySubset, type Layer } from '../../domain/layer.ts';
 import type { BlankSuspect, BlankSuspects } from '../../pipeline/blank-suspects.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
-import { requireMediaType } from '../door/request-body.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import { callerName } from '../rest/seed.ts';
 import type { Route } from '../route.ts';
 import { boundLayer } from '../services/tiles.ts';
-import { readBlankAreaRequest } from '../wire/blank-area-request.ts';
+import { blankAreaBody, blankAreaOf } from '../wire/blank-area-request.ts';
+import { readBody } from '../wire/read-body.ts';
 import { NOTHING } from './users.ts';
 
 export interface BlankAreaDeps {
@@ -42,10 +42,10 @@ export function blankAreaRoutes({ catalog, blankAreas, blankSuspects }: BlankAre
   }
 
   async function add(exchange: Exchange): Promise<Answer> {
-    requireMediaType(exchange.headers, ['application/json']);
     const { layer } = boundLayer(catalog, exchange.param('layer'));
-    const { area, note } = readBlankAreaRequest(exchange.body, layer);
-    const kept = await blankAreas.add(layer.name, area, { note, createdBy: callerName(exchange) });
+    const body = readBody(exchange, blankAreaBody);
+    const said = { note: body.note, createdBy: callerName(exchange) };
+    const kept = await blankAreas.add(layer.name, blankAreaOf(body, layer), said);
     exchange.change = { target: `layer:${layer.name}`, after: { blankArea: kept } };
     const location = `${exchange.baseUrl}/api/v1/layers/${encodeURIComponent(layer.name)}/blank-areas/${kept.id}`;
     return jsonAnswer(keptDocument(kept), ['Location', location], 201);

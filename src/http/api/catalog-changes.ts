@@ -7,7 +7,7 @@ import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import { callerName } from '../rest/seed.ts';
 import type { Route } from '../route.ts';
-import { readJsonBody } from '../wire/strict-json.ts';
+import { readJson } from '../wire/read-body.ts';
 import { NOTHING } from './users.ts';
 
 /** Tile sets named in an answer; of more only the numbers are told. */
@@ -41,7 +41,7 @@ export function catalogChangeRoutes(editor: CatalogEditor): readonly Route[] {
   }
 
   async function create(kind: EntryKind, path: string, exchange: Exchange): Promise<Answer> {
-    const document = readJsonBody(exchange);
+    const document = readJson(exchange);
     const options = { by: callerName(exchange), dryRun: isDryRun(exchange), expected: null };
     try {
       return changed(await editor.put(kind, document, options), path, exchange);
@@ -52,7 +52,7 @@ export function catalogChangeRoutes(editor: CatalogEditor): readonly Route[] {
   }
 
   async function put(kind: EntryKind, name: string, path: string, exchange: Exchange): Promise<Answer> {
-    const document = withName(readJsonBody(exchange), name);
+    const document = withName(readJson(exchange), name);
     const options = { by: callerName(exchange), dryRun: isDryRun(exchange), ...expectedBy(exchange) };
     return changed(await editor.put(kind, document, options), path, exchange);
   }

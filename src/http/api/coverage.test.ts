@@ -7,7 +7,7 @@ import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { openQuotaService, type QuotaService } from '../../quota/quota-service.ts';
 import type { Task } from '../../tasks/task.ts';
-import type { HttpServerDeps } from '../server.ts';
+import type { HttpServerDeps } from '../http-app.ts';
 import {
   coverageAnswer,
   layerAnswer,
@@ -49,7 +49,11 @@ beforeAll(async () => {
       close: async () => {},
     }),
   };
-  const catalog = { layer: (name: string) => (name === 'world' ? bound : null), layers: () => [layer] };
+  const catalog = {
+    layer: (name: string) => (name === 'world' ? bound : null),
+    layers: () => [layer],
+    version: 1,
+  };
   const tasks = { get: async (id: number) => (id === 7 ? task : null) } as HttpServerDeps['tasks'];
   app = createTestApp({ deps: { catalog, quota, tasks } });
 });

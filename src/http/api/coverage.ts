@@ -1,8 +1,9 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import { type Bounds, boundsOf } from '../../domain/bounds.ts';
-import { TilewardenError } from '../../domain/errors.ts';
+import { invalid, TilewardenError } from '../../domain/errors.ts';
 import { boundsOfRect, tilesOfBounds } from '../../domain/grid-set.ts';
 import { coverageAt } from '../../domain/grid-subset.ts';
+import { PAGE_SIZE } from '../../domain/page.ts';
 import { shortened } from '../../domain/shortened.ts';
 import { countTiles, intersectRects, type TileRect } from '../../domain/tile-rect.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -20,9 +21,12 @@ import {
   cellSizeFor,
   gridOfPages,
   gridOfTiles,
+  type PageFill,
   runsOf,
 } from './coverage-grid.ts';
 import { integerParam, requestedTileSet } from './layer-tiles.ts';
+
+type PageAmount = Pick<PageFill, 'pageX' | 'pageY' | 'tiles'> & { readonly bytes: number };
 
 export interface CoverageDeps {
   readonly catalog: Pick<Catalog, 'layer'>;
@@ -42,12 +46,15 @@ export function coverageRoutes({ catalog, quota, clock }: CoverageDeps): readonl
     const tiles = await requestedTileSet(exchange, catalog);
     const pages = await quota.pages(tiles.set);
     const { zoomStart, zoomStop } = tiles.subset;
+    const bounds = boundsIn(exchange.query);
     const zooms = Array.from({ length: zoomStop - zoomStart + 1 }, (_, place) => {
       const z = zoomStart + place;
-      const here = pages.filter((page) => page.z === z);
-      const sum = (field: 'tiles' | 'bytes') => here.reduce((total, page) => total + page[field], 0);
       const offered = coverageAt(tiles.subset, z);
-      return { z, tiles: sum('tiles'), bytes: sum('bytes'), offered: offered ? countTiles(offered) : 0n };
+      const rect = offered && requestedRect(tiles, z, bounds);
+      const level = pages.filter((page) => page.z === z);
+      const here = bounds && offered ? level.map((page) => insideOf(page, offered, rect)) : level;
+      const sum = (field: 'tiles' | 'bytes') => here.reduce((total, page) => total + page[field], 0);
+      return { z, tiles: sum('tiles'), bytes: sum('bytes'), offered: rect ? countTiles(rect) : 0n };
     });
     return jsonAnswer({ ...tiles.set, zooms });
   }
@@ -70,6 +77,16 @@ export function coverageRoutes({ catalog, quota, clock }: CoverageDeps): readonl
     const here = pages.filter((page) => page.z === z);
     return gridOfPages(tiles, z, plan, here);
   }
+}
+
+/** Of a page that lies partly outside `rect`, the share that lies inside. */
+function insideOf(page: PageAmount, offered: TileRect, rect: TileRect | null) {
+  const [minX, minY] = [page.pageX * PAGE_SIZE, page.pageY * PAGE_SIZE];
+  const square = { minX, minY, maxX: minX + PAGE_SIZE - 1, maxY: minY + PAGE_SIZE - 1 };
+  const whole = intersectRects(square, offered);
+  const inside = whole && rect && intersectRects(whole, rect);
+  const share = inside ? Number(countTiles(inside)) / Number(countTiles(whole)) : 0;
+  return { tiles: Math.round(page.tiles * share), bytes: Math.round(page.bytes * share) };
 }
 
 function gridDocument({ subset }: ResolvedTileSet, z: number, grid: CoverageGrid) {
@@ -109,7 +126,7 @@ function kindIn(query: string): CoverageKind | null {
   const kind = COVERAGE_KINDS.find((name) => name === text);
   if (text === null || kind) return kind ?? null;
   const allowed = COVERAGE_KINDS.join(' or ');
-  throw new TilewardenError('request-invalid', `shows must be ${allowed}, not "${shortened(text)}".`);
+  throw invalid(`shows must be ${allowed}, not "${shortened(text)}".`);
 }
 
 /** `bounds=minX,minY,maxX,maxY` in the grid set's CRS. */
@@ -120,8 +137,7 @@ function boundsIn(query: string): Bounds | null {
   const [minX = 0, minY = 0, maxX = 0, maxY = 0] = numbers;
   const fine = numbers.length === 4 && numbers.every(Number.isFinite) && minX <= maxX && minY <= maxY;
   if (fine) return boundsOf([minX, minY, maxX, maxY]);
-  throw new TilewardenError(
-    'request-invalid',
+  throw invalid(
     `bounds must be four numbers, minX,minY,maxX,maxY with min not above max, not "${shortened(text)}".`,
   );
 }

@@ -1,4 +1,4 @@
-import { TilewardenError } from '../../domain/errors.ts';
+import { invalid } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { EvictedHour } from '../../quota/evictions.ts';
 import type { QuotaService } from '../../quota/quota-service.ts';
@@ -34,7 +34,7 @@ export function evictionRoutes({ quota, clock }: EvictionDeps): readonly Route[]
 function daysIn(text: string): number {
   const days = /^\d{1,2}$/.test(text) ? Number(text) : 0;
   if (days >= 1 && days <= MOST_DAYS) return days;
-  throw new TilewardenError('request-invalid', `days must be a whole number from 1 to ${MOST_DAYS}.`);
+  throw invalid(`days must be a whole number from 1 to ${MOST_DAYS}.`);
 }
 
 /** Columns as in `/api/v1/series`; the last hour is the one that runs. */

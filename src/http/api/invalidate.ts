@@ -1,29 +1,20 @@
+import type { z } from 'zod';
 import type { Catalog } from '../../catalog/catalog.ts';
-import type { Layer } from '../../domain/layer.ts';
 import type { Invalidation } from '../../tasks/invalidation.ts';
-import type { TruncationSelection } from '../../tasks/mass-truncation-selection.ts';
 import { jsonAnswer } from '../answer.ts';
-import { requireMediaType } from '../door/request-body.ts';
+import { mediaTypeOf } from '../door/request-body.ts';
 import type { Exchange } from '../exchange.ts';
 import { callerName } from '../rest/seed.ts';
 import type { Handler, Route } from '../route.ts';
 import { boundLayer } from '../services/tiles.ts';
-import { isDryRun } from '../wire/dry-run.ts';
-import { booleanField } from '../wire/task-request.ts';
-import { areaOfTiles, tileLines } from '../wire/tile-list.ts';
-import { readSelectionObject, selectionOf } from '../wire/tile-selection.ts';
-import { childrenNamed, textOf } from '../wire/wire-element.ts';
+import { checkBody, isDryRun, readBody } from '../wire/read-body.ts';
+import { tileLines } from '../wire/tile-list.ts';
+import { invalidateBody, invalidateQuery, selectionOf } from '../wire/tile-selection.ts';
 import { amountOf, selectedDocument } from './truncate.ts';
 
 export interface InvalidateApiDeps {
   readonly catalog: Pick<Catalog, 'layer'>;
   readonly invalidation: Invalidation;
-}
-
-interface InvalidateRequest {
-  readonly selection: TruncationSelection;
-  readonly renew: boolean;
-  readonly dryRun: boolean;
 }
 
 /** `POST /api/v1/layers/{layer}/invalidate`: marks a selection of a layer's tiles as stale. */
@@ -34,10 +25,10 @@ export function invalidateRoutes(deps: InvalidateApiDeps): readonly Route[] {
 
 function createInvalidate({ catalog, invalidation }: InvalidateApiDeps): Handler {
   return async (exchange) => {
-    const type = requireMediaType(exchange.headers, ['application/json', 'text/plain']);
     const { layer } = boundLayer(catalog, exchange.param('layer'));
-    const read = type === 'text/plain' ? readLines : readObject;
-    const { selection, renew, dryRun } = read(exchange, layer);
+    const body = readRequest(exchange);
+    const selection = selectionOf(body, layer, 'offered');
+    const { renew, dryRun } = body;
     const by = renew ? { createdBy: callerName(exchange) } : null;
     const { marked, tasks } = dryRun
       ? { marked: await invalidation.count(layer.name, selection), tasks: [] }
@@ -53,22 +44,9 @@ function createInvalidate({ catalog, invalidation }: InvalidateApiDeps): Handler
   };
 }
 
-function readObject({ body }: Exchange, layer: Layer): InvalidateRequest {
-  const root = readSelectionObject(body, ['tiles', 'renew', 'dryRun']);
-  const tiles = childrenNamed(root, 'tiles').map(textOf);
-  return {
-    selection: { ...selectionOf(root, layer), ...(tiles.length > 0 && { area: areaOfTiles(layer, tiles) }) },
-    renew: booleanField(root, 'renew') ?? false,
-    dryRun: booleanField(root, 'dryRun') ?? false,
-  };
-}
-
-/** A list of tiles alone; what else there is to say stands in the address. */
-function readLines({ body, query }: Exchange, layer: Layer): InvalidateRequest {
-  const given = new URLSearchParams(query);
-  return {
-    selection: { area: areaOfTiles(layer, tileLines(body)) },
-    renew: given.get('renew') === 'true',
-    dryRun: given.get('dryRun') === 'true',
-  };
+/** Or a list of tiles alone; what else there is to say then stands in the address. */
+function readRequest(exchange: Exchange): z.output<typeof invalidateBody> {
+  if (mediaTypeOf(exchange.headers) !== 'text/plain') return readBody(exchange, invalidateBody);
+  const asked = checkBody(Object.fromEntries(new URLSearchParams(exchange.query)), invalidateQuery);
+  return checkBody({ tiles: tileLines(exchange.body), ...asked }, invalidateBody);
 }

@@ -1,5 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import { TilewardenError } from '../../domain/errors.ts';
+import { invalid } from '../../domain/errors.ts';
 import { shortened } from '../../domain/shortened.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
@@ -28,8 +28,5 @@ export async function requestedTileSet(
 export function integerParam(exchange: Exchange, name: string): number {
   const text = exchange.param(name);
   if (INTEGER.test(text)) return Number(text);
-  throw new TilewardenError(
-    'request-invalid',
-    `${name} must be a whole number such as 0 or 12, not ${shortened(text)}.`,
-  );
+  throw invalid(`${name} must be a whole number such as 0 or 12, not ${shortened(text)}.`);
 }

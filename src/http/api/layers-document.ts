@@ -1,3 +1,4 @@
+import type { BoundLayer } from '../../catalog/bound-layer.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import type { Layer } from '../../domain/layer.ts';
 import type { LayerState } from '../../pipeline/layer-activity.ts';
@@ -27,13 +28,16 @@ function timeOf(milliseconds: number | null): string | null {
   return milliseconds === null ? null : new Date(milliseconds).toISOString();
 }
 
-/** All that a client must know to show, seed or truncate a layer. */
-export function layerDocument(layer: Layer, state: LayerState) {
+/** All that a client must know to show, seed or truncate a layer, where it comes from, and its settings in effect. */
+export function layerDocument({ layer, declared }: BoundLayer, state: LayerState) {
   return {
     name: layer.name,
     title: layer.title,
     description: layer.description,
     access: layer.access,
+    source: sourceDocument(declared?.source),
+    store: declared?.store ?? null,
+    attribution: layer.attribution,
     ...layerOffer(layer),
     metatile: [layer.metatile.columns, layer.metatile.rows],
     gutter: layer.gutter,
@@ -41,8 +45,42 @@ export function layerDocument(layer: Layer, state: LayerState) {
     expireCacheByZoom: layer.expireCacheByZoom,
     expireClientsSeconds: layer.expireClientsSeconds,
     expireClientsByZoom: layer.expireClientsByZoom,
+    followSource: layer.followSource,
+    staleWhileRevalidateSeconds: layer.staleWhileRevalidateSeconds,
+    staleIfErrorSeconds: layer.staleIfErrorSeconds,
+    outside: layer.outside,
+    blankIsRight: layer.blankIsRight,
+    fullWms: layer.fullWms,
+    infoFormats: layer.infoFormats,
     ...stateDocument(state),
   };
+}
+
+/** Options that hold no secret. Addresses are shown without query and user: keys stand there. */
+const SHOWN_OPTIONS = [
+  'type',
+  'url',
+  'path',
+  'layer',
+  'layers',
+  'styles',
+  'style',
+  'version',
+  'gridSet',
+  'tileMatrixSet',
+] as const;
+
+function sourceDocument(source: unknown): Record<string, string> {
+  const given = Object.entries(Object(source) as Record<string, unknown>);
+  const shown = SHOWN_OPTIONS.flatMap((option) => given.filter(([name, value]) => name === option && value));
+  return Object.fromEntries(
+    shown.map(([name, value]) => [name, name === 'url' ? addressOnly(value) : String(value)]),
+  );
+}
+
+function addressOnly(value: unknown): string {
+  const addresses = [value].flat().map(String);
+  return addresses.map((url) => url.replace(/[?#].*$/s, '').replace(/\/\/[^/@]*@/, '//')).join(', ');
 }
 
 export function gridSetDocument(gridSet: GridSet) {

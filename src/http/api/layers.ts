@@ -1,5 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import type { CatalogEditor, ShownEntry } from '../../catalog/catalog-editor.ts';
+import type { CatalogEditor } from '../../catalog/catalog-editor.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import type { Layer } from '../../domain/layer.ts';
 import type { LayerState } from '../../pipeline/layer-activity.ts';
@@ -33,29 +33,21 @@ export function layerRoutes({ catalog, editor, layerState }: LayerDeps): readonl
   }
 
   async function show(exchange: Exchange): Promise<Answer> {
-    const { layer } = boundLayer(catalog, exchange.param('layer'));
-    await refuseStrangers(exchange, layer);
-    const entry = await editor.show('layer', layer.name);
-    return jsonAnswer({ ...layerDocument(layer, layerState(layer.name)), ...declared(entry) }, tagOf(entry));
+    const bound = boundLayer(catalog, exchange.param('layer'));
+    await refuseStrangers(exchange, bound.layer);
+    const entry = await editor.show('layer', bound.layer.name);
+    const { origin = 'file', version = null, document = null } = entry ?? {};
+    const tag = version === null ? [] : ['ETag', entityTag(version)];
+    return jsonAnswer(
+      { ...layerDocument(bound, layerState(bound.layer.name)), origin, version, document },
+      tag,
+    );
   }
 
   async function listGridSets(exchange: Exchange): Promise<Answer> {
     const layers = await visibleLayers(exchange, catalog.layers());
     return jsonAnswer({ gridSets: [...gridSetsOf(layers).values()].map(gridSetDocument) });
   }
-}
-
-/** Where it is declared, and its document in the configuration file's form. */
-function declared(entry: ShownEntry | null) {
-  return {
-    origin: entry?.origin ?? 'file',
-    version: entry?.version ?? null,
-    document: entry?.document ?? null,
-  };
-}
-
-function tagOf(entry: ShownEntry | null): readonly string[] {
-  return entry?.version ? ['ETag', entityTag(entry.version)] : [];
 }
 
 /** Those that a layer uses. */

@@ -5,7 +5,7 @@ import { type Answer, jsonAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
-import { readStrictJson } from '../wire/strict-json.ts';
+import { readBody } from '../wire/read-body.ts';
 import { newPasswordSchema } from './account-schemas.ts';
 import { cookieFor } from './session.ts';
 
@@ -35,7 +35,7 @@ export function meRoutes({ users, authenticator, sessions }: MeDeps): readonly R
       throw new HttpProblem('forbidden', 'Only a user who has logged in has a password to change.');
     }
     exchange.change = { target: `user:${caller.name}` };
-    const { current, password } = readStrictJson(exchange, newPasswordSchema);
+    const { current, password } = readBody(exchange, newPasswordSchema);
     const known = await authenticator.byPassword(caller.name, current, exchange.source);
     if (!known) throw new HttpProblem('forbidden', 'The current password is another one.');
     await users.change(caller.name, { password });

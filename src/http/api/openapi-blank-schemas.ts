@@ -4,17 +4,6 @@ import { time } from './openapi-values.ts';
 const zoom = z.number().int().min(0).max(30);
 const crs = z.enum(['EPSG:4326', 'grid-set']);
 
-export const blankAreaBody = z.object({
-  gridSet: z.string().optional().describe('All grid sets when absent; needed with bounds and tiles'),
-  zoomStart: zoom.optional(),
-  zoomStop: zoom.optional(),
-  bounds: z.array(z.number()).length(4).optional().describe("minX, minY, maxX, maxY in the grid set's CRS"),
-  area: z.unknown().optional().describe('GeoJSON polygons'),
-  areaCrs: crs.default('EPSG:4326'),
-  tiles: z.array(z.string()).optional().describe('z/x/y, rows from the top, as suspects are listed'),
-  note: z.string().max(500).optional(),
-});
-
 export const blankAreaAnswer = z.object({
   id: z.number().int().nullable(),
   origin: z.enum(['configuration', 'interface']),

@@ -1,4 +1,9 @@
 import { z } from 'zod';
+import { blankAreaBody } from '../wire/blank-area-request.ts';
+import { quotaBody } from '../wire/quota-body.ts';
+import { scheduleBody } from '../wire/schedule-request.ts';
+import { taskBody } from '../wire/task-request.ts';
+import { invalidateBody, invalidateQuery, truncateBody } from '../wire/tile-selection.ts';
 import {
   loginSchema,
   newPasswordSchema,
@@ -14,43 +19,32 @@ import {
   tokenAnswer,
   userAnswer,
 } from './openapi-account-schemas.ts';
-import { blankAreaAnswer, blankAreaBody, blankAreaListAnswer } from './openapi-blank-schemas.ts';
+import { blankAreaAnswer, blankAreaListAnswer } from './openapi-blank-schemas.ts';
 import type { RouteDescription } from './openapi-description.ts';
-import {
-  evictionsAnswer,
-  evictionsQuery,
-  quotaAnswer,
-  quotaBody,
-  usageAnswer,
-} from './openapi-quota-schemas.ts';
-import {
-  runAnswer,
-  runListAnswer,
-  scheduleAnswer,
-  scheduleBody,
-  scheduleListAnswer,
-} from './openapi-schedule-schemas.ts';
+import { evictionsAnswer, evictionsQuery, quotaAnswer, usageAnswer } from './openapi-quota-schemas.ts';
+import { runAnswer, runListAnswer, scheduleAnswer, scheduleListAnswer } from './openapi-schedule-schemas.ts';
 import {
   aboutAnswer,
   coverageAnswer,
   coverageQuery,
+  declarationAnswer,
+  declarationBody,
+  dryRunQuery,
   estimateAnswer,
   gridSetListAnswer,
   invalidateAnswer,
-  invalidateBody,
   layerAnswer,
   layerListAnswer,
   seriesAnswer,
   taskAnswer,
   taskListAnswer,
   taskListQuery,
-  taskRequestBody,
   tileAnswer,
   tileSetQuery,
   truncateAnswer,
-  truncateBody,
   upstreamsAnswer,
   zoomCoverageAnswer,
+  zoomCoverageQuery,
 } from './openapi-schemas.ts';
 
 const REST = { tag: "GeoWebCache's interface" };
@@ -59,11 +53,13 @@ const JSON_TYPES = ['application/json'];
 const FORM_TYPES = ['application/x-www-form-urlencoded'];
 
 /** By method and path, for the routes whose own declaration does not say it. */
+const declaring = { query: dryRunQuery, body: declarationBody, answer: declarationAnswer };
+
 export const DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = {
   'GET /api/v1/tasks': { summary: 'List tasks, newest first', query: taskListQuery, answer: taskListAnswer },
   'POST /api/v1/tasks': {
     summary: 'Start a task, or with dryRun tell what it would be',
-    body: taskRequestBody,
+    body: taskBody,
     answer: z.union([taskAnswer, estimateAnswer]),
     status: 201,
   },
@@ -80,10 +76,24 @@ export const DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = {
 
   'GET /api/v1/layers': { summary: 'List layers', answer: layerListAnswer },
   'GET /api/v1/layers/{layer}': { summary: 'Show a layer', answer: layerAnswer },
+  'POST /api/v1/layers': { summary: 'Declare a layer', ...declaring, status: 201 },
+  'PUT /api/v1/layers/{layer}': { summary: 'Declare a layer, or replace its declaration', ...declaring },
+  'DELETE /api/v1/layers/{layer}': {
+    summary: 'Remove a layer that was declared over this interface, and its tiles',
+    query: dryRunQuery,
+    status: 204,
+  },
   'GET /api/v1/gridsets': { summary: 'List the grid sets that layers use', answer: gridSetListAnswer },
+  'POST /api/v1/gridsets': { summary: 'Declare a grid set', ...declaring, status: 201 },
+  'PUT /api/v1/gridsets/{gridSet}': { summary: 'Declare a grid set, or replace it', ...declaring },
+  'DELETE /api/v1/gridsets/{gridSet}': {
+    summary: 'Remove a grid set that no layer uses',
+    query: dryRunQuery,
+    status: 204,
+  },
   'GET /api/v1/layers/{layer}/coverage/{gridSet}': {
     summary: 'How much of a layer is cached, zoom by zoom',
-    query: tileSetQuery,
+    query: zoomCoverageQuery,
     answer: zoomCoverageAnswer,
   },
   'GET /api/v1/layers/{layer}/coverage/{gridSet}/{z}': {
@@ -109,7 +119,9 @@ export const DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = {
 
   'POST /api/v1/layers/{layer}/invalidate': {
     summary: 'Tell that the map has changed: mark a selection of tiles as stale, or with dryRun count it',
+    query: invalidateQuery,
     body: invalidateBody,
+    plainBody: 'Tiles as lines of z/x/y in web mercator, rows from the top',
     answer: invalidateAnswer,
   },
 
@@ -148,11 +160,12 @@ export const DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = {
     query: evictionsQuery,
     answer: evictionsAnswer,
   },
-  'GET /api/v1/quota': { summary: 'Show the quota', answer: quotaAnswer },
+  'GET /api/v1/quota': { summary: 'Show the quota', answer: quotaAnswer, versioned: true },
   'PUT /api/v1/quota': {
     summary: 'Change the quota; only what is sent changes',
     body: quotaBody,
     answer: quotaAnswer,
+    versioned: true,
   },
   'GET /api/v1/series': { summary: 'How tiles were answered in the last day', answer: seriesAnswer },
 

@@ -10,6 +10,10 @@ export interface RouteDescription {
   readonly body?: z.ZodType;
   /** Other media types the body may come as; without it `application/json`. */
   readonly bodyTypes?: readonly string[];
+  /** What a body of `text/plain` is, where one is taken beside JSON. */
+  readonly plainBody?: string;
+  /** The answer has an `ETag`; a change honours it as `If-Match`. */
+  readonly versioned?: boolean;
   /** Of JSON answers. */
   readonly answer?: z.ZodType;
   /** 200 unless said otherwise. */

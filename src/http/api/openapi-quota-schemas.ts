@@ -23,14 +23,6 @@ export const quotaAnswer = z.object({
   layerQuotas: z.array(z.object({ layer: z.string(), expirationPolicyName: policy, quota: sizedQuota })),
 });
 
-export const quotaBody = z
-  .object({
-    ...quotaPlain,
-    globalQuota: quota,
-    layerQuotas: z.array(z.object({ layer: z.string(), expirationPolicyName: policy, quota })),
-  })
-  .partial();
-
 const amount = { bytes: count, tiles: count };
 const evicted = z
   .object({ pages: count, ...amount })
@@ -50,6 +42,7 @@ export const usageAnswer = z.object({
       store: z.string(),
       freeBytes: count,
       freePercent: z.number().describe('Of the room or the inodes, whichever is less'),
+      folder: z.string(),
       minFreePercent: z.number().describe('Below this nothing is stored'),
       storing: z.boolean().describe('False: tiles are served but not stored, for want of room'),
     }),

@@ -1,21 +1,6 @@
 import { z } from 'zod';
 import { OVERRUNS, RUN_STATES, SCHEDULED_WORK } from '../../tasks/schedules/schedule.ts';
-import { taskRequestBody } from './openapi-schemas.ts';
 import { time } from './openapi-values.ts';
-
-export const scheduleBody = taskRequestBody.omit({ idempotencyKey: true, dryRun: true }).extend({
-  name: z.string().describe('Unique within the layer'),
-  type: z.enum(SCHEDULED_WORK).default('seed'),
-  cron: z.string().describe('Minute, hour, day of month, month, day of week'),
-  timeZone: z.string().default('UTC').describe('For cron and hours'),
-  hours: z
-    .string()
-    .nullable()
-    .default(null)
-    .describe('Work is done within these hours only, e.g. 22:00-06:00'),
-  overrun: z.enum(OVERRUNS).default('pause'),
-  enabled: z.boolean().default(true),
-});
 
 export const runAnswer = z.object({
   dueAt: time,

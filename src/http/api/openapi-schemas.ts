@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { LAYER_ACCESS } from '../../domain/layer.ts';
+import { LAYER_ACCESS, OUTSIDE_ANSWERS } from '../../domain/layer.ts';
 import { TASK_STATES, TASK_TYPES } from '../../tasks/task.ts';
 import { COVERAGE_KINDS } from './coverage-grid.ts';
 import { count, names, parameters, tileSetName, time } from './openapi-values.ts';
@@ -31,6 +31,14 @@ export const upstreamsAnswer = z.object({
       requests: count,
       refused: count,
       errors: z.record(z.string(), count),
+      state: z
+        .enum(['healthy', 'probing', 'paused', 'failing'])
+        .describe('failing: the last request failed; paused: not asked now for another reason'),
+      failuresInARow: count,
+      failingSince: time.nullable().describe('Of the first failure in a row'),
+      lastFailure: z
+        .object({ at: time, reason: z.string(), text: z.string().describe('E.g. HTTP 503') })
+        .nullable(),
       breaker: z.enum(['closed', 'open', 'half-open']),
       retryAfter: time.nullable().describe('What the host itself asked for'),
       waitingUntil: time.nullable().describe('When tasks may ask it again; null: now'),
@@ -50,9 +58,14 @@ export const taskAnswer = z.object({
   tilesPerSecond: z.number(),
   reason: z.string().nullable(),
   waitingFor: z
-    .object({ host: z.string(), until: time, reason: closedReason, text: z.string() })
+    .object({
+      host: z.string().nullable().describe('Null: it waits for room on the disk'),
+      until: time,
+      reason: z.enum([...closedReason.options, 'store-full']),
+      text: z.string(),
+    })
     .nullable()
-    .describe('The host that the task waits for; null while it has what it needs'),
+    .describe('What the task waits for; null while it has what it needs'),
   gridSet: z.string(),
   format: z.string(),
   parameters,
@@ -106,24 +119,6 @@ export const taskListQuery = z.object({
   limit: z.number().int().min(1).max(500).default(50),
 });
 
-/** As documented; read by `wire/task-request.ts`, which also takes the forms that copied samples have. */
-export const taskRequestBody = z.object({
-  layer: z.string(),
-  type: z.enum(TASK_TYPES).default('seed'),
-  gridSet: z.string().optional(),
-  format: z.string().optional(),
-  zoomStart: z.number().int().optional(),
-  zoomStop: z.number().int().optional(),
-  bounds: bounds.optional().describe("In the grid set's CRS"),
-  area: z.record(z.string(), z.unknown()).optional().describe('GeoJSON Polygon or MultiPolygon'),
-  areaCrs: z.enum(['EPSG:4326', 'grid-set']).optional(),
-  parameters: parameters.optional(),
-  threadCount: z.number().int().optional(),
-  priority: z.number().int().optional(),
-  idempotencyKey: z.string().optional(),
-  dryRun: z.boolean().optional().describe('Only answers what the task would be'),
-});
-
 export const estimateAnswer = z.object({
   tiles: count,
   metatiles: count,
@@ -132,33 +127,12 @@ export const estimateAnswer = z.object({
   seconds: z.number().nullable(),
 });
 
-export const truncateBody = z.object({
-  gridSets: names.optional(),
-  formats: names.optional(),
-  parameters: parameters.optional(),
-  zoomStart: z.number().int().optional(),
-  zoomStop: z.number().int().optional(),
-  bounds: bounds.optional(),
-  area: z
-    .record(z.string(), z.unknown())
-    .optional()
-    .describe('GeoJSON: Polygon, MultiPolygon or features of these'),
-  areaCrs: z.enum(['EPSG:4326', 'grid-set']).optional(),
-  olderThan: time.optional(),
-  dryRun: z.boolean().optional(),
-});
-
 export const truncateAnswer = z.object({
   layer: z.string(),
   dryRun: z.boolean(),
   tiles: count,
   bytes: count,
   tileSets: z.array(z.object({ ...tileSetName, tiles: count, bytes: count })),
-});
-
-export const invalidateBody = truncateBody.extend({
-  tiles: z.array(z.string()).optional().describe('z/x/y in web mercator, rows from the top'),
-  renew: z.boolean().default(false).describe('Start tasks that renew what was marked'),
 });
 
 export const invalidateAnswer = truncateAnswer.extend({ tasks: z.array(z.number().int()) });
@@ -189,10 +163,18 @@ export const layerListAnswer = z.object({
 });
 
 export const layerAnswer = z.object({
+  origin: z.enum(['file', 'database']).describe('Where it is declared; what is in the file is changed there'),
+  version: z.number().nullable(),
+  document: z.unknown(),
   name: z.string(),
   title: z.string(),
   description: z.string(),
   access,
+  source: z
+    .record(z.string(), z.string())
+    .describe('Where its pictures come from: type, address without query, layers and so on; nothing secret'),
+  store: z.string().nullable(),
+  attribution: z.string(),
   gridSets: z.array(
     z.object({
       name: z.string(),
@@ -216,6 +198,13 @@ export const layerAnswer = z.object({
   expireCacheByZoom: zoomExpiry,
   expireClientsSeconds: z.number(),
   expireClientsByZoom: zoomExpiry,
+  followSource: z.boolean(),
+  staleWhileRevalidateSeconds: z.number(),
+  staleIfErrorSeconds: z.number(),
+  outside: z.enum(OUTSIDE_ANSWERS).nullable(),
+  blankIsRight: z.boolean(),
+  fullWms: z.boolean(),
+  infoFormats: names,
   ...layerState,
 });
 
@@ -255,11 +244,14 @@ export const zoomCoverageAnswer = z.object({
 
 const coverageKind = z.enum(COVERAGE_KINDS);
 
-export const coverageQuery = tileSetQuery.extend({
+export const zoomCoverageQuery = tileSetQuery.extend({
   bounds: z
     .string()
     .optional()
     .describe("minX,minY,maxX,maxY in the grid set's CRS; everything when left out"),
+});
+
+export const coverageQuery = zoomCoverageQuery.extend({
   shows: coverageKind.optional().describe('age near by and share from afar when left out'),
 });
 
@@ -332,4 +324,29 @@ export const aboutAnswer = z.object({
   version: z.string(),
   node: z.string(),
   startedAt: time,
+});
+
+/** The schema is the configuration file's, which is published with the program. */
+export const declarationBody = z
+  .looseObject({ name: z.string().optional() })
+  .describe('A layer or grid set as in the configuration file; see tilewarden.schema.json');
+
+export const dryRunQuery = z.object({
+  dryRun: z.enum(['true', 'false']).optional().describe('Only say what would become of cached tiles'),
+});
+
+export const declarationAnswer = z.object({
+  name: z.string(),
+  version: z.number().nullable().describe('Also in ETag, for If-Match; null: nothing was changed'),
+  document: z.unknown().describe('In the form of the configuration file, secrets hidden'),
+  tileSets: z.object({ kept: z.number(), truncated: z.number(), orphaned: z.number() }),
+  affected: z.array(
+    z.object({
+      layer: z.string(),
+      gridSet: z.string(),
+      format: z.string(),
+      parametersId: z.string().nullable(),
+      fate: z.enum(['truncated', 'orphaned']),
+    }),
+  ),
 });

@@ -11,6 +11,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   '401': 'Credentials are missing or wrong.',
   '403': 'The caller may not do this.',
   '404': 'There is no such thing.',
+  '412': 'It was changed meanwhile (If-Match); nothing of the change is applied.',
 };
 
 /** `GET /api/v1/openapi.json`: the interface, from the same table and schemas that answer. */
@@ -64,9 +65,9 @@ function operationOf(route: Route): object {
     tags: [about.tag ?? tagOf(route.path)],
     description: route.role === 'public' ? 'Open to anybody.' : `Needs the role ${route.role}.`,
     ...(route.role === 'public' && { security: [] }),
-    parameters: [...pathParameters(route.path), ...queryParameters(about)],
+    parameters: [...pathParameters(route.path), ...queryParameters(about), ...conditions(route, about)],
     ...requestBody(about),
-    responses: { [about.status ?? 200]: answerOf(about), ...problemsOf(route) },
+    responses: { [about.status ?? 200]: answerOf(about), ...problemsOf(route, about) },
   };
 }
 
@@ -88,23 +89,43 @@ function queryParameters({ query }: RouteDescription): object[] {
   });
 }
 
-function requestBody({ body, bodyTypes }: RouteDescription): object {
+/** RFC 9110, 13.1.1. */
+function conditions({ method }: Route, { versioned }: RouteDescription): object[] {
+  if (!versioned || method === 'GET') return [];
+  const description = 'The ETag that the change is based on; without it the change is made in any case';
+  return [{ name: 'If-Match', in: 'header', required: false, schema: { type: 'string' }, description }];
+}
+
+function requestBody({ body, bodyTypes, plainBody }: RouteDescription): object {
   if (!body && !bodyTypes) return {};
   const schema = body ? schemaOf(body, 'input') : {};
   const types = bodyTypes ?? ['application/json'];
+  const plain = plainBody && { 'text/plain': { schema: { type: 'string', description: plainBody } } };
   return {
-    requestBody: { required: true, content: Object.fromEntries(types.map((type) => [type, { schema }])) },
+    requestBody: {
+      required: true,
+      content: { ...Object.fromEntries(types.map((type) => [type, { schema }])), ...plain },
+    },
   };
 }
 
-function answerOf({ answer, answerType }: RouteDescription): object {
-  const description = 'Done.';
-  if (answer) return { description, content: { 'application/json': { schema: schemaOf(answer, 'output') } } };
-  return answerType ? { description, content: { [answerType]: { schema: {} } } } : { description };
+function answerOf({ answer, answerType, versioned }: RouteDescription): object {
+  const described = {
+    description: 'Done.',
+    ...(versioned && { headers: { ETag: { schema: { type: 'string' } } } }),
+  };
+  const type = answer ? 'application/json' : answerType;
+  const schema = answer ? schemaOf(answer, 'output') : {};
+  return type ? { ...described, content: { [type]: { schema } } } : described;
 }
 
-function problemsOf({ role, path }: Route): object {
-  const codes = ['400', ...(role === 'public' ? [] : ['401', '403']), ...(path.includes('{') ? ['404'] : [])];
+function problemsOf({ role, path, method }: Route, { versioned }: RouteDescription): object {
+  const codes = [
+    '400',
+    ...(role === 'public' ? [] : ['401', '403']),
+    ...(path.includes('{') ? ['404'] : []),
+    ...(versioned && method !== 'GET' ? ['412'] : []),
+  ];
   const content = { 'text/plain': { schema: { type: 'string' } } };
   return Object.fromEntries(codes.map((code) => [code, { description: PROBLEMS[code], content }]));
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Catalog } from '../../catalog/catalog.ts';
 import {
   cleanUpPeriod,
@@ -6,11 +7,13 @@ import {
   quotaBytes,
 } from '../../quota/quota-configuration.ts';
 import type { QuotaSettings } from '../../quota/quota-settings.ts';
-import { jsonAnswer } from '../answer.ts';
-import { requireMediaType } from '../door/request-body.ts';
-import { checkLayerQuotas, explainingUnits } from '../rest/disk-quota.ts';
+import { isSameVersion } from '../answer/negotiate.ts';
+import { type Answer, jsonAnswer } from '../answer.ts';
+import { HttpProblem } from '../problems.ts';
+import { checkLayerQuotas } from '../rest/disk-quota.ts';
 import type { Handler, Route } from '../route.ts';
-import { readQuotaObject } from '../wire/quota-document.ts';
+import { quotaBody, quotaChangeOf } from '../wire/quota-body.ts';
+import { readBody } from '../wire/read-body.ts';
 
 export interface QuotaApiDeps {
   readonly catalog: Pick<Catalog, 'layer'>;
@@ -20,7 +23,7 @@ export interface QuotaApiDeps {
 /** `/api/v1/quota`: the configuration of `/diskquota`, with numbers as numbers and without a root. */
 export function quotaRoutes(deps: QuotaApiDeps): readonly Route[] {
   const path = '/api/v1/quota';
-  const show: Handler = async () => jsonAnswer(quotaDocument(await deps.settings.read()));
+  const show: Handler = async () => quotaAnswer(await deps.settings.read());
   return [
     { method: 'GET', path, role: 'viewer', handler: show },
     { method: 'PUT', path, role: 'admin', handler: createChange(deps) },
@@ -38,16 +41,31 @@ export function quotaDocument(configuration: QuotaConfiguration) {
 }
 
 function createChange({ catalog, settings }: QuotaApiDeps): Handler {
-  return (exchange) =>
-    explainingUnits(async () => {
-      requireMediaType(exchange.headers, ['application/json']);
-      const change = readQuotaObject(exchange.body);
-      checkLayerQuotas(catalog, change.layerQuotas);
-      const before = await settings.read();
-      const after = await settings.change(change);
-      exchange.change = { target: 'quota', before, after };
-      return jsonAnswer(quotaDocument(after));
+  return async (exchange) => {
+    const change = quotaChangeOf(readBody(exchange, quotaBody));
+    checkLayerQuotas(catalog, change.layerQuotas);
+    const wanted = exchange.headers['if-match'];
+    let before: QuotaConfiguration | null = null;
+    const after = await settings.change(change, (current) => {
+      before = current;
+      if (isSameVersion(wanted, etagOf(current))) return;
+      throw new HttpProblem(
+        'precondition-failed',
+        'The quota was changed meanwhile, and nothing of this change is applied; read /api/v1/quota again.',
+      );
     });
+    exchange.change = { target: 'quota', before, after };
+    return quotaAnswer(after);
+  };
+}
+
+function quotaAnswer(configuration: QuotaConfiguration): Answer {
+  return jsonAnswer(quotaDocument(configuration), ['ETag', etagOf(configuration)]);
+}
+
+function etagOf(configuration: QuotaConfiguration): string {
+  const digest = createHash('sha256').update(JSON.stringify(quotaDocument(configuration)));
+  return `"${digest.digest('base64url').slice(0, 22)}"`;
 }
 
 function withBytes(quota: Quota) {

@@ -1,21 +1,28 @@
+import type { Catalog } from '../../catalog/catalog.ts';
 import type { Schedule } from '../../tasks/schedules/schedule.ts';
 import type { ScheduleService } from '../../tasks/schedules/schedule-service.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import { refuseForeignLayer } from '../door/gate.ts';
-import { requireMediaType } from '../door/request-body.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import { callerName } from '../rest/seed.ts';
 import type { Route } from '../route.ts';
+import { readBody } from '../wire/read-body.ts';
 import { runDocument, scheduleDocument } from '../wire/schedule-document.ts';
-import { readScheduleRequest } from '../wire/schedule-request.ts';
+import { declarationOf, scheduleBody } from '../wire/schedule-request.ts';
+import { refuseUnknownNames } from '../wire/task-request.ts';
 import { NOTHING } from './users.ts';
 
 const SHOWN_NEXT_RUNS = 5;
 const SHOWN_RUNS = 200;
 
+export interface ScheduleDeps {
+  readonly catalog: Pick<Catalog, 'layer'>;
+  readonly schedules: ScheduleService;
+}
+
 /** `/api/v1/schedules` and what lies below it. */
-export function scheduleRoutes(schedules: ScheduleService): readonly Route[] {
+export function scheduleRoutes({ catalog, schedules }: ScheduleDeps): readonly Route[] {
   const path = '/api/v1/schedules';
   const one = `${path}/{id}`;
   return [
@@ -34,7 +41,7 @@ export function scheduleRoutes(schedules: ScheduleService): readonly Route[] {
   }
 
   async function create(exchange: Exchange): Promise<Answer> {
-    const declaration = readBody(exchange);
+    const declaration = declarationIn(exchange);
     const created = await schedules.create(declaration, callerName(exchange));
     if (!created) throw nameTaken(declaration);
     exchange.change = { target: `schedule:${created.id}`, after: declaration };
@@ -48,7 +55,7 @@ export function scheduleRoutes(schedules: ScheduleService): readonly Route[] {
 
   async function replace(exchange: Exchange): Promise<Answer> {
     const before = await ownSchedule(exchange);
-    const declaration = readBody(exchange);
+    const declaration = declarationIn(exchange);
     const after = await schedules.replace(before.id, declaration);
     if (!after) throw nameTaken(declaration);
     exchange.change = { target: `schedule:${before.id}`, before, after: declaration };
@@ -77,6 +84,14 @@ export function scheduleRoutes(schedules: ScheduleService): readonly Route[] {
     return jsonAnswer(runDocument(run));
   }
 
+  function declarationIn(exchange: Exchange) {
+    const declaration = declarationOf(readBody(exchange, scheduleBody));
+    const { layer, draft } = declaration;
+    if (exchange.caller) refuseForeignLayer(exchange.caller, layer);
+    refuseUnknownNames(catalog, { layer, ...draft });
+    return declaration;
+  }
+
   async function documentOf(schedule: Schedule): Promise<object> {
     const [lastRun = null] = await schedules.runs(schedule.id, 1);
     return scheduleDocument(schedule, schedules.nextRuns(schedule, SHOWN_NEXT_RUNS), lastRun);
@@ -99,13 +114,6 @@ export function scheduleRoutes(schedules: ScheduleService): readonly Route[] {
       `Schedule ${schedule.name} stands in the configuration file; change it there.`,
     );
   }
-}
-
-function readBody(exchange: Exchange) {
-  requireMediaType(exchange.headers, ['application/json']);
-  const declaration = readScheduleRequest(exchange.body);
-  if (exchange.caller) refuseForeignLayer(exchange.caller, declaration.layer);
-  return declaration;
 }
 
 function nameTaken({ layer, name }: { readonly layer: string; readonly name: string }): HttpProblem {

@@ -19,7 +19,7 @@ function openSeries() {
     if (time.outcome instanceof Error) throw time.outcome;
     return tileAnswer({ outcome: time.outcome, bytes: Buffer.alloc(100) });
   };
-  const counted = countReads({ read }, clock, [series]);
+  const counted = countReads({ read }, clock, series);
   const ask = async (outcome: CacheOutcome | Error) => {
     time.outcome = outcome;
     try {
@@ -28,6 +28,7 @@ function openSeries() {
       // It is counted all the same.
     }
     await Promise.resolve();
+    counted.flush();
   };
   return { time, ask, document: () => seriesAnswer.parse(series.document()) };
 }

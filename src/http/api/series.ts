@@ -1,8 +1,5 @@
-import { isTilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { TileAnswer } from '../../pipeline/tile-pipeline.ts';
 import { jsonAnswer } from '../answer.ts';
-import { CallerGone } from '../exchange.ts';
 import type { TileTally } from '../metrics/tile-counts.ts';
 import type { Route } from '../route.ts';
 
@@ -21,13 +18,6 @@ const FIELDS = [
   'evictedBytes',
 ] as const;
 type Field = (typeof FIELDS)[number];
-
-const COUNTED: Readonly<Record<TileAnswer['outcome'], Field>> = {
-  HIT: 'hits',
-  MISS: 'misses',
-  STALE: 'stale',
-  BYPASS: 'bypassed',
-};
 
 export interface Evictions {
   readonly tiles: number;
@@ -79,16 +69,15 @@ export function createTrafficSeries(clock: Clock, evicted: () => Evictions): Tra
   }
 
   return {
-    answered(_layer, { outcome, bytes }, milliseconds) {
+    add(batch) {
       turn();
-      add(COUNTED[outcome], 1);
-      add('bytes', bytes.length);
-      if (outcome === 'MISS') add('missMilliseconds', milliseconds);
-    },
-
-    failed(_layer, error) {
-      turn();
-      if (isOurs(error)) add('failed', 1);
+      add('hits', batch.HIT);
+      add('misses', batch.MISS);
+      add('stale', batch.STALE);
+      add('bypassed', batch.BYPASS);
+      add('bytes', batch.bytes);
+      add('missMilliseconds', batch.missMilliseconds);
+      for (const [code, count] of batch.failures) if (!NOT_OURS.has(code)) add('failed', count);
     },
 
     document() {
@@ -109,12 +98,10 @@ export function createTrafficSeries(clock: Clock, evicted: () => Evictions): Tra
 }
 
 /** Neither that the caller went away nor that there is no such tile is a failure of the server. */
-function isOurs(error: unknown): boolean {
-  return !(error instanceof CallerGone) && !isTilewardenError(error, 'tile-outside');
-}
+const NOT_OURS: ReadonlySet<string> = new Set(['caller-gone', 'tile-outside']);
 
 /** `/api/v1/series` */
-export function seriesRoutes(series: TrafficSeries): readonly Route[] {
+export function seriesRoutes(series: Pick<TrafficSeries, 'document'>): readonly Route[] {
   const handler = () => jsonAnswer(series.document());
   return [{ method: 'GET', path: '/api/v1/series', role: 'viewer', handler }];
 }

@@ -5,7 +5,7 @@ import { type Answer, jsonAnswer } from '../answer.ts';
 import { readSessionCookie, sessionCookie } from '../door/access.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
-import { readStrictJson } from '../wire/strict-json.ts';
+import { readBody } from '../wire/read-body.ts';
 import { loginSchema } from './account-schemas.ts';
 
 export interface SessionDeps {
@@ -29,7 +29,7 @@ export function sessionRoutes({ authenticator, sessions, audit }: SessionDeps): 
   }
 
   async function logIn(exchange: Exchange): Promise<Answer> {
-    const { name, password } = readStrictJson(exchange, loginSchema);
+    const { name, password } = readBody(exchange, loginSchema);
     const caller = await authenticator.byPassword(name, password, exchange.source);
     if (!caller) throw exchange.credentialsNeeded();
     await audit.record({

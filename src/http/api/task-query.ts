@@ -1,4 +1,4 @@
-import { TilewardenError } from '../../domain/errors.ts';
+import { invalid } from '../../domain/errors.ts';
 import { shortened } from '../../domain/shortened.ts';
 import { TASK_STATES, TASK_TYPES } from '../../tasks/task.ts';
 import type { TaskFilter } from '../../tasks/task-service.ts';
@@ -43,5 +43,5 @@ function timeIn(given: URLSearchParams, name: string): number | undefined {
 }
 
 function refuse(name: string, text: string, allowed: string): never {
-  throw new TilewardenError('request-invalid', `${name} must be ${allowed}, not "${shortened(text)}".`);
+  throw invalid(`${name} must be ${allowed}, not "${shortened(text)}".`);
 }

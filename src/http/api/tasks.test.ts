@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { catalogOf, createTestApp, layerNamed, type TestApp } from '../../../test/fixtures/http-app.ts';
+import { listen } from '../../../test/fixtures/inject.ts';
 import { createPlannedTasks, type PlannedTasks } from '../../../test/fixtures/planned-tasks.ts';
 import type { Caller } from '../../access/caller.ts';
 import type { Access } from '../door/access.ts';
-import type { HttpServerDeps } from '../server.ts';
+import type { HttpServerDeps } from '../http-app.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const closing: (() => Promise<void>)[] = [];
@@ -174,8 +175,16 @@ describe('creating a task', () => {
   it.each([
     [{}, 400, 'layer is missing'],
     [{ layer: 'mars' }, 404, 'mars'],
-    [{ layer: 'world', area: { type: 'Point', coordinates: [0, 0] } }, 400, 'Polygon or MultiPolygon'],
-    [{ layer: 'world', area: { type: 'Polygon', coordinates: [[[0], [1, 1], [2, 2]]] } }, 400, 'two numbers'],
+    [
+      { layer: 'world', area: { type: 'Point', coordinates: [0, 0] } },
+      400,
+      'area.type must be one of Polygon, MultiPolygon',
+    ],
+    [
+      { layer: 'world', area: { type: 'Polygon', coordinates: [[[0], [1, 1], [2, 2]]] } },
+      400,
+      'coordinates[0][0][1] is missing',
+    ],
     [{ layer: 'world', areaCrs: 'EPSG:31370', area: { type: 'Polygon', coordinates: [] } }, 400, 'areaCrs'],
     [{ layer: 'world', dryRun: 'perhaps' }, 400, 'dryRun must be true or false'],
   ])('from %j is refused with %i', async (value, status, message) => {
@@ -257,15 +266,9 @@ describe('changing a task', () => {
 
 describe('the events', () => {
   async function listening(app: TaskApp): Promise<string> {
-    await app.fastify.listen({ host: '127.0.0.1', port: 0 });
-    closing.push(async () => {
-      app.dispatcher.stop();
-      app.fastify.server.closeAllConnections();
-      await app.fastify.close();
-    });
-    const address = app.fastify.server.address();
-    if (address === null || typeof address === 'string') throw new Error('not listening');
-    return `http://127.0.0.1:${address.port}`;
+    const { url, close } = await listen(app);
+    closing.push(close);
+    return url;
   }
 
   /** Reads until the text is there. */

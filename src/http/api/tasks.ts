@@ -1,16 +1,17 @@
 import { mayWorkOn } from '../../access/caller.ts';
+import type { Catalog } from '../../catalog/catalog.ts';
 import type { QuotaService } from '../../quota/quota-service.ts';
 import type { Task } from '../../tasks/task.ts';
 import type { TaskService } from '../../tasks/task-service.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import { refuseForeignLayer } from '../door/gate.ts';
-import { requireMediaType } from '../door/request-body.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import { callerName } from '../rest/seed.ts';
 import type { Handler } from '../route.ts';
+import { readBody } from '../wire/read-body.ts';
 import { taskDocument } from '../wire/task-document.ts';
-import { readTaskRequest } from '../wire/task-request.ts';
+import { refuseUnknownNames, taskBody, taskDraftOf } from '../wire/task-request.ts';
 import { readTaskFilter } from './task-query.ts';
 
 export interface TaskApi {
@@ -27,7 +28,11 @@ export interface TaskApi {
 type Evictions = Pick<QuotaService, 'evictedBetween'>;
 
 /** `/api/v1/tasks` and what lies below it. */
-export function createTaskApi(tasks: TaskService, evictions: Evictions | null = null): TaskApi {
+export function createTaskApi(
+  catalog: Pick<Catalog, 'layer'>,
+  tasks: TaskService,
+  evictions: Evictions | null = null,
+): TaskApi {
   return {
     async list({ query }) {
       const filter = readTaskFilter(query);
@@ -37,8 +42,9 @@ export function createTaskApi(tasks: TaskService, evictions: Evictions | null = 
     },
 
     async create(exchange) {
-      requireMediaType(exchange.headers, ['application/json']);
-      const { draft, dryRun } = readTaskRequest(exchange.body);
+      const { layer, type, dryRun, ...body } = readBody(exchange, taskBody);
+      const draft = { layer, type, ...taskDraftOf(body) };
+      refuseUnknownNames(catalog, draft);
       if (exchange.caller) refuseForeignLayer(exchange.caller, draft.layer);
       if (dryRun) return jsonAnswer(await tasks.estimate(draft));
       return createdAnswer(exchange, await tasks.create(draft, callerName(exchange)));

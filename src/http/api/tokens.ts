@@ -3,7 +3,7 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
-import { readStrictJson } from '../wire/strict-json.ts';
+import { readBody } from '../wire/read-body.ts';
 import { tokenSchema } from './account-schemas.ts';
 import { NOTHING } from './users.ts';
 
@@ -22,7 +22,7 @@ export function tokenRoutes(tokens: TokenStore): readonly Route[] {
 
   /** The one time that the token is shown. */
   async function create(exchange: Exchange): Promise<Answer> {
-    const draft = readStrictJson(exchange, tokenSchema);
+    const draft = readBody(exchange, tokenSchema);
     const expiresAt = draft.expiresAt === null ? null : Date.parse(draft.expiresAt);
     const { token, secret } = await tokens.create({ ...draft, expiresAt }, makerOf(exchange));
     exchange.change = { target: `token:${token.id}`, after: tokenDocument(token) };

@@ -46,9 +46,10 @@ it('removes what is selected and says what that was', async () => {
   expect(asked).toEqual([['world', selection, true]]);
 });
 
-it('takes an empty body for the whole layer', async () => {
+it('takes an empty object for the whole layer, and refuses an empty body', async () => {
   const { asked, post } = openApp();
-  expect((await post('')).status).toBe(200);
+  expect((await post('')).status).toBe(400);
+  expect((await post('{}')).status).toBe(200);
   expect(asked).toEqual([['world', {}, false]]);
 });
 

@@ -2,12 +2,10 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import type { MassTruncation } from '../../tasks/mass-truncation.ts';
 import type { SelectedTiles } from '../../tasks/mass-truncation-selection.ts';
 import { jsonAnswer } from '../answer.ts';
-import { requireMediaType } from '../door/request-body.ts';
 import type { Handler, Route } from '../route.ts';
 import { boundLayer } from '../services/tiles.ts';
-import { isDryRun } from '../wire/dry-run.ts';
-import { booleanField } from '../wire/task-request.ts';
-import { readSelectionObject, selectionOf } from '../wire/tile-selection.ts';
+import { isDryRun, readBody } from '../wire/read-body.ts';
+import { selectionOf, truncateBody } from '../wire/tile-selection.ts';
 
 export interface TruncateApiDeps {
   readonly catalog: Pick<Catalog, 'layer'>;
@@ -22,11 +20,10 @@ export function truncateRoutes(deps: TruncateApiDeps): readonly Route[] {
 
 function createTruncate({ catalog, massTruncation }: TruncateApiDeps): Handler {
   return async (exchange) => {
-    requireMediaType(exchange.headers, ['application/json']);
     const { layer } = boundLayer(catalog, exchange.param('layer'));
-    const root = readSelectionObject(exchange.body, ['dryRun']);
-    const selection = selectionOf(root, layer);
-    const dryRun = booleanField(root, 'dryRun') ?? false;
+    const body = readBody(exchange, truncateBody);
+    const selection = selectionOf(body, layer, 'any');
+    const { dryRun } = body;
     const selected = await massTruncation.truncateSelection(layer.name, selection, dryRun);
     exchange.change = { target: `layer:${layer.name}`, after: { dryRun, ...amountOf(selected) } };
     return jsonAnswer({

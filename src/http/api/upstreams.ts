@@ -1,4 +1,4 @@
-import type { UpstreamReport, UpstreamStatus } from '../../domain/upstream-status.ts';
+import { failureText, type UpstreamReport, type UpstreamStatus } from '../../domain/upstream-status.ts';
 import { jsonAnswer } from '../answer.ts';
 import type { Route } from '../route.ts';
 
@@ -10,10 +10,16 @@ export function upstreamRoutes(report: UpstreamReport): readonly Route[] {
 
 /** Times are ISO 8601, in UTC; durations are milliseconds. */
 function upstreamDocument(status: UpstreamStatus): object {
-  const { answerSeconds: _, closed, retryAfter, latency, ...shown } = status;
+  const { answerSeconds: _, closed, retryAfter, latency, failingSince, lastFailure, ...shown } = status;
   return {
     ...shown,
     latency: latency && { p50: round(latency.p50), p95: round(latency.p95) },
+    failingSince: timeOf(failingSince),
+    lastFailure: lastFailure && {
+      at: timeOf(lastFailure.at),
+      reason: lastFailure.reason,
+      text: failureText(lastFailure.reason),
+    },
     retryAfter: timeOf(retryAfter),
     waitingUntil: timeOf(closed?.until ?? null),
     waitingReason: closed?.reason ?? null,

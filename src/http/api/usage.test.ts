@@ -20,7 +20,12 @@ const REPORT: UsageReport = {
   },
   evicted: EVICTED,
   evictedByLayer: new Map([['world', EVICTED]]),
-  disks: new Map([['default', { freeBytes: 1000, freePercent: 1.2345, minFreePercent: 2, storing: false }]]),
+  disks: new Map([
+    [
+      'default',
+      { folder: '/tiles', freeBytes: 1000, freePercent: 1.2345, minFreePercent: 2, storing: false },
+    ],
+  ]),
   growthPerDay: 1500,
   fullInDays: 4,
   parameters: new Map([['abc', new Map([['STYLES', 'dark']])]]),
@@ -65,7 +70,16 @@ it('tells usage in all, by layer, tile set and zoom, with quota, share, eviction
     evicted: EVICTED,
     growthPerDay: 1500,
     fullInDays: 4,
-    disks: [{ store: 'default', freeBytes: 1000, freePercent: 1.23, minFreePercent: 2, storing: false }],
+    disks: [
+      {
+        store: 'default',
+        folder: '/tiles',
+        freeBytes: 1000,
+        freePercent: 1.23,
+        minFreePercent: 2,
+        storing: false,
+      },
+    ],
     layers: [
       {
         name: 'world',

@@ -4,7 +4,7 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
-import { readStrictJson } from '../wire/strict-json.ts';
+import { readBody } from '../wire/read-body.ts';
 import { userChangesSchema, userSchema } from './account-schemas.ts';
 
 export const NOTHING: Answer = { status: 204, headers: [], body: null };
@@ -32,7 +32,7 @@ export function userRoutes(users: AccountDesk): readonly Route[] {
   }
 
   async function add(exchange: Exchange): Promise<Answer> {
-    const draft = readStrictJson(exchange, userSchema);
+    const draft = readBody(exchange, userSchema);
     exchange.change = { target: `user:${draft.name}` };
     const user = await users.add(draft);
     exchange.change = { target: `user:${user.name}`, after: rightsOf(user) };
@@ -43,7 +43,7 @@ export function userRoutes(users: AccountDesk): readonly Route[] {
   async function change(exchange: Exchange): Promise<Answer> {
     const name = exchange.param('name');
     exchange.change = { target: `user:${name}` };
-    const changes = readStrictJson(exchange, userChangesSchema);
+    const changes = readBody(exchange, userChangesSchema);
     const { before, after } = await users.change(name, changes);
     const passwordChanged = changes.password !== undefined;
     exchange.change = {

@@ -4,7 +4,7 @@ import type { Answer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem, problemOf } from '../problems.ts';
 import type { Route } from '../route.ts';
-import type { Visit } from './visit.ts';
+import type { Match } from './router.ts';
 
 export type AuditSink = Pick<AuditLog, 'record' | 'note'>;
 
@@ -32,15 +32,15 @@ export async function withTrace(
 /** A known caller who tried what it may not do, or a page of another site that tried with a caller's credentials. */
 export function noteDenial(
   audit: AuditSink,
-  visit: Visit,
+  exchange: Exchange,
   method: string,
-  source: string,
+  match: Match,
   error: unknown,
 ): void {
   const denied = error instanceof HttpProblem && (error.code === 'forbidden' || error.code === 'cross-site');
-  if (!denied || !visit.caller || method === 'GET' || method === 'HEAD') return;
-  const action = 'route' in visit.match ? `${method} ${visit.match.route.path}` : method;
-  const { id, path, caller } = visit;
+  const { id, path, caller, source } = exchange;
+  if (!denied || !caller || method === 'GET' || method === 'HEAD') return;
+  const action = match.route ? `${method} ${match.route.path}` : method;
   audit.note({
     id,
     phase: 'ended',

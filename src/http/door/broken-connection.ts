@@ -1,14 +1,24 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { connectionOf } from '../exchange.ts';
 import { type HttpProblemCode, statusOf } from '../problems.ts';
 
-/** What did not become a request: answered in one line, then the connection ends. */
+/** What did not become a request: answered in one line, after the requests that came before it; then the connection ends. */
 export function answerBrokenConnection(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
-  const { code, message } = problemOf(error.code ?? '');
+  const end = () => endWith(socket, problemOf(error.code ?? ''));
+  const { lastResponse } = connectionOf(socket);
+  if (!lastResponse || lastResponse.writableFinished) end();
+  if (lastResponse && !lastResponse.writableFinished) lastResponse.once('close', end);
+}
+
+function endWith(
+  socket: Socket,
+  { code, message }: { readonly code: HttpProblemCode; readonly message: string },
+): void {
   const status = statusOf(code);
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n` +
@@ -17,7 +27,7 @@ export function answerBrokenConnection(error: Error & { code?: string }, socket:
   );
 }
 
-function problemOf(code: string): { code: HttpProblemCode; message: string } {
+function problemOf(code: string): { readonly code: HttpProblemCode; readonly message: string } {
   if (code === 'HPE_HEADER_OVERFLOW') {
     return { code: 'headers-too-large', message: 'The address and headers of the request are too long.\n' };
   }

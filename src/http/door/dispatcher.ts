@@ -1,26 +1,25 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Caller } from '../../access/caller.ts';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Logger } from '../../lib/logger.ts';
-import { createOutbox, send } from '../answer/send.ts';
+import { createSender } from '../answer/send.ts';
 import { watchStream } from '../answer/stream-watch.ts';
 import type { Answer } from '../answer.ts';
-import { CallerGone, Exchange } from '../exchange.ts';
+import { CallerGone, connectionOf, Exchange } from '../exchange.ts';
 import type { HttpLimits } from '../limits.ts';
 import { HttpProblem, problemOf } from '../problems.ts';
 import type { Route } from '../route.ts';
 import type { Access } from './access.ts';
 import { type AuditSink, leavesTrace, noteDenial, withTrace } from './audit-trail.ts';
-import { authenticate, refuseForeignLayer, refuseLesserRole, refuseUnsafe, sourceAddress } from './gate.ts';
-import type { Router } from './router.ts';
+import {
+  authenticate,
+  refuseBadHost,
+  refuseExcess,
+  refuseForeignLayer,
+  refuseLesserRole,
+  refuseUnsafe,
+} from './gate.ts';
+import { readBody } from './request-body.ts';
+import { type Match, type Router, routeOf } from './router.ts';
 import type { TrustsProxy } from './trusted-proxies.ts';
-import { beginVisit, refuseExcess, routeOf, sharingOf, type Visit } from './visit.ts';
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    visit: Visit | null;
-  }
-}
 
 export interface DispatcherOptions {
   readonly router: Router;
@@ -31,179 +30,184 @@ export interface DispatcherOptions {
   readonly limits: HttpLimits;
   /** Tells the request ids of this run from those of the last one. */
   readonly idPrefix: string;
+  /** In one of several processes: what another one answers. */
+  readonly elsewhere?: Elsewhere;
+  /** In the primary of several processes: resolves when the others have done and told what they were to. */
+  readonly settled?: () => Promise<void>;
+}
+
+export interface Elsewhere {
+  takes(match: Match, method: string): boolean;
+  /** Rejects while nothing is answered yet. */
+  forward(request: IncomingMessage, response: ServerResponse): Promise<void>;
 }
 
 export interface Dispatcher {
-  /**
-   * Answers a request whose body nobody reads. False: it is one with a body, which the framework reads and brings
-   * back through the three below. Both ways lead past the same checks to the same handlers.
-   */
-  take(request: IncomingMessage, response: ServerResponse): boolean;
-  /** Before the body is read: finds the route, asks who is calling, and refuses what needs no reading. */
-  admit(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void;
-  serve(request: FastifyRequest, reply: FastifyReply): void;
-  fail(error: unknown, request: FastifyRequest, reply: FastifyReply): void;
+  /** Never throws. */
+  readonly listener: RequestListener;
   /** Ends the answers that would go on for ever; those that follow close their connections. */
   stop(): void;
+  /** When the last request came on a connection that had been kept since before the stop, as `performance.now()` says it. */
+  lastOnKeptConnection(): number;
 }
 
 /** How long the rest of a refused body is read and thrown away, so that its sender gets to see the answer. */
 const LINGER_MS = 1000;
 
+/** Takes each request past the checks to its handler, and the answer to the caller. */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { router, access, audit, trusts, log, limits, idPrefix } = options;
+  const { router, access, audit, trusts, log, limits, elsewhere, settled } = options;
   const stopping = new AbortController();
-  const outbox = createOutbox();
+  const send = createSender(streamSignal);
   let stopped = false;
+  let lastOnKept = 0;
   let requests = 0;
   let adminRequests = 0;
 
   return {
-    take(request, response) {
-      if (request.method !== 'GET' && request.method !== 'HEAD') return false;
+    listener(request, response) {
       try {
-        if (stopped) response.setHeader('Connection', 'close');
-        takeUp(beginVisit(request, router, nextId()), request, response);
+        if (stopped) sayLast(request, response);
+        take(request, response);
       } catch (error) {
         // Thrown on, it would end the server.
         log.error({ err: error }, 'A request could not be answered');
         response.destroy();
       }
-      return true;
     },
-
-    admit(request, _reply, done) {
-      const visit = beginVisit(request.raw, router, nextId());
-      request.visit = visit;
-      if (visit.match.role === 'public') {
-        done(problemIn(() => admitAnybody(visit, request.raw)));
-        return;
-      }
-      admitCaller(visit, request.raw).then(() => done(), done);
-    },
-
-    serve(request, reply) {
-      reply.hijack();
-      const { visit } = request;
-      if (!visit?.exchange) return;
-      if (Buffer.isBuffer(request.body)) visit.exchange.body = request.body;
-      answerAdmitted(visit, reply.raw);
-    },
-
-    fail(error, request, reply) {
-      reply.hijack();
-      const visit = request.visit ?? beginVisit(request.raw, router, nextId());
-      refuse(visit, frameworkProblem(error, limits), request.raw, reply.raw);
-    },
-
     stop() {
       stopped = true;
       stopping.abort();
     },
+    lastOnKeptConnection: () => lastOnKept,
   };
 
-  function nextId(): string {
-    requests += 1;
-    return `${idPrefix}-${requests.toString(36)}`;
+  function sayLast({ socket }: IncomingMessage, response: ServerResponse): void {
+    response.setHeader('Connection', 'close');
+    if (connectionOf(socket).lastResponse) lastOnKept = performance.now();
   }
 
-  function takeUp(visit: Visit, raw: IncomingMessage, response: ServerResponse): void {
-    if (visit.match.role === 'public') {
-      const problem = problemIn(() => admitAnybody(visit, raw));
-      if (problem) refuse(visit, problem, raw, response);
-      if (!problem) answerAdmitted(visit, response);
+  function take(request: IncomingMessage, response: ServerResponse): void {
+    requests += 1;
+    const match = router.match(request.method ?? '', request.url ?? '');
+    const exchange = new Exchange(request, match, requests, options);
+    exchange.connection.lastResponse = response;
+    if (elsewhere?.takes(match, request.method ?? '')) {
+      void forward(elsewhere, request, response, exchange, match);
       return;
     }
-    admitCaller(visit, raw).then(
-      () => answerAdmitted(visit, response),
-      (error: unknown) => refuse(visit, error, raw, response),
-    );
+    if (match.role === 'public' && isReading(request)) answerAtOnce(request, response, exchange, match);
+    else void answerAdmitted(request, response, exchange, match);
   }
 
-  function admitAnybody(visit: Visit, raw: IncomingMessage): void {
-    openExchange(visit, raw, null);
-    refuseUnsafe(raw, trusts);
-  }
-
-  async function admitCaller(visit: Visit, raw: IncomingMessage): Promise<void> {
-    if (visit.match.role === 'public') return;
-    const caller = await authenticate(access, raw, trusts);
-    visit.caller = caller;
-    refuseLesserRole(caller, visit.match.role);
-    const { params } = openExchange(visit, raw, caller);
-    if (raw.method !== 'GET' && raw.method !== 'HEAD') refuseForeignLayer(caller, params.layer);
-    refuseUnsafe(raw, trusts);
-  }
-
-  function openExchange(visit: Visit, request: IncomingMessage, caller: Caller | null): Exchange {
-    refuseExcess(request, visit, limits);
-    const { params } = routeOf(visit.match);
-    const { id, path, query, prefix } = visit;
-    visit.exchange = new Exchange({ id, path, query, prefix, params, caller, request, trusts, access });
-    return visit.exchange;
-  }
-
-  function refuse(visit: Visit, error: unknown, raw: IncomingMessage, response: ServerResponse): void {
-    noteDenial(audit, visit, raw.method ?? '', sourceAddress(raw, trusts), error);
-    answerProblem(visit, error, response);
-    lingerOver(raw);
-  }
-
-  function answerAdmitted(visit: Visit, response: ServerResponse): void {
-    const { match, exchange } = visit;
-    if (!exchange || match.kind !== 'found') return;
+  async function forward(
+    way: Elsewhere,
+    request: IncomingMessage,
+    response: ServerResponse,
+    exchange: Exchange,
+    match: Match,
+  ): Promise<void> {
+    response.once('finish', () => lingerOver(request));
     try {
-      const handled = handle(match.route, exchange);
-      if (!(handled instanceof Promise)) {
-        deliver(visit, handled, response, exchange);
-        return;
-      }
-      handled
-        .then((content) => deliver(visit, content, response, exchange))
-        .catch((error: unknown) => answerProblem(visit, error, response));
+      await way.forward(request, response);
     } catch (error) {
-      answerProblem(visit, error, response);
+      answerProblem(response, error, exchange, match);
     }
   }
 
-  function handle(route: Route, exchange: Exchange): Answer | Promise<Answer> {
-    return route.role === 'public' ? route.handler(exchange) : handleForCaller(route, exchange);
+  /** The road of a tile: no promise unless the handler makes one. */
+  function answerAtOnce(
+    request: IncomingMessage,
+    response: ServerResponse,
+    exchange: Exchange,
+    match: Match,
+  ): void {
+    try {
+      refuseMalformed(request, exchange);
+      const answer = routeOf(match).handler(exchange);
+      if (!(answer instanceof Promise)) {
+        deliver(response, answer, exchange, match);
+        return;
+      }
+      answer
+        .then((content) => deliver(response, content, exchange, match))
+        .catch((error: unknown) => answerProblem(response, error, exchange, match));
+    } catch (error) {
+      answerProblem(response, error, exchange, match);
+      lingerOver(request);
+    }
   }
 
-  async function handleForCaller(route: Route, exchange: Exchange): Promise<Answer> {
+  async function answerAdmitted(
+    request: IncomingMessage,
+    response: ServerResponse,
+    exchange: Exchange,
+    match: Match,
+  ): Promise<void> {
+    try {
+      await admit(request, exchange, match);
+      if (!isReading(request)) exchange.body = await readBody(request, limits.bodySize);
+    } catch (error) {
+      noteDenial(audit, exchange, request.method ?? '', match, error);
+      answerProblem(response, error, exchange, match);
+      lingerOver(request);
+      return;
+    }
+    try {
+      deliver(response, await handle(routeOf(match), exchange), exchange, match);
+    } catch (error) {
+      answerProblem(response, error, exchange, match);
+    }
+  }
+
+  /** Before the body is read: asks who is calling, and refuses what needs no reading. */
+  async function admit(request: IncomingMessage, exchange: Exchange, match: Match): Promise<void> {
+    refuseBadHost(request, exchange.connection);
+    if (match.role !== 'public') {
+      exchange.caller = await authenticate(access, request, trusts);
+      refuseLesserRole(exchange.caller, match.role);
+    }
+    refuseExcess(request, limits);
+    routeOf(match);
+    if (exchange.caller && !isReading(request)) refuseForeignLayer(exchange.caller, match.params.layer);
+    refuseUnsafe(request, trusts);
+  }
+
+  function refuseMalformed(request: IncomingMessage, exchange: Exchange): void {
+    refuseBadHost(request, exchange.connection);
+    refuseExcess(request, limits);
+  }
+
+  async function handle(route: Route, exchange: Exchange): Promise<Answer> {
+    if (route.role === 'public') return route.handler(exchange);
     if (adminRequests >= limits.adminRequests) {
       throw new HttpProblem('too-many-requests', 'Too much is being asked at once.', ['Retry-After', '1']);
     }
     adminRequests += 1;
     try {
+      if (route.method === 'GET') await settled?.();
       const handler = () => route.handler(exchange);
-      return await (leavesTrace(route, exchange) ? withTrace(audit, route, exchange, handler) : handler());
+      const answer = await (leavesTrace(route, exchange)
+        ? withTrace(audit, route, exchange, handler)
+        : handler());
+      if (route.method !== 'GET') await settled?.();
+      return answer;
     } finally {
       adminRequests -= 1;
     }
   }
 
-  function answerProblem(visit: Visit, error: unknown, response: ServerResponse): void {
+  function answerProblem(response: ServerResponse, error: unknown, exchange: Exchange, match: Match): void {
     if (error instanceof CallerGone || response.destroyed) return;
-    const { answer: problem, unexpected } = problemOf(error, visit.id);
-    const details = { requestId: visit.id, path: visit.path, err: error };
+    const { answer, unexpected } = problemOf(error, exchange.id);
+    const details = { requestId: exchange.id, path: exchange.path, err: error };
     if (unexpected) log.error(details, 'A request failed unexpectedly');
-    if (response.headersSent) {
-      response.destroy();
-      return;
-    }
-    deliver(visit, problem, response, visit.exchange);
+    if (response.headersSent) response.destroy();
+    else deliver(response, answer, exchange, match);
   }
 
-  function deliver(visit: Visit, content: Answer, response: ServerResponse, exchange: Exchange | null): void {
-    if (response.destroyed) return;
-    send(response, content, {
-      requestId: visit.id,
-      sharing: exchange?.audience === 'caller' ? undefined : sharingOf(visit.match),
-      variesByCaller: exchange !== null && exchange.audience !== 'all',
-      signal: () => (exchange ? streamSignal(exchange, response) : stopping.signal),
-      outbox,
-    });
+  function deliver(response: ServerResponse, answer: Answer, exchange: Exchange, match: Match): void {
+    if (!response.destroyed) send(response, answer, exchange, match.route?.sharing);
   }
 
   function streamSignal(exchange: Exchange, response: ServerResponse): AbortSignal {
@@ -213,38 +217,18 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 }
 
-function problemIn(step: () => void): Error | undefined {
-  try {
-    step();
-    return undefined;
-  } catch (error) {
-    return error as Error;
-  }
-}
-
-/** What the framework refuses while it reads a body, in our words. */
-function frameworkProblem(error: unknown, limits: HttpLimits): unknown {
-  const { code = '', statusCode = 500 } = error as { code?: unknown; statusCode?: unknown };
-  if (typeof code !== 'string' || !code.startsWith('FST_')) return error;
-  if (statusCode === 413) {
-    return new HttpProblem('body-too-large', `A body may have at most ${limits.bodySize} bytes.`);
-  }
-  if (statusCode === 415) {
-    return new HttpProblem('media-type-unsupported', 'The Content-Type of the request is not a media type.');
-  }
-  return statusCode === 400
-    ? new HttpProblem('body-unreadable', 'The body could not be read to its end.')
-    : error;
+function isReading({ method }: IncomingMessage): boolean {
+  return method === 'GET' || method === 'HEAD';
 }
 
 /**
  * A socket that is closed while bytes of the caller lie unread resets the connection, and the caller loses
  * the answer with it. So they are read for a while; whoever goes on sending is cut off.
  */
-function lingerOver(raw: IncomingMessage): void {
-  if (raw.complete || raw.destroyed) return;
-  raw.resume();
-  const cut = setTimeout(() => raw.socket.destroy(), LINGER_MS);
-  raw.once('close', () => clearTimeout(cut));
-  raw.once('end', () => clearTimeout(cut));
+function lingerOver(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return;
+  request.resume();
+  const cut = setTimeout(() => request.socket.destroy(), LINGER_MS);
+  request.once('close', () => clearTimeout(cut));
+  request.once('end', () => clearTimeout(cut));
 }

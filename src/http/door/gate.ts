@@ -2,9 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { type Caller, mayWorkOn } from '../../access/caller.ts';
 import { type Role, roleSuffices } from '../../access/role.ts';
+import type { HttpLimits } from '../limits.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Access, Credentials } from './access.ts';
-import { ownAddress } from './own-address.ts';
+import { isHost, ownAddress } from './own-address.ts';
+import { peerOf } from './peer.ts';
 import { type TrustsProxy, withoutMapping } from './trusted-proxies.ts';
 
 const CHALLENGE = 'Basic realm="Tilewarden", charset="UTF-8"';
@@ -43,6 +45,33 @@ export function refuseForeignLayer(caller: Caller, layer: string | undefined): v
   throw new HttpProblem('forbidden', `${caller.name} may not work on this layer.`);
 }
 
+/** RFC 9112, 3.2: a `Host` that is none is answered with 400. What was found good is remembered with the connection. */
+export function refuseBadHost(
+  { headers: { host } }: IncomingMessage,
+  connection: { host: string | null },
+): void {
+  if (host === undefined || host === '' || host === connection.host) return;
+  if (!isHost(host)) {
+    throw new HttpProblem(
+      'header-invalid',
+      'The Host header is not a host name or address, with or without a port.',
+    );
+  }
+  connection.host = host;
+}
+
+export function refuseExcess({ url = '', rawHeaders }: IncomingMessage, limits: HttpLimits): void {
+  if (url.length > limits.addressLength) {
+    throw new HttpProblem(
+      'address-too-long',
+      `An address may have at most ${limits.addressLength} characters.`,
+    );
+  }
+  if (rawHeaders.length > 2 * limits.headerCount) {
+    throw new HttpProblem('headers-too-large', `A request may have at most ${limits.headerCount} headers.`);
+  }
+}
+
 /**
  * A page of another site must not make a browser change anything here with credentials that the browser keeps.
  * Browsers name the origin of a request; what names none (curl, scripts) is not a browser.
@@ -79,13 +108,12 @@ function hostOfOrigin(origin: string): string | null {
 }
 
 export function credentialsOf(request: IncomingMessage, trusts: TrustsProxy): Credentials {
-  const peer = withoutMapping(request.socket.remoteAddress ?? '');
   return {
     authorization: request.headers.authorization ?? null,
     cookie: request.headers.cookie ?? null,
     address: sourceAddress(request, trusts),
     host: request.headers.host ?? '',
-    viaTrustedProxy: trusts(peer),
+    viaTrustedProxy: trusts(peerOf(request).address),
     secure: cameBySecureWay(request, trusts),
   };
 }
@@ -96,8 +124,8 @@ export function cameBySecureWay(request: IncomingMessage, trusts: TrustsProxy): 
 
 /** Where the request comes from; behind trusted proxies, whom they speak for. */
 export function sourceAddress(request: IncomingMessage, trusts: TrustsProxy): string {
-  const peer = withoutMapping(request.socket.remoteAddress ?? '');
-  return trusts(peer) ? callerBehindProxies(request, peer, trusts) : peer;
+  const { address } = peerOf(request);
+  return trusts(address) ? callerBehindProxies(request, address, trusts) : address;
 }
 
 /** Each proxy appends whom it heard from; the last one that is not itself a trusted proxy is the caller. */

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { HttpProblem } from '../problems.ts';
 
 /** What plain `curl -d` says of any body. */
@@ -14,4 +14,23 @@ export function requireMediaType(headers: IncomingHttpHeaders, allowed: readonly
   const mediaType = mediaTypeOf(headers);
   if (mediaType === null || allowed.includes(mediaType)) return mediaType;
   throw new HttpProblem('media-type-unsupported', `The Content-Type must be ${allowed.join(' or ')}.`);
+}
+
+/** Reads a body to its end. Throws when it is longer than `limit` bytes, which is known before it is read or after so many. */
+export async function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = Number(request.headers['content-length'] ?? 0) > limit ? Number.POSITIVE_INFINITY : 0;
+  try {
+    // Whoever sent too much is to read the answer, so the connection stays.
+    const pieces = length > limit ? [] : request.iterator({ destroyOnReturn: false });
+    for await (const chunk of pieces) {
+      length += chunk.length;
+      if (length > limit) break;
+      chunks.push(chunk);
+    }
+  } catch {
+    throw new HttpProblem('body-unreadable', 'The body could not be read to its end.');
+  }
+  if (length > limit) throw new HttpProblem('body-too-large', `A body may have at most ${limit} bytes.`);
+  return Buffer.concat(chunks);
 }

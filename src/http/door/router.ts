@@ -1,20 +1,20 @@
-import type { PathParams } from '../exchange.ts';
+import type { PathParams, Target } from '../exchange.ts';
+import { HttpProblem } from '../problems.ts';
 import { checkRoutes, METHODS, type Route, type RouteRole } from '../route.ts';
 
-export type Match =
-  | { readonly kind: 'found'; readonly route: Route; readonly params: PathParams; readonly role: RouteRole }
-  | {
-      readonly kind: 'method-not-allowed';
-      readonly allow: string;
-      readonly role: RouteRole;
-      readonly route: Route;
-    }
-  | { readonly kind: 'unknown'; readonly role: RouteRole }
-  | { readonly kind: 'malformed'; readonly role: RouteRole };
+/** Where a request leads. */
+export interface Match extends Target {
+  readonly kind: 'found' | 'method-not-allowed' | 'unknown' | 'malformed';
+  /** What a caller needs to be told even that there is nothing. */
+  readonly role: RouteRole;
+  /** Where only the method is wrong, another one of the same path. */
+  readonly route: Route | null;
+  readonly allow: string;
+}
 
 export interface Router {
-  /** `path` is as it came: not decoded, without a query. */
-  match(method: string, path: string): { readonly prefix: string; readonly match: Match };
+  /** `target` as it stands in the request line. */
+  match(method: string, target: string): Match;
 }
 
 /** Below these an unknown path asks for credentials first, so that a stranger learns nothing by trying paths. */
@@ -61,12 +61,15 @@ export function createRouter(routes: readonly Route[], prefixes: readonly string
   const barePrefixes = new Set(prefixes.filter((prefix) => prefix !== ''));
 
   return {
-    match(method, path) {
-      if (barePrefixes.has(path)) return { prefix: path, match: matchMethod(BARE_PREFIX, method, {}) };
+    match(method, target) {
+      const local = target.startsWith('/') ? target : target.replace(AUTHORITY, '');
+      const mark = local.indexOf('?');
+      const path = mark < 0 ? local : local.slice(0, mark);
+      const query = mark < 0 ? '' : local.slice(mark + 1);
+      if (barePrefixes.has(path)) return matchMethod(BARE_PREFIX, method, path, query, path, NO_PARAMS);
       const folder = folderOf(path);
-      if (folder === null) return { prefix: '', match: { kind: 'unknown', role: 'public' } };
-      const segments = decodeSegments(path.slice(folder.length));
-      return { prefix: folder.slice(0, -1), match: matchSegments(method, segments) };
+      if (folder === null) return matchNothing('unknown', 'public', path, query, '');
+      return matchSegments(method, path, query, folder);
     },
   };
 
@@ -75,26 +78,59 @@ export function createRouter(routes: readonly Route[], prefixes: readonly string
     return null;
   }
 
-  function matchSegments(method: string, segments: readonly (string | null)[]): Match {
-    if (!isDecoded(segments)) return { kind: 'malformed', role: roleOfArea(segments[0]) };
+  function matchSegments(method: string, path: string, query: string, folder: string): Match {
+    const segments = decodeSegments(path.slice(folder.length));
+    const prefix = folder.slice(0, -1);
+    if (!isDecoded(segments)) return matchNothing('malformed', roleOfArea(segments[0]), path, query, prefix);
     for (const place of placesFor(segments)) {
       const params = matchPlace(place, segments);
-      if (params) return matchMethod(place, method, params);
+      if (params) return matchMethod(place, method, path, query, prefix, params);
     }
-    return { kind: 'unknown', role: roleOfArea(segments[0]) };
+    return matchNothing('unknown', roleOfArea(segments[0]), path, query, prefix);
   }
+}
+
+/** RFC 9112, 3.2.2: a server must also accept the absolute form, `GET http://host/path`. */
+const AUTHORITY = /^https?:\/\/[^/?#]*/i;
+
+/** The route, or the reason why there is none. */
+export function routeOf({ kind, route, allow }: Match): Route {
+  if (kind === 'found' && route) return route;
+  if (kind === 'method-not-allowed') {
+    throw new HttpProblem('method-not-allowed', `This path answers only ${allow}.`, ['Allow', allow]);
+  }
+  if (kind === 'malformed') {
+    throw new HttpProblem('path-malformed', 'The path is not valid percent-encoded UTF-8.');
+  }
+  throw new HttpProblem('path-unknown', 'There is nothing at this path.');
+}
+
+function matchNothing(
+  kind: 'unknown' | 'malformed',
+  role: RouteRole,
+  path: string,
+  query: string,
+  prefix: string,
+): Match {
+  return { kind, path, query, prefix, params: NO_PARAMS, role, route: null, allow: '' };
 }
 
 function isDecoded(segments: readonly (string | null)[]): segments is readonly string[] {
   return !segments.includes(null);
 }
 
-function matchMethod(place: Place, method: string, params: PathParams): Match {
-  const route = place.routes.get(method === 'HEAD' ? 'GET' : method);
-  if (route) return { kind: 'found', route, params, role: route.role };
-  const [first] = place.routes.values();
-  if (!first) return { kind: 'unknown', role: place.role };
-  return { kind: 'method-not-allowed', allow: place.allow, role: place.role, route: first };
+function matchMethod(
+  { routes, role, allow }: Place,
+  method: string,
+  path: string,
+  query: string,
+  prefix: string,
+  params: PathParams,
+): Match {
+  const route = routes.get(method === 'HEAD' ? 'GET' : method);
+  if (route) return { kind: 'found', path, query, prefix, params, role: route.role, route, allow };
+  const [other = null] = routes.values();
+  return { kind: 'method-not-allowed', path, query, prefix, params, role, route: other, allow };
 }
 
 function matchPlace(place: Place, segments: readonly string[]): PathParams | null {
@@ -108,7 +144,7 @@ function matchPlace(place: Place, segments: readonly string[]): PathParams | nul
       continue;
     }
     if (!matchesAround(pattern, segment)) return null;
-    params ??= Object.create(null) as Record<string, string>;
+    params ??= {};
     params[pattern.name] = segment.slice(pattern.before.length, segment.length - pattern.after.length);
   }
   return params ?? NO_PARAMS;
@@ -167,7 +203,7 @@ function placeOf(path: string, group: readonly Route[]): Place {
     segments: path.slice(1).split('/').map(segmentPatternOf),
     routes: new Map(group.map((route) => [route.method, route])),
     allow: methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', '),
-    role: group.some((route) => route.role === 'public') ? 'public' : 'viewer',
+    role: group.some((route) => route.role === 'public') ? roleOfArea(path.split('/')[1]) : 'viewer',
   };
 }
 

@@ -25,6 +25,10 @@ const STATUS: UpstreamStatus = {
   answerSeconds: 12.5,
   refused: 3,
   errors: { timeout: 5, 'status-503': 2 },
+  state: 'probing',
+  failuresInARow: 5,
+  failingSince: 1_700_000_000_000,
+  lastFailure: { at: 1_700_000_000_000, reason: 'status-503' },
   breaker: 'half-open',
   retryAfter: null,
   closed: { reason: 'failing', until: 1_800_000_000_000 },
@@ -93,10 +97,9 @@ describe('/metrics', () => {
   });
 
   it('escapes names of layers', async () => {
-    const { app, page, pipelineCounts } = open();
+    const { page, pipelineCounts } = open();
     pipelineCounts.count('flight-started', { layer: 'a"b\\c\nd' }, null);
     expect(await page()).toContain('tilewarden_flights_started_total{layer="a\\"b\\\\c\\nd"} 1');
-    await app.fastify.close();
   });
 
   it('shows what the gate refused, what flew, and what waits', async () => {

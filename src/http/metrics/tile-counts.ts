@@ -1,54 +1,82 @@
 import { isTilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { TileAnswer, TilePipeline } from '../../pipeline/tile-pipeline.ts';
+import type { CacheOutcome, TileAnswer, TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { CallerGone } from '../exchange.ts';
 
-/** Hears how each tile was answered. Must not throw. */
+/** How tiles of one layer were answered since the last time. */
+export interface TileBatch extends Readonly<Record<CacheOutcome, number>> {
+  readonly layer: string;
+  readonly bytes: number;
+  /** How long those took that were not there. */
+  readonly missMilliseconds: number;
+  /** By the failure's code. */
+  readonly failures: ReadonlyMap<string, number>;
+}
+
+type Draft = { -readonly [Field in keyof TileBatch]: TileBatch[Field] } & { failures: Map<string, number> };
+
+/** Hears how tiles were answered. Must not throw. */
 export interface TileTally {
-  /** `milliseconds` is how long it took; 0 for what was there at once. */
-  answered(layer: string, answer: TileAnswer, milliseconds: number): void;
-  failed(layer: string, error: unknown): void;
+  add(batch: TileBatch): void;
 }
 
 type Road = Pick<TilePipeline, 'read'>;
 
-/** The same road; the tallies hear of everything that is read on it. */
-export function countReads(road: Road, clock: Clock, tallies: readonly TileTally[]): Road {
-  const answered: TileTally['answered'] = (layer, answer, milliseconds) => {
-    for (const tally of tallies) tally.answered(layer, answer, milliseconds);
-  };
+export interface CountedReads extends Road {
+  /** Tells at once what would be told at the end of the turn. */
+  flush(): void;
+}
 
-  function countLater(layer: string, reading: Promise<TileAnswer>, asked: number): void {
-    reading.then(
-      (answer) => answered(layer, answer, clock.monotonic() - asked),
-      (error: unknown) => {
-        for (const tally of tallies) tally.failed(layer, error);
-      },
-    );
+/** The same reads; the tally hears of them once a turn. */
+export function countReads(road: Road, clock: Clock, tally: TileTally): CountedReads {
+  let drafts = new Map<string, Draft>();
+  let last: Draft | null = null;
+
+  function flush(): void {
+    const ready = drafts;
+    drafts = new Map();
+    last = null;
+    for (const draft of ready.values()) tally.add(draft);
+  }
+
+  function draftOf(layer: string): Draft {
+    if (last?.layer === layer) return last;
+    if (drafts.size === 0) setImmediate(flush);
+    last = drafts.get(layer) ?? emptyBatch(layer);
+    drafts.set(layer, last);
+    return last;
+  }
+
+  function answered(layer: string, { outcome, bytes }: TileAnswer, milliseconds: number): void {
+    const draft = draftOf(layer);
+    draft[outcome]++;
+    draft.bytes += bytes.length;
+    if (outcome === 'MISS') draft.missMilliseconds += milliseconds;
+  }
+
+  function failed(layer: string, error: unknown): void {
+    const { failures } = draftOf(layer);
+    const code = codeOf(error);
+    failures.set(code, (failures.get(code) ?? 0) + 1);
   }
 
   return {
+    flush,
     read(tiles, tile, signal) {
-      const asked = clock.monotonic();
       const reading = road.read(tiles, tile, signal);
       const { layer } = tiles.set;
-      if (reading instanceof Promise) {
-        countLater(layer, reading, asked);
+      if (!(reading instanceof Promise)) {
+        answered(layer, reading, 0);
         return reading;
       }
-      answered(layer, reading, 0);
+      const asked = clock.monotonic();
+      reading.then(
+        (answer) => answered(layer, answer, clock.monotonic() - asked),
+        (error: unknown) => failed(layer, error),
+      );
       return reading;
     },
   };
-}
-
-interface LayerCounts {
-  HIT: number;
-  MISS: number;
-  STALE: number;
-  BYPASS: number;
-  /** By the failure's code. */
-  readonly failures: Map<string, number>;
 }
 
 export interface TileCountSeries {
@@ -59,35 +87,37 @@ export interface TileCountSeries {
 
 /** How tiles of each layer were answered. Only layers that exist come here, so there are no more series than that. */
 export class TileCounts implements TileTally {
-  readonly #layers = new Map<string, LayerCounts>();
+  #layers = new Map<string, Draft>();
 
-  answered(layer: string, { outcome }: TileAnswer): void {
-    this.#of(layer)[outcome]++;
-  }
-
-  failed(layer: string, error: unknown): void {
-    const { failures } = this.#of(layer);
-    const code = codeOf(error);
-    failures.set(code, (failures.get(code) ?? 0) + 1);
+  add(batch: TileBatch): void {
+    const { layer } = batch;
+    const sum = this.#layers.get(layer) ?? emptyBatch(layer);
+    this.#layers.set(layer, sum);
+    for (const outcome of OUTCOMES) sum[outcome] += batch[outcome];
+    sum.bytes += batch.bytes;
+    sum.missMilliseconds += batch.missMilliseconds;
+    for (const [code, count] of batch.failures) sum.failures.set(code, (sum.failures.get(code) ?? 0) + count);
   }
 
   *series(): Generator<TileCountSeries> {
-    for (const [layer, { HIT, MISS, STALE, BYPASS, failures }] of this.#layers) {
-      yield { layer, outcome: 'hit', count: HIT };
-      yield { layer, outcome: 'miss', count: MISS };
-      yield { layer, outcome: 'stale', count: STALE };
-      yield { layer, outcome: 'bypass', count: BYPASS };
-      for (const [outcome, count] of failures) yield { layer, outcome, count };
+    for (const [layer, sum] of this.#layers) {
+      for (const outcome of OUTCOMES) yield { layer, outcome: outcome.toLowerCase(), count: sum[outcome] };
+      for (const [outcome, count] of sum.failures) yield { layer, outcome, count };
     }
   }
 
-  #of(layer: string): LayerCounts {
-    const known = this.#layers.get(layer);
-    if (known) return known;
-    const counts = { HIT: 0, MISS: 0, STALE: 0, BYPASS: 0, failures: new Map<string, number>() };
-    this.#layers.set(layer, counts);
-    return counts;
+  /** What was counted since the last call, for whoever adds it up elsewhere. */
+  take(): readonly TileBatch[] {
+    const taken = [...this.#layers.values()];
+    this.#layers = new Map();
+    return taken;
   }
+}
+
+const OUTCOMES: readonly CacheOutcome[] = ['HIT', 'MISS', 'STALE', 'BYPASS'];
+
+function emptyBatch(layer: string): Draft {
+  return { layer, HIT: 0, MISS: 0, STALE: 0, BYPASS: 0, bytes: 0, missMilliseconds: 0, failures: new Map() };
 }
 
 function codeOf(error: unknown): string {

@@ -2,10 +2,10 @@ import type { CountedEvent } from '../../pipeline/pipeline-counters.ts';
 import type { PipelineCount } from '../../pipeline/pipeline-metrics.ts';
 import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import type { Family, MetricSheet } from './metric-sheet.ts';
-import type { TileCounts } from './tile-counts.ts';
+import type { TileCountSeries } from './tile-counts.ts';
 
 export interface TileMetricsSources {
-  readonly tileCounts: TileCounts;
+  readonly tileCounts: { series(): Iterable<TileCountSeries> };
   readonly pipeline: Pick<TilePipeline, 'status'>;
   /** Of all processes of the server. */
   readonly pipelineCounts: { all(): readonly CountedEvent[] };

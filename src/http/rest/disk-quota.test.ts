@@ -259,9 +259,9 @@ it('takes back what it shows in our own form, and refuses a field that it does n
   const shown = (await app.request('GET', '/api/v1/quota')).text;
   expect((await app.request('PUT', '/api/v1/quota', { headers, body: shown })).text).toBe(shown);
   for (const [body, message] of [
-    ['{"enabld":true}', /no field enabld; there are enabled, diskBlockSize, .*, layerQuotas/],
-    ['{"globalQuota":{"valu":5}}', /no field valu; there are value, units/],
-    ['{"layerQuotas":[{"layers":"world"}]}', /no field layers; there are layer, expirationPolicyName, quota/],
+    ['{"enabld":true}', /enabld is not a field; did you mean enabled\?/],
+    ['{"globalQuota":{"valu":5}}', /globalQuota\.valu is not a field; did you mean value\?/],
+    ['{"layerQuotas":[{"layers":"world"}]}', /layerQuotas\[0\]\.layers is not a field; did you mean layer\?/],
   ] as const) {
     const misspelt = await app.request('PUT', '/api/v1/quota', { headers, body });
     expect([misspelt.status, misspelt.text]).toEqual([400, expect.stringMatching(message)]);

@@ -1,5 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import { TilewardenError } from '../../domain/errors.ts';
+import { invalid } from '../../domain/errors.ts';
 import { shortened } from '../../domain/shortened.ts';
 import type { LayerQuota, QuotaConfiguration } from '../../quota/quota-configuration.ts';
 import type { QuotaSettings } from '../../quota/quota-settings.ts';
@@ -43,14 +43,14 @@ export function diskQuotaRoutes(deps: DiskQuotaDeps): readonly Route[] {
 export function checkLayerQuotas(catalog: Pick<Catalog, 'layer'>, quotas: readonly LayerQuota[] = []): void {
   const seen = new Set<string>();
   for (const { layer } of quotas) {
-    if (!catalog.layer(layer)) throw refused(`layerQuotas: unknown layer ${shortened(layer)}.`);
-    if (seen.has(layer)) throw refused(`layerQuotas: layer ${shortened(layer)} is there twice.`);
+    if (!catalog.layer(layer)) throw invalid(`layerQuotas: unknown layer ${shortened(layer)}.`);
+    if (seen.has(layer)) throw invalid(`layerQuotas: layer ${shortened(layer)} is there twice.`);
     seen.add(layer);
   }
 }
 
 /** An answer for what a body has wrong that takes more than a line to say. */
-export async function explainingUnits(work: () => Promise<Answer>): Promise<Answer> {
+async function explainingUnits(work: () => Promise<Answer>): Promise<Answer> {
   try {
     return await work();
   } catch (error) {
@@ -69,8 +69,10 @@ function createChangeHandler({ catalog, quota }: DiskQuotaDeps, format: Document
       requireMediaType(exchange.headers, MEDIA_TYPES[format]);
       const change = readQuotaDocument(exchange.body, format);
       checkLayerQuotas(catalog, change.layerQuotas);
-      const before = await quota.read();
-      const after = await quota.change(change);
+      let before: QuotaConfiguration | null = null;
+      const after = await quota.change(change, (current) => {
+        before = current;
+      });
       exchange.change = { target: 'quota', before, after };
       return configurationAnswer(after, format);
     });
@@ -87,7 +89,3 @@ function configurationAnswer(configuration: QuotaConfiguration, format: Document
 const refuseFormat: Handler = () => {
   throw new HttpProblem('path-unknown', 'The disk quota comes as xml or json.');
 };
-
-function refused(message: string): TilewardenError {
-  return new TilewardenError('request-invalid', message);
-}

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { catalogOf, createTestApp, layerNamed } from '../../../test/fixtures/http-app.ts';
 import type { MassTruncation } from '../../tasks/mass-truncation.ts';
+import type { Task } from '../../tasks/task.ts';
 
 interface Call {
   readonly what: string;
@@ -20,7 +21,7 @@ function openApp() {
     truncateAll: note('all', []),
     truncateParameters: note('parameters', undefined),
     truncateOrphans: note('orphans', undefined),
-    truncateExtent: note('extent', []),
+    truncateExtent: note('extent', {} as Task),
     truncateSelection: note('selection', []),
   };
   const catalog = catalogOf([layerNamed('world'), layerNamed('topp:states')]);
@@ -106,11 +107,14 @@ describe('POST /masstruncate', () => {
     ],
     ['<truncateLayer><layerName>world', /^The body is not XML.*; there are truncateLayer, .*truncateAll/],
     ['', /^The body is not XML.*; there are truncateLayer, .*truncateAll/],
-    ['<truncateAll><layerName>world</layerName></truncateAll>', /^truncateAll has no fields, not layerName/],
-    ['<truncateAll>world</truncateAll>', /^truncateAll has no fields, not the text "world"/],
+    [
+      '<truncateAll><layerName>world</layerName></truncateAll>',
+      /^layerName is not a field of truncateAll; it has none/,
+    ],
+    ['<truncateAll>world</truncateAll>', /^truncateAll must not be the text "world"/],
     [
       '<truncateLayer><layerName>world</layerName><gridSetId>EPSG:4326</gridSetId></truncateLayer>',
-      /^truncateLayer has the fields layerName, not gridSetId/,
+      /^gridSetId is not a field of truncateLayer; there are layerName/,
     ],
     ['<!DOCTYPE a><truncateAll/>', /DOCTYPE/],
     [
@@ -159,4 +163,12 @@ it('answers other methods with 405 and says which there are', async () => {
       expect([answer.status, answer.headers.allow]).toEqual([405, 'GET, HEAD, POST']);
     }
   }
+});
+
+it('empties every layer for the form that GeoWebCache’s own page sends', async () => {
+  const { calls, request } = openApp();
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  const body = '%3CtruncateAll%3E=%3C%2FtruncateAll%3E';
+  expect((await request('POST', '/rest/masstruncate', { headers, body })).status).toBe(200);
+  expect(calls).toEqual([{ what: 'all', with: [] }]);
 });

@@ -1,6 +1,6 @@
 import { mayWorkOnAll } from '../../access/caller.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
-import { TilewardenError } from '../../domain/errors.ts';
+import { invalid } from '../../domain/errors.ts';
 import type { MassTruncation } from '../../tasks/mass-truncation.ts';
 import { textAnswer } from '../answer.ts';
 import { refuseForeignLayer } from '../door/gate.ts';
@@ -36,15 +36,27 @@ export function massTruncateRoutes(deps: MassTruncateDeps): readonly Route[] {
 function createMassTruncateHandler({ catalog, massTruncation }: MassTruncateDeps): Handler {
   return async (exchange) => {
     const mediaType = requireMediaType(exchange.headers, [...XML, JSON_TYPE]);
-    const request = readMassTruncateRequest(exchange.body, mediaType === JSON_TYPE ? 'json' : 'xml');
+    const body = mediaType === FORM ? unpackForm(exchange.body) : exchange.body;
+    const request = readMassTruncateRequest(body, mediaType === JSON_TYPE ? 'json' : 'xml');
     exchange.change = { target: targetOf(request), after: { type: request.type } };
     refuseForeign(exchange, request);
     if (request.type !== 'truncateAll' && !catalog.layer(request.layer)) {
-      throw new TilewardenError('request-invalid', `Could not find layer ${request.layer}`);
+      throw invalid(`Could not find layer ${request.layer}`);
     }
     await carryOut(massTruncation, request, callerName(exchange));
     return textAnswer(200, '');
   };
+}
+
+/**
+ * `curl -d` says that its body is a form, and sends it as it is. GeoWebCache's own page sends one: a field named
+ * `<truncateAll>` with the value `</truncateAll>`.
+ */
+function unpackForm(body: Buffer): Buffer {
+  const text = body.toString('utf8').trim();
+  if (text === '' || text.startsWith('<')) return body;
+  const fields = [...new URLSearchParams(text)];
+  return Buffer.from(fields.map(([name, value]) => name + value).join(''));
 }
 
 async function carryOut(truncation: MassTruncation, request: MassTruncateRequest, by: string): Promise<void> {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { catalogOf, createTestApp, layerNamed, type TestApp } from '../../../test/fixtures/http-app.ts';
+import { listen } from '../../../test/fixtures/inject.ts';
 import { createPlannedTasks, type PlannedTasks } from '../../../test/fixtures/planned-tasks.ts';
 import type { Caller } from '../../access/caller.ts';
 import { createFixedValuesFilter, createRegexFilter } from '../../domain/parameter-filter.ts';
@@ -140,8 +141,7 @@ describe('a seed request', () => {
   });
 
   it('that is far too large is answered, not cut off', async () => {
-    const { fastify } = createSeedApp();
-    const url = await fastify.listen({ host: '127.0.0.1', port: 0 });
+    const { url, close } = await listen(createSeedApp());
     try {
       for (const body of [Buffer.alloc(70_000, 32), Buffer.alloc(3_000_000, 32)]) {
         const answer = await fetch(`${url}/rest/seed/topp:states.json`, {
@@ -153,8 +153,7 @@ describe('a seed request', () => {
         expect(await answer.text()).toBe('A body may have at most 65536 bytes.\n');
       }
     } finally {
-      fastify.server.closeAllConnections();
-      await fastify.close();
+      await close();
     }
   });
 
@@ -321,3 +320,13 @@ function described({ request }: Task): Record<string, unknown> {
   const { bounds, area, parametersId, priority, onlyStale, ...rest } = request;
   return { ...rest, bounds: [bounds.minX, bounds.minY, bounds.maxX, bounds.maxY] };
 }
+
+it('stops the tasks of a caller’s layers, however many tasks of others there are', async () => {
+  const app = createSeedApp(['roads'], accessAs({ layers: ['roads'] }));
+  await app.tasks.create({ layer: 'roads', zoomStop: 0 }, 'rosa');
+  for (let i = 0; i < 1001; i++) await app.tasks.create({ layer: 'topp:states', zoomStop: 0 }, 'anna');
+  const answer = await app.request('POST', '/rest/seed', { headers: FORM, body: 'kill_all=all' });
+  expect(answer.text).toContain('[1: roads, seed, pending]');
+  expect((await app.tasks.get(1))?.state).toBe('aborted');
+  expect((await app.tasks.get(2))?.state).toBe('pending');
+});

@@ -1,4 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts';
+import { refuseUnknownParameters } from '../../domain/parameter-filter.ts';
 import type { TaskService } from '../../tasks/task-service.ts';
 import { type Answer, textAnswer } from '../answer.ts';
 import { FORM, requireMediaType } from '../door/request-body.ts';
@@ -25,6 +26,9 @@ export function createSeedHandler({ catalog, tasks }: SeedDeps, format: Document
     requireMediaType(exchange.headers, MEDIA_TYPES[format]);
     const { layer } = boundLayer(catalog, exchange.param('layer'));
     const draft = readSeedRequest(exchange.body, format, layer.name);
+    if (draft.type?.toLowerCase() === 'truncate' && draft.parameters) {
+      refuseUnknownParameters(layer.parameters, draft.parameters);
+    }
     const task = await tasks.create(draft, callerName(exchange));
     const location = `${exchange.baseUrl}/api/v1/tasks/${task.id}`;
     return textAnswer(200, '', ['Location', location, 'X-Task-Id', String(task.id)]);

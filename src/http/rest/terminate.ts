@@ -1,5 +1,5 @@
 import { mayWorkOn, mayWorkOnAll } from '../../access/caller.ts';
-import { TilewardenError } from '../../domain/errors.ts';
+import { invalid } from '../../domain/errors.ts';
 import { shortened } from '../../domain/shortened.ts';
 import type { Task } from '../../tasks/task.ts';
 import type { CancelSelector } from '../../tasks/task-service.ts';
@@ -28,12 +28,10 @@ export function createTerminateAllHandler({ tasks }: SeedDeps): Handler {
     const { caller } = exchange;
     if (!caller) return stoppedPage(exchange, []);
     if (mayWorkOnAll(caller)) return stoppedPage(exchange, await tasks.cancel({ states }, caller.name));
-    const found = await tasks.list({ states, limit: MOST_LISTED });
-    const layers = new Set(
-      found.map((task) => task.request.layer).filter((layer) => mayWorkOn(caller, layer)),
-    );
     const stopped: Task[] = [];
-    for (const layer of layers) stopped.push(...(await tasks.cancel({ layer, states }, caller.name)));
+    for (const layer of await layersWith(tasks, states)) {
+      if (mayWorkOn(caller, layer)) stopped.push(...(await tasks.cancel({ layer, states }, caller.name)));
+    }
     return stoppedPage(exchange, stopped);
   };
 }
@@ -50,7 +48,19 @@ export function createTerminateHandler({ catalog, tasks }: SeedDeps): Handler {
   };
 }
 
-const MOST_LISTED = 1000;
+const PAGE = 1000;
+
+/** The layers that have tasks in these states. */
+async function layersWith(tasks: SeedDeps['tasks'], states: States): Promise<ReadonlySet<string>> {
+  const layers = new Set<string>();
+  for (let beforeId = Number.MAX_SAFE_INTEGER; ; ) {
+    const found = await tasks.list({ states, beforeId, limit: PAGE });
+    for (const { request } of found) layers.add(request.layer);
+    const last = found.at(-1);
+    if (!last || found.length < PAGE) return layers;
+    beforeId = last.id;
+  }
+}
 
 /** Some scripts of GeoWebCache send the form as `text/xml`. */
 function readForm(exchange: Exchange): URLSearchParams {
@@ -63,14 +73,14 @@ function killAllStates(form: URLSearchParams): States {
   const states = STATES_OF_KILL_ALL.get(value?.trim().toLowerCase() ?? '');
   if (states) return states;
   const given = value === null ? 'kill_all is missing' : `kill_all "${shortened(value)}" is unknown`;
-  throw new TilewardenError('request-invalid', `${given}; it must be running, pending, all or 1.`);
+  throw invalid(`${given}; it must be running, pending, all or 1.`);
 }
 
 function threadId(form: URLSearchParams): number {
   const text = form.get('thread_id')?.trim() ?? '';
   const id = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
   if (id > 0) return id;
-  throw new TilewardenError('request-invalid', 'kill_thread needs thread_id, the number of a task.');
+  throw invalid('kill_thread needs thread_id, the number of a task.');
 }
 
 function stoppedPage(exchange: Exchange, stopped: readonly Task[]) {

@@ -89,7 +89,7 @@ const mapErrors = (map: typeof older): readonly Row[] => [
   [map({ HEIGHT: '300' }), 400, 'InvalidParameterValue', 'HEIGHT', '256×256'],
   [map({ LAYERS: 'full', WIDTH: '9000' }), 400, 'InvalidParameterValue', 'WIDTH', '8192'],
   [map({ LAYERS: 'full', HEIGHT: '8000', WIDTH: '8000' }), 400, 'InvalidParameterValue', 'WIDTH', '16777216'],
-  [map({ LAYERS: 'deep', BBOX: '-80,-80,80,80' }), 400, 'InvalidParameterValue', 'BBOX', 'at most 2000'],
+  [map({ LAYERS: 'deep', BBOX: '-80,-80,80,80' }), 400, 'InvalidParameterValue', 'BBOX', 'too many'],
   [map({ TRANSPARENT: 'maybe' }), 400, 'InvalidParameterValue', 'TRANSPARENT', 'TRUE or FALSE'],
   [map({ TILED: 'maybe' }), 400, 'InvalidParameterValue', 'TILED', 'TRUE or FALSE'],
   [map({ LAYERS: 'full', BGCOLOR: 'red' }), 400, 'InvalidParameterValue', 'BGCOLOR', '0xFFFFFF'],

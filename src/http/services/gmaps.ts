@@ -1,23 +1,22 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import { TilewardenError } from '../../domain/errors.ts';
+import { invalid } from '../../domain/errors.ts';
 import { levelOf } from '../../domain/grid-set.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { shortened } from '../../domain/shortened.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
-import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { isOpen, refuseStrangers } from '../door/layer-visibility.ts';
 import type { Handler } from '../route.ts';
 import { type Kvp, readKvp } from './kvp.ts';
 import { tileOfQuadkey } from './quadkey.ts';
 import { parametersOf } from './query-parameters.ts';
-import { createTileAnswerer } from './tile-answer.ts';
+import type { TileAnswerer } from './tile-answer.ts';
 import { boundLayer } from './tiles.ts';
 import { webMercatorSubset } from './web-mercator.ts';
 
 export interface GmapsDeps {
   readonly catalog: Pick<Catalog, 'layer'>;
-  readonly pipeline: Pick<TilePipeline, 'read'>;
+  readonly answerTile: TileAnswerer;
 }
 
 const PREFERRED_FORMAT = 'image/png';
@@ -49,10 +48,9 @@ export function createQuadkeys(deps: GmapsDeps): Handler {
 
 /** Tiles of the layer's grid set in web mercator, asked for in a query. */
 function createMercatorService(
-  { catalog, pipeline }: GmapsDeps,
+  { catalog, answerTile }: GmapsDeps,
   placeOf: (asked: Kvp) => TileIndex,
 ): Handler {
-  const answerTile = createTileAnswerer(pipeline);
   return async (exchange) => {
     const asked = readKvp(exchange.query, (name) => invalid(`The parameter ${name} is given twice.`));
     const index = placeOf(asked);
@@ -95,8 +93,4 @@ function refuseBypass(asked: Kvp, layer: Layer): void {
 
 function defaultFormat(layer: Layer): string | null {
   return layer.formats.some(({ mediaType }) => mediaType === PREFERRED_FORMAT) ? PREFERRED_FORMAT : null;
-}
-
-function invalid(message: string): TilewardenError {
-  return new TilewardenError('request-invalid', message);
 }

@@ -1,5 +1,12 @@
+import { FORM, requireMediaType } from '../door/request-body.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Handler, Route } from '../route.ts';
+
 /** Looks a parameter up by its name in upper case. Null: it is missing, or has no value. */
 export type Kvp = (name: string) => string | null;
+
+/** Their values are words of the standard, in any case. */
+const WORDS: ReadonlySet<string> = new Set(['SERVICE', 'REQUEST']);
 
 /**
  * The key-value pairs of a query, names in any case. A name that is given twice with different values is refused when
@@ -10,11 +17,33 @@ export function readKvp(query: string, refusal: (name: string) => Error): Kvp {
   const contradictory = new Set<string>();
   for (const [key, value] of new URLSearchParams(query)) {
     const name = key.toUpperCase();
-    if ((values.get(name) ?? value) !== value) contradictory.add(name);
+    if (!isSame(name, values.get(name) ?? value, value)) contradictory.add(name);
     values.set(name, value);
   }
   return (name) => {
     if (contradictory.has(name)) throw refusal(name);
     return values.get(name) || null;
   };
+}
+
+function isSame(name: string, one: string, other: string): boolean {
+  return one === other || (WORDS.has(name) && one.toLowerCase() === other.toLowerCase());
+}
+
+/** The pairs of an address, and of a form that was sent to it. */
+export function pairsOf({ query, body }: Exchange): string {
+  return [query, body.toString()].filter((pairs) => pairs !== '').join('&');
+}
+
+/** A service of key-value pairs, with and without a closing slash, by address and as a form. */
+export function kvpRoutes(path: string, handler: Handler): readonly Route[] {
+  const readForm: Handler = (exchange) => {
+    requireMediaType(exchange.headers, [FORM]);
+    return handler(exchange);
+  };
+  const shared = { role: 'public', sharing: 'anyone' } as const;
+  return [path, `${path}/`].flatMap((each): Route[] => [
+    { method: 'GET', path: each, handler, ...shared },
+    { method: 'POST', path: each, handler: readForm, ...shared },
+  ]);
 }

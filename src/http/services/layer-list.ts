@@ -1,16 +1,20 @@
-import type { Catalog } from '../../catalog/catalog.ts';
 import type { GridSubset } from '../../domain/grid-subset.ts';
 import type { Layer } from '../../domain/layer.ts';
-import { jsonAnswer } from '../answer.ts';
-import { visibleLayers } from '../door/layer-visibility.ts';
+import { writeJson } from '../answer.ts';
 import type { Handler } from '../route.ts';
+import type { DocumentAnswerer, LayerDocument } from './layer-documents.ts';
 
 /** `/tiles.json`: what a map needs to show any layer in any of its grid sets. */
-export function createLayerList(catalog: Pick<Catalog, 'layers'>): Handler {
-  return async (exchange) => {
-    const layers = (await visibleLayers(exchange, catalog.layers())).map(describeLayer);
-    return jsonAnswer({ layers }, ['Cache-Control', 'private, no-cache']);
-  };
+export function createLayerList(documentOf: (document: LayerDocument) => DocumentAnswerer): Handler {
+  return documentOf({ write: writeList, contentType: 'application/json' }).aboutAll;
+}
+
+function* writeList(layers: readonly Layer[]): Iterable<string> {
+  yield '{"layers":[';
+  for (const [index, layer] of layers.entries()) {
+    yield `${index === 0 ? '' : ','}${writeJson(describeLayer(layer))}`;
+  }
+  yield ']}';
 }
 
 function describeLayer(layer: Layer): object {

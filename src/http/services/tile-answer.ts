@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { subsetContains } from '../../domain/grid-subset.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { createBlankTiles } from '../../pipeline/blank-tiles.ts';
 import { checkTile } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet, TileAnswer, TilePipeline } from '../../pipeline/tile-pipeline.ts';
@@ -21,9 +22,9 @@ export type TileAnswerer = (
 ) => Answer | Promise<Answer>;
 
 /** How every service answers a tile, whatever its addresses look like. */
-export function createTileAnswerer(pipeline: Pick<TilePipeline, 'read'>): TileAnswerer {
-  const headersOf = createTileHeaders();
-  const answerOutside = createOutsideAnswerer();
+export function createTileAnswerer(pipeline: Pick<TilePipeline, 'read'>, clock: Clock): TileAnswerer {
+  const headersOf = createTileHeaders(clock);
+  const answerOutside = createOutsideAnswerer(clock);
 
   return function answerTile(exchange, tiles, index) {
     const { z, x, y } = index;
@@ -71,15 +72,16 @@ export function createTileAnswerer(pipeline: Pick<TilePipeline, 'read'>): TileAn
  * What is answered for a place of the grid where the layer has no tiles: a transparent one, or nothing at all where
  * tiles are not pictures. For a place that the grid itself does not have it throws `tile-outside`.
  */
-export function createOutsideAnswerer(): TileAnswerer {
+function createOutsideAnswerer(clock: Clock): TileAnswerer {
   const blank = createBlankTiles();
   return async (exchange, tiles, index) => {
     if (!isOnGrid(tiles, index)) checkTile(tiles, index);
     const { subset, format } = tiles;
-    if (format.kind === 'opaque') return { status: 204, headers: blankHeaders(tiles, index.z), body: null };
+    const told = blankHeaders(tiles, index.z, clock.now());
+    if (format.kind === 'opaque') return { status: 204, headers: told, body: null };
     const { bytes, contentType } = await blank(format, subset.gridSet.tileWidth, subset.gridSet.tileHeight);
     const etag = `"${createHash('sha1').update(bytes).digest('base64url')}"`;
-    const headers = [...blankHeaders(tiles, index.z), 'ETag', etag];
+    const headers = [...told, 'ETag', etag];
     if (isNotModified(exchange.headers, etag, Number.POSITIVE_INFINITY)) {
       return { status: 304, headers, body: null };
     }

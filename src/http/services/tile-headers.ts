@@ -1,6 +1,7 @@
 import { boundsOfTile, levelOf } from '../../domain/grid-set.ts';
 import { clientSecondsAt, type Layer } from '../../domain/layer.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { CacheOutcome, ResolvedTileSet, TileAnswer } from '../../pipeline/tile-pipeline.ts';
 import type { Headers } from '../answer.ts';
 
@@ -18,7 +19,7 @@ function tileSetHeaders({ subset, format }: ResolvedTileSet): Headers {
     'Content-Type',
     format.contentType,
     'geowebcache-gridset',
-    gridSet.name,
+    headerText(gridSet.name),
     'geowebcache-crs',
     `EPSG:${gridSet.srs}`,
   ];
@@ -36,30 +37,33 @@ export interface TileHeaders {
   readonly all: Headers;
 }
 
-/** A tile in memory is answered many times: what its headers are is worked out once. */
-export function createTileHeaders(): (
-  tiles: ResolvedTileSet,
-  tile: TileIndex,
-  answer: TileAnswer,
-) => TileHeaders {
-  const remembered = new WeakMap<
-    TileAnswer,
-    TileHeaders & { readonly of: ResolvedTileSet; readonly at: TileIndex }
-  >();
+interface RememberedHeaders extends TileHeaders {
+  readonly of: ResolvedTileSet;
+  readonly at: TileIndex;
+  /** Since 1970: headers say when a tile expires. */
+  readonly second: number;
+}
+
+/** A tile in memory is answered many times: what its headers are is worked out once a second. */
+export function createTileHeaders(
+  clock: Clock,
+): (tiles: ResolvedTileSet, tile: TileIndex, answer: TileAnswer) => TileHeaders {
+  const remembered = new WeakMap<TileAnswer, RememberedHeaders>();
   return (tiles, tile, answer) => {
     const known = remembered.get(answer);
-    if (known?.of === tiles && sameTile(known.at, tile)) return known;
+    const second = Math.floor(clock.now() / 1000);
+    if (known?.of === tiles && known.second === second && sameTile(known.at, tile)) return known;
     const etag = tileEtag(answer);
-    const freshness = freshnessHeaders(tiles, tile.z, answer, etag);
+    const freshness = freshnessHeaders(tiles, tile.z, answer, etag, second * 1000);
     const all = [...tileSetHeaders(tiles), ...freshness, ...placeHeaders(tiles, tile, answer.outcome)];
-    const made = { etag, freshness, all, of: tiles, at: tile };
+    const made = { etag, freshness, all, of: tiles, at: tile, second };
     remembered.set(answer, made);
     return made;
   };
 }
 
 /** Of a tile that lies outside what the layer offers. There is nothing to be cached, so nothing was hit. */
-export function blankHeaders(tiles: ResolvedTileSet, z: number): Headers {
+export function blankHeaders(tiles: ResolvedTileSet, z: number, now: number): Headers {
   const { gridSet } = tiles.subset;
   return [
     'X-Cache',
@@ -69,10 +73,10 @@ export function blankHeaders(tiles: ResolvedTileSet, z: number): Headers {
     'geowebcache-message',
     'The tile is outside the extent of the layer',
     'geowebcache-gridset',
-    gridSet.name,
+    headerText(gridSet.name),
     'geowebcache-crs',
     `EPSG:${gridSet.srs}`,
-    ...cacheControl(tiles.bound.layer, z, 'BYPASS'),
+    ...cacheControl(tiles.bound.layer, z, 'BYPASS', now),
   ];
 }
 
@@ -80,7 +84,13 @@ function sameTile(a: TileIndex, b: TileIndex): boolean {
   return a.x === b.x && a.y === b.y && a.z === b.z;
 }
 
-function freshnessHeaders(tiles: ResolvedTileSet, z: number, answer: TileAnswer, etag: string): Headers {
+function freshnessHeaders(
+  tiles: ResolvedTileSet,
+  z: number,
+  answer: TileAnswer,
+  etag: string,
+  now: number,
+): Headers {
   return [
     'ETag',
     etag,
@@ -88,18 +98,40 @@ function freshnessHeaders(tiles: ResolvedTileSet, z: number, answer: TileAnswer,
     new Date(answer.createdAt).toUTCString(),
     'X-Cache',
     answer.outcome,
-    ...cacheControl(tiles.bound.layer, z, answer.outcome),
+    ...cacheControl(tiles.bound.layer, z, answer.outcome, now),
   ];
 }
 
-/** A stale tile is looked at again next time: by then the source may be back. */
-export function cacheControl(layer: Layer, z: number, outcome: CacheOutcome): Headers {
-  const { access } = layer;
-  const seconds = outcome === 'STALE' ? 0 : clientSecondsAt(layer, z);
-  const lasting = seconds > 0 || outcome === 'STALE' ? [`max-age=${seconds}`, 'must-revalidate'] : [];
+function cacheControl(layer: Layer, z: number, outcome: CacheOutcome, now: number): Headers {
+  const isPublic = layer.access === 'public';
+  return lifetimeHeaders({ seconds: clientSecondsAt(layer, z), outcome, isPublic }, now);
+}
+
+export interface Lifetime {
+  /** How long a client may keep it; 0: nothing is said. */
+  readonly seconds: number;
+  readonly outcome: CacheOutcome | null;
+  readonly isPublic: boolean;
+}
+
+/** What is stale is looked at again next time: by then the source may be back. `Expires` is for those of HTTP/1.0. */
+export function lifetimeHeaders({ outcome, isPublic, ...given }: Lifetime, now: number): Headers {
+  const seconds = outcome === 'STALE' ? 0 : given.seconds;
+  const lasting = seconds > 0 || outcome === 'STALE';
+  const words = lasting ? [`max-age=${seconds}`, 'must-revalidate'] : [];
   // RFC 9111, 5.2.2.7: what one caller may see no proxy on the way gives to another.
-  const words = access === 'public' ? lasting : ['private', ...lasting];
-  return words.length > 0 ? ['Cache-Control', words.join(', ')] : [];
+  if (!isPublic) words.unshift('private');
+  return [
+    ...(words.length > 0 ? ['Cache-Control', words.join(', ')] : []),
+    ...(lasting ? ['Expires', new Date(now + seconds * 1000).toUTCString()] : []),
+  ];
+}
+
+/** RFC 9110, 5.5: headers hold visible ASCII. Anything else is written as in an address. */
+export function headerText(name: string): string {
+  return name.replaceAll(/[^\x20-\x7e]+/gu, (text) =>
+    Buffer.from(text).toString('hex').toUpperCase().replaceAll(/../g, '%$&'),
+  );
 }
 
 function placeHeaders(tiles: ResolvedTileSet, tile: TileIndex, outcome: CacheOutcome): Headers {

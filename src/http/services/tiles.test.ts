@@ -11,6 +11,7 @@ import {
   TILE_BYTES,
   tileAnswer,
 } from '../../../test/fixtures/http-app.ts';
+import { listen } from '../../../test/fixtures/inject.ts';
 import { type ErrorCode, TilewardenError } from '../../domain/errors.ts';
 import { createGridSubset } from '../../domain/grid-subset.ts';
 import type { Layer } from '../../domain/layer.ts';
@@ -125,13 +126,13 @@ describe('the address of a tile', () => {
     const names = ['world', 'topp:states', 'img states', 'a/b', 'a.json', '100%', '%2F', '地', '..'];
     const { asked, read } = spying();
     const catalog = catalogOf(names.map((name) => layerNamed(name)));
-    const { fastify } = createTestApp({ deps: { catalog, pipeline: { read } } });
-    await fastify.listen({ host: '127.0.0.1', port: 0 });
+    const app = createTestApp({ deps: { catalog, pipeline: { read } } });
+    const { close } = await listen(app);
     try {
-      expect(await statusOf(fastify.server, url)).toBe(200);
+      expect(await statusOf(app.server, url)).toBe(200);
       expect(asked).toEqual([expected]);
     } finally {
-      await fastify.close();
+      await close();
     }
   });
 

@@ -1,12 +1,12 @@
 import type { BoundLayer } from '../../catalog/bound-layer.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
-import { TilewardenError } from '../../domain/errors.ts';
+import { invalid, TilewardenError } from '../../domain/errors.ts';
 import { gridSubsetOf, type Layer } from '../../domain/layer.ts';
 import { RETINA_SUFFIX } from '../../domain/retina.ts';
 import { shortened } from '../../domain/shortened.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
-import type { ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
+import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import type { Answer } from '../answer.ts';
 import { isOpen, refuseStrangers } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
@@ -14,20 +14,19 @@ import type { Handler } from '../route.ts';
 import { formatAccepted } from './format-accepted.ts';
 import { parametersOf } from './query-parameters.ts';
 import { formatNamed, indexOf, readTileName, type TileName } from './tile-address.ts';
-import { createTileAnswerer } from './tile-answer.ts';
+import type { TileAnswerer } from './tile-answer.ts';
 import { webMercatorSubset } from './web-mercator.ts';
 
 export interface TileServiceDeps {
   readonly catalog: Pick<Catalog, 'layer'>;
-  readonly pipeline: Pick<TilePipeline, 'read'>;
+  readonly answerTile: TileAnswerer;
 }
 
 const MOST_REMEMBERED = 1000;
 
 /** `/tiles/{layer}[/{gridSet}]/{z}/{x}/{tile}` */
-export function createTileService({ catalog, pipeline }: TileServiceDeps): Handler {
+export function createTileService({ catalog, answerTile }: TileServiceDeps): Handler {
   const remembered = new WeakMap<BoundLayer, Map<string, ResolvedTileSet>>();
-  const answerTile = createTileAnswerer(pipeline);
 
   return function tile(exchange) {
     const name = readTileName(exchange.param('tile'));
@@ -105,5 +104,5 @@ function serveTileSet(
 
 function retinaName(layer: Layer, gridSet: string): string {
   if (layer.retinaSubsets.length > 0) return `${gridSubsetOf(layer, gridSet).gridSet.name}${RETINA_SUFFIX}`;
-  throw new TilewardenError('request-invalid', `Layer ${layer.name} has no ${RETINA_SUFFIX} tiles.`);
+  throw invalid(`Layer ${layer.name} has no ${RETINA_SUFFIX} tiles.`);
 }

@@ -55,7 +55,8 @@ describe('every service', () => {
       expect(stable(head.headers)).toEqual(stable(got.headers));
 
       const etag = String(got.headers.etag);
-      for (const tags of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      const strong = etag.replace(/^W\//, '');
+      for (const tags of [etag, `W/${strong}`, `"other", ${etag}`, '*']) {
         const known = await inject({ url, headers: { 'if-none-match': tags } });
         expect([known.statusCode, known.rawPayload.length, known.headers.etag]).toEqual([304, 0, etag]);
         expect(known.headers['cache-control']).toBe(got.headers['cache-control']);

@@ -1,36 +1,23 @@
+import { z } from 'zod';
 import type { Polygon } from '../../domain/polygon.ts';
-import {
-  bodyProblem,
-  childrenNamed,
-  numberOf,
-  onlyChild,
-  textField,
-  type WireElement,
-} from './wire-element.ts';
 
-type Ring = Polygon[number];
+const ring = z.array(z.tuple([z.number(), z.number()], z.number())).min(3);
+const polygon = z.array(ring).min(1);
+const geometries = [
+  z.object({ type: z.literal('Polygon'), coordinates: polygon }),
+  z.object({ type: z.literal('MultiPolygon'), coordinates: z.array(polygon).min(1) }),
+] as const;
+const feature = z.object({ type: z.literal('Feature'), geometry: z.discriminatedUnion('type', geometries) });
+const collection = z.object({ type: z.literal('FeatureCollection'), features: z.array(feature).min(1) });
 
-/** RFC 7946: a Polygon or MultiPolygon, or features of them; everything else has no area. */
-export function polygonsOf(geometry: WireElement): readonly Polygon[] {
-  const type = textField(geometry, 'type');
-  const coordinates = childrenNamed(geometry, 'coordinates');
-  if (type === 'Polygon') return [coordinates.map(ringOf)];
-  if (type === 'MultiPolygon') return coordinates.map((polygon) => polygon.children.map(ringOf));
-  if (type === 'Feature') return polygonsOf(onlyChild(geometry, 'geometry') ?? refuse(geometry));
-  if (type === 'FeatureCollection') return childrenNamed(geometry, 'features').flatMap(polygonsOf);
-  return refuse(geometry);
-}
+/** RFC 7946. Members that it does not have may stand beside them (section 6.1). */
+export const geoJsonArea = z
+  .discriminatedUnion('type', [...geometries, feature, collection])
+  .describe('GeoJSON: Polygon, MultiPolygon, or features of these');
 
-function ringOf(ring: WireElement): Ring {
-  return ring.children.map(pointOf);
-}
-
-function pointOf(point: WireElement): readonly [number, number] {
-  const [x, y] = point.children;
-  if (x && y) return [numberOf(x), numberOf(y)];
-  throw bodyProblem('a position must have two numbers', point.place);
-}
-
-function refuse(geometry: WireElement): never {
-  throw bodyProblem('area must be a GeoJSON Polygon or MultiPolygon, or features of these', geometry.place);
+export function polygonsOf(area: z.output<typeof geoJsonArea>): readonly Polygon[] {
+  if (area.type === 'FeatureCollection') return area.features.flatMap(polygonsOf);
+  if (area.type === 'Feature') return polygonsOf(area.geometry);
+  const polygons = area.type === 'Polygon' ? [area.coordinates] : area.coordinates;
+  return polygons.map((rings) => rings.map((points) => points.map(([x, y]) => [x, y] as const)));
 }

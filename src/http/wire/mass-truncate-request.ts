@@ -1,10 +1,16 @@
-import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
+import { invalid, isTilewardenError, type TilewardenError } from '../../domain/errors.ts';
 import { shortened } from '../../domain/shortened.ts';
 import { element, writeXml } from '../../lib/xml/write-xml.ts';
 import { type DocumentFormat, readDocument } from './read-document.ts';
-import { parametersField } from './read-parameters.ts';
+import { parametersField, refuseEmptyParameters } from './read-parameters.ts';
 import { coordsField } from './seed-request.ts';
-import { bodyProblem, textField, type WireElement } from './wire-element.ts';
+import {
+  bodyProblem,
+  refuseUnknownFields,
+  requireFields,
+  textField,
+  type WireElement,
+} from './wire-element.ts';
 
 /** In the order in which they are listed; section 2.3 of the specification has the first. */
 export const MASS_TRUNCATE_TYPES = [
@@ -44,13 +50,14 @@ export function readMassTruncateRequest(body: Buffer, format: DocumentFormat): M
   const root = readRoot(body, format);
   const type = MASS_TRUNCATE_TYPES.find((known) => known === root.name);
   if (!type) throw refused(`There is no request ${shortened(root.name)}`);
-  refuseUnknown(root, FIELDS[type]);
+  requireFields(root);
+  refuseUnknownFields(root, FIELDS[type]);
+  refuseEmptyParameters(root);
   if (type === 'truncateAll') return { type };
   const layer = required(root, 'layerName');
   if (type === 'truncateParameters') return { type, layer, parameters: parametersField(root) ?? new Map() };
   if (type !== 'truncateExtent') return { type, layer };
-  const coords = coordsField(root);
-  if (!coords) throw bodyProblem('bounds is missing', root.place);
+  const coords = present(root, 'bounds', coordsField(root));
   return { type, layer, gridSetId: required(root, 'gridSetId'), coords };
 }
 
@@ -60,8 +67,11 @@ export function writeMassTruncateTypes(href: string): string {
 }
 
 function required(root: WireElement, name: string): string {
-  const text = textField(root, name);
-  if (text !== undefined && text !== '') return text;
+  return present(root, name, textField(root, name));
+}
+
+function present<Value>(root: WireElement, name: string, value: Value | undefined): Value {
+  if (value !== undefined) return value;
   throw bodyProblem(`${name} is missing`, root.place);
 }
 
@@ -74,14 +84,6 @@ function readRoot(body: Buffer, format: DocumentFormat): WireElement {
   }
 }
 
-/** Who narrows a request by a field that it does not have would lose more than they meant. */
-function refuseUnknown({ name, text, children, place }: WireElement, known: readonly string[]): void {
-  const has = `${name} has ${known.length === 0 ? 'no fields' : `the fields ${known.join(', ')}`}`;
-  if (text.trim() !== '') throw bodyProblem(`${has}, not the text "${shortened(text.trim())}"`, place);
-  const unknown = children.find((child) => !known.includes(child.name));
-  if (unknown) throw bodyProblem(`${has}, not ${shortened(unknown.name)}`, unknown.place);
-}
-
 function refused(reason: string): TilewardenError {
-  return new TilewardenError('request-invalid', `${reason}; there are ${MASS_TRUNCATE_TYPES.join(', ')}.`);
+  return invalid(`${reason}; there are ${MASS_TRUNCATE_TYPES.join(', ')}.`);
 }

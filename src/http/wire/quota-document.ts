@@ -1,9 +1,8 @@
-import { TilewardenError } from '../../domain/errors.ts';
+import { invalid } from '../../domain/errors.ts';
 import { shortened } from '../../domain/shortened.ts';
 import { element, writeXml, type XmlNode } from '../../lib/xml/write-xml.ts';
 import {
   CLEAN_UP_UNITS,
-  DEFAULT_QUOTA_CONFIGURATION,
   EXPIRATION_POLICIES,
   type LayerQuota,
   type Quota,
@@ -12,7 +11,7 @@ import {
   STORAGE_UNITS,
   type StorageUnit,
 } from '../../quota/quota-configuration.ts';
-import { type DocumentFormat, readDocument, readJsonObject } from './read-document.ts';
+import { type DocumentFormat, readDocument } from './read-document.ts';
 import { withoutAbsent } from './seed-request.ts';
 import { UnknownUnit } from './unknown-unit.ts';
 import {
@@ -20,6 +19,8 @@ import {
   childrenNamed,
   numberOf,
   onlyChild,
+  refuseUnknownFields,
+  requireFields,
   textField,
   textOf,
   type WireElement,
@@ -33,35 +34,7 @@ const ROOTS: readonly string[] = [ROOT, 'gwcQuotaConfiguration'];
 export function readQuotaDocument(body: Buffer, format: DocumentFormat): QuotaChange {
   const root = readDocument(body, format);
   if (!ROOTS.includes(root.name)) throw bodyProblem(`The root must be ${ROOT}`, root.place);
-  refuseText(root);
-  return quotaFields(root, format);
-}
-
-/** What `GET /api/v1/quota` answers may be sent back: figures that follow from the rest are passed over. */
-const FIELDS = [...Object.keys(DEFAULT_QUOTA_CONFIGURATION), 'cleanUpSeconds'];
-const QUOTA_FIELDS = ['value', 'units', 'bytes'];
-const LAYER_QUOTA_FIELDS = ['layer', 'expirationPolicyName', 'quota'];
-
-/** Our own form: without a root. A field that is misspelt would change nothing, and is refused. */
-export function readQuotaObject(body: Buffer): QuotaChange {
-  const root = readJsonObject(body);
-  refuseUnknown(root, FIELDS);
-  for (const quota of childrenNamed(root, 'globalQuota')) refuseUnknown(quota, QUOTA_FIELDS);
-  for (const entry of childrenNamed(root, 'layerQuotas')) {
-    refuseUnknown(entry, LAYER_QUOTA_FIELDS);
-    for (const quota of childrenNamed(entry, 'quota')) refuseUnknown(quota, QUOTA_FIELDS);
-  }
-  return quotaFields(root, 'json');
-}
-
-function refuseUnknown({ children }: WireElement, known: readonly string[]): void {
-  const unknown = children.find(({ name }) => !known.includes(name));
-  if (!unknown) return;
-  const message = `There is no field ${shortened(unknown.name)}; there are ${known.join(', ')}`;
-  throw bodyProblem(message, unknown.place);
-}
-
-function quotaFields(root: WireElement, format: DocumentFormat): QuotaChange {
+  requireFields(root);
   return withoutAbsent({
     enabled: booleanField(root, 'enabled'),
     diskBlockSize: positiveField(root, 'diskBlockSize'),
@@ -87,10 +60,10 @@ function booleanField(root: WireElement, name: string): boolean | undefined {
 function positiveField(root: WireElement, name: string): number | undefined {
   const child = onlyChild(root, name);
   if (!child) return undefined;
-  const text = textOf(child);
+  const text = child.nothing ?? textOf(child);
   const value = /^[+-]?\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   if (value > 0) return value;
-  throw new TilewardenError('request-invalid', `${name} shall be a positive integer: ${shortened(text)}`);
+  throw invalid(`${name} shall be a positive integer: ${shortened(text)}`);
 }
 
 function choiceField<T extends string>(
@@ -114,8 +87,12 @@ function partialQuotaField(
 ): Partial<Quota> | undefined {
   const child = onlyChild(parent, name);
   if (!child) return undefined;
-  refuseText(child);
-  return withoutAbsent({ value: sizeField(child, name), units: unitsField(child, name, format) });
+  requireFields(child);
+  refuseUnknownFields(child, ['value', 'units']);
+  if (child.children.length > 0) {
+    return withoutAbsent({ value: sizeField(child, name), units: unitsField(child, name, format) });
+  }
+  throw bodyProblem(`${name} must have a value or units`, child.place);
 }
 
 function quotaField(parent: WireElement, format: DocumentFormat): Quota {
@@ -144,32 +121,28 @@ function unitsField(quota: WireElement, name: string, format: DocumentFormat): S
 /** `<layerQuotas><LayerQuota>…`, `[…]` or `{"LayerQuota": […]}`; a list without entries clears what there was. */
 function layerQuotasField(root: WireElement, format: DocumentFormat): readonly LayerQuota[] | undefined {
   const lists = childrenNamed(root, 'layerQuotas');
-  if (lists.length === 0) return root.emptyLists?.includes('layerQuotas') ? [] : undefined;
+  const [first, second] = lists;
+  if (!first) return undefined;
+  if (!second && first.nothing === 'an empty list') return [];
   return lists
     .flatMap((list) => entriesOf(list, format))
     .map((entry) => {
-      refuseText(entry);
+      requireFields(entry);
       return layerQuotaOf(entry, format);
     });
 }
 
 function entriesOf(list: WireElement, format: DocumentFormat): readonly WireElement[] {
-  refuseText(list);
+  requireFields(list);
   const wrapped = childrenNamed(list, 'LayerQuota');
-  if (wrapped.length > 0 || list.emptyLists?.includes('LayerQuota')) return wrapped;
+  if (wrapped.length === 1 && wrapped[0]?.nothing === 'an empty list') return [];
+  if (wrapped.length > 0) return wrapped;
   return format === 'xml' && list.children.length === 0 ? [] : [list];
-}
-
-/** Where fields are expected a text means nothing, and would be passed over. */
-function refuseText({ name, text, place }: WireElement): void {
-  if (text.trim() === '') return;
-  throw bodyProblem(`${name} must have fields, not the text "${shortened(text.trim())}"`, place);
 }
 
 function layerQuotaOf(entry: WireElement, format: DocumentFormat): LayerQuota {
   const layer = textField(entry, 'layer');
-  if (layer === undefined || layer === '')
-    throw bodyProblem('A layer quota must name its layer', entry.place);
+  if (layer === undefined) throw bodyProblem('A layer quota must name its layer', entry.place);
   const expirationPolicyName = choiceField(entry, 'expirationPolicyName', EXPIRATION_POLICIES);
   if (!expirationPolicyName)
     throw bodyProblem('A layer quota must have an expirationPolicyName', entry.place);

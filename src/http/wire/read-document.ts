@@ -1,32 +1,35 @@
 import { decodeXml } from '../../lib/xml/decode-xml.ts';
 import { readXml } from '../../lib/xml/read-xml.ts';
 import { type XmlElement, XmlError } from '../../lib/xml/xml-element.ts';
-import { type JsonLimits, readJson } from './read-json.ts';
-import { bodyProblem, onlyChild, type WireElement } from './wire-element.ts';
+import { readJson } from './read-json.ts';
+import { bodyProblem, onlyChild, requireFields, type WireElement } from './wire-element.ts';
 
 export type DocumentFormat = 'xml' | 'json';
 
 /** The document's root, whatever its name. XML has one; in JSON it is the only field. */
 export function readDocument(bytes: Buffer, format: DocumentFormat): WireElement {
   if (format === 'xml') return readXmlRoot(bytes);
-  const document = readJsonObject(bytes);
+  const document = readJson(decodeUtf8(bytes));
   const [root, another] = document.children;
   if (another) refuse('The body must have one field', another);
   return root ?? refuse('The body is an empty object', document);
 }
 
-/** The root, if it has this name. */
-export function readDocumentNamed(bytes: Buffer, format: DocumentFormat, name: string): WireElement {
-  if (format === 'json') {
-    const document = readJsonObject(bytes);
-    return onlyChild(document, name) ?? refuse(`The body must be {"${name}": {…}}`, document);
-  }
-  const root = readXmlRoot(bytes);
-  return root.name === name ? root : refuse(`The body must be <${name}>…</${name}>`, root);
+/** The root, if it has this name, and what stands beside it in JSON. */
+export function readDocumentNamed(
+  bytes: Buffer,
+  format: DocumentFormat,
+  name: string,
+): { readonly root: WireElement; readonly document: WireElement } {
+  const document = format === 'json' ? readJson(decodeUtf8(bytes)) : documentOf(readXmlRoot(bytes));
+  const form = format === 'json' ? `{"${name}": {…}}` : `<${name}>…</${name}>`;
+  const root = onlyChild(document, name) ?? refuse(`The body must be ${form}`, document);
+  requireFields(root);
+  return { root, document };
 }
 
-export function readJsonObject(bytes: Buffer, limits?: JsonLimits): WireElement {
-  return readJson(decodeUtf8(bytes), limits);
+function documentOf(root: WireElement): WireElement {
+  return { name: '', text: '', children: [root], place: root.place };
 }
 
 function readXmlRoot(bytes: Buffer): WireElement {

@@ -5,23 +5,23 @@ import { readJson } from './read-json.ts';
 import type { WireElement } from './wire-element.ts';
 
 /** A document's shape without places: names, texts, children. */
-function shapeOf({ name, text, children }: WireElement): unknown {
-  return children.length > 0 ? [name, children.map(shapeOf)] : [name, text];
+function shapeOf({ name, text, children, nothing }: WireElement): unknown {
+  return children.length > 0 ? [name, children.map(shapeOf)] : [name, text, ...(nothing ? [nothing] : [])];
 }
 
 /** What `readJson` makes of a value, written down a second time in the simplest way. */
 function shapesOfValue(name: string, value: unknown): unknown[] {
-  if (value === null) return [];
+  if (value === null) return [[name, '', 'null']];
+  if (Array.isArray(value) && value.length === 0) return [[name, '', 'an empty list']];
   if (Array.isArray(value)) return value.flatMap((item) => shapesOfItem(name, item));
   if (typeof value !== 'object') return [[name, typeof value === 'string' ? value : JSON.stringify(value)]];
   const fields = Object.entries(value as object).flatMap(([key, field]) => shapesOfValue(key, field));
-  return fields.length > 0 ? [[name, fields]] : [[name, '']];
+  return fields.length > 0 ? [[name, fields]] : [[name, '', 'an empty object']];
 }
 
 function shapesOfItem(name: string, item: unknown): unknown[] {
   if (!Array.isArray(item)) return shapesOfValue(name, item);
-  const inner = shapesOfValue('', item);
-  return inner.length > 0 ? [[name, inner]] : [[name, '']];
+  return [[name, shapesOfValue('', item)]];
 }
 
 describe('reading JSON', () => {
@@ -72,7 +72,29 @@ describe('reading JSON', () => {
         ['constructor', 'y'],
       ],
     ],
-    ['{"a":null,"b":true}', [['b', 'true']]],
+    [
+      '{"a":null,"b":true}',
+      [
+        ['a', '', 'null'],
+        ['b', 'true'],
+      ],
+    ],
+    [
+      '{value:100,units:MiB}',
+      [
+        ['value', '100'],
+        ['units', 'MiB'],
+      ],
+    ],
+    [
+      '{gridSetId:EPSG:4326,format:image/png,nullable:[null,nulls]}',
+      [
+        ['gridSetId', 'EPSG:4326'],
+        ['format', 'image/png'],
+        ['nullable', '', 'null'],
+        ['nullable', 'nulls'],
+      ],
+    ],
   ])('reads %s', (text, fields) => {
     expect(shapeOf(readJson(text))).toEqual(['', fields]);
   });
@@ -84,8 +106,10 @@ describe('reading JSON', () => {
     ['{"a":1', 1, 7],
     ['{"a":1}}}', 1, 9],
     ['{"a":1} x', 1, 9],
-    ['{\n "a": tru\n}', 2, 7],
-    ['{\n "a":\n  01\n}', 3, 4],
+    ['{\n "a": -\n}', 2, 7],
+    ['{\n "a":\n  01\n}', 3, 3],
+    ['{"a":1x}', 1, 6],
+    ['{a:b c}', 1, 6],
     ['{"a":"b\nc"}', 1, 8],
     ['{"a":"\\x"}', 1, 9],
     ['{"a":"\\u12g4"}', 1, 9],

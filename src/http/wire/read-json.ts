@@ -8,10 +8,13 @@ export interface JsonLimits {
 export const JSON_LIMITS: JsonLimits = { depth: 20, elements: 1000 };
 
 const BARE_KEY = /[A-Za-z_$@][\w$@.-]*/y;
-const LITERAL = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?=[\s,}\]]|$)/y;
+/** What a shell leaves of a text in quotes, e.g. `EPSG:4326` or `image/png`. */
+const BARE_WORD = /[A-Za-z_][^\s,{}[\]"'\\]*/y;
 const SPACE = /[ \t\r\n]*/y;
 /** RFC 8259, 7: everything but the quote, the backslash and control characters. */
 const PLAIN_TEXT = { '"': /[ !#-[\]-\uffff]*/y, "'": /[ -&(-[\]-\uffff]*/y };
+const NOTHING = { text: '', children: [] };
 const ESCAPES: Readonly<Record<string, string>> = {
   '"': '"',
   "'": "'",
@@ -26,7 +29,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 
 /**
  * Reads JSON as RFC 8259 has it, and also what widely copied samples need: single quotes, bare keys, a comma
- * before a closing bracket, one closing brace too many. Numbers stay the text they came as. The answer is the
+ * before a closing bracket, one closing brace too many; and texts that have lost their quotes to a shell. Numbers stay the text they came as. The answer is the
  * document's value as an element without a name. Throws `request-invalid` with the place.
  */
 export function readJson(text: string, limits: JsonLimits = JSON_LIMITS): WireElement {
@@ -59,13 +62,13 @@ class JsonReader {
     return { name: '', text: '', ...fields, place };
   }
 
-  /** Adds the value to `into` under `name`: nothing for null, several elements for a list. */
+  /** Adds the value to `into` under `name`: several elements for a list. */
   #readValue(name: string, into: WireElement[]): void {
     this.#skipSpace();
     const place = this.#place();
     const next = this.#peek();
     if (next === '{') into.push({ name, text: '', ...this.#readObject(), place });
-    if (next === '[') this.#readList(name, into);
+    if (next === '[') this.#readList(name, into, place);
     if (next === '"' || next === "'") into.push({ name, text: this.#readText(next), children: [], place });
     if (!'{["\''.includes(next) || next === '') this.#readLiteral(name, into, place);
     this.#elements += 1;
@@ -73,22 +76,19 @@ class JsonReader {
       this.#refuse(`there are more than ${this.#limits.elements} values`);
   }
 
-  #readObject(): Pick<WireElement, 'children' | 'emptyLists'> {
+  #readObject(): Pick<WireElement, 'children' | 'nothing'> {
     const children: WireElement[] = [];
-    const emptyLists: string[] = [];
     this.#readUntil('}', () => {
       const key = this.#readKey();
       this.#skipSpace();
       this.#expect(':');
-      this.#skipSpace();
-      const [isList, before] = [this.#peek() === '[', children.length];
       this.#readValue(key, children);
-      if (isList && children.length === before) emptyLists.push(key);
     });
-    return emptyLists.length === 0 ? { children } : { children, emptyLists };
+    return children.length === 0 ? { children, nothing: 'an empty object' } : { children };
   }
 
-  #readList(name: string, into: WireElement[]): void {
+  #readList(name: string, into: WireElement[], place: WirePlace): void {
+    const before = into.length;
     // The list of a field repeats the field. Only a list in a list is an element of its own.
     this.#readUntil(']', () => {
       this.#skipSpace();
@@ -98,6 +98,7 @@ class JsonReader {
       this.#readValue('', inner);
       into.push({ name, text: '', children: inner, place: innerPlace });
     });
+    if (into.length === before) into.push({ ...NOTHING, name, place, nothing: 'an empty list' });
   }
 
   #readUntil(close: '}' | ']', readItem: () => void): void {
@@ -121,7 +122,8 @@ class JsonReader {
   }
 
   #readLiteral(name: string, into: WireElement[], place: WirePlace): void {
-    const text = this.#take(LITERAL) ?? this.#refuse('a value is expected here');
+    const text = this.#take(NUMBER) ?? this.#take(BARE_WORD) ?? this.#refuse('a value is expected here');
+    if (text === 'null') into.push({ ...NOTHING, name, place, nothing: 'null' });
     if (text !== 'null') into.push({ name, text, children: [], place });
   }
 

@@ -32,14 +32,18 @@ describe('parameters', () => {
     expect(parametersOf(json)).toEqual(pairs);
   });
 
-  it.each(['{}', '[]', 'null', '""'])('are absent in %s', (json) => {
-    expect(readSeedRequest(Buffer.from(`{"seedRequest":{"parameters":${json}}}`), 'json', 'x')).toEqual({
-      layer: 'x',
-    });
+  it('may be empty in XML: the default combination', () => {
+    const body = '<seedRequest><parameters/></seedRequest>';
+    expect(readSeedRequest(Buffer.from(body), 'xml', 'x').parameters).toEqual(new Map());
   });
 
   it.each([
     '"STYLES=x"',
+    '{}',
+    '[]',
+    'null',
+    '{"A":null}',
+    '{"entry":[{"string":["A",null]}]}',
     '{"entry":{"string":"A"}}',
     '{"entry":{"string":["A","b","c"]}}',
     '{"A":{"b":"c"}}',

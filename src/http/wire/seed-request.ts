@@ -1,26 +1,46 @@
 import type { TaskDraft } from '../../tasks/task-draft.ts';
 import { type DocumentFormat, readDocumentNamed } from './read-document.ts';
-import { parametersField } from './read-parameters.ts';
+import { parametersField, refuseEmptyParameters } from './read-parameters.ts';
 import {
   bodyProblem,
   childrenNamed,
   integerField,
   numberOf,
   onlyChild,
+  refuseUnknownFields,
   textField,
   type WireElement,
 } from './wire-element.ts';
 
+const FIELDS = [
+  'name',
+  'srs',
+  'gridSetId',
+  'bounds',
+  'zoomStart',
+  'zoomStop',
+  'format',
+  'type',
+  'threadCount',
+  'parameters',
+  'filterUpdate',
+  'tileFailureRetryCount',
+  'tileFailureRetryWaitTime',
+  'totalFailuresBeforeAborting',
+];
+
 /** A seed request as GeoWebCache's clients send it. The layer is the one of the path; `name` in the body does not matter. */
 export function readSeedRequest(body: Buffer, format: DocumentFormat, layer: string): TaskDraft {
-  const root = readDocumentNamed(body, format, 'seedRequest');
-  return { layer, ...taskFields(root), ...withoutAbsent({ gridSetId: textField(root, 'gridSetId') }) };
-}
-
-/** What a seed request and a task of our own interface have in common. */
-export function taskFields(root: WireElement): Omit<TaskDraft, 'layer'> {
-  return withoutAbsent({
-    type: textField(root, 'type'),
+  const { root, document } = readDocumentNamed(body, format, 'seedRequest');
+  const type = textField(root, 'type');
+  if (type?.toLowerCase() === 'truncate') {
+    refuseUnknownFields(root, FIELDS);
+    refuseEmptyParameters(root);
+    refuseUnknownFields({ ...document, name: 'the body' }, ['seedRequest']);
+  }
+  const fields = {
+    type,
+    gridSetId: textField(root, 'gridSetId'),
     srs: srsField(root),
     coords: coordsField(root),
     zoomStart: integerField(root, 'zoomStart'),
@@ -31,7 +51,8 @@ export function taskFields(root: WireElement): Omit<TaskDraft, 'layer'> {
     tileFailureRetryCount: integerField(root, 'tileFailureRetryCount'),
     tileFailureRetryWaitTime: integerField(root, 'tileFailureRetryWaitTime'),
     totalFailuresBeforeAborting: integerField(root, 'totalFailuresBeforeAborting'),
-  });
+  };
+  return { layer, ...withoutAbsent(fields) };
 }
 
 function srsField(root: WireElement): number | undefined {
@@ -51,7 +72,8 @@ export function coordsField(root: WireElement): readonly number[] | undefined {
   const doubles = coords.flatMap((one) => childrenNamed(one, 'double'));
   const numbers = [doubles, coords, bounds].find((list) => list.length > 0) ?? [];
   if (numbers.length === 4) return numbers.map(numberOf);
-  throw bodyProblem('bounds must have four numbers: minX, minY, maxX, maxY', first.place);
+  const given = first.nothing ? `, not ${first.nothing}` : '';
+  throw bodyProblem(`bounds must have four numbers: minX, minY, maxX, maxY${given}`, first.place);
 }
 
 type WithoutUndefined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };

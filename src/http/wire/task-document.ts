@@ -1,4 +1,5 @@
 import type { Task, TaskWait } from '../../tasks/task.ts';
+import { waitText } from '../../tasks/task-waits.ts';
 
 /** A task as our own interface and its events show it. Times are ISO 8601, in UTC. */
 export function taskDocument(task: Task): object {
@@ -37,19 +38,10 @@ export function taskDocument(task: Task): object {
   };
 }
 
-function waitDocument({ host, until, reason, failure }: TaskWait): object {
-  const moment = timeOf(until);
-  const how = failure === undefined ? '' : ` (${failure})`;
-  const text = `waiting for host ${host} until ${moment}: ${WAITS[reason]}${how}`;
-  return { host, until: moment, reason, text };
+function waitDocument(wait: TaskWait): object {
+  const host = wait.reason === 'store-full' ? null : wait.host;
+  return { host, until: timeOf(wait.until), reason: wait.reason, text: waitText(wait) };
 }
-
-const WAITS: Readonly<Record<TaskWait['reason'], string>> = {
-  'quiet-hours': 'its quiet hours',
-  'daily-budget': 'its daily budget is used up',
-  'retry-after': 'it asked us to come back then',
-  failing: 'it fails and is tried again then',
-};
 
 function timeOf(milliseconds: number): string {
   return new Date(milliseconds).toISOString();

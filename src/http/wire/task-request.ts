@@ -1,57 +1,54 @@
+import { z } from 'zod';
+import type { Catalog } from '../../catalog/catalog.ts';
+import { refuseUnknownParameters } from '../../domain/parameter-filter.ts';
+import { TASK_TYPES } from '../../tasks/task.ts';
 import type { TaskDraft } from '../../tasks/task-draft.ts';
-import { polygonsOf } from './geo-json.ts';
-import { readJsonObject } from './read-document.ts';
-import { taskFields, withoutAbsent } from './seed-request.ts';
-import { bodyProblem, integerField, onlyChild, textField, type WireElement } from './wire-element.ts';
+import { AREA_FIELDS, areaOf, bounds, flag, name, parameters } from './body-values.ts';
 
-/** An area has many numbers; the body's size bounds them too. */
-const LIMITS = { depth: 20, elements: 40_000 };
+const usual = 'as usual when absent or -1';
+const zoom = z.int().min(0);
 
-export interface TaskRequestDocument {
-  readonly draft: TaskDraft;
-  /** Only tell what it would be. */
-  readonly dryRun: boolean;
+/** `POST /api/v1/tasks` */
+export const taskBody = z.strictObject({
+  layer: name,
+  type: z.enum(TASK_TYPES).default('seed'),
+  gridSet: name.exactOptional().describe("The layer's first when absent"),
+  format: name.exactOptional().describe("The layer's first when absent"),
+  zoomStart: zoom.exactOptional().describe("The layer's first when absent"),
+  zoomStop: zoom.exactOptional().describe("The layer's last when absent or greater"),
+  bounds: bounds.exactOptional(),
+  ...AREA_FIELDS,
+  parameters: parameters.exactOptional().describe('Those left out have their defaults; all when absent'),
+  threadCount: z.int().exactOptional().describe('Of truncate always 1'),
+  priority: z.int().min(-10).max(10).exactOptional().describe('Higher goes first; 0 when absent'),
+  tileFailureRetryCount: z.int().min(-1).exactOptional().describe(usual),
+  tileFailureRetryWaitTime: z.int().min(-1).exactOptional().describe(`Milliseconds; ${usual}`),
+  totalFailuresBeforeAborting: z.int().min(-1).exactOptional().describe(usual),
+  idempotencyKey: name.exactOptional().describe('A second request with the same key answers the first task'),
+  dryRun: flag.describe('Only answers what the task would be'),
+});
+
+export type TaskBody = z.output<typeof taskBody>;
+
+export function taskDraftOf(
+  body: Omit<TaskBody, 'type' | 'dryRun' | 'layer'>,
+): Omit<TaskDraft, 'type' | 'layer'> {
+  const { gridSet, bounds: coords, area: _, areaCrs: __, parameters: values, ...plain } = body;
+  const area = areaOf(body);
+  return {
+    ...plain,
+    ...(gridSet !== undefined && { gridSetId: gridSet }),
+    ...(coords && { coords }),
+    ...(area && { area }),
+    ...(values && { parameters: new Map(Object.entries(values)) }),
+  };
 }
 
-/** `POST /api/v1/tasks`: the fields of a seed request without its wrapping, and what only our interface has. */
-export function readTaskRequest(body: Buffer): TaskRequestDocument {
-  const root = readTaskObject(body);
-  const key = withoutAbsent({ idempotencyKey: textField(root, 'idempotencyKey') });
-  return { draft: { ...taskDraftOf(root), ...key }, dryRun: booleanField(root, 'dryRun') ?? false };
-}
-
-export function readTaskObject(body: Buffer): WireElement {
-  return readJsonObject(body, LIMITS);
-}
-
-/** What is to be done, and on which layer. */
-export function taskDraftOf(root: WireElement): TaskDraft {
-  const layer = textField(root, 'layer');
-  if (layer === undefined) throw bodyProblem('layer is missing', root.place);
-  const own = withoutAbsent({
-    gridSetId: textField(root, 'gridSet') ?? textField(root, 'gridSetId'),
-    area: areaField(root),
-    priority: integerField(root, 'priority'),
-  });
-  return { layer, ...taskFields(root), ...own };
-}
-
-/** `area` and `areaCrs`. */
-export function areaField(root: WireElement): TaskDraft['area'] {
-  const area = onlyChild(root, 'area');
-  if (!area) return undefined;
-  return { polygons: polygonsOf(area), crs: crsField(root) };
-}
-
-function crsField(root: WireElement): 'grid-set' | 'EPSG:4326' {
-  const crs = textField(root, 'areaCrs') ?? 'EPSG:4326';
-  if (crs === 'grid-set' || crs === 'EPSG:4326') return crs;
-  throw bodyProblem('areaCrs must be EPSG:4326 or grid-set', root.place);
-}
-
-export function booleanField(root: WireElement, name: string): boolean | undefined {
-  const text = textField(root, name);
-  if (text === undefined) return undefined;
-  if (text === 'true' || text === 'false') return text === 'true';
-  throw bodyProblem(`${name} must be true or false`, onlyChild(root, name)?.place ?? root.place);
+/** Names of parameters that the layer does not have; of a layer that is not there, somebody else will tell. */
+export function refuseUnknownNames(
+  catalog: Pick<Catalog, 'layer'>,
+  { layer, parameters: given }: Pick<TaskDraft, 'layer' | 'parameters'>,
+): void {
+  const bound = catalog.layer(layer);
+  if (bound && given) refuseUnknownParameters(bound.layer.parameters, given);
 }

@@ -1,113 +1,86 @@
-import { type Bounds, boundsOf } from '../../domain/bounds.ts';
-import { TilewardenError } from '../../domain/errors.ts';
-import { everySubset, findGridSubset, gridSubsetOf, type Layer } from '../../domain/layer.ts';
-import { selectParameters } from '../../domain/parameter-filter.ts';
-import { shortened } from '../../domain/shortened.ts';
+import { z } from 'zod';
+import { boundsOf } from '../../domain/bounds.ts';
+import { invalid } from '../../domain/errors.ts';
+import { everySubset, findGridSubset, formatOfLayer, gridSubsetOf, type Layer } from '../../domain/layer.ts';
+import { refuseUnknownParameters, selectParameters } from '../../domain/parameter-filter.ts';
 import type { TruncationSelection } from '../../tasks/mass-truncation-selection.ts';
 import { areaIn } from '../../tasks/task-area.ts';
-import { parametersField } from './read-parameters.ts';
-import { coordsField, withoutAbsent } from './seed-request.ts';
-import { areaField, readTaskObject } from './task-request.ts';
-import { childrenNamed, integerField, textField, textOf, type WireElement } from './wire-element.ts';
+import { AREA_FIELDS, areaOf, bounds, flag, moment, names, parameters, zoom } from './body-values.ts';
+import { areaOfTiles, tileList } from './tile-list.ts';
 
-const NOTHING: WireElement = { name: '', text: '', children: [], place: { line: 1, column: 1 } };
+const all = 'All when absent';
 
-const FIELDS = [
-  'gridSets',
-  'formats',
-  'parameters',
-  'zoomStart',
-  'zoomStop',
-  'bounds',
-  'area',
-  'areaCrs',
-  'olderThan',
-];
+/** Which of a layer's cached tiles; each field narrows. */
+const selectionBody = z
+  .strictObject({
+    gridSets: names.exactOptional().describe(all),
+    formats: names.exactOptional().describe(all),
+    parameters: parameters
+      .exactOptional()
+      .describe('Every combination when absent; {} is the combination of all defaults'),
+    zoomStart: zoom.exactOptional().describe(all),
+    zoomStop: zoom.exactOptional().describe(all),
+    bounds: bounds.exactOptional(),
+    ...AREA_FIELDS,
+    olderThan: moment.exactOptional().describe('Tiles made before this time'),
+  })
+  .describe('{} selects every tile of the layer');
 
-/** A field that is misspelt would narrow nothing, and more would go than was meant. */
-export function refuseUnknownFields(root: WireElement, known: readonly string[]): void {
-  const unknown = root.children.find(({ name }) => !known.includes(name));
-  if (unknown) throw refused(`There is no field ${shortened(unknown.name)}; there are ${known.join(', ')}.`);
-}
+export const truncateBody = selectionBody.extend({
+  dryRun: flag.describe('Only answers what would be removed'),
+});
 
-/** A body that says which tiles are meant, with fields of the request's own beside it; no body means all. */
-export function readSelectionObject(body: Buffer, ownFields: readonly string[]): WireElement {
-  const root = body.length === 0 ? NOTHING : readTaskObject(body);
-  refuseEmptyLists(root);
-  refuseUnknownFields(root, [...FIELDS, ...ownFields]);
-  return root;
-}
+export const invalidateBody = selectionBody.extend({
+  tiles: tileList.exactOptional().describe('z/x/y in web mercator, rows from the top; in place of area'),
+  renew: flag.describe('Start tasks that renew what was marked'),
+  dryRun: flag.describe('Only answers what would be marked'),
+});
 
-/** It would narrow nothing. */
-function refuseEmptyLists({ emptyLists }: WireElement): void {
-  const name = emptyLists?.find((list) => FIELDS.includes(list));
-  if (name !== undefined) throw refused(`${name} must not be empty; leave it out for all.`);
-}
+/** With a body of lines `z/x/y`. */
+export const invalidateQuery = z.strictObject({
+  renew: z.stringbool({ truthy: ['true'], falsy: ['false'] }).default(false),
+  dryRun: z.stringbool({ truthy: ['true'], falsy: ['false'] }).default(false),
+});
 
-export function selectionOf(root: WireElement, layer: Layer): TruncationSelection {
-  const bounds = boundsField(root);
-  const area = areaField(root);
-  const gridSets = gridSetsField(root, layer, bounds !== undefined || area !== undefined);
+type Selection = z.output<typeof selectionBody> & Pick<z.output<typeof invalidateBody>, 'tiles'>;
+
+/** `offered`: only grid sets and formats that the layer has now; else names of yesterday are welcome. */
+export function selectionOf(body: Selection, layer: Layer, names: 'offered' | 'any'): TruncationSelection {
+  const { parameters: values, zoomStart, zoomStop, bounds: coords, olderThan, formats } = body;
+  if ((zoomStart ?? 0) > (zoomStop ?? zoom.maxValue ?? 0)) {
+    throw invalid('zoomStart must not be above zoomStop.');
+  }
+  const area = placeOf(body, layer);
+  const offered = (format: string) => formatOfLayer(layer, format).mediaType;
+  const gridSets = gridSetsOf(body, layer, names === 'offered');
   // Before anything is removed: an area that one of the grid sets cannot take is refused for all.
   for (const name of area ? (gridSets ?? []) : []) areaIn(gridSubsetOf(layer, name).gridSet, area);
-  const parameters = parametersField(root);
-  const { zoomStart, zoomStop } = zoomsField(root);
-  return withoutAbsent({
-    gridSets,
-    formats: textsField(root, 'formats'),
-    parametersId: parameters && selectParameters(layer.parameters, parameters).id,
-    zoomStart,
-    zoomStop,
-    bounds,
-    area,
-    olderThan: timeField(root, 'olderThan'),
+  const asked = values && new Map(Object.entries(values));
+  if (asked) refuseUnknownParameters(layer.parameters, asked);
+  return {
+    ...(gridSets && { gridSets }),
+    ...(formats && { formats: names === 'any' ? formats : formats.map(offered) }),
+    ...(asked && { parametersId: selectParameters(layer.parameters, asked).id }),
+    ...(zoomStart !== undefined && { zoomStart }),
+    ...(zoomStop !== undefined && { zoomStop }),
+    ...(coords && { bounds: boundsOf(coords) }),
+    ...(area && { area }),
+    ...(olderThan !== undefined && { olderThan: Date.parse(olderThan) }),
+  };
+}
+
+function placeOf(body: Selection, layer: Layer) {
+  const area = areaOf(body);
+  if (area && body.tiles) throw invalid('area and tiles exclude each other; give one of them.');
+  return body.tiles ? areaOfTiles(layer, body.tiles) : area;
+}
+
+/** A place on earth is only known in grid sets that the layer has. */
+function gridSetsOf(body: Selection, layer: Layer, offered: boolean): readonly string[] | undefined {
+  const placed = body.bounds !== undefined || body.area !== undefined || body.tiles !== undefined;
+  if (!body.gridSets) return placed ? everySubset(layer).map(({ gridSet }) => gridSet.name) : undefined;
+  return body.gridSets.map((name) => {
+    const subset = placed || offered ? gridSubsetOf(layer, name) : findGridSubset(layer, name);
+    return subset?.gridSet.name ?? name;
   });
-}
-
-/** A place on earth is only known in grid sets that the layer has; elsewhere names of yesterday are welcome. */
-function gridSetsField(root: WireElement, layer: Layer, placed: boolean): readonly string[] | undefined {
-  const named = textsField(root, 'gridSets');
-  if (!placed) return named?.map((name) => findGridSubset(layer, name)?.gridSet.name ?? name);
-  if (!named) return everySubset(layer).map(({ gridSet }) => gridSet.name);
-  return named.map((name) => gridSubsetOf(layer, name).gridSet.name);
-}
-
-const MAX_ZOOM = 30;
-
-export function zoomsField(root: WireElement) {
-  const zoomStart = zoomField(root, 'zoomStart');
-  const zoomStop = zoomField(root, 'zoomStop');
-  if ((zoomStart ?? 0) > (zoomStop ?? MAX_ZOOM)) throw refused('zoomStart must not be above zoomStop.');
-  return { zoomStart, zoomStop };
-}
-
-function zoomField(root: WireElement, name: string): number | undefined {
-  const zoom = integerField(root, name);
-  if (zoom === undefined || (zoom >= 0 && zoom <= MAX_ZOOM)) return zoom;
-  throw refused(`${name} must be a zoom from 0 to ${MAX_ZOOM}, not ${zoom}.`);
-}
-
-export function boundsField(root: WireElement): Bounds | undefined {
-  const coords = coordsField(root);
-  if (!coords) return undefined;
-  const [minX = 0, minY = 0, maxX = 0, maxY = 0] = coords;
-  if (minX <= maxX && minY <= maxY) return boundsOf([minX, minY, maxX, maxY]);
-  throw refused('bounds must be minX, minY, maxX, maxY with min not above max.');
-}
-
-function textsField(root: WireElement, name: string): readonly string[] | undefined {
-  const found = childrenNamed(root, name);
-  return found.length === 0 ? undefined : found.map(textOf);
-}
-
-function timeField(root: WireElement, name: string): number | undefined {
-  const text = textField(root, name);
-  if (text === undefined) return undefined;
-  const time = Date.parse(text);
-  if (!Number.isNaN(time)) return time;
-  throw refused(`${name} must be a time such as 2026-01-31T12:00:00Z, not "${shortened(text)}".`);
-}
-
-function refused(message: string): TilewardenError {
-  return new TilewardenError('request-invalid', message);
 }

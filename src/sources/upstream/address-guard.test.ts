@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createAddressGuard } from './address-guard.ts';
+import { hostsNamedIn } from './hosts-named-in.ts';
 
 const strict = createAddressGuard({ allowPrivate: false });
 const lenient = createAddressGuard({ allowPrivate: true });
@@ -8,7 +9,7 @@ describe('the address guard', () => {
   it.each(['8.8.8.8', '2001:4860:4860::8888', '[2001:4860:4860::8888]', 'maps.example.org'])(
     'allows %s',
     (host) => {
-      expect(strict.allowsHost(host)).toBe(true);
+      expect(strict.refuses(host)).toBeNull();
     },
   );
 
@@ -22,8 +23,8 @@ describe('the address guard', () => {
     'fd12::1',
     '::ffff:10.0.0.1',
   ])('allows %s only where private addresses are', (host) => {
-    expect(strict.allowsHost(host)).toBe(false);
-    expect(lenient.allowsHost(host)).toBe(true);
+    expect(strict.refuses(host)).not.toBeNull();
+    expect(lenient.refuses(host)).toBeNull();
   });
 
   it.each([
@@ -40,8 +41,8 @@ describe('the address guard', () => {
     '2002:a9fe:a9fe::',
     '168.63.129.16',
   ])('never allows %s', (host) => {
-    expect(strict.allowsHost(host)).toBe(false);
-    expect(lenient.allowsHost(host)).toBe(false);
+    expect(strict.refuses(host)).not.toBeNull();
+    expect(lenient.refuses(host)).not.toBeNull();
   });
 
   it('refuses a name that resolves to an address that is not allowed', async () => {
@@ -49,5 +50,28 @@ describe('the address guard', () => {
       strict.lookup('localhost', { all: true }, (error) => resolve(error));
     });
     expect(String(refused)).toContain('AddressRefused');
+  });
+
+  it('tells an administrator which kind of address it is, and what can be done', () => {
+    expect(strict.refuses('10.1.2.3')?.advice).toContain('allowPrivate');
+    expect(strict.refuses('169.254.169.254')?.advice).toContain('never asked');
+  });
+});
+
+describe('the hosts that a configuration names', () => {
+  it('are found wherever an address stands, ports and subdomains included', () => {
+    const sources = [
+      { type: 'wms', url: 'http://localhost:8080/wms?map=a' },
+      { type: 'xyz', url: 'https://{s}.tiles.internal/{z}/{x}/{y}.png', subdomains: ['a', 'b'] },
+      { type: 'xyz', byGridSet: { own: { url: 'http://10.0.0.7/{z}/{x}/{y}' } } },
+      { type: 'archive', path: '/data/a.mbtiles' },
+      { type: 'world' },
+    ];
+    expect([...hostsNamedIn(sources)]).toEqual([
+      'localhost:8080',
+      'a.tiles.internal:443',
+      'b.tiles.internal:443',
+      '10.0.0.7:80',
+    ]);
   });
 });

@@ -41,37 +41,59 @@ const PRIVATE = [
 ];
 
 export interface AddressGuard {
-  /** Whether a literal address may be spoken to; names are judged when they are resolved. */
-  allowsHost(hostname: string): boolean;
+  /** Why a literal address may not be spoken to; null when it may. Names are judged when they are resolved. */
+  refuses(hostname: string): AddressRefused | null;
   /** For sockets: a name of which any address is not allowed does not resolve. */
   readonly lookup: LookupFunction;
 }
 
 export class AddressRefused extends Error {
-  constructor(hostname: string) {
-    super(`${hostname} is at an address that is not allowed; see allowPrivate in the upstreams settings`);
+  /** For callers, who are not told where a source is. */
+  readonly advice: string;
+
+  constructor(hostname: string, isNever: boolean) {
+    const kind = isNever ? 'a link-local, metadata or reserved address' : 'a loopback or private address';
+    super(`${hostname} is at ${kind}`);
     this.name = 'AddressRefused';
+    this.advice = isNever
+      ? `The map source is at ${kind}, which is never asked.`
+      : `The map source is at ${kind}, and the configuration file does not name it: set allowPrivate for its host under upstreams there.`;
   }
 }
 
 /** Every address is judged at connect time, so a name that later resolves elsewhere gains nothing. */
 export function createAddressGuard(options: { readonly allowPrivate: boolean }): AddressGuard {
-  const blocked = blockListOf(options.allowPrivate ? NEVER : [...NEVER, ...PRIVATE]);
-  const allows = (address: string) => !blocked.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+  const never = blockListOf(NEVER);
+  const blocked = options.allowPrivate ? never : blockListOf([...NEVER, ...PRIVATE]);
+  const refusalOf = (hostname: string, addresses: readonly string[]) => {
+    const refused = addresses.filter((address) => isIn(blocked, address));
+    if (refused.length === 0) return null;
+    return new AddressRefused(
+      hostname,
+      refused.some((address) => isIn(never, address)),
+    );
+  };
   return {
-    allowsHost(hostname) {
+    refuses(hostname) {
       const literal = hostname.replace(/^\[(.*)\]$/, '$1');
-      return isIP(literal) === 0 || allows(literal);
+      return isIP(literal) === 0 ? null : refusalOf(hostname, [literal]);
     },
     lookup(hostname, lookupOptions, callback) {
       resolveName(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
         if (error) return void callback(error, '');
-        if (!addresses.every(({ address }) => allows(address)))
-          return void callback(new AddressRefused(hostname), '');
+        const refusal = refusalOf(
+          hostname,
+          addresses.map(({ address }) => address),
+        );
+        if (refusal) return void callback(refusal, '');
         answerLookup(addresses, lookupOptions.all === true, callback);
       });
     },
   };
+}
+
+function isIn(list: BlockList, address: string): boolean {
+  return list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }
 
 function answerLookup(

@@ -38,6 +38,8 @@ export interface BreakerClosing {
   readonly reason: HostClosedReason;
   /** How it fails, where it does. */
   readonly failure: string | null;
+  /** When it began to fail, once it has failed often enough to be left alone; on the monotonic clock. */
+  readonly since: number | null;
 }
 
 /**
@@ -53,6 +55,9 @@ export class Breaker {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #random: Random;
   #failures = 0;
+  #inARow = 0;
+  /** On the monotonic clock. */
+  #failingSince: number | null = null;
   #pauses = 0;
   /** Times are on the monotonic clock. */
   #pause: Pause | null = null;
@@ -74,6 +79,11 @@ export class Breaker {
     return this.#probing;
   }
 
+  /** Since when, on the monotonic clock, and how often it has failed without a good answer between; null: it has not. */
+  get failures(): { readonly since: number; readonly count: number } | null {
+    return this.#failingSince === null ? null : { since: this.#failingSince, count: this.#inARow };
+  }
+
   /** It is open or half-open because the host fails, not because it asked for patience. */
   get failing(): boolean {
     return this.#pause?.reason === 'failing';
@@ -85,7 +95,8 @@ export class Breaker {
     const now = this.#clock.monotonic();
     const { reason, failure } = this.#pause;
     const until = this.#probing ? now + PROBE_PATIENCE : this.#pause[priority];
-    return until > now ? { until, reason, failure } : null;
+    const since = this.#failures >= THRESHOLD ? this.#failingSince : null;
+    return until > now ? { until, reason, failure, since } : null;
   }
 
   /** A request is sent; true: it is a probe. */
@@ -97,6 +108,8 @@ export class Breaker {
 
   succeeded(probe: boolean): void {
     this.#failures = 0;
+    this.#inARow = 0;
+    this.#failingSince = null;
     if (!probe) return;
     this.#probing = false;
     this.#pause = null;
@@ -111,6 +124,8 @@ export class Breaker {
   /** Requests that were under way when it opened are no further reason to wait. */
   failed(probe: boolean, failure: BreakerFailure): void {
     this.#failures += failure.ms < FAST_FAILURE ? 1 : 2;
+    this.#inARow++;
+    this.#failingSince ??= this.#clock.monotonic();
     if (probe) this.#probing = false;
     if (failure.retryAfterMs !== null) {
       this.#waitAsAsked(failure.retryAfterMs);

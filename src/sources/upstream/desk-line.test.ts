@@ -1,9 +1,9 @@
-import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
+import { createChannelPair } from '../../../test/fixtures/channel-pair.ts';
 import { createVirtualClock } from '../../../test/fixtures/virtual-clock.ts';
 import { hostClosedIn } from '../../domain/host-closed.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { type DeskClient, type DeskLineChannel, openDeskLine, serveDesk } from './desk-line.ts';
+import { openDeskLine, serveDesk } from './desk-line.ts';
 import { createMemoryBudgetBook, openUpstreamDesk } from './open-upstream-desk.ts';
 import type { RequestEnd } from './upstream-desk.ts';
 import { upstreamOptions } from './upstream-options.ts';
@@ -11,33 +11,6 @@ import { upstreamOptions } from './upstream-options.ts';
 const HOST = 'maps.example.org:80';
 const ANSWERED: RequestEnd = { kind: 'answered', reason: null, ms: 20, retryAfterMs: null };
 const never = new AbortController().signal;
-
-/** A worker's process and what it speaks through; messages are copied, as between processes. */
-class TestWorker extends EventEmitter {
-  connected = true;
-  readonly process = new EventEmitter();
-  readonly channel = Object.assign(this.process, {
-    send: (message: unknown) => this.#later(() => this.connected && this.emit('message', copyOf(message))),
-  });
-
-  send(message: unknown): boolean {
-    return this.#later(() => this.process.emit('message', copyOf(message)));
-  }
-
-  die(): void {
-    this.connected = false;
-    this.emit('exit');
-  }
-
-  #later(tell: () => void): boolean {
-    setImmediate(tell);
-    return true;
-  }
-}
-
-function copyOf(message: unknown): unknown {
-  return JSON.parse(JSON.stringify(message));
-}
 
 function open(limits: object) {
   const clock = createVirtualClock(Date.parse('2026-11-15T12:00:00Z'));
@@ -49,9 +22,9 @@ function open(limits: object) {
     log: silentLogger,
   });
   const hire = () => {
-    const worker = new TestWorker();
-    serveDesk(desk, worker as unknown as DeskClient);
-    return { worker, line: openDeskLine(worker.channel as unknown as DeskLineChannel) };
+    const { server, child, cut } = createChannelPair();
+    serveDesk(desk, server);
+    return { die: cut, line: openDeskLine(child) };
   };
   const settle = () => clock.run(0).then(() => clock.run(0));
   const status = () => desk.report()[0];
@@ -75,11 +48,11 @@ describe('the line between a worker and the desk', () => {
 
   it('gives back what a worker held and waited for when it dies', async () => {
     const { desk, hire, settle, status } = open({ concurrency: 2 });
-    const { worker, line } = hire();
+    const { die, line } = hire();
     await Promise.all([line.enter(HOST, 'task', never), line.enter(HOST, 'task', never)]);
     line.enter(HOST, 'task', never).catch(() => undefined);
     await settle();
-    worker.die();
+    die();
     await settle();
     expect(status()).toMatchObject({ inFlight: 0, waiting: { task: 0 } });
     (await desk.enter(HOST, 'interactive', never)).end(ANSWERED);

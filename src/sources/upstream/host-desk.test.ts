@@ -68,6 +68,31 @@ describe('the desk of a host', () => {
     expect(order).toEqual(['person 1', 'person 2', 'task 1', 'task 2']);
   });
 
+  it('says what happened: failing from the first failure on, since when and how, probing, and healthy again', async () => {
+    const { enter, status, clock, fail } = open();
+    (await enter()).end(ANSWERED);
+    expect(status()).toMatchObject({ state: 'healthy', failuresInARow: 0, lastFailure: null });
+    await clock.run(1000);
+    const since = clock.now();
+    for (let i = 0; i < 3; i++) (await enter()).end({ ...DOWN, reason: 'status-500' });
+    expect(status()).toMatchObject({
+      state: 'failing',
+      breaker: 'closed',
+      failuresInARow: 3,
+      failingSince: since,
+      lastFailure: { at: since, reason: 'status-500' },
+    });
+    await fail(2);
+    expect(status()).toMatchObject({ state: 'failing', closed: { reason: 'failing', since } });
+    await clock.run(1000);
+    const probe = await enter();
+    expect(status().state).toBe('probing');
+    probe.end(ANSWERED);
+    expect(status()).toMatchObject({ state: 'healthy', failuresInARow: 0, failingSince: null });
+    (await enter()).end(TOO_MUCH);
+    expect(status().state).toBe('paused');
+  });
+
   it('gives a place back once, however often it is told so', async () => {
     const { enter, status } = open({ limits: { concurrency: 2 } });
     const permit = await enter();

@@ -1,6 +1,6 @@
 import { TilewardenError } from '../../domain/errors.ts';
 import { HostClosed } from '../../domain/host-closed.ts';
-import type { HostClosing, UpstreamStatus } from '../../domain/upstream-status.ts';
+import type { HostClosing, HostState, UpstreamStatus } from '../../domain/upstream-status.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { DailyHours } from '../../lib/daily-hours.ts';
 import { LocalTime } from '../../lib/local-time.ts';
@@ -101,6 +101,7 @@ export class HostDesk {
     const { host, limits } = this.#options;
     const { concurrency, ratePerSecond, dailyBudget, quietHours, timeZone } = limits;
     const closed = this.#closedFor('task');
+    const failures = this.#breaker.failures;
     return {
       host,
       limits: { concurrency, ratePerSecond, dailyBudget, quietHours, timeZone },
@@ -109,10 +110,25 @@ export class HostDesk {
       concurrency: this.#places.limit,
       budget: this.#budget?.status ?? null,
       ...this.#figures.report(),
+      state: this.#stateWhile(closed),
+      failuresInARow: failures?.count ?? 0,
+      failingSince: failures && this.#wallTime(failures.since),
       breaker: this.#breaker.state,
       retryAfter: closed?.reason === 'retry-after' ? closed.until : null,
       closed,
     };
+  }
+
+  #stateWhile(closed: HostClosing | null): HostState {
+    if (this.#breaker.probing) return 'probing';
+    if (closed && closed.reason !== 'failing') return 'paused';
+    return this.#breaker.failures ? 'failing' : 'healthy';
+  }
+
+  /** Of a moment on the monotonic clock. */
+  #wallTime(moment: number): number {
+    const { clock } = this.#options;
+    return Math.round(clock.now() + moment - clock.monotonic());
   }
 
   async close(): Promise<void> {
@@ -282,15 +298,19 @@ export class HostDesk {
 
   #closedFor(priority: UpstreamPriority): HostClosing | null {
     const { clock, limits } = this.#options;
-    const now = clock.now();
     const broken = this.#breaker.closedFor(priority);
     const isScout = this.#breaker.probing && this.#maySendScout(priority);
     if (broken && !isScout) {
-      const { reason, failure } = broken;
-      const until = now + broken.until - clock.monotonic();
-      return { reason, until, ...(failure !== null && { failure }) };
+      const { reason, failure, since } = broken;
+      return {
+        reason,
+        until: this.#wallTime(broken.until),
+        ...(failure !== null && { failure }),
+        ...(since !== null && { since: this.#wallTime(since) }),
+      };
     }
-    const quietUntil = priority === 'task' || limits.quietFor === 'all' ? this.#quiet.until(now) : null;
+    const quietUntil =
+      priority === 'task' || limits.quietFor === 'all' ? this.#quiet.until(clock.now()) : null;
     if (quietUntil !== null) return { reason: 'quiet-hours', until: quietUntil };
     const budgetUntil = this.#budget?.closedUntil() ?? null;
     return budgetUntil === null ? null : { reason: 'daily-budget', until: budgetUntil };

@@ -1,4 +1,4 @@
-import type { UpstreamStatus } from '../../domain/upstream-status.ts';
+import type { HostFailure, UpstreamStatus } from '../../domain/upstream-status.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { LatencyWindow } from './latency-window.ts';
 import type { RequestEnd } from './upstream-desk.ts';
@@ -8,7 +8,7 @@ const RATE_SECONDS = 10;
 
 /** What is counted of one host since the start. */
 export class HostFigures {
-  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #clock: Pick<Clock, 'monotonic' | 'now'>;
   readonly #latency = new LatencyWindow();
   readonly #errors = new Map<string, number>();
   /** Requests begun in each of the last seconds, by the second modulo their number. */
@@ -17,8 +17,9 @@ export class HostFigures {
   #requests = 0;
   #refused = 0;
   #answerMs = 0;
+  #lastFailure: HostFailure | null = null;
 
-  constructor(clock: Pick<Clock, 'monotonic'>) {
+  constructor(clock: Pick<Clock, 'monotonic' | 'now'>) {
     this.#clock = clock;
     this.#second = this.#now();
   }
@@ -37,7 +38,9 @@ export class HostFigures {
   ended({ kind, reason, ms }: RequestEnd): void {
     this.#answerMs += ms;
     if (kind === 'answered') this.#latency.add(ms);
-    if (reason !== null) this.#errors.set(reason, (this.#errors.get(reason) ?? 0) + 1);
+    if (reason === null) return;
+    this.#errors.set(reason, (this.#errors.get(reason) ?? 0) + 1);
+    this.#lastFailure = { at: this.#clock.now(), reason };
   }
 
   /** Milliseconds that nearly all of the latest answers took at most; null while there are none. */
@@ -47,7 +50,7 @@ export class HostFigures {
 
   report(): Pick<
     UpstreamStatus,
-    'requestsPerSecond' | 'latency' | 'requests' | 'refused' | 'answerSeconds' | 'errors'
+    'requestsPerSecond' | 'latency' | 'requests' | 'refused' | 'answerSeconds' | 'errors' | 'lastFailure'
   > {
     this.#turn();
     const running = this.#perSecond[this.#second % this.#perSecond.length] ?? 0;
@@ -59,6 +62,7 @@ export class HostFigures {
       refused: this.#refused,
       answerSeconds: this.#answerMs / 1000,
       errors: Object.fromEntries(this.#errors),
+      lastFailure: this.#lastFailure,
     };
   }
 

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { isTilewardenError } from '../../domain/errors.ts';
+import { hideSecrets } from '../../lib/hide-secrets.ts';
 import { failureOfBody, failureOfStatus, parseRetryAfter, refuseAnswer } from './upstream-failure.ts';
 
 /** Characters of an error answer that are kept for the log. */
@@ -68,7 +69,7 @@ async function readExcerpt(body: Body): Promise<string> {
       if (text.length >= EXCERPT_LENGTH) break;
     }
   } catch {
-    return text.slice(0, EXCERPT_LENGTH);
+    // What came before is kept.
   }
-  return text.slice(0, EXCERPT_LENGTH);
+  return hideSecrets(text).slice(0, EXCERPT_LENGTH);
 }

@@ -4,11 +4,11 @@ import type { UpstreamAnswer, UpstreamRequest } from './upstream-client.ts';
 
 /** What a request for a picture takes over from what was asked of the source. */
 export function pictureRequest(
-  { priority, validator = null, format }: SourceRequest,
+  { priority, validator = null, format, sent }: SourceRequest,
   signal: AbortSignal,
-): Pick<UpstreamRequest, 'priority' | 'validator' | 'signal' | 'packed'> {
+): Pick<UpstreamRequest, 'priority' | 'validator' | 'signal' | 'packed' | 'sent'> {
   // Vector tiles are kept packed; for the gate a picture that is packed is no picture.
-  return { priority, validator, signal, packed: format.kind === 'opaque' };
+  return { priority, validator, signal, sent, packed: format.kind === 'opaque' };
 }
 
 /** `check` refuses what is not a picture of the kind that was asked for. */

@@ -3,7 +3,7 @@ import { TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { systemRandom } from '../../lib/random.ts';
-import { AddressRefused, createAddressGuard } from './address-guard.ts';
+import { createAddressGuard } from './address-guard.ts';
 import { type AnswerFreshness, conditionOf, freshnessOf, NOT_MODIFIED } from './answer-freshness.ts';
 import { type LinkedAbort, linkAbort } from './linked-abort.ts';
 import { createMemoryBudgetBook, openUpstreamDesk } from './open-upstream-desk.ts';
@@ -19,6 +19,8 @@ export interface UpstreamRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly priority: UpstreamPriority;
   readonly signal: AbortSignal;
+  /** Called each time the request is sent. */
+  readonly sent?: (() => void) | undefined;
   /** For the first byte and for the whole answer; the client's own limits when left out. */
   readonly timeoutMs?: number;
   /** Sent by POST as the form that it is; by GET without a body when left out. */
@@ -62,6 +64,11 @@ export interface UpstreamClientOptions {
   readonly userAgent: string;
   /** By `host:port` or `host`. */
   readonly upstreams: UpstreamSettings;
+  /**
+   * By `host:port`: what the operator's own configuration names may be in a private network. What comes over HTTP,
+   * a layer, an imported document or what an upstream points to, may not.
+   */
+  readonly configuredHosts?: ReadonlySet<string>;
   /** Says when a request may begin, for all processes of the server; one of its own when left out. */
   readonly desk?: UpstreamDesk;
   readonly clock: Clock;
@@ -94,8 +101,10 @@ export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClie
     if (known) return known;
     const name = hostAndPort(url);
     const settings = upstreamOptionsFor(options.upstreams, name);
-    const guard = createAddressGuard(settings);
-    if (!guard.allowsHost(url.hostname)) throw unavailable(new AddressRefused(url.hostname));
+    const allowPrivate = settings.allowPrivate || (options.configuredHosts?.has(name) ?? false);
+    const guard = createAddressGuard({ allowPrivate });
+    const refusal = guard.refuses(url.hostname);
+    if (refusal) throw unavailable(refusal);
     const pool = new Pool(url.origin, {
       connections: settings.concurrency,
       connect: { timeout: limits.connectMs, lookup: guard.lookup },
@@ -166,6 +175,7 @@ export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClie
     time: { readonly ms: number; readonly again: boolean },
   ): Promise<UpstreamAnswer | null> {
     const permit = await desk.enter(host.name, request.priority, signal, time.again);
+    request.sent?.();
     const begunAt = options.clock.monotonic();
     const elapsed = () => options.clock.monotonic() - begunAt;
     const stop = linkAbort(signal, permit.revoked);

@@ -35,10 +35,10 @@ export function timedOut(detail: string): TilewardenError {
 }
 
 export function unavailable(cause: unknown, retryAfterSeconds?: number): TilewardenError {
-  const reason = cause instanceof AddressRefused ? 'address-refused' : 'connection';
-  return new TilewardenError('source-unavailable', 'The map source cannot be reached.', {
+  const refused = cause instanceof AddressRefused ? cause : null;
+  return new TilewardenError('source-unavailable', refused?.advice ?? 'The map source cannot be reached.', {
     cause,
-    reason,
+    reason: refused ? 'address-refused' : 'connection',
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   });
 }

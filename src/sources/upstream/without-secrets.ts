@@ -1,4 +1,5 @@
-const SECRET_NAME = /key|token|secret|pass|pwd|auth|sig|credential|session/i;
+import { isSecretName } from '../../lib/hide-secrets.ts';
+
 const HIDDEN = '***';
 
 /** An address as it may be shown to whoever may look at a layer: no user, no password, no key in the query. */
@@ -8,7 +9,7 @@ export function withoutSecrets(url: URL): string {
   shown.password = '';
   shown.hash = '';
   for (const name of new Set(shown.searchParams.keys())) {
-    if (SECRET_NAME.test(name)) shown.searchParams.set(name, HIDDEN);
+    if (isSecretName(name)) shown.searchParams.set(name, HIDDEN);
   }
   return shown.toString();
 }

@@ -142,7 +142,10 @@ function listed(names: readonly string[]): string {
   return (names.slice(0, NAMED_IN_MESSAGE).join(', ') || 'none') + more;
 }
 
-/** What the server says of itself and what was declared do not go together. */
+/** What the server says of itself and what was declared do not go together. Its names are for the log, not for strangers. */
 function unfit(what: string): TilewardenError {
-  return new TilewardenError('source-bad-answer', `The map source ${what}.`, { reason: 'capabilities' });
+  return new TilewardenError('source-bad-answer', 'The map source does not offer what the layer declares.', {
+    reason: 'capabilities',
+    cause: new Error(`The map source ${what}.`),
+  });
 }

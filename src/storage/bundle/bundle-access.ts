@@ -20,9 +20,10 @@ export class BundleAccess {
   readonly #log: Logger;
   readonly #stopping = new AbortController();
   readonly #tidying: Promise<void>;
+  readonly #resting = new Set<Promise<void>>();
 
   constructor(maxOpenBundles: number, writer: BundleWriter, clock: Clock, log: Logger) {
-    this.#reader = new BundleReader(maxOpenBundles);
+    this.#reader = new BundleReader(maxOpenBundles, (path) => void this.putToRest(path));
     this.#writer = writer;
     this.#clock = clock;
     this.#log = log;
@@ -30,9 +31,9 @@ export class BundleAccess {
   }
 
   /** Null when the bundle does not exist or cannot be read as one. */
-  async read<T>(folder: string, use: (bundle: OpenBundle) => T, key?: number): Promise<T | null> {
+  async read<T>(folder: string, use: (bundle: OpenBundle) => T): Promise<T | null> {
     try {
-      return await this.patiently(() => this.#reader.read(folder, this.#clock.monotonic(), use, key));
+      return await this.patiently(() => this.#reader.read(folder, this.#clock.monotonic(), use));
     } catch (error) {
       if (error instanceof DamagedBundle) return this.#remove(folder, error);
       throw storeFailure(error);
@@ -40,10 +41,10 @@ export class BundleAccess {
   }
 
   /** The same at once. Null too when it is busy or damaged: `read` deals with that. */
-  readNow<T>(folder: string, use: (bundle: OpenBundle) => T, key?: number): T | null {
+  readNow<T>(folder: string, use: (bundle: OpenBundle) => T): T | null {
     if (this.#stopping.signal.aborted) return null;
     try {
-      return this.#reader.read(folder, this.#clock.monotonic(), use, key);
+      return this.#reader.read(folder, this.#clock.monotonic(), use);
     } catch {
       return null;
     }
@@ -71,6 +72,25 @@ export class BundleAccess {
     this.#stopping.abort();
     await this.#tidying;
     this.#reader.closeAll();
+    await Promise.all(this.#resting);
+  }
+
+  /** Bundles that are being put to rest. */
+  get resting(): number {
+    return this.#resting.size;
+  }
+
+  /** Never rejects: what cannot be put to rest stays as it is. */
+  putToRest(path: string): Promise<void> {
+    const resting = this.#writer
+      .run({ type: 'rest', path })
+      .then(() => undefined)
+      .catch((error: unknown) =>
+        this.#log.debug({ err: error, file: path }, 'a bundle keeps its log for now'),
+      )
+      .finally(() => this.#resting.delete(resting));
+    this.#resting.add(resting);
+    return resting;
   }
 
   async #remove(folder: string, damage: DamagedBundle): Promise<null> {

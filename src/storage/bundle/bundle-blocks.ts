@@ -1,135 +1,224 @@
-import type { BigIntStats } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { statSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../lib/clock.ts';
-import type { BlockContent, KnownStamp, StoreBlock } from '../tile-store.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { BlockChanges, BlockContent, StoreBlock } from '../tile-store.ts';
 import type { BundleAccess } from './bundle-access.ts';
-import { tileSetOf } from './bundle-file.ts';
-import { type ListedBundle, listBundles, listFolders, listLevels } from './bundle-folders.ts';
-import { type BundleLayout, bundleFolder } from './bundle-layout.ts';
+import { findBundleFile, tileSetOf } from './bundle-file.ts';
+import { listBundles, listFolders, listLevels } from './bundle-folders.ts';
+import { BundleIndex, type BundleSummary, type IndexedBundle, stampAtRest } from './bundle-index.ts';
+import { type BundleLayout, bundleFolder, parseBundleFolder } from './bundle-layout.ts';
 import { pageStatistics } from './bundle-listing.ts';
-import type { OpenBundle } from './bundle-reader.ts';
-import { isNodeError } from './node-error.ts';
+import { summaryOfBundle } from './bundle-summary.ts';
+import { isRefusedOpen, storeFailure } from './sqlite-failure.ts';
 
-const EXTENSION = '.sqlite';
-/** Bundles looked at side by side. */
-const AT_ONCE = 16;
 /** Milliseconds. File systems tell times apart no better than this, at worst. */
 const GRAIN = 1000;
-/** Bytes in which file systems commonly hand out room. */
-const ROOM_GRAIN = 4096;
+/** Milliseconds after which a bundle that nobody put to rest belonged to a process that died. */
+const ABANDONED_AFTER = 60_000;
+/** Bundles compared with the index, or put to rest, before others get their turn. */
+const AT_ONCE = 16;
 
-/** Bytes a file system gives for each block that `stat` counts. */
-const BLOCK_BYTES = 512n;
+/** Bundles read before others get their turn. */
+const LOOKS_IN_A_TURN = 8;
 
-const SUMMARY = `
-  SELECT identity, (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size) AS size
-  FROM bundle`;
-
-interface BundlePlace extends ListedBundle {
-  readonly id: string;
-  readonly folder: string;
-  readonly z: number;
-}
-
-interface Stamped {
-  readonly stamp: string;
-  readonly changedAt: number;
-}
+/** From before the first change. */
+const BEGINNING = { change: 0, id: '' };
 
 export interface BundleBlocksParts {
   readonly layout: BundleLayout;
   readonly access: BundleAccess;
   readonly clock: Clock;
+  readonly log: Logger;
 }
 
-/**
- * Every bundle of the store, with its page table where the files have changed since `known`. The stamp is taken
- * before the table is read: a write in between shows as another stamp the next time.
- */
-export async function* bundleBlocks(parts: BundleBlocksParts, known: KnownStamp): AsyncGenerator<StoreBlock> {
-  let places: BundlePlace[] = [];
-  for await (const place of placesBelow(parts.layout)) {
-    places.push(place);
-    if (places.length < AT_ONCE) continue;
-    yield* await lookAt(places, parts, known);
-    places = [];
+interface Look {
+  readonly stamp: string;
+  readonly settled: boolean;
+}
+
+/** Tells what the bundles hold, from the index where they rest and from the bundle itself where somebody may write. */
+export class BundleBlocks {
+  readonly #parts: BundleBlocksParts;
+  readonly #index: BundleIndex;
+  readonly #stopping = new AbortController();
+  /** What open bundles looked like when they were last read. */
+  readonly #looks = new Map<string, Look>();
+  #comparing: Promise<void> | null = null;
+
+  constructor(parts: BundleBlocksParts) {
+    this.#parts = parts;
+    this.#index = openIndex(parts.layout);
   }
-  yield* await lookAt(places, parts, known);
+
+  async changes(since: number | null): Promise<BlockChanges> {
+    if (!this.#comparing) this.#comparing = this.#compare();
+    if (!this.#index.isComplete) await this.#comparing;
+    const cursor = { value: since ?? 0 };
+    return {
+      complete: since === null,
+      blocks: this.#tell(since, cursor),
+      get cursor() {
+        return cursor.value;
+      },
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    await this.#comparing;
+    this.#index.close();
+  }
+
+  async *#tell(since: number | null, cursor: { value: number }): AsyncGenerator<StoreBlock> {
+    let last: Pick<IndexedBundle, 'change' | 'id'> = since === null ? BEGINNING : { change: since, id: LAST };
+    for (let rows = this.#changesAfter(last); rows.length > 0; rows = this.#changesAfter(last)) {
+      for (const row of rows) {
+        last = row;
+        cursor.value = row.change;
+        if (row.state !== 'open') this.#looks.delete(row.id);
+        if (row.state === 'gone' && since !== null) yield { id: row.id, content: null };
+        if (row.state === 'resting' && row.summary) yield blockOf(row.id, row.summary);
+      }
+      await nextTurn();
+    }
+    for (const [at, row] of this.#index.open().entries()) {
+      if (at % LOOKS_IN_A_TURN === LOOKS_IN_A_TURN - 1) await nextTurn();
+      const block = await this.#lookAt(row);
+      if (block) yield block;
+    }
+  }
+
+  #changesAfter(row: Pick<IndexedBundle, 'change' | 'id'>): readonly IndexedBundle[] {
+    return this.#index.changesAfter(row);
+  }
+
+  /** Null when it is as it was. */
+  async #lookAt(row: IndexedBundle): Promise<StoreBlock | null> {
+    const { layout, access, clock } = this.#parts;
+    const folder = `${layout.layers}/${row.id}`;
+    const path = findBundleFile(folder);
+    const look = path === null ? null : lookOf(path, clock.now());
+    const known = this.#looks.get(row.id);
+    if (look && known?.settled && known.stamp === look.stamp) {
+      this.#restIfAbandoned(path);
+      return null;
+    }
+    const summary =
+      look && (await access.read(folder, (bundle) => summaryOfBundle(bundle.database, bundle.path)));
+    if (!look || !summary) return this.#miss(row, folder);
+    this.#looks.set(row.id, look);
+    return blockOf(row.id, summary);
+  }
+
+  async #miss(row: IndexedBundle, folder: string): Promise<StoreBlock> {
+    await this.#parts.access.patiently(() => this.#index.gone(folder, row.change));
+    return { id: row.id, content: null };
+  }
+
+  #restIfAbandoned(path: string | null): void {
+    const file = path === null ? null : statSync(path, { throwIfNoEntry: false });
+    if (!file || path === null || this.#parts.clock.now() - file.mtimeMs < ABANDONED_AFTER) return;
+    if (this.#parts.access.resting < AT_ONCE) void this.#parts.access.putToRest(path);
+  }
+
+  /**
+   * Compares all that lies in the store with the index: files may have been put there or taken away by hand, and a
+   * power cut may have taken the last changes of the index. What differs is marked to be looked at.
+   */
+  async #compare(): Promise<void> {
+    const { layout, log } = this.#parts;
+    try {
+      const seen = new Set<string>();
+      for await (const folder of bundleFolders(layout)) {
+        if (this.#stopping.signal.aborted) return;
+        const id = folder.slice(layout.layers.length + 1);
+        seen.add(id);
+        await this.#compareOne(id, folder);
+        if (seen.size % AT_ONCE === 0) await nextTurn();
+      }
+      await this.#markMissing(seen);
+      await this.#parts.access.patiently(() => this.#index.completed());
+    } catch (error) {
+      if (this.#stopping.signal.aborted) return;
+      log.warn(
+        { err: error },
+        'the index of the tile store could not be compared with the files; the next start tries again',
+      );
+    }
+  }
+
+  async #compareOne(id: string, folder: string): Promise<void> {
+    const path = findBundleFile(folder);
+    const row = this.#index.find(id);
+    if (path === null || row?.state === 'open') return;
+    if (row?.state === 'resting' && row.stamp === stampAtRest(path)) return;
+    await this.#parts.access.patiently(() => this.#index.opened(folder));
+    await this.#parts.access.putToRest(path);
+  }
+
+  async #markMissing(seen: ReadonlySet<string>): Promise<void> {
+    let last: Pick<IndexedBundle, 'change' | 'id'> = BEGINNING;
+    for (let rows = this.#changesAfter(last); rows.length > 0; rows = this.#changesAfter(last)) {
+      for (const row of rows) {
+        last = row;
+        if (row.state !== 'resting' || seen.has(row.id)) continue;
+        const folder = `${this.#parts.layout.layers}/${row.id}`;
+        if (!findBundleFile(folder))
+          await this.#parts.access.patiently(() => this.#index.gone(folder, row.change));
+      }
+      await nextTurn();
+    }
+  }
 }
 
-async function* placesBelow({ layers }: BundleLayout): AsyncGenerator<BundlePlace> {
+/** Behind every name. */
+const LAST = '\u{10FFFF}';
+
+/** In memory where none can be made: a disk that may only be read or has no room. It is then filled at each start. */
+function openIndex(layout: BundleLayout): BundleIndex {
+  try {
+    return new BundleIndex(layout, 0);
+  } catch (error) {
+    if (!isRefusedOpen(error)) throw storeFailure(error);
+    return new BundleIndex({ ...layout, index: ':memory:' }, 0);
+  }
+}
+
+async function* bundleFolders({ layers }: BundleLayout): AsyncGenerator<string> {
   for await (const layer of listFolders(layers)) {
     for await (const set of listFolders(`${layers}/${layer}`)) {
       const setFolder = `${layers}/${layer}/${set}`;
       for await (const z of listLevels(setFolder)) {
         for await (const { bundleX, bundleY } of listBundles(setFolder, z)) {
-          const folder = bundleFolder(setFolder, z, bundleX, bundleY);
-          yield { id: folder.slice(layers.length + 1), folder, z, bundleX, bundleY };
+          yield bundleFolder(setFolder, z, bundleX, bundleY);
         }
       }
     }
   }
 }
 
-async function lookAt(
-  places: readonly BundlePlace[],
-  parts: BundleBlocksParts,
-  known: KnownStamp,
-): Promise<StoreBlock[]> {
-  const blocks = await Promise.all(places.map((place) => blockAt(place, parts, known)));
-  return blocks.filter((block) => block !== null);
+function lookOf(path: string, now: number): Look | null {
+  const file = statSync(path, { throwIfNoEntry: false });
+  if (!file) return null;
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
+  const changedAt = Math.max(file.mtimeMs, log?.mtimeMs ?? 0);
+  const stamp = `${path} ${file.size}:${file.mtimeMs} ${log ? `${log.size}:${log.mtimeMs}` : ''}`;
+  return { stamp, settled: now - changedAt > GRAIN };
 }
 
-/** Null when there is no bundle, or none that can be read. */
-async function blockAt(
-  place: BundlePlace,
-  { access, clock }: BundleBlocksParts,
-  known: KnownStamp,
-): Promise<StoreBlock | null> {
-  const stamped = await stampOf(place.folder);
-  if (!stamped) return null;
-  const { id } = place;
-  const { stamp, changedAt } = stamped;
-  if (known(id) === stamp) return { id, stamp, content: null };
-  const content = await access.read(place.folder, (bundle) => contentOf(place, bundle, changedAt));
-  if (!content) return null;
-  const folder = await statOrNull(place.folder);
-  const diskBytes = content.diskBytes + Number((folder?.blocks ?? 0n) * BLOCK_BYTES);
-  const settled = clock.now() - changedAt > GRAIN;
-  return { id, stamp: settled ? stamp : null, content: { ...content, diskBytes } };
-}
-
-async function stampOf(folder: string): Promise<Stamped | null> {
-  try {
-    const name = (await readdir(folder)).find((entry) => entry.endsWith(EXTENSION));
-    if (name === undefined) return null;
-    const main = await stat(`${folder}/${name}`, { bigint: true });
-    const log = await statOrNull(`${folder}/${name}-wal`);
-    const newest = log && log.mtimeNs > main.mtimeNs ? log.mtimeNs : main.mtimeNs;
-    return { stamp: `${name} ${printed(main)} ${printed(log)}`, changedAt: Number(newest / 1_000_000n) };
-  } catch (error) {
-    if (isNodeError(error, 'ENOENT', 'ENOTDIR')) return null;
-    throw error;
-  }
-}
-
-async function statOrNull(path: string): Promise<BigIntStats | null> {
-  return stat(path, { bigint: true }).catch((error: unknown) => {
-    if (isNodeError(error, 'ENOENT')) return null;
-    throw error;
-  });
-}
-
-/** A log without content comes and goes with whoever reads; it says nothing. */
-function printed(status: BigIntStats | null): string {
-  return status && status.size > 0n ? `${status.size}:${status.mtimeNs}` : '-';
-}
-
-function contentOf(place: BundlePlace, bundle: OpenBundle, changedAt: number): BlockContent | null {
-  const summary = bundle.pages.database.prepare<[], { identity: string; size: number }>(SUMMARY).get();
-  if (!summary) return null;
-  const set = tileSetOf(summary.identity);
-  const pages = bundle.pages.all().map((row) => pageStatistics(set, place.z, place, row));
-  const diskBytes = Math.ceil(summary.size / ROOM_GRAIN) * ROOM_GRAIN;
-  return { set, z: place.z, diskBytes, changedAt, pages };
+/** `layer/set/z/x_y` */
+function blockOf(id: string, { identity, diskBytes, changedAt, pages }: BundleSummary): StoreBlock {
+  const [, , zoom = '', place = ''] = id.split('/');
+  const [bundleX, bundleY] = parseBundleFolder(place) ?? [0, 0];
+  const set = tileSetOf(identity);
+  const z = Number(zoom);
+  const content: BlockContent = {
+    set,
+    z,
+    diskBytes,
+    changedAt,
+    pages: pages.map((row) => pageStatistics(set, z, { bundleX, bundleY }, row)),
+  };
+  return { id, content };
 }

@@ -1,10 +1,13 @@
 import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import Database, { type Statement } from 'better-sqlite3';
 import { isOvertaken } from '../overtaken.ts';
 import type { StoreChange } from '../tile-store.ts';
-import { openForWriting, type Sqlite } from './bundle-file.ts';
+import { openForReading, openForWriting, putToRest, type Sqlite } from './bundle-file.ts';
 import { type KeyRange, keysOfPage, PAGES_PER_BUNDLE, type PageCover, pageOfKey } from './bundle-grid.ts';
+import type { BundleIndex } from './bundle-index.ts';
+import { summaryOfBundle } from './bundle-summary.ts';
 import type { FreshnessChange } from './bundle-writer-messages.ts';
 import { DamagedBundle } from './sqlite-failure.ts';
 import type { KeyedTile } from './tile-batch.ts';
@@ -22,38 +25,58 @@ interface Statements {
   readonly replace: Statement<
     [number, number, number, number | null, string | null, number | null, Uint8Array]
   >;
-  readonly markStale: Statement<[number, number, number, number]>;
+  readonly markStale: Statement<[number, number, number, number, number]>;
   readonly confirm: Statement<[number, number | null, number | null, number, number]>;
   readonly pages: Statement<[], Counts & { page: number }>;
   readonly addToPage: Statement<[number, number, number, number]>;
   readonly removeEmptyPages: Statement<[]>;
-  readonly countRange: Statement<[number, number], Counts>;
-  readonly deleteRange: Statement<[number, number]>;
+  readonly countRange: Statement<[number, number, number], Counts>;
+  readonly deleteRange: Statement<[number, number, number]>;
   readonly torn: Statement<[number, number, number], number>;
 }
+
+/** Later than any tile. */
+export const FOREVER = Number.MAX_SAFE_INTEGER;
 
 /** A bundle that is open for writing. The page statistics change in the same transaction as the tiles they count. */
 export class BundleEditor {
   readonly path: string;
   readonly #db: Sqlite;
+  readonly #index: BundleIndex;
+  /** By which the index knows that the bundle is open. */
+  #mark = 0;
   readonly #statements: Statements;
   #emptied = false;
   #freed = false;
   /** By the monotonic clock of the thread. */
   usedAt = 0;
 
-  private constructor(path: string, db: Sqlite) {
+  private constructor(path: string, db: Sqlite, index: BundleIndex) {
     this.path = path;
     this.#db = db;
+    this.#index = index;
+    // The first read takes the lock of those who use the log: from then on nobody else can put the bundle to rest.
+    db.pragma('user_version');
     this.#statements = statementsOf(db);
   }
 
   /** Null when the file has gone. */
-  static open(path: string): BundleEditor | null {
+  static open(path: string, index: BundleIndex): BundleEditor | null {
+    const editor = BundleEditor.#opened(path, index);
+    try {
+      if (editor) editor.#mark = index.opened(dirname(path));
+      return editor;
+    } catch (error) {
+      editor?.close();
+      throw error;
+    }
+  }
+
+  static #opened(path: string, index: BundleIndex): BundleEditor | null {
     let db: Sqlite | null = null;
     try {
       db = openForWriting(path);
-      return new BundleEditor(path, db);
+      return new BundleEditor(path, db, index);
     } catch (error) {
       db?.close();
       if (!existsSync(path)) return null;
@@ -81,26 +104,29 @@ export class BundleEditor {
   put(tiles: readonly KeyedTile[], at: number): StoreChange {
     return this.#guarded(() => {
       const changes = new Map<number, Counts>();
-      for (const tile of tiles) this.#replace(tile, changes);
+      for (const tile of tiles) this.#replace(tile, changes, at);
       return this.#count(changes, at);
     });
   }
 
-  delete(covers: readonly PageCover[]): StoreChange {
+  delete(covers: readonly PageCover[], createdBefore = FOREVER): StoreChange {
     return this.#guarded(() => {
       const present = new Map(this.#statements.pages.all().map((row) => [row.page, row]));
       const touched = covers.filter((cover) => present.has(cover.page));
       const changes = new Map(
         touched.map((cover) => [
           cover.page,
-          negated((cover.whole && present.get(cover.page)) || this.#countOf(cover.ranges)),
+          negated(
+            (createdBefore === FOREVER && cover.whole && present.get(cover.page)) ||
+              this.#countOf(cover.ranges, createdBefore),
+          ),
         ]),
       );
       const left = sumOf(present.values()).tiles + sumOf(changes.values()).tiles;
       this.#emptied = left === 0;
       if (this.#emptied) return sumOf(changes.values());
       for (const range of touched.flatMap((cover) => cover.ranges)) {
-        this.#statements.deleteRange.run(range.first, range.last);
+        this.#statements.deleteRange.run(range.first, range.last, createdBefore);
       }
       this.#freed = true;
       return this.#count(changes);
@@ -114,7 +140,7 @@ export class BundleEditor {
       ranges.reduce((tiles, { first, last }) => {
         const { changes } =
           'staleAt' in change
-            ? markStale.run(change.staleAt, change.staleAt, first, last)
+            ? markStale.run(change.staleAt, change.staleAt, first, last, change.createdBefore ?? FOREVER)
             : confirm.run(change.createdAt, change.freshUntil, change.madeBy, first, last);
         return tiles + changes;
       }, 0),
@@ -141,7 +167,7 @@ export class BundleEditor {
     return this.#guarded(() => {
       const size = this.#statements.torn.get(key, checksum, createdAt);
       if (size === undefined) return { tiles: 0, bytes: 0 };
-      this.#statements.deleteRange.run(key, key);
+      this.#statements.deleteRange.run(key, key, FOREVER);
       return this.#count(new Map([[pageOfKey(key), negated({ tiles: 1, bytes: size })]]));
     });
   }
@@ -160,13 +186,10 @@ export class BundleEditor {
     if (this.#db.inTransaction) this.#statements.rollBack.run();
   }
 
-  /**
-   * The log is copied into the file first, so that it takes no room even while others still read it. What cannot be
-   * copied now, on a full disk for instance, stays in the log and is read from there.
-   */
+  /** What cannot be copied from the log now, on a full disk for instance, stays there and is read from there. */
   close(): void {
     try {
-      if (this.isCurrent()) this.#db.pragma('wal_checkpoint(TRUNCATE)');
+      if (this.isCurrent()) rest(this.#db, this.path, this.#index);
     } catch (error) {
       if (!(error instanceof Database.SqliteError)) throw error;
     } finally {
@@ -174,10 +197,15 @@ export class BundleEditor {
     }
   }
 
-  #replace(tile: KeyedTile, changes: Map<number, Counts>): void {
+  /** The file has been moved away. */
+  removed(): void {
+    this.#index.gone(dirname(this.path), this.#mark);
+  }
+
+  #replace(tile: KeyedTile, changes: Map<number, Counts>, at: number): void {
     const { key, createdAt, freshUntil, validator, madeBy, bytes } = tile;
     const former = this.#statements.former.get(key);
-    if (former && isOvertaken(createdAt, former.createdAt)) return;
+    if (former && isOvertaken(createdAt, former.createdAt, at)) return;
     this.#statements.replace.run(key, createdAt, crc32(bytes), freshUntil, validator, madeBy, bytes);
     const change = changes.get(pageOfKey(tile.key)) ?? { tiles: 0, bytes: 0 };
     change.tiles += former ? 0 : 1;
@@ -194,8 +222,9 @@ export class BundleEditor {
     return sumOf(changes.values());
   }
 
-  #countOf(ranges: readonly KeyRange[]): Counts {
-    return sumOf(ranges.map((range) => this.#statements.countRange.get(range.first, range.last)));
+  #countOf(ranges: readonly KeyRange[], createdBefore = FOREVER): Counts {
+    const { countRange } = this.#statements;
+    return sumOf(ranges.map(({ first, last }) => countRange.get(first, last, createdBefore)));
   }
 
   #guarded<T>(work: () => T): T {
@@ -205,6 +234,25 @@ export class BundleEditor {
       throw DamagedBundle.if(error, this.path);
     }
   }
+}
+
+/** Of a bundle that is not open for writing here. */
+export function restBundle(path: string, index: BundleIndex): void {
+  const db = openForReading(path);
+  try {
+    rest(db, path, index);
+  } finally {
+    db.close();
+  }
+}
+
+/** Describes the bundle while others are kept from writing to it. */
+function rest(db: Sqlite, path: string, index: BundleIndex): void {
+  if (!putToRest(db)) return;
+  db.transaction(() => {
+    const summary = summaryOfBundle(db, path);
+    if (summary) index.rested(dirname(path), path, summary);
+  }).immediate();
 }
 
 function statementsOf(db: Sqlite): Statements {
@@ -218,7 +266,7 @@ function statementsOf(db: Sqlite): Statements {
        VALUES (?, ?, ?, ?, ?, ?, ?)`,
     ),
     markStale: db.prepare(
-      'UPDATE tile SET fresh_until = min(ifnull(fresh_until, ?), ?) WHERE key BETWEEN ? AND ?',
+      'UPDATE tile SET fresh_until = min(ifnull(fresh_until, ?), ?) WHERE key BETWEEN ? AND ? AND created_at < ?',
     ),
     confirm: db.prepare(
       'UPDATE tile SET created_at = ?, fresh_until = ?, made_by = ? WHERE key BETWEEN ? AND ?',
@@ -232,9 +280,10 @@ function statementsOf(db: Sqlite): Statements {
     ),
     removeEmptyPages: db.prepare('DELETE FROM page WHERE tiles = 0'),
     countRange: db.prepare(
-      'SELECT count(*) AS tiles, ifnull(sum(length(bytes)), 0) AS bytes FROM tile WHERE key BETWEEN ? AND ?',
+      `SELECT count(*) AS tiles, ifnull(sum(length(bytes)), 0) AS bytes
+       FROM tile WHERE key BETWEEN ? AND ? AND created_at < ?`,
     ),
-    deleteRange: db.prepare('DELETE FROM tile WHERE key BETWEEN ? AND ?'),
+    deleteRange: db.prepare('DELETE FROM tile WHERE key BETWEEN ? AND ? AND created_at < ?'),
     torn: db
       .prepare<[number, number, number], number>(
         'SELECT length(bytes) FROM tile WHERE key = ? AND checksum = ? AND created_at = ?',

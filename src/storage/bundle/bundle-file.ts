@@ -12,10 +12,10 @@ import {
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { TileSetKey } from '../../domain/tile-key.ts';
-import { TILES_PER_PAGE } from './bundle-grid.ts';
 import type { BundleAddress, BundleLayout } from './bundle-layout.ts';
 import { WRITER_PATIENCE } from './generations.ts';
 import { isNodeError } from './node-error.ts';
+import { isBusy } from './sqlite-failure.ts';
 import { moveToTrash } from './trash.ts';
 
 export type Sqlite = Database.Database;
@@ -36,7 +36,7 @@ const WITHOUT_LOG = 1;
 const SCHEMA = `
   CREATE TABLE bundle (identity TEXT NOT NULL, z INTEGER NOT NULL, x INTEGER NOT NULL, y INTEGER NOT NULL);
   CREATE TABLE page (
-    page INTEGER PRIMARY KEY, tiles INTEGER NOT NULL, bytes INTEGER NOT NULL, written_at INTEGER NOT NULL DEFAULT 0
+    page INTEGER PRIMARY KEY, tiles INTEGER NOT NULL, bytes INTEGER NOT NULL, written_at INTEGER NOT NULL
   );
   CREATE TABLE tile (
     key INTEGER PRIMARY KEY, created_at INTEGER NOT NULL, checksum INTEGER NOT NULL,
@@ -44,30 +44,6 @@ const SCHEMA = `
   );
   PRAGMA user_version = 4;
 `;
-
-/** By the version that they lead away from. */
-const CHANGES: ReadonlyMap<number, string> = new Map([
-  [
-    1,
-    `ALTER TABLE tile ADD COLUMN fresh_until INTEGER;
-     ALTER TABLE tile ADD COLUMN validator TEXT;
-     PRAGMA user_version = 2;`,
-  ],
-  [
-    2,
-    `ALTER TABLE tile ADD COLUMN made_by INTEGER;
-     PRAGMA user_version = 3;`,
-  ],
-  [
-    3,
-    `ALTER TABLE page ADD COLUMN written_at INTEGER NOT NULL DEFAULT 0;
-     UPDATE page SET written_at = (
-       SELECT ifnull(max(created_at), 0) FROM tile
-       WHERE key BETWEEN page * ${TILES_PER_PAGE} AND page * ${TILES_PER_PAGE} + ${TILES_PER_PAGE - 1}
-     );
-     PRAGMA user_version = 4;`,
-  ],
-]);
 
 /**
  * A bundle's file has a name of its own for ever: a file that follows it in the same folder has another. SQLite
@@ -105,11 +81,13 @@ export function removeBundleFile(layout: BundleLayout, path: string): boolean {
   return removed;
 }
 
+/**
+ * A bundle at rest is read without another file. One that is being written has a log, which SQLite finds by itself,
+ * also for those who opened the bundle before.
+ */
 export function openForReading(path: string): Sqlite {
   return configured(new Database(path, { fileMustExist: true, timeout: 0 }), (db) => {
     db.pragma('cache_size = -128');
-    bringUpToDate(db);
-    db.pragma('query_only = ON');
   });
 }
 
@@ -158,32 +136,42 @@ export function copyStamp(path: string): string | null {
 
 export function openForWriting(path: string): Sqlite {
   return configured(new Database(path, { fileMustExist: true, timeout: WRITER_PATIENCE }), (db) => {
+    startLog(db);
     // The log is synced when it is copied into the file, not at each commit: tiles are renewable, a file is not.
     db.pragma('synchronous = NORMAL');
     db.pragma('cache_size = -2048');
     db.pragma(`wal_autocheckpoint = ${CHECKPOINT_BYTES / SQLITE_PAGE_BYTES}`);
     db.pragma(`journal_size_limit = ${CHECKPOINT_BYTES}`);
-    bringUpToDate(db);
   });
 }
 
-export function versionOf(db: Sqlite): number {
-  return db.pragma('user_version', { simple: true }) as number;
+/** Whether a log lies beside the bundle, as it does while somebody writes to it or has not put it to rest. */
+export function hasLog(path: string): boolean {
+  return existsSync(`${path}-wal`);
 }
 
-/** Whoever opens a bundle of an earlier version first changes it, before anybody has read it. */
-function bringUpToDate(db: Sqlite): void {
-  if (!CHANGES.has(versionOf(db))) return;
-  const patience = db.pragma('busy_timeout', { simple: true });
-  db.pragma(`busy_timeout = ${WRITER_PATIENCE}`);
-  db.transaction(() => {
-    for (let change = nextChange(db); change !== undefined; change = nextChange(db)) db.exec(change);
-  }).immediate();
-  db.pragma(`busy_timeout = ${patience}`);
+/** One page of the file is rewritten, in one step: neither needs a journal or a sync. */
+function startLog(db: Sqlite): void {
+  if (db.pragma('journal_mode', { simple: true }) === 'wal') return;
+  db.pragma('synchronous = OFF');
+  db.pragma('journal_mode = MEMORY');
+  db.pragma('journal_mode = WAL');
 }
 
-function nextChange(db: Sqlite): string | undefined {
-  return CHANGES.get(versionOf(db));
+/**
+ * Copies the log into the file and does away with it, so that readers need no other file. False while somebody else
+ * has the bundle open with its log: whoever leaves last does it.
+ */
+export function putToRest(db: Sqlite): boolean {
+  db.pragma('busy_timeout = 0');
+  db.pragma('wal_checkpoint(TRUNCATE)');
+  db.pragma('synchronous = OFF');
+  try {
+    return db.pragma('journal_mode = MEMORY', { simple: true }) === 'memory';
+  } catch (error) {
+    if (isBusy(error)) return false;
+    throw error;
+  }
 }
 
 /** JSON keeps any two names apart, and any text whole. */
@@ -229,7 +217,7 @@ function writeEmptyBundle(path: string, address: BundleAddress): void {
     db.pragma('synchronous = OFF');
     db.pragma(`page_size = ${SQLITE_PAGE_BYTES}`);
     db.pragma('auto_vacuum = INCREMENTAL');
-    db.pragma('journal_mode = WAL');
+    db.pragma('journal_mode = MEMORY');
     db.exec(SCHEMA);
     const { set, z, bundleX, bundleY } = address;
     db.prepare('INSERT INTO bundle VALUES (?, ?, ?, ?)').run(identityOf(set), z, bundleX, bundleY);

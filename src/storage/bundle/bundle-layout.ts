@@ -10,6 +10,8 @@ export interface BundleLayout {
   /** Bundles that are being made and are not yet in their place. */
   readonly making: string;
   readonly generations: string;
+  /** What every bundle holds. */
+  readonly index: string;
 }
 
 /** A bundle and the place it has, or would have. */
@@ -33,6 +35,7 @@ export function bundleLayout(root: string): BundleLayout {
     trash: join(root, 'trash'),
     making: join(root, 'making'),
     generations: join(root, 'generations.sqlite'),
+    index: join(root, 'index.sqlite'),
   };
 }
 

@@ -1,16 +1,16 @@
 import { existsSync } from 'node:fs';
 import type { Statement } from 'better-sqlite3';
+import type { StoreChange } from '../tile-store.ts';
 import {
   type BundleCopy,
   copyStamp,
   findBundleFile,
+  hasLog,
   openAlone,
   openCopy,
   openForReading,
   type Sqlite,
-  versionOf,
 } from './bundle-file.ts';
-import { createMapping, type Mapping, Mappings } from './mappings.ts';
 import { DamagedBundle, isDamage, isRefusedOpen } from './sqlite-failure.ts';
 
 export interface TileRow {
@@ -43,9 +43,12 @@ export interface EntryRow {
 /** A bundle that is open for reading. */
 export interface OpenBundle {
   readonly path: string;
+  readonly database: Sqlite;
   readonly tile: Statement<[number], TileRow>;
   readonly pages: Statement<[], PageRow>;
   readonly entries: Statement<[number, number], EntryRow>;
+  /** First and last key, and the moment before which they were created. */
+  readonly countRange: Statement<[number, number, number], StoreChange>;
   /** First and last key, the earliest creation, and the moment at which they are to be fresh. */
   readonly presentKeys: Statement<[number, number, number, number], number>;
   readonly validators: Statement<[number, number], ValidatorRow>;
@@ -53,20 +56,81 @@ export interface OpenBundle {
   readonly identity: Statement<[], string>;
 }
 
-interface Handle extends OpenBundle {
-  readonly db: Sqlite;
-  readonly mapping: Mapping;
+/** Statements are prepared when first used: most bundles are opened for one tile. */
+class Handle implements OpenBundle {
+  readonly path: string;
+  readonly database: Sqlite;
   /** Whether others can use the bundle while this handle is open. */
   readonly shared: boolean;
   /** Null when it is the file itself. */
   readonly copy: BundleCopy | null;
-  usedAt: number;
+  usedAt = 0;
   /** When its file was last seen in its place. */
-  seenAt: number;
+  seenAt = Number.NEGATIVE_INFINITY;
+  readonly #prepared = new Map<string, Statement<unknown[], unknown>>();
+
+  constructor(path: string, db: Sqlite, shared: boolean, copy: BundleCopy | null = null) {
+    this.path = path;
+    this.database = db;
+    this.shared = shared;
+    this.copy = copy;
+  }
+
+  get tile(): OpenBundle['tile'] {
+    return this.#prepare('SELECT created_at, checksum, fresh_until, made_by, bytes FROM tile WHERE key = ?');
+  }
+
+  get pages(): OpenBundle['pages'] {
+    return this.#prepare('SELECT page, tiles, bytes, written_at FROM page ORDER BY page');
+  }
+
+  get entries(): OpenBundle['entries'] {
+    return this.#prepare(
+      'SELECT key, created_at, length(bytes) AS size FROM tile WHERE key BETWEEN ? AND ? ORDER BY key',
+    );
+  }
+
+  get countRange(): OpenBundle['countRange'] {
+    return this.#prepare(
+      `SELECT count(*) AS tiles, ifnull(sum(length(bytes)), 0) AS bytes
+       FROM tile WHERE key BETWEEN ? AND ? AND created_at < ?`,
+    );
+  }
+
+  get presentKeys(): OpenBundle['presentKeys'] {
+    return this.#prepare(
+      `SELECT key FROM tile
+       WHERE key BETWEEN ? AND ? AND created_at >= ? AND (fresh_until IS NULL OR fresh_until > ?)`,
+      true,
+    );
+  }
+
+  get validators(): OpenBundle['validators'] {
+    return this.#prepare(
+      `SELECT count(validator) AS tiles, min(validator) AS least, max(validator) AS greatest
+       FROM tile WHERE key BETWEEN ? AND ?`,
+    );
+  }
+
+  get identity(): OpenBundle['identity'] {
+    return this.#prepare('SELECT identity FROM bundle WHERE EXISTS (SELECT 1 FROM page)', true);
+  }
+
+  #prepare<Parameters extends unknown[], Row>(sql: string, pluck = false): Statement<Parameters, Row> {
+    const known = this.#prepared.get(sql) as Statement<Parameters, Row> | undefined;
+    if (known) return known;
+    const statement = this.database.prepare<Parameters, Row>(sql);
+    if (pluck) statement.pluck();
+    this.#prepared.set(sql, statement as unknown as Statement<unknown[], unknown>);
+    return statement;
+  }
 }
 
 /** Another process may replace a bundle while it is being opened; more often than this is no coincidence. */
 const OPENING_ATTEMPTS = 5;
+
+/** Names of files that are remembered; looking for one takes as long as reading a tile. */
+const MAX_PATHS = 20_000;
 
 /** Bytes of copies kept in memory at most. */
 const MAX_COPIED = 256 * 1024 ** 2;
@@ -80,26 +144,26 @@ export const READERS_LEASE = 20;
 /** Keeps the bundles that were read last open. Everything here happens on the calling thread, in microseconds. */
 export class BundleReader {
   readonly #maxOpen: number;
+  readonly #onLog: (path: string) => void;
   readonly #handles = new Map<string, Handle>();
-  readonly #mappings = new Mappings();
+  /** By folder: a name that was found there, which is never used again after its bundle has gone. */
+  readonly #paths = new Map<string, string>();
 
-  constructor(maxOpen: number) {
+  /** `onLog` hears of bundles that were closed here while they had a log. */
+  constructor(maxOpen: number, onLog: (path: string) => void) {
     this.#maxOpen = maxOpen;
+    this.#onLog = onLog;
   }
 
   get openBundles(): number {
     return this.#handles.size;
   }
 
-  /**
-   * Null when there is no such bundle now, in whatever process it was removed. `key` says which tile it is about,
-   * when it is about one.
-   */
-  read<T>(folder: string, now: number, use: (bundle: OpenBundle) => T, key?: number): T | null {
+  /** Null when there is no such bundle now, in whatever process it was removed. */
+  read<T>(folder: string, now: number, use: (bundle: OpenBundle) => T): T | null {
     const handle = this.#current(folder, now) ?? this.#open(folder, now);
     if (!handle) return null;
     handle.usedAt = now;
-    this.#mappings.prepare(handle.mapping, now, key);
     try {
       return use(handle);
     } catch (error) {
@@ -128,8 +192,9 @@ export class BundleReader {
     const handle = this.#handles.get(folder);
     if (!handle) return;
     this.#handles.delete(folder);
-    this.#mappings.forget(handle.mapping);
-    handle.db.close();
+    const logged = hasLog(handle.path);
+    handle.database.close();
+    if (logged) this.#onLog(handle.path);
   }
 
   closeAll(): void {
@@ -153,10 +218,13 @@ export class BundleReader {
 
   #open(folder: string, now: number): Handle | null {
     for (let attempt = 0; attempt < OPENING_ATTEMPTS; attempt++) {
-      const path = findBundleFile(folder);
+      const path = this.#paths.get(folder) ?? this.#find(folder);
       if (!path) return null;
       const handle = this.#tryOpening(path);
-      if (!handle) continue;
+      if (!handle) {
+        this.#paths.delete(folder);
+        continue;
+      }
       handle.seenAt = now;
       this.#handles.set(folder, handle);
       return handle;
@@ -164,12 +232,17 @@ export class BundleReader {
     return null;
   }
 
+  #find(folder: string): string | null {
+    const path = findBundleFile(folder);
+    if (this.#paths.size >= MAX_PATHS) this.#paths.clear();
+    if (path !== null) this.#paths.set(folder, path);
+    return path;
+  }
+
+  /** Null when the file has gone. */
   #tryOpening(path: string): Handle | null {
     try {
-      const handle = handleOf(path, openForReading(path), true);
-      if (isCurrent(handle)) return handle;
-      handle.db.close();
-      return null;
+      return new Handle(path, openForReading(path), true);
     } catch (error) {
       if (!existsSync(path)) return null;
       if (!isRefusedOpen(error)) throw DamagedBundle.if(error, path);
@@ -179,11 +252,11 @@ export class BundleReader {
 
   #openRefused(path: string): Handle {
     try {
-      return handleOf(path, openAlone(path), false);
+      return new Handle(path, openAlone(path), false);
     } catch (error) {
       const copy = isDamage(error) ? null : openCopy(path);
       if (!copy) throw error;
-      return handleOf(path, copy.db, true, copy);
+      return new Handle(path, copy.db, true, copy);
     }
   }
 
@@ -208,47 +281,4 @@ export class BundleReader {
 /** A file is in its place until its bundle is removed, and its name is never used again. */
 function isCurrent({ path, copy }: Handle): boolean {
   return copy ? copyStamp(path) === copy.stamp : existsSync(path);
-}
-
-function handleOf(path: string, db: Sqlite, shared: boolean, copy: BundleCopy | null = null): Handle {
-  try {
-    // On a disk that cannot be written a bundle of an earlier version stays what it is.
-    const version = versionOf(db);
-    const [freshUntil, validator] = version === 1 ? ['NULL', 'NULL'] : ['fresh_until', 'validator'];
-    const madeBy = version < 3 ? 'NULL' : 'made_by';
-    const writtenAt = version < 4 ? '0' : 'written_at';
-    return {
-      path,
-      db,
-      shared,
-      copy,
-      mapping: createMapping(db),
-      usedAt: 0,
-      seenAt: Number.NEGATIVE_INFINITY,
-      tile: db.prepare(
-        `SELECT created_at, checksum, ${freshUntil} AS fresh_until, ${madeBy} AS made_by, bytes
-         FROM tile WHERE key = ?`,
-      ),
-      pages: db.prepare(`SELECT page, tiles, bytes, ${writtenAt} AS written_at FROM page ORDER BY page`),
-      entries: db.prepare(
-        'SELECT key, created_at, length(bytes) AS size FROM tile WHERE key BETWEEN ? AND ? ORDER BY key',
-      ),
-      presentKeys: db
-        .prepare<[number, number, number, number], number>(
-          `SELECT key FROM tile
-           WHERE key BETWEEN ? AND ? AND created_at >= ? AND (${freshUntil} IS NULL OR ${freshUntil} > ?)`,
-        )
-        .pluck(),
-      validators: db.prepare(
-        `SELECT count(${validator}) AS tiles, min(${validator}) AS least, max(${validator}) AS greatest
-         FROM tile WHERE key BETWEEN ? AND ?`,
-      ),
-      identity: db
-        .prepare<[], string>('SELECT identity FROM bundle WHERE EXISTS (SELECT 1 FROM page)')
-        .pluck(),
-    };
-  } catch (error) {
-    db.close();
-    throw error;
-  }
 }

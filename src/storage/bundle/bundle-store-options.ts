@@ -8,7 +8,9 @@ export const bundleStoreOptions = z
       .min(4)
       .max(4096)
       .default(256)
-      .describe('Bundles kept open for reading. Each takes up to three file descriptors.'),
+      .describe(
+        'Bundles kept open for reading. Each takes one file descriptor, three while it is written to.',
+      ),
     sweepBytesPerSecond: z
       .int()
       .positive()

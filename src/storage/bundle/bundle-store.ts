@@ -1,15 +1,16 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import type { TileIndex, TileSetKey } from '../../domain/tile-key.ts';
-import type { TileRect } from '../../domain/tile-rect.ts';
+import { intersectRects, type TileRect } from '../../domain/tile-rect.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { StoredTile, TileStore } from '../tile-store.ts';
 import { BundleAccess } from './bundle-access.ts';
-import { bundleBlocks } from './bundle-blocks.ts';
-import { tileSetOf } from './bundle-file.ts';
+import { BundleBlocks } from './bundle-blocks.ts';
+import { FOREVER } from './bundle-editor.ts';
+import { findBundleFile, tileSetOf } from './bundle-file.ts';
 import {
   bundlesTouching,
   type ListedBundle,
@@ -17,7 +18,7 @@ import {
   listFolders,
   listLevels,
 } from './bundle-folders.ts';
-import { bundleIndexOf, coverOfBundle, keyOfTile, keysOfPage } from './bundle-grid.ts';
+import { bundleIndexOf, bundleRect, coverOfBundle, keyOfTile, keysOfPage } from './bundle-grid.ts';
 import { type BundleLayout, bundleFolder, bundleLayout, layerFolder } from './bundle-layout.ts';
 import { pageStatistics, tileEntry, tilePlace } from './bundle-listing.ts';
 import { type OpenBundle, READERS_LEASE, type TileRow, type ValidatorRow } from './bundle-reader.ts';
@@ -36,10 +37,14 @@ export interface BundleStoreTools {
   readonly root: string;
   readonly log: Logger;
   readonly clock: Clock;
+  /** Nothing is swept, and the thread that writes starts only when a damaged tile must go. */
+  readonly readOnly?: boolean;
 }
 
 /** A moment at which every tile was fresh. */
 const BEFORE_ALL = -1;
+/** Milliseconds. More than file systems take to tell times apart. */
+const DROPPED_LATELY = 2000;
 
 /** Several stores, in one process or in many, may be open on the same root. */
 export async function openBundleStore(
@@ -51,10 +56,13 @@ export async function openBundleStore(
   const generations = prepare(layout);
   const writer = new BundleWriter(root, log);
   const access = new BundleAccess(options.maxOpenBundles, writer, clock, log);
+  const blocks = new BundleBlocks({ layout, access, clock, log });
   const sweeper = new Sweeper(layout, options.sweepBytesPerSecond, clock, log);
   const folderOf = createTileSetFolders(layout);
-  sweeper.wake();
-  writer.start();
+  if (!tools.readOnly) {
+    sweeper.wake();
+    writer.start();
+  }
 
   const readBundle = <T>(set: TileSetKey, z: number, at: ListedBundle, use: (bundle: OpenBundle) => T) =>
     access.read(bundleFolder(folderOf(set), z, at.bundleX, at.bundleY), use);
@@ -88,6 +96,16 @@ export async function openBundleStore(
     return keys;
   }
 
+  /** The pages of a bundle that are there and that `rect` touches, with all that each of them holds. */
+  async function coversWithin(set: TileSetKey, z: number, at: ListedBundle, rect: TileRect) {
+    const rows = (await readBundle(set, z, at, (bundle) => bundle.pages.all())) ?? [];
+    const pages = new Map(rows.map((row) => [row.page, row]));
+    return [...coverOfBundle(at.bundleX, at.bundleY, rect)].flatMap((cover) => {
+      const counts = pages.get(cover.page);
+      return counts ? [{ ...cover, counts }] : [];
+    });
+  }
+
   async function freshen(
     set: TileSetKey,
     z: number,
@@ -105,14 +123,22 @@ export async function openBundleStore(
 
   /** Renaming is one step for every process, however much the folder holds; synced, it outlives a power cut. */
   async function drop(folder: string): Promise<void> {
+    if (!existsSync(folder)) return settleOtherRemovals(dirname(folder));
     try {
+      const mark = await writer.run({ type: 'dropping', folder });
       const moved = moveToTrash(layout.trash, folder);
       access.closeBelow(folder);
       const syncing = moved ? syncFolder(dirname(folder)) : null;
-      await Promise.all([syncing, writer.run({ type: 'close-below', folder }), settleRemoval()]);
+      await Promise.all([syncing, writer.run({ type: 'close-below', folder, mark }), settleRemoval()]);
     } catch (error) {
       throw storeFailure(error);
     }
+  }
+
+  /** What another process dropped a moment ago may still be read somewhere. */
+  async function settleOtherRemovals(parent: string): Promise<void> {
+    const status = statSync(parent, { throwIfNoEntry: false });
+    if (status && clock.now() - status.mtimeMs < DROPPED_LATELY) await clock.sleep(READERS_LEASE);
   }
 
   /** Afterwards no reader of any process sees what was removed. */
@@ -144,14 +170,14 @@ export async function openBundleStore(
     async get(set, tile) {
       const key = keyOfTile(tile.x, tile.y);
       const look = (bundle: OpenBundle) => ({ path: bundle.path, row: bundle.tile.get(key) });
-      const found = await access.read(folderHolding(set, tile), look, key);
+      const found = await access.read(folderHolding(set, tile), look);
       if (!found?.row) return null;
       return storedTile(found.row) ?? discardTorn(found.path, key, found.row);
     },
 
     getNow(set, tile) {
       const key = keyOfTile(tile.x, tile.y);
-      const row = access.readNow(folderHolding(set, tile), (bundle) => bundle.tile.get(key), key);
+      const row = access.readNow(folderHolding(set, tile), (bundle) => bundle.tile.get(key));
       return row ? storedTile(row) : null;
     },
 
@@ -179,8 +205,8 @@ export async function openBundleStore(
       return first && same && tiles === tilesIn(rect) ? first.least : null;
     },
 
-    async markStale(set, z, rect, staleAt, signal) {
-      return freshen(set, z, rect, { staleAt }, signal);
+    async markStale(set, z, rect, staleAt, signal, createdBefore) {
+      return freshen(set, z, rect, { staleAt, createdBefore }, signal);
     },
 
     async confirm(set, z, rect, { createdAt, freshUntil, madeBy }, generation) {
@@ -192,12 +218,12 @@ export async function openBundleStore(
       return writer.run({ type: 'put', set, z, generation, at: clock.now(), slots, bytes }, [bytes.buffer]);
     },
 
-    async deleteRange(set, z, rect, signal) {
+    async deleteRange(set, z, rect, signal, createdBefore) {
       const total = { tiles: 0, bytes: 0 };
       let anyRemoved = false;
       for await (const at of bundlesTouching(folderOf(set), z, rect)) {
         signal?.throwIfAborted();
-        const { change, removed } = await writer.run({ type: 'delete', set, z, ...at, rect });
+        const { change, removed } = await writer.run({ type: 'delete', set, z, ...at, rect, createdBefore });
         total.tiles += change.tiles;
         total.bytes += change.bytes;
         anyRemoved ||= removed;
@@ -206,12 +232,38 @@ export async function openBundleStore(
       return total;
     },
 
+    async count(set, z, rect, createdBefore = FOREVER) {
+      const total = { tiles: 0, bytes: 0 };
+      for await (const at of bundlesTouching(folderOf(set), z, rect)) {
+        for (const cover of await coversWithin(set, z, at, rect)) {
+          const counts =
+            (createdBefore === FOREVER && cover.whole && [cover.counts]) ||
+            (await readBundle(set, z, at, ({ countRange }) =>
+              cover.ranges.map(({ first, last }) => countRange.get(first, last, createdBefore)),
+            ));
+          for (const counted of counts ?? []) {
+            total.tiles += counted?.tiles ?? 0;
+            total.bytes += counted?.bytes ?? 0;
+          }
+          await nextTurn();
+        }
+      }
+      return total;
+    },
+
+    async *parts(set, z, rect) {
+      for await (const { bundleX, bundleY } of bundlesTouching(folderOf(set), z, rect)) {
+        const part = intersectRects(bundleRect(bundleX, bundleY), rect);
+        if (part && findBundleFile(bundleFolder(folderOf(set), z, bundleX, bundleY))) yield part;
+      }
+    },
+
     dropTileSet: (set) => drop(folderOf(set)),
     dropLayer: (layer) => drop(layerFolder(layout, layer)),
     sweeping: () => measureTrash(layout.trash),
 
-    generation: (layer) => access.patiently(() => generations.read(layer)),
-    raiseGeneration: (layer) => writer.run({ type: 'raise', layer }),
+    generation: (layer, place) => access.patiently(() => generations.read(layer, place)),
+    raiseGeneration: (layer, places) => writer.run({ type: 'raise', layer, places }),
 
     async *layers() {
       for await (const name of listFolders(layout.layers)) {
@@ -243,10 +295,11 @@ export async function openBundleStore(
       }
     },
 
-    blocks: (known) => bundleBlocks({ layout, access, clock }, known),
+    blocks: (since) => blocks.changes(since),
     recount: (id) => writer.run({ type: 'recount', folder: `${layout.layers}/${id}` }),
 
     async close() {
+      await blocks.close();
       await access.close();
       await writer.close();
       await sweeper.stop();

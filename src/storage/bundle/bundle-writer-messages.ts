@@ -1,7 +1,7 @@
 import type { TileSetKey } from '../../domain/tile-key.ts';
 import type { TileMaker } from '../../domain/tile-maker.ts';
 import type { TileRect } from '../../domain/tile-rect.ts';
-import type { StoreChange, StoredTile } from '../tile-store.ts';
+import type { StoreChange, StoredTile, TilePlace } from '../tile-store.ts';
 import type { FailureMessage } from './sqlite-failure.ts';
 
 /** A tile of a put; its bytes lie in the message's `bytes`, behind those of the tile before it. */
@@ -33,9 +33,10 @@ export interface DeleteCommand {
   readonly bundleX: number;
   readonly bundleY: number;
   readonly rect: TileRect;
+  readonly createdBefore?: number | undefined;
 }
 
-/** Changes how long tiles count as fresh; with a generation, only if it is still the layer's. */
+/** Changes how long tiles count as fresh; with a generation, only if it is still that of the place. */
 export interface FreshenCommand {
   readonly type: 'freshen';
   readonly set: TileSetKey;
@@ -47,7 +48,7 @@ export interface FreshenCommand {
 }
 
 export type FreshnessChange =
-  | { readonly staleAt: number }
+  | { readonly staleAt: number; readonly createdBefore?: number | undefined }
   | (Pick<StoredTile, 'createdAt' | 'freshUntil' | 'madeBy'> & { readonly generation: number });
 
 /** Removes a tile whose bytes do not have its checksum, unless it has been replaced meanwhile. */
@@ -65,6 +66,12 @@ export interface DiscardBundleCommand {
   readonly path: string;
 }
 
+/** Nobody reads the bundle here any more, and there is a log beside it. */
+export interface RestCommand {
+  readonly type: 'rest';
+  readonly path: string;
+}
+
 /** Mends a bundle's page statistics; answers how wrong they were. */
 export interface RecountCommand {
   readonly type: 'recount';
@@ -74,11 +81,19 @@ export interface RecountCommand {
 export interface RaiseCommand {
   readonly type: 'raise';
   readonly layer: string;
+  readonly places?: readonly TilePlace[] | undefined;
+}
+
+/** A folder of bundles is about to be moved away; answers a mark that `close-below` gives back afterwards. */
+export interface DroppingCommand {
+  readonly type: 'dropping';
+  readonly folder: string;
 }
 
 export interface CloseBelowCommand {
   readonly type: 'close-below';
   readonly folder: string;
+  readonly mark: number;
 }
 
 export interface CloseCommand {
@@ -91,8 +106,10 @@ export type WriterCommand =
   | FreshenCommand
   | DiscardTileCommand
   | DiscardBundleCommand
+  | RestCommand
   | RecountCommand
   | RaiseCommand
+  | DroppingCommand
   | CloseBelowCommand
   | CloseCommand;
 
@@ -110,8 +127,10 @@ export interface WriterResults {
   readonly freshen: number;
   readonly 'discard-tile': StoreChange;
   readonly 'discard-bundle': boolean;
+  readonly rest: null;
   readonly recount: StoreChange;
   readonly raise: number;
+  readonly dropping: number;
   readonly 'close-below': null;
   readonly close: null;
 }

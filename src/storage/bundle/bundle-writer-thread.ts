@@ -35,12 +35,17 @@ function carryOut(command: WriterCommand): WriterResults[keyof WriterResults] {
       return writing.discardTile(command);
     case 'discard-bundle':
       return writing.discardBundle(command.path);
+    case 'rest':
+      writing.rest(command.path);
+      return null;
     case 'recount':
       return writing.recount(command.folder);
     case 'raise':
-      return writing.raise(command.layer);
+      return writing.raise(command.layer, command.places);
+    case 'dropping':
+      return writing.dropping(command.folder);
     case 'close-below':
-      writing.closeBelow(command.folder);
+      writing.closeBelow(command.folder, command.mark);
       return null;
     case 'close':
       clearInterval(tidying);

@@ -1,9 +1,12 @@
+import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { TilewardenError } from '../../domain/errors.ts';
-import type { StoreChange } from '../tile-store.ts';
-import { BundleEditor } from './bundle-editor.ts';
+import { rectAround, type TileRect } from '../../domain/tile-rect.ts';
+import type { StoreChange, TilePlace } from '../tile-store.ts';
+import { BundleEditor, restBundle } from './bundle-editor.ts';
 import { findBundleFile, makeBundleFile, removeBundleFile } from './bundle-file.ts';
 import { coverOfBundle } from './bundle-grid.ts';
+import { BundleIndex } from './bundle-index.ts';
 import { type BundleAddress, type BundleLayout, bundleFolder, tileSetFolder } from './bundle-layout.ts';
 import type {
   DeleteCommand,
@@ -25,6 +28,9 @@ const ATTEMPTS = 20;
 
 const NOTHING: StoreChange = { tiles: 0, bytes: 0 };
 
+/** Null: no tile at all, which is nowhere in particular. */
+type WrittenPlace = Pick<PutCommand, 'set' | 'z'> & { readonly rect: TileRect | null };
+
 type OnDamage = (path: string, reason: string) => void;
 
 /** The writing half of the store. It runs in its own thread, one command after another. */
@@ -33,6 +39,7 @@ export class BundleWriting {
   readonly #onDamage: OnDamage;
   readonly #generations: Generations;
   readonly #editors = new Map<string, BundleEditor>();
+  #index: BundleIndex | null = null;
 
   constructor(layout: BundleLayout, onDamage: OnDamage) {
     this.#layout = layout;
@@ -46,26 +53,29 @@ export class BundleWriting {
    * their locks; one that raised it before is seen here. So no tile outlives a truncation that it is older than.
    */
   put(command: PutCommand): StoreChange {
-    this.#checkGeneration(command);
+    const { set, z, generation } = command;
+    const place = { set, z, rect: rectAround(command.slots) };
+    this.#checkGeneration(place, generation);
     const groups = groupByBundle(command, tileSetFolder(this.#layout, command.set));
     return this.#locked(
       groups.map((group) => group.address),
       true,
       (editors) => {
-        this.#checkGeneration(command);
+        this.#checkGeneration(place, generation);
         return sum(groups.map((group, at) => editors[at]?.put(group.tiles, command.at) ?? NOTHING));
       },
     );
   }
 
   delete(command: DeleteCommand): DeleteResult {
-    const { set, z, bundleX, bundleY, rect } = command;
+    const { set, z, bundleX, bundleY, rect, createdBefore } = command;
     const folder = bundleFolder(tileSetFolder(this.#layout, set), z, bundleX, bundleY);
     let removed = false;
     const change = this.#locked([{ set, z, bundleX, bundleY, folder }], false, ([editor]) => {
       if (!editor) return NOTHING;
-      const deleted = editor.delete([...coverOfBundle(bundleX, bundleY, rect)]);
+      const deleted = editor.delete([...coverOfBundle(bundleX, bundleY, rect)], createdBefore);
       removed = editor.emptied && removeBundleFile(this.#layout, editor.path);
+      if (removed) editor.removed();
       return deleted;
     });
     if (removed) this.#close(folder);
@@ -76,7 +86,7 @@ export class BundleWriting {
     const folder = bundleFolder(tileSetFolder(this.#layout, set), z, bundleX, bundleY);
     let tiles = 0;
     this.#locked([{ set, z, bundleX, bundleY, folder }], false, ([editor]) => {
-      if ('generation' in change) this.#checkGeneration({ set, generation: change.generation });
+      if ('generation' in change) this.#checkGeneration({ set, z, rect }, change.generation);
       const ranges = [...coverOfBundle(bundleX, bundleY, rect)].flatMap((cover) => cover.ranges);
       tiles = editor?.freshen(ranges, change) ?? 0;
       return NOTHING;
@@ -86,7 +96,7 @@ export class BundleWriting {
 
   discardTile(command: DiscardTileCommand): StoreChange {
     const discarded = this.#removingDamage(() => {
-      const editor = BundleEditor.open(command.path);
+      const editor = BundleEditor.open(command.path, this.#indexed());
       try {
         editor?.begin();
         const change = editor?.discard(command.key, command.checksum, command.createdAt);
@@ -103,7 +113,7 @@ export class BundleWriting {
   recount(folder: string): StoreChange {
     const path = findBundleFile(folder);
     const counted = this.#removingDamage(() => {
-      const editor = path === null ? null : BundleEditor.open(path);
+      const editor = path === null ? null : BundleEditor.open(path, this.#indexed());
       try {
         editor?.begin();
         const drift = editor?.isCurrent() ? editor.recount() : NOTHING;
@@ -117,13 +127,21 @@ export class BundleWriting {
     return counted ?? NOTHING;
   }
 
+  /** A bundle that somebody read while it was written; nothing to do while it is open here. */
+  rest(path: string): void {
+    if (this.#editors.has(dirname(path)) || !existsSync(path)) return;
+    this.#removingDamage(() => restBundle(path, this.#indexed()));
+  }
+
+  /** The index has it looked at, and finds that it has gone. */
   discardBundle(path: string): boolean {
     this.#close(dirname(path));
+    this.#indexed().opened(dirname(path));
     return removeBundleFile(this.#layout, path);
   }
 
-  raise(layer: string): number {
-    return this.#generations.raise(layer);
+  raise(layer: string, places?: readonly TilePlace[]): number {
+    return this.#generations.raise(layer, places);
   }
 
   closeIdle(now: number): void {
@@ -132,19 +150,33 @@ export class BundleWriting {
     }
   }
 
-  closeBelow(folder: string): void {
+  /** Before a folder of bundles is moved away; `closeBelow` follows it. */
+  dropping(folder: string): number {
+    return this.#indexed().dropping(folder);
+  }
+
+  closeBelow(folder: string, mark: number): void {
     for (const name of this.#editors.keys()) {
       if (name.startsWith(`${folder}/`)) this.#close(name);
     }
+    this.#indexed().dropped(folder, mark);
   }
 
   close(): void {
     for (const folder of this.#editors.keys()) this.#close(folder);
     this.#generations.close();
+    this.#index?.close();
   }
 
-  #checkGeneration({ set: { layer }, generation }: Pick<PutCommand, 'set' | 'generation'>): void {
-    if (this.#generations.read(layer) === generation) return;
+  /** Opened when first needed: a disk that may only be read has none. */
+  #indexed(): BundleIndex {
+    this.#index ??= new BundleIndex(this.#layout, WRITER_PATIENCE);
+    return this.#index;
+  }
+
+  #checkGeneration({ set, z, rect }: WrittenPlace, noted: number): void {
+    const { layer, gridSet } = set;
+    if (this.#generations.read(layer, rect ? { gridSet, z, rect } : undefined) <= noted) return;
     throw new TilewardenError('generation-stale', `Layer ${layer} was truncated since this was fetched.`);
   }
 
@@ -192,7 +224,7 @@ export class BundleWriting {
       return work();
     } catch (error) {
       if (!(error instanceof DamagedBundle)) throw error;
-      if (removeBundleFile(this.#layout, error.path)) this.#onDamage(error.path, error.message);
+      if (this.discardBundle(error.path)) this.#onDamage(error.path, error.message);
       return null;
     }
   }
@@ -200,9 +232,12 @@ export class BundleWriting {
   #editor(address: BundleAddress, create: boolean): BundleEditor | null {
     const known = this.#editors.get(address.folder);
     if (known) return known;
-    if (create && !findBundleFile(address.folder)) makeBundleFile(this.#layout, address);
+    if (create && !findBundleFile(address.folder)) {
+      this.#indexed().opened(address.folder);
+      makeBundleFile(this.#layout, address);
+    }
     const path = findBundleFile(address.folder);
-    const editor = path ? BundleEditor.open(path) : null;
+    const editor = path ? BundleEditor.open(path, this.#indexed()) : null;
     if (editor) this.#editors.set(address.folder, editor);
     return editor;
   }

@@ -3,6 +3,7 @@ import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, rmSync
 import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
+import { MARKS_KEPT, type TilePlace } from '../tile-store.ts';
 import type { BundleLayout } from './bundle-layout.ts';
 import { isNodeError } from './node-error.ts';
 
@@ -11,9 +12,9 @@ export const WRITER_PATIENCE = 15_000;
 
 /** The generation of each layer, shared by all processes on the store. */
 export interface Generations {
-  read(layer: string): number;
+  read(layer: string, place?: TilePlace): number;
   /** Durable when it returns, and seen by every later `read` in any process. */
-  raise(layer: string): number;
+  raise(layer: string, places?: readonly TilePlace[]): number;
   close(): void;
 }
 
@@ -28,18 +29,52 @@ export function openGenerations(layout: BundleLayout, patience: number): Generat
   db.pragma('synchronous = FULL');
   // The emptied journal is synced too: a deleted one might be back after a power cut, and undo what was acknowledged.
   db.pragma('journal_mode = TRUNCATE');
+  db.exec(TABLES);
   const select = db.prepare<[string], number>('SELECT number FROM generation WHERE layer = ?').pluck();
   const upsert = db
     .prepare<[string], number>(
       'INSERT INTO generation VALUES (?, 1) ON CONFLICT (layer) DO UPDATE SET number = number + 1 RETURNING number',
     )
     .pluck();
+  const latestAt = db
+    .prepare<[string, string, string, number, number, number, number, number], number | null>(
+      `SELECT max(number) FROM (
+         SELECT number FROM mark WHERE layer = ? AND grid_set IS NULL UNION ALL
+         SELECT number FROM mark WHERE layer = ? AND grid_set = ? AND z = ?
+           AND min_x <= ? AND max_x >= ? AND min_y <= ? AND max_y >= ?)`,
+    )
+    .pluck();
+  const forget = db.prepare<[string, number]>('DELETE FROM mark WHERE layer = ? AND number <= ?');
+  const markAll = db.prepare<[string, number]>('INSERT INTO mark (layer, number) VALUES (?, ?)');
+  const mark = db.prepare('INSERT INTO mark VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
+  const raise = db.transaction((layer: string, places: readonly TilePlace[] | null) => {
+    const number = upsert.get(layer) ?? 0;
+    const floor = places ? number - MARKS_KEPT : number;
+    const { changes } = forget.run(layer, floor);
+    if (!places || changes > 0) markAll.run(layer, floor);
+    for (const { gridSet, z, rect } of places ?? []) {
+      mark.run(layer, number, gridSet, z, rect.minX, rect.minY, rect.maxX, rect.maxY);
+    }
+    return number;
+  });
   return {
-    read: (layer) => select.get(JSON.stringify(layer)) ?? 0,
-    raise: (layer) => upsert.get(JSON.stringify(layer)) ?? 0,
+    read(layer, place) {
+      const key = JSON.stringify(layer);
+      if (!place) return select.get(key) ?? 0;
+      const { minX, minY, maxX, maxY } = place.rect;
+      return latestAt.get(key, key, place.gridSet, place.z, maxX, minX, maxY, minY) ?? 0;
+    },
+    raise: (layer, places) => raise.immediate(JSON.stringify(layer), places ?? null),
     close: () => db.close(),
   };
 }
+
+/** A mark without a grid set is of the whole layer. */
+const TABLES = `
+  CREATE TABLE IF NOT EXISTS generation (layer TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS mark (layer TEXT NOT NULL, number INTEGER NOT NULL, grid_set TEXT, z INTEGER,
+    min_x INTEGER, min_y INTEGER, max_x INTEGER, max_y INTEGER);
+  CREATE INDEX IF NOT EXISTS mark_by_place ON mark (layer, grid_set, z);`;
 
 /** Whole from the first moment another process can see it, as with bundles. */
 function makeFile(layout: BundleLayout): void {
@@ -48,7 +83,7 @@ function makeFile(layout: BundleLayout): void {
   const db = new Database(path);
   try {
     db.pragma('synchronous = FULL');
-    db.exec('CREATE TABLE generation (layer TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID');
+    db.exec(TABLES);
     db.close();
     linkSync(path, layout.generations);
     syncFolderNow(dirname(layout.generations));

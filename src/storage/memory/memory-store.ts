@@ -2,15 +2,19 @@ import { crc32 } from 'node:zlib';
 import { TilewardenError } from '../../domain/errors.ts';
 import { pageOf } from '../../domain/page.ts';
 import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
-import { rectContains, type TileRect } from '../../domain/tile-rect.ts';
+import { intersectRects, rectAround, rectContains, type TileRect } from '../../domain/tile-rect.ts';
+import { type Clock, systemClock } from '../../lib/clock.ts';
 import { isOvertaken } from '../overtaken.ts';
-import type {
-  PageStatistics,
-  StoreChange,
-  StoredTile,
-  TileEntry,
-  TileStore,
-  TileWrite,
+import {
+  MARKS_KEPT,
+  type PageStatistics,
+  type StoreBlock,
+  type StoreChange,
+  type StoredTile,
+  type TileEntry,
+  type TilePlace,
+  type TileStore,
+  type TileWrite,
 } from '../tile-store.ts';
 import type { MemoryStoreOptions } from './memory-store-options.ts';
 
@@ -28,12 +32,25 @@ interface MemoryTileSet {
   readonly levels: Map<number, Level>;
 }
 
-const NOTHING: StoreChange = { tiles: 0, bytes: 0 };
+interface LayerGenerations {
+  readonly number: number;
+  /** Of every place. */
+  readonly floor: number;
+  readonly marks: readonly { readonly number: number; readonly place: TilePlace }[];
+}
 
-export function createMemoryStore(options: MemoryStoreOptions): TileStore {
+const NEVER_RAISED: LayerGenerations = { number: 0, floor: 0, marks: [] };
+const NOTHING: StoreChange = { tiles: 0, bytes: 0 };
+/** Tiles along the side of a part. */
+const PART = 128;
+
+export function createMemoryStore(
+  options: MemoryStoreOptions,
+  clock: Pick<Clock, 'now'> = systemClock,
+): TileStore {
   const maxBytes = options.maxBytes ?? Number.POSITIVE_INFINITY;
   const sets = new Map<string, MemoryTileSet>();
-  const generations = new Map<string, number>();
+  const generations = new Map<string, LayerGenerations>();
   let usedBytes = 0;
 
   const levelOf = (set: TileSetKey, z: number) => sets.get(tileSetId(set))?.levels.get(z);
@@ -52,8 +69,15 @@ export function createMemoryStore(options: MemoryStoreOptions): TileStore {
     if (set?.levels.size === 0) sets.delete(tileSetId(key));
   }
 
-  function checkGeneration(layer: string, generation: number): void {
-    if (generation === (generations.get(layer) ?? 0)) return;
+  function generationOf(layer: string, place?: TilePlace): number {
+    const known = generations.get(layer);
+    if (!known) return 0;
+    return place ? latestAt(known, place) : known.number;
+  }
+
+  function checkGeneration({ layer, gridSet }: TileSetKey, z: number, rect: TileRect | null, noted: number) {
+    const place = rect ? { gridSet, z, rect } : undefined;
+    if (generationOf(layer, place) <= noted) return;
     throw new TilewardenError('generation-stale', `Layer ${layer} was truncated since this was fetched.`);
   }
 
@@ -62,9 +86,10 @@ export function createMemoryStore(options: MemoryStoreOptions): TileStore {
     z: number,
     rect: TileRect,
     change: (tile: MemoryTile) => MemoryTile,
+    createdBefore?: number,
   ): number {
     const level = levelOf(set, z);
-    const tiles = tilesWithin(level, rect);
+    const tiles = tilesWithin(level, rect, createdBefore);
     for (const tile of tiles) level?.set(placeOf(tile.x, tile.y), change(tile));
     return tiles.length;
   }
@@ -99,25 +124,23 @@ export function createMemoryStore(options: MemoryStoreOptions): TileStore {
       return tiles.length === all && tiles.every((tile) => tile.validator === validator) ? validator : null;
     },
 
-    async markStale(set, z, rect, at, signal) {
+    async markStale(set, z, rect, at, signal, createdBefore) {
       signal?.throwIfAborted();
-      return replaceWithin(set, z, rect, (tile) => ({
-        ...tile,
-        freshUntil: Math.min(tile.freshUntil ?? at, at),
-      }));
+      const stale = (tile: MemoryTile) => ({ ...tile, freshUntil: Math.min(tile.freshUntil ?? at, at) });
+      return replaceWithin(set, z, rect, stale, createdBefore);
     },
 
     async confirm(set, z, rect, { createdAt, freshUntil, madeBy }, generation) {
-      checkGeneration(set.layer, generation);
+      checkGeneration(set, z, rect, generation);
       replaceWithin(set, z, rect, (tile) => ({ ...tile, createdAt, freshUntil, madeBy }));
     },
 
     async putMany(set, z, tiles, generation) {
-      checkGeneration(set.layer, generation);
+      checkGeneration(set, z, rectAround(tiles), generation);
       const former = levelOf(set, z);
       const timely = tiles.filter(({ x, y, createdAt }) => {
         const present = former?.get(placeOf(x, y));
-        return !present || !isOvertaken(createdAt, present.createdAt);
+        return !present || !isOvertaken(createdAt, present.createdAt, clock.now());
       });
       const batch = new Map(timely.map((tile) => [placeOf(tile.x, tile.y), keep(tile)]));
       const change = changeOf(levelOf(set, z), batch);
@@ -130,15 +153,27 @@ export function createMemoryStore(options: MemoryStoreOptions): TileStore {
       return change;
     },
 
-    async deleteRange(set, z, rect, signal) {
+    async deleteRange(set, z, rect, signal, createdBefore) {
       signal?.throwIfAborted();
       const level = levelOf(set, z);
-      const doomed = tilesWithin(level, rect);
+      const doomed = tilesWithin(level, rect, createdBefore);
       for (const tile of doomed) level?.delete(placeOf(tile.x, tile.y));
       forgetIfEmpty(set, z);
       const change = sumOf(doomed);
       usedBytes -= change.bytes;
       return negated(change);
+    },
+
+    async count(set, z, rect, createdBefore) {
+      return sumOf(tilesWithin(levelOf(set, z), rect, createdBefore));
+    },
+    async *parts(set, z, rect) {
+      const corners = tilesWithin(levelOf(set, z), rect).map(({ x, y }) => [x - (x % PART), y - (y % PART)]);
+      const known = new Map(corners.map(([x = 0, y = 0]) => [placeOf(x, y), { x, y }]));
+      for (const { x, y } of known.values()) {
+        const part = intersectRects({ minX: x, minY: y, maxX: x + PART - 1, maxY: y + PART - 1 }, rect);
+        if (part) yield part;
+      }
     },
 
     async dropTileSet(set) {
@@ -151,13 +186,16 @@ export function createMemoryStore(options: MemoryStoreOptions): TileStore {
       return { files: 0, bytes: 0 };
     },
 
-    async generation(layer) {
-      return generations.get(layer) ?? 0;
+    async generation(layer, place) {
+      return generationOf(layer, place);
     },
-    async raiseGeneration(layer) {
-      const raised = (generations.get(layer) ?? 0) + 1;
-      generations.set(layer, raised);
-      return raised;
+    async raiseGeneration(layer, places) {
+      const known = generations.get(layer) ?? NEVER_RAISED;
+      const number = known.number + 1;
+      const floor = places ? Math.max(known.floor, number - MARKS_KEPT) : number;
+      const marks = [...known.marks, ...(places ?? []).map((place) => ({ number, place }))];
+      generations.set(layer, { number, floor, marks: marks.filter((mark) => mark.number > floor) });
+      return number;
     },
 
     async *layers() {
@@ -174,21 +212,25 @@ export function createMemoryStore(options: MemoryStoreOptions): TileStore {
       yield* [...(levelOf(set, z)?.values() ?? [])].map((tile) => entryOf(z, tile));
     },
 
-    async *blocks() {
-      for (const [id, { key, levels }] of [...sets]) {
-        for (const [z, level] of [...levels]) {
-          const pages = [...pagesOf(key, z, level)];
-          const diskBytes = sumOf(level.values()).bytes;
-          const changedAt = latestOf(level.values());
-          yield { id: `${id} ${z}`, stamp: null, content: { set: key, z, diskBytes, changedAt, pages } };
-        }
-      }
+    async blocks() {
+      return { blocks: blocksOf(sets), complete: true, cursor: 0 };
     },
 
     async close() {
       sets.clear();
     },
   };
+}
+
+async function* blocksOf(sets: ReadonlyMap<string, MemoryTileSet>): AsyncGenerator<StoreBlock> {
+  for (const [id, { key, levels }] of [...sets]) {
+    for (const [z, level] of [...levels]) {
+      const pages = [...pagesOf(key, z, level)];
+      const diskBytes = sumOf(level.values()).bytes;
+      const changedAt = latestOf(level.values());
+      yield { id: `${id} ${z}`, content: { set: key, z, diskBytes, changedAt, pages } };
+    }
+  }
 }
 
 function placeOf(x: number, y: number): string {
@@ -200,8 +242,21 @@ function keep({ freshUntil = null, validator = null, madeBy = null, ...tile }: T
   return { ...tile, bytes, freshUntil, validator, madeBy, checksum: crc32(bytes) };
 }
 
-function tilesWithin(level: Level | undefined, rect: TileRect): MemoryTile[] {
-  return [...(level?.values() ?? [])].filter((tile) => rectContains(rect, tile.x, tile.y));
+function latestAt({ floor, marks }: LayerGenerations, { gridSet, z, rect }: TilePlace): number {
+  const here = marks.filter(
+    ({ place }) => place.gridSet === gridSet && place.z === z && intersectRects(place.rect, rect) !== null,
+  );
+  return here.reduce((latest, { number }) => Math.max(latest, number), floor);
+}
+
+function tilesWithin(
+  level: Level | undefined,
+  rect: TileRect,
+  createdBefore = Number.POSITIVE_INFINITY,
+): MemoryTile[] {
+  return [...(level?.values() ?? [])].filter(
+    ({ x, y, createdAt }) => rectContains(rect, x, y) && createdAt < createdBefore,
+  );
 }
 
 function changeOf(level: Level | undefined, batch: Level): StoreChange {

@@ -91,6 +91,29 @@ describe('a schedule', () => {
     expect(await schedules.runs(schedule.id, 10)).toMatchObject([{ state: 'over' }]);
   });
 
+  it('is looked at only when it is due or its run is under way, however many others there are', async () => {
+    const { house, clock, store, schedules } = await openDesk();
+    hang(house);
+    for (let n = 0; n < 30; n++) await added(schedules, { name: `yearly ${n}`, cron: '0 0 1 6 *' });
+    const due = await added(schedules);
+    const asked: number[] = [];
+    const counting = {
+      ...store,
+      openRun: (id: number) => {
+        asked.push(id);
+        return store.openRun(id);
+      },
+    };
+    const { service: tasks, invalidation } = house;
+    const runner = new ScheduleRunner({ store: counting, tasks, invalidation, clock, log: silentLogger });
+    await runner.lookAtAll();
+    expect(asked).toEqual([]);
+    clock.advance(22 * HOUR);
+    await runner.lookAtAll();
+    await runner.lookAtAll();
+    expect(asked).toEqual([due.id, due.id]);
+  });
+
   it('catches up once after a downtime of many days', async () => {
     const { clock, runner, schedules } = await openDesk();
     const schedule = await added(schedules);

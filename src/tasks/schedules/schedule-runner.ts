@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isTilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
@@ -25,14 +26,15 @@ export class ScheduleRunner {
   }
 
   async lookAtAll(): Promise<void> {
-    const { store, log } = this.#options;
-    for (const schedule of await store.list(null)) {
+    const { store, clock, log } = this.#options;
+    for (const schedule of await store.toLookAt(clock.now())) {
       await this.#lookAt(schedule).catch((error: unknown) =>
         log.error(
           { err: error, layer: schedule.layer, schedule: schedule.name },
           'a schedule could not be run',
         ),
       );
+      await nextTurn();
     }
   }
 

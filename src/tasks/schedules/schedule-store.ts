@@ -12,6 +12,8 @@ export interface NewSchedule {
 /** Schedules and their runs in the database. */
 export interface ScheduleStore {
   list(layer: string | null): Promise<readonly Schedule[]>;
+  /** Those that are due at `now`, and those with a run whose task is not known to be over. */
+  toLookAt(now: number): Promise<readonly Schedule[]>;
   get(id: number): Promise<Schedule | null>;
   /** Null when the layer has one of that name. */
   create(schedule: NewSchedule, now: number): Promise<Schedule | null>;
@@ -28,6 +30,7 @@ export interface ScheduleStore {
 }
 
 const LOCK = 'schedules';
+const UNDER_WAY: readonly RunState[] = ['started', 'held'];
 /** Of one schedule. */
 const KEPT_RUNS = 200;
 
@@ -38,6 +41,18 @@ export function createScheduleStore(database: Database): ScheduleStore {
     async list(layer) {
       let found = query.selectFrom('schedules').selectAll();
       if (layer !== null) found = found.where('layer', '=', layer);
+      return (await found.orderBy('layer').orderBy('name').execute()).map(scheduleOf);
+    },
+
+    async toLookAt(now) {
+      const underWay = query
+        .selectFrom('schedule_runs')
+        .select('schedule_id')
+        .where('state', 'in', UNDER_WAY);
+      const found = query
+        .selectFrom('schedules')
+        .selectAll()
+        .where(({ eb, or }) => or([eb('next_due', '<=', now), eb('id', 'in', underWay)]));
       return (await found.orderBy('layer').orderBy('name').execute()).map(scheduleOf);
     },
 
@@ -83,7 +98,7 @@ export function createScheduleStore(database: Database): ScheduleStore {
     },
 
     async openRun(id) {
-      const row = await runRows(query, id).where('state', 'in', ['started', 'held']).executeTakeFirst();
+      const row = await runRows(query, id).where('state', 'in', UNDER_WAY).executeTakeFirst();
       return row ? runOf(row) : null;
     },
 

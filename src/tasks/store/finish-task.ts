@@ -1,31 +1,51 @@
 import type { Statements } from '../../db/database.ts';
-import { nextOf } from './task-rows.ts';
+import type { TaskErrorSample } from '../task.ts';
+import { stateAfter } from '../task-state.ts';
+import { nextOf, type TaskRow } from './task-rows.ts';
 
-/** Ends a running task well when nothing of it is left: no piece to lease, none held or returned, no step to retry. */
+/**
+ * Ends a running task when nothing of it is left: no piece to lease, none held or returned, no step to retry. It is
+ * `done` only when no tile was given up.
+ */
 export async function finishIfComplete(query: Statements, id: number, now: number): Promise<boolean> {
   const task = await query
     .selectFrom('tasks')
-    .select(['state', 'next_piece', 'piece_count', 'started_at', 'tiles_processed', 'tiles_total', 'failed'])
+    .select([
+      'state',
+      'next_piece',
+      'piece_count',
+      'started_at',
+      'tiles_processed',
+      'tiles_total',
+      'failed',
+      'error_samples',
+    ])
     .where('id', '=', id)
     .executeTakeFirst();
   if (task?.state !== 'running' || task.next_piece < task.piece_count) return false;
   if ((await hasLeases(query, id)) || (await hasRetries(query, id))) return false;
-  if (BigInt(task.tiles_processed) !== BigInt(task.tiles_total)) {
-    throw new Error(
-      `Task ${id} has nothing left to do, yet processed ${task.tiles_processed} of ${task.tiles_total} tiles.`,
-    );
-  }
+  const reason = failureOf(task);
   await query
     .updateTable('tasks')
     .set({
-      state: 'done',
-      reason: BigInt(task.failed) > 0n ? `${task.failed} tiles failed` : null,
+      state: stateAfter('running', reason === null ? 'finished' : 'failed') ?? 'aborted',
+      reason,
       ended_at: now,
       event_id: await nextOf(query, 'task-events'),
     })
     .where('id', '=', id)
     .execute();
   return true;
+}
+
+type Counted = Pick<TaskRow, 'failed' | 'tiles_processed' | 'tiles_total' | 'error_samples'>;
+
+/** Wrong counts are a mistake of ours, and no reason for a task never to end. */
+function failureOf(task: Counted): string | null {
+  const wrong = `nothing is left to do, yet ${task.tiles_processed} of ${task.tiles_total} tiles were counted`;
+  if (BigInt(task.failed) === 0n) return task.tiles_processed === task.tiles_total ? null : wrong;
+  const last = (JSON.parse(task.error_samples) as TaskErrorSample[]).at(-1)?.message ?? 'unknown';
+  return `${task.failed} of ${task.tiles_total} tiles failed; the last: ${last}`;
 }
 
 async function hasLeases(query: Statements, id: number): Promise<boolean> {

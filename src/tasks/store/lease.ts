@@ -60,14 +60,13 @@ export interface StepFailure {
   readonly reason: string;
 }
 
-/** A host fails, and a step could not be done. */
-export interface HostFailure {
+/** A host that a step could not ask because it fails again and again. */
+export interface HostAway {
   readonly host: string;
-  /** How, e.g. `connection`. */
+  /** How it fails, e.g. `connection`. */
   readonly failure: string;
-  readonly z: number;
-  readonly x: number;
-  readonly y: number;
+  /** Milliseconds since 1970. */
+  readonly since: number;
 }
 
 /** What has been done under a lease since its last report. */
@@ -90,7 +89,7 @@ export interface Report {
   /** Tasks that this worker leaves alone for now; nobody makes room for them. */
   readonly resting?: readonly number[];
   /** Why it is handed back, where a failing host is the reason. */
-  readonly hostFailure?: HostFailure | null;
+  readonly hostAway?: HostAway | null;
 }
 
 /**

@@ -1,7 +1,8 @@
 import type { Statements } from '../../db/database.ts';
+import { failureText } from '../../domain/upstream-status.ts';
 import { jitter, type Random } from '../../lib/random.ts';
 import type { TaskErrorSample, TaskRequest } from '../task.ts';
-import type { HostFailure, StepFailure } from './lease.ts';
+import type { HostAway, StepFailure } from './lease.ts';
 import { requestOf, type TaskRow } from './task-rows.ts';
 import { endTask } from './task-store.ts';
 
@@ -11,8 +12,8 @@ export interface FailureContext {
 }
 
 const KEPT_SAMPLES = 10;
-/** Milliseconds. */
-const HOST_LOOK_INTERVAL = 4000;
+/** Minutes that a task waits for a host that fails. */
+const HOST_PATIENCE = 8;
 const LONGEST_REASON = 300;
 /** Milliseconds. */
 const LONGEST_BACKOFF = 300_000;
@@ -88,27 +89,21 @@ export async function recordFailureAgain(
   count(tally, failure, retryAt === null, context.now);
 }
 
-/**
- * A look at a host that fails is a failure of the task as well, though of none of its tiles, so that a task whose host
- * stays away comes to an end. Threads and workers that look together count once.
- */
-export function recordHostFailure(
+/** Ends a task that has waited for a failing host for as long as it may. */
+export async function abortIfHostStaysAway(
+  query: Statements,
   task: TaskRow,
-  failure: HostFailure,
-  tally: FailureTally,
+  { host, failure, since }: HostAway,
   now: number,
-): void {
-  const { host, z, x, y } = failure;
-  const message = `host ${host} fails: ${failure.failure}`.slice(0, LONGEST_REASON);
-  const samples = JSON.parse(task.error_samples) as TaskErrorSample[];
-  const isSameLook = (sample: TaskErrorSample) =>
-    sample.message.startsWith(`host ${host} `) && now - sample.at < HOST_LOOK_INTERVAL;
-  if (samples.some(isSameLook)) return;
-  tally.samples.push({ at: now, z, x, y, message });
-  tally.steps += 1;
+): Promise<boolean> {
+  if (now - Math.max(since, task.started_at ?? now) < HOST_PATIENCE * 60_000) return false;
+  const from = new Date(since).toISOString().replace(/\.\d+/, '');
+  const reason = `host ${host} has been failing since ${from} (${failureText(failure)}); the task waited ${HOST_PATIENCE} minutes for it`;
+  await endTask(query, task.id, 'failed', reason, now);
+  return true;
 }
 
-/** Aborts the task when it has failed more often than it may. */
+/** Aborts the task when it has failed as often as it may. */
 export async function abortOverLimit(
   query: Statements,
   task: TaskRow,
@@ -116,19 +111,17 @@ export async function abortOverLimit(
   now: number,
 ): Promise<boolean> {
   if (tally.steps === 0) return false;
-  const limit = requestOf(task).totalFailuresBeforeAborting;
   const failures = task.failures + tally.steps;
-  if (failures <= limit) return false;
+  if (failures < requestOf(task).totalFailuresBeforeAborting) return false;
   const last = tally.samples.at(-1)?.message ?? 'unknown';
-  await endTask(query, task.id, 'failed', `more than ${limit} failures; the last: ${last}`, now);
+  const many = failures === 1 ? '1 failure' : `${failures} failures`;
+  const reason = `${many}, as many as totalFailuresBeforeAborting allows; the last: ${last}`;
+  await endTask(query, task.id, 'failed', reason, now);
   return true;
 }
 
 export function mergeSamples(kept: string, fresh: readonly TaskErrorSample[]): string {
-  const repeated = new Set(
-    fresh.map(({ message }) => message).filter((message) => message.startsWith('host ')),
-  );
-  const samples = (JSON.parse(kept) as TaskErrorSample[]).filter(({ message }) => !repeated.has(message));
+  const samples = JSON.parse(kept) as TaskErrorSample[];
   return JSON.stringify([...samples, ...fresh].slice(-KEPT_SAMPLES));
 }
 

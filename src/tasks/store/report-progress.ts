@@ -2,6 +2,7 @@ import type { Statements } from '../../db/database.ts';
 import { finishIfComplete } from './finish-task.ts';
 import type { Report, ReportAnswer } from './lease.ts';
 import {
+  abortIfHostStaysAway,
   abortOverLimit,
   type FailureContext,
   type FailureTally,
@@ -9,7 +10,6 @@ import {
   noFailures,
   recordFailure,
   recordFailureAgain,
-  recordHostFailure,
 } from './record-failures.ts';
 import { nextInTurn } from './take-lease.ts';
 import { nextOf, type TaskRow } from './task-rows.ts';
@@ -39,6 +39,8 @@ export async function reportProgress(
   const tally = await recordSteps(query, task, report, context);
   await addToTask(query, task, report, tally, lease.threads);
   if (await abortOverLimit(query, task, tally, context.now)) return 'over';
+  const { hostAway } = report;
+  if (hostAway && (await abortIfHostStaysAway(query, task, hostAway, context.now))) return 'over';
   if (report.intent === 'finish') {
     await query.deleteFrom('task_leases').where('token', '=', report.token).execute();
     await finishIfComplete(query, task.id, context.now);
@@ -68,7 +70,6 @@ async function recordSteps(
     if (reason === null) await query.deleteFrom('task_failures').where('id', '=', id).execute();
     if (reason !== null) await recordFailureAgain(query, task, id, reason, tally, context);
   }
-  if (report.hostFailure) recordHostFailure(task, report.hostFailure, tally, context.now);
   return tally;
 }
 

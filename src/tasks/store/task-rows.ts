@@ -62,8 +62,7 @@ export function taskOf(row: TaskRow): Task {
 }
 
 export function requestOf(row: Pick<TaskRow, 'request'>): TaskRequest {
-  const request = JSON.parse(row.request) as TaskRequest & { readonly onlyStale?: boolean };
-  return { ...request, onlyStale: request.onlyStale ?? false };
+  return JSON.parse(row.request) as TaskRequest;
 }
 
 export function planOf(row: Pick<TaskRow, 'plan'>): TaskPlan {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { describeTaskStore } from '../../../test/contracts/task-store.ts';
-import { openTestPostgres, type TestPostgres } from '../../../test/fixtures/postgres.ts';
+import { createPostgresDatabase } from '../../../test/fixtures/shared-services.ts';
 import { openDatabase } from '../../db/open-database.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
@@ -23,12 +23,5 @@ describe('tasks in SQLite', () => {
 });
 
 describe('tasks in PostgreSQL', () => {
-  let postgres: TestPostgres;
-
-  beforeAll(async () => {
-    postgres = await openTestPostgres();
-  });
-  afterAll(() => postgres.close());
-
-  describeTaskStore(async () => openDatabase({ location: await postgres.createDatabase(), ...quiet }));
+  describeTaskStore(async () => openDatabase({ location: await createPostgresDatabase(), ...quiet }));
 });

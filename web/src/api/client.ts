@@ -1,18 +1,8 @@
-import type { paths } from '../api-types.ts';
+import type { components } from '../api-types.ts';
 import { TEXTS } from '../texts.ts';
 
-type Content<Operation> = Operation extends { responses: infer Responses }
-  ? {
-      [Status in keyof Responses]: Responses[Status] extends { content: { 'application/json': infer Body } }
-        ? Body
-        : never;
-    }[keyof Responses]
-  : never;
-
 /** What the server answers to `GET` of a path. */
-export type Answer<Path extends keyof paths> = paths[Path] extends { get: infer Operation }
-  ? Content<Operation>
-  : never;
+export type Answer<Path extends keyof components['schemas']> = components['schemas'][Path];
 
 /** A failure as the server told it, or that it could not be asked. */
 export class Problem extends Error {
@@ -33,13 +23,30 @@ export function problemFrom(error: unknown): Problem {
   return new Problem(error instanceof Error ? error.message : String(error), 0, null);
 }
 
-/** Relative to the page, so that it works below any prefix. */
-export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
-  return (await ask('GET', path, undefined, signal)) as T;
+/** What was answered, and the version it has; null where the server gives none. */
+export interface Versioned<T> {
+  readonly data: T;
+  readonly version: string | null;
 }
 
-export async function send<T>(method: 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<T> {
-  return (await ask(method, path, body)) as T;
+export interface SendOptions {
+  readonly signal?: AbortSignal;
+  /** The version that a change is meant for: another one is refused with status 412. */
+  readonly version?: string | null;
+}
+
+/** Relative to the page, so that it works below any prefix. */
+export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  return (await ask<T>('GET', path, undefined, signal && { signal })).data;
+}
+
+export async function send<T>(
+  method: 'POST' | 'PUT' | 'DELETE',
+  path: string,
+  body?: unknown,
+  options?: SendOptions,
+): Promise<T> {
+  return (await ask<T>(method, path, body, options)).data;
 }
 
 /** For what GeoWebCache's clients send as forms. */
@@ -47,34 +54,47 @@ export async function sendForm(path: string, fields: Readonly<Record<string, str
   await reach(path, { method: 'POST', body: new URLSearchParams(fields) });
 }
 
-async function ask(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<unknown> {
+export async function ask<T>(
+  method: string,
+  path: string,
+  body?: unknown,
+  { signal, version }: SendOptions = {},
+): Promise<Versioned<T>> {
+  const headers = {
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...(version && { 'if-match': version }),
+  };
+  const content = body === undefined ? {} : { body: JSON.stringify(body) };
   const answer = await reach(path, {
     method,
     cache: 'no-store',
+    headers,
+    ...content,
     ...(signal && { signal }),
-    ...(body === undefined
-      ? {}
-      : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
   });
-  return answer.status === 204 ? null : answer.json();
+  const data = answer.status === 204 ? null : await answer.json();
+  return { data: data as T, version: answer.headers.get('etag') };
 }
 
-async function reach(path: string, init: RequestInit): Promise<Response> {
+/** Rejects with a `Problem`, unless the signal was aborted. */
+export async function reach(path: string, init: RequestInit): Promise<Response> {
   const answer = await fetch(path, init).catch((error: unknown) => {
     if (init.signal?.aborted) throw error;
     throw new Problem(TEXTS.errors.unreachable, 0, null);
   });
-  if (!answer.ok) throw await problemOf(answer);
-  return answer;
-}
-
-async function problemOf(answer: Response): Promise<Problem> {
+  if (answer.ok) return answer;
   const text = (await answer.text()).trim().slice(0, 1000);
-  if (answer.status === 401) dispatchEvent(new Event('tilewarden-signed-out'));
-  return new Problem(text || answer.statusText, answer.status, answer.headers.get('x-request-id'));
+  // The answer to a wrong password is the form's own business.
+  if (answer.status === 401 && path !== SESSION_PATH) dispatchEvent(new Event(SESSION_ENDED));
+  throw new Problem(text || answer.statusText, answer.status, answer.headers.get('x-request-id'));
 }
 
 /** A layer's name may hold anything. */
 export function part(text: string): string {
   return encodeURIComponent(text);
 }
+
+export const SESSION_PATH = 'api/v1/session';
+/** Events of the window. */
+export const SESSION_ENDED = 'tilewarden-session-ended';
+export const SESSION_BEGUN = 'tilewarden-session-begun';

@@ -1,27 +1,29 @@
 import { useEffect, useState, useSyncExternalStore } from 'react';
-import type { Answer } from './client.ts';
+import { type Answer, get, problemFrom, SESSION_BEGUN } from './client.ts';
 
 export type Task = Answer<'/api/v1/tasks/{id}'>;
 type Listener = (task: Task) => void;
 
+/** What the worker that holds the stream tells its pages. */
+export type FeedMessage = { readonly live: boolean } | { readonly task: Task };
+
+/** `polled`: the server answers, but there is no stream. Null: nobody has asked yet. */
+export type FeedState = 'live' | 'polled' | 'lost' | null;
+
 const FLUSH_MS = 150;
+const POLL_MS = 5000;
 
-/** Milliseconds before a stream that the server refused is asked for again. */
-const REOPEN_MS = 3000;
-
-/** One stream of changes for the whole page, open while anybody listens. */
+/** Changes of tasks for the whole page: from a stream that all tabs share, or, without one, asked for again and again. */
 class TaskFeed {
   readonly #listeners = new Set<Listener>();
   readonly #watchers = new Set<() => void>();
-  #source: EventSource | null = null;
+  #port: MessagePort | null = null;
   #timer = 0;
-  /** What a stream that was refused goes on from. */
-  #lastId = '';
-  #live: boolean | null = null;
+  #state: FeedState = null;
 
   listen(listener: Listener): () => void {
     this.#listeners.add(listener);
-    if (!this.#source) this.#open();
+    if (this.#listeners.size === 1) this.#open();
     return () => {
       this.#listeners.delete(listener);
       if (this.#listeners.size === 0) this.#close();
@@ -33,46 +35,76 @@ class TaskFeed {
     return () => this.#watchers.delete(watcher);
   };
 
-  /** Null: nobody has asked yet. */
-  live = (): boolean | null => this.#live;
+  state = (): FeedState => this.#state;
 
   #open(): void {
-    const after = this.#lastId === '' ? '' : `?lastEventId=${this.#lastId}`;
-    const source = new EventSource(`api/v1/events${after}`);
-    this.#source = source;
-    source.onopen = () => this.#setLive(true);
-    source.addEventListener('task', ({ data, lastEventId }) => {
-      this.#lastId = lastEventId;
-      const task = JSON.parse(String(data)) as Task;
-      for (const listener of this.#listeners) listener(task);
-    });
-    source.onerror = () => {
-      this.#setLive(false);
-      // The browser tries again by itself unless it was refused.
-      if (source.readyState !== EventSource.CLOSED) return;
-      this.#timer = window.setTimeout(() => this.#open(), REOPEN_MS);
-    };
+    addEventListener('pagehide', this.#leave);
+    addEventListener('pageshow', this.#join);
+    addEventListener(SESSION_BEGUN, this.#join);
+    // Phones may have none.
+    if (!('SharedWorker' in window)) return void this.#poll();
+    const worker = new SharedWorker(new URL('./task-worker.ts', import.meta.url), { type: 'module' });
+    worker.port.onmessage = ({ data }: MessageEvent<FeedMessage>) => this.#hear(data);
+    worker.onerror = () => this.#hear({ live: false });
+    this.#port = worker.port;
+    this.#join();
   }
+
+  #join = (): void => this.#port?.postMessage(new URL('api/v1/events', location.href.split('#')[0]).href);
+
+  #leave = (): void => this.#port?.postMessage(null);
 
   #close(): void {
+    this.#leave();
+    this.#port?.close();
+    this.#port = null;
     clearTimeout(this.#timer);
-    this.#source?.close();
-    this.#source = null;
-    this.#setLive(null);
+    removeEventListener('pagehide', this.#leave);
+    removeEventListener('pageshow', this.#join);
+    removeEventListener(SESSION_BEGUN, this.#join);
+    this.#setState(null);
   }
 
-  #setLive(live: boolean | null): void {
-    if (this.#live === live) return;
-    this.#live = live;
+  #hear(message: FeedMessage): void {
+    if ('task' in message) {
+      this.#tell(message.task);
+      return;
+    }
+    clearTimeout(this.#timer);
+    if (message.live) this.#setState('live');
+    else void this.#poll();
+  }
+
+  async #poll(): Promise<void> {
+    clearTimeout(this.#timer);
+    try {
+      const { tasks } = await get<Answer<'/api/v1/tasks'>>('api/v1/tasks?limit=50');
+      if (this.#state !== 'live') this.#setState('polled');
+      for (const task of tasks) this.#tell(task);
+    } catch (error) {
+      const { status } = problemFrom(error);
+      this.#setState(status === 0 || status >= 500 ? 'lost' : 'polled');
+    }
+    clearTimeout(this.#timer);
+    if (this.#listeners.size > 0 && this.#state !== 'live')
+      this.#timer = window.setTimeout(() => void this.#poll(), POLL_MS);
+  }
+
+  #tell(task: Task): void {
+    for (const listener of this.#listeners) listener(task);
+  }
+
+  #setState(state: FeedState): void {
+    if (this.#state === state) return;
+    this.#state = state;
     for (const watcher of this.#watchers) watcher();
   }
 }
 
 export const taskFeed = new TaskFeed();
 
-/** Whether changes arrive as they happen; null while nobody knows. */
-export function useLive(): boolean | null {
-  return useSyncExternalStore(taskFeed.watch, taskFeed.live);
+export function useFeedState(): FeedState {
+  return useSyncExternalStore(taskFeed.watch, taskFeed.state);
 }
 
 /** Changes of tasks since this was first called, newest version of each; what comes in a crowd is shown together. */

@@ -1,8 +1,10 @@
 import { useCallback, useEffect, useState } from 'react';
-import { get, type Problem, problemFrom } from './client.ts';
+import { ask, type Problem, problemFrom, SESSION_BEGUN } from './client.ts';
 
 export interface Resource<T> {
   readonly data: T | null;
+  /** As the server names it; null where it does not. */
+  readonly version: string | null;
   readonly problem: Problem | null;
   /** Asks again now. */
   reload(): void;
@@ -10,16 +12,26 @@ export interface Resource<T> {
 
 /** Seconds between tries after a failure. */
 const RETRY_SECONDS = 5;
+/** Milliseconds until a question that depends on what is typed is asked. */
+const TYPING_MS = 250;
 
 /**
  * What the server has at a path; null asks for nothing. It is asked again every `everySeconds` while the page is seen,
- * and after a failure. What was there stays while something newer is on its way.
+ * after a failure, and when somebody has signed in again. What was there stays while something newer is on its way.
+ * With `question`, that is posted, and the answer is what is wanted.
  */
-export function useResource<T>(path: string | null, everySeconds: number | null = null): Resource<T> {
-  const [state, setState] = useState<{ path: string | null; data: T | null; problem: Problem | null }>({
-    path,
-    data: null,
-    problem: null,
+export function useResource<T>(
+  path: string | null,
+  everySeconds: number | null = null,
+  question?: object,
+): Resource<T> {
+  const body = question && JSON.stringify(question);
+  const key = `${path} ${body}`;
+  const [state, setState] = useState({
+    key,
+    data: null as T | null,
+    version: null as string | null,
+    problem: null as Problem | null,
   });
   const [turn, setTurn] = useState(0);
   const reload = useCallback(() => setTurn((count) => count + 1), []);
@@ -28,31 +40,42 @@ export function useResource<T>(path: string | null, everySeconds: number | null 
   useEffect(() => {
     if (path === null) return;
     const stop = new AbortController();
+    const { signal } = stop;
     let timer = 0;
     const again = (seconds: number) => {
       timer = window.setTimeout(() => (document.hidden ? again(seconds) : load()), seconds * 1000);
     };
     const load = () => {
-      get<T>(path, stop.signal).then(
-        (data) => {
-          setState({ path, data, problem: null });
+      const asked =
+        body === undefined ? ask<T>('GET', path, undefined, { signal }) : answerTo<T>(path, body, signal);
+      asked.then(
+        (answer) => {
+          setState({ key, ...answer, problem: null });
           if (everySeconds !== null) again(everySeconds);
         },
         (error: unknown) => {
-          if (stop.signal.aborted) return;
+          if (signal.aborted) return;
           const problem = problemFrom(error);
-          setState((before) => ({ path, data: before.path === path ? before.data : null, problem }));
+          setState((before) =>
+            before.key === key ? { ...before, problem } : { key, data: null, version: null, problem },
+          );
           if (problem.status === 0 || problem.status >= 500) again(RETRY_SECONDS);
         },
       );
     };
-    load();
+    if (body === undefined) load();
+    else timer = window.setTimeout(load, TYPING_MS);
+    addEventListener(SESSION_BEGUN, load, { signal });
     return () => {
       stop.abort();
       clearTimeout(timer);
     };
-  }, [path, everySeconds, turn]);
+  }, [key, everySeconds, turn]);
 
-  const current = state.path === path;
-  return { data: current ? state.data : null, problem: current ? state.problem : null, reload };
+  const { data, version, problem } = state.key === key ? state : { data: null, version: null, problem: null };
+  return { data, version, problem, reload };
+}
+
+function answerTo<T>(path: string, body: string, signal: AbortSignal) {
+  return ask<T>('POST', path, JSON.parse(body), { signal });
 }

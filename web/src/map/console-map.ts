@@ -46,6 +46,8 @@ export class ConsoleMap {
       target,
       layers: [this.#tiles, this.#overlay],
       controls: [new Zoom()],
+      // Of the six connections that browsers allow a host, some are left for everything else.
+      maxTilesLoading: 4,
       interactions: defaultInteractions({ onFocusOnly: false }),
     });
     this.map.on('moveend', () => this.#tellView());

@@ -1,28 +1,49 @@
-import type { Feature } from 'ol';
-import Polygon from 'ol/geom/Polygon.js';
-import Draw, { createBox } from 'ol/interaction/Draw.js';
+import Feature from 'ol/Feature.js';
+import GeoJSON from 'ol/format/GeoJSON.js';
+import Polygon, { fromExtent } from 'ol/geom/Polygon.js';
+import type SimpleGeometry from 'ol/geom/SimpleGeometry.js';
+import DragBox from 'ol/interaction/DragBox.js';
+import Draw from 'ol/interaction/Draw.js';
+import type Interaction from 'ol/interaction/Interaction.js';
 import VectorLayer from 'ol/layer/Vector.js';
+import { get as knownProjection } from 'ol/proj.js';
 import VectorSource from 'ol/source/Vector.js';
 import Fill from 'ol/style/Fill.js';
 import Stroke from 'ol/style/Stroke.js';
 import Style from 'ol/style/Style.js';
+import { coordinateText } from '../format.ts';
 import type { ConsoleMap } from './console-map.ts';
 
-export type Bounds = readonly [number, number, number, number];
-export type Ring = readonly (readonly [number, number])[];
 export type DrawMode = 'none' | 'rectangle' | 'polygon';
 
 export type Area =
   | { readonly kind: 'whole' }
-  | { readonly kind: 'bounds'; readonly bounds: Bounds }
-  | { readonly kind: 'polygon'; readonly ring: Ring };
+  /** Min x, min y, max x and max y as typed. */
+  | { readonly kind: 'bounds'; readonly typed: readonly string[] }
+  /** GeoJSON. */
+  | { readonly kind: 'shape'; readonly shape: object; readonly crs: 'grid-set' | 'EPSG:4326' };
+
+export const WHOLE: Area = { kind: 'whole' };
+
+/** Null unless all four are numbers in their order. */
+export function boundsIn({ typed }: Extract<Area, { kind: 'bounds' }>): readonly number[] | null {
+  const numbers = typed.map((text) => (text.trim() === '' ? Number.NaN : Number(text)));
+  const [minX = 0, minY = 0, maxX = 0, maxY = 0] = numbers;
+  return numbers.length === 4 && numbers.every(Number.isFinite) && minX <= maxX && minY <= maxY
+    ? numbers
+    : null;
+}
+
+export function coordinateTexts(numbers: readonly number[]): readonly string[] {
+  return numbers.map(coordinateText);
+}
 
 /** The area of a task on a map: drawn there, or shown as it was typed. */
 export class AreaDrawing {
   readonly #map: ConsoleMap;
-  readonly #source = new VectorSource<Feature<Polygon>>();
+  readonly #source = new VectorSource<Feature>();
   readonly #onDrawn: (area: Area) => void;
-  #draw: Draw | null = null;
+  #interaction: Interaction | null = null;
 
   constructor(map: ConsoleMap, onDrawn: (area: Area) => void) {
     this.#map = map;
@@ -31,52 +52,62 @@ export class AreaDrawing {
       fill: new Fill({ color: 'rgb(242 193 78 / 28%)' }),
       stroke: new Stroke({ color: '#b8790b', width: 2 }),
     });
-    map.add(new VectorLayer({ source: this.#source, style }));
+    map.map.addLayer(new VectorLayer({ source: this.#source, style }));
   }
 
   setMode(mode: DrawMode): void {
-    if (this.#draw) this.#map.map.removeInteraction(this.#draw);
-    this.#draw = null;
-    if (mode === 'none') return;
-    const box = mode === 'rectangle';
-    const draw = new Draw({
-      source: this.#source,
-      type: box ? 'Circle' : 'Polygon',
-      ...(box && { geometryFunction: createBox() }),
-    });
+    if (this.#interaction) this.#map.map.removeInteraction(this.#interaction);
+    this.#interaction = mode === 'none' ? null : mode === 'rectangle' ? this.#dragging() : this.#drawing();
+    if (this.#interaction) this.#map.map.addInteraction(this.#interaction);
+  }
+
+  show(area: Area): void {
+    this.#source.clear();
+    this.#source.addFeatures(this.#featuresOf(area));
+  }
+
+  #dragging(): DragBox {
+    const box = new DragBox({ className: 'drag-box' });
+    box.on('boxend', () =>
+      this.#onDrawn({ kind: 'bounds', typed: coordinateTexts(box.getGeometry().getExtent()) }),
+    );
+    return box;
+  }
+
+  #drawing(): Draw {
+    const draw = new Draw({ source: this.#source, type: 'Polygon' });
     draw.on('drawstart', () => this.#source.clear());
     draw.on('drawend', ({ feature }) => {
       const geometry = feature.getGeometry();
-      if (geometry instanceof Polygon) this.#onDrawn(box ? boundsArea(geometry) : polygonArea(geometry));
+      if (!(geometry instanceof Polygon)) return;
+      const shape = { type: 'Polygon', coordinates: geometry.getCoordinates() };
+      this.#onDrawn({ kind: 'shape', shape, crs: 'grid-set' });
     });
-    this.#draw = draw;
-    this.#map.map.addInteraction(draw);
+    return draw;
   }
 
-  show(area: Area, make: (polygon: Polygon) => Feature<Polygon>): void {
-    this.#source.clear();
-    if (area.kind === 'whole') return;
-    const ring = area.kind === 'polygon' ? area.ring : ringOf(area.bounds);
-    this.#source.addFeature(make(new Polygon([ring.map(([x, y]) => [x, y])])));
+  #featuresOf(area: Area): Feature[] {
+    if (area.kind === 'whole') return [];
+    if (area.kind === 'bounds') {
+      const bounds = boundsIn(area);
+      return bounds ? [new Feature(fromExtent([...bounds]))] : [];
+    }
+    const reader = new GeoJSON();
+    const projection = this.#map.map.getView().getProjection();
+    if (area.crs === 'grid-set') return reader.readFeatures(area.shape);
+    // A projection that the browser does not know cannot be drawn in.
+    if (!knownProjection(projection.getCode())) return [];
+    return reader.readFeatures(area.shape, { dataProjection: 'EPSG:4326', featureProjection: projection });
   }
 }
 
-function boundsArea(geometry: Polygon): Area {
-  const [minX = 0, minY = 0, maxX = 0, maxY = 0] = geometry.getExtent();
-  return { kind: 'bounds', bounds: [minX, minY, maxX, maxY] };
-}
-
-function polygonArea(geometry: Polygon): Area {
-  const [ring = []] = geometry.getCoordinates();
-  return { kind: 'polygon', ring: ring.map(([x = 0, y = 0]) => [x, y] as const) };
-}
-
-function ringOf([minX, minY, maxX, maxY]: Bounds): Ring {
-  return [
-    [minX, minY],
-    [maxX, minY],
-    [maxX, maxY],
-    [minX, maxY],
-    [minX, minY],
-  ];
+/** Corners of all its rings, without the point that closes each. */
+export function cornersOf(shape: object): number {
+  const features = new GeoJSON().readFeatures(shape);
+  const rings = features.flatMap((feature) => {
+    const geometry = feature.getGeometry() as SimpleGeometry | undefined;
+    const polygons = geometry?.getCoordinates() ?? [];
+    return (geometry?.getType() === 'Polygon' ? [polygons] : polygons).flat(1) as unknown[][];
+  });
+  return rings.reduce((total, ring) => total + ring.length - 1, 0);
 }

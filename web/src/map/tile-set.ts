@@ -26,8 +26,11 @@ export function tileSetFrom(layer: LayerInfo, wishes: URLSearchParams): TileSet 
 
 /** The same as part of a page's address. */
 export function wishesOf({ gridSet, format, parameters }: TileSet): Record<string, string> {
-  const values = Object.entries(parameters).map(([name, value]) => [`p.${name}`, value]);
-  return { gridSet: gridSet.name, format, ...Object.fromEntries(values) };
+  return { gridSet: gridSet.name, format, ...parameterWishes(parameters) };
+}
+
+export function parameterWishes(parameters: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(parameters).map(([name, value]) => [`p.${name}`, value]));
 }
 
 /** Relative to the page; rows count from the top. */

@@ -1,7 +1,8 @@
-import { useDeferredValue, useState } from 'react';
+import { useDeferredValue } from 'react';
 import { useResource } from '../api/use-resource.ts';
 import { Card, Copy, Field, Loaded, PageHead } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
+import { changeQuery, useRoute } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 import type { OpenApi, Operation } from './open-api.ts';
 import { schemaText } from './schema-text.ts';
@@ -17,7 +18,7 @@ interface Entry {
 /** The interface's own document, to read. */
 export default function Api() {
   const document = useResource<OpenApi>('api/v1/openapi.json');
-  const [text, setText] = useState('');
+  const text = useRoute().query.get('search') ?? '';
   const wanted = useDeferredValue(text.toLowerCase());
   return (
     <>
@@ -32,7 +33,11 @@ export default function Api() {
       <p className="quiet">{WORDS.help}</p>
       <div className="stack">
         <Field label={WORDS.filter}>
-          <input type="search" value={text} onChange={({ target }) => setText(target.value)} />
+          <input
+            type="search"
+            value={text}
+            onChange={({ target }) => changeQuery({ search: target.value })}
+          />
         </Field>
         <Loaded resource={document}>
           {(data) =>

@@ -3,6 +3,7 @@ import type { Answer } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { timeText } from '../format.ts';
 import { Card, Choice, Empty, Field, Loaded, PageHead, Wide } from '../parts/basics.tsx';
+import { changeQuery, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 
@@ -10,18 +11,20 @@ type Entry = Answer<'/api/v1/audit'>['entries'][number];
 
 const WORDS = TEXTS.audit;
 const OUTCOMES = ['done', 'refused', 'failed'] as const;
+const FILTERS = ['actor', 'text', 'outcome'] as const;
 const FIRST = 100;
 const MOST = 1000;
 
 export default function Audit() {
   const caller = useCaller();
-  const [actor, setActor] = useState('');
-  const [text, setText] = useState('');
-  const [outcome, setOutcome] = useState<string>('');
+  const { query } = useRoute();
+  const [actor = '', text = '', outcome = ''] = FILTERS.map((name) => query.get(name) ?? '');
   const [limit, setLimit] = useState(FIRST);
   const given = Object.entries({ actor, text, outcome }).filter(([, value]) => value !== '');
-  const query = useDeferredValue(new URLSearchParams([...given, ['limit', String(limit)]]).toString());
-  const entries = useResource<Answer<'/api/v1/audit'>>(may(caller, 'admin') ? `api/v1/audit?${query}` : null);
+  const search = useDeferredValue(new URLSearchParams([...given, ['limit', String(limit)]]).toString());
+  const entries = useResource<Answer<'/api/v1/audit'>>(
+    may(caller, 'admin') ? `api/v1/audit?${search}` : null,
+  );
   if (!may(caller, 'admin')) return <Empty>{WORDS.needAdmin}</Empty>;
   return (
     <>
@@ -29,10 +32,18 @@ export default function Audit() {
       <div className="stack">
         <div className="row">
           <Field label={WORDS.actor}>
-            <input type="search" value={actor} onChange={({ target }) => setActor(target.value)} />
+            <input
+              type="search"
+              value={actor}
+              onChange={({ target }) => changeQuery({ actor: target.value })}
+            />
           </Field>
           <Field label={WORDS.text}>
-            <input type="search" value={text} onChange={({ target }) => setText(target.value)} />
+            <input
+              type="search"
+              value={text}
+              onChange={({ target }) => changeQuery({ text: target.value })}
+            />
           </Field>
           <Choice
             label={WORDS.outcome}
@@ -41,7 +52,7 @@ export default function Audit() {
               ['', TEXTS.tasks.any],
               ...OUTCOMES.map((one) => [one as string, WORDS.outcomes[one]] as const),
             ]}
-            onChange={setOutcome}
+            onChange={(chosen) => changeQuery({ outcome: chosen })}
           />
         </div>
         <Card>

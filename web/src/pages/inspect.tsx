@@ -1,8 +1,7 @@
 import { type FormEvent, useMemo, useState } from 'react';
-import { type Answer, part } from '../api/client.ts';
-import { useResource } from '../api/use-resource.ts';
 import { type LayerInfo, type TileSet, tileSetFrom, wishesOf } from '../map/tile-set.ts';
-import { Card, Choice, Empty, Field, Loaded, PageHead } from '../parts/basics.tsx';
+import { Card, Field, PageHead } from '../parts/basics.tsx';
+import { ChosenLayer } from '../parts/layer-field.tsx';
 import { TileSetChoices } from '../parts/tile-set-choices.tsx';
 import { addressOf, goTo, useRoute } from '../route.ts';
 import { TEXTS } from '../texts.ts';
@@ -13,36 +12,19 @@ const WORDS = TEXTS.inspect;
 /** `#/inspect/LAYER?gridSet=…&format=…&tile=z/x/y` */
 export default function Inspect() {
   const { item } = useRoute();
-  const layers = useResource<Answer<'/api/v1/layers'>>('api/v1/layers');
   return (
     <>
       <PageHead title={WORDS.title} under={WORDS.help} />
-      <Loaded resource={layers}>
-        {({ layers: all }) => {
-          const name = all.find((layer) => layer.name === item)?.name ?? all[0]?.name;
-          if (name === undefined) return <Empty>{TEXTS.layers.empty}</Empty>;
-          return (
-            <div className="stack">
-              <div className="row">
-                <Choice
-                  label={TEXTS.tasks.layer}
-                  value={name}
-                  options={all.map((layer) => [layer.name, layer.title || layer.name])}
-                  onChange={(chosen) => goTo(addressOf('inspect', chosen))}
-                />
-              </div>
-              <OneLayer key={name} name={name} />
-            </div>
-          );
-        }}
-      </Loaded>
+      <ChosenLayer wanted={item} onChange={(name) => goTo(addressOf('inspect', name))}>
+        {(layer, field) => (
+          <div className="stack">
+            <div className="row">{field}</div>
+            <Place layer={layer} />
+          </div>
+        )}
+      </ChosenLayer>
     </>
   );
-}
-
-function OneLayer({ name }: { readonly name: string }) {
-  const layer = useResource<LayerInfo>(`api/v1/layers/${part(name)}`);
-  return <Loaded resource={layer}>{(data) => <Place layer={data} />}</Loaded>;
 }
 
 function Place({ layer }: { readonly layer: LayerInfo }) {

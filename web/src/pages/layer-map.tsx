@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react';
+import { Fragment, useEffect, useRef, useState } from 'react';
 import { type Answer, get, part } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { countText, percentText } from '../format.ts';
@@ -77,22 +77,41 @@ export function LayerMap({
         <Loaded resource={zooms}>
           {(data) => (
             <div className="zooms">
-              {data.zooms.map(({ z, tiles, offered }) => (
-                <ZoomLine
-                  key={z}
-                  z={z}
-                  tiles={tiles}
-                  offered={offered}
-                  pressed={fixedZoom === z}
-                  onPress={() => setFixedZoom(fixedZoom === z ? null : z)}
-                />
-              ))}
+              {zoomRows(data.zooms).map(({ z, last, tiles, offered }) =>
+                tiles === 0 ? (
+                  <Fragment key={z}>
+                    <span className="small quiet">{z === last ? z : `${z}–${last}`}</span>
+                    <span className="small quiet">{WORDS.zoomsEmpty}</span>
+                    <span />
+                  </Fragment>
+                ) : (
+                  <ZoomLine
+                    key={z}
+                    z={z}
+                    tiles={tiles}
+                    offered={offered}
+                    pressed={fixedZoom === z}
+                    onPress={() => setFixedZoom(fixedZoom === z ? null : z)}
+                  />
+                ),
+              )}
             </div>
           )}
         </Loaded>
       </Card>
     </>
   );
+}
+
+/** Zooms without tiles that follow each other are one row. */
+function zoomRows(zooms: Zooms['zooms']) {
+  const rows: (Zooms['zooms'][number] & { last: number })[] = [];
+  for (const zoom of zooms) {
+    const before = rows.at(-1);
+    if (before && before.tiles === 0 && zoom.tiles === 0) before.last = zoom.z;
+    else rows.push({ ...zoom, last: zoom.z });
+  }
+  return rows;
 }
 
 function ZoomLine(props: {

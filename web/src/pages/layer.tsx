@@ -4,7 +4,7 @@ import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { agoText, bytesText, countText, durationText, timeText } from '../format.ts';
 import { type LayerInfo, type TileSet, tileSetFrom, wishesOf } from '../map/tile-set.ts';
-import { Card, DoneNotice, Empty, Loaded, PageHead, ProblemNotice, Wide } from '../parts/basics.tsx';
+import { Card, DoneNotice, Empty, Fact, Loaded, PageHead, ProblemNotice, Wide } from '../parts/basics.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { parametersText } from '../parts/parameters-text.ts';
 import { addressOf, useRoute } from '../route.ts';
@@ -34,7 +34,7 @@ function Content({
   const { query } = useRoute();
   const asked = useMemo(() => tileSetFrom(layer, query), [layer, query]);
   const [set, setSet] = useState<TileSet | null>(asked);
-  if (!set) return <Empty>{TEXTS.seed.noLayer}</Empty>;
+  if (!set) return <Empty>{TEXTS.layers.empty}</Empty>;
   const change = (changed: TileSet) => {
     setSet(changed);
     history.replaceState(null, '', addressOf('layers', layer.name, wishesOf(changed)));
@@ -58,8 +58,11 @@ function Content({
         <Card title={WORDS.sizes} className="span-6">
           {own ? <Sizes layer={own} /> : <Empty>{WORDS.noTiles}</Empty>}
         </Card>
-        <Card title={WORDS.details} className="span-6">
-          <Details layer={layer} />
+        <Card title={WORDS.source} className="span-6">
+          <Source layer={layer} />
+        </Card>
+        <Card title={WORDS.settings} className="span-12">
+          <Settings layer={layer} />
         </Card>
         <Card title={WORDS.addresses} className="span-12">
           <Addresses set={set} />
@@ -105,28 +108,59 @@ function expiryText(seconds: number, byZoom: LayerInfo['expireCacheByZoom'], wit
   return byZoom.map((rule) => WORDS.fromZoom(rule.minZoom, one(rule.seconds))).join(', ');
 }
 
-function Details({ layer }: { readonly layer: LayerInfo }) {
-  const { access, metatile, name } = layer;
+/** Each under its name, where there is something to say. */
+function NamedFacts<Name extends string>(props: {
+  readonly names: Readonly<Record<Name, string>>;
+  readonly values: Readonly<Partial<Record<Name, string>>>;
+}) {
+  return (Object.keys(props.names) as Name[]).map((name) => (
+    <Fact key={name} label={props.names[name]}>
+      {props.values[name] || null}
+    </Fact>
+  ));
+}
+
+function Source({ layer: { source } }: { readonly layer: LayerInfo }) {
   return (
     <dl className="facts">
-      <dt>{WORDS.access}</dt>
-      <dd>{access}</dd>
-      <dt>{WORDS.metatile}</dt>
-      <dd>{metatile.join(' × ')}</dd>
-      <dt>{WORDS.expires}</dt>
-      <dd>{expiryText(layer.expireCacheSeconds ?? 0, layer.expireCacheByZoom, TEXTS.never)}</dd>
-      <dt>{WORDS.clientExpires}</dt>
-      <dd>{expiryText(layer.expireClientsSeconds, layer.expireClientsByZoom, TEXTS.none)}</dd>
-      <dt>{WORDS.changed}</dt>
-      <dd>
+      <NamedFacts names={WORDS.sourceNames} values={source} />
+    </dl>
+  );
+}
+
+function Settings({ layer }: { readonly layer: LayerInfo }) {
+  const yes = (value: boolean) => (value ? TEXTS.yes : TEXTS.no);
+  const values = {
+    store: layer.store ?? '',
+    attribution: layer.attribution,
+    metatile: layer.metatile.join(' × '),
+    gutter: String(layer.gutter),
+    followSource: yes(layer.followSource),
+    staleWhileRevalidateSeconds: expiryText(layer.staleWhileRevalidateSeconds, [], TEXTS.none),
+    staleIfErrorSeconds: expiryText(layer.staleIfErrorSeconds, [], TEXTS.none),
+    outside: layer.outside ?? WORDS.byStandard,
+    blankIsRight: yes(layer.blankIsRight),
+    fullWms: yes(layer.fullWms),
+    infoFormats: layer.infoFormats.join(', '),
+  };
+  return (
+    <dl className="facts">
+      <Fact label={WORDS.access}>{layer.access}</Fact>
+      <Fact label={WORDS.expires}>
+        {expiryText(layer.expireCacheSeconds ?? 0, layer.expireCacheByZoom, TEXTS.never)}
+      </Fact>
+      <Fact label={WORDS.clientExpires}>
+        {expiryText(layer.expireClientsSeconds, layer.expireClientsByZoom, TEXTS.none)}
+      </Fact>
+      <NamedFacts names={WORDS.settingNames} values={values} />
+      <Fact label={WORDS.changed}>
         {layer.changedAt === null
           ? TEXTS.unknown
           : `${timeText(layer.changedAt)} (${agoText(layer.changedAt)})`}
-      </dd>
-      <dt>{TEXTS.nav.tasks}</dt>
-      <dd>
-        <a href={addressOf('tasks', '', { layer: name })}>{WORDS.tasks}</a>
-      </dd>
+      </Fact>
+      <Fact label={TEXTS.nav.tasks}>
+        <a href={addressOf('tasks', '', { layer: layer.name })}>{WORDS.tasks}</a>
+      </Fact>
     </dl>
   );
 }

@@ -1,14 +1,13 @@
-import { lazy, useDeferredValue, useMemo, useState } from 'react';
+import { lazy, useDeferredValue, useMemo } from 'react';
 import { type Answer, part } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { agoText, bytesText, countText, timeText } from '../format.ts';
 import { Choice, Empty, Field, Loaded, PageHead } from '../parts/basics.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
-import { addressOf, useRoute } from '../route.ts';
+import { addressOf, changeQuery, useRoute } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 import {
   LAYER_ORDERS,
-  type LayerOrder,
   type LayerRow,
   type LayerSummary,
   type LayerUsage,
@@ -44,14 +43,12 @@ function LayerList() {
   );
 }
 
-/** `#/layers?failing=1&order=…` */
+/** `#/layers?search=…&order=…&failing=1` */
 function Found({ rows }: { readonly rows: readonly LayerRow[] }) {
   const { query } = useRoute();
-  const [text, setText] = useState('');
-  const [order, setOrder] = useState<LayerOrder>(
-    LAYER_ORDERS.find((name) => name === query.get('order')) ?? 'declared',
-  );
-  const [onlyFailing, setOnlyFailing] = useState(query.has('failing'));
+  const text = query.get('search') ?? '';
+  const order = LAYER_ORDERS.find((name) => name === query.get('order')) ?? 'declared';
+  const onlyFailing = query.has('failing');
   const words = useDeferredValue(text);
   const found = useMemo(
     () => layersFound(rows, words, onlyFailing, order),
@@ -62,19 +59,23 @@ function Found({ rows }: { readonly rows: readonly LayerRow[] }) {
     <div className="stack">
       <div className="row">
         <Field label={WORDS.search}>
-          <input type="search" value={text} onChange={({ target }) => setText(target.value)} />
+          <input
+            type="search"
+            value={text}
+            onChange={({ target }) => changeQuery({ search: target.value })}
+          />
         </Field>
         <Choice
           label={WORDS.order}
           value={order}
           options={LAYER_ORDERS.map((name) => [name, WORDS.orders[name]])}
-          onChange={setOrder}
+          onChange={(chosen) => changeQuery({ order: chosen === 'declared' ? '' : chosen })}
         />
         <label className="check">
           <input
             type="checkbox"
             checked={onlyFailing}
-            onChange={({ target }) => setOnlyFailing(target.checked)}
+            onChange={({ target }) => changeQuery({ failing: target.checked ? '1' : '' })}
           />
           {WORDS.onlyFailing(countText(failing))}
         </label>
@@ -127,7 +128,7 @@ function FailureMark({ layer: { failures, lastFailure } }: { readonly layer: Lay
   const text = `${lastFailure.message} ${agoText(lastFailure.at)}`;
   return (
     <span className="small trouble" title={text}>
-      <strong className="bad">{WORDS.failures(countText(failures))}</strong>
+      <strong className="bad">{TEXTS.overview.failures(countText(failures))}</strong>
       <br />
       <span className="quiet">{text}</span>
     </span>

@@ -1,10 +1,12 @@
 import type { Answer } from '../api/client.ts';
 import type { Task } from '../api/task-feed.ts';
 import { useResource } from '../api/use-resource.ts';
-import { countText, percentText } from '../format.ts';
+import { bytesText, countText, momentText, percentText } from '../format.ts';
 import { Card } from '../parts/basics.tsx';
+import { hasFailures } from '../parts/task-parts.tsx';
 import { addressOf } from '../route.ts';
 import { TEXTS } from '../texts.ts';
+import { failureText, healthOf, type Upstream } from './upstream-parts.tsx';
 
 const WORDS = TEXTS.overview;
 const NEARLY_FULL = 0.95;
@@ -30,6 +32,7 @@ export function Warnings(props: {
   const schedules = useResource<Answer<'/api/v1/schedules'>>('api/v1/schedules');
   if (!props.usage) return null;
   const warnings = [
+    ...diskWarnings(props.usage),
     ...quotaWarnings(props.usage),
     ...taskWarnings(props.tasks),
     ...upstreamWarnings(props.hosts?.upstreams ?? []),
@@ -52,6 +55,17 @@ export function Warnings(props: {
   );
 }
 
+/** A store stops storing before its disk is full to the last byte. */
+function diskWarnings({ disks }: Answer<'/api/v1/usage'>): readonly Warning[] {
+  return disks
+    .filter(({ storing }) => !storing)
+    .map(({ store, freeBytes, freePercent, minFreePercent }) => ({
+      text: WORDS.warnDisk(store, freePercent, bytesText(freeBytes), minFreePercent),
+      todo: WORDS.warnDiskDo,
+      address: addressOf('quota'),
+    }));
+}
+
 function quotaWarnings({ quota, share, fullInDays }: Answer<'/api/v1/usage'>): readonly Warning[] {
   const address = addressOf('quota');
   if (!quota.enabled) return [{ text: WORDS.warnNoQuota, todo: WORDS.warnNoQuotaDo, address }];
@@ -70,16 +84,22 @@ function quotaWarnings({ quota, share, fullInDays }: Answer<'/api/v1/usage'>): r
 function taskWarnings(tasks: readonly Task[]): readonly Warning[] {
   const since = Date.now() - LATELY_MS;
   const failed = tasks.filter(
-    ({ endedAt, counters }) => counters.failed > 0 && endedAt !== null && Date.parse(endedAt) > since,
+    (task) => hasFailures(task) && task.endedAt && Date.parse(task.endedAt) > since,
   );
   if (failed.length === 0) return [];
-  return [{ text: WORDS.warnFailed(failed.length), todo: WORDS.warnFailedDo, address: addressOf('tasks') }];
+  const address = addressOf('tasks', '', { state: 'failed', days: '1' });
+  return [{ text: WORDS.warnFailed(failed.length), todo: WORDS.warnFailedDo, address }];
 }
 
-function upstreamWarnings(hosts: Answer<'/api/v1/upstreams'>['upstreams']): readonly Warning[] {
-  const broken = hosts.filter(({ breaker }) => breaker !== 'closed');
-  return broken.map(({ host }) => ({
-    text: WORDS.warnUpstream(host),
+/** Those in quiet hours, or whose budget is used up, do what they are told. */
+function upstreamWarnings(hosts: readonly Upstream[]): readonly Warning[] {
+  const failing = hosts.filter((host) => /failing|probing/.test(healthOf(host)));
+  return failing.map((host) => ({
+    text: WORDS.warnUpstream(
+      host.host,
+      failureText(host),
+      host.waitingUntil && momentText(host.waitingUntil),
+    ),
     todo: WORDS.warnUpstreamDo,
     address: addressOf('upstreams'),
   }));

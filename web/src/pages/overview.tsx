@@ -2,14 +2,14 @@ import { useMemo } from 'react';
 import type { Answer } from '../api/client.ts';
 import { type Task, useTaskChanges } from '../api/task-feed.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
-import { bytesText, countText, durationText, percentText, timeText } from '../format.ts';
+import { bytesText, countText, durationText, percentText } from '../format.ts';
 import { Bar, Card, Empty, Loaded, PageHead } from '../parts/basics.tsx';
 import { Gauge, Plot } from '../parts/plots.tsx';
 import { TaskLine } from '../parts/task-parts.tsx';
 import { addressOf } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 import { Warnings } from './overview-warnings.tsx';
-import { BreakerBadge, failuresOf } from './upstream-parts.tsx';
+import { failuresOf, HealthBadge, healthOf } from './upstream-parts.tsx';
 
 type Usage = Answer<'/api/v1/usage'>;
 type Upstreams = Answer<'/api/v1/upstreams'>;
@@ -87,8 +87,7 @@ function Disk({ usage }: { readonly usage: Usage }) {
 }
 
 function growthText(perDay: number | null): string {
-  if (perDay === null) return WORDS.growthUnknown;
-  return perDay >= 0 ? WORDS.growth(bytesText(perDay)) : WORDS.shrinks(bytesText(-perDay));
+  return perDay === null ? WORDS.growthUnknown : WORDS.growth(bytesText(perDay));
 }
 
 function Largest({ usage }: { readonly usage: Usage }) {
@@ -152,6 +151,9 @@ function Traffic({ series }: { readonly series: Series }) {
   const all = series.hits.map(
     (value, place) => value + (series.misses[place] ?? 0) + (series.stale[place] ?? 0),
   );
+  const requestsPlot = grouped(all);
+  const minutes = (groupSize(all.length) * series.stepSeconds) / 60;
+  const times = requestsPlot.map((_, place) => Date.parse(series.from) + place * minutes * 60_000);
   return (
     <div className="stack">
       <div className="row">
@@ -172,12 +174,12 @@ function Traffic({ series }: { readonly series: Series }) {
       </div>
       <Plot
         lines={[
-          { name: WORDS.requests, values: grouped(all) },
+          { name: WORDS.requests, values: requestsPlot },
           { name: WORDS.misses, values: grouped(series.misses) },
         ]}
-        label={WORDS.traffic}
-        from={timeText(series.from)}
-        peak={(highest) => WORDS.peak(countText(highest), minutesOf(series))}
+        times={times}
+        label={WORDS.perMinutes(minutes)}
+        text={countText}
       />
     </div>
   );
@@ -186,7 +188,7 @@ function Traffic({ series }: { readonly series: Series }) {
 /** The worst first, and only as many as are read at a glance. */
 function Health({ hosts }: { readonly hosts: Upstreams['upstreams'] }) {
   if (hosts.length === 0) return <Empty>{TEXTS.upstreams.empty}</Empty>;
-  const failing = (host: (typeof hosts)[number]) => (host.breaker === 'closed' ? 0 : 1);
+  const failing = (host: (typeof hosts)[number]) => (healthOf(host) === 'healthy' ? 0 : 1);
   const worst = [...hosts].sort((a, b) => failing(b) - failing(a) || b.requests - a.requests);
   return (
     <ul className="lines">
@@ -195,7 +197,7 @@ function Health({ hosts }: { readonly hosts: Upstreams['upstreams'] }) {
           <span className="cut" title={host.host}>
             {host.host}
           </span>
-          <BreakerBadge breaker={host.breaker} />
+          <HealthBadge host={host} />
           <span className="small quiet number">
             {host.latency && WORDS.latency(Math.round(host.latency.p50))}
             {WORDS.failures(countText(failuresOf(host)))}
@@ -204,11 +206,6 @@ function Health({ hosts }: { readonly hosts: Upstreams['upstreams'] }) {
       ))}
     </ul>
   );
-}
-
-/** Minutes that one point of the plot stands for. */
-function minutesOf({ hits, stepSeconds }: Series): number {
-  return (groupSize(hits.length) * stepSeconds) / 60;
 }
 
 /** At most 240 points, so that a day is drawn at once. */

@@ -3,7 +3,7 @@ import { bytesText } from '../format.ts';
 import { TEXTS } from '../texts.ts';
 
 type Usage = Answer<'/api/v1/usage'>;
-type Quota = Usage['quota'];
+export type Quota = Answer<'/api/v1/quota'>;
 type Unit = Quota['globalQuota']['units'];
 type Policy = Quota['globalExpirationPolicyName'];
 
@@ -11,22 +11,22 @@ export const UNITS: readonly Unit[] = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 export const POLICIES: readonly Policy[] = ['LFU', 'LRU'];
 
 export interface LayerDraft {
-  readonly layer: string;
   readonly value: string;
   readonly units: Unit;
   readonly policy: Policy;
 }
 
 /** The form as it is typed: numbers are texts until they are sent. */
-export interface Draft {
+export interface Draft extends LayerDraft {
   readonly enabled: boolean;
-  readonly value: string;
-  readonly units: Unit;
-  readonly policy: Policy;
   readonly frequency: string;
   readonly frequencyUnits: Quota['cacheCleanUpUnits'];
-  readonly layers: readonly LayerDraft[];
+  /** By name; null: its limit is to be removed. */
+  readonly layers: Readonly<Record<string, LayerDraft | null>>;
 }
+
+/** What somebody typed, and nothing else: what others change meanwhile shows, and stays. */
+export type Changes = Partial<Draft>;
 
 export interface Effect {
   readonly text: string;
@@ -35,7 +35,10 @@ export interface Effect {
 
 const WORDS = TEXTS.quota;
 
-export function draftOf(quota: Quota): Draft {
+export function draftOf(quota: Quota, changes: Changes): Draft {
+  const layers = quota.layerQuotas.map(({ layer, quota: { value, units }, expirationPolicyName }) => {
+    return [layer, { value: String(value), units, policy: expirationPolicyName }] as const;
+  });
   return {
     enabled: quota.enabled,
     value: String(quota.globalQuota.value),
@@ -43,33 +46,39 @@ export function draftOf(quota: Quota): Draft {
     policy: quota.globalExpirationPolicyName,
     frequency: String(quota.cacheCleanUpFrequency),
     frequencyUnits: quota.cacheCleanUpUnits,
-    layers: quota.layerQuotas.map((entry) => ({
-      layer: entry.layer,
-      value: String(entry.quota.value),
-      units: entry.quota.units,
-      policy: entry.expirationPolicyName,
-    })),
+    ...changes,
+    layers: { ...Object.fromEntries(layers), ...changes.layers },
   };
 }
 
-/** The body of `PUT /api/v1/quota`. */
-export function changeOf(draft: Draft): object {
+/** The body of `PUT /api/v1/quota`: what was changed, and no more. Limits of layers are one list there. */
+export function bodyOf(draft: Draft, changes: Changes): object {
+  const { enabled, policy, frequency, frequencyUnits, layers } = changes;
+  const changed = (...names: (keyof Draft)[]) => names.some((name) => changes[name] !== undefined);
   return {
-    enabled: draft.enabled,
-    globalQuota: { value: Number(draft.value), units: draft.units },
-    globalExpirationPolicyName: draft.policy,
-    cacheCleanUpFrequency: Number(draft.frequency),
-    cacheCleanUpUnits: draft.frequencyUnits,
-    layerQuotas: draft.layers.map(({ layer, value, units, policy }) => ({
-      layer,
-      expirationPolicyName: policy,
-      quota: { value: Number(value), units },
-    })),
+    ...(enabled !== undefined && { enabled }),
+    ...(changed('value', 'units') && { globalQuota: { value: Number(draft.value), units: draft.units } }),
+    ...(policy !== undefined && { globalExpirationPolicyName: policy }),
+    ...(frequency !== undefined && { cacheCleanUpFrequency: Number(frequency) }),
+    ...(frequencyUnits !== undefined && { cacheCleanUpUnits: frequencyUnits }),
+    ...(layers !== undefined && { layerQuotas: layersOf(draft).map(layerBody) }),
   };
+}
+
+function layerBody([layer, { value, units, policy }]: readonly [string, LayerDraft]): object {
+  return { layer, expirationPolicyName: policy, quota: { value: Number(value), units } };
+}
+
+export function layersOf({ layers }: Draft): readonly (readonly [layer: string, draft: LayerDraft])[] {
+  return Object.entries(layers).flatMap(([layer, draft]) => (draft ? [[layer, draft] as const] : []));
 }
 
 export function isPositive(text: string): boolean {
   return text.trim() !== '' && Number(text) > 0 && Number.isFinite(Number(text));
+}
+
+export function isValid(draft: Draft): boolean {
+  return [draft.value, draft.frequency, ...layersOf(draft).map(([, { value }]) => value)].every(isPositive);
 }
 
 /** What would go if the draft were saved now. */
@@ -77,9 +86,9 @@ export function effectsOf(draft: Draft, usage: Usage): readonly Effect[] {
   if (!draft.enabled) return [{ text: WORDS.effectOff, removes: false }];
   const excesses = [
     [WORDS.effectAll, usage.bytes - bytesOf(draft)] as const,
-    ...draft.layers.map((entry) => {
-      const used = usage.layers.find(({ name }) => name === entry.layer)?.bytes ?? 0;
-      return [entry.layer, used - bytesOf(entry)] as const;
+    ...layersOf(draft).map(([layer, entry]) => {
+      const used = usage.layers.find(({ name }) => name === layer)?.bytes ?? 0;
+      return [layer, used - bytesOf(entry)] as const;
     }),
   ].filter(([, excess]) => excess > 0);
   if (excesses.length === 0) return [{ text: WORDS.effectNothing, removes: false }];
@@ -89,6 +98,6 @@ export function effectsOf(draft: Draft, usage: Usage): readonly Effect[] {
   }));
 }
 
-function bytesOf({ value, units }: { readonly value: string; readonly units: Unit }): number {
+function bytesOf({ value, units }: LayerDraft): number {
   return Number(value) * 1024 ** UNITS.indexOf(units);
 }

@@ -1,77 +1,86 @@
 import { useState } from 'react';
-import type { Answer } from '../api/client.ts';
-import { useResource } from '../api/use-resource.ts';
-import { Choice, Field } from '../parts/basics.tsx';
+import { Choice, TextField } from '../parts/basics.tsx';
+import { LayerField } from '../parts/layer-field.tsx';
 import { TEXTS } from '../texts.ts';
-import { type Draft, type LayerDraft, POLICIES, UNITS } from './quota-draft.ts';
-import { NumberField } from './quota-number.tsx';
+import { type Draft, isPositive, type LayerDraft, layersOf, POLICIES, UNITS } from './quota-draft.ts';
 
 const WORDS = TEXTS.quota;
+const FIRST: LayerDraft = { value: '1', units: 'GiB', policy: 'LFU' };
 
-/** Limits of single layers, as part of the form. */
-export function LayerQuotas({
-  draft: { layers },
-  onChange,
-}: {
-  readonly draft: Draft;
-  readonly onChange: (layers: readonly LayerDraft[]) => void;
+export function NumberField(props: {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
 }) {
-  const change = (place: number, changes: Partial<LayerDraft>) =>
-    onChange(layers.map((entry, at) => (at === place ? { ...entry, ...changes } : entry)));
+  return (
+    <TextField
+      label={props.label}
+      inputMode="decimal"
+      value={props.value}
+      error={isPositive(props.value) ? null : WORDS.notPositive}
+      onChange={({ target }) => props.onChange(target.value)}
+    />
+  );
+}
+
+/** A limit and what is evicted first when it is reached. */
+export function LimitFields(props: {
+  readonly label: string;
+  readonly limit: LayerDraft;
+  readonly onChange: (changes: Partial<LayerDraft>) => void;
+}) {
+  const { label, limit, onChange } = props;
+  return (
+    <>
+      <NumberField label={label} value={limit.value} onChange={(value) => onChange({ value })} />
+      <Choice
+        label={WORDS.unit}
+        value={limit.units}
+        options={UNITS.map((unit) => [unit, unit])}
+        onChange={(units) => onChange({ units })}
+      />
+      <Choice
+        label={WORDS.policy}
+        value={limit.policy}
+        options={POLICIES.map((policy) => [policy, WORDS.policies[policy]])}
+        onChange={(policy) => onChange({ policy })}
+      />
+    </>
+  );
+}
+
+/** Limits of single layers, as part of the form. `onChange` gets one of them; null removes it. */
+export function LayerQuotas(props: {
+  readonly draft: Draft;
+  readonly onChange: (layer: string, limit: LayerDraft | null) => void;
+}) {
+  const [name, setName] = useState('');
+  const layers = layersOf(props.draft);
+  const add = () => {
+    props.onChange(name, FIRST);
+    setName('');
+  };
   return (
     <div className="stack">
       <h3>{WORDS.layerQuotas}</h3>
-      {layers.map((entry, place) => (
-        <div key={entry.layer} className="form-grid">
-          <NumberField
-            label={WORDS.limitOf(entry.layer)}
-            value={entry.value}
-            onChange={(value) => change(place, { value })}
+      {layers.map(([layer, limit]) => (
+        <div key={layer} className="form-grid">
+          <LimitFields
+            label={WORDS.limitOf(layer)}
+            limit={limit}
+            onChange={(changes) => props.onChange(layer, { ...limit, ...changes })}
           />
-          <Choice
-            label={WORDS.unit}
-            value={entry.units}
-            options={UNITS.map((unit) => [unit, unit])}
-            onChange={(units) => change(place, { units })}
-          />
-          <Choice
-            label={WORDS.policy}
-            value={entry.policy}
-            options={POLICIES.map((policy) => [policy, WORDS.policies[policy]])}
-            onChange={(policy) => change(place, { policy })}
-          />
-          <button type="button" onClick={() => onChange(layers.filter((_, at) => at !== place))}>
+          <button type="button" onClick={() => props.onChange(layer, null)}>
             {TEXTS.remove}
           </button>
         </div>
       ))}
-      <AddLayer taken={layers.map(({ layer }) => layer)} onAdd={(entry) => onChange([...layers, entry])} />
-    </div>
-  );
-}
-
-function AddLayer(props: { readonly taken: readonly string[]; readonly onAdd: (entry: LayerDraft) => void }) {
-  const [name, setName] = useState('');
-  const layers = useResource<Answer<'/api/v1/layers'>>('api/v1/layers');
-  const free = (layers.data?.layers ?? []).filter((layer) => !props.taken.includes(layer.name));
-  const known = free.some((layer) => layer.name === name);
-  const add = () => {
-    props.onAdd({ layer: name, value: '1', units: 'GiB', policy: 'LFU' });
-    setName('');
-  };
-  return (
-    <div className="row">
-      <Field label={TEXTS.tasks.layer}>
-        <input list="quota-layers" value={name} onChange={({ target }) => setName(target.value)} />
-      </Field>
-      <datalist id="quota-layers">
-        {free.slice(0, 200).map((layer) => (
-          <option key={layer.name} value={layer.name} />
-        ))}
-      </datalist>
-      <button type="button" disabled={!known} onClick={add}>
-        {WORDS.addLayer}
-      </button>
+      <div className="row">
+        <LayerField value={name} except={layers.map(([layer]) => layer)} onChange={setName} />
+        <button type="button" disabled={name === ''} onClick={add}>
+          {WORDS.addLayer}
+        </button>
+      </div>
     </div>
   );
 }

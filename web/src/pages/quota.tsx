@@ -1,8 +1,8 @@
 import { type FormEvent, useState } from 'react';
-import { type Answer, send } from '../api/client.ts';
+import { type Answer, Problem, problemFrom, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
-import { bytesText, countText, timeText } from '../format.ts';
+import { bytesText, countText } from '../format.ts';
 import { Bar, Card, Choice, DoneNotice, Empty, Loaded, PageHead, ProblemNotice } from '../parts/basics.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { parametersText } from '../parts/parameters-text.ts';
@@ -11,27 +11,28 @@ import { addressOf } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 import {
-  changeOf,
-  type Draft,
+  bodyOf,
+  type Changes,
   draftOf,
   type Effect,
   effectsOf,
-  isPositive,
-  POLICIES,
-  UNITS,
+  isValid,
+  type LayerDraft,
+  type Quota,
 } from './quota-draft.ts';
-import { LayerQuotas } from './quota-layers.tsx';
-import { NumberField } from './quota-number.tsx';
+import { LayerQuotas, LimitFields, NumberField } from './quota-layers.tsx';
 
 type Usage = Answer<'/api/v1/usage'>;
 type History = Answer<'/api/v1/evictions'>;
 
 const WORDS = TEXTS.quota;
 const REFRESH_SECONDS = 15;
+const HOUR_MS = 3_600_000;
 const FREQUENCIES = ['SECONDS', 'MINUTES', 'HOURS', 'DAYS'] as const;
 
 export default function QuotaPage() {
   const usage = useResource<Usage>('api/v1/usage', REFRESH_SECONDS);
+  const quota = useResource<Quota>('api/v1/quota', REFRESH_SECONDS);
   const history = useResource<History>('api/v1/evictions?days=7', REFRESH_SECONDS);
   return (
     <>
@@ -45,7 +46,7 @@ export default function QuotaPage() {
             <Card title={TEXTS.overview.layers} className="span-8">
               <UsageBars usage={data} />
             </Card>
-            <QuotaForm usage={usage} data={data} />
+            <QuotaForm usage={usage} quota={quota} />
             <Card title={WORDS.evictions} className="span-12">
               <Evictions usage={data} history={history.data} />
             </Card>
@@ -108,30 +109,38 @@ function Evictions({ usage, history }: { readonly usage: Usage; readonly history
       {history?.bytes.some((value) => value > 0) && (
         <Plot
           lines={[{ name: WORDS.evictions, values: history.bytes }]}
-          label={WORDS.evictions}
-          from={timeText(history.from)}
-          peak={(highest) => WORDS.peak(bytesText(highest))}
+          label={WORDS.evictionPlot}
+          times={history.bytes.map((_, hour) => Date.parse(history.from) + hour * HOUR_MS)}
+          text={bytesText}
         />
       )}
     </>
   );
 }
 
-function QuotaForm({ usage, data }: { readonly usage: Resource<Usage>; readonly data: Usage }) {
-  const caller = useCaller();
+function QuotaForm({ usage, quota }: { readonly usage: Resource<Usage>; readonly quota: Resource<Quota> }) {
+  const allowed = may(useCaller(), 'admin');
   const action = useAction();
-  const [draft, setDraft] = useState<Draft>(() => draftOf(data.quota));
-  const allowed = may(caller, 'admin');
-  const change = (changes: Partial<Draft>) => setDraft({ ...draft, ...changes });
-  const valid =
-    isPositive(draft.value) &&
-    isPositive(draft.frequency) &&
-    draft.layers.every(({ value }) => isPositive(value));
+  const [changes, setChanges] = useState<Changes>({});
   const [asking, setAsking] = useState(false);
-  const effects = effectsOf(draft, data);
+  if (!usage.data || !quota.data) return null;
+  const draft = draftOf(quota.data, changes);
+  const change = (more: Changes) => setChanges((before) => ({ ...before, ...more }));
+  const changeLayer = (layer: string, limit: LayerDraft | null) =>
+    setChanges((before) => ({ ...before, layers: { ...before.layers, [layer]: limit } }));
+  const effects = effectsOf(draft, usage.data);
   const save = () =>
     action.run(async () => {
-      setDraft(draftOf(await send<Usage['quota']>('PUT', 'api/v1/quota', changeOf(draft))));
+      try {
+        await send('PUT', 'api/v1/quota', bodyOf(draft, changes), { version: quota.version });
+      } catch (error) {
+        const { status, requestId } = problemFrom(error);
+        if (status !== 412) throw error;
+        quota.reload();
+        throw new Problem(WORDS.changedMeanwhile, status, requestId);
+      }
+      setChanges({});
+      quota.reload();
       usage.reload();
       return WORDS.saved;
     });
@@ -154,20 +163,8 @@ function QuotaForm({ usage, data }: { readonly usage: Resource<Usage>; readonly 
             />
             {WORDS.enabled}
           </label>
-          <div className="form-grid">
-            <NumberField label={WORDS.limit} value={draft.value} onChange={(value) => change({ value })} />
-            <Choice
-              label={WORDS.unit}
-              value={draft.units}
-              options={UNITS.map((unit) => [unit, unit])}
-              onChange={(units) => change({ units })}
-            />
-            <Choice
-              label={WORDS.policy}
-              value={draft.policy}
-              options={POLICIES.map((policy) => [policy, WORDS.policies[policy]])}
-              onChange={(policy) => change({ policy })}
-            />
+          <div className="form-grid tops">
+            <LimitFields label={WORDS.limit} limit={draft} onChange={change} />
             <NumberField
               label={WORDS.frequency}
               value={draft.frequency}
@@ -180,7 +177,8 @@ function QuotaForm({ usage, data }: { readonly usage: Resource<Usage>; readonly 
               onChange={(frequencyUnits) => change({ frequencyUnits })}
             />
           </div>
-          <LayerQuotas draft={draft} onChange={(layers) => change({ layers })} />
+          <p className="small quiet">{WORDS.policyHelp}</p>
+          <LayerQuotas draft={draft} onChange={changeLayer} />
           <div aria-live="polite">
             <h3>{WORDS.effect}</h3>
             <Effects effects={effects} />
@@ -188,7 +186,11 @@ function QuotaForm({ usage, data }: { readonly usage: Resource<Usage>; readonly 
           <ProblemNotice problem={action.problem} />
           <DoneNotice text={action.done} />
           <div className="row">
-            <button type="submit" className="primary" disabled={!valid || action.busy}>
+            <button
+              type="submit"
+              className="primary"
+              disabled={!isValid(draft) || action.busy || Object.keys(changes).length === 0}
+            >
               {TEXTS.save}
             </button>
           </div>

@@ -1,11 +1,10 @@
 import type { Answer } from '../api/client.ts';
-import { looksLikeCron } from '../cron-text.ts';
-import { type LayerInfo, tileSetFrom } from '../map/tile-set.ts';
+import { cronFault } from '../cron-text.ts';
+import type { LayerInfo } from '../map/tile-set.ts';
 import { TEXTS } from '../texts.ts';
-import { areaFrom, type Plan, requestOf } from './seed-plan.ts';
+import { type Faults, type Plan, planFrom, queryOf, readPlan, TASK_TYPES, type Work } from './seed-plan.ts';
 
 export type Schedule = Answer<'/api/v1/schedules/{id}'>;
-export type Work = Schedule['type'];
 
 /** The form as it is typed. */
 export interface ScheduleDraft {
@@ -17,16 +16,13 @@ export interface ScheduleDraft {
   readonly until: string;
   readonly overrun: Schedule['overrun'];
   readonly enabled: boolean;
-  readonly plan: Omit<Plan, 'type'> & { readonly type: Work };
-  /** What the form cannot show: an area of several polygons, a priority. */
-  readonly kept: { readonly area?: unknown; readonly areaCrs?: string; readonly priority?: number };
+  readonly plan: Plan;
+  /** The form does not show it. */
+  readonly priority: number | null;
 }
 
-export type Faults = Readonly<Partial<Record<string, string>>>;
-
 const WORDS = TEXTS.schedules;
-const FIRST_LEVELS = 4;
-export const WORK: readonly Work[] = ['seed', 'reseed', 'truncate', 'invalidate'];
+export const WORK: readonly Work[] = [...TASK_TYPES, 'invalidate'];
 
 /** A schedule as it is, or what is proposed for a new one; null for a layer without grid sets. */
 export function draftOf(
@@ -34,10 +30,9 @@ export function draftOf(
   query: URLSearchParams,
   schedule: Schedule | null,
 ): ScheduleDraft | null {
-  const set = tileSetFrom(layer, schedule ? wishesOf(schedule) : query);
-  if (!set) return null;
-  const { zoomStart, zoomStop } = set.gridSet;
-  const number = (name: string, usual: number) => Number(query.get(name) ?? usual);
+  const wanted = schedule ? new URLSearchParams(queryOf(given(schedule))) : query;
+  const plan = planFrom(layer, wanted, 'reseed', schedule !== null);
+  if (!plan) return null;
   const [from = '', until = ''] = schedule?.hours?.split('-') ?? [];
   return {
     name: query.get('name') ?? schedule?.name ?? '',
@@ -47,75 +42,54 @@ export function draftOf(
     until,
     overrun: schedule?.overrun ?? 'pause',
     enabled: schedule?.enabled ?? true,
-    plan: {
-      set,
-      type: schedule?.type ?? WORK.find((type) => type === query.get('type')) ?? 'reseed',
-      area: areaFrom(schedule ? (schedule.bounds?.join(',') ?? null) : query.get('bounds')),
-      zoomStart: schedule?.zoomStart ?? number('zoomStart', zoomStart),
-      zoomStop: schedule?.zoomStop ?? number('zoomStop', Math.min(zoomStop, zoomStart + FIRST_LEVELS)),
-      threadCount: schedule?.threadCount ?? number('threadCount', 2),
-    },
-    kept: schedule ? keptOf(schedule) : {},
+    plan,
+    priority: schedule?.priority ?? null,
   };
 }
 
-function wishesOf({ gridSet, format, parameters }: Schedule): URLSearchParams {
-  const values = Object.entries(parameters ?? {}).map(([name, value]) => [`p.${name}`, value]);
-  return new URLSearchParams([['gridSet', gridSet ?? ''], ['format', format ?? ''], ...values]);
-}
-
-function keptOf({ area, areaCrs, priority }: Schedule): ScheduleDraft['kept'] {
+/** What of it says what is done. */
+function given(schedule: Schedule) {
+  const { layer, type, gridSet, format, parameters, zoomStart, zoomStop } = schedule;
+  const { bounds, threadCount, areaCrs } = schedule;
+  const area = schedule.area as object | null;
   return {
-    ...(area !== null && areaCrs !== null && { area, areaCrs }),
-    ...(priority !== null && { priority }),
+    layer,
+    type,
+    gridSet,
+    format,
+    parameters,
+    zoomStart,
+    zoomStop,
+    bounds,
+    threadCount,
+    area,
+    areaCrs,
   };
 }
 
-/** The body of `POST /api/v1/schedules`. */
-export function bodyOf({
-  plan,
-  kept,
-  from,
-  until,
-  name,
-  cron,
-  timeZone,
-  overrun,
-  enabled,
-}: ScheduleDraft): object {
-  const { area, areaCrs, priority } = kept;
-  return {
-    name,
-    cron,
-    timeZone,
-    ...(from !== '' && { hours: `${from}-${until}` }),
-    overrun,
-    enabled,
-    ...requestOf(plan),
-    ...(area !== undefined && plan.area.kind === 'whole' && { area, areaCrs }),
-    ...(priority !== undefined && { priority }),
-  };
-}
-
-/** The same schedule, switched on or off. */
-export function switchedBody(schedule: Schedule): object {
-  const { layer, name, type, cron, timeZone, hours, overrun, enabled } = schedule;
-  const { gridSet, format, parameters, zoomStart, zoomStop, bounds, threadCount } = schedule;
-  const given = { hours, gridSet, format, parameters, zoomStart, zoomStop, bounds, threadCount };
-  return {
-    ...{ layer, name, type, cron, timeZone, overrun, enabled: !enabled },
-    ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null)),
-    ...keptOf(schedule),
-  };
-}
-
-/** What is wrong before it is sent, by field. */
-export function faultsOf({ name, cron, from, until }: ScheduleDraft): Faults {
-  return {
+/** The body of `POST /api/v1/schedules`, or what is wrong, by field. */
+export function readDraft(draft: ScheduleDraft): { readonly body: object | null; readonly faults: Faults } {
+  const { plan, name, cron, timeZone, from, until, overrun, enabled, priority } = draft;
+  const { request, faults: planFaults } = readPlan(plan);
+  const wrong = cronFault(cron);
+  const faults = {
+    ...planFaults,
     ...(name.trim() === '' && { name: WORDS.nameMissing }),
-    ...(!looksLikeCron(cron) && { cron: WORDS.cronShape }),
+    ...(wrong !== null && { cron: wrong }),
     ...((from === '') !== (until === '') && { hours: WORDS.bothHours }),
   };
+  if (!request || Object.keys(faults).length > 0) return { body: null, faults };
+  const hours = from === '' ? {} : { hours: `${from}-${until}` };
+  const order = priority === null ? {} : { priority };
+  return { body: { name, cron, timeZone, ...hours, overrun, enabled, ...request, ...order }, faults };
+}
+
+/** The same schedule, enabled or disabled. */
+export function switchedBody(schedule: Schedule): object {
+  const { name, cron, timeZone, hours, overrun, enabled, priority } = schedule;
+  const all = { ...given(schedule), name, cron, timeZone, hours, overrun, priority };
+  const known = Object.entries(all).filter(([, value]) => value !== null);
+  return { ...Object.fromEntries(known), enabled: !enabled };
 }
 
 /** The server begins with the name of the field. */

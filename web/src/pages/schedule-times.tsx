@@ -2,7 +2,8 @@ import { useMemo } from 'react';
 import { cronText } from '../cron-text.ts';
 import { Choice, TextField } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
-import type { Faults, ScheduleDraft } from './schedule-draft.ts';
+import type { ScheduleDraft } from './schedule-draft.ts';
+import type { Faults } from './seed-plan.ts';
 
 const WORDS = TEXTS.schedules;
 const OVERRUNS = ['pause', 'stop', 'finish'] as const;

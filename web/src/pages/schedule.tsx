@@ -3,7 +3,7 @@ import { type Answer, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
 import { cronText } from '../cron-text.ts';
-import { coordinateText, durationText, timeText } from '../format.ts';
+import { coordinateText, durationText, timeText, withLocalTimes } from '../format.ts';
 import { Card, DoneNotice, Empty, Fact, Loaded, PageHead, ProblemNotice, Wide } from '../parts/basics.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { addressOf, goTo } from '../route.ts';
@@ -15,7 +15,6 @@ type Run = Answer<'/api/v1/schedules/{id}/runs'>['runs'][number];
 
 const WORDS = TEXTS.schedules;
 const REFRESH_SECONDS = 15;
-const ISO_TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/g;
 const RUN_BADGES = { started: 'running', held: 'paused', over: 'done', skipped: 'paused', failed: 'failed' };
 
 export function RunBadge({ run: { state } }: { readonly run: Pick<Run, 'state'> }) {
@@ -94,7 +93,7 @@ function What({ schedule }: { readonly schedule: Schedule }) {
   const values = Object.entries(parameters ?? {}).map(([name, value]) => `${name}=${value}`);
   return (
     <dl className="facts">
-      <Fact label={TEXTS.tasks.type}>{WORDS.types[type]}</Fact>
+      <Fact label={TEXTS.tasks.type}>{TEXTS.work[type]}</Fact>
       <Fact label={TEXTS.tasks.layer}>
         <a href={addressOf('layers', layer)}>{layer}</a>
       </Fact>
@@ -155,7 +154,7 @@ function Runs({ runs, timeZone }: { readonly runs: readonly Run[]; readonly time
               <td>{timeText(run.dueAt, timeZone)}</td>
               <td>{timeText(run.at, timeZone)}</td>
               <td>
-                <RunBadge run={run} /> {run.detail?.replace(ISO_TIME, (time) => timeText(time, timeZone))}
+                <RunBadge run={run} /> {run.detail && withLocalTimes(run.detail, timeZone)}
               </td>
               <td>
                 {run.taskId !== null && <a href={addressOf('tasks', String(run.taskId))}>#{run.taskId}</a>}

@@ -69,7 +69,7 @@ function ScheduleLine({ schedule }: { readonly schedule: Schedule }) {
           <strong>{name}</strong>
         </a>
         <span className="cut small quiet block" title={layer}>
-          {WORDS.shortTypes[type]} {layer}
+          {TEXTS.tasks.types[type]} {layer}
         </span>
       </span>
       <span>

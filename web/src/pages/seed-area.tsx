@@ -1,8 +1,7 @@
-import Feature from 'ol/Feature.js';
 import { useEffect, useState } from 'react';
 import { coordinateText } from '../format.ts';
 import type { ConsoleMap } from '../map/console-map.ts';
-import { type Area, AreaDrawing, type DrawMode } from '../map/draw-area.ts';
+import { type Area, AreaDrawing, cornersOf, type DrawMode, WHOLE } from '../map/draw-area.ts';
 import { MapBox } from '../map/map-box.tsx';
 import type { TileSet } from '../map/tile-set.ts';
 import { Field } from '../parts/basics.tsx';
@@ -13,13 +12,14 @@ const MODES: readonly DrawMode[] = ['none', 'rectangle', 'polygon'];
 const NO_EVENTS = {};
 const NAMES = ['minX', 'minY', 'maxX', 'maxY'] as const;
 
-/** Draws the area of a task. What is drawn replaces what was there. */
-export function AreaMap(props: {
+interface AreaProps {
   readonly set: TileSet;
   readonly area: Area;
   readonly onChange: (area: Area) => void;
-}) {
-  const { set, area, onChange } = props;
+}
+
+/** Draws the area of a task. What is drawn replaces what was there. */
+export function AreaMap({ set, area, onChange }: AreaProps) {
   const [drawing, setDrawing] = useState<AreaDrawing | null>(null);
   const [mode, setMode] = useState<DrawMode>('none');
   const ready = (map: ConsoleMap) =>
@@ -30,7 +30,7 @@ export function AreaMap(props: {
       }),
     );
   useEffect(() => drawing?.setMode(mode), [drawing, mode]);
-  useEffect(() => drawing?.show(area, (polygon) => new Feature(polygon)), [drawing, area]);
+  useEffect(() => drawing?.show(area), [drawing, area]);
   return (
     <div className="stack">
       <div className="row" role="toolbar" aria-label={WORDS.area}>
@@ -45,9 +45,10 @@ export function AreaMap(props: {
             {WORDS.draw[one]}
           </button>
         ))}
-        <button type="button" disabled={area.kind === 'whole'} onClick={() => onChange({ kind: 'whole' })}>
+        <button type="button" disabled={area.kind === 'whole'} onClick={() => onChange(WHOLE)}>
           {WORDS.clear}
         </button>
+        <span className="small quiet">{WORDS.drawHints[mode]}</span>
       </div>
       <MapBox set={set} label={WORDS.drawHelp} events={NO_EVENTS} onReady={ready} />
     </div>
@@ -55,29 +56,12 @@ export function AreaMap(props: {
 }
 
 /** The same area by keyboard. */
-export function AreaFields({
-  set,
-  area,
-  onChange,
-}: {
-  readonly set: TileSet;
-  readonly area: Area;
-  readonly onChange: (area: Area) => void;
-}) {
-  const [typed, setTyped] = useState<readonly string[]>(['', '', '', '']);
-  useEffect(() => {
-    if (area.kind === 'bounds') setTyped(area.bounds.map(coordinateText));
-    if (area.kind === 'whole') setTyped(['', '', '', '']);
-  }, [area]);
-  if (area.kind === 'polygon') return <p className="small">{WORDS.polygonDrawn(area.ring.length - 1)}</p>;
-
-  const numbers = typed.map((text) => (text.trim() === '' ? Number.NaN : Number(text)));
-  const [minX = 0, minY = 0, maxX = 0, maxY = 0] = numbers;
-  const empty = typed.every((text) => text.trim() === '');
-  const good = numbers.every(Number.isFinite) && minX <= maxX && minY <= maxY;
-  const take = () => {
-    if (empty && area.kind !== 'whole') onChange({ kind: 'whole' });
-    if (good) onChange({ kind: 'bounds', bounds: [minX, minY, maxX, maxY] });
+export function AreaFields({ set, area, onChange, fault }: AreaProps & { readonly fault: string | null }) {
+  if (area.kind === 'shape') return <p className="notice">{WORDS.shape(cornersOf(area.shape))}</p>;
+  const typed = area.kind === 'bounds' ? area.typed : ['', '', '', ''];
+  const change = (place: number, text: string) => {
+    const changed = NAMES.map((_, at) => (at === place ? text : (typed[at] ?? '')));
+    onChange(changed.every((one) => one.trim() === '') ? WHOLE : { kind: 'bounds', typed: changed });
   };
   return (
     <fieldset className="form-grid">
@@ -88,13 +72,12 @@ export function AreaFields({
             inputMode="decimal"
             placeholder={coordinateText(set.gridSet.extent[place] ?? 0)}
             value={typed[place] ?? ''}
-            aria-invalid={!empty && !good}
-            onChange={({ target }) => setTyped(typed.map((text, at) => (at === place ? target.value : text)))}
-            onBlur={take}
+            aria-invalid={fault !== null}
+            onChange={({ target }) => change(place, target.value)}
           />
         </Field>
       ))}
-      {!empty && !good && <p className="small notice warn">{WORDS.badBounds}</p>}
+      {fault !== null && <p className="small field-error">{fault}</p>}
     </fieldset>
   );
 }

@@ -1,12 +1,12 @@
-import { useEffect, useState } from 'react';
-import { type Answer, type Problem, problemFrom, send } from '../api/client.ts';
+import { type Answer, part } from '../api/client.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
 import { bytesText, countText, durationText } from '../format.ts';
-import { ProblemNotice } from '../parts/basics.tsx';
+import { Fact, ProblemNotice } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
-import { type Plan, requestOf } from './seed-plan.ts';
+import type { TaskRequest } from './seed-plan.ts';
 
 type Usage = Answer<'/api/v1/usage'>;
+type Zooms = Answer<'/api/v1/layers/{layer}/coverage/{gridSet}'>;
 
 export interface EstimateAnswer {
   readonly tiles: number;
@@ -15,75 +15,78 @@ export interface EstimateAnswer {
   readonly seconds: number | null;
 }
 
-const WORDS = TEXTS.seed;
-const WAIT_MS = 250;
-
-/** What the server says the plan would be, a moment after it was changed last. */
-export function useEstimate(plan: Plan): Resource<EstimateAnswer> {
-  const [data, setData] = useState<EstimateAnswer | null>(null);
-  const [problem, setProblem] = useState<Problem | null>(null);
-  useEffect(() => {
-    let current = true;
-    setData(null);
-    const timer = setTimeout(() => {
-      send<EstimateAnswer>('POST', 'api/v1/tasks', { ...requestOf(plan), dryRun: true }).then(
-        (answer) => {
-          if (!current) return;
-          setData(answer);
-          setProblem(null);
-        },
-        (error: unknown) => current && setProblem(problemFrom(error)),
-      );
-    }, WAIT_MS);
-    return () => {
-      current = false;
-      clearTimeout(timer);
-    };
-  }, [plan]);
-  return { data, problem, reload: () => undefined };
+/** What is left to do, of what the request names. */
+export interface Remaining extends EstimateAnswer {
+  readonly all: number;
 }
 
-export function Estimate({
-  resource,
-  plan,
-}: {
-  readonly resource: Resource<EstimateAnswer>;
-  readonly plan: Plan;
-}) {
+const WORDS = TEXTS.seed;
+
+/** What the request would come to; seeding leaves out what is cached. Null data while it is not known. */
+export function useEstimate(request: TaskRequest | null): Resource<Remaining> {
+  const answer = useResource<EstimateAnswer>(request && 'api/v1/tasks', null, { ...request, dryRun: true });
+  const cached = useResource<Zooms>(request && coveragePath(request));
+  const data = answer.data && request && remaining(answer.data, request, cached.data);
+  return { ...answer, data };
+}
+
+/** A polygon is counted in full: how much of it is cached is not known. */
+function coveragePath({
+  layer,
+  type,
+  gridSet,
+  format,
+  parameters,
+  bounds,
+  area,
+}: TaskRequest): string | null {
+  if (type !== 'seed' || area) return null;
+  const query = new URLSearchParams({ format, ...parameters, ...(bounds && { bounds: bounds.join(',') }) });
+  return `api/v1/layers/${part(layer)}/coverage/${part(gridSet)}?${query}`;
+}
+
+function remaining(
+  answer: EstimateAnswer,
+  { zoomStart, zoomStop }: TaskRequest,
+  cached: Zooms | null,
+): Remaining {
+  const zooms = cached?.zooms.filter(({ z }) => z >= zoomStart && z <= zoomStop) ?? [];
+  const present = zooms.reduce((total, { tiles }) => total + tiles, 0);
+  const tiles = Math.max(0, answer.tiles - present);
+  const share = answer.tiles === 0 ? 0 : tiles / answer.tiles;
+  const of = (value: number | null) => (value === null ? null : Math.ceil(value * share));
+  const upstreamRequests = Math.ceil(answer.upstreamRequests * share);
+  return { all: answer.tiles, tiles, upstreamRequests, bytes: of(answer.bytes), seconds: of(answer.seconds) };
+}
+
+export function Estimate(props: { readonly resource: Resource<Remaining>; readonly truncates: boolean }) {
   const usage = useResource<Usage>('api/v1/usage');
-  const { data, problem } = resource;
+  const { data, problem } = props.resource;
   if (problem) return <ProblemNotice problem={problem} />;
-  const seeds = plan.type !== 'truncate';
+  if (!data) return <p className="quiet">{WORDS.estimating}</p>;
+  const { tiles, all, bytes, seconds } = data;
+  const seeds = !props.truncates;
   return (
     <dl className="facts" aria-live="polite">
       <dt>{WORDS.tiles}</dt>
-      <dd className="big">{data ? countText(data.tiles) : WORDS.estimating}</dd>
-      {seeds && data && (
-        <>
-          <dt>{WORDS.upstream}</dt>
-          <dd>{countText(data.upstreamRequests)}</dd>
-          <dt>{WORDS.bytes}</dt>
-          <dd>{data.bytes === null ? WORDS.bytesUnknown : `≈ ${bytesText(data.bytes)}`}</dd>
-        </>
-      )}
-      {data && (
-        <>
-          <dt>{WORDS.seconds}</dt>
-          <dd>{data.seconds === null ? TEXTS.unknown : `≈ ${durationText(data.seconds)}`}</dd>
-        </>
-      )}
-      {seeds && data && usage.data && (
-        <>
-          <dt>{WORDS.quota}</dt>
-          <dd>{quotaText(data, usage.data)}</dd>
-        </>
-      )}
+      <dd className="big">
+        {tiles === all ? countText(all) : WORDS.missing(countText(tiles), countText(all))}
+      </dd>
+      <Fact label={TEXTS.tasks.counterNames.present}>{tiles === all ? null : countText(all - tiles)}</Fact>
+      <Fact label={WORDS.upstream}>{seeds ? countText(data.upstreamRequests) : null}</Fact>
+      <Fact label={WORDS.bytes}>{seeds ? about(bytes, bytesText, WORDS.bytesUnknown) : null}</Fact>
+      <Fact label={WORDS.seconds}>{about(seconds, durationText, TEXTS.unknown)}</Fact>
+      <Fact label={WORDS.quota}>{seeds && usage.data ? quotaText(bytes, usage.data) : null}</Fact>
     </dl>
   );
 }
 
-function quotaText({ bytes }: EstimateAnswer, usage: Usage): string {
-  if (!usage.quota.enabled) return WORDS.quotaOff;
+function about(value: number | null, text: (value: number) => string, unknown: string): string {
+  return value === null ? unknown : `≈ ${text(value)}`;
+}
+
+function quotaText(bytes: number | null, usage: Usage): string {
+  if (!usage.quota.enabled) return TEXTS.overview.noQuota;
   if (bytes === null) return WORDS.bytesUnknown;
   const left = usage.quota.globalQuota.bytes - usage.bytes - bytes;
   return left >= 0 ? WORDS.quotaFits(bytesText(left)) : WORDS.quotaEvicts(bytesText(-left));

@@ -1,71 +1,75 @@
+import type { ReactNode } from 'react';
+import { WHOLE } from '../map/draw-area.ts';
 import type { TileSet } from '../map/tile-set.ts';
-import { Field } from '../parts/basics.tsx';
+import { Card, Choice, TextField } from '../parts/basics.tsx';
 import { TileSetChoices } from '../parts/tile-set-choices.tsx';
 import { TEXTS } from '../texts.ts';
-import type { Plan } from './seed-plan.ts';
+import { AreaFields } from './seed-area.tsx';
+import type { Faults, Plan, Work } from './seed-plan.ts';
 
 const WORDS = TEXTS.seed;
 
-/** Grid set, format, parameters, zooms and threads. */
-export function PlanFields({
-  plan,
-  onChange,
-}: {
-  readonly plan: Omit<Plan, 'type'>;
-  readonly onChange: (changes: Partial<Omit<Plan, 'type'>>) => void;
+/** What is to be done: layer, type, grid set, format, parameters, zooms, threads and area. */
+export function PlanFields(props: {
+  readonly plan: Plan;
+  readonly faults: Faults;
+  readonly types: readonly Work[];
+  /** Of the layer. */
+  readonly field: ReactNode;
+  readonly onChange: (changes: Partial<Plan>) => void;
 }) {
+  const { plan, faults, onChange } = props;
+  const { zoomStart, zoomStop } = plan.set.gridSet;
   const changeSet = (set: TileSet) => {
-    const { zoomStart, zoomStop } = set.gridSet;
+    const clamped = (text: string) => {
+      const number = Math.min(set.gridSet.zoomStop, Math.max(set.gridSet.zoomStart, Number(text)));
+      return text.trim() === '' || Number.isNaN(number) ? text : String(number);
+    };
     onChange({
       set,
-      ...(set.gridSet.name !== plan.set.gridSet.name && { area: { kind: 'whole' } }),
-      zoomStart: Math.max(plan.zoomStart, zoomStart),
-      zoomStop: Math.min(plan.zoomStop, zoomStop),
+      ...(set.gridSet.name !== plan.set.gridSet.name && { area: WHOLE }),
+      zoomStart: clamped(plan.zoomStart),
+      zoomStop: clamped(plan.zoomStop),
     });
   };
-  return (
-    <div className="form-grid">
-      <TileSetChoices set={plan.set} onChange={changeSet} />
-      <ZoomField
-        label={WORDS.zoomStart}
-        value={plan.zoomStart}
-        set={plan.set}
-        onChange={(zoomStart) => onChange({ zoomStart })}
-      />
-      <ZoomField
-        label={WORDS.zoomStop}
-        value={plan.zoomStop}
-        set={plan.set}
-        onChange={(zoomStop) => onChange({ zoomStop })}
-      />
-      <Field label={WORDS.threads}>
-        <input
-          type="number"
-          min={1}
-          value={Number.isNaN(plan.threadCount) ? '' : plan.threadCount}
-          onChange={({ target }) => onChange({ threadCount: target.valueAsNumber })}
-        />
-      </Field>
-    </div>
+  const number = (
+    name: 'zoomStart' | 'zoomStop' | 'threadCount',
+    label: string,
+    fault: string | undefined,
+  ) => (
+    <TextField
+      type="number"
+      min={name === 'threadCount' ? 1 : zoomStart}
+      max={name === 'threadCount' ? undefined : zoomStop}
+      label={label}
+      value={plan[name]}
+      error={fault ?? null}
+      onChange={({ target }) => onChange({ [name]: target.value })}
+    />
   );
-}
-
-function ZoomField(props: {
-  readonly label: string;
-  readonly value: number;
-  readonly set: TileSet;
-  readonly onChange: (value: number) => void;
-}) {
-  const { zoomStart, zoomStop } = props.set.gridSet;
   return (
-    <Field label={props.label}>
-      <input
-        type="number"
-        min={zoomStart}
-        max={zoomStop}
-        value={Number.isNaN(props.value) ? '' : props.value}
-        onChange={({ target }) => props.onChange(target.valueAsNumber)}
-      />
-    </Field>
+    <Card title={WORDS.what}>
+      <div className="stack">
+        {props.field}
+        <Choice
+          label={TEXTS.tasks.type}
+          value={plan.type}
+          options={props.types.map((type) => [type, TEXTS.work[type]] as const)}
+          onChange={(type) => onChange({ type })}
+        />
+        <div className="form-grid tops">
+          <TileSetChoices set={plan.set} onChange={changeSet} />
+          {number('zoomStart', WORDS.zoomStart, faults.zooms)}
+          {number('zoomStop', WORDS.zoomStop, faults.zooms && '')}
+          {number('threadCount', TEXTS.tasks.threads, faults.threads)}
+        </div>
+        <AreaFields
+          set={plan.set}
+          area={plan.area}
+          fault={faults.bounds ?? null}
+          onChange={(area) => onChange({ area })}
+        />
+      </div>
+    </Card>
   );
 }

@@ -2,7 +2,7 @@ import { part } from '../api/client.ts';
 import type { Task } from '../api/task-feed.ts';
 import { useResource } from '../api/use-resource.ts';
 import { countText } from '../format.ts';
-import type { LayerInfo } from '../map/tile-set.ts';
+import { type LayerInfo, parameterWishes } from '../map/tile-set.ts';
 import { Loaded } from '../parts/basics.tsx';
 import { addressOf } from '../route.ts';
 import { TEXTS } from '../texts.ts';
@@ -57,11 +57,10 @@ export function nameOf({ z, x, y }: Failure): string {
 }
 
 function inspectAddress({ layer, gridSet, format, parameters }: Task, failure: Failure): string {
-  const values = Object.entries(parameters).map(([name, value]) => [`p.${name}`, value]);
   return addressOf('inspect', layer, {
     gridSet,
     format,
-    ...Object.fromEntries(values),
+    ...parameterWishes(parameters),
     tile: nameOf(failure),
   });
 }

@@ -8,10 +8,11 @@ import { Card, Copy, DoneNotice, Empty, Fact, Loaded, PageHead, ProblemNotice } 
 import { Confirm } from '../parts/confirm.tsx';
 import { curl } from '../parts/curl.ts';
 import { Plot } from '../parts/plots.tsx';
-import { pace, StateBadge, shareOf, TaskBar } from '../parts/task-parts.tsx';
+import { hasFailures, pace, StateBadge, shareOf, TaskBar } from '../parts/task-parts.tsx';
 import { addressOf, goTo } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
+import { queryOf, requestOfTask } from './seed-plan.ts';
 
 /** It has a map. */
 const TaskFailures = lazy(() => import('./task-failures.tsx'));
@@ -52,7 +53,9 @@ function TaskDetails({ task }: { readonly task: Task }) {
     <div className="grid">
       <Card className="span-12">
         <TaskBar task={task} />
-        <p className="quiet">{pace(task)}</p>
+        <p className={task.waitingFor || (over(task) && hasFailures(task)) ? 'notice warn' : 'quiet'}>
+          {pace(task)}
+        </p>
       </Card>
       <Card title={WORDS.ratePlot} className="span-7">
         <Rate task={task} />
@@ -77,7 +80,7 @@ function TaskDetails({ task }: { readonly task: Task }) {
         <Request task={task} />
       </Card>
       <Card title={WORDS.curl} className="span-6">
-        <Copy label={WORDS.curl} text={curlOf(task)} />
+        <Copy label={WORDS.curl} text={curl('POST', 'api/v1/tasks', requestOfTask(task))} />
       </Card>
     </div>
   );
@@ -96,7 +99,9 @@ function Request({ task }: { readonly task: Task }) {
       <Fact label={WORDS.zooms}>
         {task.zoomStart} – {task.zoomStop}
       </Fact>
-      <Fact label={WORDS.bounds}>{task.bounds.map(coordinateText).join(', ')}</Fact>
+      <Fact label={WORDS.bounds}>
+        {task.area ? TEXTS.seed.polygons : task.bounds.map(coordinateText).join(', ')}
+      </Fact>
       <Fact label={WORDS.threads}>{task.threadCount}</Fact>
       <Fact label={WORDS.created}>
         {timeText(task.createdAt)} {WORDS.by(task.createdBy)}
@@ -109,21 +114,20 @@ function Request({ task }: { readonly task: Task }) {
 
 /** As it goes while this page is open; what was before is an average. */
 function Rate({ task }: { readonly task: Task }) {
-  const [opened] = useState(() => new Date().toISOString());
-  const [rates, setRates] = useState<readonly number[]>([]);
+  const [rates, setRates] = useState<readonly (readonly [time: number, rate: number])[]>([]);
   const running = task.state === 'running';
   useEffect(() => {
-    if (running) setRates((before) => [...before.slice(1 - MOST_SAMPLES), task.tilesPerSecond]);
+    if (running) setRates((before) => [...before.slice(1 - MOST_SAMPLES), [Date.now(), task.tilesPerSecond]]);
   }, [task, running]);
   const average = averageText(task);
   return (
     <div className="stack">
       {rates.length > 0 && (
         <Plot
-          lines={[{ name: WORDS.ratePlot, values: rates }]}
+          lines={[{ name: WORDS.ratePlot, values: rates.map(([, rate]) => rate) }]}
+          times={rates.map(([time]) => time)}
           label={WORDS.ratePlot}
-          from={timeText(opened)}
-          peak={(highest) => WORDS.ratePeak(countText(highest))}
+          text={(rate) => WORDS.rate(rateText(rate))}
         />
       )}
       {!running && rates.length === 0 && <Empty>{average ?? WORDS.notRunning}</Empty>}
@@ -132,14 +136,23 @@ function Rate({ task }: { readonly task: Task }) {
   );
 }
 
+/** Whole from ten on: below, a tenth is worth showing. */
+function rateText(rate: number): string {
+  return rate < 10 ? String(Number(rate.toFixed(1))) : countText(rate);
+}
+
 function averageText({ startedAt, endedAt, tilesProcessed }: Task): string | null {
   if (startedAt === null || endedAt === null) return null;
   const seconds = Math.max(1, (Date.parse(endedAt) - Date.parse(startedAt)) / 1000);
   return WORDS.averageRate(
     countText(tilesProcessed),
     durationText(seconds),
-    countText(tilesProcessed / seconds),
+    rateText(tilesProcessed / seconds),
   );
+}
+
+function over({ state }: Task): boolean {
+  return state === 'done' || state === 'aborted';
 }
 
 function Actions({ task }: { readonly task: Task }) {
@@ -147,7 +160,7 @@ function Actions({ task }: { readonly task: Task }) {
   const action = useAction();
   const [asking, setAsking] = useState(false);
   if (!may(caller, 'operator')) return null;
-  const over = task.state === 'done' || task.state === 'aborted';
+  const ended = over(task);
   const change = (verb: string) =>
     action.run(async () => {
       const changed = await send<Task>('POST', `api/v1/tasks/${task.id}/${verb}`);
@@ -168,18 +181,18 @@ function Actions({ task }: { readonly task: Task }) {
           {WORDS.resume}
         </button>
       )}
-      {!over && (
+      {!ended && (
         <button type="button" className="danger" disabled={action.busy} onClick={() => setAsking(true)}>
           {WORDS.stop}
         </button>
       )}
-      {over && task.counters.failed > 0 && (
+      {ended && hasFailures(task) && (
         <button type="button" className="primary" disabled={action.busy} onClick={() => void change('retry')}>
           {WORDS.retry}
         </button>
       )}
-      {over && (
-        <a className="button" href={againAddress(task)}>
+      {ended && (
+        <a className="button" href={addressOf('seed', task.layer, queryOf(requestOfTask(task)))}>
           {WORDS.again}
         </a>
       )}
@@ -195,23 +208,4 @@ function Actions({ task }: { readonly task: Task }) {
       )}
     </>
   );
-}
-
-function againAddress(task: Task): string {
-  const parameters = Object.entries(task.parameters).map(([name, value]) => [`p.${name}`, value]);
-  return addressOf('seed', task.layer, {
-    gridSet: task.gridSet,
-    format: task.format,
-    type: task.type,
-    zoomStart: String(task.zoomStart),
-    zoomStop: String(task.zoomStop),
-    bounds: task.bounds.join(','),
-    ...Object.fromEntries(parameters),
-  });
-}
-
-function curlOf(task: Task): string {
-  const { layer, type, gridSet, format, zoomStart, zoomStop, bounds, parameters, threadCount } = task;
-  const body = { layer, type, gridSet, format, zoomStart, zoomStop, bounds, parameters, threadCount };
-  return curl('POST', 'api/v1/tasks', body);
 }

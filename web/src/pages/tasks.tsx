@@ -1,16 +1,18 @@
 import { useMemo, useState } from 'react';
 import { type Answer, get, part, sendForm } from '../api/client.ts';
-import { type Task, useLive, useTaskChanges } from '../api/task-feed.ts';
+import { type Task, useFeedState, useTaskChanges } from '../api/task-feed.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
-import { Choice, DoneNotice, Empty, Field, Loaded, PageHead, ProblemNotice } from '../parts/basics.tsx';
+import { Choice, DoneNotice, Empty, Loaded, PageHead, ProblemNotice } from '../parts/basics.tsx';
 import { Confirm } from '../parts/confirm.tsx';
-import { TaskLine } from '../parts/task-parts.tsx';
+import { LayerField } from '../parts/layer-field.tsx';
+import { hasFailures, TaskLine } from '../parts/task-parts.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
-import { addressOf, goTo, useRoute } from '../route.ts';
+import { addressOf, changeQuery, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 import { merged } from './overview.tsx';
+import { TASK_TYPES } from './seed-plan.ts';
 import { TaskPage } from './task.tsx';
 
 type TaskPageAnswer = Answer<'/api/v1/tasks'>;
@@ -19,8 +21,8 @@ const WORDS = TEXTS.tasks;
 const ROW_HEIGHT = 62;
 const NARROW_ROW_HEIGHT = 96;
 const PAGE = 500;
+const FAILED = 'failed';
 const STATES = ['running', 'pending', 'paused', 'done', 'aborted'] as const;
-const TYPES = ['seed', 'reseed', 'truncate'] as const;
 
 export default function Tasks() {
   const { item } = useRoute();
@@ -34,7 +36,7 @@ function TaskList() {
   const [older, setOlder] = useState<readonly Task[]>([]);
   const resource = useResource<TaskPageAnswer>(address);
   const changes = useTaskChanges();
-  const live = useLive();
+  const feed = useFeedState() ?? 'lost';
   const more = useAction();
   const tasks = useMemo(() => {
     const listed = [...(resource.data?.tasks ?? []), ...older];
@@ -53,9 +55,7 @@ function TaskList() {
     <>
       <PageHead
         title={WORDS.title}
-        under={
-          <span className={`badge ${live ? 'done' : 'paused'}`}>{live ? WORDS.live : WORDS.notLive}</span>
-        }
+        under={<span className={`badge ${feed === 'live' ? 'done' : 'paused'}`}>{WORDS.feeds[feed]}</span>}
         actions={<StopButtons layer={filter.layer} />}
       />
       <div className="stack">
@@ -90,6 +90,7 @@ function TaskList() {
 }
 
 interface Filter {
+  /** Of a task, or `failed`: ended with failures. */
   readonly state: string;
   readonly type: string;
   readonly layer: string;
@@ -106,59 +107,52 @@ function filterOf(query: URLSearchParams): Filter {
   return { state, type, layer, days: WORDS.sinces.some(([known]) => known === days) ? days : '' };
 }
 
-function given(filter: Filter): Record<string, string> {
-  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== ''));
+function search({ state, days, ...others }: Filter): string {
+  const query = {
+    ...others,
+    state: state === FAILED ? 'done,aborted' : state,
+    since: days === '' ? '' : new Date(Date.now() - Number(days) * DAY_MS).toISOString(),
+    limit: String(PAGE),
+  };
+  return new URLSearchParams(Object.entries(query).filter(([, value]) => value !== '')).toString();
 }
 
-function search(filter: Filter): string {
-  const { days, ...others } = given(filter);
-  const since = days === undefined ? {} : { since: sinceOf(days) };
-  return new URLSearchParams({ ...others, ...since, limit: String(PAGE) }).toString();
-}
-
-function sinceOf(days: string): string {
-  return new Date(Date.now() - Number(days) * DAY_MS).toISOString();
-}
-
-function fits(task: Task, { state, type, layer }: Omit<Filter, 'days'>): boolean {
+function fits(task: Task, { state, type, layer, days }: Filter): boolean {
+  const over = task.endedAt !== null;
   return (
-    (state === '' || task.state === state) &&
+    (state === '' || (state === FAILED ? over && hasFailures(task) : task.state === state)) &&
     (type === '' || task.type === type) &&
-    (layer === '' || task.layer === layer)
+    (layer === '' || task.layer === layer) &&
+    (days === '' || Date.parse(task.createdAt) >= Date.now() - Number(days) * DAY_MS)
   );
 }
 
 function Filters({ filter }: { readonly filter: Filter }) {
-  const change = (changes: Partial<Filter>) => goTo(addressOf('tasks', '', given({ ...filter, ...changes })));
   return (
     <div className="row">
       <Choice
         label={WORDS.state}
         value={filter.state}
-        options={[['', WORDS.any], ...STATES.map((state) => [state as string, WORDS.states[state]] as const)]}
-        onChange={(state) => change({ state })}
+        options={[
+          ['', WORDS.any],
+          ...STATES.map((state) => [state as string, WORDS.states[state]] as const),
+          [FAILED, WORDS.withFailures],
+        ]}
+        onChange={(state) => changeQuery({ state })}
       />
       <Choice
         label={WORDS.type}
         value={filter.type}
-        options={[['', WORDS.any], ...TYPES.map((type) => [type as string, WORDS.types[type]] as const)]}
-        onChange={(type) => change({ type })}
+        options={[['', WORDS.any], ...TASK_TYPES.map((type) => [type as string, WORDS.types[type]] as const)]}
+        onChange={(type) => changeQuery({ type })}
       />
       <Choice
         label={WORDS.since}
         value={filter.days}
         options={WORDS.sinces}
-        onChange={(days) => change({ days })}
+        onChange={(days) => changeQuery({ days })}
       />
-      <Field label={WORDS.layer}>
-        <input
-          defaultValue={filter.layer}
-          onBlur={({ target }) => change({ layer: target.value })}
-          onKeyDown={({ key, currentTarget }) => {
-            if (key === 'Enter') change({ layer: currentTarget.value });
-          }}
-        />
-      </Field>
+      <LayerField value={filter.layer} onChange={(layer) => changeQuery({ layer })} />
     </div>
   );
 }

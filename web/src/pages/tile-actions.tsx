@@ -53,7 +53,7 @@ export function TileActions(props: {
   return (
     <>
       <div className="row">
-        <button type="button" disabled={action.busy} onClick={() => void renew()}>
+        <button type="button" title={WORDS.renewHelp} disabled={action.busy} onClick={() => void renew()}>
           {action.busy ? WORDS.working : WORDS.renew}
         </button>
         <a className="button" href={seedAddress(set, info)}>

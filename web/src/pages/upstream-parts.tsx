@@ -1,14 +1,44 @@
 import type { Answer } from '../api/client.ts';
 import { TEXTS } from '../texts.ts';
 
-export type Upstream = Answer<'/api/v1/upstreams'>['upstreams'][number];
+/** An older server does not say how the host is. */
+export type Upstream = Answer<'/api/v1/upstreams'>['upstreams'][number] & {
+  readonly state?: Health;
+  readonly lastFailure?: { readonly text: string } | null;
+};
+type Health = keyof typeof TEXTS.upstreams.health;
 
-const BADGES = { closed: 'done', 'half-open': 'paused', open: 'failed' } as const;
+const WORDS = TEXTS.upstreams;
+const BADGES: Readonly<Record<Health, string>> = {
+  healthy: 'done',
+  probing: 'paused',
+  paused: 'paused',
+  failing: 'failed',
+};
 
-export function BreakerBadge({ breaker }: Pick<Upstream, 'breaker'>) {
+export function healthOf({ state, breaker, waitingUntil, waitingReason }: Upstream): Health {
+  if (state) return state;
+  if (breaker === 'half-open') return 'probing';
+  if (breaker === 'open' || waitingReason === 'failing') return 'failing';
+  return waitingUntil === null ? 'healthy' : 'paused';
+}
+
+/** How it fails, e.g. `HTTP 503` or `timeout`. */
+export function failureText({ errors, lastFailure }: Upstream): string | null {
+  if (lastFailure) return lastFailure.text;
+  const [most] = Object.entries(errors).sort(([, a], [, b]) => b - a);
+  return most ? kindText(most[0]) : null;
+}
+
+export function kindText(kind: string): string {
+  return kind.replace(/^status-/, 'HTTP ');
+}
+
+export function HealthBadge({ host }: { readonly host: Upstream }) {
+  const health = healthOf(host);
   return (
     <span>
-      <span className={`badge ${BADGES[breaker]}`}>{TEXTS.upstreams.breaker[breaker]}</span>
+      <span className={`badge ${BADGES[health]}`}>{WORDS.health[health]}</span>
     </span>
   );
 }

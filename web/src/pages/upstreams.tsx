@@ -1,9 +1,9 @@
 import type { Answer } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
-import { countText, timeText } from '../format.ts';
-import { Bar, Card, Empty, Loaded, PageHead } from '../parts/basics.tsx';
+import { countText, momentText } from '../format.ts';
+import { Bar, Card, Empty, Fact, Loaded, PageHead } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
-import { BreakerBadge, type Upstream } from './upstream-parts.tsx';
+import { HealthBadge, kindText, type Upstream } from './upstream-parts.tsx';
 
 const WORDS = TEXTS.upstreams;
 const REFRESH_SECONDS = 10;
@@ -31,10 +31,11 @@ export default function Upstreams() {
 }
 
 function Host({ host }: { readonly host: Upstream }) {
-  const { breaker, limits, latency, budget, waiting, errors } = host;
-  const failures = Object.entries(errors).map(([kind, count]) => `${kind} ${countText(count)}`);
+  const { limits, latency, budget, waiting, errors, waitingUntil, waitingReason } = host;
+  const failures = Object.entries(errors).map(([kind, count]) => `${kindText(kind)}: ${countText(count)}`);
+  const reason = waitingReason && WORDS.reasons[waitingReason];
   return (
-    <Card title={host.host} className="span-6" aside={<BreakerBadge breaker={breaker} />}>
+    <Card title={host.host} className="span-6" aside={<HealthBadge host={host} />}>
       <div className="stack">
         <div>
           <Bar share={host.inFlight / Math.max(1, limits.concurrency)} label={WORDS.inFlight} />
@@ -43,45 +44,24 @@ function Host({ host }: { readonly host: Upstream }) {
           </span>
         </div>
         <dl className="facts">
-          <dt>{WORDS.requests}</dt>
-          <dd>
+          <Fact label={WORDS.pausedUntil}>
+            {waitingUntil && `${momentText(waitingUntil)}${reason ? ` (${reason})` : ''}`}
+          </Fact>
+          <Fact label={WORDS.requests}>
             {countText(host.requests)} ({WORDS.rate(host.requestsPerSecond, limits.ratePerSecond)})
-          </dd>
-          <dt>{WORDS.latency}</dt>
-          <dd>{latency ? WORDS.latencyText(latency.p50, latency.p95) : TEXTS.unknown}</dd>
-          <dt>{WORDS.waiting}</dt>
-          <dd>{WORDS.waitingText(waiting.interactive, waiting.task)}</dd>
-          <dt>{WORDS.failures}</dt>
-          <dd>{failures.length === 0 ? TEXTS.none : failures.join(', ')}</dd>
-          {host.refused > 0 && (
-            <>
-              <dt>{WORDS.refused}</dt>
-              <dd>{countText(host.refused)}</dd>
-            </>
-          )}
-          {budget && (
-            <>
-              <dt>{WORDS.budget}</dt>
-              <dd>{WORDS.budgetText(countText(budget.used), countText(budget.limit))}</dd>
-            </>
-          )}
-          {limits.quietHours.length > 0 && (
-            <>
-              <dt>{WORDS.quietHours}</dt>
-              <dd>
-                {limits.quietHours.join(', ')} {limits.timeZone}
-              </dd>
-            </>
-          )}
-          {host.waitingUntil !== null && (
-            <>
-              <dt>{WORDS.leftAlone}</dt>
-              <dd>
-                {timeText(host.waitingUntil)}
-                {host.waitingReason !== null && ` (${WORDS.reasons[host.waitingReason]})`}
-              </dd>
-            </>
-          )}
+          </Fact>
+          <Fact label={WORDS.latency}>
+            {latency ? WORDS.latencyText(latency.p50, latency.p95) : TEXTS.unknown}
+          </Fact>
+          <Fact label={WORDS.waiting}>{WORDS.waitingText(waiting.interactive, waiting.task)}</Fact>
+          <Fact label={WORDS.failures}>{failures.length === 0 ? TEXTS.none : failures.join(', ')}</Fact>
+          <Fact label={WORDS.refused}>{host.refused > 0 ? countText(host.refused) : null}</Fact>
+          <Fact label={WORDS.budget}>
+            {budget && WORDS.budgetText(countText(budget.used), countText(budget.limit))}
+          </Fact>
+          <Fact label={WORDS.quietHours}>
+            {limits.quietHours.length > 0 ? `${limits.quietHours.join(', ')} ${limits.timeZone}` : null}
+          </Fact>
         </dl>
       </div>
     </Card>

@@ -1,5 +1,12 @@
-import { type FormEvent, type ReactNode, useEffect, useRef } from 'react';
+import { type FocusEvent, type FormEvent, type ReactNode, useEffect, useRef } from 'react';
 import { TEXTS } from '../texts.ts';
+
+let lastFocused: HTMLElement | null = null;
+
+/** A button that is disabled while it works has lost the focus by the time that its question is there. */
+export function rememberFocus({ target }: FocusEvent): void {
+  if (target instanceof HTMLElement && !target.closest('dialog')) lastFocused = target;
+}
 
 /** A question over the page. When it is gone the focus is back where it was. */
 export function Dialog(props: {
@@ -14,12 +21,12 @@ export function Dialog(props: {
   const dialog = useRef<HTMLDialogElement>(null);
   const cancel = useRef<HTMLButtonElement>(null);
   useEffect(() => {
-    const before = document.activeElement;
+    const before = lastFocused;
     dialog.current?.showModal();
     // A key pressed in haste leaves everything as it is.
     if (dialog.current?.querySelector('.danger:enabled')) cancel.current?.focus();
     return () => {
-      if (before instanceof HTMLElement && before.isConnected) before.focus();
+      if (before?.isConnected) before.focus();
     };
   }, []);
   const submit = (event: FormEvent) => {

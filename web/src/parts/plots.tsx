@@ -1,65 +1,106 @@
-import { bytesText, percentText } from '../format.ts';
+import { type KeyboardEvent, type PointerEvent, useState } from 'react';
+import { bytesText, percentText, timeText } from '../format.ts';
 import { TEXTS } from '../texts.ts';
 
 const WIDTH = 600;
-const HEIGHT = 90;
+const HEIGHT = 100;
 
 export interface PlotLine {
   readonly name: string;
   readonly values: readonly number[];
 }
 
-/** Lines over the same time, each as high as the highest value of all allows, which `peak` puts into words. */
+/** Lines over the same times, in milliseconds since 1970, on one scale. `text` writes a value with its unit. */
 export function Plot(props: {
   readonly lines: readonly PlotLine[];
+  readonly times: readonly number[];
+  /** What is shown, and in which unit. */
   readonly label: string;
-  readonly from: string;
-  readonly peak: (highest: number) => string;
+  readonly text: (value: number) => string;
 }) {
-  const { lines, label } = props;
+  const { lines, times, label, text } = props;
+  const [place, setPlace] = useState<number | null>(null);
+  const last = times.length - 1;
+  const at = place === null ? null : Math.max(0, Math.min(last, place));
   const highest = Math.max(...lines.flatMap(({ values }) => values), 0);
-  const points = lines.map(({ values }) => pointsOf(values, Math.max(highest, Number.MIN_VALUE)));
+  const x = (index: number) => (index / Math.max(1, last)) * WIDTH;
+  const y = (value: number) => HEIGHT - 2 - (value / (highest || 1)) * (HEIGHT - 6);
+  const points = ({ values }: PlotLine) =>
+    values.map((value, index) => `${x(index).toFixed(1)},${y(value).toFixed(1)}`).join(' ');
+  const point = ({ clientX, currentTarget }: PointerEvent) => {
+    const { left, width } = currentTarget.getBoundingClientRect();
+    setPlace(Math.round(((clientX - left) / width) * last));
+  };
+  const move = (event: KeyboardEvent) => {
+    const step = event.key === 'ArrowLeft' ? -1 : event.key === 'ArrowRight' ? 1 : 0;
+    if (step !== 0) setPlace((at ?? last) + step);
+  };
+  const time = (index: number) => timeText(new Date(times[index] ?? 0).toISOString());
   return (
     <figure className="plot-box">
-      <svg
+      <figcaption className="small quiet legend">
+        <span>{label}</span>
+        {lines.length > 1 &&
+          lines.map(({ name }, line) => (
+            <span key={name}>
+              <span className={`swatch line-${line}`} />
+              {name}
+            </span>
+          ))}
+      </figcaption>
+      <div className="plot-scale small quiet" aria-hidden="true">
+        <span>{text(highest)}</span>
+        <span>{text(highest / 2)}</span>
+        <span>{text(0)}</span>
+      </div>
+      <div
         className="plot"
-        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-        preserveAspectRatio="none"
         role="img"
-        aria-label={`${label}: ${props.peak(highest)}`}
+        aria-label={`${label}: ${TEXTS.atMost(text(highest))}`}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys read the values
+        tabIndex={0}
+        onPointerMove={point}
+        onPointerLeave={() => setPlace(null)}
+        onKeyDown={move}
+        onBlur={() => setPlace(null)}
       >
-        <line className="axis" x1={0} x2={WIDTH} y1={HEIGHT - 4} y2={HEIGHT - 4} />
-        <polygon className="area" points={`0,${HEIGHT - 4} ${points[0] ?? ''} ${WIDTH},${HEIGHT - 4}`} />
-        {lines.map(({ name }, place) => (
-          <polyline key={name} className={place === 0 ? 'line' : 'line second'} points={points[place]} />
-        ))}
-      </svg>
-      <figcaption className="small quiet">
-        <span>{props.from}</span>
-        <span className="legend">
-          {lines.length > 1 &&
-            lines.map(({ name }, place) => (
+        <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+          {[0, highest / 2, highest].map((value, line) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: with nothing to show all three are 0
+            <line key={line} className="axis" x1={0} x2={WIDTH} y1={y(value)} y2={y(value)} />
+          ))}
+          {lines[0] && <polygon className="area" points={`0,${y(0)} ${points(lines[0])} ${WIDTH},${y(0)}`} />}
+          {lines.map((line, index) => (
+            <polyline
+              key={line.name}
+              className={index === 0 ? 'line' : 'line second'}
+              points={points(line)}
+            />
+          ))}
+          {at !== null && <line className="cursor" x1={x(at)} x2={x(at)} y1={0} y2={HEIGHT} />}
+        </svg>
+        {at !== null && (
+          <div
+            className={`tooltip small ${at > last / 2 ? 'left' : ''}`}
+            role="tooltip"
+            style={{ left: `${(at / Math.max(1, last)) * 100}%` }}
+          >
+            <strong>{time(at)}</strong>
+            {lines.map(({ name, values }) => (
               <span key={name}>
-                <span className={`swatch line-${place}`} />
-                {name}
+                {name}: {text(values[at] ?? 0)}
               </span>
             ))}
-          <span>{props.peak(highest)}</span>
-        </span>
-        <span>{TEXTS.now}</span>
-      </figcaption>
+          </div>
+        )}
+      </div>
+      <div className="plot-times small quiet" aria-hidden="true">
+        <span>{time(0)}</span>
+        <span>{time(Math.round(last / 2))}</span>
+        <span>{time(last)}</span>
+      </div>
     </figure>
   );
-}
-
-function pointsOf(values: readonly number[], highest: number): string {
-  return values
-    .map((value, place) => {
-      const x = (place / Math.max(1, values.length - 1)) * WIDTH;
-      const y = HEIGHT - 4 - (value / highest) * (HEIGHT - 10);
-      return `${x.toFixed(1)},${y.toFixed(1)}`;
-    })
-    .join(' ');
 }
 
 /** A half circle that fills up. */

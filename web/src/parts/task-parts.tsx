@@ -1,15 +1,21 @@
 import type { Task } from '../api/task-feed.ts';
-import { countText, durationText, percentText, timeText } from '../format.ts';
+import { countText, durationText, percentText, timeText, withLocalTimes } from '../format.ts';
 import { addressOf } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 import { Bar } from './basics.tsx';
 
-/** A task that is done but for what failed is not called done. */
-export function StateBadge({ task: { state, counters, tilesTotal } }: { readonly task: Task }) {
+export function hasFailures({ counters }: Task): boolean {
+  return counters.failed > 0;
+}
+
+/** A task that has ended with failures says so, and how much of it failed. */
+export function StateBadge({ task }: { readonly task: Task }) {
   const { states, failed, partlyFailed } = TEXTS.tasks;
-  if (state !== 'done' || counters.failed === 0)
-    return <span className={`badge ${state}`}>{states[state]}</span>;
-  return <span className="badge failed">{counters.failed < tilesTotal ? partlyFailed : failed}</span>;
+  if (task.endedAt === null || !hasFailures(task))
+    return <span className={`badge ${task.state}`}>{states[task.state]}</span>;
+  return (
+    <span className="badge failed">{task.counters.failed < task.tilesTotal ? partlyFailed : failed}</span>
+  );
 }
 
 export function shareOf({ tilesProcessed, tilesTotal, state }: Task): number {
@@ -62,8 +68,8 @@ export function TaskLine({ task }: { readonly task: Task }) {
 
 /** E.g. `120 tiles/s · 3 min left`. */
 export function pace(task: Task): string {
-  if (task.waitingFor) return task.waitingFor.text;
-  if (task.state !== 'running') return task.reason ?? '';
+  const told = task.waitingFor?.text ?? (task.state === 'running' ? null : (task.reason ?? ''));
+  if (told !== null) return withLocalTimes(told);
   const rate = TEXTS.tasks.rate(countText(task.tilesPerSecond));
   if (task.secondsRemaining < 0) return rate;
   return `${rate} · ${TEXTS.tasks.left(durationText(task.secondsRemaining))}`;

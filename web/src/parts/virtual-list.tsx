@@ -1,4 +1,4 @@
-import { memo, type ReactNode, useEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, memo, type ReactNode, useEffect, useRef, useState } from 'react';
 
 /** Rows kept above and below what is seen. */
 const MARGIN = 8;
@@ -13,6 +13,8 @@ export function VirtualList<T>(props: {
 }) {
   const { items, rowHeight } = props;
   const box = useRef<HTMLDivElement>(null);
+  /** The row that gets the focus as soon as it is drawn. */
+  const wanted = useRef<number | null>(null);
   const [view, setView] = useState({ first: 0, count: 30 });
 
   useEffect(() => {
@@ -21,6 +23,11 @@ export function VirtualList<T>(props: {
     const look = () => {
       const first = Math.max(0, Math.floor(element.scrollTop / rowHeight) - MARGIN);
       const count = Math.ceil(element.clientHeight / rowHeight) + 2 * MARGIN;
+      // A row that leaves would take the focus with it.
+      const row =
+        element.contains(document.activeElement) && document.activeElement?.closest('[aria-posinset]');
+      const place = row ? Number(row.getAttribute('aria-posinset')) - 1 : first;
+      if (place < first || place >= first + count) element.focus({ preventScroll: true });
       setView((before) => (before.first === first && before.count === count ? before : { first, count }));
     };
     look();
@@ -33,6 +40,23 @@ export function VirtualList<T>(props: {
     };
   }, [rowHeight]);
 
+  const focusWanted = () => {
+    const row = box.current?.querySelector(`[aria-posinset="${wanted.current}"]`);
+    if (!row) return;
+    wanted.current = null;
+    row.querySelector('a')?.focus({ preventScroll: true });
+  };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other rows are drawn when the view changes
+  useEffect(focusWanted, [view]);
+
+  const jump = (event: KeyboardEvent) => {
+    if (event.key !== 'Home' && event.key !== 'End') return;
+    event.preventDefault();
+    wanted.current = event.key === 'Home' ? 1 : items.length;
+    box.current?.scrollTo({ top: event.key === 'Home' ? 0 : items.length * rowHeight });
+    focusWanted();
+  };
+
   const seen = items.slice(view.first, view.first + view.count);
   return (
     <section
@@ -41,6 +65,7 @@ export function VirtualList<T>(props: {
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard
       tabIndex={0}
       aria-label={props.label}
+      onKeyDown={jump}
       style={{ maxHeight: '72vh', height: items.length * rowHeight + 2 }}
     >
       <ul style={{ height: items.length * rowHeight }}>

@@ -1,6 +1,6 @@
 import type { BoundLayer } from '../../../catalog/bound-layer.ts';
 import type { Catalog } from '../../../catalog/catalog.ts';
-import { TilewardenError } from '../../../domain/errors.ts';
+import { invalid, TilewardenError } from '../../../domain/errors.ts';
 import { formatOfExtension } from '../../../domain/format.ts';
 import { levelOf } from '../../../domain/grid-set.ts';
 import type { GridSubset } from '../../../domain/grid-subset.ts';
@@ -69,8 +69,4 @@ function pictureExtension({ formats, name }: Layer): string {
 function splitKind(text: string): { readonly rest: string; readonly kind: KmlKind | null } {
   const { rest = text, kind = null } = KINDS.exec(text)?.groups ?? {};
   return { rest, kind: kind === null ? null : (kind.toLowerCase() as KmlKind) };
-}
-
-function invalid(message: string): TilewardenError {
-  return new TilewardenError('request-invalid', message);
 }

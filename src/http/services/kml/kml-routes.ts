@@ -4,22 +4,22 @@ import { TilewardenError } from '../../../domain/errors.ts';
 import type { Layer } from '../../../domain/layer.ts';
 import { writeZip } from '../../../lib/write-zip.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
-import type { ResolvedTileSet, TilePipeline } from '../../../pipeline/tile-pipeline.ts';
+import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
 import type { Answer } from '../../answer.ts';
 import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { Handler, Route } from '../../route.ts';
-import { documentAnswer } from '../capabilities-answer.ts';
+import { documentAnswer } from '../document-answer.ts';
 import { parametersOf } from '../query-parameters.ts';
 import { formatNamed } from '../tile-address.ts';
-import { createTileAnswerer } from '../tile-answer.ts';
+import type { TileAnswerer } from '../tile-answer.ts';
 import { boundLayer } from '../tiles.ts';
 import { degreesSubset, documentNamed, type KmlKind, tileNamed } from './kml-address.ts';
 import { type KmlLayer, rootDocument, tileDocument } from './kml-documents.ts';
 
 export interface KmlDeps {
   readonly catalog: Pick<Catalog, 'layer'>;
-  readonly pipeline: Pick<TilePipeline, 'read'>;
+  readonly answerTile: TileAnswerer;
 }
 
 const ROOT = '/service/kml';
@@ -50,8 +50,7 @@ function describeLayer(catalog: KmlDeps['catalog']): Handler {
   };
 }
 
-function createKmlTile({ catalog, pipeline }: KmlDeps): Handler {
-  const answerTile = createTileAnswerer(pipeline);
+function createKmlTile({ catalog, answerTile }: KmlDeps): Handler {
   return async (exchange) => {
     const bound = boundLayer(catalog, exchange.param('layer'));
     const { layer } = bound;

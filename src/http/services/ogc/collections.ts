@@ -1,15 +1,24 @@
 import type { Layer } from '../../../domain/layer.ts';
 import { geographicExtent } from '../geographic-extent.ts';
 import { stylesOf } from '../wmts/layer-styles.ts';
+import { type CollectionPage, pageLinks } from './collection-page.ts';
 import { CRS84, type OgcCrsNames } from './ogc-crs.ts';
 import { HTML_TYPE, jsonLink, type OgcLink, ogcRelation, selfLinks } from './ogc-link.ts';
 import { pathPart } from './path-part.ts';
 import { collectionUrl, formatsOf, tilesetsUrl } from './tilesets.ts';
 
-export function describeCollections(root: string, layers: readonly Layer[], crsOf: OgcCrsNames): object {
+export function describeCollections(
+  root: string,
+  layers: readonly Layer[],
+  page: CollectionPage,
+  crsOf: OgcCrsNames,
+): object {
+  const shown = layers.slice(page.offset, page.offset + page.limit);
   return {
-    links: selfLinks(`${root}/collections`),
-    collections: layers.map((layer) => describeCollection(root, layer, crsOf)),
+    links: pageLinks(`${root}/collections`, page, layers.length),
+    numberMatched: layers.length,
+    numberReturned: shown.length,
+    collections: shown.map((layer) => describeCollection(root, layer, crsOf)),
   };
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { TilewardenError } from '../../../domain/errors.ts';
+import { invalid } from '../../../domain/errors.ts';
 import { shortened } from '../../../domain/shortened.ts';
 import { isNotModified } from '../../answer/negotiate.ts';
 import { type Answer, writeJson } from '../../answer.ts';
@@ -57,14 +57,14 @@ export function typeAsked(exchange: Exchange): typeof JSON_TYPE | typeof HTML_TY
   if (asked === null) return typeAccepted(exchange);
   if (asked === 'json' || asked === JSON_TYPE) return JSON_TYPE;
   if (asked === 'html' || asked === HTML_TYPE) return HTML_TYPE;
-  throw new TilewardenError('request-invalid', `f must be json or html, not ${shortened(asked)}.`);
+  throw invalid(`f must be json or html, not ${shortened(asked)}.`);
 }
 
 /** Null when the address does not say. */
 export function formatParameter(exchange: Exchange): string | null {
   if (exchange.query === '') return null;
   const given = new Set(new URLSearchParams(exchange.query).getAll('f'));
-  if (given.size > 1) throw new TilewardenError('request-invalid', 'The parameter f is given twice.');
+  if (given.size > 1) throw invalid('The parameter f is given twice.');
   const [asked = ''] = given;
   return asked === '' ? null : asked;
 }

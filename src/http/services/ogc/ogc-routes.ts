@@ -4,17 +4,19 @@ import type { GridSet } from '../../../domain/grid-set.ts';
 import { everySubset, gridSubsetOf, type Layer } from '../../../domain/layer.ts';
 import { shortened } from '../../../domain/shortened.ts';
 import type { Logger } from '../../../lib/logger.ts';
-import type { TilePipeline } from '../../../pipeline/tile-pipeline.ts';
 import type { Answer } from '../../answer.ts';
 import { isOpen, refuseStrangers, visibleLayers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
 import { createPageWriter } from '../../pages/page.ts';
 import { HttpProblem } from '../../problems.ts';
 import type { Route } from '../../route.ts';
+import type { LayerRoll } from '../layer-roll.ts';
 import { parametersOf } from '../query-parameters.ts';
+import type { TileAnswerer } from '../tile-answer.ts';
 import { boundLayer } from '../tiles.ts';
 import { stylesOf } from '../wmts/layer-styles.ts';
 import { describeApi, type OgcRoute } from './api-definition.ts';
+import { pageAsked } from './collection-page.ts';
 import { describeCollection, describeCollections, describeStyle, describeStyles } from './collections.ts';
 import { describeConformance, describeLanding } from './landing.ts';
 import { createOgcCrsNames } from './ogc-crs.ts';
@@ -33,8 +35,9 @@ import {
 } from './tilesets.ts';
 
 export interface OgcDeps {
-  readonly catalog: Pick<Catalog, 'layer' | 'layers'>;
-  readonly pipeline: Pick<TilePipeline, 'read'>;
+  readonly catalog: Pick<Catalog, 'layer'>;
+  readonly roll: LayerRoll;
+  readonly answerTile: TileAnswerer;
   readonly log: Logger;
 }
 
@@ -82,10 +85,10 @@ export function ogcRoutes(deps: OgcDeps): readonly Route[] {
   return routes;
 }
 
-function createDesk({ catalog, pipeline }: OgcDeps) {
+function createDesk({ catalog, answerTile, roll }: OgcDeps) {
   const crsOf = createOgcCrsNames();
   const answer = createDocumentAnswerer(createPageWriter());
-  const answerTile = createOgcTile(pipeline);
+  const answerOgcTile = createOgcTile(answerTile);
 
   async function layerAsked(exchange: Exchange): Promise<BoundLayer> {
     const bound = boundLayer(catalog, exchange.param('layer'));
@@ -116,13 +119,13 @@ function createDesk({ catalog, pipeline }: OgcDeps) {
       }),
 
     async conformance(exchange: Exchange) {
-      const { shown, personal } = await layersFor(exchange, catalog);
+      const { shown, personal } = await layersFor(exchange, roll);
       const content = describeConformance(rootOf(exchange), shown);
       return answer(exchange, { title: 'Conformance', content, personal });
     },
 
     async matrixSets(exchange: Exchange) {
-      const { shown, personal } = await layersFor(exchange, catalog);
+      const { shown, personal } = await layersFor(exchange, roll);
       const root = rootOf(exchange);
       const tileMatrixSets = gridSetsOf(shown).map((gridSet) => {
         const { uri, tileMatrixSetUri } = crsOf(gridSet);
@@ -140,7 +143,7 @@ function createDesk({ catalog, pipeline }: OgcDeps) {
     },
 
     async matrixSet(exchange: Exchange) {
-      const { shown, personal } = await layersFor(exchange, catalog);
+      const { shown, personal } = await layersFor(exchange, roll);
       const subsets = shown.flatMap(everySubset);
       const gridSet = gridSetNamed(
         subsets.map((subset) => subset.gridSet),
@@ -151,8 +154,9 @@ function createDesk({ catalog, pipeline }: OgcDeps) {
     },
 
     async collections(exchange: Exchange) {
-      const { shown, personal } = await layersFor(exchange, catalog);
-      const content = describeCollections(rootOf(exchange), shown, crsOf);
+      const { shown, personal } = await layersFor(exchange, roll);
+      const page = pageAsked(exchange);
+      const content = describeCollections(rootOf(exchange), shown, page, crsOf);
       return answer(exchange, { title: 'Layers', content, personal });
     },
 
@@ -195,7 +199,7 @@ function createDesk({ catalog, pipeline }: OgcDeps) {
       checkKind(bound.layer, kind);
       const style = styleAsked(exchange, bound.layer);
       const parameters = parametersAsked(exchange, bound.layer, style);
-      return answerTile(exchange, { bound, kind, parameters });
+      return answerOgcTile(exchange, { bound, kind, parameters });
     },
   };
 }
@@ -206,9 +210,9 @@ function rootOf(exchange: Exchange): string {
 
 async function layersFor(
   exchange: Exchange,
-  catalog: OgcDeps['catalog'],
+  roll: LayerRoll,
 ): Promise<{ readonly shown: readonly Layer[]; readonly personal: boolean }> {
-  const all = Array.from(catalog.layers());
+  const all = await roll();
   return { shown: await visibleLayers(exchange, all), personal: !all.every(isOpen) };
 }
 

@@ -6,13 +6,12 @@ import { gridSubsetOf } from '../../../domain/layer.ts';
 import { shortened } from '../../../domain/shortened.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
-import type { TilePipeline } from '../../../pipeline/tile-pipeline.ts';
 import type { Answer } from '../../answer.ts';
 import type { Exchange } from '../../exchange.ts';
 import { HttpProblem } from '../../problems.ts';
 import { formatAccepted } from '../format-accepted.ts';
 import { formatNamed, indexOf } from '../tile-address.ts';
-import { createTileAnswerer } from '../tile-answer.ts';
+import type { TileAnswerer } from '../tile-answer.ts';
 import { formatParameter } from './ogc-document.ts';
 import { formatsOf, type TileKind } from './tilesets.ts';
 
@@ -25,8 +24,7 @@ export interface TileAsked {
 export type OgcTileAnswerer = (exchange: Exchange, asked: TileAsked) => Promise<Answer>;
 
 /** `…/tiles/{gridSet}/{matrix}/{row}/{column}`: in the format of `f`, else of `Accept`. */
-export function createOgcTile(pipeline: Pick<TilePipeline, 'read'>): OgcTileAnswerer {
-  const answerTile = createTileAnswerer(pipeline);
+export function createOgcTile(answerTile: TileAnswerer): OgcTileAnswerer {
   return async (exchange, { bound, kind, parameters }) => {
     const subset = gridSubsetOf(bound.layer, exchange.param('gridSet'));
     const index = indexAsked(exchange, subset);

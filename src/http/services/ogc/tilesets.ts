@@ -77,7 +77,7 @@ export function describeTileset(place: TilesetsPlace, subset: GridSubset, crsOf:
     ...(box && {
       boundingBox: { lowerLeft: box.slice(0, 2), upperRight: box.slice(2), crs: CRS84 },
     }),
-    mediaTypes: formatsOf(layer, kind).map(({ contentType }) => contentType),
+    mediaTypes: [...new Set(formatsOf(layer, kind).map(({ contentType }) => contentType))],
     tileMatrixSetLimits: describeLimits(subset),
     links: [
       ...selfLinks(tilesetUrl(place, subset)),

@@ -4,6 +4,8 @@ import type { GridSubset } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
 import { isWebMercator, sameSrs } from '../../../domain/srs.ts';
 import { element, type XmlNode } from '../../../lib/xml/write-xml.ts';
+import { type Html as Markup, html as markup } from '../../answer/html.ts';
+import { BASE, type DocumentWriter } from '../document-template.ts';
 import { type TileMap, tileMapName } from './tile-map.ts';
 
 const VERSION = '1.0.0';
@@ -20,19 +22,15 @@ export function servicesDocument(folder: string): XmlNode {
   return element('Services', [element('TileMapService', [], service)]);
 }
 
-export function serviceDocument(folder: string, layers: readonly Layer[]): XmlNode {
-  return element(
-    'TileMapService',
-    [
-      element('Title', TITLE),
-      element('Abstract', 'Map tiles from a cache'),
-      element(
-        'TileMaps',
-        layers.flatMap((layer) => tileMapsOf(folder, layer)),
-      ),
-    ],
-    { version: VERSION, services: folder },
-  );
+/** All tile maps; `place` is that of the service below the address of the server. */
+export function serviceWriter(place: string): DocumentWriter {
+  return function* (layers) {
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n';
+    yield markup`<TileMapService version="${VERSION}" services="${BASE}${place}"><Title>${TITLE}</Title><Abstract>Map tiles from a cache</Abstract><TileMaps>`
+      .markup;
+    for (const layer of layers) for (const map of tileMapsOf(place, layer)) yield map.markup;
+    yield '</TileMaps></TileMapService>\n';
+  };
 }
 
 export function tileMapDocument(folder: string, { bound, subset, format }: TileMap): XmlNode {
@@ -75,17 +73,14 @@ export function hasOneOrigin({ gridSet, zoomStart, zoomStop }: GridSubset): bool
   });
 }
 
-function tileMapsOf(folder: string, layer: Layer): readonly XmlNode[] {
-  return layer.gridSubsets.filter(hasOneOrigin).flatMap((subset) =>
-    layer.formats.map((format) =>
-      element('TileMap', [], {
-        title: titleOf(layer),
-        srs: srsOf(subset.gridSet),
-        profile: profileOf(subset.gridSet),
-        href: `${folder}/${VERSION}/${tileMapName(layer, subset, format)}`,
-      }),
-    ),
-  );
+function tileMapsOf(place: string, layer: Layer): readonly Markup[] {
+  return layer.gridSubsets.filter(hasOneOrigin).flatMap((subset) => {
+    const { gridSet } = subset;
+    return layer.formats.map(
+      (format) =>
+        markup`<TileMap title="${titleOf(layer)}" srs="${srsOf(gridSet)}" profile="${profileOf(gridSet)}" href="${BASE}${place}/${VERSION}/${tileMapName(layer, subset, format)}"/>`,
+    );
+  });
 }
 
 function tileSets({ gridSet, zoomStart, zoomStop }: GridSubset, href: string): readonly XmlNode[] {

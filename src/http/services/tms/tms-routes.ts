@@ -1,5 +1,5 @@
 import type { Catalog } from '../../../catalog/catalog.ts';
-import { TilewardenError } from '../../../domain/errors.ts';
+import { invalid, TilewardenError } from '../../../domain/errors.ts';
 import { levelOf } from '../../../domain/grid-set.ts';
 import { coverageAt, type GridSubset, subsetContains } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
@@ -7,29 +7,32 @@ import { shortened } from '../../../domain/shortened.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
 import { writeXml, type XmlNode } from '../../../lib/xml/write-xml.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
-import type { TilePipeline } from '../../../pipeline/tile-pipeline.ts';
 import type { Answer } from '../../answer.ts';
-import { isOpen, refuseStrangers, visibleLayers } from '../../door/layer-visibility.ts';
+import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { Handler, Route } from '../../route.ts';
-import { documentAnswer } from '../capabilities-answer.ts';
+import { documentAnswer } from '../document-answer.ts';
 import { readKvp } from '../kvp.ts';
+import type { DocumentAnswerer, LayerDocument } from '../layer-documents.ts';
 import { parametersOf } from '../query-parameters.ts';
 import { indexOf, splitRow } from '../tile-address.ts';
-import { createTileAnswerer } from '../tile-answer.ts';
+import type { TileAnswerer } from '../tile-answer.ts';
 import { tileMapNamed } from './tile-map.ts';
-import { hasOneOrigin, serviceDocument, servicesDocument, tileMapDocument } from './tms-documents.ts';
+import { hasOneOrigin, servicesDocument, serviceWriter, tileMapDocument } from './tms-documents.ts';
 
 export interface TmsDeps {
-  readonly catalog: Pick<Catalog, 'layer' | 'layers'>;
-  readonly pipeline: Pick<TilePipeline, 'read'>;
+  readonly catalog: Pick<Catalog, 'layer'>;
+  readonly answerTile: TileAnswerer;
+  readonly documentOf: (document: LayerDocument) => DocumentAnswerer;
 }
 
 const ROOT = '/service/tms';
+const XML = 'text/xml; charset=utf-8';
+const FILE_NAME = 'tms-getcapabilities.xml';
 
 /** Tile Map Service 1.0.0, at GeoWebCache's addresses. Rows count from the bottom. */
-export function tmsRoutes({ catalog, pipeline }: TmsDeps): readonly Route[] {
-  const service = describeService(catalog);
+export function tmsRoutes({ catalog, answerTile, documentOf }: TmsDeps): readonly Route[] {
+  const service = describeService(documentOf);
   const route = (path: string, handler: Handler): Route => ({
     method: 'GET',
     path: `${ROOT}${path}`,
@@ -43,7 +46,7 @@ export function tmsRoutes({ catalog, pipeline }: TmsDeps): readonly Route[] {
     route('/{version}', service),
     route('/{version}/', service),
     route('/{version}/{map}', describeTileMap(catalog)),
-    route('/{version}/{map}/{z}/{x}/{tile}', createTmsTile({ catalog, pipeline })),
+    route('/{version}/{map}/{z}/{x}/{tile}', createTmsTile({ catalog, answerTile })),
   ];
 }
 
@@ -51,12 +54,11 @@ function describeRoot(exchange: Exchange): Answer {
   return xmlAnswer(exchange, servicesDocument(folderOf(exchange)), []);
 }
 
-function describeService(catalog: TmsDeps['catalog']): Handler {
+function describeService(documentOf: TmsDeps['documentOf']): Handler {
+  const document = documentOf({ write: serviceWriter(ROOT), contentType: XML, fileName: FILE_NAME });
   return async (exchange) => {
     checkVersion(exchange);
-    const all = Array.from(catalog.layers());
-    const shown = await visibleLayers(exchange, all);
-    return xmlAnswer(exchange, serviceDocument(folderOf(exchange), shown), all);
+    return document.aboutAll(exchange);
   };
 }
 
@@ -76,8 +78,7 @@ function describeTileMap(catalog: TmsDeps['catalog']): Handler {
   };
 }
 
-function createTmsTile({ catalog, pipeline }: TmsDeps): Handler {
-  const answerTile = createTileAnswerer(pipeline);
+function createTmsTile({ catalog, answerTile }: Omit<TmsDeps, 'documentOf'>): Handler {
   return async (exchange) => {
     checkVersion(exchange);
     const { row, extension } = splitRow(exchange.param('tile'));
@@ -125,17 +126,13 @@ function checkVersion(exchange: Exchange): void {
   throw invalid(`The only version of TMS spoken here is 1.0.0, not ${shortened(version)}.`);
 }
 
-function invalid(message: string): TilewardenError {
-  return new TilewardenError('request-invalid', message);
-}
-
 function folderOf(exchange: Exchange): string {
   return `${exchange.baseUrl}${ROOT}`;
 }
 
 function xmlAnswer(exchange: Exchange, document: XmlNode, layers: readonly Layer[]): Answer {
   const text = `<?xml version="1.0" encoding="UTF-8"?>\n${writeXml(document)}\n`;
-  const answer = documentAnswer(exchange, text, layers, 'text/xml; charset=utf-8');
-  const name = ['Content-Disposition', 'inline; filename=tms-getcapabilities.xml'];
+  const answer = documentAnswer(exchange, text, layers, XML);
+  const name = ['Content-Disposition', `inline;filename=${FILE_NAME}`];
   return { ...answer, headers: [...answer.headers, ...name] };
 }

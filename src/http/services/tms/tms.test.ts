@@ -108,7 +108,7 @@ describe('TMS documents', () => {
     const answer = await request('GET', `/geowebcache${path}`, { headers: { host: 'maps.example' } });
     expect(answer.headers).toMatchObject({
       'content-type': 'text/xml; charset=utf-8',
-      'content-disposition': 'inline; filename=tms-getcapabilities.xml',
+      'content-disposition': 'inline;filename=tms-getcapabilities.xml',
     });
     const root = readXml(answer.text);
     expect([root.name, ...root.children.map(attributes)]).toEqual([

@@ -1,7 +1,9 @@
+import { isTilewardenError } from '../../../domain/errors.ts';
 import { formatOf } from '../../../domain/format.ts';
 import type { Logger } from '../../../lib/logger.ts';
 import { element, writeXml } from '../../../lib/xml/write-xml.ts';
-import { checkMapSize, type MapComposer } from '../../../pipeline/map-composer.ts';
+import { checkMapSize } from '../../../pipeline/map-composer.ts';
+import type { NoticePainter } from '../../../pipeline/notice-painter.ts';
 import type { Answer, Headers } from '../../answer.ts';
 import { CallerGone, type Exchange } from '../../exchange.ts';
 import { HttpProblem, problemOf, statusOf } from '../../problems.ts';
@@ -34,15 +36,17 @@ const DOCTYPE =
 const NOT_KEPT: Headers = ['Cache-Control', 'no-store'];
 
 /** Whatever goes wrong in `handler` is told in the form that was asked for. Who has to log in is told so by status and header. */
-export function withWmsExceptions(handler: Handler, composer: MapComposer, log: Logger): Handler {
+export function withWmsExceptions(handler: Handler, paint: NoticePainter, log: Logger): Handler {
   return async (exchange) => {
     try {
       return await handler(exchange);
     } catch (error) {
       if (error instanceof CallerGone || error instanceof HttpProblem) throw error;
       const report = reportOf(error, exchange, log);
-      const asked = readWmsQuery(exchange.query);
-      return (await pictureOf(report, asked, composer)) ?? documentOf(report, versionOfReport(asked));
+      const asked = readWmsQuery(exchange);
+      return (
+        (await pictureOf(report, asked, paint, exchange.signal)) ?? documentOf(report, versionOfReport(asked))
+      );
     }
   };
 }
@@ -65,15 +69,26 @@ function reportOf(error: unknown, exchange: Exchange, log: Logger): Report {
   };
 }
 
-/** WMS 1.3.0, 7.3.3.11. Null: a document is wanted, or no picture can be made of what is asked for. */
-async function pictureOf(report: Report, asked: Kvp, composer: MapComposer): Promise<Answer | null> {
+/** WMS 1.3.0, 7.3.3.11. Null: a document is wanted, or no picture can be made of what is asked for, or not now. */
+async function pictureOf(
+  report: Report,
+  asked: Kvp,
+  paint: NoticePainter,
+  signal: AbortSignal,
+): Promise<Answer | null> {
   const form = formOf(asked);
   const frame = form === 'xml' ? null : frameOf(asked);
   if (!frame) return null;
   const text = form === 'inimage' ? report.message : '';
-  const body = await composer.drawNotice({ ...frame, text });
+  const body = await paint({ ...frame, text }, signal).catch(unlessBusy);
+  if (!body) return null;
   // It is meant to be shown in place of the map, and programs show no picture that comes with an error's status.
   return { status: 200, headers: ['Content-Type', frame.format.contentType, ...report.headers], body };
+}
+
+function unlessBusy(error: unknown): null {
+  if (isTilewardenError(error, 'source-busy')) return null;
+  throw error;
 }
 
 function formOf(asked: Kvp): ExceptionForm {

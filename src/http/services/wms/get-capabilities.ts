@@ -1,11 +1,9 @@
 import type { Catalog } from '../../../catalog/catalog.ts';
-import type { Layer } from '../../../domain/layer.ts';
 import type { Answer } from '../../answer.ts';
-import { refuseStrangers, visibleLayers } from '../../door/layer-visibility.ts';
+import { refuseStrangers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
-import { capabilitiesAnswer } from '../capabilities-answer.ts';
 import type { Kvp } from '../kvp.ts';
-import { createCapabilitiesCache } from '../wmts/capabilities-cache.ts';
+import type { DocumentAnswerer, LayerDocument } from '../layer-documents.ts';
 import { layersAsked } from './map-asked.ts';
 import { createWmsCapabilitiesWriter } from './wms-capabilities.ts';
 import { asksForTileSets, negotiatedVersion, type WmsVersion } from './wms-version.ts';
@@ -16,32 +14,28 @@ const TYPES: Readonly<Record<WmsVersion, string>> = {
   '1.3.0': 'text/xml; charset=utf-8',
 };
 
-/** All layers that the caller may see, or those in `LAYERS`. */
-export function createWmsCapabilities(catalog: Pick<Catalog, 'layer' | 'layers'>) {
+/** All layers that the caller may see, or those in `LAYERS`; who names one that they may not see is told. */
+export function createWmsCapabilities(
+  catalog: Pick<Catalog, 'layer'>,
+  documentOf: (document: LayerDocument) => DocumentAnswerer,
+) {
+  const document = (version: WmsVersion, tileSets: boolean) =>
+    documentOf({
+      write: createWmsCapabilitiesWriter(version, tileSets),
+      contentType: TYPES[version],
+      fileName: 'wms-getcapabilities.xml',
+    });
   const documents = {
-    '1.1.1': createCapabilitiesCache(createWmsCapabilitiesWriter('1.1.1', false)),
-    tiled: createCapabilitiesCache(createWmsCapabilitiesWriter('1.1.1', true)),
-    '1.3.0': createCapabilitiesCache(createWmsCapabilitiesWriter('1.3.0', false)),
+    '1.1.1': document('1.1.1', false),
+    tiled: document('1.1.1', true),
+    '1.3.0': document('1.3.0', false),
   };
   return async (exchange: Exchange, asked: Kvp): Promise<Answer> => {
     const version = negotiatedVersion(asked);
-    const { all, shown } = await layersShown(catalog, exchange, asked);
     const kind = version === '1.1.1' && asksForTileSets(asked) ? 'tiled' : version;
-    return capabilitiesAnswer(exchange, documents[kind](shown, exchange.baseUrl), all, TYPES[version]);
+    if (asked('LAYERS') === null) return documents[kind].aboutAll(exchange);
+    const layers = layersAsked(catalog, asked, 'LAYERS').map(({ layer }) => layer);
+    for (const layer of layers) await refuseStrangers(exchange, layer);
+    return documents[kind].about(exchange, layers);
   };
-}
-
-/** A list leaves out what the caller may not see; who names such a layer is told. */
-async function layersShown(
-  catalog: Pick<Catalog, 'layer' | 'layers'>,
-  exchange: Exchange,
-  asked: Kvp,
-): Promise<{ readonly all: readonly Layer[]; readonly shown: readonly Layer[] }> {
-  if (asked('LAYERS') === null) {
-    const all = Array.from(catalog.layers());
-    return { all, shown: await visibleLayers(exchange, all) };
-  }
-  const all = layersAsked(catalog, asked, 'LAYERS').map(({ layer }) => layer);
-  for (const layer of all) await refuseStrangers(exchange, layer);
-  return { all, shown: all };
 }

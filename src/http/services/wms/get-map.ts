@@ -2,14 +2,15 @@ import type { Catalog } from '../../../catalog/catalog.ts';
 import { isTilewardenError } from '../../../domain/errors.ts';
 import type { Format } from '../../../domain/format.ts';
 import { clientSecondsAt } from '../../../domain/layer.ts';
+import type { Clock } from '../../../lib/clock.ts';
 import type { ComposedMap, MapComposer } from '../../../pipeline/map-composer.ts';
-import type { TilePipeline } from '../../../pipeline/tile-pipeline.ts';
 import { isNotModified } from '../../answer/negotiate.ts';
 import type { Answer, Headers } from '../../answer.ts';
 import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { Kvp } from '../kvp.ts';
-import { createTileAnswerer, type TileAnswerer } from '../tile-answer.ts';
+import type { TileAnswerer } from '../tile-answer.ts';
+import { headerText, lifetimeHeaders } from '../tile-headers.ts';
 import {
   type AskedLayer,
   type AskedPlace,
@@ -28,8 +29,9 @@ import { versionOf } from './wms-version.ts';
 
 export interface GetMapDeps {
   readonly catalog: Pick<Catalog, 'layer'>;
-  readonly pipeline: Pick<TilePipeline, 'read'>;
+  readonly answerTile: TileAnswerer;
   readonly composer: MapComposer;
+  readonly clock: Clock;
 }
 
 /** In tiles. GeoWebCache's, for clients that say they want a tile, or cannot have anything else. */
@@ -48,14 +50,18 @@ interface AskedMap {
 }
 
 /** A box that is a tile is answered as that tile; any other is put together from tiles, where the layers allow it. */
-export function createGetMap({ catalog, pipeline, composer }: GetMapDeps) {
-  const answerTile = createTileAnswerer(pipeline);
+export function createGetMap({ catalog, answerTile, composer, clock }: GetMapDeps) {
   return async (exchange: Exchange, asked: Kvp): Promise<Answer> => {
     const map = await readMap(catalog, exchange, asked);
     const matched = tileOf(map);
-    if (matched) return answerMatched(exchange, map, matched, { answerTile, composer });
-    checkComposable(map);
-    return answerMap(exchange, map, composer);
+    if (matched && !isBlank(map, matched)) {
+      const tiles = tileSetOf(map.layers[0], matched.subset, map.format, asked);
+      return answerTile(exchange, tiles, matched.index);
+    }
+    if (!matched) checkComposable(map);
+    const made = await (matched ? composeBlank : composeMap)(map, composer, exchange.signal);
+    const message = matched ? ['geowebcache-message', NO_TILE_MESSAGE] : [];
+    return mapAnswer(exchange, map, made, [...message, ...cacheControl(map, made, clock.now())]);
   };
 }
 
@@ -84,24 +90,14 @@ function tileOf({ asked, layers, place, tiled }: AskedMap): MatchedTile | null {
   return matchTile(subsets, place, anyBox ? TOLERANCE_FOR_MAPS : TOLERANCE_FOR_TILES);
 }
 
-async function answerMatched(
-  exchange: Exchange,
-  map: AskedMap,
-  { subset, index, offered }: MatchedTile,
-  { answerTile, composer }: { readonly answerTile: TileAnswerer; readonly composer: MapComposer },
-): Promise<Answer> {
-  const [layer] = map.layers;
-  const tiles = tileSetOf(layer, subset, map.format, map.asked);
-  const blank = !offered && map.format.kind === 'raster' && layer.bound.layer.outside !== 'notFound';
-  return blank ? answerBlank(exchange, map, composer) : answerTile(exchange, tiles, index);
+/** As GeoWebCache: who asks for a map of nowhere gets an empty picture, WMS 1.3.0, 7.3.3.6. */
+function isBlank({ format, layers }: AskedMap, { offered }: MatchedTile): boolean {
+  return !offered && format.kind === 'raster' && layers[0].bound.layer.outside !== 'notFound';
 }
 
-/** As GeoWebCache: who asks for a map of nowhere gets an empty picture, WMS 1.3.0, 7.3.3.6. */
-async function answerBlank(exchange: Exchange, map: AskedMap, composer: MapComposer): Promise<Answer> {
-  const { place, format, asked } = map;
+function composeBlank({ place, format, asked }: AskedMap, composer: MapComposer, signal: AbortSignal) {
   const background = format.alpha ? null : backgroundColour(asked);
-  const made = await composer.compose({ layers: [], ...place, format, background, signal: exchange.signal });
-  return mapAnswer(exchange, map, made, ['geowebcache-message', NO_TILE_MESSAGE]);
+  return composer.compose({ layers: [], ...place, format, background, signal });
 }
 
 function checkComposable({ layers, tiled, format, place }: AskedMap): void {
@@ -140,15 +136,11 @@ function notOnGrid({ subsets }: AskedLayer, { width, height }: AskedPlace): WmsE
   );
 }
 
-async function answerMap(exchange: Exchange, map: AskedMap, composer: MapComposer): Promise<Answer> {
-  const { asked, layers, place, format } = map;
+function composeMap({ asked, layers, place, format }: AskedMap, composer: MapComposer, signal: AbortSignal) {
   const tileSets = layers.map((layer) => tileSetOf(layer, layer.subsets[0], format, asked));
   const transparent = format.alpha && isTrue(asked, 'TRANSPARENT');
   const background = transparent ? null : backgroundColour(asked);
-  const made = await composer
-    .compose({ layers: tileSets, ...place, format, background, signal: exchange.signal })
-    .catch(blameBox);
-  return mapAnswer(exchange, map, made, []);
+  return composer.compose({ layers: tileSets, ...place, format, background, signal }).catch(blameBox);
 }
 
 /** Sizes have been checked; what is still too large is the place. */
@@ -160,28 +152,19 @@ function blameBox(error: unknown): never {
 function mapAnswer(exchange: Exchange, map: AskedMap, made: ComposedMap, more: Headers): Answer {
   const etag = `"${made.digest}"`;
   const modified = made.createdAt === null ? [] : ['Last-Modified', new Date(made.createdAt).toUTCString()];
-  const freshness = [
-    'ETag',
-    etag,
-    ...modified,
-    'X-Cache',
-    made.outcome ?? 'BYPASS',
-    ...cacheControl(map, made),
-  ];
+  const freshness = ['ETag', etag, ...modified, 'X-Cache', made.outcome ?? 'BYPASS', ...more];
   if (isNotModified(exchange.headers, etag, made.createdAt ?? Number.POSITIVE_INFINITY)) {
     return { status: 304, headers: freshness, body: null };
   }
-  const headers = ['Content-Type', map.format.contentType, ...freshness, ...placeHeaders(map, made), ...more];
+  const headers = ['Content-Type', map.format.contentType, ...freshness, ...placeHeaders(map, made)];
   return { status: 200, headers, body: made.bytes };
 }
 
 /** What is put together lasts as long as the shortest-lived of its layers. */
-function cacheControl({ layers }: AskedMap, { outcome, zoom }: ComposedMap): Headers {
+function cacheControl({ layers }: AskedMap, { outcome, zoom }: ComposedMap, now: number): Headers {
   const ages = layers.map(({ bound }) => clientSecondsAt(bound.layer, zoom ?? 0));
-  const seconds = outcome === 'STALE' ? 0 : Math.min(...ages);
-  const lasting = seconds > 0 || outcome === 'STALE' ? [`max-age=${seconds}`, 'must-revalidate'] : [];
-  const words = layers.every(({ bound }) => isOpen(bound.layer)) ? lasting : ['private', ...lasting];
-  return words.length > 0 ? ['Cache-Control', words.join(', ')] : [];
+  const isPublic = layers.every(({ bound }) => isOpen(bound.layer));
+  return lifetimeHeaders({ seconds: Math.min(...ages), outcome, isPublic }, now);
 }
 
 /** `WMS` and `OTHER` are GeoWebCache's words for what is no tile. */
@@ -193,7 +176,7 @@ function placeHeaders({ layers, place }: AskedMap, { outcome }: ComposedMap): He
     'geowebcache-cache-result',
     outcome === null ? 'OTHER' : 'WMS',
     'geowebcache-gridset',
-    gridSet.name,
+    headerText(gridSet.name),
     'geowebcache-crs',
     `EPSG:${gridSet.srs}`,
     'geowebcache-tile-bounds',

@@ -2,7 +2,7 @@ import type { Bounds } from '../../../domain/bounds.ts';
 import type { GridSubset } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
 import { type Html as Markup, html as markup } from '../../answer/html.ts';
-import { geographicExtent } from '../geographic-extent.ts';
+import { extentsByCrs, geographicExtent } from '../geographic-extent.ts';
 import { stylesOf } from '../wmts/layer-styles.ts';
 import { crsNames, isYFirst } from './wms-crs.ts';
 import { isDimension } from './wms-parameters.ts';
@@ -20,7 +20,7 @@ export function describeWmsLayer(layer: Layer, version: WmsVersion): Markup {
 ${layer.description === '' ? NOTHING : markup`<Abstract>${layer.description}</Abstract>`}
 ${crsList(layer, version)}
 ${newer ? geographicBox(layer) : latLonBox(layer)}
-${layer.gridSubsets.flatMap((subset) => boundingBoxes(subset, version))}
+${boundingBoxes(layer, version)}
 ${dimensions(layer, version)}
 ${layer.attribution === '' ? NOTHING : markup`<Attribution><Title>${layer.attribution}</Title></Attribution>`}
 ${stylesOf(layer).map((name) => markup`<Style><Name>${name}</Name><Title>${name}</Title></Style>`)}
@@ -47,11 +47,15 @@ function latLonBox(layer: Layer): Markup {
   return markup`<LatLonBoundingBox minx="${west}" miny="${south}" maxx="${east}" maxy="${north}"/>`;
 }
 
-function boundingBoxes({ gridSet, extent }: GridSubset, version: WmsVersion): readonly Markup[] {
-  return crsNames(gridSet, version).map((name) => {
-    const yFirst = isYFirst(gridSet, { longitudeFirst: name === CRS84 }, version);
-    return boxElement(version, name, yFirst ? swapped(extent) : extent);
-  });
+function boundingBoxes(layer: Layer, version: WmsVersion): readonly Markup[] {
+  const named = ({ gridSet }: GridSubset) =>
+    crsNames(gridSet, version).map((name) => {
+      const yFirst = isYFirst(gridSet, { longitudeFirst: name === CRS84 }, version);
+      return [name, { name, yFirst }] as const;
+    });
+  return extentsByCrs(layer, named).map(({ crs, bounds }) =>
+    boxElement(version, crs.name, crs.yFirst ? swapped(bounds) : bounds),
+  );
 }
 
 export function boxElement(version: WmsVersion, crs: string, { minX, minY, maxX, maxY }: Bounds): Markup {

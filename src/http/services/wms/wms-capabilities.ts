@@ -1,9 +1,7 @@
 import { INFO_FORMATS, type Layer } from '../../../domain/layer.ts';
-import { escapeXml } from '../../../lib/xml/write-xml.ts';
 import { MAX_MAP_SIDE } from '../../../pipeline/map-composer.ts';
 import { type Html as Markup, html as markup } from '../../answer/html.ts';
-import type { CapabilitiesWriter } from '../wmts/capabilities.ts';
-import { BASE } from '../wmts/layer-section.ts';
+import { BASE, type DocumentWriter } from '../document-template.ts';
 import { describeWmsLayer } from './layer-description.ts';
 import { MAX_LAYERS } from './map-asked.ts';
 import { describeTileSets, TILE_SET_DTD } from './tile-set-description.ts';
@@ -19,36 +17,18 @@ const EXCEPTIONS: Readonly<Record<WmsVersion, readonly string[]>> = {
   '1.3.0': ['XML', 'INIMAGE', 'BLANK'],
 };
 
-/** What is written about a layer is written once, for as long as it lives. */
-export function createWmsCapabilitiesWriter(version: WmsVersion, tileSets: boolean): CapabilitiesWriter {
-  const describe = remembering((layer) => describeWmsLayer(layer, version).markup);
-  const tileSetsOf = remembering((layer) => describeTileSets(layer).markup);
-  return (layers, base) => {
-    const document = [
-      '<?xml version="1.0" encoding="UTF-8"?>',
-      ...opening(version),
-      service(version).markup,
-      '<Capability>',
-      requests(layers, version).markup,
-      markup`<Exception>${EXCEPTIONS[version].map(format)}</Exception>`.markup,
-      ...(tileSets
-        ? ['<VendorSpecificCapabilities>', ...layers.map(tileSetsOf), '</VendorSpecificCapabilities>']
-        : []),
-      '<Layer>\n<Title>Tilewarden</Title>',
-      ...layers.map(describe),
-      '</Layer>\n</Capability>',
-      version === '1.3.0' ? '</WMS_Capabilities>\n' : '</WMT_MS_Capabilities>\n',
-    ];
-    return document.join('\n').replaceAll(BASE.markup, () => escapeXml(base));
-  };
-}
-
-function remembering(write: (layer: Layer) => string): (layer: Layer) => string {
-  const written = new WeakMap<Layer, string>();
-  return (layer) => {
-    const text = written.get(layer) ?? write(layer);
-    written.set(layer, text);
-    return text;
+export function createWmsCapabilitiesWriter(version: WmsVersion, tileSets: boolean): DocumentWriter {
+  return function* (layers) {
+    yield `<?xml version="1.0" encoding="UTF-8"?>\n${opening(version).join('\n')}\n`;
+    yield `${service(version).markup}\n<Capability>\n${requests(layers, version).markup}\n`;
+    yield markup`<Exception>${EXCEPTIONS[version].map(format)}</Exception>`.markup;
+    if (tileSets) yield '\n<VendorSpecificCapabilities>';
+    for (const layer of tileSets ? layers : []) yield `\n${describeTileSets(layer).markup}`;
+    if (tileSets) yield '\n</VendorSpecificCapabilities>';
+    yield '\n<Layer>\n<Title>Tilewarden</Title>\n';
+    for (const layer of layers) yield `${describeWmsLayer(layer, version).markup}\n`;
+    const name = version === '1.3.0' ? 'WMS_Capabilities' : 'WMT_MS_Capabilities';
+    yield `</Layer>\n</Capability>\n</${name}>\n`;
   };
 }
 

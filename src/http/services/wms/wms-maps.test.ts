@@ -16,10 +16,10 @@ const HALF = 20037508.34;
 
 function openWms() {
   const { read, reads } = slopingTiles();
-  const { inject } = createTestApp({
+  const { inject, log } = createTestApp({
     deps: { catalog: catalogOf([full, tiled, corner]), pipeline: { read } },
   });
-  return { inject, reads };
+  return { inject, reads, log };
 }
 
 async function getMap(parameters: Record<string, string>, headers: Record<string, string> = {}) {
@@ -126,7 +126,20 @@ describe('maps by WMS', () => {
     expect((await picture({ ...place, BGCOLOR: '0x102030' })).pixel(10, 10)).toEqual([16, 32, 48, 255]);
     const { pixel } = await picture({ ...place, TRANSPARENT: 'true' });
     expect(pixel(10, 10)).toEqual([0, 0, 0, 0]);
-    expect(pixel(350, 10)[3]).toBe(255);
+    // Right up to the edge of the layer nothing is half transparent, and beyond it nothing is left of it.
+    for (const [x, y] of [
+      [180, 0],
+      [180, 89],
+      [359, 0],
+      [359, 89],
+    ] as const)
+      expect(pixel(x, y)[3]).toBe(255);
+    for (const [x, y] of [
+      [179, 0],
+      [180, 90],
+      [359, 90],
+    ] as const)
+      expect(pixel(x, y)).toEqual([0, 0, 0, 0]);
   });
 
   it('are empty pictures outside the layer, not errors', async () => {
@@ -192,4 +205,47 @@ describe('maps by WMS', () => {
     const clear = await picture({ ...place, EXCEPTIONS: 'BLANK', TRANSPARENT: 'TRUE' });
     expect(clear.pixel(5, 5)).toEqual([0, 0, 0, 0]);
   });
+
+  it.each([
+    [4096, 32],
+    [3000, 40],
+    [8192, 16],
+    [8192, 1],
+    [1, 700],
+  ])('are sound pictures at %i×%i', async (width, height) => {
+    const across = 45 * Math.min(1, width / height);
+    const BBOX = [0, 0, across, (across * height) / width].join(',');
+    const place = { LAYERS: 'full', SRS: 'EPSG:4326', BBOX };
+    for (const TRANSPARENT of ['TRUE', 'FALSE']) {
+      const { image } = await picture({
+        ...place,
+        TRANSPARENT,
+        WIDTH: String(width),
+        HEIGHT: String(height),
+      });
+      expect([image.width, image.height]).toEqual([width, height]);
+    }
+  });
+
+  it('draw a notice no larger than can be read, in the shape that was asked for', async () => {
+    const place = { LAYERS: 'nobody', SRS: 'EPSG:4326', BBOX: '0,0,90,90', WIDTH: '4096', HEIGHT: '2048' };
+    const { image } = await picture({ ...place, EXCEPTIONS: 'INIMAGE' });
+    expect(image.width / image.height).toBe(2);
+    expect(image.width * image.height).toBeLessThanOrEqual(512 * 512);
+  });
+
+  it.each([
+    'REQUEST=%00&EXCEPTIONS=INIMAGE&WIDTH=64&HEIGHT=64',
+    'LAYERS=a%00b&REQUEST=GetMap&EXCEPTIONS=INIMAGE&WIDTH=64&HEIGHT=64',
+    'LAYERS=a%00b&REQUEST=GetMap',
+    'LAYERS=a%ef%bf%bfb&REQUEST=GetMap',
+  ])(
+    'tell what is wrong with %s without failing over a character that no picture and no XML has',
+    async (query) => {
+      const { inject, log } = openWms();
+      const answer = await inject(`/service/wms?FORMAT=image/png&SRS=EPSG:4326&BBOX=0,0,9,9&${query}`);
+      expect(answer.statusCode).toBeLessThan(500);
+      expect(log).toEqual([]);
+    },
+  );
 });

@@ -1,16 +1,17 @@
 import type { Layer } from '../../../domain/layer.ts';
 import type { ParameterFilter } from '../../../domain/parameter-filter.ts';
 import { shortened } from '../../../domain/shortened.ts';
-import { type Kvp, readKvp } from '../kvp.ts';
+import type { Exchange } from '../../exchange.ts';
+import { type Kvp, pairsOf, readKvp } from '../kvp.ts';
 import { DEFAULT, isStyleFilter } from '../wmts/layer-styles.ts';
 import { blamingWms, type WmsCode, WmsException } from './wms-exception.ts';
 
 const WHOLE_NUMBER = /^[1-9]\d{0,8}$|^0$/;
 const COLOUR = /^(?:0x|#)?([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i;
 
-export function readWmsQuery(query: string): Kvp {
+export function readWmsQuery(exchange: Exchange): Kvp {
   return readKvp(
-    query,
+    pairsOf(exchange),
     (name) => new WmsException('InvalidParameterValue', name, `The parameter ${name} is given twice.`),
   );
 }

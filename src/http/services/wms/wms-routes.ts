@@ -1,12 +1,16 @@
 import type { Catalog } from '../../../catalog/catalog.ts';
 import { shortened } from '../../../domain/shortened.ts';
+import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/logger.ts';
 import { createMapComposer } from '../../../pipeline/map-composer.ts';
+import { createNoticePainter } from '../../../pipeline/notice-painter.ts';
 import type { TilePipeline } from '../../../pipeline/tile-pipeline.ts';
 import type { Answer } from '../../answer.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { Route } from '../../route.ts';
-import type { Kvp } from '../kvp.ts';
+import { type Kvp, kvpRoutes } from '../kvp.ts';
+import type { DocumentAnswerer, LayerDocument } from '../layer-documents.ts';
+import type { TileAnswerer } from '../tile-answer.ts';
 import { withWmsExceptions } from './exception-answer.ts';
 import { createWmsCapabilities } from './get-capabilities.ts';
 import { createGetFeatureInfo } from './get-feature-info.ts';
@@ -15,18 +19,28 @@ import { WmsException } from './wms-exception.ts';
 import { readWmsQuery, required } from './wms-parameters.ts';
 
 export interface WmsDeps {
-  readonly catalog: Pick<Catalog, 'layer' | 'layers'>;
+  readonly catalog: Pick<Catalog, 'layer'>;
+  readonly documentOf: (document: LayerDocument) => DocumentAnswerer;
   readonly pipeline: Pick<TilePipeline, 'read'>;
+  readonly answerTile: TileAnswerer;
+  readonly clock: Clock;
   readonly log: Logger;
 }
 
 type Operation = (exchange: Exchange, asked: Kvp) => Promise<Answer>;
 
 /** WMS 1.1.1 and 1.3.0, at GeoWebCache's address. */
-export function wmsRoutes({ catalog, pipeline, log }: WmsDeps): readonly Route[] {
+export function wmsRoutes({
+  catalog,
+  pipeline,
+  answerTile,
+  documentOf,
+  clock,
+  log,
+}: WmsDeps): readonly Route[] {
   const composer = createMapComposer(pipeline);
-  const getMap = createGetMap({ catalog, pipeline, composer });
-  const getCapabilities = createWmsCapabilities(catalog);
+  const getMap = createGetMap({ catalog, answerTile, composer, clock });
+  const getCapabilities = createWmsCapabilities(catalog, documentOf);
   const operations = new Map<string, Operation>([
     ['getmap', getMap],
     ['map', getMap],
@@ -37,13 +51,13 @@ export function wmsRoutes({ catalog, pipeline, log }: WmsDeps): readonly Route[]
   ]);
   const handler = withWmsExceptions(
     async (exchange) => {
-      const asked = readWmsQuery(exchange.query);
+      const asked = readWmsQuery(exchange);
       return operationAsked(operations, asked)(exchange, asked);
     },
-    composer,
+    createNoticePainter(),
     log,
   );
-  return [{ method: 'GET', path: '/service/wms', role: 'public', sharing: 'anyone', handler }];
+  return kvpRoutes('/service/wms', handler);
 }
 
 function operationAsked(operations: ReadonlyMap<string, Operation>, asked: Kvp): Operation {

@@ -1,39 +1,22 @@
 import type { GridSet } from '../../../domain/grid-set.ts';
 import type { Layer } from '../../../domain/layer.ts';
-import { escapeXml } from '../../../lib/xml/write-xml.ts';
 import { type Html as Markup, html as markup } from '../../answer/html.ts';
+import { BASE, type DocumentWriter } from '../document-template.ts';
 import type { CrsNames } from './grid-set-crs.ts';
-import { BASE, describeLayer } from './layer-section.ts';
+import { describeLayer } from './layer-section.ts';
 import { describeMatrixSet } from './matrix-set-section.ts';
-
-/** Writes the document for these layers, with addresses below `base`. */
-export type CapabilitiesWriter = (layers: readonly Layer[], base: string) => string;
 
 const NAMESPACES = markup`xmlns="http://www.opengis.net/wmts/1.0" xmlns:ows="http://www.opengis.net/ows/1.1" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.opengis.net/wmts/1.0 http://schemas.opengis.net/wmts/1.0/wmtsGetCapabilities_response.xsd"`;
 
-/** What is written about a layer is written once, for as long as it lives. */
-export function createCapabilitiesWriter(crsOf: CrsNames): CapabilitiesWriter {
-  const sections = new WeakMap<Layer, string>();
-  const sectionOf = (layer: Layer) => {
-    const section = sections.get(layer) ?? describeLayer(layer, crsOf).markup;
-    sections.set(layer, section);
-    return section;
-  };
-
-  return (layers, base) => {
-    const document = [
-      `<?xml version="1.0" encoding="UTF-8"?>\n<Capabilities ${NAMESPACES.markup} version="1.0.0">`,
-      serviceSection().markup,
-      '<Contents>',
-      ...layers.map(sectionOf),
-      ...gridSetsOf(layers).map(
-        ({ gridSet, zoomStop }) => describeMatrixSet(gridSet, zoomStop, crsOf(gridSet)).markup,
-      ),
-      '</Contents>',
-      metadataAddresses().markup,
-      '</Capabilities>\n',
-    ];
-    return document.join('\n').replaceAll(BASE.markup, () => escapeXml(base));
+export function createCapabilitiesWriter(crsOf: CrsNames): DocumentWriter {
+  return function* (layers) {
+    yield `<?xml version="1.0" encoding="UTF-8"?>\n<Capabilities ${NAMESPACES.markup} version="1.0.0">\n`;
+    yield `${serviceSection().markup}\n<Contents>\n`;
+    for (const layer of layers) yield `${describeLayer(layer, crsOf).markup}\n`;
+    for (const { gridSet, zoomStop } of gridSetsOf(layers)) {
+      yield `${describeMatrixSet(gridSet, zoomStop, crsOf(gridSet)).markup}\n`;
+    }
+    yield `</Contents>\n${metadataAddresses().markup}\n</Capabilities>\n`;
   };
 }
 

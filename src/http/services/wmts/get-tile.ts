@@ -7,26 +7,24 @@ import type { ParameterFilter } from '../../../domain/parameter-filter.ts';
 import { shortened } from '../../../domain/shortened.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
-import type { ResolvedTileSet, TilePipeline } from '../../../pipeline/tile-pipeline.ts';
+import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
 import type { Answer } from '../../answer.ts';
 import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { Kvp } from '../kvp.ts';
 import { blaming, OwsException } from '../ows-exception.ts';
-import { createTileAnswerer } from '../tile-answer.ts';
+import type { TileAnswerer } from '../tile-answer.ts';
 import { DEFAULT, isStyleFilter } from './layer-styles.ts';
 
 export interface GetTileDeps {
   readonly catalog: Pick<Catalog, 'layer'>;
-  readonly pipeline: Pick<TilePipeline, 'read'>;
+  readonly answerTile: TileAnswerer;
 }
 
 /** One tile has one address: no leading zeros, no plus sign. What lies outside is told so, however far. */
 const WHOLE_NUMBER = /^(?:0|-?[1-9]\d*)$/;
 
-export function createGetTile({ catalog, pipeline }: GetTileDeps) {
-  const answerTile = createTileAnswerer(pipeline);
-
+export function createGetTile({ catalog, answerTile }: GetTileDeps) {
   return async (exchange: Exchange, asked: Kvp): Promise<Answer> => {
     const bound = layerAsked(catalog, asked);
     if (!isOpen(bound.layer)) await refuseStrangers(exchange, bound.layer);

@@ -76,6 +76,8 @@ function nameCrs(gridSet: GridSet, scaleSets: readonly ScaleSet[]): GridSetCrs {
   const wellKnownScaleSet = scaleSet?.urn ?? null;
   // OGC 07-057r7, annex E: these are defined in CRS84, which is EPSG:4326 with longitude first.
   if (scaleSet?.srs === DEGREES) return { urn: CRS84, yFirst: false, wellKnownScaleSet };
+  // EPSG:4326 has latitude first; with longitude first it is called by that name.
+  if (srs === DEGREES && !yCoordinateFirst) return { urn: CRS84, yFirst: false, wellKnownScaleSet };
   // 900913 and its like never were codes of the EPSG; clients may not know them.
   const code = sameSrs(srs, WEB_MERCATOR) ? WEB_MERCATOR : srs;
   return { urn: `urn:ogc:def:crs:EPSG::${code}`, yFirst: yCoordinateFirst, wellKnownScaleSet };

@@ -3,12 +3,10 @@ import type { GridSubset } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
 import { escapeXml } from '../../../lib/xml/write-xml.ts';
 import { type Html as Markup, html as markup } from '../../answer/html.ts';
-import { geographicExtent } from '../geographic-extent.ts';
+import { BASE } from '../document-template.ts';
+import { extentsByCrs, geographicExtent } from '../geographic-extent.ts';
 import { type CrsNames, corners } from './grid-set-crs.ts';
 import { type Dimension, dimensionsOf, stylesOf } from './layer-styles.ts';
-
-/** Stands for the server's own address until that is known. Nobody's name can hold it: XML has no such character. */
-export const BASE: Markup = { markup: '\0' };
 
 const NOTHING: Markup = { markup: '' };
 
@@ -20,7 +18,7 @@ export function describeLayer(layer: Layer, crsOf: CrsNames): Markup {
 ${layer.description === '' ? NOTHING : markup`<ows:Abstract>${layer.description}</ows:Abstract>`}
 ${wgs84Box(layer)}
 <ows:Identifier>${layer.name}</ows:Identifier>
-${layer.gridSubsets.map((subset) => boundingBox(subset, crsOf))}
+${boundingBoxes(layer, crsOf)}
 ${stylesOf(layer).map(style)}
 ${layer.formats.map(({ mediaType }) => markup`<Format>${mediaType}</Format>`)}
 ${layer.infoFormats.map((mediaType) => markup`<InfoFormat>${mediaType}</InfoFormat>`)}
@@ -40,10 +38,12 @@ function dimension({ name, defaultValue, values }: Dimension): Markup {
   return markup`<Dimension><ows:Identifier>${name}</ows:Identifier>${standard}${values.map((value) => markup`<Value>${value}</Value>`)}</Dimension>`;
 }
 
-function boundingBox({ gridSet, extent }: GridSubset, crsOf: CrsNames): Markup {
-  const crs = crsOf(gridSet);
-  const [lower, upper] = corners(crs, extent);
-  return markup`<ows:BoundingBox crs="${crs.urn}"><ows:LowerCorner>${lower}</ows:LowerCorner><ows:UpperCorner>${upper}</ows:UpperCorner></ows:BoundingBox>`;
+function boundingBoxes(layer: Layer, crsOf: CrsNames): readonly Markup[] {
+  const named = ({ gridSet }: GridSubset) => [[crsOf(gridSet).urn, crsOf(gridSet)] as const];
+  return extentsByCrs(layer, named).map(({ crs, bounds }) => {
+    const [lower, upper] = corners(crs, bounds);
+    return markup`<ows:BoundingBox crs="${crs.urn}"><ows:LowerCorner>${lower}</ows:LowerCorner><ows:UpperCorner>${upper}</ows:UpperCorner></ows:BoundingBox>`;
+  });
 }
 
 /** Left out for layers whose grid sets are all in a CRS that we cannot turn into degrees. */

@@ -327,17 +327,19 @@ describe('WMTS capabilities of some layers', () => {
 describe('WMTS capabilities that were asked for before', () => {
   it('are not sent again while nothing has changed, and are new when a layer has', async () => {
     let layers: readonly Layer[] = [layerNamed('world')];
-    const catalog = { layer: () => null, layers: () => layers };
+    const catalog = { layer: () => null, layers: () => layers, version: 1 };
     const { request } = createTestApp({ deps: { catalog } });
     const first = await request('GET', ADDRESS);
     const etag = first.headers.etag ?? '';
     const again = await request('GET', ADDRESS, { headers: { 'if-none-match': etag } });
     expect([again.status, again.text, again.headers.etag]).toEqual([304, '', etag]);
     layers = [layerNamed('world', { title: 'Another title' })];
+    catalog.version++;
     const changed = await request('GET', ADDRESS, { headers: { 'if-none-match': etag } });
     expect(changed.status).toBe(200);
     expect(changed.text).toContain('Another title');
     layers = [...layers, layerNamed('more')];
+    catalog.version++;
     expect((await request('GET', ADDRESS)).text).toContain('Title of more');
   });
 

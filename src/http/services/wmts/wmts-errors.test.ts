@@ -59,7 +59,7 @@ const REST = '/service/wmts/rest/world/dark/EPSG:900913/EPSG:900913:3';
 
 /** Every error that the standard or GeoWebCache documents: address, status, code, locator, words of the text. */
 const ERRORS: readonly (readonly [string, number, string, string | null, string])[] = [
-  ['/service/wmts', 400, 'MissingParameterValue', 'request', 'is missing'],
+  ['/service/wmts?LAYER=world', 400, 'MissingParameterValue', 'request', 'is missing'],
   [asking({ REQUEST: null }), 400, 'MissingParameterValue', 'request', 'is missing'],
   [asking({ REQUEST: '' }), 400, 'MissingParameterValue', 'request', 'is missing'],
   [asking({ REQUEST: 'GetMap' }), 400, 'InvalidParameterValue', 'request', "Invalid request name 'GetMap'."],

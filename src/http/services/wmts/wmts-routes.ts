@@ -1,20 +1,22 @@
 import type { Catalog } from '../../../catalog/catalog.ts';
 import { shortened } from '../../../domain/shortened.ts';
 import type { Logger } from '../../../lib/logger.ts';
-import type { TilePipeline } from '../../../pipeline/tile-pipeline.ts';
 import type { Answer } from '../../answer.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { Handler, Route } from '../../route.ts';
-import { type Kvp, readKvp } from '../kvp.ts';
+import { type Kvp, kvpRoutes, pairsOf, readKvp } from '../kvp.ts';
+import type { DocumentAnswerer, LayerDocument } from '../layer-documents.ts';
 import { OwsException, withOwsExceptions } from '../ows-exception.ts';
+import type { TileAnswerer } from '../tile-answer.ts';
 import { createGetTileJson } from '../tile-json.ts';
 import { createGetCapabilities } from './get-capabilities.ts';
 import { createWmtsFeatureInfo } from './get-feature-info.ts';
 import { createGetTile, required } from './get-tile.ts';
 
 export interface WmtsDeps {
-  readonly catalog: Pick<Catalog, 'layer' | 'layers'>;
-  readonly pipeline: Pick<TilePipeline, 'read'>;
+  readonly catalog: Pick<Catalog, 'layer'>;
+  readonly documentOf: (document: LayerDocument) => DocumentAnswerer;
+  readonly answerTile: TileAnswerer;
   readonly log: Logger;
 }
 
@@ -28,7 +30,7 @@ const TILE_PATHS = [`{layer}/{style}/${PLACE}`, `{layer}//${PLACE}`, `{layer}/${
 /** WMTS 1.0.0 in both its encodings, at GeoWebCache's addresses. */
 export function wmtsRoutes(deps: WmtsDeps): readonly Route[] {
   const getTile = createGetTile(deps);
-  const getCapabilities = createGetCapabilities(deps.catalog);
+  const getCapabilities = createGetCapabilities(deps.catalog, deps.documentOf);
   const getFeatureInfo = createWmtsFeatureInfo(deps.catalog);
   const operations = new Map<string, Operation>([
     ['getcapabilities', getCapabilities],
@@ -36,6 +38,12 @@ export function wmtsRoutes(deps: WmtsDeps): readonly Route[] {
     ['getfeatureinfo', getFeatureInfo],
     ['gettilejson', createGetTileJson(deps.catalog)],
   ]);
+  const answerPairs: Handler = async (exchange) => {
+    const asked = readQuery(exchange);
+    // Whoever pastes the bare address wants to know what is there.
+    if (pairsOf(exchange) === '') return getCapabilities(exchange, asked);
+    return operationAsked(operations, asked)(exchange, asked);
+  };
   const route = (path: string, handler: Handler): Route => ({
     method: 'GET',
     path,
@@ -44,10 +52,7 @@ export function wmtsRoutes(deps: WmtsDeps): readonly Route[] {
     handler: withOwsExceptions(handler, deps.log),
   });
   return [
-    route('/service/wmts', async (exchange) => {
-      const asked = readQuery(exchange);
-      return operationAsked(operations, asked)(exchange, asked);
-    }),
+    ...kvpRoutes('/service/wmts', withOwsExceptions(answerPairs, deps.log)),
     route(`${REST}/WMTSCapabilities.xml`, async (exchange) => getCapabilities(exchange, readQuery(exchange))),
     ...TILE_PATHS.map((path) =>
       route(`${REST}/${path}`, async (exchange) => getTile(exchange, readPath(exchange))),
@@ -59,8 +64,9 @@ export function wmtsRoutes(deps: WmtsDeps): readonly Route[] {
 }
 
 function operationAsked(operations: ReadonlyMap<string, Operation>, asked: Kvp): Operation {
-  checkService(asked);
   const name = required(asked, 'REQUEST', 'request');
+  // QGIS adds SERVICE=WMS to any address that does not say SERVICE=WMTS, and understands the answer.
+  if (name.toLowerCase() !== 'getcapabilities') checkService(asked);
   const operation = operations.get(name.toLowerCase());
   if (operation) return operation;
   throw new OwsException('InvalidParameterValue', 'request', `Invalid request name '${shortened(name)}'.`);
@@ -78,7 +84,7 @@ function checkService(asked: Kvp): void {
 
 function readQuery(exchange: Exchange): Kvp {
   return readKvp(
-    exchange.query,
+    pairsOf(exchange),
     (name) => new OwsException('InvalidParameterValue', name, `The parameter ${name} is given twice.`),
   );
 }

@@ -1,0 +1,158 @@
+/** The pictures that are replayed, one for each metatile of 4×4 tiles, kept in .build/ from one run to the next. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createCanvas } from '@napi-rs/canvas';
+import sharp from 'sharp';
+
+export type PictureName = 'drawn' | 'busy' | 'photo';
+
+export interface PicturePlace {
+  readonly z: number;
+  /** Counted in metatiles. */
+  readonly column: number;
+  readonly row: number;
+  readonly side: number;
+}
+
+export interface Pictures {
+  readonly mediaType: string;
+  of(place: PicturePlace): Buffer;
+}
+
+/** Half of the width of the world in EPSG:3857. */
+const HALF = 20037508.342789244;
+const METATILE = 4;
+const FOLDER = fileURLToPath(new URL('../../.build/bench-seed', import.meta.url));
+
+/** Makes what is not there yet for the zooms from 0 on; `mapServerUrl` draws the first kind. */
+export async function loadPictures(name: PictureName, zoom: number, mapServerUrl: string): Promise<Pictures> {
+  const folder = join(FOLDER, name);
+  mkdirSync(folder, { recursive: true });
+  const loaded = new Map<string, Buffer>();
+  for (const place of placesUpTo(zoom)) {
+    const file = join(folder, keyOf(place));
+    loaded.set(keyOf(place), readOrNull(file) ?? (await make(name, place, mapServerUrl, file)));
+  }
+  return {
+    mediaType: name === 'photo' ? 'image/jpeg' : 'image/png',
+    of(place) {
+      const bytes = loaded.get(keyOf(place));
+      if (!bytes) throw new Error(`nobody drew ${keyOf(place)}`);
+      return bytes;
+    },
+  };
+}
+
+function* placesUpTo(zoom: number): Generator<PicturePlace> {
+  for (let z = 0; z <= zoom; z++) {
+    const tiles = Math.min(METATILE, 2 ** z);
+    const count = 2 ** z / tiles;
+    for (let row = 0; row < count; row++) {
+      for (let column = 0; column < count; column++) yield { z, column, row, side: tiles * 256 };
+    }
+  }
+}
+
+export function boundsOf({ z, column, row, side }: PicturePlace): readonly [number, number, number, number] {
+  const width = (2 * HALF * side) / (256 * 2 ** z);
+  const [west, north] = [-HALF + column * width, HALF - row * width];
+  return [west, north - width, west + width, north];
+}
+
+/** Which picture a WMS request means, whoever rounds its box how. */
+export function placeOf(query: URLSearchParams): PicturePlace {
+  const [west = 0, , east = 0, north = 0] = (query.get('bbox') ?? '').split(',').map(Number);
+  const side = Number(query.get('width'));
+  const z = Math.round(Math.log2((2 * HALF * side) / 256 / (east - west)));
+  const width = east - west;
+  return { z, column: Math.round((west + HALF) / width), row: Math.round((HALF - north) / width), side };
+}
+
+function keyOf({ z, column, row, side }: PicturePlace): string {
+  return `${z}-${column}-${row}-${side}`;
+}
+
+function readOrNull(file: string): Buffer | null {
+  try {
+    return readFileSync(file);
+  } catch {
+    return null;
+  }
+}
+
+async function make(
+  name: PictureName,
+  place: PicturePlace,
+  mapServerUrl: string,
+  file: string,
+): Promise<Buffer> {
+  const bytes = await MAKERS[name](place, mapServerUrl);
+  writeFileSync(file, bytes);
+  return bytes;
+}
+
+const MAKERS: Readonly<Record<PictureName, (place: PicturePlace, url: string) => Promise<Buffer>>> = {
+  drawn: askMapServer,
+  busy: async (place) => drawBusy(place),
+  photo: photograph,
+};
+
+async function askMapServer(place: PicturePlace, url: string): Promise<Buffer> {
+  const { side } = place;
+  const box = boundsOf(place).join(',');
+  const query = `SERVICE=WMS&VERSION=1.1.1&REQUEST=GetMap&LAYERS=land&STYLES=&SRS=EPSG:3857&BBOX=${box}&WIDTH=${side}&HEIGHT=${side}&FORMAT=image/png`;
+  const answer = await fetch(`${url}?${query}`);
+  if (!answer.ok) throw new Error(`MapServer answered ${answer.status}`);
+  return Buffer.from(await answer.arrayBuffer());
+}
+
+/** A number from 0 to 1 that follows from what it is for. */
+function chance(place: PicturePlace, n: number): number {
+  const { z, column, row } = place;
+  let hash =
+    Math.imul(z + 1, 0x9e3779b1) ^ Math.imul(column + 7, 0x85ebca6b) ^ Math.imul(row + 13, 0xc2b2ae35) ^ n;
+  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
+  hash = Math.imul(hash ^ (hash >>> 12), 0x297a2d39);
+  return ((hash ^ (hash >>> 15)) >>> 0) / 2 ** 32;
+}
+
+/** Areas, antialiased lines and dots over a ground: 600 to 10,000 colours a tile, as a town plan has them. */
+function drawBusy(place: PicturePlace): Buffer {
+  const { side } = place;
+  const canvas = createCanvas(side, side);
+  const context = canvas.getContext('2d');
+  context.fillStyle = '#eef0e4';
+  context.fillRect(0, 0, side, side);
+  for (let i = 0; i < (side * side) / 2500; i++) {
+    const at = (n: number) => chance(place, i * 8 + n);
+    const [x, y] = [at(0) * side, at(1) * side];
+    context.fillStyle = `hsl(${Math.floor(at(2) * 360)} 40% 70%)`;
+    context.fillRect(Math.floor(x), Math.floor(y), 8 + at(3) * 40, 5 + at(4) * 30);
+    context.strokeStyle = `hsl(${Math.floor(at(5) * 360)} 60% 45%)`;
+    context.beginPath();
+    context.moveTo(x, y);
+    context.lineTo(x + (at(6) - 0.5) * 300, y + (at(7) - 0.5) * 300);
+    context.stroke();
+  }
+  return canvas.toBuffer('image/png');
+}
+
+/** Noise of several sizes laid over each other, which costs a compressor what an aerial photograph does. */
+async function photograph(place: PicturePlace): Promise<Buffer> {
+  const { side } = place;
+  const grains = await Promise.all(
+    [16, 64, 256].map(async (size, n) => {
+      const pixels = Buffer.from(
+        Array.from({ length: size * size * 3 }, (_, i) => chance(place, i * 4 + n) * 256),
+      );
+      return sharp(pixels, { raw: { width: size, height: size, channels: 3 } })
+        .resize(side, side)
+        .png()
+        .toBuffer();
+    }),
+  );
+  const [ground, ...over] = grains;
+  const layers = over.map((input) => ({ input, blend: 'soft-light' as const }));
+  return await sharp(ground).composite(layers).jpeg({ quality: 90 }).toBuffer();
+}

@@ -1,0 +1,154 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { manyLayers } from '../capabilities/many-layers.ts';
+import { FROM_BUILD, startServerProcess } from '../truncate/server-process.ts';
+import { fillPages, ZOOM } from './fill-pages.ts';
+
+/**
+ * npm run build, then npm run bench:turns -- [--layers 5000] [--schedules 3000] [--pages 1000000] [--seconds 20]: the
+ * longest turn of the server's event loop in each heavy action, beside an idle server. `--short`: a minute in all.
+ */
+const { values } = parseArgs({
+  options: {
+    short: { type: 'boolean', default: false },
+    layers: { type: 'string' },
+    schedules: { type: 'string' },
+    pages: { type: 'string' },
+    seconds: { type: 'string' },
+  },
+});
+const sizeOf = (given: string | undefined, short: number, long: number) =>
+  Number(given ?? (values.short ? short : long));
+const layers = sizeOf(values.layers, 500, 5000);
+const schedules = sizeOf(values.schedules, 300, 3000);
+const pages = sizeOf(values.pages, 20_000, 1_000_000);
+const seconds = sizeOf(values.seconds, 5, 20);
+const ALLOWED = 50;
+const LAYER = 'layer-0';
+
+const folder = mkdtempSync(join(tmpdir(), 'tilewarden-turns-'));
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+const data = join(folder, 'data');
+mkdirSync(data);
+const bundles = await fillPages(join(data, 'stores', 'default'), LAYER, pages);
+const say = (line: string) => void process.stdout.write(`${line}\n`);
+say(`${layers} layers, ${schedules} schedules, ${bundles * 64} pages in ${bundles} bundles`);
+
+const meterFile = join(folder, 'meter');
+process.env.TURN_METER = meterFile;
+const program = ['--import', './bench/turns/turn-meter.mjs', ...FROM_BUILD];
+const configuration = withSchedules(manyLayers(layers), schedules);
+const first = await startServerProcess(data, configuration, program);
+await timed('usage, of bundles that nobody has counted', () => get(first.url, '/api/v1/usage'));
+await first.stop();
+const server = await startServerProcess(data, configuration, program);
+const body = (document: object) => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(document),
+});
+const area = {
+  gridSets: ['EPSG:900913'],
+  zoomStart: ZOOM,
+  zoomStop: ZOOM,
+  bounds: [0, 0, 1000, 1000],
+  dryRun: true,
+};
+await timed('usage, the first after a start', () => get(server.url, '/api/v1/usage'));
+await timed('usage, again', () => get(server.url, '/api/v1/usage'));
+await timed('metrics', () => get(server.url, '/metrics'));
+await timed('nothing, with schedules', () => delay(seconds * 1000));
+await timed('hits on many pages, and saving them', () => hits(seconds));
+await timed('selective truncate, dry run', () =>
+  get(server.url, `/api/v1/layers/${LAYER}/truncate`, body(area)),
+);
+await timed('invalidate, dry run', () => get(server.url, `/api/v1/layers/${LAYER}/invalidate`, body(area)));
+await timed('list of tile sets, /tiles.json', () => get(server.url, '/tiles.json'));
+await timed('OGC collections', () => get(server.url, '/ogc/collections?f=html'));
+await timed('WMTS capabilities', () => get(server.url, '/service/wmts?SERVICE=WMTS&REQUEST=GetCapabilities'));
+await timed('GetMap of 4096 × 4096', () =>
+  get(
+    server.url,
+    `/service/wms?SERVICE=WMS&VERSION=1.1.1&REQUEST=GetMap&LAYERS=${LAYER}&STYLES=&SRS=EPSG:900913&BBOX=0,0,1000,1000&WIDTH=4096&HEIGHT=4096&FORMAT=image/png`,
+  ),
+);
+const { bytes } = (await (await fetch(`${server.url}/api/v1/usage`)).json()) as { bytes: number };
+await timed('quota clean-up', async () => {
+  const quota = { value: Math.floor(bytes * 0.9), units: 'B' };
+  const answer = await fetch(`${server.url}/api/v1/quota`, {
+    ...body({ enabled: true, globalQuota: quota, globalExpirationPolicyName: 'LFU' }),
+    method: 'PUT',
+  });
+  if (!answer.ok) throw new Error(await answer.text());
+  await delay(seconds * 1000);
+});
+const { evicted } = (await (await fetch(`${server.url}/api/v1/usage`)).json()) as {
+  evicted: { pages: number };
+};
+say(`  evicted ${evicted.pages} pages in ${seconds} s`);
+await timed('truncateAll', () =>
+  get(server.url, '/masstruncate', {
+    method: 'POST',
+    headers: { 'content-type': 'text/xml' },
+    body: '<truncateAll/>',
+  }),
+);
+await server.stop();
+
+async function timed(what: string, action: () => Promise<unknown>): Promise<void> {
+  const before = await turns();
+  const begun = performance.now();
+  const note = await action().then(
+    (answer) => (typeof answer === 'number' ? `status ${answer}` : ''),
+    (error: Error) => error.message,
+  );
+  const took = performance.now() - begun;
+  const { longest, processor } = await turns();
+  const share = ((processor - before.processor) / took) * 100;
+  const verdict = longest.processor <= ALLOWED ? '' : '  TOO LONG';
+  say(
+    `${what.padEnd(44)} longest turn ${longest.processor.toFixed(0).padStart(4)} ms of the processor, ${longest.clock.toFixed(0).padStart(5)} by the clock; took ${took.toFixed(0).padStart(6)} ms, ${share.toFixed(0).padStart(3)} % of a core ${note}${verdict}`,
+  );
+  if (longest.processor > ALLOWED) process.exitCode = 1;
+}
+
+interface Turns {
+  readonly longest: { readonly clock: number; readonly processor: number };
+  readonly processor: number;
+}
+
+async function turns(): Promise<Turns> {
+  const answer = await fetch(`http://127.0.0.1:${readFileSync(meterFile, 'utf8')}/`);
+  return (await answer.json()) as Turns;
+}
+
+async function get(url: string, path: string, options: RequestInit = {}): Promise<number> {
+  const answer = await fetch(`${url}${path}`, options);
+  await answer.arrayBuffer();
+  return answer.status;
+}
+
+/** Each on another page, as fast as one caller goes. */
+async function hits(forSeconds: number): Promise<string> {
+  const until = performance.now() + forSeconds * 1000;
+  const side = Math.ceil(Math.sqrt(bundles)) * 8;
+  let read = 0;
+  for (let page = 0; performance.now() < until; page = (page + 37) % (bundles * 64)) {
+    const [x, y] = [(page % side) * 16, Math.floor(page / side) * 16];
+    const status = await get(server.url, `/tiles/${LAYER}/${ZOOM}/${x}/${y}.png`);
+    if (status === 200) read++;
+  }
+  return `${read} hits`;
+}
+
+/** Once a year, so that none is due. */
+function withSchedules(configuration: string, count: number): string {
+  let left = count;
+  return configuration.replace(/^ {4}expireClients: 7200$/gm, (line) => {
+    if (left-- <= 0) return line;
+    return `${line}\n    schedules:\n      - { name: yearly, cron: '0 3 1 1 *', timeZone: UTC, type: seed, zoomStart: 0, zoomStop: 1 }`;
+  });
+}

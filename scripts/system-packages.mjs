@@ -1,0 +1,31 @@
+// Programs that tests drive, from the distribution's packages, where they are missing and we may install them (root on
+// Debian). All at once and early: what is still missing then is tried again, and named, by the test that needs it.
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root, run, step } from './steps.mjs';
+
+export async function ensureSystemPackages() {
+  const missing = missingPackages();
+  if (missing.length === 0) return;
+  await step(`Installing ${missing.join(', ')}`, async () => {
+    const first = await aptGet('install', ...missing);
+    if (first.ok) return first;
+    const updated = await aptGet('update');
+    return updated.ok ? aptGet('install', ...missing) : updated;
+  });
+}
+
+function missingPackages() {
+  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return [];
+  const wanted = JSON.parse(readFileSync(join(root, 'test/fixtures/system-packages.json'), 'utf8'));
+  const status = `\n${readFileSync('/var/lib/dpkg/status', 'utf8')}`;
+  return wanted.filter((name) => !status.includes(`\nPackage: ${name}\nStatus: install ok installed\n`));
+}
+
+function aptGet(...command) {
+  const options = ['-qq', '-y', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=120'];
+  return run('apt-get', [...options, ...command], {
+    quiet: true,
+    env: { DEBIAN_FRONTEND: 'noninteractive' },
+  });
+}

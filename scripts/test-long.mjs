@@ -1,0 +1,36 @@
+// npm run test:long: the long form of floods, kill loops, scenarios and random models. npm test runs a short one.
+// Arguments choose among them: npm run test:long -- test/faults. TEST_SEED=… repeats a run that failed.
+import { ensureBuilt } from './build.mjs';
+import { ensureInstalled } from './install.mjs';
+import { requireNode, runNode, StepError, say, tool } from './steps.mjs';
+
+/** Minutes on two processors with nothing else to do: estimates, not measured yet. */
+const PARTS = [
+  ['test/faults/kill-loop.test.ts', 8, 'a hundred kills of servers and workers while they seed'],
+  ['test/faults/ledger-loop.test.ts', 15, 'five hundred kills of a process that writes and evicts'],
+  ['test/security/mutated-requests.test.ts', 12, 'a hundred thousand mutated requests'],
+  ['test/security/hostile-bodies.test.ts', 2, 'every hostile body on every path in every type'],
+  ['test/security/login-flood.test.ts', 2, 'five thousand wrong logins'],
+  ['test/security/slow-connections.test.ts', 1, 'four thousand slow connections'],
+  ['test/e2e/stop-under-load.test.ts', 4, 'a hundred stops under load'],
+  ['test/scenarios/limits.test.ts', 5, 'limits, hanging upstreams and their return with whole servers'],
+  ['src/tasks/task-model.test.ts', 3, 'two thousand random histories of tasks'],
+];
+
+requireNode();
+const chosen = process.argv.slice(2);
+const parts = PARTS.filter(([file]) => chosen.length === 0 || chosen.some((part) => file.includes(part)));
+say(`The long tests take about ${parts.reduce((sum, [, minutes]) => sum + minutes, 0)} minutes:`);
+for (const [file, minutes, what] of parts) say(`  ${String(minutes).padStart(2)} min  ${what} (${file})`);
+try {
+  await ensureInstalled();
+  await ensureBuilt();
+  // One after the other: they load the machine enough by themselves.
+  const args = ['run', '--maxWorkers=1', ...parts.map(([file]) => file)];
+  const { ok } = await runNode([tool('vitest', 'vitest'), ...args], { env: { TEST_LENGTH: 'long' } });
+  process.exitCode = ok ? 0 : 1;
+} catch (error) {
+  if (!(error instanceof StepError)) throw error;
+  say(error.message);
+  process.exitCode = 1;
+}

@@ -1,0 +1,36 @@
+/** Loads a server's addresses in QGIS without a screen: npm run build, then npm run test:qgis */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+const folder = await mkdtemp(join(tmpdir(), 'tilewarden-qgis-'));
+const server = spawn(
+  process.execPath,
+  ['dist/cli/main.js', 'serve', '--port', '0', '--data', folder, '--config', 'test/qgis/tilewarden.yaml'],
+  { stdio: ['ignore', 'pipe', 'inherit'] },
+);
+try {
+  const url = await addressOf(server);
+  // QGIS comes with the system, and so does the Python that it is built for.
+  const qgis = spawn('/usr/bin/python3', ['test/qgis/load-layers.py', url], {
+    stdio: 'inherit',
+    env: { ...process.env, QT_QPA_PLATFORM: 'offscreen', HOME: folder },
+  });
+  [process.exitCode] = await once(qgis, 'exit');
+} finally {
+  const ended = once(server, 'exit');
+  server.kill('SIGTERM');
+  await ended;
+  await rm(folder, { recursive: true, force: true });
+}
+
+async function addressOf({ stdout }) {
+  for await (const line of createInterface({ input: stdout })) {
+    const [, url] = /ready at (http\S+?)\/?$/.exec(line) ?? [];
+    if (url) return url;
+  }
+  throw new Error('The server did not start.');
+}

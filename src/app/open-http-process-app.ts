@@ -1,0 +1,56 @@
+import { openCatalog } from '../catalog/catalog.ts';
+import { CATALOG_NEWS } from '../catalog/catalog-messages.ts';
+import { DeclaredEntries } from '../catalog/declared-entries.ts';
+import { createDocumentReader } from '../config/document-reader.ts';
+import type { Settings } from '../config/settings.ts';
+import { errorCopier } from '../domain/error-copier.ts';
+import { openHttpProcess } from '../http/processes/http-process.ts';
+import { createChannel, type ProcessPort } from '../lib/channel.ts';
+import type { Clock } from '../lib/clock.ts';
+import { ClosingStack } from '../lib/closing-stack.ts';
+import type { Logger } from '../lib/logger.ts';
+import { openStores } from './open-stores.ts';
+import { processSocketOf } from './process-socket.ts';
+
+export interface HttpProcessApp {
+  /** Resolves when the primary wants it to end and everything is answered. */
+  readonly stopped: Promise<void>;
+  close(): Promise<void>;
+}
+
+/** One of several processes that answer HTTP; `port` leads to the primary. It has neither database nor sources. */
+export async function openHttpProcessApp(
+  settings: Settings,
+  { log, clock }: { readonly log: Logger; readonly clock: Clock },
+  port: ProcessPort,
+): Promise<HttpProcessApp> {
+  const open = new ClosingStack();
+  try {
+    const stores = await openStores(settings, { log, clock, readOnly: true }, open);
+    const { layers, gridSets, memoryTierBytes, server } = settings;
+    const openSource = (): never => {
+      throw new Error('Tiles are made by the primary process.');
+    };
+    const catalog = open.use(openCatalog({ layers, gridSets, stores, openSource, clock, log }));
+    const channel = createChannel(port, errorCopier);
+    const entries = {
+      after: (version: number, limit: number) => channel.ask(CATALOG_NEWS, { version, limit }),
+    };
+    const reader = createDocumentReader([...stores.keys()]);
+    const declared = new DeclaredEntries({ entries, catalog, reader, log });
+    const { stopped } = await openHttpProcess({
+      catalog,
+      memoryTierBytes,
+      server,
+      socketPath: processSocketOf(settings),
+      refreshCatalog: () => declared.refresh(),
+      channel,
+      clock,
+      log,
+    });
+    return { stopped, close: () => open.close() };
+  } catch (error) {
+    await open.close();
+    throw error;
+  }
+}

@@ -1,0 +1,112 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import type { App, AppSurroundings } from '../app.ts';
+import { openApp } from '../app.ts';
+import type { Settings } from '../config/settings.ts';
+import { TilewardenError } from '../domain/errors.ts';
+import { createHttpProcesses } from '../http/processes/http-processes.ts';
+
+export interface ServerSurroundings extends Omit<AppSurroundings, 'processes'> {
+  /** Starts a process that opens an HTTP process app, which listens on this port. */
+  readonly forkHttpProcess: (port: number) => ChildProcess;
+}
+
+export interface Server extends Omit<App, 'reload'> {
+  /** What `reload` takes up, for the log; null: nothing. */
+  readonly reloads: 'settings' | 'certificate' | null;
+  /** Throws and changes nothing when what is new cannot be used. */
+  reload(next: Settings): Promise<void>;
+}
+
+/** The server with as many processes as the settings say. */
+export async function openServer(settings: Settings, surroundings: ServerSurroundings): Promise<Server> {
+  const count = processCount(settings);
+  if (count === 1) {
+    const app = await openApp(settings, surroundings);
+    return { ...app, reloads: settings.server.tls ? 'certificate' : null };
+  }
+  return openPrimary(settings, surroundings, count);
+}
+
+/** What one process keeps in its memory another cannot read. */
+function processCount({ server, stores }: Settings): number {
+  return Object.values(stores).some((store) => store.type === 'memory') ? 1 : server.processes;
+}
+
+async function openPrimary(
+  settings: Settings,
+  surroundings: ServerSurroundings,
+  count: number,
+): Promise<Server> {
+  const { clock, log } = surroundings;
+  const port = settings.server.port || (await freePort(settings.server.host));
+  const fork = () => surroundings.forkHttpProcess(port);
+  const processes = createHttpProcesses({ count, fork, clock, log });
+  let current = settings;
+  let app = await openApp(settings, { ...surroundings, processes });
+  await processes.start().catch(async (error: unknown) => {
+    await app.close();
+    throw error;
+  });
+
+  async function takeUp(next: Settings): Promise<void> {
+    refuseMoving(current, next);
+    await processes.hold();
+    await app.close();
+    try {
+      app = await openApp(next, { ...surroundings, processes });
+      current = next;
+    } catch (error) {
+      app = await openApp(current, { ...surroundings, processes });
+      throw error;
+    }
+    await processes.replaceAll();
+  }
+
+  let reloading = Promise.resolve();
+  return {
+    url: urlOf(settings, port),
+    initialPassword: app.initialPassword,
+    reloads: 'settings',
+    reload(next) {
+      const done = reloading.then(() => takeUp(next));
+      reloading = done.catch(() => {});
+      return done;
+    },
+    async close() {
+      await reloading;
+      await processes.close();
+      await app.close();
+    },
+  };
+}
+
+/** Where the server listens and what it keeps stays the same as long as it runs. */
+function refuseMoving(current: Settings, next: Settings): void {
+  const moved =
+    current.data !== next.data ||
+    current.database !== next.database ||
+    current.server.host !== next.server.host ||
+    current.server.port !== next.server.port ||
+    processCount(current) !== processCount(next);
+  if (!moved) return;
+  throw new TilewardenError(
+    'config-invalid',
+    'server.host, server.port, server.processes, data and database change with a restart only.',
+  );
+}
+
+/** All of them, and those that take their place, are to listen on one and the same. */
+async function freePort(host: string): Promise<number> {
+  const probe = createServer().listen({ host, port: 0 });
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
+
+function urlOf({ server: { host, tls } }: Settings, port: number): string {
+  return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}/`;
+}

@@ -1,0 +1,38 @@
+import { type ErrorCode, isTilewardenError, TilewardenError } from './errors.ts';
+import { HostClosed, hostClosedIn } from './host-closed.ts';
+import type { HostClosing } from './upstream-status.ts';
+
+interface WrittenError {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly reason: string | null;
+  readonly retryAfterSeconds: number | null;
+  readonly closed: { readonly host: string; readonly closing: HostClosing } | null;
+}
+
+/** Failures of the house as plain data, for another process. Of others only the message is told. */
+export const errorCopier = {
+  write(error: unknown): WrittenError | { readonly message: string } {
+    if (!isTilewardenError(error)) return { message: error instanceof Error ? error.message : String(error) };
+    const { code, message, reason, retryAfterSeconds } = error;
+    const closed = hostClosedIn(error);
+    return {
+      code,
+      message,
+      reason,
+      retryAfterSeconds,
+      closed: closed && { host: closed.host, closing: closed.closing },
+    };
+  },
+
+  read(written: unknown): Error {
+    const error = written as WrittenError | { readonly message: string };
+    if (!('code' in error)) return new Error(error.message);
+    const { code, message, reason, retryAfterSeconds, closed } = error;
+    return new TilewardenError(code, message, {
+      ...(reason !== null && { reason }),
+      ...(retryAfterSeconds !== null && { retryAfterSeconds }),
+      ...(closed && { cause: new HostClosed(closed.host, closed.closing) }),
+    });
+  },
+};

@@ -1,0 +1,51 @@
+import { TilewardenError } from '../domain/errors.ts';
+import { createTrafficSeries } from './api/series.ts';
+import type { Access } from './door/access.ts';
+import { isLoopbackHost } from './door/trusted-proxies.ts';
+import { DEFAULT_LIMITS } from './limits.ts';
+import { countReads, type TileBatch, TileCounts } from './metrics/tile-counts.ts';
+import { createRoutes, type RouteDeps } from './routes.ts';
+import {
+  createHttpAppOver,
+  type HttpApp,
+  type HttpServer,
+  type HttpServerOptions,
+  listen,
+} from './server.ts';
+
+export interface HttpServerDeps extends Omit<RouteDeps, 'traffic'> {
+  readonly access: Access;
+  /** As in `DispatcherOptions`. */
+  readonly settled?: () => Promise<void>;
+}
+
+export async function openHttpServer(deps: HttpServerDeps, options: HttpServerOptions): Promise<HttpServer> {
+  refuseOpenDoor(deps.access, options.host);
+  return listen(createHttpApp(deps, options), options);
+}
+
+export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions): HttpApp {
+  const { access, accounts, log, clock, quota, settled } = deps;
+  const series = createTrafficSeries(clock, () => quota.evicted);
+  const counts = new TileCounts();
+  const tally = {
+    add(batch: TileBatch) {
+      counts.add(batch);
+      series.add(batch);
+    },
+  };
+  const pipeline = countReads(deps.pipeline, clock, tally);
+  const traffic = { counts, series, flush: pipeline.flush };
+  const routes = createRoutes({ ...deps, pipeline, traffic }, { ...DEFAULT_LIMITS, ...options.limits });
+  const door = { access, audit: accounts.audit, log, ...(settled && { settled }) };
+  const app = createHttpAppOver(routes, door, options);
+  return { ...app, count: (batches) => batches.forEach(tally.add) };
+}
+
+function refuseOpenDoor(access: Access, host: string): void {
+  if (!access.loopbackOnly || isLoopbackHost(host)) return;
+  throw new TilewardenError(
+    'config-invalid',
+    `Without accounts (--no-auth) the server listens on loopback only, e.g. 127.0.0.1; ${host} can be reached from outside.`,
+  );
+}

@@ -1,0 +1,263 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import type { Caller } from '../../access/caller.ts';
+import type { CatalogEntry } from '../../catalog/catalog-entries.ts';
+import { CATALOG_CHANGED, CATALOG_NEWS } from '../../catalog/catalog-messages.ts';
+import { errorCopier } from '../../domain/error-copier.ts';
+import { TilewardenError } from '../../domain/errors.ts';
+import { type Channel, createChannel } from '../../lib/channel.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { TileAnswer } from '../../pipeline/tile-pipeline.ts';
+import type { Credentials } from '../door/access.ts';
+import {
+  AUTHENTICATE,
+  COUNTED,
+  type Counted,
+  FORGET,
+  type Forgotten,
+  GO_ON,
+  HOLD,
+  READ_TILE,
+  RENEW_CERTIFICATE,
+  SETTLE,
+  STARTED,
+  STOP_SERVING,
+  type StartReport,
+  type TileAsked,
+} from './process-messages.ts';
+
+/** What the primary does for the processes that answer. */
+export interface PrimaryPart {
+  readTile(asked: TileAsked, signal: AbortSignal): Promise<TileAnswer>;
+  authenticate(credentials: Credentials): Promise<Caller | null>;
+  counted(counted: Counted): void;
+  catalogNews(version: number, limit: number): Promise<readonly CatalogEntry[]>;
+}
+
+export interface HttpProcessesOptions {
+  readonly count: number;
+  /** Starts a process that calls `openHttpProcess`. */
+  readonly fork: () => ChildProcess;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** The processes that answer HTTP on the one port, as the primary sees them. */
+export interface HttpProcesses {
+  /** Resolves when all listen. */
+  start(): Promise<void>;
+  /** From now on this answers them. What they asked before has waited for it. */
+  serve(part: PrimaryPart): void;
+  forget(forgotten: Forgotten): void;
+  /** Resolved by `settle`: every process has taken it up then. */
+  catalogChanged(): void;
+  /**
+   * Resolves when every process has forgotten what it was told to, and has told what it counted. One that does not
+   * in time is ended, and another takes its place.
+   */
+  settle(): Promise<void>;
+  /** Nothing is asked of the primary until `serve`. */
+  hold(): Promise<void>;
+  /** Starts the processes anew one after the other; the others answer meanwhile. */
+  replaceAll(): Promise<void>;
+  renewCertificate(): Promise<void>;
+  /** Each answers what is under way; one that takes too long is ended. */
+  close(): Promise<void>;
+}
+
+interface Child {
+  readonly process: ChildProcess;
+  readonly channel: Channel;
+  readonly bornAt: number;
+  readonly gone: Promise<void>;
+  listens: boolean;
+  /** It was told to end. */
+  retired: boolean;
+}
+
+/** Milliseconds. */
+const SETTLE_PATIENCE = 1000;
+const STOP_PATIENCE = 8500;
+const START_PATIENCE = 30_000;
+/** One that has lived this long has not died of its start. */
+const SOUND_LIFE = 10_000;
+const FIRST_PAUSE = 100;
+const LONGEST_PAUSE = 10_000;
+
+/** None of them runs before `start`. */
+export function createHttpProcesses(options: HttpProcessesOptions): HttpProcesses {
+  const { count, fork, clock, log } = options;
+  const children = new Set<Child>();
+  const ending = new AbortController();
+  let part = deferred<PrimaryPart>();
+  let held = false;
+  let pause = FIRST_PAUSE;
+
+  function start(): Child {
+    const child = fork();
+    const channel = createChannel(child, errorCopier);
+    const gone = child.exitCode === null ? once(child, 'exit').then(() => {}) : Promise.resolve();
+    const started = {
+      process: child,
+      channel,
+      bornAt: clock.monotonic(),
+      gone,
+      listens: false,
+      retired: false,
+    };
+    channel.handle(READ_TILE, async (asked, signal) => (await part.promise).readTile(asked, signal));
+    channel.handle(AUTHENTICATE, async (credentials) => (await part.promise).authenticate(credentials));
+    channel.handle(COUNTED, (counted) => part.now?.counted(counted));
+    channel.handle(CATALOG_NEWS, async ({ version, limit }) =>
+      (await part.promise).catalogNews(version, limit),
+    );
+    child.on('error', (error) =>
+      log.warn({ err: error, pid: child.pid }, 'an HTTP process could not be reached'),
+    );
+    if (held) channel.tell(HOLD, null);
+    children.add(started);
+    void gone.then(() => replaceLost(started));
+    return started;
+  }
+
+  /** Resolves when it listens; throws when it cannot. */
+  async function startAndWait(): Promise<Child> {
+    const child = start();
+    const said = new Promise<StartReport>((resolve) => child.channel.handle(STARTED, resolve));
+    const died = child.gone.then(
+      (): StartReport => ({ problem: 'A process that answers HTTP ended at its start.' }),
+    );
+    const late = clock.sleep(START_PATIENCE, child.channel.closed).then(
+      () => ({ problem: 'A process that answers HTTP did not start in time.' }),
+      () => died,
+    );
+    const outcome = await Promise.race([said, died, late]);
+    if (outcome.problem !== null) {
+      child.retired = true;
+      child.process.kill('SIGKILL');
+      throw new TilewardenError('config-invalid', outcome.problem);
+    }
+    child.listens = true;
+    return child;
+  }
+
+  function replaceLost(child: Child): void {
+    children.delete(child);
+    if (child.retired || ending.signal.aborted) return;
+    const { pid, exitCode: code, signalCode: signal } = child.process;
+    log.warn({ pid, code, signal }, 'a process that answers HTTP ended; another takes its place');
+    const sound = clock.monotonic() - child.bornAt > SOUND_LIFE;
+    const wait = sound ? 0 : pause;
+    pause = sound ? FIRST_PAUSE : Math.min(pause * 2, LONGEST_PAUSE);
+    void startAfter(wait);
+  }
+
+  async function startAfter(wait: number): Promise<void> {
+    try {
+      if (wait > 0) await clock.sleep(wait, ending.signal);
+      await startAndWait();
+    } catch (error) {
+      if (ending.signal.aborted) return;
+      log.error({ err: error }, 'a process that answers HTTP could not be started; it is tried again');
+      pause = Math.min(pause * 2, LONGEST_PAUSE);
+      void startAfter(pause);
+    }
+  }
+
+  async function settle(): Promise<void> {
+    await Promise.all([...children].filter(({ listens }) => listens).map(settleOne));
+  }
+
+  async function settleOne(child: Child): Promise<void> {
+    try {
+      await child.channel.ask(SETTLE, null, AbortSignal.timeout(SETTLE_PATIENCE));
+    } catch {
+      if (child.retired) return;
+      const { pid } = child.process;
+      if (!child.channel.closed.aborted)
+        log.warn({ pid }, 'a process that answers HTTP does not react; it is ended');
+      child.process.kill('SIGKILL');
+      await child.gone;
+    }
+  }
+
+  async function retire(child: Child): Promise<void> {
+    child.retired = true;
+    child.channel.tell(STOP_SERVING, null);
+    const late = setTimeout(() => child.process.kill('SIGKILL'), STOP_PATIENCE);
+    await child.gone;
+    clearTimeout(late);
+  }
+
+  function tellAll(tell: (channel: Channel) => void): void {
+    for (const { channel } of children) tell(channel);
+  }
+
+  async function close(): Promise<void> {
+    ending.abort();
+    await Promise.all([...children].map(retire));
+  }
+
+  return {
+    async start() {
+      try {
+        await startAndWait();
+        await Promise.all(Array.from({ length: count - 1 }, startAndWait));
+      } catch (error) {
+        await close();
+        throw error;
+      }
+    },
+    serve(serving) {
+      part.resolve(serving);
+      held = false;
+      tellAll((channel) => channel.tell(GO_ON, null));
+    },
+    forget: (forgotten) => tellAll((channel) => channel.tell(FORGET, forgotten)),
+    catalogChanged: () => tellAll((channel) => channel.tell(CATALOG_CHANGED, null)),
+    settle,
+    async hold() {
+      held = true;
+      tellAll((channel) => channel.tell(HOLD, null));
+      await settle();
+      part = deferred();
+    },
+    async replaceAll() {
+      for (const old of [...children]) {
+        if (ending.signal.aborted) return;
+        await startAndWait();
+        await retire(old);
+      }
+    },
+    async renewCertificate() {
+      await Promise.all([...children].map(({ channel }) => channel.ask(RENEW_CERTIFICATE, null)));
+    },
+    close,
+  };
+}
+
+interface Deferred<Value> {
+  readonly promise: Promise<Value>;
+  /** Null until it is there. */
+  readonly now: Value | null;
+  resolve(value: Value): void;
+}
+
+function deferred<Value>(): Deferred<Value> {
+  let settle: (value: Value) => void = () => {};
+  let now: Value | null = null;
+  const promise = new Promise<Value>((resolve) => {
+    settle = resolve;
+  });
+  return {
+    promise,
+    get now() {
+      return now;
+    },
+    resolve(value) {
+      now = value;
+      settle(value);
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { CatalogEntries } from '../../catalog/catalog-entries.ts';
+import { TilewardenError } from '../../domain/errors.ts';
+import { shortened } from '../../domain/shortened.ts';
+import type { TileEvents } from '../../domain/tile-events.ts';
+import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
+import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
+import type { Access } from '../door/access.ts';
+import type { TileBatch } from '../metrics/tile-counts.ts';
+import type { HttpProcesses, PrimaryPart } from './http-processes.ts';
+
+export interface PrimaryPartDeps {
+  readonly catalog: Pick<Catalog, 'layer'>;
+  readonly entries: Pick<CatalogEntries, 'after'>;
+  readonly pipeline: Pick<TilePipeline, 'read'>;
+  readonly events: TileEvents;
+  readonly access: Access;
+  readonly count: (batches: readonly TileBatch[]) => void;
+}
+
+/** What the primary does for the processes that answer. Tiles that it makes for them they count themselves. */
+export function primaryPart({
+  catalog,
+  entries,
+  pipeline,
+  events,
+  access,
+  count,
+}: PrimaryPartDeps): PrimaryPart {
+  return {
+    async readTile({ set, parameters, tile }, signal) {
+      const bound = catalog.layer(set.layer);
+      if (!bound) throw new TilewardenError('layer-unknown', `There is no layer ${shortened(set.layer)}.`);
+      const names = { gridSet: set.gridSet, format: set.format, parameters };
+      return pipeline.read(resolveTileSet(bound, names), tile, signal);
+    },
+    authenticate: (credentials) => access.authenticate(credentials),
+    catalogNews: (version, limit) => entries.after(version, limit),
+    counted({ tiles, pages }) {
+      count(tiles);
+      for (const page of pages) events.emit({ type: 'served', ...page });
+    },
+  };
+}
+
+/** The same pipeline; what it forgets, replaces or hears to be removed the processes forget too. */
+export function forgetEverywhere(
+  pipeline: TilePipeline,
+  events: TileEvents,
+  processes: Pick<HttpProcesses, 'forget'>,
+): TilePipeline {
+  const unsubscribe = events.subscribe((event) => {
+    if (event.type === 'layer-dropped') processes.forget({ layer: event.layer });
+    if (event.type !== 'stored' && event.type !== 'deleted') return;
+    processes.forget({ set: event.set, z: event.z, rect: event.rect });
+  });
+  return {
+    read: (tiles, tile, signal) => pipeline.read(tiles, tile, signal),
+    renew: (request) => pipeline.renew(request),
+    forget(set, z, rect) {
+      pipeline.forget(set, z, rect);
+      processes.forget({ set, z, rect });
+    },
+    forgetLayer(layer) {
+      pipeline.forgetLayer(layer);
+      processes.forget({ layer });
+    },
+    status: () => pipeline.status(),
+    async close() {
+      unsubscribe();
+      await pipeline.close();
+    },
+  };
+}

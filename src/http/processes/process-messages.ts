@@ -1,0 +1,56 @@
+import type { Caller } from '../../access/caller.ts';
+import type { TileIndex, TileSetKey } from '../../domain/tile-key.ts';
+import type { TileRect } from '../../domain/tile-rect.ts';
+import { messageKind } from '../../lib/channel.ts';
+import type { TileAnswer } from '../../pipeline/tile-pipeline.ts';
+import type { Credentials } from '../door/access.ts';
+import type { TileBatch } from '../metrics/tile-counts.ts';
+
+export interface TileAsked {
+  readonly set: TileSetKey;
+  /** What `set.parametersId` stands for. */
+  readonly parameters: ReadonlyMap<string, string>;
+  readonly tile: TileIndex;
+}
+
+/** How often a page of tiles was answered. */
+export interface PageServed {
+  readonly set: TileSetKey;
+  /** One of its tiles. */
+  readonly tile: TileIndex;
+  readonly times: number;
+  readonly at: number;
+}
+
+export interface Counted {
+  readonly tiles: readonly TileBatch[];
+  readonly pages: readonly PageServed[];
+}
+
+/** Tiles that have been replaced or removed. */
+export type Forgotten =
+  | { readonly layer: string }
+  | { readonly set: TileSetKey; readonly z: number; readonly rect: TileRect };
+
+/** Why it does not listen; null: it does. */
+export interface StartReport {
+  readonly problem: string | null;
+}
+
+/** From a process that answers HTTP to the primary. The first one: it listens, or it says why not. */
+export const STARTED = messageKind<StartReport>('started');
+/** A tile that the process does not have. */
+export const READ_TILE = messageKind<TileAsked, TileAnswer>('read-tile');
+export const AUTHENTICATE = messageKind<Credentials, Caller | null>('authenticate');
+export const COUNTED = messageKind<Counted>('counted');
+
+/** From the primary. */
+export const FORGET = messageKind<Forgotten>('forget');
+/** Answered when everything told before is done, and everything counted before is told. */
+export const SETTLE = messageKind('settle');
+/** Until `GO_ON`, what is for the primary waits. */
+export const HOLD = messageKind('hold');
+export const GO_ON = messageKind('go-on');
+export const RENEW_CERTIFICATE = messageKind('renew-certificate');
+/** Answers what is under way, then ends. */
+export const STOP_SERVING = messageKind('stop-serving');

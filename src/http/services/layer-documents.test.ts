@@ -1,0 +1,110 @@
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { catalogOf, createTestApp, layerNamed } from '../../../test/fixtures/http-app.ts';
+
+const MANY = 3000;
+const layers = Array.from({ length: MANY }, (_, index) => layerNamed(`layer-${index}`));
+const DOCUMENTS = [
+  '/tiles.json',
+  '/service/wmts?REQUEST=GetCapabilities',
+  '/service/wms?REQUEST=GetCapabilities',
+  '/service/wms?REQUEST=GetCapabilities&TILED=true',
+  '/service/tms/1.0.0',
+];
+
+/** Counts what is made of layers between two turns of the event loop: how long a turn takes depends on the machine. */
+function watchedCatalog() {
+  let [inTurn, most, total] = [0, 0, 0];
+  const touched = () => {
+    if (inTurn === 0) setImmediate(() => (inTurn = 0));
+    inTurn++;
+    total++;
+    most = Math.max(most, inTurn);
+  };
+  const watched = layers.map((layer) => ({
+    ...layer,
+    // Every document has it, once for each layer.
+    get title() {
+      touched();
+      return layer.title;
+    },
+  }));
+  return { catalog: catalogOf(watched), most: () => most, total: () => total };
+}
+
+describe('documents about many layers', () => {
+  it.each(DOCUMENTS)('are written in pieces and once: %s', async (url) => {
+    const { catalog, most, total } = watchedCatalog();
+    const { request } = createTestApp({ deps: { catalog } });
+    const { status, text } = await request('GET', url);
+    expect(status).toBe(200);
+    expect(text.split('Title of layer-').length).toBeGreaterThan(MANY);
+    expect(most()).toBeLessThan(total() / 10);
+    const written = total();
+    for (const host of ['a.example', 'b.example']) {
+      expect((await request('GET', url, { headers: { host } })).text).toContain('Title of layer-7');
+    }
+    expect(total()).toBe(written);
+  });
+
+  it.each(DOCUMENTS)(
+    'go out packed to who can unpack them, say their length, and are not sent twice: %s',
+    async (url) => {
+      const { inject } = createTestApp({ deps: { catalog: catalogOf(layers) } });
+      const plain = await inject({ method: 'GET', url });
+      expect(plain.headers['content-length']).toBe(String(plain.rawPayload.length));
+      const packed = await inject({ method: 'GET', url, headers: { 'accept-encoding': 'gzip' } });
+      expect(packed.headers['content-encoding']).toBe('gzip');
+      expect(packed.headers.vary).toContain('Accept-Encoding');
+      expect(gunzipSync(packed.rawPayload).equals(plain.rawPayload)).toBe(true);
+      expect(packed.rawPayload.length * 5).toBeLessThan(plain.rawPayload.length);
+      const etag = String(packed.headers.etag);
+      expect(plain.headers.etag).toBe(etag);
+      const again = await inject({ method: 'GET', url, headers: { 'if-none-match': etag } });
+      expect([again.statusCode, again.rawPayload.length]).toEqual([304, 0]);
+      const head = await inject({ method: 'HEAD', url });
+      expect([head.headers['content-length'], head.rawPayload.length]).toEqual([
+        plain.headers['content-length'],
+        0,
+      ]);
+    },
+  );
+
+  it.each(['json', 'html'])('the list of the OGC API comes in pages, as %s', async (f) => {
+    const { inject } = createTestApp({ deps: { catalog: catalogOf(layers) } });
+    const { body } = await inject(`/ogc/collections?f=${f}`);
+    expect(body).toContain('layer-99');
+    expect(body).not.toContain('layer-100');
+    expect(body).toContain('offset=100');
+  });
+
+  it('the pages of the OGC API lead to each other until all layers were shown', async () => {
+    const { inject } = createTestApp({ deps: { catalog: catalogOf(layers.slice(0, 620)) } });
+    const seen: string[] = [];
+    let url: string | undefined = '/ogc/collections?limit=9999';
+    while (url !== undefined) {
+      const page = JSON.parse((await inject(url)).body);
+      expect(page.numberMatched).toBe(620);
+      expect(page.numberReturned).toBe(page.collections.length);
+      seen.push(...page.collections.map(({ id }: { id: string }) => id));
+      const next = page.links.find(({ rel }: { rel: string }) => rel === 'next')?.href;
+      url = next === undefined ? undefined : new URL(next).pathname + new URL(next).search;
+    }
+    expect(seen).toEqual(layers.slice(0, 620).map(({ name }) => name));
+  });
+
+  it.each(['limit=0', 'limit=x', 'offset=-1', 'limit=1&limit=2'])('a page %s is refused', async (query) => {
+    const { inject } = createTestApp();
+    expect((await inject(`/ogc/collections?${query}`)).statusCode).toBe(400);
+  });
+
+  it.each([
+    ['/service/wmts?REQUEST=GetCapabilities', 'wmts'],
+    ['/service/wms?REQUEST=GetCapabilities', 'wms'],
+    ['/service/wms?REQUEST=GetCapabilities&VERSION=1.1.1', 'wms'],
+    ['/service/tms/1.0.0', 'tms'],
+  ])('say what they are saved as: %s', async (url, service) => {
+    const { headers } = await createTestApp().inject(url);
+    expect(headers['content-disposition']).toBe(`inline;filename=${service}-getcapabilities.xml`);
+  });
+});

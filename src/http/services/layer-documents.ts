@@ -1,0 +1,144 @@
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import type { Layer } from '../../domain/layer.ts';
+import { ByteCache } from '../../lib/byte-cache.ts';
+import { createKeyedSingleFlight } from '../../lib/keyed-single-flight.ts';
+import { Semaphore } from '../../lib/semaphore.ts';
+import { acceptsGzip, isNotModified } from '../answer/negotiate.ts';
+import type { Answer, Headers, Streamer } from '../answer.ts';
+import { isOpen, visibleLayers } from '../door/layer-visibility.ts';
+import type { Exchange } from '../exchange.ts';
+import {
+  type AddressedDocument,
+  addressed,
+  type DocumentTemplate,
+  type DocumentWriter,
+  writeTemplate,
+} from './document-template.ts';
+import type { LayerRoll } from './layer-roll.ts';
+
+export interface LayerDocument {
+  readonly write: DocumentWriter;
+  readonly contentType: string;
+  /** What a browser saves it as. */
+  readonly fileName?: string;
+}
+
+export interface DocumentAnswerer {
+  /** About all layers that the caller may see. */
+  aboutAll(exchange: Exchange): Promise<Answer>;
+  /** About these. That the caller may see them was asked before. */
+  about(exchange: Exchange, layers: readonly Layer[]): Promise<Answer>;
+}
+
+/** One for everybody who does not log in, and some for those who do. */
+const MOST_TEMPLATES = 4;
+/** Callers choose the address by their `Host` header: what is kept for each is small, and all of it is bounded. */
+const MOST_PACKED_BYTES = 16 * 1024 * 1024;
+const LEAST_TO_PACK = 8 * 1024;
+const MOST_WAITING_TO_PACK = 16;
+
+/**
+ * Documents about layers: written once for each change, in pieces, and asked for anew each time. A layer that has
+ * changed is another object, so a document is that of now exactly if it was written for the same layers in the same order.
+ */
+export function createLayerDocuments(roll: LayerRoll) {
+  const packed = new ByteCache(MOST_PACKED_BYTES);
+  const packing = createKeyedSingleFlight<Buffer>();
+  const places = new Semaphore(1, { maxWaiting: MOST_WAITING_TO_PACK });
+
+  /** Null: it is sent as it is. */
+  async function pack(exchange: Exchange, document: AddressedDocument): Promise<Buffer | null> {
+    if (document.bytes < LEAST_TO_PACK || !acceptsGzip(exchange.headers['accept-encoding'])) return null;
+    const known = packed.get(document.id);
+    if (known || places.full) return known;
+    return await packing.run(
+      document.id,
+      async (everyoneGone) => {
+        const leave = await places.acquire(everyoneGone);
+        try {
+          const bytes = await buffer(Readable.from(document.pieces()).pipe(createGzip()));
+          packed.set(document.id, bytes);
+          return bytes;
+        } finally {
+          leave();
+        }
+      },
+      exchange.signal,
+    );
+  }
+
+  async function answer(
+    exchange: Exchange,
+    { contentType, fileName }: LayerDocument,
+    template: DocumentTemplate,
+    isPublic: boolean,
+  ): Promise<Answer> {
+    const document = addressed(template, exchange.baseUrl);
+    const etag = `"${document.id}"`;
+    const headers: Headers = [
+      // RFC 9110, 8.8.1: packed or not, it says the same.
+      ...['ETag', `W/${etag}`],
+      ...['Cache-Control', isPublic ? 'no-cache' : 'private, no-cache'],
+      ...['Vary', 'Accept-Encoding'],
+      ...(fileName === undefined ? [] : ['Content-Disposition', `inline;filename=${fileName}`]),
+    ];
+    if (isNotModified(exchange.headers, etag, Number.POSITIVE_INFINITY)) {
+      return { status: 304, headers, body: null };
+    }
+    const typed = ['Content-Type', contentType, ...headers];
+    const bytes = await pack(exchange, document);
+    if (bytes) return { status: 200, headers: [...typed, 'Content-Encoding', 'gzip'], body: bytes };
+    if (template.pieces.length === 1) {
+      return { status: 200, headers: typed, body: await buffer(document.pieces()) };
+    }
+    const length = ['Content-Length', String(document.bytes)];
+    return { status: 200, headers: [...typed, ...length], body: inPieces(document) };
+  }
+
+  return (document: LayerDocument): DocumentAnswerer => {
+    const templateOf = createTemplateShelf(document.write);
+    return {
+      async aboutAll(exchange) {
+        const all = await roll();
+        const template = await templateOf(await visibleLayers(exchange, all));
+        return await answer(exchange, document, template, all.every(isOpen));
+      },
+      async about(exchange, layers) {
+        const template = await writeTemplate(document.write, layers);
+        return await answer(exchange, document, template, layers.every(isOpen));
+      },
+    };
+  };
+}
+
+interface ShelfEntry {
+  readonly layers: readonly Layer[];
+  readonly template: Promise<DocumentTemplate>;
+}
+
+/** The ones that were asked for last are first. */
+function createTemplateShelf(write: DocumentWriter): (layers: readonly Layer[]) => Promise<DocumentTemplate> {
+  let entries: readonly ShelfEntry[] = [];
+  return (layers) => {
+    const known = entries.find((entry) => sameLayers(entry.layers, layers));
+    const entry = known ?? { layers, template: writeTemplate(write, layers) };
+    entries = [entry, ...entries.filter((other) => other !== known)].slice(0, MOST_TEMPLATES);
+    entry.template.catch(() => {
+      entries = entries.filter((other) => other !== entry);
+    });
+    return entry.template;
+  };
+}
+
+function sameLayers(a: readonly Layer[], b: readonly Layer[]): boolean {
+  return a === b || (a.length === b.length && a.every((layer, i) => layer === b[i]));
+}
+
+function inPieces(document: AddressedDocument): Streamer {
+  return (response, signal) => {
+    pipeline(Readable.from(document.pieces()), response, { signal }).catch(() => response.destroy());
+  };
+}

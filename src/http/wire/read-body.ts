@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { invalid } from '../../domain/errors.ts';
+import { type Explanation, explainIssues } from '../../lib/explain-issue.ts';
+import { isRecord, printPath } from '../../lib/value-path.ts';
+import { requireMediaType } from '../door/request-body.ts';
+import type { Exchange } from '../exchange.ts';
+
+const WORDS = { key: 'a field', object: 'an object', nothing: 'null' };
+/** One line takes no more. */
+const MOST_EXPLAINED = 5;
+
+/** The body of one of our own requests: plain JSON, of exactly this shape. Throws `request-invalid`. */
+export function readBody<Schema extends z.ZodType>(exchange: Exchange, schema: Schema): z.output<Schema> {
+  return checkBody(readJson(exchange), schema);
+}
+
+/** Any JSON. */
+export function readJson({ headers, body }: Pick<Exchange, 'headers' | 'body'>): unknown {
+  requireMediaType(headers, ['application/json']);
+  return parseJson(body);
+}
+
+/** Throws `request-invalid` with all that is wrong, field by field. */
+export function checkBody<Schema extends z.ZodType>(value: unknown, schema: Schema): z.output<Schema> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const jsonSchema = () => z.toJSONSchema(schema, { io: 'input' });
+  const problems = explainIssues(result.error.issues, value, jsonSchema, WORDS);
+  throw invalid(problems.slice(0, MOST_EXPLAINED).map(printed).join(' '));
+}
+
+/** Whether a JSON body says `dryRun`. What cannot be read is not one. */
+export function isDryRun({ body }: Pick<Exchange, 'body'>): boolean {
+  try {
+    const value = parseJson(body);
+    return isRecord(value) && value.dryRun === true;
+  } catch {
+    return false;
+  }
+}
+
+function parseJson(body: Buffer): unknown {
+  if (body.length === 0) throw invalid('The body is empty; it must be JSON.');
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+  } catch (cause) {
+    const why = cause instanceof SyntaxError ? cause.message : 'it is not valid UTF-8';
+    throw invalid(`The body is not JSON: ${why}.`);
+  }
+}
+
+function printed({ path, key, message }: Explanation): string {
+  const place = printPath(key === undefined ? path : [...path, key]);
+  return `${place || 'The body'} ${message}`.replace(/[^.?]$/, '$&.');
+}

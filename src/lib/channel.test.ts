@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import { createChannelPair } from '../../test/fixtures/channel-pair.ts';
+import { TilewardenError } from '../domain/errors.ts';
+import { ChannelClosed, messageKind } from './channel.ts';
+
+const DOUBLE = messageKind<number, number>('double');
+const NOTE = messageKind<string>('note');
+
+describe('a channel between two processes', () => {
+  it('answers what is asked, whoever asks', async () => {
+    const { server, child } = createChannelPair();
+    server.handle(DOUBLE, (number) => number * 2);
+    child.handle(DOUBLE, async (number) => number * 3);
+    expect(await child.ask(DOUBLE, 4)).toBe(8);
+    expect(await Promise.all([1, 2, 3].map((number) => server.ask(DOUBLE, number)))).toEqual([3, 6, 9]);
+  });
+
+  it('keeps the order of what is told and asked', async () => {
+    const { server, child } = createChannelPair();
+    const heard: string[] = [];
+    child.handle(NOTE, (text) => void heard.push(text));
+    child.handle(DOUBLE, () => heard.length);
+    for (const text of ['a', 'b', 'c']) server.tell(NOTE, text);
+    expect(await server.ask(DOUBLE, 0)).toBe(3);
+  });
+
+  it('carries a failure with its code and when to come back', async () => {
+    const { server, child } = createChannelPair();
+    server.handle(DOUBLE, () => {
+      throw new TilewardenError('source-busy', 'Come back later.', { retryAfterSeconds: 7 });
+    });
+    await expect(child.ask(DOUBLE, 1)).rejects.toMatchObject({
+      code: 'source-busy',
+      message: 'Come back later.',
+      retryAfterSeconds: 7,
+    });
+  });
+
+  it('tells the other side when nobody waits any more', async () => {
+    const { server, child } = createChannelPair();
+    const left = new Promise<void>((resolve) => {
+      server.handle(DOUBLE, (_number, signal) => {
+        signal.addEventListener('abort', () => resolve());
+        return new Promise(() => {});
+      });
+    });
+    const leaving = new AbortController();
+    const asked = child.ask(DOUBLE, 1, leaving.signal);
+    leaving.abort(new Error('gone home'));
+    await expect(asked).rejects.toThrow('gone home');
+    await left;
+  });
+
+  it('fails what waits when the other process dies, and what is asked afterwards', async () => {
+    const { server, child, cut } = createChannelPair();
+    child.handle(DOUBLE, () => new Promise(() => {}));
+    const asked = server.ask(DOUBLE, 1);
+    cut();
+    await expect(asked).rejects.toThrow(ChannelClosed);
+    await expect(server.ask(DOUBLE, 1)).rejects.toThrow(ChannelClosed);
+    expect(server.closed.aborted).toBe(true);
+  });
+
+  it('refuses what nobody answers', async () => {
+    const { server } = createChannelPair();
+    await expect(server.ask(DOUBLE, 1)).rejects.toThrow('Nobody answers this message.');
+  });
+});

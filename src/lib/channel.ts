@@ -1,0 +1,145 @@
+/** A kind of message between two of our processes: what it carries, and what it is answered with. */
+export interface MessageKind<Body, Reply = void> {
+  readonly name: string;
+  /** For the compiler only. */
+  readonly types?: (body: Body) => Reply;
+}
+
+export function messageKind<Body = null, Reply = void>(name: string): MessageKind<Body, Reply> {
+  return { name };
+}
+
+/** The part of `process`, or of a process that was forked, that messages go through. */
+export interface ProcessPort {
+  readonly connected?: boolean;
+  send?(
+    message: unknown,
+    handle: undefined,
+    options: undefined,
+    sent: (error: Error | null) => void,
+  ): boolean;
+  on(event: 'message', listener: (message: unknown) => void): unknown;
+  once(event: 'disconnect', listener: () => void): unknown;
+}
+
+/** How what a handler throws gets to whoever asked. */
+export interface ErrorCopier {
+  write(error: unknown): unknown;
+  read(written: unknown): unknown;
+}
+
+/** Both sides make one over the same pair of processes. Messages arrive in the order they were sent. */
+export interface Channel {
+  /** Nobody answers. What is told to a process that has gone is lost. */
+  tell<Body>(kind: MessageKind<Body>, body: Body): void;
+  /** Rejects with what the handler threw, with the signal's reason, and with `ChannelClosed`. */
+  ask<Body, Reply>(kind: MessageKind<Body, Reply>, body: Body, signal?: AbortSignal): Promise<Reply>;
+  /** One handler for each kind. `signal` aborts when whoever asked has stopped waiting or has gone. */
+  handle<Body, Reply>(
+    kind: MessageKind<Body, Reply>,
+    handler: (body: Body, signal: AbortSignal) => Reply | Promise<Reply>,
+  ): void;
+  /** Aborts when the other process has gone. */
+  readonly closed: AbortSignal;
+}
+
+export class ChannelClosed extends Error {
+  constructor() {
+    super('The other process has gone.');
+    this.name = 'ChannelClosed';
+  }
+}
+
+type Packet =
+  /** With an id it is answered. */
+  | { readonly type: 'message'; readonly name: string; readonly body: unknown; readonly id?: number }
+  | { readonly type: 'reply'; readonly id: number; readonly body: unknown }
+  | { readonly type: 'failure'; readonly id: number; readonly error: unknown }
+  | { readonly type: 'leave'; readonly id: number };
+
+interface Waiting {
+  resolve(reply: unknown): void;
+  reject(error: unknown): void;
+}
+
+type Handler = (body: unknown, signal: AbortSignal) => unknown;
+
+export function createChannel(port: ProcessPort, errors: ErrorCopier): Channel {
+  const handlers = new Map<string, Handler>();
+  const waiting = new Map<number, Waiting>();
+  const answering = new Map<number, AbortController>();
+  const closing = new AbortController();
+  let asked = 0;
+
+  function send(packet: Packet): void {
+    if (port.connected !== false) port.send?.(packet, undefined, undefined, () => {});
+  }
+
+  function settle(id: number): Waiting | undefined {
+    const waiter = waiting.get(id);
+    waiting.delete(id);
+    return waiter;
+  }
+
+  async function answer(id: number, handler: Handler | undefined, body: unknown): Promise<void> {
+    const leaving = new AbortController();
+    answering.set(id, leaving);
+    try {
+      if (!handler) throw new Error('Nobody answers this message.');
+      const reply = await handler(body, leaving.signal);
+      send({ type: 'reply', id, body: reply });
+    } catch (error) {
+      send({ type: 'failure', id, error: errors.write(error) });
+    } finally {
+      answering.delete(id);
+    }
+  }
+
+  port.on('message', (message) => {
+    const packet = message as Packet;
+    if (packet.type === 'reply') settle(packet.id)?.resolve(packet.body);
+    if (packet.type === 'failure') settle(packet.id)?.reject(errors.read(packet.error));
+    if (packet.type === 'leave') answering.get(packet.id)?.abort();
+    if (packet.type !== 'message') return;
+    const handler = handlers.get(packet.name);
+    if (packet.id === undefined) handler?.(packet.body, closing.signal);
+    else void answer(packet.id, handler, packet.body);
+  });
+  port.once('disconnect', () => {
+    closing.abort(new ChannelClosed());
+    for (const id of [...waiting.keys()]) settle(id)?.reject(new ChannelClosed());
+    for (const leaving of answering.values()) leaving.abort();
+  });
+
+  return {
+    tell: ({ name }, body) => send({ type: 'message', name, body }),
+    ask<Body, Reply>({ name }: MessageKind<Body, Reply>, body: Body, signal?: AbortSignal): Promise<Reply> {
+      if (closing.signal.aborted || port.connected === false) return Promise.reject(new ChannelClosed());
+      if (signal?.aborted) return Promise.reject(signal.reason);
+      const id = ++asked;
+      return new Promise<unknown>((resolve, reject) => {
+        const leave = () => {
+          send({ type: 'leave', id });
+          settle(id)?.reject(signal?.reason);
+        };
+        const done = () => signal?.removeEventListener('abort', leave);
+        signal?.addEventListener('abort', leave, { once: true });
+        waiting.set(id, {
+          resolve(reply) {
+            done();
+            resolve(reply);
+          },
+          reject(error) {
+            done();
+            reject(error);
+          },
+        });
+        send({ type: 'message', name, body, id });
+      }) as Promise<Reply>;
+    },
+    handle({ name }, handler) {
+      handlers.set(name, handler as Handler);
+    },
+    closed: closing.signal,
+  };
+}

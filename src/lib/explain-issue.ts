@@ -1,0 +1,148 @@
+import type { z } from 'zod';
+import { allowedKeys } from './allowed-keys.ts';
+import { closestName } from './closest-name.ts';
+import { type ValuePath, valueAt } from './value-path.ts';
+
+type Issue = z.core.$ZodIssue;
+
+export interface Explanation {
+  readonly path: ValuePath;
+  /** The key that is at fault, when it is a key and not a value. */
+  readonly key?: string;
+  /** Continues a sentence that begins with the path, e.g. `must be a whole number`. */
+  readonly message: string;
+}
+
+/** What things are called where the values come from. */
+export interface IssueWords {
+  /** E.g. `a setting`. */
+  readonly key: string;
+  /** E.g. `a map`. */
+  readonly object: string;
+  /** What null is called. */
+  readonly nothing: string;
+}
+
+interface Context {
+  readonly tree: unknown;
+  readonly words: IssueWords;
+  readonly keysAt: (path: ValuePath) => readonly string[];
+}
+
+/** What is wrong with `tree`, in words for whoever wrote it. The schema is only made when a key is unknown. */
+export function explainIssues(
+  issues: readonly Issue[],
+  tree: unknown,
+  schema: () => z.core.JSONSchema.JSONSchema,
+  words: IssueWords,
+): readonly Explanation[] {
+  let made: ReturnType<typeof schema> | null = null;
+  const keysAt = (path: ValuePath) => {
+    made ??= schema();
+    return allowedKeys(made, tree, path);
+  };
+  return issues.flatMap((issue) => explainIssue(issue, { tree, words, keysAt }, []));
+}
+
+function explainIssue(issue: Issue, context: Context, base: ValuePath): readonly Explanation[] {
+  const path = [...base, ...issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))];
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => explainKey(key, context, path));
+  if (issue.code === 'invalid_union' && issue.errors.length > 0) return explainUnion(issue, context, path);
+  if (issue.code === 'invalid_key') return explainBadKey(issue, path, context.words);
+  return [{ path, message: messageOf(issue, valueAt(context.tree, path), context.words) }];
+}
+
+function explainKey(key: string, context: Context, path: ValuePath): Explanation {
+  const allowed = context.keysAt(path);
+  const meant = closestName(key, allowed);
+  const hint = meant ? `did you mean ${meant}?` : `known here: ${allowed.join(', ')}`;
+  return { path, key, message: `is not ${context.words.key}; ${hint}` };
+}
+
+function explainBadKey(issue: Issue, path: ValuePath, words: IssueWords): readonly Explanation[] {
+  const key = path.at(-1);
+  const name = typeof key === 'string' ? { key } : {};
+  const first = 'issues' in issue && Array.isArray(issue.issues) ? issue.issues[0] : null;
+  return [
+    { path: path.slice(0, -1), ...name, message: first ? messageOf(first, key, words) : 'is not a name' },
+  ];
+}
+
+/** A union fails with one list of issues an alternative: the one that came furthest says most. */
+function explainUnion(
+  issue: z.core.$ZodIssueInvalidUnion,
+  context: Context,
+  path: ValuePath,
+): readonly Explanation[] {
+  const ownFaults = issue.errors.filter((issues) =>
+    issues.some((inner) => inner.path.length > 0 || inner.code !== 'invalid_type'),
+  );
+  const [best] = ownFaults;
+  if (best) return best.flatMap((inner) => explainIssue(inner, context, path));
+  const kinds = issue.errors
+    .flatMap((issues) => issues.slice(0, 1))
+    .map((inner) => ('expected' in inner ? kindOf(inner.expected, context.words) : ''));
+  return [
+    {
+      path,
+      message: `must be ${[...new Set(kinds)].join(' or ')}${butGot(valueAt(context.tree, path), context.words)}`,
+    },
+  ];
+}
+
+function messageOf(issue: Issue, value: unknown, words: IssueWords): string {
+  const got = butGot(value, words);
+  if (issue.code === 'invalid_type') return messageForType(issue, value, words);
+  if (issue.code === 'invalid_value') return `must be ${oneOf(issue.values)}${got}`;
+  if (issue.code === 'invalid_union') return messageForDiscriminator(issue, value, got);
+  if (issue.code === 'too_small') return messageForLimit('at least', issue.minimum, issue.origin, got);
+  if (issue.code === 'too_big') return messageForLimit('at most', issue.maximum, issue.origin, got);
+  return typeof value === 'object' ? issue.message : `${issue.message}${got}`;
+}
+
+function messageForType(issue: z.core.$ZodIssueInvalidType, value: unknown, words: IssueWords): string {
+  const kind = kindOf(issue.expected, words);
+  return value === undefined ? `is missing; it must be ${kind}` : `must be ${kind}${butGot(value, words)}`;
+}
+
+function messageForDiscriminator(issue: Issue, value: unknown, got: string): string {
+  const options = 'options' in issue && Array.isArray(issue.options) ? issue.options : [];
+  if (value === undefined) return `is missing; it must be ${oneOf(options)}`;
+  const meant = typeof value === 'string' ? closestName(value, options.map(String)) : null;
+  return `must be ${oneOf(options)}${got}${meant ? `; did you mean ${meant}?` : ''}`;
+}
+
+function messageForLimit(word: string, limit: number | bigint, origin: string, got: string): string {
+  if (origin === 'array') return `must have ${word} ${limit} ${limit === 1 ? 'entry' : 'entries'}`;
+  if (origin === 'string') return `must have ${word} ${limit} ${limit === 1 ? 'character' : 'characters'}`;
+  return `must be ${word} ${limit}${got}`;
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  int: 'a whole number',
+  number: 'a number',
+  string: 'text',
+  boolean: 'true or false',
+  array: 'a list',
+  tuple: 'a list',
+};
+
+function kindOf(expected: string, { object }: IssueWords): string {
+  return KINDS[expected] ?? (expected === 'object' || expected === 'record' ? object : expected);
+}
+
+function oneOf(values: readonly unknown[]): string {
+  const texts = values.map(String);
+  if (texts.length < 2) return texts.join('');
+  return `one of ${texts.join(', ')}`;
+}
+
+/** Shows plain values only, and not much of them. */
+function butGot(value: unknown, { object, nothing }: IssueWords): string {
+  if (value === undefined) return '';
+  if (value === null) return `, got ${nothing}`;
+  if (Array.isArray(value)) return ', got a list';
+  if (typeof value === 'object') return `, got ${object}`;
+  const text = JSON.stringify(value);
+  return `, got ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`;
+}

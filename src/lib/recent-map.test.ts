@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import { RecentMap } from './recent-map.ts';
+
+describe('a map of recent things', () => {
+  it('forgets what was used longest ago when it weighs too much', () => {
+    const map = new RecentMap<string, number>(10);
+    map.set('a', 1, 4);
+    map.set('b', 2, 4);
+    expect(map.get('a')).toBe(1);
+    map.set('c', 3, 4);
+    expect([map.get('a'), map.get('b'), map.get('c')]).toEqual([1, null, 3]);
+    expect(map.weight).toBe(8);
+  });
+
+  it('replaces what has the same key', () => {
+    const map = new RecentMap<string, number>(10);
+    map.set('a', 1, 9);
+    map.set('a', 2, 3);
+    expect(map.get('a')).toBe(2);
+    expect(map.weight).toBe(3);
+  });
+
+  it('does not keep what is heavier than all may be', () => {
+    const map = new RecentMap<string, number>(10);
+    map.set('a', 1, 5);
+    map.set('b', 2, 11);
+    expect([map.get('a'), map.get('b')]).toEqual([1, null]);
+  });
+});

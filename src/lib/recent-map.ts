@@ -1,0 +1,41 @@
+/** Keeps what was used last, up to a weight in all. */
+export class RecentMap<Key, Value> {
+  readonly #entries = new Map<Key, { readonly value: Value; readonly weight: number }>();
+  readonly #mostWeight: number;
+  #weight = 0;
+
+  constructor(mostWeight: number) {
+    this.#mostWeight = mostWeight;
+  }
+
+  get weight(): number {
+    return this.#weight;
+  }
+
+  get(key: Key): Value | null {
+    const entry = this.#entries.get(key);
+    if (!entry) return null;
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    return entry.value;
+  }
+
+  /** What weighs more than all may together is not kept. */
+  set(key: Key, value: Value, weight: number): void {
+    this.delete(key);
+    if (weight > this.#mostWeight) return;
+    this.#entries.set(key, { value, weight });
+    this.#weight += weight;
+    for (const oldest of this.#entries.keys()) {
+      if (this.#weight <= this.#mostWeight) return;
+      this.delete(oldest);
+    }
+  }
+
+  delete(key: Key): void {
+    const entry = this.#entries.get(key);
+    if (!entry) return;
+    this.#entries.delete(key);
+    this.#weight -= entry.weight;
+  }
+}

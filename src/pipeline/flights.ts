@@ -1,0 +1,174 @@
+import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import { hostClosedIn } from '../domain/host-closed.ts';
+import type { Metatile } from '../domain/metatile.ts';
+import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
+import { intersectRects, type TileRect } from '../domain/tile-rect.ts';
+import type { BlankWatch } from './blank-watch.ts';
+import { Flight, type FlightPlan } from './flight.ts';
+import type { MetatileMaker } from './metatile-maker.ts';
+import type { NegativeMemory } from './negative-memory.ts';
+import type { PipelineMetrics } from './pipeline-metrics.ts';
+import type { SeldomWarning } from './seldom-warning.ts';
+
+export interface FlightsOptions {
+  readonly maker: Pick<MetatileMaker, 'make'>;
+  readonly failures: NegativeMemory;
+  readonly metrics: PipelineMetrics;
+  readonly blanks: BlankWatch;
+  readonly warn: SeldomWarning;
+  readonly onFailure: FailureListener;
+}
+
+/** Told of everything that ends a flight early, whether or not it is anybody's fault. */
+export type FailureListener = (layer: string, error: unknown) => void;
+
+/** All flights: starts them, lets others join, remembers for a moment how they failed, and ends them. */
+export class Flights {
+  readonly #options: FlightsOptions;
+  /** Those that may be joined, by layer and metatile: at most one each. */
+  readonly #open = new Map<string, Map<string, Flight>>();
+  readonly #flying = new Map<Flight, Promise<void>>();
+  #started = 0;
+  #closing = false;
+
+  constructor(options: FlightsOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#flying.size;
+  }
+
+  /** How many flights have been started so far; a flight's `number` above it means that it started later. */
+  get started(): number {
+    return this.#started;
+  }
+
+  /** A flight to join: of this generation or a later one, and started after the first `after` ones. */
+  find(set: TileSetKey, metatile: Metatile, generation: number | null, after = 0): Flight | null {
+    const flight = this.#open.get(set.layer)?.get(flightKey(set, metatile));
+    if (!flight || flight.plan.number <= after) return null;
+    const began = flight.plan.generation;
+    if (generation !== null && (began === null || began < generation)) return null;
+    this.#options.metrics.count('flight-joined', set, null);
+    return flight;
+  }
+
+  /** Throws what the metatile failed with a moment ago. */
+  refuseIfFailing(set: TileSetKey, metatile: Metatile): void {
+    const failure = this.#options.failures.find(flightKey(set, metatile));
+    if (!failure) return;
+    this.#options.metrics.count('failure-repeated', set, reasonOf(failure.error));
+    throw failure.error;
+  }
+
+  /** `isThere` is asked before the source is: true ends the flight at once. */
+  start(plan: Omit<FlightPlan, 'number'>, isThere: () => Promise<boolean>): Flight {
+    if (this.#closing) throw stopping();
+    const flight = new Flight({ ...plan, number: ++this.#started });
+    flight.onAbandoned = () => this.#abandon(flight);
+    this.#add(flight);
+    this.#options.metrics.count('flight-started', plan.tiles.set, null);
+    this.#flying.set(flight, this.#fly(flight, isThere));
+    return flight;
+  }
+
+  outdate(set: TileSetKey, z: number, rect: TileRect): void {
+    const id = tileSetId(set);
+    for (const flight of this.#open.get(set.layer)?.values() ?? []) {
+      const { tiles, metatile } = flight.plan;
+      if (metatile.z !== z || !intersectRects(metatile.rect, rect)) continue;
+      if (tileSetId(tiles.set) === id) this.#outdate(flight);
+    }
+  }
+
+  outdateLayer(layer: string): void {
+    for (const flight of this.#open.get(layer)?.values() ?? []) this.#outdate(flight);
+    this.#options.failures.forgetLayer(layer);
+  }
+
+  /** Gives up what its source has not answered yet, and waits for the rest to be stored. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    for (const flight of this.#flying.keys()) if (!flight.fetched) flight.abort(stopping());
+    await Promise.all(this.#flying.values());
+  }
+
+  async #fly(flight: Flight, isThere: () => Promise<boolean>): Promise<void> {
+    try {
+      if (await isThere()) return flight.end('turned-back');
+      flight.end(await this.#options.maker.make(flight));
+    } catch (error) {
+      this.#fail(flight, error);
+    } finally {
+      this.#remove(flight);
+      this.#flying.delete(flight);
+    }
+  }
+
+  #fail(flight: Flight, error: unknown): void {
+    const { tiles, metatile } = flight.plan;
+    this.#options.metrics.count('flight-failed', tiles.set, reasonOf(error));
+    this.#options.onFailure(tiles.set.layer, error);
+    if (isTilewardenError(error, 'source-bad-answer')) {
+      this.#options.metrics.count('answer-refused', tiles.set, reasonOf(error));
+    }
+    // A host that is left alone was not asked: there is nothing to remember, and nothing new to tell.
+    if (isSourceFailure(error) && !hostClosedIn(error)) {
+      const { layer } = tiles.set;
+      this.#options.blanks.sourceFailed(layer);
+      this.#options.warn(error, `the source of layer ${layer} failed: ${reasonOf(error)}`);
+      if (!flight.outdated) this.#options.failures.remember(flightKey(tiles.set, metatile), layer, error);
+    }
+    flight.end({ error });
+  }
+
+  /** A flight of the same metatile that may still be joined is outdated by this one. */
+  #add(flight: Flight): void {
+    const { tiles, metatile } = flight.plan;
+    const { layer } = tiles.set;
+    const key = flightKey(tiles.set, metatile);
+    const former = this.#open.get(layer)?.get(key);
+    if (former) this.#outdate(former);
+    const ofLayer = this.#open.get(layer) ?? new Map<string, Flight>();
+    this.#open.set(layer, ofLayer.set(key, flight));
+  }
+
+  #remove(flight: Flight): void {
+    const { tiles, metatile } = flight.plan;
+    const ofLayer = this.#open.get(tiles.set.layer);
+    const key = flightKey(tiles.set, metatile);
+    if (ofLayer?.get(key) !== flight) return;
+    ofLayer.delete(key);
+    if (ofLayer.size === 0) this.#open.delete(tiles.set.layer);
+  }
+
+  #outdate(flight: Flight): void {
+    flight.outdated = true;
+    this.#remove(flight);
+  }
+
+  #abandon(flight: Flight): void {
+    this.#options.metrics.count('flight-abandoned', flight.plan.tiles.set, null);
+    this.#outdate(flight);
+    flight.abort(new DOMException('Nobody waits for it any more.', 'AbortError'));
+  }
+}
+
+/** The source is to blame: an older tile is a better answer than none. */
+export function isSourceFailure(error: unknown): boolean {
+  return isTilewardenError(error, 'source-unavailable', 'source-timeout', 'source-busy', 'source-bad-answer');
+}
+
+/** By the tiles themselves: a task may still carry metatiles of a size that the layer no longer has. */
+function flightKey(set: TileSetKey, { z, rect }: Metatile): string {
+  return `${tileSetId(set)}${z}/${rect.minX}-${rect.maxX}/${rect.minY}-${rect.maxY}`;
+}
+
+function reasonOf(error: unknown): string {
+  return isTilewardenError(error) ? (error.reason ?? error.code) : 'unexpected';
+}
+
+function stopping(): TilewardenError {
+  return new TilewardenError('stopping', 'The server is stopping.');
+}

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { catalogOf, format, layerNamed } from '../../test/fixtures/http-app.ts';
+import { slopingTiles } from '../../test/fixtures/sloping-tiles.ts';
+import { createMapComposer, type MapRequest } from './map-composer.ts';
+import { createNoticePainter } from './notice-painter.ts';
+import { resolveTileSet } from './resolve-tile-set.ts';
+import type { TilePipeline } from './tile-pipeline.ts';
+
+const bound = catalogOf([layerNamed('full')]).layer('full');
+if (!bound) throw new Error('no layer');
+const tiles = resolveTileSet(bound, { gridSet: 'EPSG:4326', format: 'image/png', parameters: new Map() });
+
+function asked(changes: Partial<MapRequest> = {}): MapRequest {
+  return {
+    layers: [tiles],
+    bounds: { minX: -180, minY: -90, maxX: 180, maxY: 90 },
+    width: 1200,
+    height: 600,
+    format: format('image/png'),
+    background: null,
+    signal: new AbortController().signal,
+    ...changes,
+  };
+}
+
+/** A pipeline that holds every reader back until it is told to go on. */
+function heldPipeline() {
+  const waiting: (() => void)[] = [];
+  const { read, reads } = slopingTiles();
+  const held: TilePipeline['read'] = async (...args) => {
+    await new Promise<void>((resolve) => waiting.push(resolve));
+    return read(...args);
+  };
+  return { read: held, waiting, reads };
+}
+
+const turns = async (count: number) => {
+  for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+describe('composing maps', () => {
+  it('ends when the caller has gone, and reads no further tiles', async () => {
+    const { read, waiting } = heldPipeline();
+    const gone = new AbortController();
+    const made = createMapComposer({ read }).compose(asked({ signal: gone.signal }));
+    await turns(3);
+    const begun = waiting.length;
+    expect(begun).toBeGreaterThan(0);
+    gone.abort(new Error('gone'));
+    for (const goOn of waiting) goOn();
+    await expect(made).rejects.toThrow('gone');
+    await turns(20);
+    expect(waiting).toHaveLength(begun);
+  });
+
+  it('makes one large map at a time, and small ones meanwhile', async () => {
+    const { read, waiting } = heldPipeline();
+    const composer = createMapComposer({ read });
+    const gone = new AbortController();
+    const large = asked({ width: 4096, height: 2048, signal: gone.signal });
+    const made = [large, large, large].map((request) => composer.compose(request).catch(() => null));
+    await turns(3);
+    const ofOne = waiting.length;
+    const small = asked({ width: 64, height: 32, signal: gone.signal });
+    made.push(composer.compose(small).catch(() => null));
+    await turns(3);
+    expect(waiting.length).toBeGreaterThan(ofOne);
+    expect(waiting.length).toBeLessThan(2 * ofOne);
+    gone.abort();
+    for (const goOn of waiting) goOn();
+    await Promise.all(made);
+  });
+});
+
+describe('a notice', () => {
+  it('is drawn once for all who ask for the same, and not for who has gone', async () => {
+    const paint = createNoticePainter();
+    const { signal } = new AbortController();
+    const notice = { text: 'No.', width: 300, height: 200, format: format('image/png'), background: null };
+    const [one, other] = await Promise.all([paint(notice, signal), paint(notice, signal)]);
+    expect(other).toBe(one);
+    expect(await paint(notice, signal)).toBe(one);
+    await expect(paint({ ...notice, text: 'Gone.' }, AbortSignal.abort(new Error('gone')))).rejects.toThrow(
+      'gone',
+    );
+  });
+});

@@ -1,0 +1,276 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import type { TileEvents } from '../domain/tile-events.ts';
+import type { Clock } from '../lib/clock.ts';
+import { orAborted } from '../lib/or-aborted.ts';
+import { Semaphore } from '../lib/semaphore.ts';
+import { Turnstile } from '../lib/turnstile.ts';
+import { refuseImage } from '../raster/image-refusal.ts';
+import type { CutMetatile, TileCutter } from '../raster/tile-cutter.ts';
+import type { SourceAnswer, TileSource } from '../sources/tile-source.ts';
+import type { TileStore } from '../storage/tile-store.ts';
+import { acceptAnswer, type Picture, sourceRequestOf } from './accept-answer.ts';
+import type { BlankWatch } from './blank-watch.ts';
+import type { Flight } from './flight.ts';
+import type { MemoryTier } from './memory-tier.ts';
+import type { PipelineMetrics } from './pipeline-metrics.ts';
+import type { SeldomWarning } from './seldom-warning.ts';
+
+export interface MetatileMakerOptions {
+  readonly clock: Clock;
+  readonly events: TileEvents;
+  readonly cutter: TileCutter;
+  readonly tier: MemoryTier;
+  readonly warn: SeldomWarning;
+  readonly blanks: BlankWatch;
+  readonly metrics: PipelineMetrics;
+  /** How long a doubtful picture is kept. Milliseconds. */
+  readonly suspectMs: number;
+  /** How long a source may take, waiting in line included. Milliseconds. */
+  readonly flightDeadlineMs: number;
+  readonly maxFetchesPerSource: number;
+  readonly maxLandings: number;
+}
+
+interface Fetched<Answer = SourceAnswer> {
+  readonly answer: Answer;
+  /** When the source was asked: a tile is never younger than its pixels. */
+  readonly createdAt: number;
+}
+
+type Unchanged = Extract<SourceAnswer, { kind: 'unchanged' }>;
+
+/**
+ * Makes metatiles: asks their source, checks and cuts the answer, hands out the tiles and stores them. Two bounds keep memory flat: fetches of one source (held until
+ * the tiles are stored, so that a fast source waits for slow work here and a dead one holds up only itself), and
+ * metatiles that are being cut and stored. Those who wait in person go first at each.
+ */
+export class MetatileMaker {
+  readonly #options: MetatileMakerOptions;
+  readonly #landings: Semaphore;
+  readonly #fetches = new WeakMap<TileSource, Semaphore>();
+  readonly #failingStores = new WeakSet<TileStore>();
+  /** A thousand that are turned away at once hold up nobody who looks at what is there. */
+  readonly #turnstile = new Turnstile();
+
+  constructor(options: MetatileMakerOptions) {
+    this.#options = options;
+    this.#landings = new Semaphore(options.maxLandings);
+  }
+
+  /** Whether the last write to the store failed. */
+  isFailing(store: TileStore): boolean {
+    return this.#failingStores.has(store);
+  }
+
+  /** Returns when the tiles are stored. Rejects with the flight's failure; ending the flight is the caller's business. */
+  async make(flight: Flight): Promise<'landed' | 'confirmed'> {
+    const source = flight.plan.tiles.bound.source();
+    const arrived = this.#limitTime(flight);
+    try {
+      const leaveSource = await this.#fetchesOf(source).acquire(flight.signal, rankOf(flight));
+      try {
+        await this.#turnstile.pass();
+        const picture = await this.#fetchPicture(flight, source);
+        flight.markFetched();
+        arrived();
+        if (!picture) return 'confirmed';
+        await this.#bringIn(flight, picture);
+        return 'landed';
+      } finally {
+        leaveSource();
+      }
+    } finally {
+      arrived();
+    }
+  }
+
+  #limitTime(flight: Flight): () => void {
+    const { clock, flightDeadlineMs } = this.#options;
+    const arrived = new AbortController();
+    const giveUp = () => {
+      const message = 'The map source did not answer in time.';
+      flight.abort(new TilewardenError('source-timeout', message, { reason: 'deadline' }));
+    };
+    clock.sleep(flightDeadlineMs, arrived.signal).then(giveUp, () => {});
+    return () => arrived.abort();
+  }
+
+  /** Null: what is in the store is right, and noted so. What a truncation has removed meanwhile is fetched in full. */
+  async #fetchPicture(flight: Flight, source: TileSource): Promise<Fetched<Picture> | null> {
+    const validator = source.confirms ? await this.#validatorOf(flight) : null;
+    for (const known of new Set([validator, null])) {
+      const { answer, createdAt } = await this.#fetch(flight, source, known);
+      if (answer.kind !== 'unchanged') return { answer, createdAt };
+      if (await this.#confirm(flight, { answer, createdAt })) return null;
+    }
+    throw outdated();
+  }
+
+  #fetchesOf(source: TileSource): Semaphore {
+    const known = this.#fetches.get(source);
+    if (known) return known;
+    const fetches = new Semaphore(this.#options.maxFetchesPerSource);
+    this.#fetches.set(source, fetches);
+    return fetches;
+  }
+
+  async #fetch(flight: Flight, source: TileSource, validator: string | null): Promise<Fetched> {
+    const createdAt = this.#options.clock.now();
+    const request = sourceRequestOf(flight.plan, validator, flight.signal);
+    try {
+      const answer = await orAborted(source.fetch(request), flight.signal);
+      return { answer, createdAt };
+    } catch (cause) {
+      if (flight.signal.aborted || isTilewardenError(cause)) throw cause;
+      const message = 'The map source failed in an unexpected way.';
+      throw new TilewardenError('source-unavailable', message, { reason: 'unexpected', cause });
+    }
+  }
+
+  /** A store that cannot say it is no reason not to ask the source. */
+  async #validatorOf({ plan }: Flight): Promise<string | null> {
+    const { tiles, metatile, generation } = plan;
+    if (generation === null) return null;
+    return tiles.bound.store.validatorOf(tiles.set, metatile.z, metatile.rect).catch(() => null);
+  }
+
+  /** False: the tiles that are said to be right are there no longer. */
+  async #confirm(flight: Flight, { answer, createdAt }: Fetched<Unchanged>): Promise<boolean> {
+    const { tiles, metatile, generation, madeBy } = flight.plan;
+    if (flight.outdated || generation === null) return false;
+    const freshUntil = freshUntilOf(flight, answer.freshSeconds, createdAt);
+    const made = { createdAt, freshUntil, madeBy };
+    try {
+      await tiles.bound.store.confirm(tiles.set, metatile.z, metatile.rect, made, generation);
+    } catch (error) {
+      if (isTilewardenError(error, 'generation-stale')) return false;
+      throw error;
+    }
+    this.#options.tier.drop(tiles.set, metatile.z, metatile.rect);
+    return true;
+  }
+
+  async #bringIn(flight: Flight, { answer, createdAt }: Fetched<Picture>): Promise<void> {
+    this.#note(flight, answer, createdAt);
+    const leave = await this.#landings.acquire(flight.signal, rankOf(flight));
+    try {
+      const made = await acceptAnswer(flight.plan, answer, this.#options.cutter);
+      flight.signal.throwIfAborted();
+      await this.#judge(flight, made);
+      this.#handOut(flight, made, createdAt);
+      // Answers go out before the tiles are stored.
+      await nextTurn();
+      await this.#keep(flight);
+    } finally {
+      leave();
+    }
+  }
+
+  #note(flight: Flight, answer: Picture, createdAt: number): void {
+    if (answer.kind !== 'encoded') return;
+    flight.validator = answer.validator ?? null;
+    flight.freshUntil = freshUntilOf(flight, answer.freshSeconds ?? null, createdAt);
+  }
+
+  /** An empty picture may be right, and then it is kept; where that is doubtful, not for long. */
+  async #judge(flight: Flight, { look }: CutMetatile): Promise<void> {
+    if (!look) return;
+    const verdict = await this.#options.blanks.judge(flight.plan, look);
+    if (verdict === 'refused') throw refuseImage('blank');
+    if (verdict === 'suspect') this.#suspect(flight);
+  }
+
+  #suspect(flight: Flight): void {
+    const { metrics, clock, suspectMs, warn } = this.#options;
+    const { set } = flight.plan.tiles;
+    const { z, rect } = flight.plan.metatile;
+    flight.freshUntil = clock.now() + suspectMs;
+    metrics.count('blank-suspected', set, null);
+    const place = new Error(`at zoom ${z}, from ${rect.minX},${rect.minY} to ${rect.maxX},${rect.maxY}`);
+    warn(
+      refuseImage('blank', place),
+      `layer ${set.layer} has empty pictures beside others; its blank-areas list them, and take word that they are right`,
+    );
+  }
+
+  #handOut(flight: Flight, { tiles }: CutMetatile, createdAt: number): void {
+    const { freshUntil, validator, plan } = flight;
+    const { z, rect } = plan.metatile;
+    const columns = rect.maxX - rect.minX + 1;
+    for (const [i, { bytes, colour, checksum }] of tiles.entries()) {
+      const place = { z, x: rect.minX + (i % columns), y: rect.minY + Math.floor(i / columns) };
+      const blank = colour !== null;
+      flight.handOut({
+        ...place,
+        bytes,
+        blank,
+        createdAt,
+        checksum,
+        freshUntil,
+        validator,
+        madeBy: plan.madeBy,
+      });
+    }
+  }
+
+  async #keep(flight: Flight): Promise<void> {
+    const { tiles, generation } = flight.plan;
+    flight.signal.throwIfAborted();
+    if (flight.outdated) throw outdated();
+    if (generation === null) return this.#keepInMemory(flight);
+    try {
+      await this.#store(flight, generation);
+      this.#failingStores.delete(tiles.bound.store);
+    } catch (error) {
+      if (!isTilewardenError(error, 'generation-stale')) this.#storeFailed(flight, error);
+      throw error;
+    }
+    this.#keepInMemory(flight);
+  }
+
+  async #store(flight: Flight, generation: number): Promise<void> {
+    const { tiles, metatile } = flight.plan;
+    const { z, rect } = metatile;
+    const change = await tiles.bound.store.putMany(tiles.set, z, flight.madeTiles(), generation);
+    const at = this.#options.clock.now();
+    const { set, selection } = tiles;
+    this.#options.events.emit({ type: 'stored', set, parameters: selection.values, z, rect, ...change, at });
+  }
+
+  #storeFailed(flight: Flight, error: unknown): void {
+    this.#failingStores.add(flight.plan.tiles.bound.store);
+    this.#options.warn(error, 'tiles could not be stored; they are served without being kept on disk');
+    this.#keepInMemory(flight);
+  }
+
+  /** Holds what was asked for; of the others only what it held before, renewed. */
+  #keepInMemory(flight: Flight): void {
+    const { tier } = this.#options;
+    const { tiles, metatile } = flight.plan;
+    const kept = flight.madeTiles().filter((made) => flight.wasAsked(made) || tier.has(tiles.set, made));
+    tier.drop(tiles.set, metatile.z, metatile.rect);
+    if (flight.outdated) return;
+    for (const made of kept) tier.put(tiles.set, made, { ...made, bytes: copyOf(made.bytes) });
+  }
+}
+
+/** The tiles of a metatile share one piece of memory, which none of them is to hold alone. */
+function copyOf(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return copy;
+}
+
+function freshUntilOf({ plan }: Flight, freshSeconds: number | null, createdAt: number): number | null {
+  const followed = plan.tiles.bound.layer.followSource && freshSeconds !== null;
+  return followed ? createdAt + freshSeconds * 1000 : null;
+}
+
+function rankOf(flight: Flight): number {
+  return flight.plan.priority === 'interactive' ? 1 : 0;
+}
+
+function outdated(): TilewardenError {
+  return new TilewardenError('generation-stale', 'The tiles were fetched before newer ones replaced them.');
+}

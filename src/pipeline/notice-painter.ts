@@ -1,0 +1,41 @@
+import { ByteCache } from '../lib/byte-cache.ts';
+import { createKeyedSingleFlight } from '../lib/keyed-single-flight.ts';
+import { Semaphore } from '../lib/semaphore.ts';
+import { drawText, type TextPicture } from '../raster/draw-text.ts';
+import { checkMapSize, inTurn } from './map-composer.ts';
+
+/**
+ * Draws a notice in place of a map. Throws `request-invalid` for what no map has the size of, and `source-busy`.
+ * Who aborts leaves alone: the others who wait for the same picture go on waiting.
+ */
+export type NoticePainter = (notice: TextPicture, signal: AbortSignal) => Promise<Buffer>;
+
+/** Larger ones are drawn smaller in the same shape: clients stretch them over the map. */
+const MAX_PIXELS = 512 * 512;
+const MAX_KEPT_BYTES = 4 * 1024 * 1024;
+const AT_ONCE = 1;
+const MAX_WAITING = 64;
+
+export function createNoticePainter(): NoticePainter {
+  const places = new Semaphore(AT_ONCE, { maxWaiting: MAX_WAITING });
+  const flights = createKeyedSingleFlight<Buffer>();
+  const kept = new ByteCache(MAX_KEPT_BYTES);
+
+  return async (notice, signal) => {
+    checkMapSize(notice.width, notice.height);
+    const picture = { ...notice, ...reducedSize(notice) };
+    const { text, width, height, format, background } = picture;
+    const key = JSON.stringify([format.mediaType, width, height, background, text]);
+    const paint = async (everyoneGone: AbortSignal) => {
+      const bytes = await inTurn(places, everyoneGone, () => drawText(picture));
+      kept.set(key, bytes);
+      return bytes;
+    };
+    return kept.get(key) ?? (await flights.run(key, paint, signal));
+  };
+}
+
+function reducedSize({ width, height }: TextPicture): { readonly width: number; readonly height: number } {
+  const factor = Math.sqrt(Math.min(1, MAX_PIXELS / (width * height)));
+  return { width: Math.max(1, Math.floor(width * factor)), height: Math.max(1, Math.floor(height * factor)) };
+}

@@ -1,0 +1,162 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { EvictionQueue } from './eviction-queue.ts';
+import type { LedgerBlock } from './ledger-block.ts';
+import { HALF_LIFE, PageUses } from './page-uses.ts';
+
+const SET = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
+const NOW = 1_800_000_000_000;
+
+function blockOf(written: readonly number[]): LedgerBlock {
+  const pages = written.map((writtenAt, pageX) => ({ pageX, pageY: 0, tiles: 1, bytes: 10, writtenAt }));
+  return { store: 'default', id: 'x', set: SET, z: 9, diskBytes: 4096, pages };
+}
+
+function order(policy: 'LRU' | 'LFU', written: readonly number[], uses: PageUses): number[] {
+  return taken(queueOf(policy, written, uses));
+}
+
+function queueOf(policy: 'LRU' | 'LFU', written: readonly number[], uses: PageUses): EvictionQueue {
+  const block = blockOf(written);
+  const find = (_key: string, pageX: number) => {
+    const page = block.pages[pageX];
+    return page ? { block, page } : null;
+  };
+  const queue = new EvictionQueue(policy, { find }, uses);
+  for (const page of block.pages) queue.add('x', block, page);
+  return queue;
+}
+
+function taken(queue: EvictionQueue): number[] {
+  const pages: number[] = [];
+  for (let next = queue.take(); next; next = queue.take()) pages.push(next.page.pageX);
+  return pages;
+}
+
+function use(uses: PageUses, page: number, at: number, times = 1): void {
+  for (let n = 0; n < times; n++) uses.count(SET, { z: 9, x: page * 16 + (n % 16), y: n % 16 }, at);
+}
+
+describe('under LRU', () => {
+  it('the page nobody has used or written for longest goes first', () => {
+    const uses = new PageUses();
+    use(uses, 0, NOW - 10);
+    use(uses, 1, NOW - 5000, 100);
+    expect(order('LRU', [NOW - 90_000, NOW - 80_000, NOW - 20_000, NOW - 2000], uses)).toEqual([2, 1, 3, 0]);
+  });
+
+  it('what stays is what an exact model keeps, whatever was used when', () => {
+    const reads = fc.array(
+      fc.record({ page: fc.integer({ min: 0, max: 19 }), after: fc.integer({ min: 1, max: 9 }) }),
+      { maxLength: 200 },
+    );
+    fc.assert(
+      fc.property(reads, (given) => {
+        const uses = new PageUses();
+        const last = new Map<number, number>();
+        let at = NOW - 1_000_000;
+        for (const { page, after } of given) {
+          at += after;
+          use(uses, page, at);
+          last.set(page, at);
+        }
+        const written = Array.from({ length: 20 }, (_, page) => NOW - 2_000_000 + page);
+        const model = written
+          .map((time, page) => [Math.max(time, last.get(page) ?? 0), page] as const)
+          .sort(([a], [b]) => a - b);
+        expect(order('LRU', written, uses)).toEqual(model.map(([, page]) => page));
+      }),
+    );
+  });
+});
+
+describe('under LFU', () => {
+  it('the page used least goes first, and of unused ones the one written first', () => {
+    const uses = new PageUses();
+    use(uses, 1, NOW - 10, 3);
+    use(uses, 2, NOW - 10, 1);
+    expect(order('LFU', [NOW - 1000, NOW - 9000, NOW - 9000, NOW - 5000], uses)).toEqual([3, 0, 2, 1]);
+  });
+
+  it('the favourite of last week has faded', () => {
+    const uses = new PageUses();
+    use(uses, 0, NOW - 14 * HALF_LIFE, 1000);
+    use(uses, 1, NOW - 1000, 2);
+    expect(order('LFU', [0, 0], uses)).toEqual([0, 1]);
+  });
+
+  it('what stays is what an exact model keeps, whatever was used when', () => {
+    const reads = fc.array(
+      fc.record({ page: fc.integer({ min: 0, max: 9 }), after: fc.integer({ min: 1, max: HALF_LIFE / 10 }) }),
+      { maxLength: 200 },
+    );
+    fc.assert(
+      fc.property(reads, (given) => {
+        const uses = new PageUses();
+        const times = new Map<number, number[]>();
+        const total = given.reduce((sum, { after }) => sum + after, 0);
+        let at = NOW - total;
+        for (const { page, after } of given) {
+          at += after;
+          use(uses, page, at);
+          times.set(page, [...(times.get(page) ?? []), at]);
+        }
+        const weight = (page: number) =>
+          (times.get(page) ?? []).reduce((sum, time) => sum + 2 ** ((time - NOW) / HALF_LIFE), 0);
+        const weights = order('LFU', Array(10).fill(0), uses).map(weight);
+        for (const [index, value] of weights.slice(1).entries()) {
+          expect(value).toBeGreaterThanOrEqual((weights[index] ?? 0) - 1e-9);
+        }
+      }),
+    );
+  });
+});
+
+describe.each(['LRU', 'LFU'] as const)('the next page under %s', (policy) => {
+  it('is the right one too when pages are used after they were put in', () => {
+    const reads = fc.array(fc.nat(19), { maxLength: 60 });
+    fc.assert(
+      fc.property(reads, reads, (before, after) => {
+        const uses = new PageUses();
+        let at = NOW;
+        for (const page of before) use(uses, page, at++);
+        const written = Array.from({ length: 20 }, (_, page) => NOW - 2000 + page);
+        const queue = queueOf(policy, written, uses);
+        for (const page of after) use(uses, page, at++);
+        expect(taken(queue)).toEqual(order(policy, written, uses));
+      }),
+    );
+  });
+
+  it('costs as much with ten times as many pages', () => {
+    const looksFor = (pages: number) => {
+      const block = blockOf(Array.from({ length: pages }, (_, page) => NOW - page * 1000));
+      let looks = 0;
+      const find = (_key: string, pageX: number) => {
+        looks++;
+        const page = block.pages[pageX];
+        return page ? { block, page } : null;
+      };
+      const queue = new EvictionQueue(policy, { find }, new PageUses());
+      for (const page of block.pages) queue.add('x', block, page);
+      for (let n = 0; n < 100; n++) queue.take();
+      return looks;
+    };
+    expect(looksFor(10_000)).toBe(looksFor(1000));
+  });
+});
+
+it('uses are handed over once, and come back as they were', () => {
+  const uses = new PageUses();
+  use(uses, 3, NOW, 5);
+  const [taken, ...rest] = uses.takeUnsaved(10);
+  expect(rest).toEqual([]);
+  expect(uses.takeUnsaved(10)).toEqual([]);
+  expect(taken).toMatchObject({ set: SET, z: 9, pageX: 3, pageY: 0, hits: 5, lastUsedAt: NOW, frequency: 5 });
+  const restored = new PageUses();
+  if (taken) restored.restore(taken, taken);
+  expect(restored.get({ set: { ...SET }, z: 9, pageX: 3, pageY: 0 })).toMatchObject({
+    hits: 5,
+    frequency: 5,
+  });
+});

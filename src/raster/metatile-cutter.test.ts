@@ -1,0 +1,218 @@
+import sharp from 'sharp';
+import { describe, expect, it } from 'vitest';
+import { mapLike, paintImage, photoLike } from '../../test/fixtures/sample-images.ts';
+import { silentLogger } from '../lib/logger.ts';
+import { decodeImage } from './decode-image.ts';
+import { MetatileCutter } from './metatile-cutter.ts';
+import { openCutterThread } from './open-cutter-thread.ts';
+import { copyPart, type RasterImage, samplesOf } from './raster-image.ts';
+import type { CutJob, CutMetatile } from './tile-cutter.ts';
+
+const GRID = { columns: 3, rows: 2, tileWidth: 64, tileHeight: 48, gutter: 5 };
+const [WIDTH, HEIGHT] = [3 * 64 + 10, 2 * 48 + 10];
+/** Every tile of it has other pixels. */
+const drawn = paintImage(WIDTH, HEIGHT, (x, y) => [x >> 3, y >> 3, 7, 255]);
+const sea = paintImage(WIDTH, HEIGHT, () => [10, 20, 30, 255]);
+
+async function jobOf(
+  image: RasterImage,
+  format = 'image/png',
+  sent: 'png' | 'jpeg' | 'webp' = 'png',
+): Promise<CutJob> {
+  const { width, height, pixels } = image;
+  const bytes = await sharp(pixels, { raw: { width, height, channels: 4 } })
+    [sent]()
+    .toBuffer();
+  return { picture: { kind: 'encoded', bytes, mediaType: `image/${sent}` }, grid: GRID, format };
+}
+
+async function expectTiles({ tiles }: CutMetatile, image: RasterImage): Promise<void> {
+  expect(tiles).toHaveLength(6);
+  for (const [i, { bytes }] of tiles.entries()) {
+    const part = { left: 5 + (i % 3) * 64, top: 5 + Math.floor(i / 3) * 48, width: 64, height: 48 };
+    const tile = await decodeImage(bytes, { maxPixels: 64 * 48 });
+    expect(tile.pixels.equals(copyPart(samplesOf(image), part).data), `tile ${i}`).toBe(true);
+  }
+}
+
+describe('a cutter of metatiles', () => {
+  it('cuts the tiles row by row, without what belongs to the neighbours', async () => {
+    for (const image of [drawn, photoLike(WIDTH, HEIGHT), mapLike(WIDTH, HEIGHT, 700)]) {
+      const cutter = new MetatileCutter();
+      await expectTiles(await cutter.cut(await jobOf(image)), image);
+      await expectTiles(await cutter.cut(await jobOf(image, 'image/png24')), image);
+    }
+  });
+
+  it('cuts pictures that our own image reader does not know', async () => {
+    const { pixels } = drawn;
+    const image = sharp(pixels, { raw: { width: WIDTH, height: HEIGHT, channels: 4 } });
+    for (const bytes of [
+      await image.clone().png({ progressive: true }).toBuffer(),
+      await image.clone().webp({ lossless: true }).toBuffer(),
+    ]) {
+      const picture = { kind: 'encoded', bytes, mediaType: null } as const;
+      await expectTiles(await new MetatileCutter().cut({ picture, grid: GRID, format: 'image/png' }), drawn);
+    }
+  });
+
+  it('keeps metatiles apart that are cut at the same time', async () => {
+    const cutter = new MetatileCutter();
+    const images = [drawn, sea, photoLike(WIDTH, HEIGHT), mapLike(WIDTH, HEIGHT, 9)];
+    const jobs = await Promise.all(images.map((image) => jobOf(image)));
+    const odd = await sharp(drawn.pixels, { raw: { width: WIDTH, height: HEIGHT, channels: 4 } })
+      .png({ progressive: true })
+      .toBuffer();
+    const unusual = {
+      picture: { kind: 'encoded', bytes: odd, mediaType: null },
+      grid: GRID,
+      format: 'image/png',
+    } as const;
+    const all = await Promise.all([unusual, ...jobs].map((job) => cutter.cut(job)));
+    for (const [i, image] of [drawn, ...images].entries()) await expectTiles(all[i] as CutMetatile, image);
+  });
+
+  it.each(['image/jpeg', 'image/webp', 'image/gif', 'image/png8'])('writes tiles as %s', async (format) => {
+    const { tiles } = await new MetatileCutter().cut(await jobOf(photoLike(WIDTH, HEIGHT), format));
+    for (const { bytes } of tiles) {
+      const { width, height } = await sharp(bytes).metadata();
+      expect([width, height]).toEqual([64, 48]);
+    }
+  });
+
+  it('reads grey pictures of any kind', async () => {
+    const grey = paintImage(WIDTH, HEIGHT, (x) => [x, x, x, 255]);
+    const image = sharp(grey.pixels, { raw: { width: WIDTH, height: HEIGHT, channels: 4 } }).removeAlpha();
+    for (const sent of [
+      await image.clone().greyscale().toColourspace('b-w').jpeg({ quality: 100 }).toBuffer(),
+      await image.clone().greyscale().toColourspace('b-w').png().toBuffer(),
+    ]) {
+      for (const format of ['image/png', 'image/jpeg']) {
+        const picture = { kind: 'encoded', bytes: sent, mediaType: null } as const;
+        const { tiles, look } = await new MetatileCutter().cut({ picture, grid: GRID, format });
+        expect(look?.colour).toBeNull();
+        const tile = await decodeImage(tiles[0]?.bytes ?? Buffer.alloc(0), { maxPixels: 1e6 });
+        const [red, green, blue] = tile.pixels.subarray(40 * 4);
+        expect(Math.abs((red ?? 0) - 45)).toBeLessThan(4);
+        expect([green, blue]).toEqual([red, red]);
+      }
+    }
+  });
+
+  it('says which colour a one-colour tile has, and encodes it once', async () => {
+    const cutter = new MetatileCutter();
+    const { tiles, look } = await cutter.cut(await jobOf(sea));
+    expect(tiles.map(({ colour }) => colour)).toEqual(Array(6).fill(0xff1e140a));
+    expect(look?.colour).toBe(0xff1e140a);
+    expect(cutter.counts.encodes).toBe(1);
+  });
+
+  it('treats fully transparent tiles as one, whatever lies under them', async () => {
+    const odd = paintImage(WIDTH, HEIGHT, (x, y) => [x & 255, y & 255, 9, 0]);
+    const cutter = new MetatileCutter();
+    const { tiles } = await cutter.cut(await jobOf(odd));
+    const nothing = await cutter.cut({ picture: { kind: 'nothing' }, grid: GRID, format: 'image/png' });
+    expect(tiles.every(({ colour }) => colour === 0)).toBe(true);
+    expect(nothing.tiles[0]?.bytes.equals(tiles[0]?.bytes ?? Buffer.alloc(0))).toBe(true);
+    expect(cutter.counts.encodes).toBe(1);
+  });
+
+  it('decodes and encodes an answer once that comes again, byte for byte', async () => {
+    const cutter = new MetatileCutter();
+    const job = await jobOf(drawn);
+    const first = await cutter.cut(job);
+    const before = { ...cutter.counts };
+    expect(await cutter.cut(job)).toEqual(first);
+    expect(cutter.counts).toEqual({ ...before, knownAnswers: 1 });
+  });
+
+  it('does not take the same bytes for the same tiles when they are cut in another way', async () => {
+    const cutter = new MetatileCutter();
+    const job = await jobOf(drawn);
+    await cutter.cut(job);
+    const other = await cutter.cut({ ...job, format: 'image/png24' });
+    expect(cutter.counts.knownAnswers).toBe(0);
+    await expectTiles(other, drawn);
+    await expect(cutter.cut({ ...job, grid: { ...GRID, gutter: 4 } })).rejects.toMatchObject({
+      reason: 'wrong-size',
+    });
+  });
+
+  it('encodes a tile once whose pixels come again in another metatile', async () => {
+    const cutter = new MetatileCutter();
+    await cutter.cut(await jobOf(drawn));
+    const { encodes } = cutter.counts;
+    // The frame differs, the tiles do not.
+    const framed = paintImage(WIDTH, HEIGHT, (x, y) => (x < 5 ? [255, 0, 0, 255] : [x >> 3, y >> 3, 7, 255]));
+    await expectTiles(await cutter.cut(await jobOf(framed)), framed);
+    expect(cutter.counts.encodes).toBe(encodes);
+    expect(cutter.counts.knownTiles).toBe(6);
+  });
+
+  it('keeps the bytes of a single tile that is in the right format already', async () => {
+    const { pixels } = photoLike(64, 48);
+    const bytes = await sharp(pixels, { raw: { width: 64, height: 48, channels: 4 } })
+      .jpeg()
+      .toBuffer();
+    const grid = { ...GRID, columns: 1, rows: 1, gutter: 0 };
+    const picture = { kind: 'encoded', bytes, mediaType: 'image/jpeg' } as const;
+    const { tiles } = await new MetatileCutter().cut({ picture, grid, format: 'image/jpeg' });
+    expect(tiles[0]?.bytes.equals(bytes)).toBe(true);
+    await expect(
+      new MetatileCutter().cut({
+        picture: { ...picture, bytes: bytes.subarray(0, 300) },
+        grid,
+        format: 'image/jpeg',
+      }),
+    ).rejects.toMatchObject({ code: 'source-bad-answer', reason: 'truncated' });
+  });
+
+  it('refuses what is no picture, of another size, damaged or called something else', async () => {
+    const job = await jobOf(drawn);
+    const { bytes } = job.picture as { bytes: Buffer };
+    const cases: [Partial<{ bytes: Buffer; mediaType: string }>, string][] = [
+      [{ bytes: Buffer.from('<html>') }, 'html'],
+      [{ bytes: Buffer.alloc(0) }, 'empty'],
+      [{ bytes: bytes.subarray(0, -20) }, 'truncated'],
+      [{ mediaType: 'image/jpeg' }, 'wrong-type'],
+    ];
+    for (const [change, reason] of cases) {
+      const picture = { kind: 'encoded', bytes, mediaType: 'image/png', ...change } as const;
+      await expect(new MetatileCutter().cut({ ...job, picture })).rejects.toMatchObject({ reason });
+    }
+    await expect(
+      new MetatileCutter().cut({ ...job, picture: { kind: 'pixels', ...mapLike(8, 8) } }),
+    ).rejects.toMatchObject({ reason: 'wrong-size' });
+  });
+});
+
+describe('a thread that cuts metatiles', () => {
+  it('makes the same tiles, refuses the same answers, and is started again after it died', async () => {
+    const errors: unknown[] = [];
+    const cutter = openCutterThread({
+      ...silentLogger,
+      error: (...all: unknown[]) => errors.push(all),
+    } as never);
+    try {
+      const job = await jobOf(drawn);
+      expect(await cutter.cut(job)).toEqual(await new MetatileCutter().cut(job));
+      await expectTiles(
+        await cutter.cut({
+          ...job,
+          picture: { kind: 'pixels', ...drawn, pixels: Buffer.from(drawn.pixels) },
+        }),
+        drawn,
+      );
+      const broken = { kind: 'encoded', bytes: Buffer.from('<?xml'), mediaType: null } as const;
+      await expect(cutter.cut({ ...job, picture: broken })).rejects.toMatchObject({
+        code: 'source-bad-answer',
+        reason: 'service-exception',
+      });
+      await cutter.close();
+      expect(await cutter.cut(job)).toEqual(await new MetatileCutter().cut(job));
+      expect(errors).toEqual([]);
+    } finally {
+      await cutter.close();
+    }
+  });
+});

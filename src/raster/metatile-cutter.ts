@@ -1,0 +1,220 @@
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { RecentMap } from '../lib/recent-map.ts';
+import { checkType, limitsFor } from './accept-image.ts';
+import { decodeImage, decodeSamples } from './decode-image.ts';
+import { encodeImage, encodePng, isPng, writePart } from './encode-image.ts';
+import { refuseImage } from './image-refusal.ts';
+import { readOrdinaryPng } from './ordinary-png.ts';
+import { lookAt } from './picture-look.ts';
+import { Pixels } from './pixels.ts';
+import {
+  copyPart,
+  filledImage,
+  type ImagePart,
+  type RasterImage,
+  type Samples,
+  samplesOf,
+} from './raster-image.ts';
+import type { ImageMediaType } from './recognise-image.ts';
+import { singleColour, transparentColour, visible } from './single-colour.ts';
+import type { CutGrid, CutJob, CutMetatile, CutTile, CutterCounts, TileCutter } from './tile-cutter.ts';
+
+const PIXEL_BYTES = 4;
+/** Bytes of tiles that are kept in case the same answer or the same pixels come again. */
+const KEPT_ANSWERS = 8 * 1024 * 1024;
+const KEPT_TILES = 4 * 1024 * 1024;
+/** What an entry takes besides its bytes, about. */
+const ENTRY_BYTES = 500;
+const KEPT_COLOURS = 512;
+/** Bytes for pixels that are held from one metatile to the next; more is given back. */
+const MOST_HELD = 64 * 1024 * 1024;
+/** To encode JPEG and WebP again would cost a second loss; PNG is what its server made of it, palette and all. */
+const KEPT_TYPES: readonly string[] = ['image/jpeg', 'image/webp', 'image/png'];
+
+type Answer = Extract<CutJob['picture'], { kind: 'encoded' }>;
+
+/** Cuts on the thread that calls it, some milliseconds at a time; `openCutterThread` has one of its own. */
+export class MetatileCutter implements TileCutter {
+  #pixels = new Pixels();
+  readonly #answers = new RecentMap<string, CutMetatile>(KEPT_ANSWERS);
+  readonly #tiles = new RecentMap<string, CutTile>(KEPT_TILES);
+  readonly #plainTiles = new RecentMap<string, Promise<CutTile>>(KEPT_COLOURS);
+  readonly counts: CutterCounts = { decodes: 0, encodes: 0, knownAnswers: 0, knownTiles: 0 };
+
+  async cut(job: CutJob): Promise<CutMetatile> {
+    const { picture } = job;
+    if (picture.kind === 'nothing') return { tiles: await this.#emptyTiles(job), look: null };
+    if (picture.kind === 'pixels') return { tiles: await this.#cutOwn(job, picture), look: null };
+    const key = keyOf(job, picture);
+    const known = this.#answers.get(key);
+    if (known) {
+      this.counts.knownAnswers++;
+      return known;
+    }
+    const made = await this.#cutAnswer(job, picture);
+    this.#answers.set(key, made, weightOf(made.tiles));
+    return made;
+  }
+
+  async close(): Promise<void> {}
+
+  async #emptyTiles({ grid, format }: CutJob): Promise<CutTile[]> {
+    const tile = await this.#plainTile(grid, format, 0);
+    return Array.from({ length: grid.columns * grid.rows }, () => tile);
+  }
+
+  /** What a source of ours has drawn. */
+  async #cutOwn({ grid, format }: CutJob, image: RasterImage): Promise<CutTile[]> {
+    const { width, height } = sizeOf(grid);
+    const fits = image.width === width && image.height === height;
+    if (!fits || image.pixels.length !== width * height * PIXEL_BYTES) throw refuseImage('wrong-size');
+    if (!isPng(format)) return await this.#writeTiles(grid, format, samplesOf(image));
+    const pixels = this.#room();
+    pixels.load(image, grid.tileWidth, grid.tileHeight);
+    return await this.#encodeTiles(grid, format, pixels);
+  }
+
+  async #cutAnswer({ grid, format }: CutJob, { bytes, mediaType }: Answer): Promise<CutMetatile> {
+    const found = checkType(bytes, mediaType);
+    this.counts.decodes++;
+    const asItCame = isOneTile(grid) && found === format && KEPT_TYPES.includes(format);
+    if (isPng(format)) return await this.#cutInMemory(grid, format, bytes, found, asItCame);
+    const { width, height } = sizeOf(grid);
+    const samples = await decodeSamples(bytes, limitsFor(width, height));
+    const look = lookAt(samples, grid.gutter);
+    if (asItCame) return { tiles: [tileOf(bytes, look.colour)], look };
+    return { tiles: await this.#writeTiles(grid, format, samples), look };
+  }
+
+  /** Ordinary PNG is read here, in a third of the library's time; the library reads everything else. */
+  async #cutInMemory(
+    grid: CutGrid,
+    format: string,
+    bytes: Buffer,
+    found: ImageMediaType,
+    asItCame: boolean,
+  ): Promise<CutMetatile> {
+    const { width, height } = sizeOf(grid);
+    const png = found === 'image/png' ? readOrdinaryPng(bytes, width, height) : null;
+    if (!png || !this.#room().loadPng(png, grid.tileWidth, grid.tileHeight)) {
+      const image = await decodeImage(bytes, limitsFor(width, height));
+      this.#room().load(image, grid.tileWidth, grid.tileHeight);
+    }
+    // Nothing else runs between the loading and the end of the encoding: there is one memory for all.
+    const look = lookAt(this.#pixels.samples, grid.gutter);
+    if (asItCame) return { tiles: [tileOf(bytes, look.colour)], look };
+    return { tiles: await this.#encodeTiles(grid, format, this.#pixels), look };
+  }
+
+  #room(): Pixels {
+    if (this.#pixels.bytes > MOST_HELD) this.#pixels = new Pixels();
+    return this.#pixels;
+  }
+
+  /** As PNG. Whatever needs the pixels has taken them when this returns: the next image may be loaded then. */
+  #encodeTiles(grid: CutGrid, format: string, pixels: Pixels): Promise<CutTile[]> {
+    const { samples } = pixels;
+    return Promise.all(
+      partsOf(grid).map((part) => {
+        const colours = pixels.index(part);
+        const colour = colours === 1 ? visible(pixels.colourAt(0)) : transparentColour(samples, part);
+        if (colour !== null) return this.#plainTile(grid, format, colour);
+        return this.#encodeTile(pixels, samples, part, colours, format);
+      }),
+    );
+  }
+
+  #encodeTile(
+    pixels: Pixels,
+    samples: Samples,
+    part: ImagePart,
+    colours: number,
+    format: string,
+  ): CutTile | Promise<CutTile> {
+    const key = `${format} ${part.width} ${part.height} ${pixels.fingerprint(part, colours)}`;
+    const known = this.#tiles.get(key);
+    if (known) {
+      this.counts.knownTiles++;
+      return known;
+    }
+    this.counts.encodes++;
+    const bytes = encodePng(pixels, part, colours, format);
+    if (!bytes) return writeWhole(copyPart(samples, part), format);
+    const tile = tileOf(bytes, null);
+    this.#tiles.set(key, tile, weightOf([tile]));
+    return tile;
+  }
+
+  /** In a format that the library writes. */
+  #writeTiles(grid: CutGrid, format: string, samples: Samples): Promise<CutTile[]> {
+    return Promise.all(
+      partsOf(grid).map(async (part) => {
+        const colour = singleColour(samples, part);
+        if (colour !== null) return await this.#plainTile(grid, format, colour);
+        this.counts.encodes++;
+        return tileOf(await writePart(samples, part, format), null);
+      }),
+    );
+  }
+
+  #plainTile({ tileWidth, tileHeight }: CutGrid, format: string, colour: number): Promise<CutTile> {
+    const key = `${format} ${tileWidth} ${tileHeight} ${colour}`;
+    const known = this.#plainTiles.get(key);
+    if (known) return known;
+    this.counts.encodes++;
+    const made = encodePlainTile(tileWidth, tileHeight, format, colour);
+    this.#plainTiles.set(key, made, 1);
+    made.catch(() => this.#plainTiles.delete(key));
+    return made;
+  }
+}
+
+async function encodePlainTile(
+  width: number,
+  height: number,
+  format: string,
+  colour: number,
+): Promise<CutTile> {
+  return tileOf(await encodeImage(filledImage(width, height, colour), { mediaType: format }), colour);
+}
+
+async function writeWhole(samples: Samples, format: string): Promise<CutTile> {
+  const { width, height } = samples;
+  return tileOf(await writePart(samples, { left: 0, top: 0, width, height }, format), null);
+}
+
+function tileOf(bytes: Buffer, colour: number | null): CutTile {
+  return { bytes, colour, checksum: crc32(bytes) };
+}
+
+function weightOf(tiles: readonly CutTile[]): number {
+  return tiles.reduce((sum, { bytes }) => sum + bytes.length, ENTRY_BYTES);
+}
+
+/** The same bytes mean the same tiles where they are cut in the same way. */
+function keyOf({ grid, format }: CutJob, { bytes, mediaType }: Answer): string {
+  const { columns, rows, tileWidth, tileHeight, gutter } = grid;
+  const digest = createHash('sha1').update(bytes).digest('base64');
+  return [digest, format, mediaType, columns, rows, tileWidth, tileHeight, gutter].join(' ');
+}
+
+function isOneTile({ columns, rows, gutter }: CutGrid): boolean {
+  return columns === 1 && rows === 1 && gutter === 0;
+}
+
+function sizeOf({ columns, rows, tileWidth, tileHeight, gutter }: CutGrid): {
+  width: number;
+  height: number;
+} {
+  return { width: columns * tileWidth + 2 * gutter, height: rows * tileHeight + 2 * gutter };
+}
+
+function partsOf({ columns, rows, tileWidth: width, tileHeight: height, gutter }: CutGrid): ImagePart[] {
+  return Array.from({ length: columns * rows }, (_, i) => ({
+    left: gutter + (i % columns) * width,
+    top: gutter + Math.floor(i / columns) * height,
+    width,
+    height,
+  }));
+}

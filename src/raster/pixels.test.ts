@@ -1,0 +1,219 @@
+import { inflateSync } from 'node:zlib';
+import fc from 'fast-check';
+import sharp, { type Sharp } from 'sharp';
+import { describe, expect, it } from 'vitest';
+import { mapLike, paintImage, photoLike } from '../../test/fixtures/sample-images.ts';
+import { encodePng } from './encode-image.ts';
+import { readOrdinaryPng } from './ordinary-png.ts';
+import { Pixels } from './pixels.ts';
+import { copyPart, type ImagePart, type RasterImage, samplesOf } from './raster-image.ts';
+
+async function readBySharp(png: Buffer): Promise<Buffer> {
+  return await sharp(png, { failOn: 'warning' }).toColourspace('srgb').ensureAlpha().raw().toBuffer();
+}
+
+function encode(image: RasterImage, format = 'image/png', part: ImagePart = whole(image)): Buffer {
+  const pixels = new Pixels();
+  pixels.load(image, part.width, part.height);
+  const png = encodePng(pixels, part, pixels.index(part), format);
+  if (!png) throw new Error('too many colours');
+  return png;
+}
+
+function whole({ width, height }: RasterImage): ImagePart {
+  return { left: 0, top: 0, width, height };
+}
+
+async function expectExact(image: RasterImage, format?: string, part = whole(image)): Promise<void> {
+  const read = await readBySharp(encode(image, format, part));
+  expect(read.equals(copyPart(samplesOf(image), part).data)).toBe(true);
+}
+
+/** Runs of colours, some of them broken by rows that repeat the one above. */
+const images = fc
+  .record({
+    width: fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 300 })),
+    height: fc.integer({ min: 1, max: 24 }),
+    colours: fc.array(fc.integer({ min: 0, max: 0xffffffff }), { minLength: 1, maxLength: 400 }),
+    opaque: fc.boolean(),
+    step: fc.integer({ min: 1, max: 7 }),
+    run: fc.integer({ min: 1, max: 300 }),
+    repeated: fc.integer({ min: 1, max: 5 }),
+  })
+  .map(({ width, height, colours, opaque, step, run, repeated }) => {
+    const words = Uint32Array.from({ length: width * height }, (_, i) => {
+      const row = Math.floor(Math.floor(i / width) / repeated);
+      const colour = colours[(Math.floor((row * width + (i % width)) / run) * step) % colours.length] ?? 0;
+      return opaque ? (colour | 0xff000000) >>> 0 : colour;
+    });
+    return { width, height, pixels: Buffer.from(words.buffer) };
+  });
+
+describe('a PNG that we write', () => {
+  it('has every pixel, for any size, number of colours and alpha', async () => {
+    await fc.assert(
+      fc.asyncProperty(images, async (image) => {
+        await expectExact(image);
+        await expectExact(image, 'image/png24');
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('has every pixel of the part that was asked for, and of no other', async () => {
+    const parts = fc.tuple(images, fc.nat(), fc.nat(), fc.nat(), fc.nat());
+    await fc.assert(
+      fc.asyncProperty(parts, async ([image, a, b, c, d]) => {
+        const [left, top] = [a % image.width, b % image.height];
+        const [width, height] = [1 + (c % (image.width - left)), 1 + (d % (image.height - top))];
+        await expectExact(image, 'image/png', { left, top, width, height });
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it.each([
+    [4096, 32],
+    [3000, 40],
+    [8192, 16],
+    [8192, 1],
+    [1, 8192],
+    [10_923, 3],
+    [700, 500],
+  ])('has every pixel when it is %i × %i', async (width, height) => {
+    for (const image of [
+      photoLike(width, height),
+      mapLike(width, height, 300),
+      paintImage(width, height, (x, y) => [x & 255, y & 255, (x >> 8) & 255, (x + y) & 255]),
+      paintImage(width, height, () => [255, 255, 255, 255]),
+    ]) {
+      await expectExact(image);
+      await expectExact(image, 'image/png24');
+    }
+  });
+
+  it.each([1, 2, 3, 4, 5, 15, 16, 17, 255, 256, 257])('has every pixel of %i colours', async (colours) => {
+    const image = paintImage(67, 41, (x, y) => {
+      const number = (x + y * 67) % colours;
+      return [number & 255, number >> 8, 90, number % 3 === 0 ? 255 : number & 255];
+    });
+    await expectExact(image);
+    const [bitDepth, colourType] = encode(image).subarray(24);
+    expect(colourType).toBe(colours <= 256 ? 3 : 6);
+    expect(bitDepth).toBe(colours <= 2 ? 1 : colours <= 4 ? 2 : colours > 4 && colours <= 16 ? 4 : 8);
+  });
+
+  it('has every pixel when the frequencies of colours differ so much that a code would get too long', async () => {
+    const words = new Uint32Array(2 ** 18);
+    for (let bit = 0; bit < 18; bit++) {
+      const every = 2 ** (bit + 1);
+      for (let at = every >> 1; at < words.length; at += every)
+        words[at] = Math.imul(bit + 1, 0x0b0d0f) >>> 0;
+    }
+    await expectExact({ width: 512, height: 512, pixels: Buffer.from(words.buffer) });
+    await expectExact({ width: 512, height: 512, pixels: Buffer.from(words.buffer) }, 'image/png24');
+  });
+
+  it('is small for areas and the lines between them', () => {
+    const image = paintImage(256, 256, (x, y) => [x >> 5, y >> 5, (x * y) % 61 === 0 ? x : 0, 255]);
+    expect(encode(image).length).toBeLessThan((256 * 256 * 3) / 20);
+  });
+});
+
+describe('an ordinary PNG', () => {
+  async function expectRead(png: Buffer, width: number, height: number): Promise<void> {
+    const ordinary = readOrdinaryPng(png, width, height);
+    if (!ordinary) throw new Error('not taken for ordinary');
+    const pixels = new Pixels();
+    expect(pixels.loadPng(ordinary, 16, 16)).toBe(true);
+    expect(pixels.samples.data.equals(await readBySharp(png))).toBe(true);
+  }
+
+  it('is read as the image library reads it, with every filter', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        images,
+        fc.boolean(),
+        fc.integer({ min: 1, max: 4 }),
+        async (image, adaptive, channels) => {
+          const { width, height } = image;
+          const samples = sharp(image.pixels, { raw: { width, height, channels: 4 } });
+          const shaped = [
+            samples.clone().removeAlpha().greyscale(),
+            samples.clone().greyscale(),
+            samples.clone().removeAlpha(),
+            samples,
+          ];
+          const png = await (shaped[channels - 1] as Sharp)
+            .png({ adaptiveFiltering: adaptive, compressionLevel: 6 })
+            .toBuffer();
+          await expectRead(png, width, height);
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  it('is read with a palette of 1 to 8 bits and its alpha', async () => {
+    await fc.assert(
+      fc.asyncProperty(images, async (image) => {
+        await expectRead(encode(image), image.width, image.height);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('uses every filter but none in the images that are tried here', async () => {
+    const seen = new Set<number>();
+    for (const image of [photoLike(256, 256), mapLike(256, 256, 300), noise(256, 256)]) {
+      const png = await sharp(image.pixels, { raw: { width: 256, height: 256, channels: 4 } })
+        .png({ adaptiveFiltering: true })
+        .toBuffer();
+      await expectRead(png, 256, 256);
+      const rows = readOrdinaryPng(png, 256, 256)?.rows ?? Buffer.alloc(0);
+      for (let y = 0; y < 256; y++) seen.add(rows[(y * rows.length) / 256] ?? -1);
+    }
+    expect([...seen].sort()).toEqual([1, 2, 3, 4]);
+  });
+
+  it('is none with a wrong checksum, more or less data, bytes behind it or another size', async () => {
+    const png = encode(mapLike(64, 64));
+    expect(readOrdinaryPng(png, 64, 64)).not.toBeNull();
+    expect(readOrdinaryPng(png, 64, 63)).toBeNull();
+    expect(readOrdinaryPng(png, 63, 64)).toBeNull();
+    expect(readOrdinaryPng(Buffer.concat([png, Buffer.alloc(1)]), 64, 64)).toBeNull();
+    for (let at = 8; at < png.length; at++) {
+      const changed = Buffer.from(png);
+      changed[at] = (changed[at] ?? 0) ^ 1;
+      expect(readOrdinaryPng(changed, 64, 64), `byte ${at}`).toBeNull();
+      expect(readOrdinaryPng(png.subarray(0, at), 64, 64), `cut at ${at}`).toBeNull();
+    }
+  });
+
+  it('is none when it is interlaced, 16 bits deep, animated or has a colour profile', async () => {
+    const { pixels } = photoLike(32, 32);
+    const image = sharp(pixels, { raw: { width: 32, height: 32, channels: 4 } });
+    for (const png of [
+      await image.clone().png({ progressive: true }).toBuffer(),
+      await image.clone().toColourspace('rgb16').png().toBuffer(),
+      await image.clone().withIccProfile('p3').png().toBuffer(),
+    ]) {
+      expect(readOrdinaryPng(png, 32, 32)).toBeNull();
+    }
+  });
+
+  it('never unpacks more than the pixels that were asked for', () => {
+    const png = encode(mapLike(64, 64));
+    const small = readOrdinaryPng(png, 64, 64);
+    expect(small?.rows.length).toBe(inflateSync(png.subarray(png.indexOf('IDAT') + 4)).length);
+  });
+});
+
+function noise(width: number, height: number): RasterImage {
+  let state = 1;
+  return paintImage(width, height, (x, y) => {
+    state = (Math.imul(state, 1103515245) + 12345) >>> 0;
+    const grain = state >>> 28;
+    return [(x + y) / 2 + grain, (x + 2 * y) / 3 + grain, y + grain, 255];
+  });
+}

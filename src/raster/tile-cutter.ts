@@ -1,0 +1,57 @@
+import type { PictureLook } from './picture-look.ts';
+
+/** What a source has answered. */
+export type Picture =
+  | { readonly kind: 'encoded'; readonly bytes: Buffer; readonly mediaType: string | null }
+  /** RGBA. */
+  | { readonly kind: 'pixels'; readonly pixels: Buffer; readonly width: number; readonly height: number }
+  /** There is nothing to see. */
+  | { readonly kind: 'nothing' };
+
+/** Tiles side by side within a frame that belongs to the neighbours. */
+export interface CutGrid {
+  readonly columns: number;
+  readonly rows: number;
+  readonly tileWidth: number;
+  readonly tileHeight: number;
+  readonly gutter: number;
+}
+
+export interface CutJob {
+  readonly picture: Picture;
+  readonly grid: CutGrid;
+  /** Media type of the tiles. */
+  readonly format: string;
+}
+
+export interface CutTile {
+  readonly bytes: Buffer;
+  /** 0xAABBGGRR when all pixels are of one colour; null otherwise. */
+  readonly colour: number | null;
+  /** CRC-32 of `bytes`. */
+  readonly checksum: number;
+}
+
+export interface CutMetatile {
+  /** Row by row. */
+  readonly tiles: readonly CutTile[];
+  /** What a server's picture looks like; null for what is our own. */
+  readonly look: PictureLook | null;
+}
+
+/** How often each was done; for those who watch that nothing is done twice. */
+export interface CutterCounts {
+  decodes: number;
+  encodes: number;
+  knownAnswers: number;
+  knownTiles: number;
+}
+
+/**
+ * Makes tiles of a metatile. It is the gate as well: what is not exactly the picture that was asked for is
+ * `source-bad-answer`.
+ */
+export interface TileCutter {
+  cut(job: CutJob): Promise<CutMetatile>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,151 @@
+import { FILTERED, IMAGE } from './areas';
+import { PALETTE } from './colours';
+import { paeth } from './true-colour';
+
+/** PNG (third edition), table 12. */
+const GREY: i32 = 0;
+const RGB: i32 = 2;
+const INDEXED: i32 = 3;
+const GREY_ALPHA: i32 = 4;
+
+/**
+ * Takes the filters off a PNG's rows and lays its pixels into the image. Colours are 8 bits deep, indexes 1 to 8.
+ * False for a filter or a colour that there is not.
+ */
+export function readRows(width: i32, height: i32, depth: i32, colourType: i32, colours: i32): bool {
+  const pixelBytes = bytesPerPixel(colourType);
+  const length = colourType === INDEXED ? (width * depth + 7) >> 3 : width * pixelBytes;
+  let above: usize = 0;
+  for (let y = 0; y < height; y++) {
+    const row = FILTERED + <usize>y * (length + 1) + 1;
+    if (!takeFilterOff(row, above, length, pixelBytes)) return false;
+    const to = IMAGE + ((<usize>y * width) << 2);
+    if (!layRow(row, to, width, depth, colourType, colours)) return false;
+    above = row;
+  }
+  return true;
+}
+
+function bytesPerPixel(colourType: i32): i32 {
+  if (colourType === GREY || colourType === INDEXED) return 1;
+  if (colourType === GREY_ALPHA) return 2;
+  return colourType === RGB ? 3 : 4;
+}
+
+function takeFilterOff(row: usize, above: usize, length: i32, step: i32): bool {
+  const filter = load<u8>(row - 1);
+  if (filter > 4) return false;
+  // Above the first row all is zero: Up changes nothing, and Paeth's guess is what lies to the left.
+  if (above === 0 && filter === 4) return addLeft(row, length, step);
+  if (filter === 1) return addLeft(row, length, step);
+  if (filter === 2 && above !== 0) return addAbove(row, above, length);
+  if (filter === 3) return addAverage(row, above, length, step);
+  if (filter === 4)
+    return step > 2 ? addPaeth(row, above, length, step) : addPaethBytes(row, above, length, step);
+  return true;
+}
+
+function addLeft(row: usize, length: i32, step: i32): bool {
+  if (step === 1) {
+    let last: u8 = 0;
+    for (let x = 0; x < length; x++) {
+      last += load<u8>(row + x);
+      store<u8>(row + x, last);
+    }
+    return true;
+  }
+  for (let x = step; x < length; x++) store<u8>(row + x, load<u8>(row + x) + load<u8>(row + x - step));
+  return true;
+}
+
+function addAbove(row: usize, above: usize, length: i32): bool {
+  let x = 0;
+  for (; x + 16 <= length; x += 16) {
+    v128.store(row + x, i8x16.add(v128.load(row + x), v128.load(above + x)));
+  }
+  for (; x < length; x++) store<u8>(row + x, load<u8>(row + x) + load<u8>(above + x));
+  return true;
+}
+
+function addAverage(row: usize, above: usize, length: i32, step: i32): bool {
+  for (let x = 0; x < length; x++) {
+    const left: u32 = x < step ? 0 : load<u8>(row + x - step);
+    const up: u32 = above === 0 ? 0 : load<u8>(above + x);
+    store<u8>(row + x, load<u8>(row + x) + <u8>((left + up) >> 1));
+  }
+  return true;
+}
+
+/** A pixel of three or four bytes at a time. */
+function addPaeth(row: usize, above: usize, length: i32, step: i32): bool {
+  let left = i64x2.splat(0);
+  let corner = left;
+  for (let x = 0; x < length; x += step) {
+    const up = i16x8.extend_low_i8x16_u(v128.load32_zero(above + x));
+    const here = i16x8.extend_low_i8x16_u(v128.load32_zero(row + x));
+    left = v128.and(i16x8.add(here, paeth(left, up, corner)), i16x8.splat(0xff));
+    corner = up;
+    const pixel = i32x4.extract_lane(i8x16.narrow_i16x8_u(left, left), 0);
+    store<u16>(row + x, <u16>pixel);
+    store<u8>(row + x, <u8>(pixel >> 16), 2);
+    if (step === 4) store<u8>(row + x, <u8>(pixel >> 24), 3);
+  }
+  return true;
+}
+
+function addPaethBytes(row: usize, above: usize, length: i32, step: i32): bool {
+  for (let x = 0; x < length; x++) {
+    const left = x < step ? 0 : <i32>load<u8>(row + x - step);
+    const corner = x < step ? 0 : <i32>load<u8>(above + x - step);
+    const up = <i32>load<u8>(above + x);
+    const fromLeft = abs(up - corner);
+    const fromUp = abs(left - corner);
+    const fromCorner = abs(left + up - 2 * corner);
+    const rest = fromUp <= fromCorner ? up : corner;
+    const guess = fromLeft <= fromUp && fromLeft <= fromCorner ? left : rest;
+    store<u8>(row + x, load<u8>(row + x) + <u8>guess);
+  }
+  return true;
+}
+
+function layRow(row: usize, to: usize, width: i32, depth: i32, colourType: i32, colours: i32): bool {
+  if (colourType === INDEXED) return layIndexes(row, to, width, depth, colours);
+  if (colourType === RGB) return layRgb(row, to, width);
+  if (colourType === GREY || colourType === GREY_ALPHA)
+    return layGrey(row, to, width, colourType === GREY_ALPHA);
+  memory.copy(to, row, (<usize>width) << 2);
+  return true;
+}
+
+function layRgb(row: usize, to: usize, width: i32): bool {
+  const opaque = i32x4.splat(<i32>0xff000000);
+  let x = 0;
+  for (; x + 4 <= width; x += 4) {
+    const four = v128.load(row + x * 3);
+    const spread = v128.shuffle<u8>(four, four, 0, 1, 2, 2, 3, 4, 5, 5, 6, 7, 8, 8, 9, 10, 11, 11);
+    v128.store(to + ((<usize>x) << 2), v128.or(spread, opaque));
+  }
+  for (; x < width; x++) store<u32>(to + ((<usize>x) << 2), load<u32>(row + x * 3) | 0xff000000);
+  return true;
+}
+
+function layGrey(row: usize, to: usize, width: i32, alpha: bool): bool {
+  for (let x = 0; x < width; x++) {
+    const value = <u32>load<u8>(row + (alpha ? x << 1 : x)) * 0x010101;
+    const opacity = alpha ? <u32>load<u8>(row + (x << 1) + 1) : 0xff;
+    store<u32>(to + ((<usize>x) << 2), value | (opacity << 24));
+  }
+  return true;
+}
+
+function layIndexes(row: usize, to: usize, width: i32, depth: i32, colours: i32): bool {
+  let highest: u32 = 0;
+  const mask: u32 = (1 << depth) - 1;
+  for (let x = 0; x < width; x++) {
+    const bit = x * depth;
+    const index = (<u32>load<u8>(row + (bit >> 3)) >> (8 - depth - (bit & 7))) & mask;
+    highest = max(highest, index);
+    store<u32>(to + ((<usize>x) << 2), load<u32>(PALETTE + ((<usize>index) << 2)));
+  }
+  return highest < <u32>colours;
+}

@@ -1,0 +1,158 @@
+import { ROWS, TRIED } from './areas';
+
+/** PNG (third edition), table 15. */
+const SUB: u8 = 1;
+const UP: u8 = 2;
+const PAETH: u8 = 4;
+const SAMPLED_ROWS: i32 = 16;
+
+/** 3 when every pixel is opaque, 4 otherwise. */
+export function channelsOf(pixels: usize, stride: i32, width: i32, height: i32): i32 {
+  let shared: u32 = 0xff000000;
+  for (let y = 0; y < height && shared === 0xff000000; y++) {
+    const row = pixels + ((<usize>(y * stride)) << 2);
+    for (let x = 0; x < width; x++) shared &= load<u32>(row + ((<usize>x) << 2));
+    shared &= 0xff000000;
+  }
+  return shared === 0xff000000 ? 3 : 4;
+}
+
+/** Drawn maps repeat colours along a row, and plain rows compress best; for photographs differences do. */
+export function isDrawn(pixels: usize, stride: i32, width: i32, height: i32): bool {
+  const step = max(1, height / SAMPLED_ROWS);
+  let same = 0;
+  let seen = 0;
+  for (let y = 0; y < height; y += step) {
+    const row = pixels + ((<usize>(y * stride)) << 2);
+    for (let x = 1; x < width; x++) {
+      const at = row + ((<usize>x) << 2);
+      if (load<u32>(at) === load<u32>(at - 4)) same++;
+    }
+    seen += width - 1;
+  }
+  return same * 2 >= seen;
+}
+
+/** Rows of 3 or 4 bytes a pixel without a filter; returns the bytes of a row with its filter's. */
+export function writePlainRows(pixels: usize, stride: i32, width: i32, height: i32, channels: i32): i32 {
+  const rowBytes = width * channels + 1;
+  for (let y = 0; y < height; y++) {
+    const from = pixels + ((<usize>(y * stride)) << 2);
+    const to = ROWS + y * rowBytes;
+    store<u8>(to, 0);
+    if (channels === 4) memory.copy(to + 1, from, (<usize>width) << 2);
+    else dropAlpha(from, to + 1, width);
+  }
+  return rowBytes;
+}
+
+/** Writes up to four bytes beyond the row, which the next one overwrites. */
+function dropAlpha(from: usize, to: usize, width: i32): void {
+  const end = from + ((<usize>width) << 2);
+  let at = to;
+  let pixel = from;
+  for (; pixel + 16 <= end; pixel += 16) {
+    const four = v128.load(pixel);
+    v128.store(at, v128.shuffle<u8>(four, four, 0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 15, 15, 15, 15));
+    at += 12;
+  }
+  for (; pixel < end; pixel += 4) {
+    store<u32>(at, load<u32>(pixel));
+    at += 3;
+  }
+}
+
+/** Replaces each row by the differences that look smallest: from the left, from above, or from Paeth's guess. */
+export function filterRows(rowBytes: i32, height: i32, channels: i32): void {
+  const length = rowBytes - 1;
+  const room = <usize>(length + 80) & ~15;
+  const nothing = TRIED + 2 * room;
+  for (let y = height - 1; y >= 0; y--) {
+    const row = ROWS + y * rowBytes + 1;
+    // Above the first row all is zero: only differences from the left are of use.
+    if (y === 0) {
+      tryRow(row, row, length, channels, SUB, TRIED);
+      takeRow(row, TRIED, length, SUB);
+      return;
+    }
+    const above = row - rowBytes;
+    let best = tryRow(row, above, length, channels, SUB, TRIED);
+    let filter = SUB;
+    const up = tryRow(row, above, length, channels, UP, TRIED + room);
+    if (up < best) {
+      best = up;
+      filter = UP;
+    }
+    if (tryRow(row, above, length, channels, PAETH, nothing) < best) filter = PAETH;
+    takeRow(row, filter === SUB ? TRIED : filter === UP ? TRIED + room : nothing, length, filter);
+  }
+}
+
+function takeRow(row: usize, from: usize, length: i32, filter: u8): void {
+  store<u8>(row - 1, filter);
+  memory.copy(row, from, length);
+}
+
+/** Returns the sum of the differences, each taken as a number from -128 to 127 without its sign. */
+function tryRow(row: usize, above: usize, length: i32, channels: i32, filter: u8, to: usize): u32 {
+  let sum: u32 = 0;
+  for (let x = 0; x < channels && x < length; x++) {
+    // Left of the first pixel all is zero, and Paeth's guess is what lies above.
+    const guess: u8 = filter === SUB ? 0 : load<u8>(above + x);
+    const difference: u8 = load<u8>(row + x) - guess;
+    store<u8>(to + x, difference);
+    sum += magnitude(difference);
+  }
+  let x = channels;
+  for (; x + 16 <= length; x += 16) {
+    const here = v128.load(row + x);
+    const difference = i8x16.sub(here, guessOf(row + x, above + x, channels, filter));
+    v128.store(to + x, difference);
+    sum += sumOf(i8x16.abs(difference));
+  }
+  for (; x < length; x++) {
+    const guess = i8x16.extract_lane_u(guessOf(row + x, above + x, channels, filter), 0);
+    const difference: u8 = load<u8>(row + x) - guess;
+    store<u8>(to + x, difference);
+    sum += magnitude(difference);
+  }
+  return sum;
+}
+
+function magnitude(difference: u8): u32 {
+  return difference < 128 ? difference : 256 - <u32>difference;
+}
+
+function sumOf(bytes: v128): u32 {
+  const sums = i32x4.extadd_pairwise_i16x8_u(i16x8.extadd_pairwise_i8x16_u(bytes));
+  return (
+    i32x4.extract_lane(sums, 0) +
+    i32x4.extract_lane(sums, 1) +
+    i32x4.extract_lane(sums, 2) +
+    i32x4.extract_lane(sums, 3)
+  );
+}
+
+function guessOf(here: usize, above: usize, channels: i32, filter: u8): v128 {
+  if (filter === UP) return v128.load(above);
+  const left = v128.load(here - channels);
+  if (filter === SUB) return left;
+  const up = v128.load(above);
+  const corner = v128.load(above - channels);
+  return i8x16.narrow_i16x8_u(
+    paeth(i16x8.extend_low_i8x16_u(left), i16x8.extend_low_i8x16_u(up), i16x8.extend_low_i8x16_u(corner)),
+    paeth(i16x8.extend_high_i8x16_u(left), i16x8.extend_high_i8x16_u(up), i16x8.extend_high_i8x16_u(corner)),
+  );
+}
+
+/** PNG (third edition), 9.4: the one of left, above and above left that is nearest to left + above - above left. */
+export function paeth(left: v128, up: v128, corner: v128): v128 {
+  const toLeft = i16x8.sub(up, corner);
+  const toUp = i16x8.sub(left, corner);
+  const fromLeft = i16x8.abs(toLeft);
+  const fromUp = i16x8.abs(toUp);
+  const fromCorner = i16x8.abs(i16x8.add(toLeft, toUp));
+  const nearest = i16x8.min_s(fromCorner, i16x8.min_s(fromLeft, fromUp));
+  const rest = v128.bitselect(up, corner, i16x8.eq(nearest, fromUp));
+  return v128.bitselect(left, rest, i16x8.eq(nearest, fromLeft));
+}

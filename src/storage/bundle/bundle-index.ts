@@ -1,0 +1,242 @@
+import { rmSync, statSync } from 'node:fs';
+import { basename } from 'node:path';
+import Database from 'better-sqlite3';
+import { systemClock } from '../../lib/clock.ts';
+import type { Sqlite } from './bundle-file.ts';
+import type { BundleLayout } from './bundle-layout.ts';
+import type { PageRow } from './bundle-reader.ts';
+import { WRITER_PATIENCE } from './generations.ts';
+import { isDamage } from './sqlite-failure.ts';
+
+/** What a bundle holds, as it was read from it. */
+export interface BundleSummary {
+  readonly identity: string;
+  readonly diskBytes: number;
+  /** Milliseconds since 1970. */
+  readonly changedAt: number;
+  readonly pages: readonly PageRow[];
+}
+
+/**
+ * `resting`: nobody writes to it, and the index knows what it holds. `open`: somebody may write to it, or died doing
+ * so: it has to be looked at. `gone`: it is no more.
+ */
+export type BundleState = 'resting' | 'open' | 'gone';
+
+export interface IndexedBundle {
+  /** Rises with every change of any row. */
+  readonly change: number;
+  /** The bundle's folder, below that of the layers. */
+  readonly id: string;
+  readonly state: BundleState;
+  /** Of the file at rest. */
+  readonly stamp: string;
+  /** Null unless it is resting. */
+  readonly summary: BundleSummary | null;
+}
+
+interface Row {
+  readonly change: number;
+  readonly id: string;
+  readonly state: number;
+  readonly stamp: string;
+  readonly summary: string | null;
+}
+
+const STATES: readonly BundleState[] = ['gone', 'resting', 'open'];
+const [GONE, RESTING, OPEN] = [0, 1, 2];
+/** Milliseconds after which nobody asks for what is gone any more. */
+const REMEMBERED = 24 * 3_600_000;
+/** Rows read in one go. */
+const SLICE = 200;
+const COMPLETE = 1;
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS bundle (
+    id TEXT PRIMARY KEY, change INTEGER NOT NULL, state INTEGER NOT NULL, at INTEGER NOT NULL,
+    stamp TEXT NOT NULL, summary TEXT
+  );
+  CREATE INDEX IF NOT EXISTS bundle_by_change ON bundle (change, id);
+  CREATE INDEX IF NOT EXISTS bundle_open ON bundle (state) WHERE state = ${OPEN};
+`;
+const NEXT = '(SELECT ifnull(max(change), 0) + 1 FROM bundle)';
+const BELOW = "id >= ? || '/' AND id < ? || '0'";
+
+/**
+ * What every bundle of the store holds, for all processes on it, so that nobody has to look at the files. A bundle is
+ * marked open before the first write of a session, while its writer holds it, and described when its last writer has
+ * put it to rest and still keeps others out. A crash leaves it open, and whoever asks reads the bundle itself.
+ */
+export class BundleIndex {
+  readonly #db: Sqlite;
+  readonly #root: string;
+
+  constructor({ layers, index }: Pick<BundleLayout, 'layers' | 'index'>, patience: number) {
+    this.#root = layers;
+    this.#db = openFile(index, patience);
+  }
+
+  /** Returns the change by which the mark is known. */
+  opened(folder: string): number {
+    return this.#db
+      .prepare<[string, number], number>(
+        `INSERT INTO bundle VALUES (?, ${NEXT}, ${OPEN}, ?, '', NULL) ON CONFLICT (id) DO UPDATE
+         SET change = ${NEXT}, state = ${OPEN}, at = excluded.at, stamp = '', summary = NULL RETURNING change`,
+      )
+      .pluck()
+      .get(this.#idOf(folder), systemClock.now()) as number;
+  }
+
+  /** The caller keeps other writers out. Nothing is described that has been moved away. */
+  rested(folder: string, path: string, summary: BundleSummary): void {
+    this.#db
+      .transaction(() => {
+        const stamp = stampAtRest(path);
+        if (stamp === null) return;
+        const { identity, diskBytes, changedAt, pages } = summary;
+        const rows = pages.map(({ page, tiles, bytes, written_at }) => [page, tiles, bytes, written_at]);
+        this.#db
+          .prepare(
+            `INSERT INTO bundle VALUES (?, ${NEXT}, ${RESTING}, ?, ?, ?) ON CONFLICT (id) DO UPDATE
+             SET change = ${NEXT}, state = ${RESTING}, at = excluded.at, stamp = excluded.stamp,
+               summary = excluded.summary`,
+          )
+          .run(this.#idOf(folder), changedAt, stamp, JSON.stringify([identity, diskBytes, changedAt, rows]));
+      })
+      .immediate();
+  }
+
+  /** Unless it has changed since `change`: another may have been made in its place. */
+  gone(folder: string, change: number): void {
+    this.#db
+      .prepare(
+        `UPDATE bundle SET change = ${NEXT}, state = ${GONE}, at = ?, summary = NULL WHERE id = ? AND change = ?`,
+      )
+      .run(systemClock.now(), this.#idOf(folder), change);
+  }
+
+  /** Before a folder of bundles is moved away. Returns the change by which the mark is known. */
+  dropping(folder: string): number {
+    const id = this.#idOf(folder);
+    const change = this.#db.prepare<[], number>(`SELECT ${NEXT}`).pluck();
+    return this.#db
+      .transaction(() => {
+        const next = change.get() ?? 1;
+        this.#db
+          .prepare(`UPDATE bundle SET change = ?, state = ${OPEN} WHERE ${BELOW} AND state <> ${GONE}`)
+          .run(next, id, id);
+        return next;
+      })
+      .immediate();
+  }
+
+  /** Afterwards. What was written to the folder meanwhile has to be looked at. */
+  dropped(folder: string, change: number): void {
+    const id = this.#idOf(folder);
+    this.#db
+      .transaction(() => {
+        this.#db
+          .prepare(
+            `UPDATE bundle SET change = ${NEXT}, state = ${OPEN} WHERE ${BELOW} AND change > ? AND state = ${RESTING}`,
+          )
+          .run(id, id, change);
+        this.#db
+          .prepare(
+            `UPDATE bundle SET change = ${NEXT}, state = ${GONE}, at = ?, summary = NULL WHERE ${BELOW} AND change = ?`,
+          )
+          .run(systemClock.now(), id, id, change);
+      })
+      .immediate();
+  }
+
+  /** Rows that have changed after one, by their changes, some at a time. */
+  changesAfter({ change, id }: Pick<IndexedBundle, 'change' | 'id'>): readonly IndexedBundle[] {
+    return this.#db
+      .prepare<[number, string], Row>(
+        `SELECT change, id, state, stamp, summary FROM bundle
+         WHERE (change, id) > (?, ?) ORDER BY change, id LIMIT ${SLICE}`,
+      )
+      .all(change, id)
+      .map(bundleOf);
+  }
+
+  /** Whether all that lies in the store has been compared with it once. */
+  get isComplete(): boolean {
+    return this.#db.pragma('user_version', { simple: true }) === COMPLETE;
+  }
+
+  completed(): void {
+    this.#db.pragma(`user_version = ${COMPLETE}`);
+  }
+
+  open(): readonly IndexedBundle[] {
+    return this.#db
+      .prepare<[], Row>(`SELECT change, id, state, stamp, summary FROM bundle WHERE state = ${OPEN}`)
+      .all()
+      .map(bundleOf);
+  }
+
+  find(id: string): IndexedBundle | null {
+    const row = this.#db
+      .prepare<[string], Row>('SELECT change, id, state, stamp, summary FROM bundle WHERE id = ?')
+      .get(id);
+    return row ? bundleOf(row) : null;
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #idOf(folder: string): string {
+    return folder.slice(this.#root.length + 1);
+  }
+}
+
+/** Null when it is not in its place. */
+export function stampAtRest(path: string): string | null {
+  const file = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return file ? `${basename(path)} ${file.size}:${file.mtimeNs}` : null;
+}
+
+function openFile(path: string, patience: number): Sqlite {
+  try {
+    return configured(new Database(path, { timeout: WRITER_PATIENCE }), patience);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true });
+    return configured(new Database(path, { timeout: WRITER_PATIENCE }), patience);
+  }
+}
+
+function configured(db: Sqlite, patience: number): Sqlite {
+  try {
+    db.pragma('journal_mode = WAL');
+    // What a power cut takes from it shows in the stamps, and is looked at.
+    db.pragma('synchronous = NORMAL');
+    db.exec(SCHEMA);
+    db.prepare(
+      `DELETE FROM bundle WHERE state = ${GONE} AND at < ? AND change < (SELECT max(change) FROM bundle)`,
+    ).run(systemClock.now() - REMEMBERED);
+    db.pragma(`busy_timeout = ${patience}`);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function bundleOf({ change, id, state, stamp, summary }: Row): IndexedBundle {
+  return { change, id, state: STATES[state] ?? 'open', stamp, summary: summaryOf(summary) };
+}
+
+function summaryOf(text: string | null): BundleSummary | null {
+  if (text === null) return null;
+  const [identity, diskBytes, changedAt, rows] = JSON.parse(text) as [
+    string,
+    number,
+    number,
+    [number, number, number, number][],
+  ];
+  const pages = rows.map(([page, tiles, bytes, written_at]) => ({ page, tiles, bytes, written_at }));
+  return { identity, diskBytes, changedAt, pages };
+}

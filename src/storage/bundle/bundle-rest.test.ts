@@ -1,0 +1,102 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { tile } from '../../../test/contracts/tile-store-tools.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import type { TileStore } from '../tile-store.ts';
+import { openBundleStore } from './bundle-store.ts';
+import { bundleStoreOptions } from './bundle-store-options.ts';
+
+const set = { layer: 'roads', gridSet: 'EPSG:4326', format: 'image/png', parametersId: null };
+const place = { z: 5, x: 1, y: 2 };
+const options = bundleStoreOptions.parse({ type: 'bundle' });
+
+let root: string;
+const stores: TileStore[] = [];
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'tilewarden-rest-'));
+});
+
+afterEach(async () => {
+  for (const store of stores.splice(0)) await store.close();
+  rmSync(root, { recursive: true, force: true });
+});
+
+async function open(): Promise<TileStore> {
+  const store = await openBundleStore(options, { root, log: silentLogger, clock: systemClock });
+  stores.push(store);
+  return store;
+}
+
+async function close(store: TileStore): Promise<void> {
+  stores.splice(stores.indexOf(store), 1);
+  await store.close();
+}
+
+/** The files of the one bundle there is. */
+function bundleFiles(): string[] {
+  return readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    /0_0.*\.sqlite/.test(path),
+  );
+}
+
+/** Byte 18 of an SQLite file: 1 when it has no log. */
+const isAtRest = () =>
+  bundleFiles().length === 1 && readFileSync(join(root, bundleFiles()[0] ?? ''))[18] === 1;
+
+async function written(content: string): Promise<void> {
+  const store = await open();
+  await store.putMany(set, 5, [tile(1, 2, content)], 0);
+  await close(store);
+}
+
+const bytesIn = async (store: TileStore) => (await store.get(set, place))?.bytes.toString();
+
+it('a bundle that nobody writes to is read without a second file', async () => {
+  await written('a');
+  expect(isAtRest()).toBe(true);
+  const store = await open();
+  expect(await bytesIn(store)).toBe('a');
+  expect(bundleFiles()).toHaveLength(1);
+});
+
+it('who has read a bundle at rest sees what another store writes to it, and what it removes', async () => {
+  await written('a');
+  const reader = await open();
+  expect(await bytesIn(reader)).toBe('a');
+  const writer = await open();
+  for (const content of ['b', 'c', 'd']) {
+    await writer.putMany(set, 5, [tile(1, 2, content, Date.now())], 0);
+    expect(await bytesIn(reader)).toBe(content);
+  }
+  await writer.deleteRange(set, 5, { minX: 1, minY: 2, maxX: 1, maxY: 2 });
+  expect(await bytesIn(reader)).toBeUndefined();
+});
+
+it('a bundle that was read while it was written comes to rest when the last one leaves it', async () => {
+  await written('a');
+  const reader = await open();
+  const writer = await open();
+  await writer.putMany(set, 5, [tile(1, 2, 'b', Date.now())], 0);
+  expect(await bytesIn(reader)).toBe('b');
+  await close(writer);
+  expect(isAtRest()).toBe(false);
+  await close(reader);
+  expect(isAtRest()).toBe(true);
+});
+
+it('two stores that write by turns to a bundle at rest lose nothing', async () => {
+  const [one, other] = [await open(), await open()];
+  for (let x = 0; x < 40; x++) {
+    const [writer, reader] = x % 2 === 0 ? [one, other] : [other, one];
+    await writer.putMany(set, 5, [tile(x, 0, `${x}`)], 0);
+    expect((await reader.get(set, { z: 5, x, y: 0 }))?.bytes.toString()).toBe(`${x}`);
+  }
+  await close(one);
+  await close(other);
+  const store = await open();
+  expect(await store.present(set, 5, { minX: 0, minY: 0, maxX: 127, maxY: 0 }, 0)).toHaveLength(40);
+});

@@ -1,0 +1,28 @@
+import { afterEach, expect, it } from 'vitest';
+import { openTaskHouse, type TaskHouse } from '../../test/fixtures/task-house.ts';
+import { systemClock } from '../lib/clock.ts';
+import { silentLogger } from '../lib/logger.ts';
+import { guardFreeSpace } from '../storage/guard-free-space.ts';
+import { createMemoryStore } from '../storage/memory/memory-store.ts';
+
+let house: TaskHouse | null = null;
+afterEach(() => house?.close());
+
+it('a task that waits for room on the disk says which disk, and how little is free', async () => {
+  const full = { bsize: 4096, blocks: 1000, bavail: 5, files: 0, ffree: 0 };
+  const store = guardFreeSpace(createMemoryStore({ type: 'memory' }), {
+    root: '/tiles',
+    minFreePercent: 2,
+    clock: systemClock,
+    log: silentLogger,
+    measure: async () => full,
+  });
+  house = await openTaskHouse({ store });
+  const { service } = house;
+  const { id } = await service.create({ layer: 'roads', zoomStop: 2 }, 'me');
+  await expect.poll(async () => (await service.get(id))?.reason).not.toBeNull();
+  const task = await service.get(id);
+  expect(task).toMatchObject({ state: 'running', tilesProcessed: 0n, waitingFor: { reason: 'store-full' } });
+  expect(task?.reason).toBe('The disk of /tiles is full: 0.5 % free, and minFreePercent keeps 2 % free.');
+  await service.cancel({ id, states: ['running'] }, 'me');
+});

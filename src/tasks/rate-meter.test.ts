@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+import { createManualClock } from '../../test/fixtures/tile-road.ts';
+import { RateMeter } from './rate-meter.ts';
+
+it('tells the time left by the pace, and says that it is unknown once nothing has moved for half a minute', () => {
+  const clock = createManualClock();
+  const meter = new RateMeter(clock, 0n);
+  let processed = 0n;
+  for (let second = 1; second <= 20; second++) {
+    clock.advance(1000);
+    processed += 10n;
+    meter.observe(processed);
+  }
+  expect(meter.pace(1000n).tilesPerSecond).toBeCloseTo(10);
+  expect(meter.pace(995n).secondsRemaining).toBe(100);
+  const seen: number[] = [];
+  for (let second = 1; second <= 600; second++) {
+    clock.advance(1000);
+    meter.observe(processed);
+    seen.push(meter.pace(1000n).secondsRemaining);
+  }
+  expect(Math.max(...seen)).toBeLessThan(500);
+  expect(seen.slice(30).every((left) => left === -1)).toBe(true);
+});
+
+it('does not swing by more than a few times when tiles come in bursts', () => {
+  const clock = createManualClock();
+  const meter = new RateMeter(clock, 0n);
+  const seen: number[] = [];
+  for (let second = 1; second <= 300; second++) {
+    clock.advance(1000);
+    meter.observe(BigInt(Math.floor(second / 15) * 16));
+    if (second > 60) seen.push(meter.pace(300n).secondsRemaining);
+  }
+  expect(Math.min(...seen)).toBeGreaterThan(0);
+  expect(Math.max(...seen) / Math.min(...seen)).toBeLessThan(3);
+});

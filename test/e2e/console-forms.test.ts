@@ -1,0 +1,380 @@
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Page } from 'playwright-core';
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../fixtures/eventually.ts';
+import { sharedBrowser } from '../fixtures/shared-services.ts';
+import { requirePackage } from '../fixtures/system-packages.ts';
+import { type ConsolePage, openConsole } from './console-browser.ts';
+import { ADMIN_PASSWORD, type RunningServer, startServer } from './server.ts';
+
+const program = requirePackage('chromium', 'chromium', 'forms and tabs of the console');
+
+const GRID = { formats: ['image/png'], gridSets: [{ name: 'EPSG:900913', zoomStop: 17 }] };
+const SQUARE = [
+  [0, 0],
+  [4_000_000, 0],
+  [4_000_000, 4_000_000],
+  [0, 4_000_000],
+  [0, 0],
+];
+
+function configOf(upstream: string, broken: string): string {
+  const source = (host: string) => ({ type: 'wms', url: `http://${host}/wms?apikey=SECRET`, layers: 'r' });
+  return JSON.stringify({
+    upstreams: { [upstream]: { allowPrivate: true }, [broken]: { allowPrivate: true } },
+    layers: [
+      { name: 'world', title: 'World', source: source(upstream), ...GRID },
+      { name: 'roads', title: 'Roads', source: source(broken), ...GRID },
+    ],
+  });
+}
+
+/** One colour, in the size that is asked for. */
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { searchParams } = new URL(request.url ?? '', 'http://upstream');
+  const [width, height] = [Number(searchParams.get('WIDTH')), Number(searchParams.get('HEIGHT'))];
+  const picture = sharp({ create: { width, height, channels: 3, background: '#8ab' } });
+  response.writeHead(200, { 'content-type': 'image/png' }).end(await picture.png().toBuffer());
+}
+
+async function listen(handler: RequestListener): Promise<Server> {
+  const server = createServer(handler);
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', () => listening()));
+  return server;
+}
+
+function hostOf(server: Server): string {
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe.skipIf(program === null)('forms and tabs of the console', () => {
+  let upstreams: readonly Server[] = [];
+  let server: RunningServer;
+  let config: string;
+  let open: ConsolePage;
+  let page: Page;
+
+  beforeAll(async () => {
+    const good = await listen((request, response) => void answer(request, response));
+    const broken = await listen((_request, response) => void response.writeHead(503).end('down'));
+    upstreams = [good, broken];
+    config = configOf(hostOf(good), hostOf(broken));
+    server = await startServer({ config, expectedLog: /roads/ });
+    open = await openConsole(await sharedBrowser(program), server.url);
+    page = open.page;
+    page.context().setDefaultTimeout(20_000);
+    await open.signIn();
+  });
+
+  afterAll(async () => {
+    await open?.close();
+    await server?.stop();
+    for (const upstream of upstreams) upstream.close();
+  });
+
+  async function api<T>(path: string, method = 'GET', body?: object): Promise<T> {
+    const answer = await fetch(`${server.url}/api/v1/${path}`, {
+      method,
+      headers: { authorization: server.authorization, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    expect(answer.ok, `${path}: ${answer.status}`).toBe(true);
+    return (await answer.json()) as T;
+  }
+
+  /** Ends when the task does. */
+  async function perform(task: object): Promise<number> {
+    const { id } = await api<{ id: number }>('tasks', 'POST', task);
+    await eventually('the task is over', async () =>
+      /done|aborted/.test((await api<{ state: string }>(`tasks/${id}`)).state),
+    );
+    return id;
+  }
+
+  const button = (name: string | RegExp) => page.getByRole('button', { name });
+  const curl = () => page.locator('pre').filter({ hasText: 'api/v1/tasks' });
+
+  async function signIn(): Promise<void> {
+    await page.getByLabel('Name').fill('admin');
+    await page.getByLabel('Password').fill(ADMIN_PASSWORD);
+    await page.keyboard.press('Enter');
+  }
+
+  it('sends no request from a form with a fault: neither button nor curl', async () => {
+    await open.go('seed/world?type=truncate', 'Seed and truncate');
+    await eventually('it may start', () => button('Truncate…').isEnabled());
+    await page.getByLabel('Min x').fill('10');
+    expect(await button('Truncate…').isDisabled()).toBe(true);
+    expect(await curl().count()).toBe(0);
+    await open.go('seed/world?type=seed&bounds=0,0,1000,1000', 'Seed and truncate');
+    await eventually('it may start', () => button('Start').isEnabled());
+    await page.getByLabel('Min x').fill('abc');
+    expect(await button('Start').isDisabled()).toBe(true);
+    expect(await curl().count()).toBe(0);
+    await page.getByLabel('Min x').fill('0');
+    await page.getByLabel('To zoom').fill('');
+    expect(await button('Start').isDisabled()).toBe(true);
+    expect(await curl().count()).toBe(0);
+  });
+
+  it('counts only what is missing before it seeds', async () => {
+    await perform({ layer: 'world', zoomStop: 2 });
+    await open.go('seed/world?zoomStart=0&zoomStop=3', 'Seed and truncate');
+    await page.getByText('64 of 85', { exact: false }).waitFor();
+  });
+
+  it('starts a polygon again as a polygon, and schedules it as one', async () => {
+    const task = { layer: 'world', zoomStop: 3, area: { type: 'Polygon', coordinates: [SQUARE] } };
+    const id = await perform({ ...task, areaCrs: 'grid-set' });
+    await open.go(`tasks/${id}`, 'Seed world');
+    expect(await curl().textContent()).toContain('MultiPolygon');
+    await page.getByRole('link', { name: 'Start again…' }).click();
+    await eventually('it may start', () => button('Start').isEnabled());
+    expect(await curl().textContent()).toContain('"areaCrs":"grid-set"');
+    await page.getByRole('link', { name: 'Schedule…' }).click();
+    await page.getByRole('heading', { name: 'New schedule' }).waitFor();
+    await page.getByLabel('Name').fill('again and again');
+    expect(await page.locator('pre').textContent()).toContain('MultiPolygon');
+    await page.goBack();
+    await button('Start').click();
+    await page.getByRole('heading', { name: 'Seed world' }).waitFor();
+    const again = await api<{ area: unknown }>(`tasks/${id + 1}`);
+    expect(again.area).toEqual((await api<{ area: unknown }>(`tasks/${id}`)).area);
+  });
+
+  it('asks before it starts more than a billion tiles', async () => {
+    await open.go('seed/world?zoomStart=0&zoomStop=17', 'Seed and truncate');
+    await eventually('it may start', () => button('Start').isEnabled());
+    const before = (await api<{ tasks: unknown[] }>('tasks')).tasks.length;
+    await button('Start').click();
+    await page.getByRole('dialog').getByText('22.9bn tiles').waitFor();
+    await page.keyboard.press('Escape');
+    expect((await api<{ tasks: unknown[] }>('tasks')).tasks).toHaveLength(before);
+  });
+
+  it('draws a rectangle by dragging', async () => {
+    await open.go('seed/world', 'Seed and truncate');
+    await button('Draw a rectangle').click();
+    const map = await page.locator('.map canvas').first().boundingBox();
+    if (!map) throw new Error('no map');
+    await page.mouse.move(map.x + map.width * 0.4, map.y + map.height * 0.3);
+    await page.mouse.down();
+    await page.mouse.move(map.x + map.width * 0.6, map.y + map.height * 0.6, { steps: 4 });
+    await page.mouse.up();
+    await eventually(
+      'the bounds are there',
+      async () => (await page.getByLabel('Max y').inputValue()) !== '',
+    );
+    await eventually('it may start', () => button('Start').isEnabled());
+  });
+
+  it('finds one of many layers by typing, also by its title', async () => {
+    await open.go('seed/world', 'Seed and truncate');
+    const field = page.getByRole('combobox', { name: 'Layer' });
+    await field.fill('Roa');
+    await eventually(
+      'only that one is offered',
+      async () => (await page.locator('datalist option').count()) === 1,
+    );
+    await field.fill('roads');
+    await eventually('its form is shown', () => page.url().includes('#/seed/roads'));
+    await field.fill('no such layer');
+    await page.keyboard.press('Tab');
+    expect(await field.inputValue()).toBe('roads');
+  });
+
+  it('says what is wrong with a cron expression', async () => {
+    await open.go('schedules/new', 'New schedule');
+    await page.getByLabel('Cron expression').fill('61 * * * *');
+    await page.getByText(/minute.*0 to 59/).waitFor();
+    await page.getByLabel('Cron expression').fill('0 22 * *');
+    await page.getByText(/4 of the 5 fields/).waitFor();
+  });
+
+  it('keeps what another tab changed in the quota', async () => {
+    await open.go('quota', 'Quota');
+    await page.getByRole('textbox', { name: 'Limit for all layers' }).waitFor();
+    const entry = { layer: 'world', expirationPolicyName: 'LRU', quota: { value: 7, units: 'GiB' } };
+    await api('quota', 'PUT', { layerQuotas: [entry] });
+    await page.getByRole('textbox', { name: 'Limit for all layers' }).fill('123');
+    await button('Save').click();
+    await page.getByText('Saved.').waitFor();
+    const { layerQuotas, globalQuota } = await api<{
+      layerQuotas: object[];
+      globalQuota: { value: number };
+    }>('quota');
+    expect(globalQuota.value).toBe(123);
+    expect(layerQuotas).toMatchObject([entry]);
+  });
+
+  it('keeps what was typed when the quota was changed meanwhile, and shows both', async () => {
+    await open.go('quota', 'Quota');
+    await page.getByRole('textbox', { name: 'Limit for all layers' }).fill('77');
+    await page.route('**/api/v1/quota', (route) =>
+      route.request().method() === 'PUT'
+        ? route.fulfill({ status: 412, body: 'The quota was changed meanwhile.' })
+        : route.fallback(),
+    );
+    await api('quota', 'PUT', { cacheCleanUpFrequency: 42 });
+    await button('Save').click();
+    await page.getByText(/changed meanwhile/).waitFor();
+    await eventually(
+      'the other change is shown',
+      async () => (await page.getByRole('textbox', { name: 'Check every' }).inputValue()) === '42',
+    );
+    expect(await page.getByRole('textbox', { name: 'Limit for all layers' }).inputValue()).toBe('77');
+    await page.unroute('**/api/v1/quota');
+  });
+
+  it('leads from the warning to the tasks that failed, and to them only', async () => {
+    const id = await perform({ layer: 'roads', zoomStop: 0, tileFailureRetryCount: 0 });
+    await open.go('overview', 'Overview');
+    await page.getByRole('link', { name: 'See them and retry' }).click();
+    await page.getByRole('link', { name: `#${id}` }).waitFor();
+    expect(await page.getByRole('listitem').filter({ hasText: 'world' }).count()).toBe(0);
+  });
+
+  it('says which host fails and how, and which disk is full', async () => {
+    await page.route('**/api/v1/usage', async (route) => {
+      const answer = await route.fetch();
+      const usage = (await answer.json()) as { disks: object[] };
+      const disks = usage.disks.map((disk) => ({ ...disk, freePercent: 1.5, storing: false }));
+      await route.fulfill({ response: answer, json: { ...usage, disks } });
+    });
+    await open.go('overview', 'Overview');
+    await page.getByText(/127\.0\.0\.1:\d+ is failing \(HTTP 503\)/).waitFor();
+    await page.getByText(/disk of store default is full: 1\.5 % free/i).waitFor();
+    await page.unroute('**/api/v1/usage');
+    await open.go('upstreams', 'Upstreams');
+    await page.getByText(/^(Failing|Probing)$/).waitFor();
+  });
+
+  it('shows where a layer comes from and its settings, without secrets', async () => {
+    await open.go('layers/roads', 'Roads');
+    await page.getByText(/^http:\/\/127\.0\.0\.1:\d+\/wms$/).waitFor();
+    await page.getByText('Gutter').waitFor();
+    const text = await page.locator('#content').textContent();
+    expect(text).not.toMatch(/SECRET/);
+  });
+
+  it('folds zooms without tiles into one line', async () => {
+    await open.go('layers/world', 'World');
+    await page.getByText('4–17').waitFor();
+    expect(await page.getByRole('button', { name: '9', exact: true }).count()).toBe(0);
+  });
+
+  it('gives charts axes with units, and a value where the pointer is', async () => {
+    await fetch(`${server.url}/tiles/world/1/0/0.png`);
+    await eventually('traffic is counted', async () => {
+      const { hits } = await api<{ hits: number[] }>('series');
+      return hits.some((count) => count > 0);
+    });
+    await open.go('overview', 'Overview');
+    await page
+      .getByText(/requests per \d+ min/i)
+      .first()
+      .waitFor();
+    await page.locator('.plot').first().hover();
+    await page.getByRole('tooltip').waitFor();
+  });
+
+  it('keeps filters in the address', async () => {
+    await open.go('layers', 'Layers');
+    await page.getByLabel('Search').fill('roa');
+    await page.getByLabel('Order').selectOption('size');
+    await eventually('they are there', () => /search=roa&order=size/.test(page.url()));
+    await page.reload();
+    await page.getByText('1 of 2').waitFor();
+    await open.go('audit', 'Audit log');
+    await page.getByLabel('Outcome').selectOption('refused');
+    await eventually('it is there', () => page.url().includes('outcome=refused'));
+  });
+
+  it('gives the focus back after Escape, and keeps it in a list when End is pressed', async () => {
+    await open.go('layers/world', 'World');
+    await button('Truncate layer…').press('Enter');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Escape');
+    await eventually(
+      'the focus is back',
+      async () => (await page.evaluate('document.activeElement.textContent')) === 'Truncate layer…',
+    );
+    for (let count = 0; count < 60; count++) {
+      await api('tasks', 'POST', { layer: 'world', zoomStop: 0 });
+    }
+    await open.go('tasks', 'Tasks');
+    await page.getByRole('region', { name: 'List of tasks' }).getByRole('link').first().focus();
+    await page.keyboard.press('End');
+    await eventually(
+      'the last line has the focus',
+      async () => (await page.evaluate('document.activeElement.textContent')) === '#1',
+    );
+  });
+
+  it('says that fetching again replaces the tile', async () => {
+    await open.go('inspect/world?tile=0/0/0', 'Tile inspector');
+    await button(/replace/i).waitFor();
+  });
+
+  it('asks who is there in place when the session has expired, and keeps the form', async () => {
+    await open.go('seed/world', 'Seed and truncate');
+    await page.getByLabel('To zoom').fill('1');
+    await page.getByLabel('Threads').fill('3');
+    await page.context().clearCookies();
+    await page.getByLabel('From zoom').fill('1');
+    await page.getByText('Your session has ended.').waitFor();
+    await signIn();
+    await eventually('it may start', () => button('Start').isEnabled());
+    expect(await page.getByLabel('Threads').inputValue()).toBe('3');
+    expect(await page.getByLabel('To zoom').inputValue()).toBe('1');
+  });
+
+  it('works in seven tabs at once, each of them live', { timeout: 60_000 }, async () => {
+    const tabs = [page];
+    while (tabs.length < 7) tabs.push(await page.context().newPage());
+    for (const tab of tabs) {
+      await tab.goto(`${server.url}/#/tasks`);
+      await tab.getByText('Live', { exact: true }).waitFor({ timeout: 10_000 });
+    }
+    const id = await perform({ layer: 'world', zoomStop: 0 });
+    for (const tab of tabs) await tab.getByRole('link', { name: `#${id}`, exact: true }).waitFor();
+    for (const tab of tabs.slice(2)) await tab.close();
+  });
+
+  it('tells the other tabs that somebody signed out', async () => {
+    const [first, second] = page.context().pages();
+    if (!first || !second) throw new Error('no tabs');
+    await second.getByRole('button', { name: 'Sign out' }).click();
+    await first.getByText('You signed out in another tab.').waitFor();
+    expect(await first.getByText('connection to the server is lost').count()).toBe(0);
+    await first.bringToFront();
+    await signIn();
+    await first.getByText('Live', { exact: true }).waitFor();
+  });
+
+  it('goes on after an outage in which a field was changed', async () => {
+    await open.go('seed/world', 'Seed and truncate');
+    await eventually('it may start', () => button('Start').isEnabled());
+    const { port } = new URL(server.url);
+    await server.stop();
+    await page.getByLabel('To zoom').fill('2');
+    await page.getByText('The server cannot be reached.').waitFor();
+    server = await startServer({
+      config,
+      data: server.data,
+      args: ['--port', port],
+      expectedLog: /roads/,
+    });
+    await eventually('it may start again', () => button('Start').isEnabled());
+    expect(await page.getByLabel('To zoom').inputValue()).toBe('2');
+    expect(await page.getByText('The server cannot be reached.').count()).toBe(0);
+  });
+});

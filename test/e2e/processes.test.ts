@@ -1,0 +1,313 @@
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { Agent, get } from 'node:http';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../fixtures/eventually.ts';
+import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
+import { askWho, basicOf } from '../security/login-flood.ts';
+import { rawRequest } from '../security/raw-request.ts';
+import { type RunningServer, startServer, temporaryFolder, writeConfig } from './server.ts';
+
+const PROCESSES = 3;
+const REPLACED = /another takes its place|does not react/;
+
+let wms: MockWms;
+beforeAll(async () => {
+  wms = await openMockWms();
+});
+afterAll(() => wms.close());
+
+function configOf(...layers: readonly string[]): string {
+  const declared = layers.map(
+    (name) =>
+      `  - { name: ${name}, source: { type: wms, url: '${wms.url}', layers: a }, gridSets: [{ name: EPSG:900913, zoomStop: 6 }], metatile: [4, 4] }`,
+  );
+  return `upstreams: { '127.0.0.1': { allowPrivate: true } }\ntasks: { workers: 1 }\nlayers:\n${declared.join('\n')}\n`;
+}
+
+function start(options: Parameters<typeof startServer>[0] = {}): Promise<RunningServer> {
+  return startServer({ config: configOf('map'), args: ['--processes', String(PROCESSES)], ...options });
+}
+
+/** By a connection of its own, so that the processes take turns. */
+async function ask(
+  url: string,
+  path: string,
+): Promise<{ status: number | null; cache: string; text: string }> {
+  const head = `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
+  const { status, text } = await rawRequest(url, head);
+  return { status, cache: /^x-cache: (\w+)/im.exec(text)?.[1] ?? '', text };
+}
+
+function admin({ url, authorization }: RunningServer, path: string, init: RequestInit = {}) {
+  return fetch(url + path, { ...init, headers: { authorization, ...init.headers } });
+}
+
+function truncate(server: RunningServer, layer: string): Promise<Response> {
+  return admin(server, '/masstruncate', {
+    method: 'POST',
+    headers: { 'content-type': 'text/xml' },
+    body: `<truncateLayer><layerName>${layer}</layerName></truncateLayer>`,
+  });
+}
+
+/** The processes that answer, by their ids. */
+function processesOf({ pid }: RunningServer): readonly number[] {
+  const table = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(pid)], { encoding: 'utf8' });
+  return table
+    .split('\n')
+    .filter((line) => line.includes(' http-process'))
+    .map((line) => Number.parseInt(line, 10));
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Asks for a tile on several kept connections until it is told to stop; counts what was not answered with 200. */
+function openLoad(url: string) {
+  const tally = { answered: 0, failed: [] as string[] };
+  let stopped = false;
+  const once = (agent: Agent) =>
+    new Promise<void>((resolve) => {
+      const request = get(url, { agent }, (response) => {
+        response.resume();
+        response.once('end', () => {
+          if (response.statusCode === 200) tally.answered++;
+          else tally.failed.push(`status ${response.statusCode}`);
+          resolve();
+        });
+        response.once('error', (error) => fail(error));
+      });
+      const fail = (error: Error) => {
+        tally.failed.push(String(error));
+        resolve();
+      };
+      request.once('error', fail);
+    });
+  const caller = async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    while (!stopped) await once(agent);
+    agent.destroy();
+  };
+  const callers = Array.from({ length: 12 }, caller);
+  return {
+    tally,
+    async stop() {
+      stopped = true;
+      await Promise.all(callers);
+    },
+  };
+}
+
+async function answerMore(load: ReturnType<typeof openLoad>, count: number): Promise<void> {
+  const enough = load.tally.answered + count;
+  await eventually(
+    'more is answered',
+    () => load.tally.answered,
+    (answered) => answered >= enough,
+  );
+}
+
+describe('a server with several processes', () => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await start({ expectedLog: REPLACED });
+  });
+  afterAll(() => server.stop());
+
+  it('says once that it is ready, when all of them listen', () => {
+    expect(server.stdout().match(/is ready at/g)).toHaveLength(1);
+    expect(processesOf(server)).toHaveLength(PROCESSES);
+  });
+
+  it('asks the source once, however many callers want tiles of one metatile', async () => {
+    wms.reset();
+    wms.answer = 'hang';
+    const asked = Array.from({ length: 30 }, (_, i) => ask(server.url, `/tiles/map/4/${i % 4}/${i % 3}.png`));
+    await eventually('the source is asked', () => wms.requests.length);
+    wms.answer = 'good';
+    wms.release();
+    const answers = await Promise.all(asked);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(wms.requests).toHaveLength(1);
+  });
+
+  it('shows nothing that was truncated, whichever process is asked', async () => {
+    const path = '/tiles/map/5/1/1.png';
+    for (let round = 0; round < 3; round++) {
+      await ask(server.url, path);
+      for (let i = 0; i < 2 * PROCESSES; i++) expect((await ask(server.url, path)).cache).toBe('HIT');
+      wms.version = round + 2;
+      expect((await truncate(server, 'map')).status).toBe(200);
+      expect((await ask(server.url, path)).cache).toBe('MISS');
+    }
+  });
+
+  it('ends a process that does not react before it acknowledges a truncation', async () => {
+    const path = '/tiles/map/5/9/9.png';
+    for (let i = 0; i < 2 * PROCESSES; i++) await ask(server.url, path);
+    const [stuck = 0] = processesOf(server);
+    process.kill(stuck, 'SIGSTOP');
+    expect((await truncate(server, 'map')).status).toBe(200);
+    expect(isAlive(stuck)).toBe(false);
+    expect((await ask(server.url, path)).cache).toBe('MISS');
+    await eventually('another takes its place', () => processesOf(server).length === PROCESSES);
+  });
+
+  it('counts every request once', async () => {
+    const count = async () => {
+      const text = await (await admin(server, '/metrics')).text();
+      const series = [...text.matchAll(/^tilewarden_tile_requests_total\{layer="map",.*\} (\d+)$/gm)];
+      return series.reduce((sum, [, value]) => sum + Number(value), 0);
+    };
+    const before = await count();
+    await Promise.all(Array.from({ length: 50 }, () => ask(server.url, '/tiles/map/3/1/1.png')));
+    expect(await count()).toBe(before + 50);
+    expect(await count()).toBe(before + 50);
+    const series = (await (await admin(server, '/api/v1/series')).json()) as Record<
+      'hits' | 'misses',
+      number[]
+    >;
+    const answered = [...series.hits, ...series.misses].reduce((sum, value) => sum + value, 0);
+    expect(answered).toBeGreaterThanOrEqual(50);
+  });
+
+  it('tells every listener of a task, and keeps each process from showing what it replaced', async () => {
+    const listening = new AbortController();
+    const streams = await Promise.all(
+      Array.from({ length: PROCESSES }, () => admin(server, '/api/v1/events', { signal: listening.signal })),
+    );
+    const path = '/tiles/map/2/1/1.png';
+    for (let i = 0; i < 2 * PROCESSES; i++) await ask(server.url, path);
+    const old = (await ask(server.url, path)).text.split('\r\n\r\n')[1];
+    wms.version += 1;
+    const made = await admin(server, '/api/v1/tasks', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ layer: 'map', type: 'reseed', zoomStart: 2, zoomStop: 2 }),
+    });
+    const { id } = (await made.json()) as { id: number };
+    for (const stream of streams) expect(await heard(stream, `"id":${id}`)).toBe(true);
+    await eventually('the task is done', async () => {
+      const task = await admin(server, `/api/v1/tasks/${id}`);
+      return ((await task.json()) as { state: string }).state === 'done';
+    });
+    listening.abort();
+    for (let i = 0; i < 2 * PROCESSES; i++) {
+      expect((await ask(server.url, path)).text.split('\r\n\r\n')[1]).not.toBe(old);
+    }
+  });
+
+  it('throttles wrong passwords over all processes together', async () => {
+    const statuses: (number | null)[] = [];
+    for (let i = 0; i < 40 && !statuses.includes(429); i++) {
+      statuses.push((await askWho(server.url, basicOf(`guess ${i}`), '127.0.0.77')).status);
+    }
+    expect(statuses).toContain(429);
+    expect((await askWho(server.url, basicOf('guess'), '127.0.0.78')).status).toBe(401);
+  });
+
+  it('passes bodies, refusals and addresses on', async () => {
+    const large = await admin(server, '/rest/seed/map.json', { method: 'POST', body: ' '.repeat(3_000_000) });
+    expect(large.status).toBe(413);
+    expect((await fetch(`${server.url}/rest/seed.json`)).status).toBe(401);
+    expect((await fetch(`${server.url}/nothing`)).status).toBe(404);
+    const seeded = await admin(server, '/geowebcache/rest/seed/map.json', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ seedRequest: { type: 'truncate', zoomStart: 6, zoomStop: 6 } }),
+    });
+    expect(seeded.status).toBe(200);
+    expect(seeded.headers.get('location')).toMatch(`${server.url}/geowebcache/api/v1/tasks/`);
+  });
+
+  it('replaces a process that was killed, and the others do not notice', async () => {
+    await ask(server.url, '/tiles/map/3/1/1.png');
+    const [victim = 0] = processesOf(server);
+    process.kill(victim, 'SIGKILL');
+    const load = openLoad(`${server.url}/tiles/map/3/1/1.png`);
+    await eventually('there are as many as before', () => {
+      const now = processesOf(server);
+      return now.length === PROCESSES && !now.includes(victim);
+    });
+    await answerMore(load, 100);
+    await load.stop();
+    expect(load.tally.failed).toEqual([]);
+  });
+});
+
+/** Whether the text comes before the stream ends. */
+async function heard(stream: Response, text: string): Promise<boolean> {
+  let seen = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of stream.body ?? []) {
+    seen += decoder.decode(chunk as Uint8Array, { stream: true });
+    if (seen.includes(text)) return true;
+  }
+  return false;
+}
+
+it('takes up a new configuration at SIGHUP without losing a request', async () => {
+  wms.reset();
+  const config = writeConfig(configOf('map'));
+  const server = await startServer({
+    args: ['--processes', String(PROCESSES), '--config', config],
+  });
+  await ask(server.url, '/tiles/map/3/1/1.png');
+  const before = processesOf(server);
+  const tiles = openLoad(`${server.url}/tiles/map/3/1/1.png`);
+  const documents = openLoad(`${server.url}/tiles.json`);
+  await answerMore(tiles, 50);
+  writeFileSync(config, configOf('map', 'other'));
+  process.kill(server.pid, 'SIGHUP');
+  await eventually('every process is a new one', () => {
+    const now = processesOf(server);
+    return now.length === PROCESSES && now.every((pid) => !before.includes(pid));
+  });
+  await answerMore(tiles, 50);
+  await answerMore(documents, 10);
+  await Promise.all([tiles.stop(), documents.stop()]);
+  expect([...tiles.tally.failed, ...documents.tally.failed]).toEqual([]);
+  expect((await ask(server.url, '/tiles/other/3/1/1.png')).status).toBe(200);
+  expect((await server.stop()).code).toBe(0);
+});
+
+it('keeps what it has when the new configuration cannot be used', async () => {
+  wms.reset();
+  const config = join(temporaryFolder(), 'tilewarden.yaml');
+  writeFileSync(config, configOf('map'));
+  const server = await startServer({
+    args: ['--processes', '2', '--config', config],
+    expectedLog: /cannot be used/,
+  });
+  const before = processesOf(server);
+  writeFileSync(config, 'layers: 7\n');
+  process.kill(server.pid, 'SIGHUP');
+  await eventually('it says so', () =>
+    server.stderr().includes('settings cannot be used; nothing has changed'),
+  );
+  expect((await ask(server.url, '/tiles/map/3/1/1.png')).status).toBe(200);
+  expect(processesOf(server)).toEqual(before);
+  await server.stop();
+});
+
+it('leaves no process behind when the primary is killed', async () => {
+  wms.reset();
+  const server = await start();
+  const load = openLoad(`${server.url}/tiles/map/3/1/1.png`);
+  await answerMore(load, 20);
+  const pids = processesOf(server);
+  await server.kill();
+  await eventually('all have ended', () => pids.every((pid) => !isAlive(pid)));
+  await load.stop();
+  const again = await start({ data: server.data });
+  expect((await ask(again.url, '/tiles/map/3/1/1.png')).cache).toBe('HIT');
+  expect((await again.stop()).code).toBe(0);
+});

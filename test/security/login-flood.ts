@@ -1,0 +1,44 @@
+import { type RawAnswer, rawRequest } from './raw-request.ts';
+
+/** Different addresses that guesses come from. */
+const SOURCES = 100;
+
+/** The `Authorization` header of `admin` with this password. */
+export function basicOf(password: string): string {
+  return `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`;
+}
+
+/** Who the server takes the caller at this loopback address for. */
+export function askWho(url: string, authorization: string, from?: string): Promise<RawAnswer> {
+  const head = `GET /api/v1/me HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\nConnection: close\r\n\r\n`;
+  return rawRequest(url, head, from);
+}
+
+export interface LoginFlood {
+  /** How many guesses were answered with which status. */
+  readonly statuses: ReadonlyMap<number | null, number>;
+  /** Resolves when the last guess has its answer. */
+  stop(): Promise<void>;
+}
+
+/** Wrong passwords of `admin` from many addresses, so many underway all the time. */
+export function openLoginFlood(url: string, atOnce: number): LoginFlood {
+  const statuses = new Map<number | null, number>();
+  let [guesses, stopped] = [0, false];
+  const guesser = async () => {
+    while (!stopped) {
+      const number = guesses++;
+      const from = `127.0.1.${1 + (number % SOURCES)}`;
+      const { status } = await askWho(url, basicOf(`guess ${number}`), from);
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+  };
+  const guessers = Array.from({ length: atOnce }, guesser);
+  return {
+    statuses,
+    async stop() {
+      stopped = true;
+      await Promise.all(guessers);
+    },
+  };
+}

@@ -1,0 +1,130 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type App, openApp } from '../../src/app.ts';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { eventually } from '../fixtures/eventually.ts';
+import { everyRoute } from './every-route.ts';
+import {
+  JSON_BODIES,
+  KEPT_SCHEDULE,
+  KEPT_USER,
+  mutations,
+  REST_BODIES,
+  TASK,
+  xmlOf,
+} from './mutated-bodies.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tilewarden-slips-'));
+const LAYER = `
+  - name: NAME
+    source: { type: world }
+    formats: [image/png, image/jpeg]
+    gridSets: [{ name: EPSG:4326, zoomStop: 4 }, { name: EPSG:900913, zoomStop: 4 }]
+    parameters: [{ name: STYLES, default: light, values: [light, dark] }]
+`;
+let app: App;
+
+async function ask(method: string, path: string, body?: string, type = 'application/json') {
+  const init = body === undefined ? { method } : { method, body, headers: { 'content-type': type } };
+  const answer = await fetch(new URL(path, app.url), init);
+  return { status: answer.status, text: await answer.text() };
+}
+
+/** All that a slip could change, as it can be seen over HTTP. Times of renewals and finished tasks are left out. */
+async function everything(): Promise<object> {
+  const read = async (path: string) => JSON.parse((await ask('GET', path)).text);
+  const { layers } = await read('/api/v1/usage');
+  return {
+    tiles: layers.map(({ name, tiles }: { name: string; tiles: number }) => [name, tiles]),
+    quota: await read('/api/v1/quota'),
+    users: (await read('/api/v1/users')).users.map(partOf(['name', 'role', 'layers'])),
+    tokens: await read('/api/v1/tokens'),
+    schedules: (await read('/api/v1/schedules')).schedules.map(partOf(Object.keys(TASK))),
+    blankAreas: (await read('/api/v1/layers/a/blank-areas')).areas.length,
+  };
+}
+
+function partOf(names: readonly string[]): (thing: Record<string, unknown>) => object {
+  return (thing) => names.map((name) => thing[name]);
+}
+
+/** Tiles of every kind but the one that the valid bodies select: `a`, EPSG:4326, png, dark, zoom 3, north-east. */
+beforeAll(async () => {
+  writeFileSync(
+    join(folder, 'tilewarden.yaml'),
+    `layers:${LAYER.replace('NAME', 'a')}${LAYER.replace('NAME', 'b')}`,
+  );
+  const flags = { data: join(folder, 'data'), port: '0', 'no-auth': 'true' };
+  const { settings } = loadSettings({ flags, environment: {}, workingFolder: folder });
+  app = await openApp(settings, { log: silentLogger, clock: systemClock, random: Math.random });
+  for (const tile of [
+    'a/EPSG:4326/2/0/0.png?STYLES=dark',
+    'a/EPSG:4326/3/0/7.png?STYLES=dark',
+    'a/EPSG:4326/3/15/0.png?STYLES=light',
+    'a/EPSG:4326/3/15/0.jpeg?STYLES=dark',
+    'a/EPSG:900913/3/7/1.png?STYLES=dark',
+    'b/EPSG:4326/3/15/0.png?STYLES=dark',
+  ]) {
+    expect((await ask('GET', `/tiles/${tile}`)).status).toBe(200);
+  }
+  expect((await ask('POST', '/api/v1/users', JSON.stringify(KEPT_USER))).status).toBe(201);
+  expect((await ask('POST', '/api/v1/schedules', JSON.stringify(KEPT_SCHEDULE))).status).toBe(201);
+  await eventually('the tiles are counted', async () => {
+    const { layers } = JSON.parse((await ask('GET', '/api/v1/usage')).text);
+    return layers.length === 2 && layers.every((layer: { tiles: number }) => layer.tiles > 0);
+  });
+}, 60_000);
+
+afterAll(async () => {
+  await app?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** No task is left, and what a stopped seed had begun is not there. */
+async function settle(): Promise<void> {
+  await eventually('no task is left', async () => {
+    const { tasks } = JSON.parse((await ask('GET', '/api/v1/tasks?state=pending,running')).text);
+    return tasks.length === 0;
+  });
+}
+
+it.each([...JSON_BODIES, ...REST_BODIES])(
+  '$method $path: a slip in the body changes nothing that the body itself does not',
+  async (route) => {
+    const asXml = route.path.endsWith('.xml') || route.path === '/masstruncate';
+    const before = await everything();
+    const run = async (body: unknown) => {
+      const text = asXml ? xmlOf(body) : JSON.stringify(body);
+      const answer = await ask(route.method, route.path, text, asXml ? 'text/xml' : 'application/json');
+      const done = answer.status < 400;
+      if (done) await route.undo?.(ask);
+      if (done) await settle();
+      const selected = done && route.selectsNothing ? JSON.parse(answer.text).tiles : 0;
+      expect([text, answer.status < 500, selected, await everything()]).toEqual([text, true, 0, before]);
+    };
+    await fc.assert(fc.asyncProperty(mutations(route), run), { numRuns: 60, endOnFailure: true });
+  },
+  60_000,
+);
+
+it('tries every route that takes a body and changes something', () => {
+  const withoutBody =
+    /cancel|pause|resume|retry|\/run$|DELETE|\/session|\/me\/password|\/rest\/seed$|\{layer\}$/;
+  const changing = everyRoute()
+    .filter(({ method, path }) => method !== 'GET' && /^\/(api\/v1|rest|masstruncate|diskquota)/.test(path))
+    .map(({ method, path }) => `${method} ${path}`)
+    .filter((name) => !withoutBody.test(name) && !/\{format\}/.test(name));
+  const tried = new Set([...JSON_BODIES, ...REST_BODIES].map(({ method, route }) => `${method} ${route}`));
+  // The same handlers below another path.
+  const aliased = (name: string) =>
+    name
+      .replace(' /rest/masstruncate', ' /masstruncate')
+      .replace(/ \/rest\/diskquota$/, ' /diskquota.xml')
+      .replace(' /rest/diskquota', ' /diskquota');
+  expect(changing.filter((name) => !tried.has(aliased(name)))).toEqual([]);
+});
