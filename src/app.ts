@@ -2,30 +2,20 @@ import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { access as accessFile, constants, mkdir, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Accounts, openAccounts } from './access/open-accounts.ts';
 import { warnOfOpenFolder } from './access/warn-of-open-folder.ts';
-import { openSource } from './app/open-source.ts';
-import { openStores } from './app/open-stores.ts';
+import { databaseOf, openRoad, type RoadSurroundings } from './app/open-road.ts';
 import { processSocketOf } from './app/process-socket.ts';
-import { createBlankAreas } from './catalog/blank-areas.ts';
-import { openCatalog } from './catalog/catalog.ts';
 import { createCatalogEditor } from './catalog/catalog-editor.ts';
-import { createCatalogEntries } from './catalog/catalog-entries.ts';
 import { CATALOG_CHANGED } from './catalog/catalog-messages.ts';
-import { DeclaredEntries } from './catalog/declared-entries.ts';
-import { openParameterBook } from './catalog/parameter-book.ts';
-import { createDocumentReader } from './config/document-reader.ts';
 import type { Settings } from './config/settings.ts';
 import { readVersion } from './config/version.ts';
 import { createBoundedCounters } from './db/bounded-counters.ts';
 import { openDataFolderLock } from './db/data-folder-lock.ts';
-import type { Database } from './db/database.ts';
 import { openDatabase } from './db/open-database.ts';
 import { errorCopier } from './domain/error-copier.ts';
 import { TilewardenError } from './domain/errors.ts';
-import { createTileEvents } from './domain/tile-events.ts';
 import { type Access, createAccountAccess, createLoopbackAccess } from './http/door/access.ts';
 import { isLoopbackHost } from './http/door/trusted-proxies.ts';
 import { openHttpServer } from './http/http-app.ts';
@@ -34,36 +24,20 @@ import { loadWebAssets, type WebAsset } from './http/pages/web-assets.ts';
 import type { HttpProcesses } from './http/processes/http-processes.ts';
 import { forgetEverywhere, primaryPart } from './http/processes/primary-part.ts';
 import type { HttpServer } from './http/server.ts';
-import { type Channel, createChannel, type ProcessPort } from './lib/channel.ts';
-import type { Clock } from './lib/clock.ts';
+import { type Channel, createChannel } from './lib/channel.ts';
 import { ClosingStack } from './lib/closing-stack.ts';
-import type { Logger } from './lib/logger.ts';
-import type { Random } from './lib/random.ts';
-import { BlankSuspects } from './pipeline/blank-suspects.ts';
-import { addCountsOf, openCounterFeed } from './pipeline/counter-feed.ts';
-import { LayerActivity, laterOf } from './pipeline/layer-activity.ts';
-import { createLayerReader } from './pipeline/layer-reader.ts';
-import { openTilePipeline } from './pipeline/open-tile-pipeline.ts';
-import { PipelineCounters } from './pipeline/pipeline-counters.ts';
-import { createQuotaCredit } from './quota/quota-credit.ts';
-import { QuotaGate, type QuotaGateOptions } from './quota/quota-gate.ts';
+import { addCountsOf } from './pipeline/counter-feed.ts';
+import { laterOf } from './pipeline/layer-activity.ts';
 import { openQuotaService } from './quota/quota-service.ts';
-import { MetatileCutter } from './raster/metatile-cutter.ts';
 import { openCutterThread } from './raster/open-cutter-thread.ts';
-import type { TileCutter } from './raster/tile-cutter.ts';
-import type { LayerReader } from './sources/layer-reader.ts';
-import { openDeskLine, serveDesk } from './sources/upstream/desk-line.ts';
-import { hostsNamedIn } from './sources/upstream/hosts-named-in.ts';
+import { serveDesk } from './sources/upstream/desk-line.ts';
 import { openUpstreamDesk } from './sources/upstream/open-upstream-desk.ts';
-import { openUpstreamClient } from './sources/upstream/upstream-client.ts';
-import type { UpstreamDesk } from './sources/upstream/upstream-desk.ts';
 import { checkStore } from './storage/check-store.ts';
 import { createInvalidation } from './tasks/invalidation.ts';
 import { createMassTruncation } from './tasks/mass-truncation.ts';
 import { openTaskService } from './tasks/open-task-service.ts';
 import { openScheduleService } from './tasks/schedules/open-schedule-service.ts';
 import { type TaskSettings, taskSettingsFor } from './tasks/task-settings.ts';
-import { openTaskWorker } from './tasks/task-worker.ts';
 
 export interface App {
   /** Where it listens, with a slash at the end. */
@@ -76,31 +50,19 @@ export interface App {
   close(): Promise<void>;
 }
 
-/** What a test must be able to hold. */
-export interface AppSurroundings {
-  readonly log: Logger;
-  readonly clock: Clock;
-  readonly random: Random;
+export interface AppSurroundings extends RoadSurroundings {
   /** The processes that answer HTTP; without them this one does. */
   readonly processes?: HttpProcesses;
   /** Starts a process that opens a worker app; without it tasks run in the server's own process. */
   readonly forkWorker?: () => ChildProcess;
 }
 
-export interface WorkerApp {
-  /** Resolves when the server wants the worker to end and its work is handed back. */
-  readonly stopped: Promise<void>;
-  close(): Promise<void>;
-}
-
 /** Nobody but the owner and their group looks into the data folder. */
 const DATA_FOLDER_MODE = 0o750;
-const DATABASE_FILE = 'tilewarden.db';
-/** Milliseconds that a write waits at a quota. Clients do not wait for it, but what is made for them waits in memory. */
 /** Milliseconds until a worker that does not take up a change counts as hanging. */
 const WORKER_PATIENCE = 10_000;
+/** Milliseconds that a write waits at a quota. Clients do not wait for it, but what is made for them waits in memory. */
 const SERVER_AT_THE_GATE = { patience: 500, withReserve: true };
-const WORKER_AT_THE_GATE = { patience: 60_000, withReserve: false };
 
 /** The one place that knows everything: opens, joins and starts the parts, and closes them in reverse order. */
 export async function openApp(settings: Settings, surroundings: AppSurroundings): Promise<App> {
@@ -113,36 +75,6 @@ export async function openApp(settings: Settings, surroundings: AppSurroundings)
       reload: () => server.reload(),
       close: () => open.close(),
     };
-  } catch (error) {
-    await open.close();
-    throw error;
-  }
-}
-
-/** A process that does tasks for the server which forked it; `port` leads there. */
-export async function openWorkerApp(
-  settings: Settings,
-  surroundings: AppSurroundings,
-  port: ProcessPort,
-): Promise<WorkerApp> {
-  const open = new ClosingStack();
-  try {
-    const channel = createChannel(port, errorCopier);
-    // Tiles are not answered from here.
-    const quiet = { ...settings, memoryTierBytes: 0 };
-    const openDesk = () => openDeskLine(channel);
-    const cutter = new MetatileCutter();
-    const opening = openRoad(quiet, surroundings, open, WORKER_AT_THE_GATE, cutter, openDesk);
-    channel.handle(CATALOG_CHANGED, async () => (await opening).documents.declared.refresh());
-    const parts = await opening;
-    const counted = {
-      counters: parts.pipelineCounts,
-      activity: parts.activity,
-      suspects: parts.blankSuspects,
-    };
-    open.use(openCounterFeed(counted, channel, surroundings.clock));
-    const { stopped } = openTaskWorker({ ...parts, ...surroundings, channel });
-    return { stopped, close: () => open.close() };
   } catch (error) {
     await open.close();
     throw error;
@@ -320,80 +252,6 @@ async function openDoor(
     access: createAccountAccess(accounts.authenticator),
     initialPassword: password === null ? null : { password, file: accounts.passwordFile },
   };
-}
-
-/** What it takes to make and keep tiles, in the server and in its workers. */
-async function openRoad<Desk extends UpstreamDesk>(
-  settings: Settings,
-  surroundings: AppSurroundings,
-  open: ClosingStack,
-  atTheGate: Pick<QuotaGateOptions, 'patience' | 'withReserve'>,
-  cutter: TileCutter,
-  openDesk: (database: Database) => Desk,
-) {
-  const { log, clock, random } = surroundings;
-  const database = open.use(await openDatabase({ location: databaseOf(settings), clock, log }));
-  const gate = new QuotaGate({ credit: createQuotaCredit(database), clock, log, ...atTheGate });
-  const opened = await openStores(settings, { log, clock, readOnly: false }, open);
-  const stores = new Map([...opened].map(([name, store]) => [name, gate.guard(store)]));
-  const desk = openDesk(database);
-  const upstreams = open.use(
-    openUpstreamClient({
-      userAgent: `Tilewarden/${readVersion()}`,
-      upstreams: settings.upstreams,
-      configuredHosts: hostsNamedIn(settings.layers.map(({ source }) => source)),
-      desk,
-      clock,
-      log,
-    }),
-  );
-  // A source that draws from another layer needs the pipeline, which needs the catalog.
-  let readLayer: LayerReader = () => null;
-  const catalog = open.use(
-    openCatalog({
-      layers: settings.layers,
-      gridSets: settings.gridSets,
-      stores,
-      openSource: (source) => openSource(source, upstreams, surroundings, (name) => readLayer(name)),
-      clock,
-      log,
-    }),
-  );
-  const entries = createCatalogEntries(database, clock);
-  const reader = createDocumentReader(Object.keys(settings.stores));
-  const declared = new DeclaredEntries({ entries, catalog, reader, log });
-  await declared.refresh();
-  const documents = { entries, declared, reader };
-  const { memoryTierBytes } = settings;
-  const events = createTileEvents();
-  const parameters = open.use(openParameterBook({ database, events, clock, log }));
-  const pipelineCounts = new PipelineCounters();
-  const activity = new LayerActivity(events, clock);
-  const blankAreas = createBlankAreas(database, clock);
-  const blankSuspects = new BlankSuspects(clock);
-  const pipeline = open.use(
-    openTilePipeline({
-      cutter,
-      events,
-      clock,
-      random,
-      log,
-      metrics: pipelineCounts,
-      onFailure: (layer, error) => activity.failed(layer, error),
-      blankAreas: (layer) => blankAreas.list(layer),
-      blankSuspects,
-      settings: { memoryTierBytes },
-    }),
-  );
-  readLayer = createLayerReader(catalog, pipeline);
-  // Closed before the pipeline, which waits for what is being stored.
-  open.use(gate);
-  const noted = { pipelineCounts, activity, blankAreas, blankSuspects };
-  return { database, parameters, catalog, documents, pipeline, events, desk, ...noted };
-}
-
-function databaseOf({ database, data }: Settings): string {
-  return database ?? join(data, DATABASE_FILE);
 }
 
 function lockDataFolder(folder: string): { close(): void } {

@@ -1,77 +1,137 @@
 /**
- * How long cache hits take while a seed runs at full speed, beside an idle server: two readers, all workers drawing.
+ * Cache hits while a seed runs, beside Apache with mod_mapcache while mapcache_seed runs, and beside both at rest: the
+ * same tiles, the same readers (wrk), two seeding threads, an upstream that answers at once.
  *
- *   npm run bench:seed-hits -- [--seconds 5]
+ *   npm run bench:seed-hits -- [--seconds 5] [--connections 8] [--rounds 3]
  */
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Latencies, readHits } from '../truncate/read-hits.ts';
-import { startServerProcess } from '../truncate/server-process.ts';
+import { openMapServer } from '../../test/fixtures/mapserver/mapserver.ts';
+import { type Contestant, type LoadResult, measureLoad } from '../hits/measure-hits.ts';
+import { FROM_BUILD, startServerProcess } from '../truncate/server-process.ts';
+import { startMapCache } from './mapcache-server.ts';
+import { loadPictures } from './pictures.ts';
+import { openReplayUpstream } from './replay-upstream.ts';
 
-const READ_ZOOM = 3;
-/** More than can be done while it is measured. */
-const SEEDED_ZOOM = 10;
-const WARM_UP_SECONDS = 1;
+const READ_ZOOM = 4;
+const SEEDED_ZOOM = 5;
+const MAPSERVER = '/usr/bin/mapserv';
 
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '5' } } });
-const seconds = Number(values.seconds);
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '5' },
+    connections: { type: 'string', default: '8' },
+    rounds: { type: 'string', default: '3' },
+  },
+});
+const load = { seconds: Number(values.seconds), connections: Number(values.connections), zoom: READ_ZOOM };
 const say = (line: string) => void process.stdout.write(`${line}\n`);
-const folder = mkdtempSync(join(tmpdir(), 'tilewarden-bench-seed-hits-'));
-const server = await startServerProcess(join(folder, 'data'), 'log: { level: error }\n');
 
-async function start(request: object): Promise<number> {
-  const answer = await fetch(`${server.url}/rest/seed/world.json`, {
+execFileSync(process.execPath, ['scripts/build.mjs'], { stdio: 'inherit' });
+const folder = mkdtempSync(join(tmpdir(), 'tilewarden-bench-seed-hits-'));
+const mapServer = await openMapServer(MAPSERVER);
+const upstream = await openReplayUpstream();
+upstream.reset(await loadPictures('drawn', SEEDED_ZOOM, mapServer.url), 0);
+const mapCache = await startMapCache(join(folder, 'mapcache'), upstream.url);
+const server = await startServerProcess(
+  join(folder, 'data'),
+  `
+log: { level: error }
+tasks: { workers: 2 }
+upstreams: { '${new URL(upstream.url).host}': { concurrency: 8, allowPrivate: true } }
+layers:
+  - { name: bench, source: { type: wms, url: '${upstream.url}', layers: a }, formats: [image/png], gridSets: [EPSG:900913], metatile: [4, 4], gutter: 0 }
+`,
+  FROM_BUILD,
+);
+const ours: Contestant = {
+  name: 'Tilewarden',
+  url: server.url,
+  prefix: '/tiles/bench',
+  pids: () => [],
+  stop: () => server.stop(),
+};
+
+async function startTask(request: object): Promise<number> {
+  const answer = await fetch(`${server.url}/rest/seed/bench.json`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ seedRequest: { name: 'world', gridSetId: 'EPSG:900913', ...request } }),
+    body: JSON.stringify({ seedRequest: { name: 'bench', gridSetId: 'EPSG:900913', ...request } }),
   });
   if (!answer.ok) throw new Error(`${answer.status}: ${await answer.text()}`);
   return Number(answer.headers.get('x-task-id'));
 }
 
-async function task(id: number): Promise<{ readonly state: string; readonly tilesProcessed: number }> {
-  return (await fetch(`${server.url}/api/v1/tasks/${id}`)).json() as ReturnType<typeof task>;
-}
-
-async function until(
-  id: number,
-  reached: (known: Awaited<ReturnType<typeof task>>) => boolean,
-): Promise<void> {
-  for (let known = await task(id); !reached(known); known = await task(id)) {
-    if (known.state === 'aborted') throw new Error(`task ${id} was aborted`);
+async function untilDone(id: number): Promise<void> {
+  for (;;) {
+    const task = (await (await fetch(`${server.url}/api/v1/tasks/${id}`)).json()) as {
+      readonly state: string;
+    };
+    if (task.state === 'done') return;
+    if (task.state === 'aborted') throw new Error(`task ${id} was aborted`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
 
-function read(forSeconds: number): Promise<Latencies> {
-  const path = (n: number) => `/tiles/world/${READ_ZOOM}/${n % 8}/${Math.floor(n / 8) % 8}.png`;
-  return readHits(server.url, path, AbortSignal.timeout(forSeconds * 1000));
+/** One task after the other until it is stopped. */
+async function keepSeeding(): Promise<() => Promise<void>> {
+  let going = true;
+  const seeding = (async () => {
+    while (going) {
+      await untilDone(
+        await startTask({ type: 'reseed', zoomStart: SEEDED_ZOOM, zoomStop: SEEDED_ZOOM, threadCount: 2 }),
+      );
+    }
+  })();
+  return async () => {
+    going = false;
+    await seeding;
+  };
 }
 
-function show(name: string, { requests, median, p99 }: Latencies): void {
+function show(name: string, results: readonly LoadResult[]): LoadResult {
+  const sorted = [...results].sort((a, b) => a.requestsPerSecond - b.requestsPerSecond);
+  const middle = sorted[Math.floor(sorted.length / 2)] as LoadResult;
+  const speeds = sorted.map(({ requestsPerSecond }) => Math.round(requestsPerSecond));
   say(
-    `${name.padEnd(16)}median ${median.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms   (${requests} hits in ${seconds} s)`,
+    `${name.padEnd(28)}${Math.round(middle.requestsPerSecond)} hits/s (${speeds[0]}–${speeds.at(-1)}), p99 ${middle.p99.toFixed(2)} ms`,
   );
+  return middle;
 }
 
 try {
-  await until(await start({ type: 'seed', zoomStop: READ_ZOOM }), ({ state }) => state === 'done');
-  await read(WARM_UP_SECONDS);
-  const idle = await read(seconds);
-  show('idle', idle);
-  const id = await start({ type: 'reseed', zoomStart: SEEDED_ZOOM, zoomStop: SEEDED_ZOOM, threadCount: 64 });
-  await until(id, ({ tilesProcessed }) => tilesProcessed > 0);
-  const before = (await task(id)).tilesProcessed;
-  const busy = await read(seconds);
-  show('while seeding', busy);
-  const { state, tilesProcessed } = await task(id);
-  if (state !== 'running') throw new Error(`the seed was ${state} before the end`);
-  say(`${'seeded'.padEnd(16)}${Math.round((tilesProcessed - before) / seconds)} tiles/s`);
-  say(`${'p99'.padEnd(16)}${(busy.p99 / idle.p99).toFixed(2)} × idle (aim: at most 3)`);
-  await fetch(`${server.url}/rest/seed`, { method: 'POST', body: new URLSearchParams({ kill_all: 'all' }) });
+  await untilDone(await startTask({ type: 'seed', zoomStop: READ_ZOOM, threadCount: 2 }));
+  await mapCache.seed(0, READ_ZOOM);
+  for (const contestant of [ours, mapCache]) await measureLoad(contestant, { ...load, seconds: 1 });
+  const results = { oursIdle: [], theirsIdle: [], oursSeeding: [], theirsSeeding: [] } as Record<
+    string,
+    LoadResult[]
+  >;
+  for (let round = 0; round < Number(values.rounds); round++) {
+    results.oursIdle?.push(await measureLoad(ours, load));
+    results.theirsIdle?.push(await measureLoad(mapCache, load));
+    const stopOurs = await keepSeeding();
+    results.oursSeeding?.push(await measureLoad(ours, load));
+    await stopOurs();
+    const stopTheirs = await mapCache.keepSeeding(SEEDED_ZOOM);
+    results.theirsSeeding?.push(await measureLoad(mapCache, load));
+    await stopTheirs();
+  }
+  const idle = show('Tilewarden at rest', results.oursIdle ?? []);
+  show('mod_mapcache at rest', results.theirsIdle ?? []);
+  const seeding = show('Tilewarden while seeding', results.oursSeeding ?? []);
+  const theirs = show('mod_mapcache while seeding', results.theirsSeeding ?? []);
+  say(
+    `while seeding: ${(seeding.requestsPerSecond / theirs.requestsPerSecond).toFixed(2)} × mod_mapcache (aim: at least 1)`,
+  );
+  say(`p99 while seeding: ${(seeding.p99 / idle.p99).toFixed(2)} × at rest (aim: at most 2)`);
 } finally {
-  await server.stop();
+  await ours.stop();
+  await mapCache.stop();
+  await upstream.close();
+  await mapServer.close();
   rmSync(folder, { recursive: true, force: true });
 }

@@ -36,7 +36,7 @@ interface Measured extends SeedResult {
 
 const SLOW_MS = 150;
 const MIB = 1024 ** 2;
-const MAPSERVER = '/usr/lib/cgi-bin/mapserv';
+const MAPSERVER = '/usr/bin/mapserv';
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 const median = (numbers: readonly number[]) =>
   [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;

@@ -28,7 +28,7 @@ export interface Seeder {
 }
 
 const THREADS = 2;
-const MAPCACHE = '/usr/bin/mapcache_seed';
+export const MAPCACHE = '/usr/bin/mapcache_seed';
 const MAPPROXY = '/usr/bin/mapproxy-seed';
 const QUALITY = 80;
 

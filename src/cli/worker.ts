@@ -29,7 +29,7 @@ export const worker: Command = {
     hardenProcess();
     const settings = settingsFrom(await receiveHandover());
     const log = createLogger({ level: settings.log.level, pretty: process.stderr.isTTY === true });
-    const { openWorkerApp } = await import('../app.ts');
+    const { openWorkerApp } = await import('../app/open-worker-app.ts');
     const surroundings = {
       log: log.child({ worker: process.pid }),
       clock: systemClock,

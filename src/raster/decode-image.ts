@@ -1,6 +1,7 @@
-import sharp, { type Metadata, type Sharp } from 'sharp';
+import type { Metadata, Sharp } from 'sharp';
 import { isTilewardenError } from '../domain/errors.ts';
 import { checkStructure } from './check-structure.ts';
+import { imageLibrary } from './image-library.ts';
 import { refuseImage } from './image-refusal.ts';
 import type { RasterImage, Samples } from './raster-image.ts';
 import { recogniseImage } from './recognise-image.ts';
@@ -26,6 +27,7 @@ async function decode(bytes: Buffer, limits: DecodeLimits, shape: (image: Sharp)
   const mediaType = recogniseImage(bytes);
   if (!mediaType) throw refuseImage('not-an-image');
   checkStructure(bytes, mediaType);
+  const sharp = await imageLibrary();
   try {
     const image = sharp(bytes, { failOn: 'warning', limitInputPixels: false });
     checkMetadata(await image.metadata(), limits);

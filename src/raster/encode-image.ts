@@ -1,6 +1,7 @@
-import sharp, { type Sharp } from 'sharp';
+import type { Sharp } from 'sharp';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Format } from '../domain/format.ts';
+import { imageLibrary } from './image-library.ts';
 import { Pixels } from './pixels.ts';
 import { type ImagePart, type RasterImage, type Samples, samplesOf } from './raster-image.ts';
 
@@ -53,6 +54,7 @@ export async function writePart(samples: Samples, part: ImagePart, mediaType: st
   const write = WRITERS[mediaType];
   if (!write) throw new TilewardenError('format-unknown', `Images are not made as ${mediaType}.`);
   const { data, width, height, channels } = samples;
+  const sharp = await imageLibrary();
   const whole = sharp(data, { raw: { width, height, channels } });
   const cut = part.width === width && part.height === height ? whole : whole.extract(part);
   const flat =

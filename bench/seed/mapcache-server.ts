@@ -1,0 +1,109 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Contestant, programPath } from '../hits/measure-hits.ts';
+import { eventually, freePort } from '../hits/nginx-server.ts';
+import { MAPCACHE, mapCacheConfig } from './seeders.ts';
+
+const MODULES = '/usr/lib/apache2/modules';
+
+export interface MapCacheServer extends Contestant {
+  /** Resolves when these zooms are in the cache. */
+  seed(from: number, to: number): Promise<void>;
+  /** Seeds a zoom until it is stopped; resolves to what stops it. */
+  keepSeeding(zoom: number): Promise<() => Promise<void>>;
+}
+
+/** Apache with mod_mapcache, one process of many threads as Debian sets it up, and mapcache_seed on the same cache. */
+export async function startMapCache(folder: string, wmsUrl: string): Promise<MapCacheServer> {
+  const program = programPath('apache2') ?? 'apache2';
+  const port = await freePort();
+  mkdirSync(folder, { recursive: true });
+  const config = join(folder, 'mapcache.xml');
+  writeFileSync(config, mapCacheConfig(folder, wmsUrl, 'a', 'image/png'));
+  const apache = join(folder, 'apache.conf');
+  writeFileSync(apache, apacheConfig(folder, port, config));
+  const seedArguments = (zooms: string) => [
+    ...[
+      '-c',
+      config,
+      '-t',
+      'bench',
+      '-g',
+      'GoogleMapsCompatible',
+      '-z',
+      zooms,
+      '-M',
+      '4,4',
+      '-n',
+      '2',
+      '-f',
+      '-q',
+    ],
+  ];
+  const seed = async (from: number, to: number) => {
+    execFileSync(MAPCACHE, seedArguments(`${from},${to}`), { stdio: 'ignore' });
+    // Apache's own user has to read it.
+    for (const name of ['', 'tiles', 'tiles/tiles.sqlite3']) chmodSync(join(folder, name), 0o777);
+  };
+  await seed(0, 0);
+  const server = spawn(program, ['-f', apache, '-D', 'FOREGROUND'], { stdio: 'ignore' });
+  const url = `http://127.0.0.1:${port}`;
+  const prefix = '/tms/1.0.0/bench@GoogleMapsCompatible';
+  await eventually(() =>
+    execFileSync('curl', [
+      '-sf',
+      '-o',
+      '/dev/null',
+      '-w',
+      '%{http_code}',
+      `${url}${prefix}/0/0/0.png`,
+    ]).toString(),
+  );
+  return {
+    name: 'mod_mapcache',
+    url,
+    prefix,
+    pids: () => [],
+    seed,
+    async keepSeeding(zoom) {
+      let going = true;
+      let seeder = spawn(MAPCACHE, seedArguments(`${zoom},${zoom}`), { stdio: 'ignore' });
+      const again = () => {
+        if (!going) return;
+        seeder = spawn(MAPCACHE, seedArguments(`${zoom},${zoom}`), { stdio: 'ignore' });
+        seeder.on('exit', again);
+      };
+      seeder.on('exit', again);
+      return async () => {
+        going = false;
+        seeder.kill('SIGKILL');
+      };
+    },
+    async stop() {
+      server.kill('SIGTERM');
+      await once(server, 'exit');
+    },
+  };
+}
+
+function apacheConfig(folder: string, port: number, config: string): string {
+  return `
+ServerRoot ${folder}
+ServerName 127.0.0.1
+PidFile ${join(folder, 'apache.pid')}
+ErrorLog ${join(folder, 'apache.log')}
+Listen 127.0.0.1:${port}
+User nobody
+Group nogroup
+LoadModule mpm_event_module ${MODULES}/mod_mpm_event.so
+LoadModule authz_core_module ${MODULES}/mod_authz_core.so
+LoadModule mapcache_module ${MODULES}/mod_mapcache.so
+MaxKeepAliveRequests 0
+<Location />
+  Require all granted
+</Location>
+MapCacheAlias / ${config}
+`;
+}

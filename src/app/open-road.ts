@@ -1,0 +1,113 @@
+import { join } from 'node:path';
+import { createBlankAreas } from '../catalog/blank-areas.ts';
+import { openCatalog } from '../catalog/catalog.ts';
+import { createCatalogEntries } from '../catalog/catalog-entries.ts';
+import { DeclaredEntries } from '../catalog/declared-entries.ts';
+import { openParameterBook } from '../catalog/parameter-book.ts';
+import { createDocumentReader } from '../config/document-reader.ts';
+import type { Settings } from '../config/settings.ts';
+import { readVersion } from '../config/version.ts';
+import type { Database } from '../db/database.ts';
+import { openDatabase } from '../db/open-database.ts';
+import { createTileEvents } from '../domain/tile-events.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { ClosingStack } from '../lib/closing-stack.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Random } from '../lib/random.ts';
+import { BlankSuspects } from '../pipeline/blank-suspects.ts';
+import { LayerActivity } from '../pipeline/layer-activity.ts';
+import { createLayerReader } from '../pipeline/layer-reader.ts';
+import { openTilePipeline } from '../pipeline/open-tile-pipeline.ts';
+import { PipelineCounters } from '../pipeline/pipeline-counters.ts';
+import { createQuotaCredit } from '../quota/quota-credit.ts';
+import { QuotaGate, type QuotaGateOptions } from '../quota/quota-gate.ts';
+import type { TileCutter } from '../raster/tile-cutter.ts';
+import type { LayerReader } from '../sources/layer-reader.ts';
+import { hostsNamedIn } from '../sources/upstream/hosts-named-in.ts';
+import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
+import type { UpstreamDesk } from '../sources/upstream/upstream-desk.ts';
+import { openSource } from './open-source.ts';
+import { openStores } from './open-stores.ts';
+
+/** What a test must be able to hold. */
+export interface RoadSurroundings {
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+const DATABASE_FILE = 'tilewarden.db';
+
+/** What it takes to make and keep tiles, in the server and in its workers. */
+export async function openRoad<Desk extends UpstreamDesk>(
+  settings: Settings,
+  surroundings: RoadSurroundings,
+  open: ClosingStack,
+  atTheGate: Pick<QuotaGateOptions, 'patience' | 'withReserve'>,
+  cutter: TileCutter,
+  openDesk: (database: Database) => Desk,
+) {
+  const { log, clock, random } = surroundings;
+  const database = open.use(await openDatabase({ location: databaseOf(settings), clock, log }));
+  const gate = new QuotaGate({ credit: createQuotaCredit(database), clock, log, ...atTheGate });
+  const opened = await openStores(settings, { log, clock, readOnly: false }, open);
+  const stores = new Map([...opened].map(([name, store]) => [name, gate.guard(store)]));
+  const desk = openDesk(database);
+  const upstreams = open.use(
+    openUpstreamClient({
+      userAgent: `Tilewarden/${readVersion()}`,
+      upstreams: settings.upstreams,
+      configuredHosts: hostsNamedIn(settings.layers.map(({ source }) => source)),
+      desk,
+      clock,
+      log,
+    }),
+  );
+  // A source that draws from another layer needs the pipeline, which needs the catalog.
+  let readLayer: LayerReader = () => null;
+  const catalog = open.use(
+    openCatalog({
+      layers: settings.layers,
+      gridSets: settings.gridSets,
+      stores,
+      openSource: (source) => openSource(source, upstreams, surroundings, (name) => readLayer(name)),
+      clock,
+      log,
+    }),
+  );
+  const entries = createCatalogEntries(database, clock);
+  const reader = createDocumentReader(Object.keys(settings.stores));
+  const declared = new DeclaredEntries({ entries, catalog, reader, log });
+  await declared.refresh();
+  const documents = { entries, declared, reader };
+  const { memoryTierBytes } = settings;
+  const events = createTileEvents();
+  const parameters = open.use(openParameterBook({ database, events, clock, log }));
+  const pipelineCounts = new PipelineCounters();
+  const activity = new LayerActivity(events, clock);
+  const blankAreas = createBlankAreas(database, clock);
+  const blankSuspects = new BlankSuspects(clock);
+  const pipeline = open.use(
+    openTilePipeline({
+      cutter,
+      events,
+      clock,
+      random,
+      log,
+      metrics: pipelineCounts,
+      onFailure: (layer, error) => activity.failed(layer, error),
+      blankAreas: (layer) => blankAreas.list(layer),
+      blankSuspects,
+      settings: { memoryTierBytes },
+    }),
+  );
+  readLayer = createLayerReader(catalog, pipeline);
+  // Closed before the pipeline, which waits for what is being stored.
+  open.use(gate);
+  const noted = { pipelineCounts, activity, blankAreas, blankSuspects };
+  return { database, parameters, catalog, documents, pipeline, events, desk, ...noted };
+}
+
+export function databaseOf({ database, data }: Settings): string {
+  return database ?? join(data, DATABASE_FILE);
+}

@@ -1,0 +1,109 @@
+/** What may be done for one metatile, counted: nothing of it may be done twice. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import sharp from 'sharp';
+import { afterEach, expect, it, vi } from 'vitest';
+import { MetatileCutter } from '../src/raster/metatile-cutter.ts';
+import type { CutJob } from '../src/raster/tile-cutter.ts';
+import { bundleLayout } from '../src/storage/bundle/bundle-layout.ts';
+import { BundleWriting } from '../src/storage/bundle/bundle-writing.ts';
+import { packTiles } from '../src/storage/bundle/tile-batch.ts';
+import type { TileStore } from '../src/storage/tile-store.ts';
+import { paintImage } from './fixtures/sample-images.ts';
+import { tileRoads } from './fixtures/tile-road.ts';
+
+const open = tileRoads();
+const GRID = { columns: 4, rows: 4, tileWidth: 256, tileHeight: 256, gutter: 0 };
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+async function jobOf(shift: number): Promise<CutJob> {
+  // Half of it a sea, half of it land with other lines for each shift.
+  const { pixels } = paintImage(1024, 1024, (x, y) =>
+    y < 512 ? [120, 160, 200, 255] : [(x + shift) & 63, (x + y) & 31, 90, 255],
+  );
+  const bytes = await sharp(pixels, { raw: { width: 1024, height: 1024, channels: 4 } })
+    .png()
+    .toBuffer();
+  return { picture: { kind: 'encoded', bytes, mediaType: 'image/png' }, grid: GRID, format: 'image/png' };
+}
+
+it('decodes an answer once, and encodes each tile once that is not there already', async () => {
+  const cutter = new MetatileCutter();
+  await cutter.cut(await jobOf(0));
+  // Eight of sixteen are sea, which is encoded once for all.
+  expect(cutter.counts).toMatchObject({ decodes: 1, knownAnswers: 0 });
+  const { encodes, knownTiles } = cutter.counts;
+  expect(encodes + knownTiles).toBe(1 + 8);
+  await cutter.cut(await jobOf(0));
+  expect(cutter.counts).toEqual({ decodes: 1, encodes, knownTiles, knownAnswers: 1 });
+  await cutter.cut(await jobOf(5));
+  expect(cutter.counts.decodes).toBe(2);
+  expect(cutter.counts.encodes - encodes).toBeLessThanOrEqual(8);
+});
+
+it('asks the source once and the store three times for a metatile of a reseed', async () => {
+  const road = open();
+  const asked: string[] = [];
+  for (const [name, method] of Object.entries(road.store)) {
+    const watched = (...args: unknown[]) => {
+      asked.push(name);
+      return (method as (...all: unknown[]) => unknown)(...args);
+    };
+    Object.assign(road.store as TileStore, { [name]: watched });
+  }
+  await road.renew('all', 4, 0, 0);
+  expect(asked).toEqual(['generation', 'validatorOf', 'putMany']);
+  expect(road.source.requests).toHaveLength(1);
+});
+
+it('writes a metatile in one transaction, with two statements a tile and a few besides', () => {
+  const ran: string[] = [];
+  countStatements(ran);
+  const root = mkdtempSync(join(tmpdir(), 'work-per-metatile-'));
+  try {
+    const writing = new BundleWriting(bundleLayout(root), () => {});
+    const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
+    const put = (column: number) => {
+      const tiles = Array.from({ length: 16 }, (_, i) => ({
+        x: column * 4 + (i % 4),
+        y: i >> 2,
+        bytes: Buffer.from(`tile ${i}`),
+        createdAt: 1,
+      }));
+      writing.put({ type: 'put', set, z: 6, generation: 0, at: 1, ...packTiles(tiles) });
+    };
+    put(0);
+    ran.length = 0;
+    put(1);
+    const count = (start: string) => ran.filter((sql) => sql.startsWith(start)).length;
+    expect([count('BEGIN'), count('COMMIT')]).toEqual([1, 1]);
+    expect(ran.filter((sql) => /\btile\b/.test(sql))).toHaveLength(32);
+    expect(ran.length).toBeLessThanOrEqual(40);
+    writing.close();
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+});
+
+/** Every statement that any connection of this thread prepares and runs. */
+function countStatements(ran: string[]): void {
+  const { prepare } = Database.prototype;
+  vi.spyOn(Database.prototype, 'prepare').mockImplementation(function (this: Database.Database, sql: string) {
+    const statement = prepare.call(this, sql);
+    for (const name of ['run', 'get', 'all'] as const) {
+      const run = statement[name].bind(statement) as (...args: unknown[]) => unknown;
+      Object.assign(statement, {
+        [name]: (...args: unknown[]) => {
+          ran.push(sql);
+          return run(...args);
+        },
+      });
+    }
+    return statement;
+  });
+}
