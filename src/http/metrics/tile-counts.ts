@@ -40,7 +40,7 @@ export function countReads(road: Road, clock: Clock, tally: TileTally): CountedR
   }
 
   function draftOf(layer: string): Draft {
-    if (last?.layer === layer) return last;
+    if (last !== null && last.layer === layer) return last;
     if (drafts.size === 0) setImmediate(flush);
     last = drafts.get(layer) ?? emptyBatch(layer);
     drafts.set(layer, last);

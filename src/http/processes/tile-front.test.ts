@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { catalogOf, layerNamed, tileAnswer } from '../../../test/fixtures/http-app.ts';
+import { layerNamed, tileAnswer } from '../../../test/fixtures/http-app.ts';
 import type { BoundLayer } from '../../catalog/bound-layer.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
@@ -19,8 +19,10 @@ function open({ stored = true } = {}) {
       return stored ? { ...tileAnswer(), createdAt: NOW, madeBy: null } : null;
     },
   };
-  const bound = { ...(catalogOf([layer]).layer('world') as BoundLayer) };
-  Object.defineProperty(bound, 'store', { value: store });
+  const source = () => {
+    throw new Error('a process asks no source');
+  };
+  const bound = { layer, store, source } as unknown as BoundLayer;
   const tiles = resolveTileSet(bound, { gridSet: null, format: null, parameters: new Map() });
   const front = createTileFront({
     memoryTierBytes: 1_000_000,
@@ -34,9 +36,9 @@ function open({ stored = true } = {}) {
 }
 
 describe('a process that answers tiles', () => {
-  it('reads a tile from the store once, and from then on has it in memory', () => {
+  it('reads a tile from the store once, and from then on has it in memory', async () => {
     const { front, tiles, looks } = open();
-    for (let i = 0; i < 3; i++) expect(front.read(tiles, TILE)).toMatchObject({ outcome: 'HIT' });
+    for (let i = 0; i < 3; i++) expect(await front.read(tiles, TILE)).toMatchObject({ outcome: 'HIT' });
     expect(looks).toEqual({ store: 1, asked: [] });
   });
 
@@ -48,21 +50,21 @@ describe('a process that answers tiles', () => {
     expect(front.takePages()).toEqual([]);
   });
 
-  it('looks into the store again when it was told to forget', () => {
+  it('looks into the store again when it was told to forget', async () => {
     const { front, tiles, looks } = open();
-    front.read(tiles, TILE);
+    await front.read(tiles, TILE);
     front.forget({ set: tiles.set, z: 3, rect: { minX: 0, minY: 0, maxX: 3, maxY: 3 } });
-    front.read(tiles, TILE);
+    await front.read(tiles, TILE);
     front.forget({ layer: 'world' });
-    front.read(tiles, TILE);
+    await front.read(tiles, TILE);
     expect(looks.store).toBe(3);
   });
 
-  it('tells how often each page was answered, once', () => {
+  it('tells how often each page was answered, once', async () => {
     const { front, tiles, time } = open();
-    for (let i = 0; i < 3; i++) front.read(tiles, TILE);
+    for (let i = 0; i < 3; i++) await front.read(tiles, TILE);
     time.now += 5;
-    front.read(tiles, { ...TILE, x: 3 });
+    await front.read(tiles, { ...TILE, x: 3 });
     expect(front.takePages()).toEqual([
       { set: tiles.set, tile: { z: 3, x: 0, y: 0 }, times: 4, at: NOW + 5 },
     ]);
