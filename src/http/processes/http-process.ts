@@ -15,7 +15,6 @@ import {
   GO_ON,
   HOLD,
   READ_TILE,
-  RENEW_CERTIFICATE,
   SETTLE,
   STARTED,
   STOP_SERVING,
@@ -77,7 +76,6 @@ export async function openHttpProcess(
     channel.tell(STARTED, { problem: error instanceof Error ? error.message : String(error) });
     throw error;
   });
-  channel.handle(RENEW_CERTIFICATE, () => server.reload());
 
   const stopped = new Promise<void>((resolve, reject) => {
     channel.handle(STOP_SERVING, () => {
