@@ -24,8 +24,9 @@ const gridSet = createGridSet({
   tileHeight: TILE_SIZE,
 });
 
-export function configFor(wmsUrl: string): string {
+export function configFor(wmsUrl: string, processes: number): string {
   return `
+server: { processes: ${processes} }
 upstreams: { '${new URL(wmsUrl).host}': { concurrency: 8, allowPrivate: true } }
 gridSets:
   - { name: ${SET.gridSet}, srs: 3857, extent: [-${WORLD}, -${WORLD}, ${WORLD}, ${WORLD}], levels: ${MAX_ZOOM + 1}, tileSize: ${TILE_SIZE} }

@@ -9,14 +9,20 @@ import { runKillLoop } from './kill-loop.ts';
 const CYCLES = inLength(5, 100);
 const SEED = randomSeed();
 
-it(`${CYCLES} kills at random moments lose no task, tear no tile and miscount nothing (seed ${SEED})`, async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'tilewarden-faults-'));
-  const wms = await openMockWms();
-  try {
-    const report = await runKillLoop({ cycles: CYCLES, seed: SEED, folder, wms });
-    expect(report).toMatchObject({ acknowledged: CYCLES + 2, lost: [], miscounted: [], wrongTiles: [] });
-  } finally {
-    await wms.close();
-    await rm(folder, { recursive: true, force: true });
-  }
-});
+it.each([
+  [1, CYCLES],
+  [3, inLength(2, 30)],
+])(
+  `with %i process(es), %i kills at random moments lose no task, tear no tile and miscount nothing (seed ${SEED})`,
+  async (processes, cycles) => {
+    const folder = await mkdtemp(join(tmpdir(), 'tilewarden-faults-'));
+    const wms = await openMockWms();
+    try {
+      const report = await runKillLoop({ cycles, seed: SEED, folder, wms, processes });
+      expect(report).toMatchObject({ acknowledged: cycles + 2, lost: [], miscounted: [], wrongTiles: [] });
+    } finally {
+      await wms.close();
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+);

@@ -12,6 +12,8 @@ export interface KillLoopOptions {
   readonly seed: number;
   readonly folder: string;
   readonly wms: MockWms;
+  /** That answer HTTP. */
+  readonly processes: number;
 }
 
 export interface KillLoopReport {
@@ -29,7 +31,7 @@ const WORLD = 20037508;
 /** Starts a server, gives it tasks, kills it at a random moment, again and again; then looks at what became of it all. */
 export async function runKillLoop(options: KillLoopOptions): Promise<KillLoopReport> {
   const { cycles, folder, wms } = options;
-  const loop = await KillLoop.open(folder, wms.url);
+  const loop = await KillLoop.open(folder, configFor(wms.url, options.processes));
   const random = createRandom(options.seed);
   // Slow enough that a kill comes in the middle.
   wms.answer = { delayMs: 50 };
@@ -79,10 +81,10 @@ class KillLoop {
     this.#config = join(folder, 'tilewarden.yaml');
   }
 
-  static async open(folder: string, wmsUrl: string): Promise<KillLoop> {
+  static async open(folder: string, config: string): Promise<KillLoop> {
     const loop = new KillLoop(folder);
     await mkdir(loop.data, { recursive: true });
-    await writeFile(loop.#config, configFor(wmsUrl));
+    await writeFile(loop.#config, config);
     return loop;
   }
 

@@ -31,7 +31,7 @@ export function peerOf({ socket, headers }: IncomingMessage): Peer {
 }
 
 export function cameByTls(request: IncomingMessage): boolean {
-  return isEncrypted(request.socket) || (fromOurProcesses.has(request.socket) && peerOf(request).secure);
+  return isEncrypted(request.socket) || (PEER_HEADER in request.headers && peerOf(request).secure);
 }
 
 function isEncrypted(socket: Socket): boolean {

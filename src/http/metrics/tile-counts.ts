@@ -40,7 +40,7 @@ export function countReads(road: Road, clock: Clock, tally: TileTally): CountedR
   }
 
   function draftOf(layer: string): Draft {
-    if (last?.layer === layer) return last;
+    if (last !== null && last.layer === layer) return last;
     if (drafts.size === 0) setImmediate(flush);
     last = drafts.get(layer) ?? emptyBatch(layer);
     drafts.set(layer, last);
@@ -63,13 +63,13 @@ export function countReads(road: Road, clock: Clock, tally: TileTally): CountedR
   return {
     flush,
     read(tiles, tile, signal) {
+      const asked = clock.monotonic();
       const reading = road.read(tiles, tile, signal);
       const { layer } = tiles.set;
       if (!(reading instanceof Promise)) {
         answered(layer, reading, 0);
         return reading;
       }
-      const asked = clock.monotonic();
       reading.then(
         (answer) => answered(layer, answer, clock.monotonic() - asked),
         (error: unknown) => failed(layer, error),

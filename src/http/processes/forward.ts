@@ -44,7 +44,8 @@ export function createForwarder(socketPath: string): Forwarder {
         throw new TilewardenError('stopping', 'The server cannot answer now.', { cause });
       })) as [IncomingMessage];
       // The primary may cut what it has refused to read; whoever sends it has its answer.
-      asking.on('error', () => request.unpipe(asking).resume());
+      asking.on('error', () => {});
+      asking.once('close', () => request.unpipe(asking).resume());
       relay(answer, response);
     },
     hold() {

@@ -16,7 +16,6 @@ import {
   GO_ON,
   HOLD,
   READ_TILE,
-  RENEW_CERTIFICATE,
   SETTLE,
   STARTED,
   STOP_SERVING,
@@ -90,7 +89,6 @@ export async function openHttpProcess(
     channel.tell(STARTED, { problem: error instanceof Error ? error.message : String(error) });
     throw error;
   });
-  channel.handle(RENEW_CERTIFICATE, () => server.reload());
 
   const stopped = new Promise<void>((resolve, reject) => {
     channel.handle(STOP_SERVING, () => {

@@ -19,7 +19,6 @@ import {
   GO_ON,
   HOLD,
   READ_TILE,
-  RENEW_CERTIFICATE,
   SETTLE,
   STARTED,
   STOP_SERVING,
@@ -61,7 +60,6 @@ export interface HttpProcesses {
   hold(): Promise<void>;
   /** Starts the processes anew one after the other; the others answer meanwhile. */
   replaceAll(): Promise<void>;
-  renewCertificate(): Promise<void>;
   /** Each answers what is under way; one that takes too long is ended. */
   close(): Promise<void>;
 }
@@ -229,9 +227,6 @@ export function createHttpProcesses(options: HttpProcessesOptions): HttpProcesse
         await startAndWait();
         await retire(old);
       }
-    },
-    async renewCertificate() {
-      await Promise.all([...children].map(({ channel }) => channel.ask(RENEW_CERTIFICATE, null)));
     },
     close,
   };

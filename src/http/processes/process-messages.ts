@@ -51,6 +51,5 @@ export const SETTLE = messageKind('settle');
 /** Until `GO_ON`, what is for the primary waits. */
 export const HOLD = messageKind('hold');
 export const GO_ON = messageKind('go-on');
-export const RENEW_CERTIFICATE = messageKind('renew-certificate');
 /** Answers what is under way, then ends. */
 export const STOP_SERVING = messageKind('stop-serving');

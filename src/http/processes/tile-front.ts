@@ -1,10 +1,11 @@
 import { subsetContains } from '../../domain/grid-subset.ts';
 import { PAGE_SIZE } from '../../domain/page.ts';
-import { type TileIndex, type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
+import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isFresh } from '../../pipeline/freshness.ts';
 import { MemoryTier } from '../../pipeline/memory-tier.ts';
 import type { ResolvedTileSet, TileAnswer, TilePipeline } from '../../pipeline/tile-pipeline.ts';
+import { type PageName, type PageUse, PageUses } from '../../quota/page-uses.ts';
 import type { Forgotten, PageServed, TileAsked } from './process-messages.ts';
 
 export interface TileFrontOptions {
@@ -23,8 +24,7 @@ export interface TileFront extends Pick<TilePipeline, 'read'> {
 /** What a process needs of the road of a tile: fresh tiles in memory or in the store it answers, for others it asks. */
 export function createTileFront({ memoryTierBytes, ask, clock }: TileFrontOptions): TileFront {
   const tier = new MemoryTier(memoryTierBytes);
-  let pages = new Map<string, { -readonly [Field in keyof PageServed]: PageServed[Field] }>();
-  const setIds = new WeakMap<TileSetKey, string>();
+  let uses = new PageUses();
 
   function load(tiles: ResolvedTileSet, tile: TileIndex, now: number): TileAnswer | null {
     const { store, layer } = tiles.bound;
@@ -33,24 +33,13 @@ export function createTileFront({ memoryTierBytes, ask, clock }: TileFrontOption
     return found && isFresh(layer, tile.z, found, now) ? tier.put(tiles.set, tile, found) : null;
   }
 
-  function count(set: TileSetKey, tile: TileIndex, at: number): void {
-    const id = setIds.get(set) ?? tileSetId(set);
-    setIds.set(set, id);
-    const page = `${tile.z} ${Math.floor(tile.x / PAGE_SIZE)} ${Math.floor(tile.y / PAGE_SIZE)} ${id}`;
-    const known = pages.get(page);
-    if (!known) pages.set(page, { set, tile, times: 1, at });
-    if (!known) return;
-    known.times++;
-    known.at = at;
-  }
-
   return {
     read(tiles, tile, signal) {
       const now = clock.now();
       const kept = tier.get(tiles.set, tile);
       const answer = kept && isFresh(tiles.bound.layer, tile.z, kept, now) ? kept : load(tiles, tile, now);
       if (!answer) return ask({ set: tiles.set, parameters: tiles.selection.values, tile }, signal);
-      count(tiles.set, tile, now);
+      uses.count(tiles.set, tile, now);
       return answer;
     },
     forget(forgotten) {
@@ -58,9 +47,13 @@ export function createTileFront({ memoryTierBytes, ask, clock }: TileFrontOption
       else tier.drop(forgotten.set, forgotten.z, forgotten.rect);
     },
     takePages() {
-      const taken = [...pages.values()];
-      pages = new Map();
-      return taken;
+      const taken = uses.takeUnsaved(Number.POSITIVE_INFINITY);
+      uses = new PageUses();
+      return taken.map(pageServed);
     },
   };
+}
+
+function pageServed({ set, z, pageX, pageY, hits, lastUsedAt }: PageName & PageUse): PageServed {
+  return { set, tile: { z, x: pageX * PAGE_SIZE, y: pageY * PAGE_SIZE }, times: hits, at: lastUsedAt };
 }

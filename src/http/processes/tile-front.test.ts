@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { layerNamed, tileAnswer } from '../../../test/fixtures/http-app.ts';
+import type { BoundLayer } from '../../catalog/bound-layer.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
+import type { TileAsked } from './process-messages.ts';
+import { createTileFront } from './tile-front.ts';
+
+const TILE = { z: 3, x: 1, y: 2 };
+const NOW = Date.UTC(2026, 0, 2, 12);
+
+function open({ stored = true } = {}) {
+  const time = { now: NOW };
+  const layer = layerNamed('world');
+  const looks = { store: 0, asked: [] as TileAsked[] };
+  const store = {
+    getNow() {
+      looks.store++;
+      return stored ? { ...tileAnswer(), createdAt: NOW, madeBy: null } : null;
+    },
+  };
+  const source = () => {
+    throw new Error('a process asks no source');
+  };
+  const bound = { layer, store, source } as unknown as BoundLayer;
+  const tiles = resolveTileSet(bound, { gridSet: null, format: null, parameters: new Map() });
+  const front = createTileFront({
+    memoryTierBytes: 1_000_000,
+    clock: { now: () => time.now } as Clock,
+    async ask(asked) {
+      looks.asked.push(asked);
+      return tileAnswer({ outcome: 'MISS' });
+    },
+  });
+  return { front, tiles, looks, time };
+}
+
+describe('a process that answers tiles', () => {
+  it('reads a tile from the store once, and from then on has it in memory', async () => {
+    const { front, tiles, looks } = open();
+    for (let i = 0; i < 3; i++) expect(await front.read(tiles, TILE)).toMatchObject({ outcome: 'HIT' });
+    expect(looks).toEqual({ store: 1, asked: [] });
+  });
+
+  it('asks the primary for what is not there, and keeps nothing of it', async () => {
+    const { front, tiles, looks } = open({ stored: false });
+    for (let i = 0; i < 2; i++) expect(await front.read(tiles, TILE)).toMatchObject({ outcome: 'MISS' });
+    expect(looks.asked).toHaveLength(2);
+    expect(looks.asked[0]).toMatchObject({ set: { layer: 'world' }, tile: TILE });
+    expect(front.takePages()).toEqual([]);
+  });
+
+  it('looks into the store again when it was told to forget', async () => {
+    const { front, tiles, looks } = open();
+    await front.read(tiles, TILE);
+    front.forget({ set: tiles.set, z: 3, rect: { minX: 0, minY: 0, maxX: 3, maxY: 3 } });
+    await front.read(tiles, TILE);
+    front.forget({ layer: 'world' });
+    await front.read(tiles, TILE);
+    expect(looks.store).toBe(3);
+  });
+
+  it('tells how often each page was answered, once', async () => {
+    const { front, tiles, time } = open();
+    for (let i = 0; i < 3; i++) await front.read(tiles, TILE);
+    time.now += 5;
+    await front.read(tiles, { ...TILE, x: 3 });
+    expect(front.takePages()).toEqual([
+      { set: tiles.set, tile: { z: 3, x: 0, y: 0 }, times: 4, at: NOW + 5 },
+    ]);
+    expect(front.takePages()).toEqual([]);
+  });
+});
