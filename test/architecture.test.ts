@@ -64,7 +64,7 @@ describe('the house', () => {
 
   it('names files in kebab-case', () => {
     const others = files.filter(
-      ({ path }) => !/^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.bench)?\.ts$/.test(basename(path)),
+      ({ path }) => !/^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.bench|\.d)?\.ts$/.test(basename(path)),
     );
     expect(others.map(({ path }) => path)).toEqual([]);
   });

@@ -2,37 +2,15 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { basic, GOOD_PASSWORD, openTestAccounts } from '../../../test/fixtures/accounts.ts';
-import { catalogOf, createTestApp, layerNamed } from '../../../test/fixtures/http-app.ts';
+import { ANNA, JSON_BODY, openAccountApp } from '../../../test/fixtures/account-app.ts';
+import { basic, GOOD_PASSWORD } from '../../../test/fixtures/accounts.ts';
 import type { TaskService } from '../../tasks/task-service.ts';
-import { createAccountAccess } from '../door/access.ts';
 
-const JSON_BODY = { 'content-type': 'application/json' };
-const ANNA = { authorization: basic('anna', GOOD_PASSWORD) };
 const MARY = { name: 'mary', password: 'the sentence of mary', role: 'operator', layers: ['topp:*'] };
-
-async function open(options: Parameters<typeof createTestApp>[0] = {}) {
-  const accounts = await openTestAccounts();
-  await accounts.users.add({ name: 'anna', password: GOOD_PASSWORD, role: 'admin', layers: ['*'] });
-  const app = createTestApp({
-    ...options,
-    deps: { accounts, ...options.deps },
-    access: createAccountAccess(accounts.authenticator),
-  });
-  const send = (method: string, url: string, body: unknown, headers: Record<string, string> = ANNA) =>
-    app.request(method, url, { headers: { ...JSON_BODY, ...headers }, body: JSON.stringify(body) });
-  const get = (url: string, headers: Record<string, string> = ANNA) => app.request('GET', url, { headers });
-  const logIn = async (headers: Record<string, string> = {}) => {
-    const answer = await send('POST', '/api/v1/session', { name: 'anna', password: GOOD_PASSWORD }, headers);
-    const cookie = String(answer.headers['set-cookie'] ?? '');
-    return { answer, cookie, session: { cookie: cookie.split(';')[0] ?? '' } };
-  };
-  return { accounts, app, send, get, logIn };
-}
 
 describe('users over HTTP', () => {
   it('are made, shown, changed and removed', async () => {
-    const { send, get } = await open();
+    const { send, get } = await openAccountApp();
     const made = await send('POST', '/api/v1/users', MARY);
     expect(made).toMatchObject({ status: 201, headers: { location: 'http://localhost/api/v1/users/mary' } });
     expect(JSON.parse(made.text)).toMatchObject({ name: 'mary', role: 'operator', layers: ['topp:*'] });
@@ -48,7 +26,7 @@ describe('users over HTTP', () => {
   });
 
   it('never show a password, stored or not', async () => {
-    const { send, get } = await open();
+    const { send, get } = await openAccountApp();
     await send('POST', '/api/v1/users', MARY);
     const seen = (await get('/api/v1/users')).text + (await get('/api/v1/audit')).text;
     expect(seen).not.toMatch(/scrypt|sentence/);
@@ -64,14 +42,14 @@ describe('users over HTTP', () => {
     [[], 400, 'The body must be an object, got a list'],
     [{ ...MARY, name: 'anna' }, 409, 'already'],
   ])('are not made of %j', async (body, status, message) => {
-    const { send } = await open();
+    const { send } = await openAccountApp();
     const answer = await send('POST', '/api/v1/users', body);
     expect(answer).toMatchObject({ status, headers: { 'content-type': 'text/plain; charset=utf-8' } });
     expect(answer.text).toContain(message);
   });
 
   it('have no scope as administrators: not when made, when promoted or when narrowed, nor do their tokens', async () => {
-    const { send, get } = await open();
+    const { send, get } = await openAccountApp();
     const refused = { status: 400, text: expect.stringContaining('administrator works on all layers') };
     const scoped = { ...MARY, layers: ['japan'] };
     expect(await send('POST', '/api/v1/users', { ...scoped, role: 'admin' })).toMatchObject(refused);
@@ -86,13 +64,13 @@ describe('users over HTTP', () => {
   });
 
   it('are not changed when nothing is said to change', async () => {
-    const { send } = await open();
+    const { send } = await openAccountApp();
     const answer = await send('PUT', '/api/v1/users/anna', {});
     expect(answer).toMatchObject({ status: 400, text: expect.stringContaining('password, role or layers') });
   });
 
   it('are read as JSON only', async () => {
-    const { app } = await open();
+    const { app } = await openAccountApp();
     const body = JSON.stringify(MARY);
     for (const type of [
       'text/plain',
@@ -109,14 +87,14 @@ describe('users over HTTP', () => {
   });
 
   it('keep their last administrator', async () => {
-    const { send } = await open();
+    const { send } = await openAccountApp();
     expect(await send('DELETE', '/api/v1/users/anna', undefined)).toMatchObject({ status: 409 });
   });
 });
 
 describe('tokens over HTTP', () => {
   it('are shown once, work, are listed without the secret, and are revoked', async () => {
-    const { send, get } = await open();
+    const { send, get } = await openAccountApp();
     const made = await send('POST', '/api/v1/tokens', { name: 'cron', role: 'viewer' });
     expect(made.status).toBe(201);
     const { id, token } = JSON.parse(made.text);
@@ -138,7 +116,7 @@ describe('tokens over HTTP', () => {
   });
 
   it.each(['tomorrow', '2020-01-01T00:00:00Z', 5])('do not expire %s', async (expiresAt) => {
-    const { send } = await open();
+    const { send } = await openAccountApp();
     expect((await send('POST', '/api/v1/tokens', { name: 'cron', role: 'viewer', expiresAt })).status).toBe(
       400,
     );
@@ -147,7 +125,7 @@ describe('tokens over HTTP', () => {
 
 describe('a session over HTTP', () => {
   it('begins with a cookie that no script reads and no other site sends', async () => {
-    const { logIn, get } = await open();
+    const { logIn, get } = await openAccountApp();
     const { answer, cookie, session } = await logIn();
     expect(answer).toMatchObject({ status: 200, headers: { 'cache-control': 'no-store' } });
     expect(cookie).toMatch(/^tilewarden=[\w-]{43}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/);
@@ -158,7 +136,7 @@ describe('a session over HTTP', () => {
   });
 
   it('is bound to https where that is used', async () => {
-    const { logIn, get } = await open({ options: { trustedProxies: ['127.0.0.1'] } });
+    const { logIn, get } = await openAccountApp({ options: { trustedProxies: ['127.0.0.1'] } });
     const secure = { 'x-forwarded-proto': 'https', 'x-forwarded-for': '192.0.2.1' };
     const { cookie, session } = await logIn(secure);
     expect(cookie).toMatch(/^__Host-tilewarden=.*; Secure$/);
@@ -168,7 +146,7 @@ describe('a session over HTTP', () => {
   });
 
   it('is another one after each login, and over after logging out', async () => {
-    const { logIn, get, send } = await open();
+    const { logIn, get, send } = await openAccountApp();
     const first = await logIn();
     const second = await logIn(first.session);
     expect(second.cookie).not.toBe(first.cookie);
@@ -180,7 +158,7 @@ describe('a session over HTTP', () => {
   });
 
   it('does not begin with a wrong password, and no browser asks for one of its own then', async () => {
-    const { send } = await open();
+    const { send } = await openAccountApp();
     const wrong = { name: 'anna', password: 'wrong' };
     const byScript = await send('POST', '/api/v1/session', wrong, {
       'sec-fetch-dest': 'empty',
@@ -196,7 +174,7 @@ describe('a session over HTTP', () => {
   });
 
   it('goes on after its user has changed the password, and no other does', async () => {
-    const { logIn, get, send } = await open();
+    const { logIn, get, send } = await openAccountApp();
     const other = await logIn();
     const own = await logIn();
     const wrong = await send(
@@ -219,7 +197,7 @@ describe('a session over HTTP', () => {
 describe('somebody who listens to events', () => {
   async function openListening() {
     const tasks = { subscribe: async () => () => {} } as unknown as TaskService;
-    const parts = await open({ deps: { tasks }, options: { limits: { streamCheckInterval: 10 } } });
+    const parts = await openAccountApp({ deps: { tasks }, options: { limits: { streamCheckInterval: 10 } } });
     await parts.send('POST', '/api/v1/users', MARY);
     /** Answers when the stream ends. */
     const listen = (headers: Record<string, string>) => {
@@ -278,20 +256,20 @@ describe('pages of other sites', () => {
     ['somebody typing an address', { 'sec-fetch-site': 'none' }, 201],
     ['curl', {}, 201],
   ])('%s', async (_who, headers, status) => {
-    const { send, logIn } = await open();
+    const { send, logIn } = await openAccountApp();
     const { session } = await logIn();
     expect((await send('POST', '/api/v1/users', MARY, { ...session, ...headers })).status).toBe(status);
   });
 
   it('cannot log anybody in either', async () => {
-    const { logIn } = await open();
+    const { logIn } = await openAccountApp();
     expect((await logIn({ 'sec-fetch-site': 'cross-site' })).answer.status).toBe(403);
   });
 });
 
 describe('the trace of a change', () => {
   it('tells who, from where, what, on what, before and after, and how it ended', async () => {
-    const { send, get } = await open();
+    const { send, get } = await openAccountApp();
     await send('POST', '/api/v1/users', MARY);
     await send('PUT', '/api/v1/users/mary', { role: 'viewer', password: 'a new long sentence' });
     await send('PUT', '/api/v1/users/mary', { role: 'none' });
@@ -317,7 +295,7 @@ describe('the trace of a change', () => {
     ['outcome=good', 'done, refused, failed, unknown'],
     ['since=yesterday', 'since must be a time'],
   ])('is not looked for with %s', async (query, message) => {
-    const { get } = await open();
+    const { get } = await openAccountApp();
     expect(await get(`/api/v1/audit?${query}`)).toMatchObject({
       status: 400,
       text: expect.stringContaining(message),
@@ -325,7 +303,7 @@ describe('the trace of a change', () => {
   });
 
   it('is on the disk before the answer is sent', async () => {
-    const { send, accounts } = await open();
+    const { send, accounts } = await openAccountApp();
     const answer = await send('POST', '/api/v1/users', MARY);
     const lines = readFileSync(join(accounts.folder, 'audit.log'), 'utf8').trimEnd().split('\n');
     const phases = lines
@@ -335,7 +313,7 @@ describe('the trace of a change', () => {
   });
 
   it('is a condition of the change: without it nothing is done, and tiles go on', async () => {
-    const { send, get, accounts } = await open();
+    const { send, get, accounts } = await openAccountApp();
     const file = join(accounts.folder, 'audit.log');
     mkdirSync(file);
     const refused = await send('POST', '/api/v1/users', MARY);
@@ -347,7 +325,7 @@ describe('the trace of a change', () => {
   });
 
   it('is left by what a known caller was not allowed to do', async () => {
-    const { send, get, accounts } = await open();
+    const { send, get, accounts } = await openAccountApp();
     await accounts.users.add({ name: 'vera', password: GOOD_PASSWORD, role: 'viewer', layers: ['*'] });
     await send('POST', '/api/v1/users', MARY, { authorization: basic('vera', GOOD_PASSWORD) });
     const { entries } = JSON.parse((await get('/api/v1/audit?actor=vera')).text);
@@ -355,55 +333,13 @@ describe('the trace of a change', () => {
   });
 
   it.each(['since=x', 'limit=x', 'until='])('is not looked for with %s', async (query) => {
-    const { get } = await open();
+    const { get } = await openAccountApp();
     expect((await get(`/api/v1/audit?${query}`)).status).toBe(400);
   });
 });
 
-describe('a layer that is not for everybody', () => {
-  const layers = [
-    layerNamed('world'),
-    layerNamed('ours', { access: 'authenticated' }),
-    layerNamed('staff', { access: 'operator' }),
-  ];
-
-  async function openLayers() {
-    const opened = await open({ deps: { catalog: catalogOf(layers) } });
-    const { users } = opened.accounts;
-    await users.add({ name: 'vera', password: GOOD_PASSWORD, role: 'viewer', layers: ['*'] });
-    await users.add({ name: 'olga', password: GOOD_PASSWORD, role: 'operator', layers: ['elsewhere'] });
-    return opened;
-  }
-
-  it.each([
-    [{}, ['world'], 401, 401],
-    [{ authorization: basic('vera', 'wrong') }, ['world'], 401, 401],
-    [{ authorization: basic('vera', GOOD_PASSWORD) }, ['world', 'ours'], 200, 403],
-    [{ authorization: basic('olga', GOOD_PASSWORD) }, ['world'], 403, 403],
-    [ANNA, ['world', 'ours', 'staff'], 200, 200],
-  ])('is shown to %j as %j', async (headers, listed, ours, staff) => {
-    const { get } = await openLayers();
-    const list = JSON.parse((await get('/tiles.json', headers)).text);
-    expect(list.layers.map(({ name }: { name: string }) => name)).toEqual(listed);
-    for (const [name, status] of [
-      ['world', 200],
-      ['ours', ours],
-      ['staff', staff],
-    ] as const) {
-      expect((await get(`/tiles/${name}.json`, headers)).status, name).toBe(status);
-      expect((await get(`/tiles/${name}/0/0/0.png`, headers)).status, name).toBe(status);
-    }
-  });
-
-  it('is kept by no proxy on the way', async () => {
-    const { get } = await openLayers();
-    const answer = await get('/tiles/ours/0/0/0.png');
-    expect(answer.headers['cache-control']).toBe('private, max-age=7200, must-revalidate');
-  });
-});
-
 it('asks who is calling before it tells which methods a path has', async () => {
-  const { app, send } = await open();
+  const { app, send } = await openAccountApp();
   for (const method of ['PUT', 'GET', 'PATCH']) {
     expect((await app.request(method, '/api/v1/session')).status).toBe(401);
   }

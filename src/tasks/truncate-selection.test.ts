@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest';
+import { layerWithDenseTiles } from '../../test/fixtures/tile-road.ts';
+import { fill, openTruncationHouse, setsOf, TILE } from '../../test/fixtures/truncation-house.ts';
+import type { Bounds } from '../domain/bounds.ts';
+
+describe('truncating a selection', () => {
+  async function filled() {
+    const opened = await openTruncationHouse();
+    const { set } = opened.house.road.tiles;
+    const jpeg = { ...set, format: 'image/jpeg' };
+    const tiles = [0, 15, 16, 40].map((x) => ({ x, y: 3, bytes: Buffer.alloc(100), createdAt: 1000 + x }));
+    for (const key of [set, jpeg]) await opened.store.putMany(key, 6, tiles, 0);
+    await opened.store.putMany(set, 7, tiles, 0);
+    return { ...opened, set, jpeg };
+  }
+
+  it('refuses a grid set or format that there never was, and takes one that is no longer declared', async () => {
+    const { store, truncation, house } = await openTruncationHouse();
+    const { set } = house.road.tiles;
+    await fill(store, set);
+    await fill(store, { ...set, gridSet: 'yesterday' });
+    const both = { gridSets: [set.gridSet, 'mars'] };
+    for (const [selection, message] of [
+      [both, `gridSets names mars, of which there are no tiles; the layer has ${set.gridSet}`],
+      [
+        { formats: ['image/pgn'] },
+        'formats names image/pgn, of which there are no tiles; the layer has image/png',
+      ],
+    ] as const) {
+      for (const dryRun of [true, false]) {
+        await expect(truncation.truncateSelection('roads', selection, dryRun)).rejects.toMatchObject({
+          code: 'request-invalid',
+          message: expect.stringContaining(message),
+        });
+      }
+    }
+    expect(await setsOf(store, 'roads')).toHaveLength(2);
+    await truncation.truncateSelection('roads', { gridSets: ['yesterday'] }, false);
+    expect(await setsOf(store, 'roads')).toEqual([[set.gridSet, set.format, set.parametersId]]);
+  });
+
+  it('counts exactly what it would remove, and with a dry run removes nothing', async () => {
+    const { store, truncation, set, jpeg } = await filled();
+    expect(await truncation.truncateSelection('roads', {}, true)).toEqual(
+      expect.arrayContaining([
+        { set, tiles: 8, bytes: 800 },
+        { set: jpeg, tiles: 4, bytes: 400 },
+      ]),
+    );
+    expect(await truncation.truncateSelection('roads', { formats: ['image/jpeg'] }, false)).toEqual([
+      { set: jpeg, tiles: 4, bytes: 400 },
+    ]);
+    expect(await setsOf(store, 'roads')).toEqual([[set.gridSet, set.format, null]]);
+  });
+
+  it('narrows by zoom and by age', async () => {
+    const { store, truncation, set } = await filled();
+    const selection = { formats: ['image/png'], zoomStart: 6, zoomStop: 6, olderThan: 1016 };
+    for (const dryRun of [true, false]) {
+      expect(await truncation.truncateSelection('roads', selection, dryRun)).toEqual([
+        { set, tiles: 2, bytes: 200 },
+      ]);
+    }
+    const left = async (z: number) =>
+      (await store.present(set, z, { minX: 0, minY: 0, maxX: 60, maxY: 60 }, 0)).map(({ x }) => x);
+    expect(await left(6)).toEqual([16, 40]);
+    expect(await left(7)).toEqual([0, 15, 16, 40]);
+    expect(await store.generation('roads')).toBe(1);
+  });
+
+  it('looks only where it selects: nothing of the tile set is listed, and flights elsewhere go on', async () => {
+    const { house, store, truncation, set } = await filled();
+    const listed = (): never => {
+      throw new Error('the whole tile set was listed');
+    };
+    Object.assign(store, { tiles: listed, pages: listed });
+    const { minX, minY, maxX, maxY } = house.road.tiles.subset.extent;
+    const bounds = { minX, minY, maxX: minX + (maxX - minX) / 64 - 1, maxY };
+    const selection = { gridSets: [set.gridSet], bounds, zoomStart: 6, olderThan: 1010 };
+    for (const dryRun of [true, false]) {
+      const found = await truncation.truncateSelection('roads', selection, dryRun);
+      expect(found.reduce((sum, { tiles }) => sum + tiles, 0)).toBe(3);
+    }
+    const elsewhere = { ...TILE, x: 60, y: 3 };
+    expect(await store.putMany(set, 6, [elsewhere], 0)).toMatchObject({ tiles: 1 });
+    const within = store.putMany(set, 6, [{ ...TILE, x: 0, y: 3 }], 0);
+    await expect(within).rejects.toMatchObject({ code: 'generation-stale' });
+  });
+
+  it('narrows by bounds', async () => {
+    const { house, truncation, set } = await filled();
+    const { minX, minY, maxX, maxY } = house.road.tiles.subset.extent;
+    const bounds = { minX, minY, maxX: minX + (maxX - minX) / 4 - 1, maxY };
+    const selection = { gridSets: [set.gridSet], formats: [set.format], zoomStop: 6, bounds };
+    expect(await truncation.truncateSelection('roads', selection, false)).toEqual([
+      { set, tiles: 2, bytes: 200 },
+    ]);
+    expect(await truncation.truncateSelection('roads', selection, false)).toEqual([]);
+  });
+
+  it('takes the dense tiles of a grid set along, and those alone when it names them', async () => {
+    const { house, store, truncation } = await openTruncationHouse(layerWithDenseTiles());
+    const { set, subset } = house.road.tiles;
+    const dense = { ...set, gridSet: `${set.gridSet}@2x` };
+    const selected = async (gridSet: string, bounds?: Bounds) => {
+      const selection = { gridSets: [gridSet], ...(bounds && { bounds }) };
+      const found = await truncation.truncateSelection('roads', selection, true);
+      return found.map((one) => one.set.gridSet).sort();
+    };
+    for (const of of [set, dense]) await fill(store, of);
+    for (const bounds of [undefined, subset.extent]) {
+      expect(await selected(set.gridSet, bounds)).toEqual([set.gridSet, dense.gridSet]);
+      expect(await selected(dense.gridSet, bounds)).toEqual([dense.gridSet]);
+    }
+    await truncation.truncateSelection('roads', { gridSets: [set.gridSet] }, false);
+    expect(await setsOf(store, 'roads')).toEqual([]);
+  });
+
+  it('takes dense tiles of yesterday along too, but finds no place for them', async () => {
+    const { house, store, truncation } = await openTruncationHouse();
+    const { set, subset } = house.road.tiles;
+    const dense = { ...set, gridSet: `${set.gridSet}@2x` };
+    await fill(store, dense);
+    const placed = { gridSets: [set.gridSet], bounds: subset.extent };
+    expect(await truncation.truncateSelection('roads', placed, false)).toEqual([]);
+    expect(await truncation.truncateSelection('roads', { gridSets: [set.gridSet] }, false)).toEqual([
+      { set: dense, tiles: 1, bytes: 3 },
+    ]);
+  });
+
+  it('narrows by a polygon, to the tiles it touches', async () => {
+    const { house, store, truncation, set } = await filled();
+    const { minX, minY, maxX, maxY } = house.road.tiles.subset.extent;
+    const tile = (maxX - minX) / 64;
+    const ring = [
+      [minX, maxY - 3 * tile - 1],
+      [minX + 15.5 * tile, maxY - 3 * tile - 1],
+      [minX, minY],
+    ] as const;
+    const area = { polygons: [[ring]], crs: 'grid-set' as const };
+    const selection = { gridSets: [set.gridSet], formats: [set.format], zoomStop: 6, area };
+    for (const dryRun of [true, false]) {
+      expect(await truncation.truncateSelection('roads', selection, dryRun)).toEqual([
+        { set, tiles: 2, bytes: 200 },
+      ]);
+    }
+    const left = await store.present(set, 6, { minX: 0, minY: 0, maxX: 60, maxY: 60 }, 0);
+    expect(left.map(({ x }) => x)).toEqual([16, 40]);
+  });
+});
