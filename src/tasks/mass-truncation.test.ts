@@ -7,7 +7,6 @@ import {
   openTruncationHouse,
   STYLES,
   setsOf,
-  TILE,
 } from '../../test/fixtures/truncation-house.ts';
 import { formatOf } from '../domain/format.ts';
 import { createRegexFilter, parametersIdOf, selectParameters } from '../domain/parameter-filter.ts';
