@@ -1,7 +1,8 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { type Contestant, programPath } from '../hits/measure-hits.ts';
 import { eventually, freePort } from '../hits/nginx-server.ts';
 import { MAPCACHE, mapCacheConfig } from './seeders.ts';
@@ -43,9 +44,10 @@ export async function startMapCache(folder: string, wmsUrl: string): Promise<Map
     ],
   ];
   const seed = async (from: number, to: number) => {
-    execFileSync(MAPCACHE, seedArguments(`${from},${to}`), { stdio: 'ignore' });
+    // Not in a way that holds this process up: the upstream is in it.
+    await promisify(execFile)(MAPCACHE, seedArguments(`${from},${to}`));
     // Apache's own user has to read it.
-    for (const name of ['', 'tiles', 'tiles/tiles.sqlite3']) chmodSync(join(folder, name), 0o777);
+    for (const name of ['..', '', 'tiles', 'tiles/tiles.sqlite3']) chmodSync(join(folder, name), 0o777);
   };
   await seed(0, 0);
   const server = spawn(program, ['-f', apache, '-D', 'FOREGROUND'], { stdio: 'ignore' });
