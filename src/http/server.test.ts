@@ -150,6 +150,13 @@ describe('limits', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 408 /);
   });
 
+  it('cut a connection that sends its body too slowly', async () => {
+    const limits = { headersTimeout: 200, requestTimeout: 200, connectionsCheckingInterval: 50 };
+    const server = await open({}, { limits });
+    const head = 'POST /api/v1/session HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{';
+    expect(await conversation(server, head)).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
   it('answer what is not HTTP in one line', async () => {
     const server = await open();
     const answer = await conversation(server, 'hello\r\n\r\n');

@@ -11,8 +11,10 @@ export function answerBrokenConnection(error: Error & { code?: string }, socket:
   }
   const end = () => endWith(socket, problemOf(error.code ?? ''));
   const { lastResponse } = connectionOf(socket);
-  if (!lastResponse || lastResponse.writableFinished) end();
-  if (lastResponse && !lastResponse.writableFinished) lastResponse.once('close', end);
+  // One whose request never arrived whole is not going to be answered.
+  const waits = lastResponse !== null && !lastResponse.writableFinished && lastResponse.req.complete;
+  if (waits) lastResponse.once('close', end);
+  else end();
 }
 
 function endWith(
