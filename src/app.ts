@@ -18,6 +18,8 @@ import type { Database } from './db/database.ts';
 import { openDatabase } from './db/open-database.ts';
 import { TilewardenError } from './domain/errors.ts';
 import { createTileEvents } from './domain/tile-events.ts';
+import { type ExportOrder, exportedPart } from './export/export-order.ts';
+import { type ExportOptions, type ExportResult, exportTiles } from './export/export-tiles.ts';
 import { type Access, createAccountAccess, createLoopbackAccess } from './http/door/access.ts';
 import { isLoopbackHost } from './http/door/trusted-proxies.ts';
 import { openEventLoopWatch } from './http/metrics/process-metrics.ts';
@@ -246,6 +248,28 @@ export async function openAccountsApp(
   };
 }
 
+/** Copies what is cached of a tile set into a file. A server may run on the data folder or not. */
+export async function exportLayer(
+  settings: Settings,
+  order: ExportOrder & Pick<ExportOptions, 'target' | 'signal' | 'onProgress'>,
+  surroundings: Pick<AppSurroundings, 'log' | 'clock'>,
+): Promise<ExportResult> {
+  const open = new ClosingStack();
+  try {
+    const stores = await openStores(settings, surroundings, open, (store) => store);
+    const { layers, gridSets } = settings;
+    const openSource = () => {
+      throw new TilewardenError('source-unavailable', 'An export asks no source.');
+    };
+    const catalog = open.use(openCatalog({ layers, gridSets, stores, openSource, log: surroundings.log }));
+    const bound = catalog.layer(order.layer);
+    if (!bound) throw new TilewardenError('layer-unknown', `There is no layer ${order.layer}.`);
+    return await exportTiles({ ...order, store: bound.store, ...exportedPart(bound.layer, order) });
+  } finally {
+    await open.close();
+  }
+}
+
 /** Who is let in, and the first administrator if there is none yet. */
 async function openDoor(
   { access: { enabled, adminPassword }, server: { host } }: Settings,
@@ -271,7 +295,7 @@ async function openRoad<Desk extends UpstreamDesk>(
   const { log, clock, random } = surroundings;
   const database = open.use(await openDatabase({ location: databaseOf(settings), clock, log }));
   const gate = new QuotaGate({ credit: createQuotaCredit(database), clock, log, ...atTheGate });
-  const stores = await openStores(settings, surroundings, open, gate);
+  const stores = await openStores(settings, surroundings, open, (store) => gate.guard(store));
   const desk = openDesk(database);
   const upstreams = open.use(
     openUpstreamClient({
@@ -335,14 +359,14 @@ function lockDataFolder(folder: string): { close(): void } {
 
 async function openStores(
   settings: Settings,
-  surroundings: AppSurroundings,
+  surroundings: Pick<AppSurroundings, 'log' | 'clock'>,
   open: ClosingStack,
-  gate: QuotaGate,
+  guard: (store: TileStore) => TileStore,
 ): Promise<ReadonlyMap<string, TileStore>> {
   const stores = new Map<string, TileStore>();
   for (const [name, store] of Object.entries(settings.stores)) {
     const root = join(settings.data, STORES_FOLDER, name);
-    stores.set(name, gate.guard(open.use(await openStore(store, root, surroundings))));
+    stores.set(name, guard(open.use(await openStore(store, root, surroundings))));
   }
   return stores;
 }
@@ -350,7 +374,7 @@ async function openStores(
 async function openStore(
   store: StoreSettings,
   root: string,
-  { log, clock }: AppSurroundings,
+  { log, clock }: Pick<AppSurroundings, 'log' | 'clock'>,
 ): Promise<TileStore> {
   if (store.type === 'memory') return createMemoryStore(store);
   const bundles = await openBundleStore(store, { root, log, clock });

@@ -1,6 +1,7 @@
 import { checkConfig } from './check-config.ts';
 import { clear } from './clear.ts';
 import type { Command } from './command.ts';
+import { exportCommand } from './export.ts';
 import { quota } from './quota.ts';
 import { reseed, seed, truncate } from './seed.ts';
 import { serve } from './serve.ts';
@@ -19,6 +20,7 @@ export const COMMANDS: readonly Command[] = [
   clear,
   usage,
   quota,
+  exportCommand,
   user,
   token,
   checkConfig,
