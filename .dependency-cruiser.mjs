@@ -11,6 +11,7 @@ const DOORS = {
   pipeline: ['domain', 'catalog', 'storage', 'sources', 'raster', 'lib'],
   tasks: ['domain', 'catalog', 'pipeline', 'storage', 'db', 'lib'],
   quota: ['domain', 'catalog', 'storage', 'db', 'lib'],
+  export: ['domain', 'storage', 'lib'],
   access: ['domain', 'db', 'lib'],
   http: ['domain', 'catalog', 'pipeline', 'tasks', 'quota', 'access', 'lib'],
   config: ['domain', 'storage', 'sources', 'catalog', 'pipeline', 'tasks', 'quota', 'access', 'http', 'lib'],
@@ -27,12 +28,12 @@ const HOMES = [
   { library: 'sharp', home: '^src/raster/' },
   { library: 'pg', home: '^src/db/' },
   { library: 'kysely', home: '^src/db/' },
-  { library: 'better-sqlite3', home: '^src/(db|storage/bundle|sources/archive)/' },
+  { library: 'better-sqlite3', home: '^src/(db|storage/bundle|sources/archive|export)/' },
   { library: '@aws-sdk', home: '^src/storage/s3/' },
   { library: 'proj4', home: '^src/domain/projection\\.ts$' },
   { library: 'prom-client', home: '^src/http/metrics/' },
   { library: 'undici', home: '^src/sources/' },
-  { library: 'pmtiles', home: '^src/sources/archive/' },
+  { library: 'pmtiles', home: '^src/(sources/archive|export)/' },
   { library: '@napi-rs/canvas', home: '^src/sources/world/' },
 ];
 

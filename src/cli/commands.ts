@@ -1,6 +1,7 @@
 import { checkConfig } from './check-config.ts';
 import { clear } from './clear.ts';
 import type { Command } from './command.ts';
+import { exportCommand } from './export.ts';
 import { httpProcess } from './http-process.ts';
 import { quota } from './quota.ts';
 import { reseed, seed, truncate } from './seed.ts';
@@ -20,6 +21,7 @@ export const COMMANDS: readonly Command[] = [
   clear,
   usage,
   quota,
+  exportCommand,
   user,
   token,
   checkConfig,

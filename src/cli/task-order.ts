@@ -30,21 +30,28 @@ export function taskOrder(type: string, layer: string, flags: FlagValues, given:
   return {
     layer,
     type,
-    ...named('gridSet', flags['grid-set']),
-    ...named('zoomStart', wholeNumber('zoom-start', flags)),
-    ...named('zoomStop', wholeNumber('zoom-stop', flags)),
-    ...named('bounds', boundsIn(flags)),
+    ...selectedTiles(flags, given),
     ...named('area', areaIn(flags)),
     ...named('areaCrs', areaCrsIn(flags)),
-    ...named('format', formatIn(flags)),
-    ...named('parameters', parametersIn(given)),
     ...named('threadCount', wholeNumber('threads', flags)),
     ...named('priority', wholeNumber('priority', flags)),
   };
 }
 
-function named(name: string, value: unknown): object {
-  return value === undefined ? {} : { [name]: value };
+/** Which tiles of a layer the flags name. */
+export function selectedTiles(flags: FlagValues, given: Given) {
+  return {
+    ...named('gridSet', flags['grid-set']),
+    ...named('zoomStart', wholeNumber('zoom-start', flags)),
+    ...named('zoomStop', wholeNumber('zoom-stop', flags)),
+    ...named('bounds', boundsIn(flags)),
+    ...named('format', formatIn(flags)),
+    ...named('parameters', parametersIn(given)),
+  };
+}
+
+function named<Name extends string, Value>(name: Name, value: Value | undefined): { [Key in Name]?: Value } {
+  return value === undefined ? {} : ({ [name]: value } as { [Key in Name]?: Value });
 }
 
 function wholeNumber(flag: string, flags: FlagValues): number | undefined {
@@ -54,10 +61,11 @@ function wholeNumber(flag: string, flags: FlagValues): number | undefined {
   throw misuse(`--${flag} must be a whole number, not ${text}.`);
 }
 
-function boundsIn({ bounds }: FlagValues): readonly number[] | undefined {
+function boundsIn({ bounds }: FlagValues): readonly [number, number, number, number] | undefined {
   if (bounds === undefined) return undefined;
   const numbers = bounds.split(',').map((text) => (text.trim() === '' ? Number.NaN : Number(text)));
-  if (numbers.length === 4 && numbers.every(Number.isFinite)) return numbers;
+  const [minX = Number.NaN, minY = Number.NaN, maxX = Number.NaN, maxY = Number.NaN] = numbers;
+  if (numbers.length === 4 && numbers.every(Number.isFinite)) return [minX, minY, maxX, maxY];
   throw misuse(`--bounds must be four numbers, MINX,MINY,MAXX,MAXY, not ${bounds}.`);
 }
 
@@ -67,7 +75,7 @@ function formatIn({ format }: FlagValues): string | undefined {
   return `image/${format === 'jpg' ? 'jpeg' : format}`;
 }
 
-function parametersIn({ repeated }: Given): object | undefined {
+function parametersIn({ repeated }: Given): Readonly<Record<string, string>> | undefined {
   const pairs = repeated.get('parameter')?.map((text) => {
     const at = text.indexOf('=');
     if (at > 0) return [text.slice(0, at), text.slice(at + 1)] as const;

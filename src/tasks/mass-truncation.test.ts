@@ -1,13 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createGate, layerWithDenseTiles, until } from '../../test/fixtures/tile-road.ts';
-import {
-  fill,
-  noted,
-  openTruncationHouse,
-  STYLES,
-  setsOf,
-} from '../../test/fixtures/truncation-house.ts';
+import { fill, noted, openTruncationHouse, STYLES, setsOf } from '../../test/fixtures/truncation-house.ts';
 import { formatOf } from '../domain/format.ts';
 import { createRegexFilter, parametersIdOf, selectParameters } from '../domain/parameter-filter.ts';
 

@@ -1,0 +1,53 @@
+import type { Bounds } from '../domain/bounds.ts';
+import { TilewardenError } from '../domain/errors.ts';
+import { projectionOf } from '../domain/projection.ts';
+import { isWebMercator } from '../domain/srs.ts';
+import type { ArchiveContent } from './archive-writer.ts';
+
+/** As MBTiles 1.3 names them; PMTiles takes over the same. */
+const FORMATS: Readonly<Record<string, string>> = {
+  'image/png': 'png',
+  'image/png8': 'png',
+  'image/png24': 'png',
+  'image/jpeg': 'jpg',
+  'image/webp': 'webp',
+  'application/vnd.mapbox-vector-tile': 'pbf',
+};
+
+export function archiveFormat({ format }: ArchiveContent): string {
+  const name = FORMATS[format.mediaType];
+  if (name) return name;
+  throw new TilewardenError('request-invalid', `This kind of archive cannot hold ${format.mediaType}.`);
+}
+
+/** MBTiles and PMTiles know one grid: web mercator, each zoom twice the one before. */
+export function requireWebMercator({ subset: { gridSet } }: ArchiveContent): void {
+  if (isWebMercator(gridSet)) return;
+  throw new TilewardenError(
+    'request-invalid',
+    `This kind of archive holds web mercator tiles only; ${gridSet.name} fits into a GeoPackage (.gpkg).`,
+  );
+}
+
+export function archiveMetadata(content: ArchiveContent): Readonly<Record<string, string | number>> {
+  const { layer, zoomStart, zoomStop } = content;
+  const { minX, minY, maxX, maxY } = degreesOf(content);
+  const box = [minX, minY, maxX, maxY].map((degree) => Number(degree.toFixed(6)));
+  const centre = [(minX + maxX) / 2, (minY + maxY) / 2].map((degree) => Number(degree.toFixed(6)));
+  return {
+    name: layer.title,
+    format: archiveFormat(content),
+    bounds: box.join(','),
+    center: [...centre, zoomStart].join(','),
+    minzoom: zoomStart,
+    maxzoom: zoomStop,
+    type: 'baselayer',
+    version: '1',
+    ...(layer.description && { description: layer.description }),
+    ...(layer.attribution && { attribution: layer.attribution }),
+  };
+}
+
+export function degreesOf({ subset, bounds }: Pick<ArchiveContent, 'subset' | 'bounds'>): Bounds {
+  return projectionOf(subset.gridSet)?.boundsToWgs84(bounds) ?? bounds;
+}

@@ -1,0 +1,146 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { PMTiles, type RangeResponse, type Source } from 'pmtiles';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { layerNamed } from '../../test/fixtures/http-app.ts';
+import type { Layer } from '../domain/layer.ts';
+import { createMemoryStore } from '../storage/memory/memory-store.ts';
+import type { TileStore } from '../storage/tile-store.ts';
+import { type ExportOrder, exportedPart } from './export-order.ts';
+import { exportTiles } from './export-tiles.ts';
+
+const ZOOM = 7;
+const SIDE = 2 ** ZOOM;
+const SEA = Buffer.from('the same sea everywhere');
+
+const bytesAt = (x: number, y: number) => (x % 4 === 3 ? SEA : Buffer.from(`tile ${x} ${y}`));
+
+let folder: string;
+let store: TileStore;
+let layer: Layer;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tilewarden-export-'));
+  layer = layerNamed('world');
+  store = createMemoryStore({ type: 'memory' });
+  const { set } = exportedPart(layer, { layer: 'world' });
+  for (let y = 0; y < SIDE; y++) {
+    const tiles = Array.from({ length: SIDE }, (_, x) => ({ x, y, bytes: bytesAt(x, y), createdAt: 1 }));
+    await store.putMany(set, ZOOM, tiles, await store.generation('world'));
+  }
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+async function exportTo(
+  name: string,
+  order: Partial<ExportOrder> = {},
+  signal = new AbortController().signal,
+) {
+  const target = join(folder, name);
+  const part = exportedPart(layer, { layer: 'world', zoomStart: 2, ...order });
+  const result = await exportTiles({ store, ...part, target, signal, onProgress: () => {} });
+  return { target, ...result };
+}
+
+/** Reads as a browser would, part by part. */
+function fileSource(path: string): Source {
+  return {
+    getKey: () => path,
+    async getBytes(offset, length): Promise<RangeResponse> {
+      const file = await open(path);
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);
+      await file.close();
+      return { data: new Uint8Array(buffer.subarray(0, bytesRead)).buffer };
+    },
+  };
+}
+
+describe('an export', () => {
+  it('to MBTiles has every tile at its place, and equal tiles once', async () => {
+    const { target, tiles } = await exportTo('a.mbtiles');
+    expect(tiles).toBe(SIDE * SIDE);
+    const db = new Database(target, { readonly: true });
+    const find = db.prepare<[number, number, number], { tile_data: Buffer }>(
+      'SELECT tile_data FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ?',
+    );
+    expect(find.get(ZOOM, 5, SIDE - 1 - 9)?.tile_data.toString()).toBe('tile 5 9');
+    expect(find.get(ZOOM, 7, 0)?.tile_data.toString()).toBe(SEA.toString());
+    const { n } = db.prepare<[], { n: number }>('SELECT count(*) AS n FROM images').get() ?? { n: 0 };
+    expect(n).toBe((SIDE * SIDE * 3) / 4 + 1);
+    const metadata = Object.fromEntries(
+      db
+        .prepare<[], { name: string; value: string }>('SELECT * FROM metadata')
+        .all()
+        .map((row) => [row.name, row.value]),
+    );
+    expect(metadata).toMatchObject({ format: 'png', minzoom: String(ZOOM), maxzoom: String(ZOOM) });
+    expect(metadata.bounds).toMatch(/^-180,-85\.05\d+,180,85\.05\d+$/);
+    db.close();
+  });
+
+  it('to PMTiles is read by its own reader, with leaf directories', async () => {
+    const { target } = await exportTo('a.pmtiles');
+    const archive = new PMTiles(fileSource(target));
+    const header = await archive.getHeader();
+    expect(header).toMatchObject({
+      minZoom: ZOOM,
+      maxZoom: ZOOM,
+      tileType: 2,
+      numAddressedTiles: SIDE * SIDE,
+    });
+    expect(header.leafDirectoryLength).toBeGreaterThan(0);
+    for (const [x, y] of [
+      [0, 0],
+      [5, 9],
+      [127, 127],
+      [64, 63],
+    ] as const) {
+      const tile = await archive.getZxy(ZOOM, x, y);
+      expect(Buffer.from(tile?.data ?? new ArrayBuffer(0)).toString()).toBe(bytesAt(x, y).toString());
+    }
+    expect(await archive.getZxy(3, 0, 0)).toBeUndefined();
+    expect(existsSync(`${target}.partial`)).toBe(false);
+  });
+
+  it('to a GeoPackage counts rows from the top', async () => {
+    const { target } = await exportTo('a.gpkg');
+    const db = new Database(target, { readonly: true });
+    const row = db
+      .prepare('SELECT tile_data FROM tiles WHERE zoom_level = 7 AND tile_column = 5 AND tile_row = 9')
+      .get();
+    expect(String((row as { tile_data: Buffer }).tile_data)).toBe('tile 5 9');
+    const matrix = db.prepare('SELECT matrix_width, matrix_height FROM gpkg_tile_matrix').get();
+    expect(matrix).toEqual({ matrix_width: SIDE, matrix_height: SIDE });
+    expect(db.pragma('application_id', { simple: true })).toBe(0x47504b47);
+    db.close();
+  });
+
+  it('has only what was asked for', async () => {
+    const { tiles } = await exportTo('a.mbtiles', { bounds: [0, 0, 20037508, 20037508] });
+    expect(tiles).toBe((SIDE * SIDE) / 4);
+  });
+
+  it.each(['a.mbtiles', 'a.pmtiles', 'a.gpkg'])('to %s goes on where it was interrupted', async (name) => {
+    const interruption = new AbortController();
+    const target = join(folder, name);
+    const part = exportedPart(layer, { layer: 'world', zoomStart: ZOOM, zoomStop: ZOOM });
+    const onProgress = ({ tiles }: { tiles: number }) => void (tiles > SIDE * 20 && interruption.abort());
+    const first = exportTiles({ store, ...part, target, signal: interruption.signal, onProgress });
+    await expect(first).rejects.toThrow();
+    expect(existsSync(target)).toBe(false);
+    const { tiles, present } = await exportTo(name);
+    expect(tiles).toBe(SIDE * SIDE);
+    expect(present).toBeGreaterThan(SIDE * 20);
+  });
+
+  it('refuses to replace a file, or to go on with something else', async () => {
+    await exportTo('a.mbtiles');
+    await expect(exportTo('a.mbtiles')).rejects.toThrow(/is there already/);
+    await expect(exportTo('a.tif')).rejects.toThrow(/must end in \.mbtiles, \.pmtiles, \.gpkg/);
+    await expect(exportTo('b.mbtiles', { gridSet: 'EPSG:4326' })).rejects.toThrow(/GeoPackage/);
+  });
+});

@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import type Database from 'better-sqlite3';
+import { archiveMetadata, requireWebMercator } from './archive-metadata.ts';
+import type { ArchiveContent, ArchiveWriter, ExportedTile } from './archive-writer.ts';
+import { openStaging, publishStaging } from './staging.ts';
+
+/** MBTiles 1.3, equal tiles once: `tiles` is a view, as the specification allows. */
+export function openMbtilesWriter(target: string, content: ArchiveContent, purpose: string): ArchiveWriter {
+  requireWebMercator(content);
+  const staging = openStaging(target, purpose, (db) => prepare(db, content));
+  const { db } = staging;
+  const find = db.prepare('SELECT 1 FROM map WHERE zoom_level = ? AND tile_column = ? AND tile_row = ?');
+  const keep = db.prepare('INSERT OR IGNORE INTO images VALUES (?, ?)');
+  const place = db.prepare('INSERT OR REPLACE INTO map VALUES (?, ?, ?, ?)');
+  const put = db.transaction((tiles: readonly ExportedTile[]) => {
+    for (const { z, x, y, bytes } of tiles) {
+      const id = createHash('sha1').update(bytes).digest();
+      keep.run(id, bytes);
+      place.run(z, x, rowFromBelow(z, y), id);
+    }
+  });
+  return {
+    has: ({ z, x, y }) => find.get(z, x, rowFromBelow(z, y)) !== undefined,
+    put,
+    finish: () => publishStaging(staging, target),
+    close: () => void db.close(),
+  };
+}
+
+/** MBTiles 1.3 counts rows as TMS does. */
+function rowFromBelow(z: number, y: number): number {
+  return 2 ** z - 1 - y;
+}
+
+function prepare(db: Database.Database, content: ArchiveContent): void {
+  db.exec(`
+    CREATE TABLE metadata (name TEXT NOT NULL, value TEXT);
+    CREATE TABLE images (tile_id BLOB PRIMARY KEY, tile_data BLOB NOT NULL) WITHOUT ROWID;
+    CREATE TABLE map (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_id BLOB NOT NULL,
+      PRIMARY KEY (zoom_level, tile_column, tile_row)) WITHOUT ROWID;
+    CREATE VIEW tiles AS SELECT zoom_level, tile_column, tile_row, tile_data FROM map JOIN images USING (tile_id);
+    PRAGMA application_id = ${0x4d504258};
+  `);
+  const tell = db.prepare('INSERT INTO metadata VALUES (?, ?)');
+  for (const [name, value] of Object.entries(archiveMetadata(content))) tell.run(name, String(value));
+}

@@ -1,0 +1,170 @@
+import { createHash } from 'node:crypto';
+import { closeSync, fsyncSync, ftruncateSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { zxyToTileId } from 'pmtiles';
+import { archiveFormat, archiveMetadata, degreesOf, requireWebMercator } from './archive-metadata.ts';
+import type { ArchiveContent, ArchiveWriter, ExportedTile } from './archive-writer.ts';
+import {
+  type DirectoryEntry,
+  inGroups,
+  joinRuns,
+  type StoredTilePlace,
+  writeDirectory,
+} from './pmtiles-directory.ts';
+import { openStaging, removeStaging } from './staging.ts';
+
+/** PMTiles 3: header and root directory lie in the first 16 KiB; tiles come behind. */
+const TILES_AT = 16_384;
+const HEADER_BYTES = 127;
+/** So many entries of any kind fit into what the header leaves of it. */
+const MOST_IN_ROOT = 1500;
+const SMALLEST_LEAF = 4096;
+const GZIP = 2;
+const PLAIN = 1;
+const TILE_TYPES: Readonly<Record<string, number>> = { pbf: 1, png: 2, jpg: 3, webp: 4 };
+
+/** PMTiles 3, equal tiles once. The tiles' places wait in a database beside the file until all are known. */
+export function openPmtilesWriter(target: string, content: ArchiveContent, purpose: string): ArchiveWriter {
+  requireWebMercator(content);
+  const type = TILE_TYPES[archiveFormat(content)] ?? 0;
+  const staging = openStaging(target, purpose, (db) =>
+    db.exec(`CREATE TABLE contents (hash BLOB PRIMARY KEY, offset INTEGER, length INTEGER) WITHOUT ROWID;
+      CREATE TABLE places (tile_id INTEGER PRIMARY KEY, offset INTEGER, length INTEGER);`),
+  );
+  const { db } = staging;
+  const dataPath = `${target}.partial-tiles`;
+  const file = openSync(dataPath, 'a+');
+  closeSync(file);
+  const data = openSync(dataPath, 'r+');
+  const find = db.prepare('SELECT 1 FROM places WHERE tile_id = ?');
+  const known = db.prepare<[Buffer], { offset: number; length: number }>(
+    'SELECT offset, length FROM contents WHERE hash = ?',
+  );
+  const keep = db.prepare('INSERT INTO contents VALUES (?, ?, ?)');
+  const place = db.prepare('INSERT OR REPLACE INTO places VALUES (?, ?, ?)');
+  const last = db
+    .prepare<[], { end: number | null }>('SELECT max(offset + length) AS end FROM contents')
+    .get();
+  let end = last?.end ?? 0;
+  // What came behind the last transaction was lost with it.
+  ftruncateSync(data, TILES_AT + end);
+
+  function keepBytes(bytes: Buffer): { readonly offset: number; readonly length: number } {
+    const hash = createHash('sha1').update(bytes).digest();
+    const there = known.get(hash);
+    if (there) return there;
+    const kept = { offset: end, length: bytes.length };
+    writeSync(data, bytes, 0, bytes.length, TILES_AT + end);
+    end += bytes.length;
+    keep.run(hash, kept.offset, kept.length);
+    return kept;
+  }
+
+  const put = db.transaction((tiles: readonly ExportedTile[]) => {
+    for (const { z, x, y, bytes } of tiles) {
+      const { offset, length } = keepBytes(bytes);
+      place.run(zxyToTileId(z, x, y), offset, length);
+    }
+    fsyncSync(data);
+  });
+
+  const entries = () =>
+    joinRuns(
+      db
+        .prepare<[], StoredTilePlace>('SELECT tile_id, offset, length FROM places ORDER BY tile_id')
+        .iterate(),
+    );
+
+  function append(bytes: Buffer): { readonly offset: number; readonly length: number } {
+    const offset = TILES_AT + end;
+    writeSync(data, bytes, 0, bytes.length, offset);
+    end += bytes.length;
+    return { offset, length: bytes.length };
+  }
+
+  /** One directory if it fits into the beginning of the file, otherwise a root over leaves. */
+  function writeDirectories(count: number): {
+    readonly root: Buffer;
+    readonly leavesAt: number;
+    readonly leavesLength: number;
+  } {
+    const leavesAt = TILES_AT + end;
+    if (count <= MOST_IN_ROOT) return { root: writeDirectory([...entries()]), leavesAt, leavesLength: 0 };
+    const root: DirectoryEntry[] = [];
+    for (const group of inGroups(entries(), Math.max(SMALLEST_LEAF, Math.ceil(count / MOST_IN_ROOT)))) {
+      const { offset, length } = append(writeDirectory(group));
+      root.push({ tileId: group[0]?.tileId ?? 0, offset: offset - leavesAt, length, runLength: 0 });
+    }
+    return { root: writeDirectory(root), leavesAt, leavesLength: TILES_AT + end - leavesAt };
+  }
+
+  function counted(): { readonly addressed: number; readonly entries: number; readonly contents: number } {
+    let [addressed, runs] = [0, 0];
+    for (const { runLength } of entries()) {
+      addressed += runLength;
+      runs++;
+    }
+    const contents = db.prepare<[], { n: number }>('SELECT count(*) AS n FROM contents').get()?.n ?? 0;
+    return { addressed, entries: runs, contents };
+  }
+
+  return {
+    has: ({ z, x, y }) => find.get(zxyToTileId(z, x, y)) !== undefined,
+    put,
+    finish() {
+      const tilesLength = end;
+      const counts = counted();
+      const { root, leavesAt, leavesLength } = writeDirectories(counts.entries);
+      const { format, bounds, center, minzoom, maxzoom, ...metadata } = archiveMetadata(content);
+      const json = append(gzipSync(JSON.stringify(metadata)));
+      const header = headerOf(content, type, [
+        ...[
+          HEADER_BYTES,
+          root.length,
+          json.offset,
+          json.length,
+          leavesAt,
+          leavesLength,
+          TILES_AT,
+          tilesLength,
+        ],
+        ...[counts.addressed, counts.entries, counts.contents],
+      ]);
+      writeSync(data, Buffer.concat([header, root]), 0, HEADER_BYTES + root.length, 0);
+      fsyncSync(data);
+      closeSync(data);
+      renameSync(dataPath, target);
+      removeStaging(staging);
+      return statSync(target).size;
+    },
+    close() {
+      closeSync(data);
+      db.close();
+    },
+  };
+}
+
+/** PMTiles 3, section 3. */
+function headerOf(content: ArchiveContent, type: number, numbers: readonly number[]): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES);
+  header.write('PMTiles', 0, 'latin1');
+  header[7] = 3;
+  for (const [index, value] of numbers.entries()) header.writeBigUInt64LE(BigInt(value), 8 + 8 * index);
+  header[96] = 0;
+  header[97] = GZIP;
+  header[98] = type === TILE_TYPES.pbf ? GZIP : PLAIN;
+  header[99] = type;
+  header[100] = content.zoomStart;
+  header[101] = content.zoomStop;
+  const { minX, minY, maxX, maxY } = degreesOf(content);
+  const places = [minX, minY, maxX, maxY].map(tenMillionths);
+  for (const [index, value] of places.entries()) header.writeInt32LE(value, 102 + 4 * index);
+  header[118] = content.zoomStart;
+  header.writeInt32LE(tenMillionths((minX + maxX) / 2), 119);
+  header.writeInt32LE(tenMillionths((minY + maxY) / 2), 123);
+  return header;
+}
+
+function tenMillionths(degrees: number): number {
+  return Math.round(degrees * 1e7);
+}

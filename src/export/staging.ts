@@ -1,0 +1,60 @@
+import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import { TilewardenError } from '../domain/errors.ts';
+
+/** An SQLite file beside its final name, which knows what it is being written for. */
+export interface Staging {
+  readonly db: Database.Database;
+  readonly path: string;
+}
+
+/** Opens what an interrupted export left, or a new file. `prepare` makes its tables. */
+export function openStaging(
+  target: string,
+  purpose: string,
+  prepare: (db: Database.Database) => void,
+): Staging {
+  if (existsSync(target)) {
+    throw new TilewardenError(
+      'request-invalid',
+      `${target} is there already; remove it or choose another name.`,
+    );
+  }
+  const path = `${target}.partial`;
+  const db = new Database(path);
+  db.pragma('journal_mode = WAL');
+  db.pragma('synchronous = NORMAL');
+  if (isNew(db)) {
+    db.transaction(() => {
+      prepare(db);
+      db.exec('CREATE TABLE export_purpose (purpose TEXT NOT NULL)');
+      db.prepare('INSERT INTO export_purpose VALUES (?)').run(purpose);
+    })();
+  }
+  const known = db.prepare<[], { purpose: string }>('SELECT purpose FROM export_purpose').get()?.purpose;
+  if (known === purpose) return { db, path };
+  db.close();
+  throw new TilewardenError(
+    'request-invalid',
+    `${path} was left by an export of something else; remove it or choose another name.`,
+  );
+}
+
+/** Gives the file its name, without anything of ours in it. */
+export function publishStaging({ db, path }: Staging, target: string): number {
+  db.exec('DROP TABLE export_purpose');
+  db.pragma('journal_mode = DELETE');
+  db.close();
+  renameSync(path, target);
+  return statSync(target).size;
+}
+
+export function removeStaging({ db, path }: Staging): void {
+  db.close();
+  for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true });
+}
+
+function isNew(db: Database.Database): boolean {
+  const known = db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'export_purpose'").get();
+  return known === undefined;
+}
