@@ -127,7 +127,7 @@ describe('an export', () => {
   it.each(['a.mbtiles', 'a.pmtiles', 'a.gpkg'])('to %s goes on where it was interrupted', async (name) => {
     const interruption = new AbortController();
     const target = join(folder, name);
-    const part = exportedPart(layer, { layer: 'world', zoomStart: ZOOM, zoomStop: ZOOM });
+    const part = exportedPart(layer, { layer: 'world', zoomStart: 2 });
     const onProgress = ({ tiles }: { tiles: number }) => void (tiles > SIDE * 20 && interruption.abort());
     const first = exportTiles({ store, ...part, target, signal: interruption.signal, onProgress });
     await expect(first).rejects.toThrow();
@@ -141,6 +141,11 @@ describe('an export', () => {
     await exportTo('a.mbtiles');
     await expect(exportTo('a.mbtiles')).rejects.toThrow(/is there already/);
     await expect(exportTo('a.tif')).rejects.toThrow(/must end in \.mbtiles, \.pmtiles, \.gpkg/);
+    await expect(exportTo('b.mbtiles', { gridSet: 'EPSG:4326' })).rejects.toThrow(
+      /Nothing of this is cached/,
+    );
+    const { set } = exportedPart(layer, { layer: 'world', gridSet: 'EPSG:4326' });
+    await store.putMany(set, 3, [{ x: 1, y: 1, bytes: SEA, createdAt: 1 }], 0);
     await expect(exportTo('b.mbtiles', { gridSet: 'EPSG:4326' })).rejects.toThrow(/GeoPackage/);
   });
 });
