@@ -61,8 +61,15 @@ describe('a channel between two processes', () => {
     expect(server.closed.aborted).toBe(true);
   });
 
-  it('refuses what nobody answers', async () => {
-    const { server } = createChannelPair();
-    await expect(server.ask(DOUBLE, 1)).rejects.toThrow('Nobody answers this message.');
+  it('keeps what comes before somebody handles it', async () => {
+    const { server, child } = createChannelPair();
+    const heard: string[] = [];
+    server.tell(NOTE, 'early');
+    const asked = server.ask(DOUBLE, 4);
+    await new Promise((resolve) => setImmediate(resolve));
+    child.handle(NOTE, (text) => void heard.push(text));
+    child.handle(DOUBLE, (number) => number * heard.length);
+    expect(await asked).toBe(4);
+    expect(heard).toEqual(['early']);
   });
 });

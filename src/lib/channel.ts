@@ -34,7 +34,7 @@ export interface Channel {
   tell<Body>(kind: MessageKind<Body>, body: Body): void;
   /** Rejects with what the handler threw, with the signal's reason, and with `ChannelClosed`. */
   ask<Body, Reply>(kind: MessageKind<Body, Reply>, body: Body, signal?: AbortSignal): Promise<Reply>;
-  /** One handler for each kind. `signal` aborts when whoever asked has stopped waiting or has gone. */
+  /** One handler for each kind; what came before waits for it. `signal` aborts when whoever asked has stopped waiting or has gone. */
   handle<Body, Reply>(
     kind: MessageKind<Body, Reply>,
     handler: (body: Body, signal: AbortSignal) => Reply | Promise<Reply>,
@@ -50,9 +50,16 @@ export class ChannelClosed extends Error {
   }
 }
 
-type Packet =
+interface Message {
+  readonly type: 'message';
+  readonly name: string;
+  readonly body: unknown;
   /** With an id it is answered. */
-  | { readonly type: 'message'; readonly name: string; readonly body: unknown; readonly id?: number }
+  readonly id?: number;
+}
+
+type Packet =
+  | Message
   | { readonly type: 'reply'; readonly id: number; readonly body: unknown }
   | { readonly type: 'failure'; readonly id: number; readonly error: unknown }
   | { readonly type: 'leave'; readonly id: number };
@@ -69,6 +76,8 @@ export function createChannel(port: ProcessPort, errors: ErrorCopier): Channel {
   const waiting = new Map<number, Waiting>();
   const answering = new Map<number, AbortController>();
   const closing = new AbortController();
+  /** What came before its handler: a process is told things while it still opens its parts. */
+  let early: Message[] = [];
   let asked = 0;
 
   function send(packet: Packet): void {
@@ -81,11 +90,10 @@ export function createChannel(port: ProcessPort, errors: ErrorCopier): Channel {
     return waiter;
   }
 
-  async function answer(id: number, handler: Handler | undefined, body: unknown): Promise<void> {
+  async function answer(id: number, handler: Handler, body: unknown): Promise<void> {
     const leaving = new AbortController();
     answering.set(id, leaving);
     try {
-      if (!handler) throw new Error('Nobody answers this message.');
       const reply = await handler(body, leaving.signal);
       send({ type: 'reply', id, body: reply });
     } catch (error) {
@@ -95,15 +103,19 @@ export function createChannel(port: ProcessPort, errors: ErrorCopier): Channel {
     }
   }
 
+  function take(message: Message): void {
+    const handler = handlers.get(message.name);
+    if (!handler) early.push(message);
+    else if (message.id === undefined) handler(message.body, closing.signal);
+    else void answer(message.id, handler, message.body);
+  }
+
   port.on('message', (message) => {
     const packet = message as Packet;
     if (packet.type === 'reply') settle(packet.id)?.resolve(packet.body);
     if (packet.type === 'failure') settle(packet.id)?.reject(errors.read(packet.error));
     if (packet.type === 'leave') answering.get(packet.id)?.abort();
-    if (packet.type !== 'message') return;
-    const handler = handlers.get(packet.name);
-    if (packet.id === undefined) handler?.(packet.body, closing.signal);
-    else void answer(packet.id, handler, packet.body);
+    if (packet.type === 'message') take(packet);
   });
   port.once('disconnect', () => {
     closing.abort(new ChannelClosed());
@@ -139,6 +151,9 @@ export function createChannel(port: ProcessPort, errors: ErrorCopier): Channel {
     },
     handle({ name }, handler) {
       handlers.set(name, handler as Handler);
+      const mine = early.filter((message) => message.name === name);
+      early = early.filter((message) => message.name !== name);
+      for (const message of mine) take(message);
     },
     closed: closing.signal,
   };

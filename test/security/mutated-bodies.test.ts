@@ -37,7 +37,9 @@ async function ask(method: string, path: string, body?: string, type = 'applicat
 
 /** All that a slip could change, as it can be seen over HTTP. Times of renewals and finished tasks are left out. */
 async function everything(): Promise<object> {
-  const read = async (path: string) => JSON.parse((await ask('GET', path)).text);
+  // Names of parameters mean the same in either case.
+  const read = async (path: string) =>
+    JSON.parse((await ask('GET', path)).text.replaceAll(/"styles":/gi, '"STYLES":'));
   const { layers } = await read('/api/v1/usage');
   return {
     tiles: layers.map(({ name, tiles }: { name: string; tiles: number }) => [name, tiles]),
@@ -45,6 +47,7 @@ async function everything(): Promise<object> {
     users: (await read('/api/v1/users')).users.map(partOf(['name', 'role', 'layers'])),
     tokens: await read('/api/v1/tokens'),
     schedules: (await read('/api/v1/schedules')).schedules.map(partOf(Object.keys(TASK))),
+    declared: [layers.length, (await read('/api/v1/layers')).layers.length],
     blankAreas: (await read('/api/v1/layers/a/blank-areas')).areas.length,
   };
 }
