@@ -199,39 +199,46 @@ describe.skipIf(program === null)('forms and tabs of the console', () => {
     await page.getByText(/4 of the 5 fields/).waitFor();
   });
 
-  it('keeps what another tab changed in the quota', async () => {
-    await open.go('quota', 'Quota');
-    await page.getByRole('textbox', { name: 'Limit for all layers' }).waitFor();
-    const entry = { layer: 'world', expirationPolicyName: 'LRU', quota: { value: 7, units: 'GiB' } };
-    await api('quota', 'PUT', { layerQuotas: [entry] });
-    await page.getByRole('textbox', { name: 'Limit for all layers' }).fill('123');
+  it('says at each field of a schedule what the server refuses', async () => {
+    await open.go('schedules/new?layer=world', 'New schedule');
+    await page.getByLabel('Name').fill('n'.repeat(201));
+    await page.getByLabel('Time zone').fill('Nowhere');
     await button('Save').click();
-    await page.getByText('Saved.').waitFor();
-    const { layerQuotas, globalQuota } = await api<{
-      layerQuotas: object[];
-      globalQuota: { value: number };
-    }>('quota');
-    expect(globalQuota.value).toBe(123);
-    expect(layerQuotas).toMatchObject([entry]);
+    const told = async (label: string) => {
+      const id = await page.getByLabel(label).getAttribute('aria-describedby');
+      return page.locator(`[id="${id}"]`).textContent();
+    };
+    await page.locator('[aria-invalid=true]').nth(1).waitFor();
+    expect(await told('Name')).toBe('name must have at most 200 characters.');
+    expect(await told('Time zone')).toMatch(/^timeZone must be an IANA name .*"Nowhere"\.$/);
   });
 
-  it('keeps what was typed when the quota was changed meanwhile, and shows both', async () => {
+  it('keeps what another tab changed in the quota and what was typed, shows both, and saves both', async () => {
+    const limit = page.getByRole('textbox', { name: 'Limit for all layers' });
+    const frequency = page.getByRole('textbox', { name: 'Check every' });
+    const entry = { layer: 'world', expirationPolicyName: 'LRU', quota: { value: 7, units: 'GiB' } };
     await open.go('quota', 'Quota');
-    await page.getByRole('textbox', { name: 'Limit for all layers' }).fill('77');
-    await page.route('**/api/v1/quota', (route) =>
-      route.request().method() === 'PUT'
-        ? route.fulfill({ status: 412, body: 'The quota was changed meanwhile.' })
-        : route.fallback(),
-    );
-    await api('quota', 'PUT', { cacheCleanUpFrequency: 42 });
+    await frequency.fill('1.5');
+    await page.getByText('Must be a whole number above 0.').waitFor();
+    await frequency.fill('42');
+    await limit.fill('123');
+    // The other change comes when the request is under way: the page cannot have seen it.
+    await page.route('**/api/v1/quota', async (route) => {
+      if (route.request().method() === 'PUT') await api('quota', 'PUT', { layerQuotas: [entry] });
+      await route.continue();
+    });
     await button('Save').click();
     await page.getByText(/changed meanwhile/).waitFor();
-    await eventually(
-      'the other change is shown',
-      async () => (await page.getByRole('textbox', { name: 'Check every' }).inputValue()) === '42',
-    );
-    expect(await page.getByRole('textbox', { name: 'Limit for all layers' }).inputValue()).toBe('77');
     await page.unroute('**/api/v1/quota');
+    await page.getByRole('textbox', { name: 'Limit for world' }).waitFor();
+    expect([await limit.inputValue(), await frequency.inputValue()]).toEqual(['123', '42']);
+    await button('Save').click();
+    await page.getByText('Saved.').waitFor();
+    expect(await api('quota')).toMatchObject({
+      globalQuota: { value: 123 },
+      cacheCleanUpFrequency: 42,
+      layerQuotas: [entry],
+    });
   });
 
   it('leads from the warning to the tasks that failed, and to them only', async () => {

@@ -471,6 +471,7 @@ export const TEXTS = {
     changedMeanwhile:
       'The quota was changed meanwhile by somebody else or in another tab. Their changes are shown now, yours are kept: check and save again.',
     notPositive: 'Must be a number above 0.',
+    notWhole: 'Must be a whole number above 0.',
     usage: 'Usage',
     evictions: 'Evictions',
     evictionPlot: 'Evicted per hour, last 7 days',

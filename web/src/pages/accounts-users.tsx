@@ -202,6 +202,7 @@ export function LayersField({
     <TextField
       label={WORDS.layers}
       help={WORDS.layersHelp}
+      required
       className="mono"
       value={value}
       onChange={({ target }) => onChange(target.value)}

@@ -6,7 +6,7 @@ import { Card } from '../parts/basics.tsx';
 import { hasFailures } from '../parts/task-parts.tsx';
 import { addressOf } from '../route.ts';
 import { TEXTS } from '../texts.ts';
-import { failureText, healthOf, type Upstream } from './upstream-parts.tsx';
+import type { Upstream } from './upstream-parts.tsx';
 
 const WORDS = TEXTS.overview;
 const NEARLY_FULL = 0.95;
@@ -93,11 +93,11 @@ function taskWarnings(tasks: readonly Task[]): readonly Warning[] {
 
 /** Those in quiet hours, or whose budget is used up, do what they are told. */
 function upstreamWarnings(hosts: readonly Upstream[]): readonly Warning[] {
-  const failing = hosts.filter((host) => /failing|probing/.test(healthOf(host)));
+  const failing = hosts.filter(({ state }) => /failing|probing/.test(state));
   return failing.map((host) => ({
     text: WORDS.warnUpstream(
       host.host,
-      failureText(host),
+      host.lastFailure?.text ?? null,
       host.waitingUntil && momentText(host.waitingUntil),
     ),
     todo: WORDS.warnUpstreamDo,

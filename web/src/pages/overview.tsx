@@ -9,7 +9,7 @@ import { TaskLine } from '../parts/task-parts.tsx';
 import { addressOf } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 import { Warnings } from './overview-warnings.tsx';
-import { failuresOf, HealthBadge, healthOf } from './upstream-parts.tsx';
+import { failuresOf, HealthBadge } from './upstream-parts.tsx';
 
 type Usage = Answer<'/api/v1/usage'>;
 type Upstreams = Answer<'/api/v1/upstreams'>;
@@ -188,7 +188,7 @@ function Traffic({ series }: { readonly series: Series }) {
 /** The worst first, and only as many as are read at a glance. */
 function Health({ hosts }: { readonly hosts: Upstreams['upstreams'] }) {
   if (hosts.length === 0) return <Empty>{TEXTS.upstreams.empty}</Empty>;
-  const failing = (host: (typeof hosts)[number]) => (healthOf(host) === 'healthy' ? 0 : 1);
+  const failing = ({ state }: (typeof hosts)[number]) => (state === 'healthy' ? 0 : 1);
   const worst = [...hosts].sort((a, b) => failing(b) - failing(a) || b.requests - a.requests);
   return (
     <ul className="lines">

@@ -77,8 +77,13 @@ export function isPositive(text: string): boolean {
   return text.trim() !== '' && Number(text) > 0 && Number.isFinite(Number(text));
 }
 
+export function isWhole(text: string): boolean {
+  return /^[1-9]\d{0,8}$/.test(text.trim());
+}
+
 export function isValid(draft: Draft): boolean {
-  return [draft.value, draft.frequency, ...layersOf(draft).map(([, { value }]) => value)].every(isPositive);
+  const limits = [draft.value, ...layersOf(draft).map(([, { value }]) => value)];
+  return isWhole(draft.frequency) && limits.every(isPositive);
 }
 
 /** What would go if the draft were saved now. */

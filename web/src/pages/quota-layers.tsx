@@ -2,7 +2,15 @@ import { useState } from 'react';
 import { Choice, TextField } from '../parts/basics.tsx';
 import { LayerField } from '../parts/layer-field.tsx';
 import { TEXTS } from '../texts.ts';
-import { type Draft, isPositive, type LayerDraft, layersOf, POLICIES, UNITS } from './quota-draft.ts';
+import {
+  type Draft,
+  isPositive,
+  isWhole,
+  type LayerDraft,
+  layersOf,
+  POLICIES,
+  UNITS,
+} from './quota-draft.ts';
 
 const WORDS = TEXTS.quota;
 const FIRST: LayerDraft = { value: '1', units: 'GiB', policy: 'LFU' };
@@ -10,14 +18,16 @@ const FIRST: LayerDraft = { value: '1', units: 'GiB', policy: 'LFU' };
 export function NumberField(props: {
   readonly label: string;
   readonly value: string;
+  readonly whole?: boolean;
   readonly onChange: (value: string) => void;
 }) {
+  const fits = props.whole ? isWhole : isPositive;
   return (
     <TextField
       label={props.label}
       inputMode="decimal"
       value={props.value}
-      error={isPositive(props.value) ? null : WORDS.notPositive}
+      error={fits(props.value) ? null : props.whole ? WORDS.notWhole : WORDS.notPositive}
       onChange={({ target }) => props.onChange(target.value)}
     />
   );

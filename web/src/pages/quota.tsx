@@ -168,6 +168,7 @@ function QuotaForm({ usage, quota }: { readonly usage: Resource<Usage>; readonly
             <NumberField
               label={WORDS.frequency}
               value={draft.frequency}
+              whole
               onChange={(frequency) => change({ frequency })}
             />
             <Choice

@@ -81,7 +81,10 @@ export function readDraft(draft: ScheduleDraft): { readonly body: object | null;
   if (!request || Object.keys(faults).length > 0) return { body: null, faults };
   const hours = from === '' ? {} : { hours: `${from}-${until}` };
   const order = priority === null ? {} : { priority };
-  return { body: { name, cron, timeZone, ...hours, overrun, enabled, ...request, ...order }, faults };
+  return {
+    body: { name: name.trim(), cron, timeZone, ...hours, overrun, enabled, ...request, ...order },
+    faults,
+  };
 }
 
 /** The same schedule, enabled or disabled. */
@@ -92,8 +95,8 @@ export function switchedBody(schedule: Schedule): object {
   return { ...Object.fromEntries(known), enabled: !enabled };
 }
 
-/** The server begins with the name of the field. */
-export function faultFrom(message: string): Faults {
-  const [field = ''] = message.split(' ', 1);
-  return ['name', 'cron', 'timeZone', 'hours'].includes(field) ? { [field]: message } : {};
+/** The server has a sentence for each field, which begins with its name. */
+export function faultsFrom(message: string): Faults {
+  const sentences = message.split(/(?<=[.?]) (?=\w+ (?:must|is) )/);
+  return Object.fromEntries(sentences.map((text) => [text.split(' ', 1)[0], text]));
 }

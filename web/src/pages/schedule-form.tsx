@@ -9,7 +9,7 @@ import { ChosenLayer } from '../parts/layer-field.tsx';
 import { addressOf, goTo, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
-import { draftOf, faultFrom, readDraft, type Schedule, type ScheduleDraft, WORK } from './schedule-draft.ts';
+import { draftOf, faultsFrom, readDraft, type Schedule, type ScheduleDraft, WORK } from './schedule-draft.ts';
 import { ScheduleTimes } from './schedule-times.tsx';
 import { AreaMap } from './seed-area.tsx';
 import { PlanFields } from './seed-fields.tsx';
@@ -82,7 +82,7 @@ function Form({ layer, field, schedule, onDraft }: FormProps) {
       ? (['POST', 'api/v1/schedules'] as const)
       : (['PUT', `api/v1/schedules/${schedule.id}`] as const);
   const { body, faults: own } = readDraft(draft);
-  const told = action.problem && draft === sent ? faultFrom(action.problem.message) : {};
+  const told = action.problem && draft === sent ? faultsFrom(action.problem.message) : {};
   const faults = { ...told, ...(tried ? own : { ...own, name: undefined }) };
   const submit = (event: FormEvent) => {
     event.preventDefault();

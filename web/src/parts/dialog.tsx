@@ -35,8 +35,9 @@ export function Dialog(props: {
     props.onConfirm();
     props.onClose();
   };
+  // Escape closes it at once and tells so later: without `onCancel` a key pressed in between would be lost.
   return (
-    <dialog ref={dialog} onClose={props.onClose} aria-label={props.title}>
+    <dialog ref={dialog} onCancel={props.onClose} onClose={props.onClose} aria-label={props.title}>
       <form className="stack" onSubmit={submit}>
         <h2>{props.title}</h2>
         {props.children}
