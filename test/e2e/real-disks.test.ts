@@ -227,12 +227,14 @@ it('starts on a disk that is full, and keeps tiles again when there is room', as
 it('removes a layer from a disk that is full, and counts what is left', async () => {
   const server = await serveOn(temporaryFolder(), 'mount -t tmpfs -o size=32m tmpfs $STORES');
   try {
+    const body = '<truncateLayer><layerName>world</layerName></truncateLayer>';
+    const init = { method: 'POST', headers: { 'content-type': 'text/xml' }, body };
+    const truncate = () => fetch(`${server.url}/masstruncate`, init);
+    expect((await truncate()).status).toBe(200);
     for (const z of ZOOMS) await cached(server, `${z}/0/0`);
     await settled(server);
     untilRefused((at) => writeFileSync(join(server.disk, `filler-${at}`), Buffer.alloc(65_536)));
-    const body = '<truncateLayer><layerName>world</layerName></truncateLayer>';
-    const init = { method: 'POST', headers: { 'content-type': 'text/xml' }, body };
-    expect((await fetch(`${server.url}/masstruncate`, init)).status).toBe(200);
+    expect((await truncate()).status).toBe(200);
     await eventually(
       'nothing is left',
       () => tilesOf(server),

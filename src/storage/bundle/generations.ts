@@ -25,8 +25,9 @@ export function openGenerations(layout: BundleLayout, patience: number): Generat
   const db = new Database(layout.generations, { fileMustExist: true, timeout: patience });
   // Here each commit is synced: an acknowledged truncation outlives a power cut.
   db.pragma('synchronous = FULL');
-  // The emptied journal is synced too: a deleted one might be back after a power cut, and undo what was acknowledged.
-  db.pragma('journal_mode = TRUNCATE');
+  // The end of the journal is synced too: a deleted one might be back after a power cut, and undo what was
+  // acknowledged. It keeps its room, so that a layer can be truncated on a full disk.
+  db.pragma('journal_mode = PERSIST');
   db.exec(TABLES);
   const select = db.prepare<[string], number>('SELECT number FROM generation WHERE layer = ?').pluck();
   const upsert = db
