@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Migration, sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createPostgresDatabase } from '../../test/fixtures/shared-services.ts';
@@ -213,6 +214,20 @@ describe('the lock of a server whose stores lie on its own disk', () => {
     await lock?.close();
     await database.close();
   });
+});
+
+it('a transaction on SQLite has its turn among many of another connection that follow each other', async () => {
+  const location = await places.sqlite();
+  const busy = await openDatabase({ location, ...quiet });
+  const clock = { ...systemClock, sleep: () => nextTurn() };
+  const waiter = await openDatabase({ location, ...quiet, clock });
+  const ended: string[] = [];
+  const run = (database: Database, name: string) =>
+    database.transaction('test', async () => name).then(() => ended.push(name));
+  await Promise.all([...Array.from({ length: 40 }, () => run(busy, 'one of many')), run(waiter, 'other')]);
+  expect(ended.at(-1)).toBe('one of many');
+  await busy.close();
+  await waiter.close();
 });
 
 it('reading from SQLite never waits for a writer', async () => {

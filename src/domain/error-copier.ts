@@ -7,6 +7,8 @@ interface WrittenError {
   readonly message: string;
   readonly reason: string | null;
   readonly retryAfterSeconds: number | null;
+  /** For the log. */
+  readonly cause: string | null;
   readonly closed: { readonly host: string; readonly closing: HostClosing } | null;
 }
 
@@ -21,6 +23,7 @@ export const errorCopier = {
       message,
       reason,
       retryAfterSeconds,
+      cause: error.cause instanceof Error ? error.cause.message : null,
       closed: closed && { host: closed.host, closing: closed.closing },
     };
   },
@@ -28,10 +31,11 @@ export const errorCopier = {
   read(written: unknown): Error {
     const error = written as WrittenError | { readonly message: string };
     if (!('code' in error)) return new Error(error.message);
-    const { code, message, reason, retryAfterSeconds, closed } = error;
+    const { code, message, reason, retryAfterSeconds, cause, closed } = error;
     return new TilewardenError(code, message, {
       ...(reason !== null && { reason }),
       ...(retryAfterSeconds !== null && { retryAfterSeconds }),
+      ...(cause !== null && { cause: new Error(cause) }),
       ...(closed && { cause: new HostClosed(closed.host, closed.closing) }),
     });
   },

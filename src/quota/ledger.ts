@@ -122,7 +122,7 @@ export class Ledger {
     }
     if (changes.complete) this.#forgetOthers(store, seen);
     // A memory store always tells everything, and keeps no count of its changes.
-    if (!changes.complete || changes.cursor > 0) this.#cursors.set(store, changes.cursor);
+    if (!changes.complete || changes.cursor !== 0) this.#cursors.set(store, changes.cursor);
   }
 
   #learn(key: string, { store, id, content }: { store: string; id: string; content: BlockContent }): void {

@@ -192,9 +192,8 @@ describe('on a small disk', () => {
   });
 });
 
-it('serves what is cached on a disk that may only be read, and the rest without keeping it', async () => {
-  const folder = temporaryFolder();
-  const root = join(folder, 'data', 'stores', 'default');
+/** One tile of each zoom. */
+async function fillStore(root: string): Promise<void> {
   mkdirSync(root, { recursive: true });
   const options = bundleStoreOptions.parse({ type: 'bundle' });
   const store = await openBundleStore(options, { root, log: silentLogger, clock: systemClock });
@@ -202,9 +201,57 @@ it('serves what is cached on a disk that may only be read, and the rest without 
   const tile = { x: 0, y: 0, bytes: Buffer.alloc(100, 7), createdAt: Date.now() };
   for (const z of ZOOMS) await store.putMany(set, z, [tile], 0);
   await store.close();
+}
+
+it('starts on a disk that is full, and keeps tiles again when there is room', async () => {
+  const folder = temporaryFolder();
+  const made = join(folder, 'made');
+  await fillStore(join(made, 'default'));
+  const fill = 'cat /dev/zero > $STORES/filler 2> /dev/null';
+  const server = await serveOn(
+    folder,
+    `mount -t tmpfs -o size=16m tmpfs $STORES && cp -r ${made}/. $STORES && { ${fill} || true; }`,
+  );
+  try {
+    await expectHits(server);
+    expect(await tilesOf(server)).toBe(ZOOMS.length);
+    await expectUncached(server, 9);
+    rmSync(join(server.disk, 'filler'));
+    await expectStoring(server, 9);
+    await expectHits(server);
+  } finally {
+    await server.stop();
+  }
+});
+
+it('removes a layer from a disk that is full, and counts what is left', async () => {
+  const server = await serveOn(temporaryFolder(), 'mount -t tmpfs -o size=32m tmpfs $STORES');
+  try {
+    const body = '<truncateLayer><layerName>world</layerName></truncateLayer>';
+    const init = { method: 'POST', headers: { 'content-type': 'text/xml' }, body };
+    const truncate = () => fetch(`${server.url}/masstruncate`, init);
+    expect((await truncate()).status).toBe(200);
+    for (const z of ZOOMS) await cached(server, `${z}/0/0`);
+    await settled(server);
+    untilRefused((at) => writeFileSync(join(server.disk, `filler-${at}`), Buffer.alloc(65_536)));
+    expect((await truncate()).status).toBe(200);
+    await eventually(
+      'nothing is left',
+      () => tilesOf(server),
+      (tiles) => tiles === 0,
+    );
+  } finally {
+    await server.stop();
+  }
+});
+
+it('serves what is cached on a disk that may only be read, and the rest without keeping it', async () => {
+  const folder = temporaryFolder();
+  await fillStore(join(folder, 'data', 'stores', 'default'));
   const server = await serveOn(folder, 'mount --bind $STORES $STORES && mount -o remount,bind,ro $STORES');
   try {
     await expectHits(server);
+    expect(await tilesOf(server)).toBe(ZOOMS.length);
     await expectUncached(server, 9);
   } finally {
     await server.stop();

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type BetterSqlite3 from 'better-sqlite3';
 import { CompiledQuery, type DatabaseConnection, type Driver, type QueryResult } from 'kysely';
 import type { Clock } from '../../lib/clock.ts';
@@ -62,8 +63,10 @@ export class SqliteDriver implements Driver {
     }
   }
 
+  /** Others have a turn before the next transaction here, which would follow at once. */
   async commitTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('commit'));
+    await nextTurn();
   }
 
   async rollbackTransaction(connection: DatabaseConnection): Promise<void> {

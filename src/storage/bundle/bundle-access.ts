@@ -50,18 +50,8 @@ export class BundleAccess {
     }
   }
 
-  /** Tries again while another process holds what `work` needs, and leaves the thread to others meanwhile. */
   async patiently<T>(work: () => T): Promise<T> {
-    const begun = this.#clock.monotonic();
-    while (!this.#stopping.signal.aborted) {
-      try {
-        return work();
-      } catch (error) {
-        if (!isBusy(error) || this.#clock.monotonic() - begun > PATIENCE) throw error;
-        await this.#clock.sleep(BUSY_PAUSE);
-      }
-    }
-    throw new TilewardenError('store-failed', 'The tile store is closed.');
+    return patiently(work, this.#clock, this.#stopping.signal);
   }
 
   closeBelow(folder: string): void {
@@ -107,4 +97,18 @@ export class BundleAccess {
       this.#reader.closeIdle(this.#clock.monotonic() - IDLE_AFTER);
     }
   }
+}
+
+/** Tries again while another process holds what `work` needs, and leaves the thread to others meanwhile. */
+export async function patiently<T>(work: () => T, clock: Clock, signal?: AbortSignal): Promise<T> {
+  const begun = clock.monotonic();
+  while (!signal?.aborted) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error) || clock.monotonic() - begun > PATIENCE) throw error;
+      await clock.sleep(BUSY_PAUSE);
+    }
+  }
+  throw new TilewardenError('store-failed', 'The tile store is closed.');
 }

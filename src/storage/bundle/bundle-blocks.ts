@@ -10,7 +10,7 @@ import { BundleIndex, type BundleSummary, type IndexedBundle, stampAtRest } from
 import { type BundleLayout, bundleFolder, parseBundleFolder } from './bundle-layout.ts';
 import { pageStatistics } from './bundle-listing.ts';
 import { summaryOfBundle } from './bundle-summary.ts';
-import { isRefusedOpen, storeFailure } from './sqlite-failure.ts';
+import { isBusy, isRefused, storeFailure } from './sqlite-failure.ts';
 
 /** Milliseconds. File systems tell times apart no better than this, at worst. */
 const GRAIN = 1000;
@@ -21,6 +21,9 @@ const AT_ONCE = 16;
 
 /** Bundles read before others get their turn. */
 const LOOKS_IN_A_TURN = 8;
+
+/** A cursor of what was told from the files alone; with an index all is told anew. */
+const WITHOUT_INDEX = -1;
 
 /** From before the first change. */
 const BEGINNING = { change: 0, id: '' };
@@ -40,24 +43,28 @@ interface Look {
 /** Tells what the bundles hold, from the index where they rest and from the bundle itself where somebody may write. */
 export class BundleBlocks {
   readonly #parts: BundleBlocksParts;
-  readonly #index: BundleIndex;
   readonly #stopping = new AbortController();
   /** What open bundles looked like when they were last read. */
   readonly #looks = new Map<string, Look>();
+  /** Bundles that the index is wrong about, and cannot be told on a disk that is full or may only be read. */
+  readonly #unmarked = new Set<string>();
+  /** Null while it cannot be opened on such a disk. */
+  #index: BundleIndex | null = null;
   #comparing: Promise<void> | null = null;
 
   constructor(parts: BundleBlocksParts) {
     this.#parts = parts;
-    this.#index = openIndex(parts.layout);
   }
 
   async changes(since: number | null): Promise<BlockChanges> {
-    if (!this.#comparing) this.#comparing = this.#compare();
-    if (!this.#index.isComplete) await this.#comparing;
-    const cursor = { value: since ?? 0 };
+    if (!this.#index) await this.#openIndex();
+    this.#comparing ??= this.#compare();
+    if (!this.#index?.isComplete) await this.#comparing;
+    const from = since === WITHOUT_INDEX && this.#index ? null : since;
+    const cursor = { value: this.#index ? (from ?? 0) : WITHOUT_INDEX };
     return {
-      complete: since === null,
-      blocks: this.#tell(since, cursor),
+      complete: from === null,
+      blocks: this.#tell(from, cursor),
       get cursor() {
         return cursor.value;
       },
@@ -67,7 +74,20 @@ export class BundleBlocks {
   async close(): Promise<void> {
     this.#stopping.abort();
     await this.#comparing;
-    this.#index.close();
+    this.#index?.close();
+  }
+
+  /** What was compared without it is compared again. */
+  async #openIndex(): Promise<void> {
+    const { layout, access } = this.#parts;
+    try {
+      const index = await access.patiently(() => new BundleIndex(layout, 0));
+      await this.#comparing;
+      this.#comparing = null;
+      this.#index = index;
+    } catch (error) {
+      if (!isRefused(error)) throw storeFailure(error);
+    }
   }
 
   async *#tell(since: number | null, cursor: { value: number }): AsyncGenerator<StoreBlock> {
@@ -82,38 +102,40 @@ export class BundleBlocks {
       }
       await nextTurn();
     }
-    for (const [at, row] of this.#index.open().entries()) {
+    const unmarked = [...this.#unmarked];
+    const open = this.#index?.open().map((row) => row.id) ?? [];
+    for (const [at, id] of [...open, ...unmarked].entries()) {
       if (at % LOOKS_IN_A_TURN === LOOKS_IN_A_TURN - 1) await nextTurn();
-      const block = await this.#lookAt(row);
+      const block = await this.#lookAt(id, since === null);
       if (block) yield block;
     }
+    for (const id of unmarked) await this.#compareOne(id);
   }
 
   #changesAfter(row: Pick<IndexedBundle, 'change' | 'id'>): readonly IndexedBundle[] {
-    return this.#index.changesAfter(row);
+    return this.#index?.changesAfter(row) ?? [];
   }
 
-  /** Null when it is as it was. */
-  async #lookAt(row: IndexedBundle): Promise<StoreBlock | null> {
+  /** Null when it is as it was, unless the caller knows nothing of it. */
+  async #lookAt(id: string, anew: boolean): Promise<StoreBlock | null> {
     const { layout, access, clock } = this.#parts;
-    const folder = `${layout.layers}/${row.id}`;
+    const folder = `${layout.layers}/${id}`;
+    const row = this.#index?.find(id) ?? null;
     const path = findBundleFile(folder);
     const look = path === null ? null : lookOf(path, clock.now());
-    const known = this.#looks.get(row.id);
-    if (look && known?.settled && known.stamp === look.stamp) {
+    const known = this.#looks.get(id);
+    if (!anew && look && known?.settled && known.stamp === look.stamp) {
       this.#restIfAbandoned(path);
       return null;
     }
     const summary =
       look && (await access.read(folder, (bundle) => summaryOfBundle(bundle.database, bundle.path)));
-    if (!look || !summary) return this.#miss(row, folder);
-    this.#looks.set(row.id, look);
-    return blockOf(row.id, summary);
-  }
-
-  async #miss(row: IndexedBundle, folder: string): Promise<StoreBlock> {
-    await this.#parts.access.patiently(() => this.#index.gone(folder, row.change));
-    return { id: row.id, content: null };
+    if (!look || !summary) {
+      if (row?.state === 'open') await this.#note(id, (index) => index.gone(folder, row.change));
+      return { id, content: null };
+    }
+    this.#looks.set(id, look);
+    return blockOf(id, summary);
   }
 
   #restIfAbandoned(path: string | null): void {
@@ -134,11 +156,12 @@ export class BundleBlocks {
         if (this.#stopping.signal.aborted) return;
         const id = folder.slice(layout.layers.length + 1);
         seen.add(id);
-        await this.#compareOne(id, folder);
+        await this.#compareOne(id);
         if (seen.size % AT_ONCE === 0) await nextTurn();
       }
       await this.#markMissing(seen);
-      await this.#parts.access.patiently(() => this.#index.completed());
+      const index = this.#index;
+      if (index && this.#unmarked.size === 0) await this.#parts.access.patiently(() => index.completed());
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
       log.warn(
@@ -148,13 +171,17 @@ export class BundleBlocks {
     }
   }
 
-  async #compareOne(id: string, folder: string): Promise<void> {
+  async #compareOne(id: string): Promise<void> {
+    const folder = `${this.#parts.layout.layers}/${id}`;
     const path = findBundleFile(folder);
-    const row = this.#index.find(id);
-    if (path === null || row?.state === 'open') return;
-    if (row?.state === 'resting' && row.stamp === stampAtRest(path)) return;
-    await this.#parts.access.patiently(() => this.#index.opened(folder));
-    await this.#parts.access.putToRest(path);
+    const row = this.#index?.find(id) ?? null;
+    if (isTrue(row, path)) {
+      this.#unmarked.delete(id);
+      return;
+    }
+    if (path === null) return this.#note(id, (index) => row && index.gone(folder, row.change));
+    await this.#note(id, (index) => index.opened(folder));
+    if (!this.#unmarked.has(id)) await this.#parts.access.putToRest(path);
   }
 
   async #markMissing(seen: ReadonlySet<string>): Promise<void> {
@@ -162,12 +189,22 @@ export class BundleBlocks {
     for (let rows = this.#changesAfter(last); rows.length > 0; rows = this.#changesAfter(last)) {
       for (const row of rows) {
         last = row;
-        if (row.state !== 'resting' || seen.has(row.id)) continue;
-        const folder = `${this.#parts.layout.layers}/${row.id}`;
-        if (!findBundleFile(folder))
-          await this.#parts.access.patiently(() => this.#index.gone(folder, row.change));
+        if (row.state === 'resting' && !seen.has(row.id)) await this.#compareOne(row.id);
       }
       await nextTurn();
+    }
+  }
+
+  /** Reading goes on where nothing can be written: what the index cannot be told is looked at each time. */
+  async #note(id: string, change: (index: BundleIndex) => void): Promise<void> {
+    this.#unmarked.add(id);
+    const index = this.#index;
+    if (!index) return;
+    try {
+      await this.#parts.access.patiently(() => change(index));
+      this.#unmarked.delete(id);
+    } catch (error) {
+      if (!isRefused(error) && !isBusy(error)) throw error;
     }
   }
 }
@@ -175,14 +212,11 @@ export class BundleBlocks {
 /** Behind every name. */
 const LAST = '\u{10FFFF}';
 
-/** In memory where none can be made: a disk that may only be read or has no room. It is then filled at each start. */
-function openIndex(layout: BundleLayout): BundleIndex {
-  try {
-    return new BundleIndex(layout, 0);
-  } catch (error) {
-    if (!isRefusedOpen(error)) throw storeFailure(error);
-    return new BundleIndex({ ...layout, index: ':memory:' }, 0);
-  }
+/** Whether the index says of a bundle what is so, or that it has to be looked at. */
+function isTrue(row: IndexedBundle | null, path: string | null): boolean {
+  if (row?.state === 'open') return true;
+  if (path === null) return row?.state !== 'resting';
+  return row?.state === 'resting' && row.stamp === stampAtRest(path);
 }
 
 async function* bundleFolders({ layers }: BundleLayout): AsyncGenerator<string> {

@@ -55,8 +55,6 @@ export class BundleEditor {
     this.path = path;
     this.#db = db;
     this.#index = index;
-    // The first read takes the lock of those who use the log: from then on nobody else can put the bundle to rest.
-    db.pragma('user_version');
     this.#statements = statementsOf(db);
   }
 

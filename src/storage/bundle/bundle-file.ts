@@ -28,6 +28,8 @@ const EXTENSION = '.sqlite';
 const SQLITE_PAGE_BYTES = 2048;
 /** Bytes of the log after which it is copied into the file. */
 const CHECKPOINT_BYTES = 8 * 1024 ** 2;
+/** Milliseconds. */
+const BUSY_PAUSE = 2;
 
 /** Bytes 18 and 19 of an SQLite file say how it is written and read: 2 with a log, 1 without. */
 const FORMAT_VERSIONS = { start: 18, end: 20 };
@@ -150,12 +152,33 @@ export function hasLog(path: string): boolean {
   return existsSync(`${path}-wal`);
 }
 
-/** One page of the file is rewritten, in one step: neither needs a journal or a sync. */
+/** SQLite does not wait by itself while another process describes the bundle at rest, or puts it to rest just now. */
 function startLog(db: Sqlite): void {
-  if (db.pragma('journal_mode', { simple: true }) === 'wal') return;
-  db.pragma('synchronous = OFF');
-  db.pragma('journal_mode = MEMORY');
-  db.pragma('journal_mode = WAL');
+  const begun = performance.now();
+  for (;;) {
+    try {
+      if (triedLog(db)) return;
+    } catch (error) {
+      if (!isBusy(error) || performance.now() - begun > WRITER_PATIENCE) throw error;
+    }
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_PAUSE);
+  }
+}
+
+/** One page of the file is rewritten, in one step: neither needs a journal or a sync. */
+function triedLog(db: Sqlite): boolean {
+  if (!usesLog(db)) {
+    db.pragma('synchronous = OFF');
+    db.pragma('journal_mode = MEMORY');
+    db.pragma('journal_mode = WAL');
+  }
+  // The first read takes the lock of those who use the log: from then on nobody else can put the bundle to rest.
+  db.pragma('user_version');
+  return usesLog(db);
+}
+
+function usesLog(db: Sqlite): boolean {
+  return db.pragma('journal_mode', { simple: true }) === 'wal';
 }
 
 /**

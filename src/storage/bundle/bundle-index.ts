@@ -1,11 +1,11 @@
-import { rmSync, statSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../lib/clock.ts';
 import type { Sqlite } from './bundle-file.ts';
 import type { BundleLayout } from './bundle-layout.ts';
 import type { PageRow } from './bundle-reader.ts';
-import { WRITER_PATIENCE } from './generations.ts';
+import { makeSharedFile } from './shared-file.ts';
 import { isDamage } from './sqlite-failure.ts';
 
 /** What a bundle holds, as it was read from it. */
@@ -52,6 +52,7 @@ const SLICE = 200;
 const COMPLETE = 1;
 
 const SCHEMA = `
+  PRAGMA journal_mode = WAL;
   CREATE TABLE IF NOT EXISTS bundle (
     id TEXT PRIMARY KEY, change INTEGER NOT NULL, state INTEGER NOT NULL, at INTEGER NOT NULL,
     stamp TEXT NOT NULL, summary TEXT
@@ -71,9 +72,10 @@ export class BundleIndex {
   readonly #db: Sqlite;
   readonly #root: string;
 
-  constructor({ layers, index }: Pick<BundleLayout, 'layers' | 'index'>, patience: number) {
-    this.#root = layers;
-    this.#db = openFile(index, patience);
+  /** `patience` is how many milliseconds a call may block its thread. */
+  constructor(layout: BundleLayout, patience: number) {
+    this.#root = layout.layers;
+    this.#db = openFile(layout, patience);
   }
 
   /** Returns the change by which the mark is known. */
@@ -160,6 +162,14 @@ export class BundleIndex {
       .map(bundleOf);
   }
 
+  forgetLongGone(): void {
+    this.#db
+      .prepare(
+        `DELETE FROM bundle WHERE state = ${GONE} AND at < ? AND change < (SELECT max(change) FROM bundle)`,
+      )
+      .run(systemClock.now() - REMEMBERED);
+  }
+
   /** Whether all that lies in the store has been compared with it once. */
   get isComplete(): boolean {
     return this.#db.pragma('user_version', { simple: true }) === COMPLETE;
@@ -198,26 +208,24 @@ export function stampAtRest(path: string): string | null {
   return file ? `${basename(path)} ${file.size}:${file.mtimeNs}` : null;
 }
 
-function openFile(path: string, patience: number): Sqlite {
+function openFile(layout: BundleLayout, patience: number): Sqlite {
   try {
-    return configured(new Database(path, { timeout: WRITER_PATIENCE }), patience);
+    return openWhole(layout, patience);
   } catch (error) {
     if (!isDamage(error)) throw error;
-    for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true });
-    return configured(new Database(path, { timeout: WRITER_PATIENCE }), patience);
+    for (const end of ['', '-wal', '-shm']) rmSync(`${layout.index}${end}`, { force: true });
+    return openWhole(layout, patience);
   }
 }
 
-function configured(db: Sqlite, patience: number): Sqlite {
+function openWhole({ making, index }: BundleLayout, patience: number): Sqlite {
+  if (!existsSync(index)) makeSharedFile(making, index, SCHEMA);
+  const db = new Database(index, { fileMustExist: true, timeout: patience });
   try {
-    db.pragma('journal_mode = WAL');
     // What a power cut takes from it shows in the stamps, and is looked at.
     db.pragma('synchronous = NORMAL');
-    db.exec(SCHEMA);
-    db.prepare(
-      `DELETE FROM bundle WHERE state = ${GONE} AND at < ? AND change < (SELECT max(change) FROM bundle)`,
-    ).run(systemClock.now() - REMEMBERED);
-    db.pragma(`busy_timeout = ${patience}`);
+    // Says whether the file can be read as an index.
+    db.prepare('SELECT 1 FROM bundle LIMIT 1').get();
     return db;
   } catch (error) {
     db.close();

@@ -11,7 +11,7 @@ import {
   openForReading,
   type Sqlite,
 } from './bundle-file.ts';
-import { DamagedBundle, isDamage, isRefusedOpen } from './sqlite-failure.ts';
+import { DamagedBundle, isDamage, isRefused } from './sqlite-failure.ts';
 
 export interface TileRow {
   readonly created_at: number;
@@ -245,7 +245,7 @@ export class BundleReader {
       return new Handle(path, openForReading(path), true);
     } catch (error) {
       if (!existsSync(path)) return null;
-      if (!isRefusedOpen(error)) throw DamagedBundle.if(error, path);
+      if (!isRefused(error)) throw DamagedBundle.if(error, path);
       return this.#openRefused(path);
     }
   }

@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { tile } from '../../../test/contracts/tile-store-tools.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -99,4 +100,28 @@ it('two stores that write by turns to a bundle at rest lose nothing', async () =
   await close(other);
   const store = await open();
   expect(await store.present(set, 5, { minX: 0, minY: 0, maxX: 127, maxY: 0 }, 0)).toHaveLength(40);
+});
+
+/** Another process that holds `file` for a moment, longer than it takes to be refused. */
+async function whileHeld(file: string, lock: 'IMMEDIATE' | 'EXCLUSIVE', work: () => Promise<unknown>) {
+  const holder = new Database(join(root, file));
+  holder.exec(`BEGIN ${lock}`);
+  const working = work().catch((error: unknown) => error);
+  const first = await Promise.race([working, systemClock.sleep(500).then(() => 'waits')]);
+  holder.close();
+  expect(first).toBe('waits');
+  return working;
+}
+
+it('a writer waits while another process describes the bundle that it has put to rest', async () => {
+  await written('a');
+  const store = await open();
+  const put = () => store.putMany(set, 5, [tile(2, 2, 'b')], 0);
+  expect(await whileHeld(bundleFiles()[0] ?? '', 'IMMEDIATE', put)).toEqual({ tiles: 1, bytes: 1 });
+});
+
+it('a store opens while another process raises a generation', async () => {
+  await written('a');
+  const store = await whileHeld('generations.sqlite', 'EXCLUSIVE', open);
+  expect(store).toBe(stores[0]);
 });

@@ -7,7 +7,7 @@ import { intersectRects, type TileRect } from '../../domain/tile-rect.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { StoredTile, TileStore } from '../tile-store.ts';
-import { BundleAccess } from './bundle-access.ts';
+import { BundleAccess, patiently } from './bundle-access.ts';
 import { BundleBlocks } from './bundle-blocks.ts';
 import { FOREVER } from './bundle-editor.ts';
 import { findBundleFile, tileSetOf } from './bundle-file.ts';
@@ -53,7 +53,7 @@ export async function openBundleStore(
 ): Promise<TileStore> {
   const { root, log, clock } = tools;
   const layout = bundleLayout(root);
-  const generations = prepare(layout);
+  const generations = await prepare(layout, clock);
   const writer = new BundleWriter(root, log);
   const access = new BundleAccess(options.maxOpenBundles, writer, clock, log);
   const blocks = new BundleBlocks({ layout, access, clock, log });
@@ -318,10 +318,10 @@ function tilesIn({ minX, minY, maxX, maxY }: TileRect): number {
   return (maxX - minX + 1) * (maxY - minY + 1);
 }
 
-function prepare(layout: BundleLayout): Generations {
+async function prepare(layout: BundleLayout, clock: Clock): Promise<Generations> {
   try {
     mkdirSync(layout.layers, { recursive: true });
-    return openGenerations(layout, 0);
+    return await patiently(() => openGenerations(layout, 0), clock);
   } catch (error) {
     throw storeFailure(error);
   }

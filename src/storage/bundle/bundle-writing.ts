@@ -16,7 +16,7 @@ import type {
   PutCommand,
 } from './bundle-writer-messages.ts';
 import { type Generations, openGenerations, WRITER_PATIENCE } from './generations.ts';
-import { DamagedBundle } from './sqlite-failure.ts';
+import { DamagedBundle, isBusy, isRefused } from './sqlite-failure.ts';
 import { groupByBundle } from './tile-batch.ts';
 
 /** Bundles open for writing at once. */
@@ -25,6 +25,9 @@ const MAX_EDITORS = 32;
 const IDLE_AFTER = 2000;
 /** Bundles may be removed while they are being opened; more often than this is no coincidence. */
 const ATTEMPTS = 20;
+
+/** From before every change of the index. */
+const NO_MARK = 0;
 
 const NOTHING: StoreChange = { tiles: 0, bytes: 0 };
 
@@ -40,6 +43,8 @@ export class BundleWriting {
   readonly #generations: Generations;
   readonly #editors = new Map<string, BundleEditor>();
   #index: BundleIndex | null = null;
+  /** What the index could not be told yet, by the folder concerned. */
+  readonly #untold = new Map<string, (index: BundleIndex) => void>();
 
   constructor(layout: BundleLayout, onDamage: OnDamage) {
     this.#layout = layout;
@@ -75,7 +80,7 @@ export class BundleWriting {
       if (!editor) return NOTHING;
       const deleted = editor.delete([...coverOfBundle(bundleX, bundleY, rect)], createdBefore);
       removed = editor.emptied && removeBundleFile(this.#layout, editor.path);
-      if (removed) editor.removed();
+      if (removed) this.#tell(folder, () => editor.removed());
       return deleted;
     });
     if (removed) this.#close(folder);
@@ -136,7 +141,7 @@ export class BundleWriting {
   /** The index has it looked at, and finds that it has gone. */
   discardBundle(path: string): boolean {
     this.#close(dirname(path));
-    this.#indexed().opened(dirname(path));
+    this.#tell(dirname(path), (index) => index.opened(dirname(path)));
     return removeBundleFile(this.#layout, path);
   }
 
@@ -148,18 +153,27 @@ export class BundleWriting {
     for (const [folder, editor] of this.#editors) {
       if (now - editor.usedAt > IDLE_AFTER || !editor.isCurrent()) this.#close(folder);
     }
+    for (const [folder, change] of this.#untold) this.#tell(folder, change);
   }
 
-  /** Before a folder of bundles is moved away; `closeBelow` follows it. */
+  /**
+   * Before a folder of bundles is moved away; `closeBelow` follows it. On a full disk, where this makes room, the
+   * index hears of it only afterwards.
+   */
   dropping(folder: string): number {
-    return this.#indexed().dropping(folder);
+    try {
+      return this.#indexed().dropping(folder);
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      return NO_MARK;
+    }
   }
 
   closeBelow(folder: string, mark: number): void {
     for (const name of this.#editors.keys()) {
       if (name.startsWith(`${folder}/`)) this.#close(name);
     }
-    this.#indexed().dropped(folder, mark);
+    this.#tell(folder, (index) => index.dropped(folder, mark));
   }
 
   close(): void {
@@ -170,8 +184,21 @@ export class BundleWriting {
 
   /** Opened when first needed: a disk that may only be read has none. */
   #indexed(): BundleIndex {
-    this.#index ??= new BundleIndex(this.#layout, WRITER_PATIENCE);
+    if (this.#index) return this.#index;
+    this.#index = new BundleIndex(this.#layout, WRITER_PATIENCE);
+    this.#tell('', (index) => index.forgetLongGone());
     return this.#index;
+  }
+
+  /** Of a removal, which has its way on a full disk too: the index is then told as soon as there is room. */
+  #tell(folder: string, change: (index: BundleIndex) => void): void {
+    try {
+      change(this.#indexed());
+      this.#untold.delete(folder);
+    } catch (error) {
+      if (!isRefused(error) && !isBusy(error)) throw error;
+      this.#untold.set(folder, change);
+    }
   }
 
   #checkGeneration({ set, z, rect }: WrittenPlace, noted: number): void {

@@ -1,11 +1,9 @@
-import { randomUUID } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { MARKS_KEPT, type TilePlace } from '../tile-store.ts';
 import type { BundleLayout } from './bundle-layout.ts';
-import { isNodeError } from './node-error.ts';
+import { makeSharedFile } from './shared-file.ts';
 
 /** Milliseconds a writer waits for writers of other processes. */
 export const WRITER_PATIENCE = 15_000;
@@ -23,12 +21,13 @@ export interface Generations {
  * on a disk that is full or may only be read. `patience` is how many milliseconds a call may block its thread.
  */
 export function openGenerations(layout: BundleLayout, patience: number): Generations {
-  if (!existsSync(layout.generations)) makeFile(layout);
+  if (!existsSync(layout.generations)) makeSharedFile(layout.making, layout.generations, TABLES);
   const db = new Database(layout.generations, { fileMustExist: true, timeout: patience });
   // Here each commit is synced: an acknowledged truncation outlives a power cut.
   db.pragma('synchronous = FULL');
-  // The emptied journal is synced too: a deleted one might be back after a power cut, and undo what was acknowledged.
-  db.pragma('journal_mode = TRUNCATE');
+  // The end of the journal is synced too: a deleted one might be back after a power cut, and undo what was
+  // acknowledged. It keeps its room, so that a layer can be truncated on a full disk.
+  db.pragma('journal_mode = PERSIST');
   db.exec(TABLES);
   const select = db.prepare<[string], number>('SELECT number FROM generation WHERE layer = ?').pluck();
   const upsert = db
@@ -76,25 +75,6 @@ const TABLES = `
     min_x INTEGER, min_y INTEGER, max_x INTEGER, max_y INTEGER);
   CREATE INDEX IF NOT EXISTS mark_by_place ON mark (layer, grid_set, z);`;
 
-/** Whole from the first moment another process can see it, as with bundles. */
-function makeFile(layout: BundleLayout): void {
-  const path = join(layout.making, `${randomUUID()}.sqlite`);
-  mkdirSync(layout.making, { recursive: true });
-  const db = new Database(path);
-  try {
-    db.pragma('synchronous = FULL');
-    db.exec(TABLES);
-    db.close();
-    linkSync(path, layout.generations);
-    syncFolderNow(dirname(layout.generations));
-  } catch (error) {
-    if (!isNodeError(error, 'EEXIST')) throw error;
-  } finally {
-    db.close();
-    rmSync(path, { force: true });
-  }
-}
-
 /** What was made or moved in the folder is there after a power cut too. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
@@ -102,14 +82,5 @@ export async function syncFolder(folder: string): Promise<void> {
     await handle.sync();
   } finally {
     await handle.close();
-  }
-}
-
-function syncFolderNow(folder: string): void {
-  const descriptor = openSync(folder, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }

@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { type ErrorCode, isTilewardenError, TilewardenError } from '../../domain/errors.ts';
+import { isNodeError } from './node-error.ts';
 
 const NO_ROOM = new Set(['SQLITE_FULL', 'SQLITE_IOERR_SHMSIZE', 'ENOSPC', 'EDQUOT']);
 
@@ -34,10 +35,11 @@ export class DamagedBundle extends Error {
   }
 }
 
-/** The file is there but its log cannot be opened beside it: no room, no permission, no descriptors left. */
-export function isRefusedOpen(error: unknown): boolean {
+/** The disk takes neither a write nor a log beside the file: no room, no permission, no descriptors left. */
+export function isRefused(error: unknown): boolean {
   const code = sqliteCode(error);
-  return code.startsWith('SQLITE_CANTOPEN') || code.startsWith('SQLITE_READONLY') || isNoRoom(error);
+  if (code.startsWith('SQLITE_CANTOPEN') || code.startsWith('SQLITE_READONLY')) return true;
+  return isNoRoom(error) || isNodeError(error, 'EROFS', 'EACCES', 'EPERM');
 }
 
 export function storeFailure(error: unknown): TilewardenError {
