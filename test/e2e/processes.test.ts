@@ -152,6 +152,31 @@ describe('a server with several processes', () => {
     }
   });
 
+  it('knows a layer in every process, and in a worker, as soon as it is declared, and none after it was removed', async () => {
+    const document = {
+      source: { type: 'layer', layer: 'map' },
+      gridSets: [{ name: 'EPSG:900913', zoomStop: 3 }],
+    };
+    const change = (method: string, path: string, body?: object) =>
+      admin(server, path, {
+        method,
+        ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+      });
+    const statuses = async () => {
+      const path = '/tiles/later/2/1/1.png';
+      return await Promise.all(Array.from({ length: 2 * PROCESSES }, () => ask(server.url, path)));
+    };
+    expect((await change('PUT', '/api/v1/layers/later', document)).status).toBe(201);
+    expect((await statuses()).map(({ status }) => status)).toEqual(Array(2 * PROCESSES).fill(200));
+    const seed = await change('POST', '/api/v1/tasks', { layer: 'later', type: 'seed' });
+    const { id } = (await seed.json()) as { id: number };
+    const state = async () =>
+      ((await (await change('GET', `/api/v1/tasks/${id}`)).json()) as { state: string }).state;
+    await eventually('the task is over', state, (seen) => seen === 'done');
+    expect((await change('DELETE', '/api/v1/layers/later')).status).toBe(204);
+    expect((await statuses()).map(({ status }) => status)).toEqual(Array(2 * PROCESSES).fill(404));
+  });
+
   it('ends a process that does not react before it acknowledges a truncation', async () => {
     const path = '/tiles/map/5/9/9.png';
     for (let i = 0; i < 2 * PROCESSES; i++) await ask(server.url, path);
