@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type BetterSqlite3 from 'better-sqlite3';
 import { CompiledQuery, type DatabaseConnection, type Driver, type QueryResult } from 'kysely';
 import type { Clock } from '../../lib/clock.ts';
@@ -19,6 +18,7 @@ export class SqliteDriver implements Driver {
   readonly #connection: DatabaseConnection;
   #lastHolder: Promise<void> = Promise.resolve();
   #release: () => void = () => {};
+  #committed = false;
 
   constructor(database: BetterSqlite3.Database, clock: Clock) {
     this.#database = database.defaultSafeIntegers(true);
@@ -39,8 +39,11 @@ export class SqliteDriver implements Driver {
     return this.#connection;
   }
 
+  /** Other connections have a turn before the next transaction here, which would follow at once. */
   async releaseConnection(): Promise<void> {
-    this.#release();
+    if (this.#committed) setImmediate(this.#release);
+    else this.#release();
+    this.#committed = false;
   }
 
   async beginTransaction(): Promise<void> {
@@ -63,10 +66,9 @@ export class SqliteDriver implements Driver {
     }
   }
 
-  /** Others have a turn before the next transaction here, which would follow at once. */
   async commitTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('commit'));
-    await nextTurn();
+    this.#committed = true;
   }
 
   async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
