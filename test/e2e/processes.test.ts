@@ -182,7 +182,10 @@ describe('a server with several processes', () => {
     for (let i = 0; i < 2 * PROCESSES; i++) await ask(server.url, path);
     const [stuck = 0] = processesOf(server);
     process.kill(stuck, 'SIGSTOP');
-    expect((await truncate(server, 'map')).status).toBe(200);
+    // One of these connections leads to the process that is stuck.
+    const truncations = Array.from({ length: PROCESSES }, () => truncate(server, 'map'));
+    expect((await Promise.any(truncations)).status).toBe(200);
+    await Promise.allSettled(truncations);
     expect(isAlive(stuck)).toBe(false);
     expect((await ask(server.url, path)).cache).toBe('MISS');
     await eventually('another takes its place', () => processesOf(server).length === PROCESSES);
