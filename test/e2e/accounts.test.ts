@@ -138,7 +138,10 @@ describe.skipIf(openssl === null)('a server with a certificate', () => {
     const folder = temporaryFolder();
     makeCertificate(folder, 'first');
     const tls = `{ certificate: ${join(folder, 'certificate.pem')}, key: ${join(folder, 'key.pem')} }`;
-    const server = await startServer({ config: `server: { tls: ${tls} }\n`, expectedLog: /nothing has changed/ });
+    const server = await startServer({
+      config: `server: { tls: ${tls} }\n`,
+      expectedLog: /nothing has changed/,
+    });
     expect(server.url).toMatch(/^https:/);
     expect(await get(`${server.url}/healthz`)).toEqual({
       status: 200,
