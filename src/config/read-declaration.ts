@@ -80,7 +80,7 @@ function* referencesIn(value: unknown, path: ValuePath): Generator<ValuePath> {
 
 function refusal(problems: readonly Explanation[]): TilewardenError {
   const sentences = problems.map(({ path, key, message }) =>
-    `${printPath(key === undefined ? path : [...path, key])} ${message}`.trim(),
+    `${printPath(key === undefined ? path : [...path, key])} ${message}`.trim().replace(/[^.?]$/, '$&.'),
   );
-  return new TilewardenError('request-invalid', `${sentences.join('; ')}.`);
+  return new TilewardenError('request-invalid', sentences.join(' '));
 }
