@@ -168,7 +168,7 @@ describe('the ledger', () => {
       await ledger.refresh();
       return countsOf(ledger);
     };
-    await expect.poll(counted, { timeout: 20_000 }).toEqual({ a: { tiles: 4, bytes: 40_000 } });
+    await expect.poll(counted).toEqual({ a: { tiles: 4, bytes: 40_000 } });
   });
 
   it('reports what the bundles take on disk, within 5 % of what the file system says', async () => {
@@ -183,14 +183,11 @@ describe('the ledger', () => {
           .split('\t')[0],
       );
     await expect
-      .poll(
-        async () => {
-          await ledger.refresh();
-          const { bytes } = ledger.usage();
-          return Math.abs(bytes / size() - 1);
-        },
-        { timeout: 20_000 },
-      )
+      .poll(async () => {
+        await ledger.refresh();
+        const { bytes } = ledger.usage();
+        return Math.abs(bytes / size() - 1);
+      })
       .toBeLessThan(0.05);
   });
 
