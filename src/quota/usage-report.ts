@@ -78,10 +78,9 @@ export class UsageSums {
     return this.#usage;
   }
 
-  #count({ set, z, diskBytes, pages }: LedgerBlock, sign: 1 | -1): TileSetSum {
+  #count({ set, z, diskBytes, tiles }: LedgerBlock, sign: 1 | -1): TileSetSum {
     const sum = this.#sumFor(set);
     const zoom = sum.zooms.get(z) ?? { bytes: 0, tiles: 0 };
-    const tiles = pages.reduce((total, page) => total + page.tiles, 0);
     for (const each of [sum, zoom]) {
       each.bytes += sign * diskBytes;
       each.tiles += sign * tiles;

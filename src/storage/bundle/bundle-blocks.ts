@@ -58,8 +58,7 @@ export class BundleBlocks {
 
   async changes(since: number | null): Promise<BlockChanges> {
     if (!this.#index) await this.#openIndex();
-    this.#comparing ??= this.#compare();
-    if (!this.#index?.isComplete) await this.#comparing;
+    if (!this.#index?.isComplete) await this.#compareOnce();
     const from = since === WITHOUT_INDEX && this.#index ? null : since;
     const cursor = { value: this.#index ? (from ?? 0) : WITHOUT_INDEX };
     return {
@@ -110,6 +109,13 @@ export class BundleBlocks {
       if (block) yield block;
     }
     for (const id of unmarked) await this.#compareOne(id);
+    void this.#compareOnce();
+  }
+
+  /** A complete index is told first: comparing looks at every file, and nobody waits for it. */
+  #compareOnce(): Promise<void> {
+    this.#comparing ??= this.#compare();
+    return this.#comparing;
   }
 
   #changesAfter(row: Pick<IndexedBundle, 'change' | 'id'>): readonly IndexedBundle[] {
@@ -242,9 +248,9 @@ function lookOf(path: string, now: number): Look | null {
 }
 
 /** `layer/set/z/x_y` */
-function blockOf(id: string, { identity, diskBytes, changedAt, pages }: BundleSummary): StoreBlock {
+function blockOf(id: string, summary: BundleSummary): StoreBlock {
   const [, , zoom = '', place = ''] = id.split('/');
-  const [bundleX, bundleY] = parseBundleFolder(place) ?? [0, 0];
+  const { identity, diskBytes, changedAt, tiles, pageCount } = summary;
   const set = tileSetOf(identity);
   const z = Number(zoom);
   const content: BlockContent = {
@@ -252,7 +258,12 @@ function blockOf(id: string, { identity, diskBytes, changedAt, pages }: BundleSu
     z,
     diskBytes,
     changedAt,
-    pages: pages.map((row) => pageStatistics(set, z, { bundleX, bundleY }, row)),
+    tiles,
+    pageCount,
+    get pages() {
+      const [bundleX, bundleY] = parseBundleFolder(place) ?? [0, 0];
+      return summary.pages.map((row) => pageStatistics(set, z, { bundleX, bundleY }, row));
+    },
   };
   return { id, content };
 }
