@@ -52,8 +52,7 @@ export class UsageSums {
   }
 
   add(key: string, block: LedgerBlock): void {
-    this.#sumFor(block.set).keys.add(key);
-    this.#count(block, 1);
+    this.#count(block, 1).keys.add(key);
   }
 
   subtract(key: string, block: LedgerBlock): void {

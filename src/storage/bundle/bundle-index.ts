@@ -1,6 +1,6 @@
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import Database from 'better-sqlite3';
+import Database, { type Statement } from 'better-sqlite3';
 import { systemClock } from '../../lib/clock.ts';
 import type { Sqlite } from './bundle-file.ts';
 import type { BundleLayout } from './bundle-layout.ts';
@@ -16,6 +16,7 @@ export interface BundleSummary {
   readonly changedAt: number;
   readonly tiles: number;
   readonly pageCount: number;
+  /** As the index has them now: most callers need the counts only. */
   readonly pages: readonly PageRow[];
 }
 
@@ -47,7 +48,6 @@ interface Row {
   readonly at: number;
   readonly tiles: number;
   readonly page_count: number;
-  readonly pages: string;
 }
 
 const STATES: readonly BundleState[] = ['gone', 'resting', 'open'];
@@ -58,6 +58,9 @@ const REMEMBERED = 24 * 3_600_000;
 const SLICE = 200;
 const COMPLETE = 1;
 
+/** What is told of a bundle, in the order of the index from which it is read without looking at the page tables. */
+const COLUMNS = 'change, id, state, stamp, identity, disk_bytes, at, tiles, page_count';
+
 const SCHEMA = `
   PRAGMA journal_mode = WAL;
   CREATE TABLE IF NOT EXISTS content (
@@ -65,10 +68,9 @@ const SCHEMA = `
     stamp TEXT NOT NULL DEFAULT '', identity TEXT, disk_bytes INTEGER NOT NULL DEFAULT 0,
     tiles INTEGER NOT NULL DEFAULT 0, page_count INTEGER NOT NULL DEFAULT 0, pages TEXT NOT NULL DEFAULT '[]'
   );
-  CREATE INDEX IF NOT EXISTS content_by_change ON content (change, id);
+  CREATE INDEX IF NOT EXISTS content_told ON content (${COLUMNS});
   CREATE INDEX IF NOT EXISTS content_open ON content (state) WHERE state = ${OPEN};
 `;
-const COLUMNS = 'change, id, state, stamp, identity, disk_bytes, at, tiles, page_count, pages';
 const NEXT = '(SELECT ifnull(max(change), 0) + 1 FROM content)';
 const BELOW = "id >= ? || '/' AND id < ? || '0'";
 
@@ -80,11 +82,13 @@ const BELOW = "id >= ? || '/' AND id < ? || '0'";
 export class BundleIndex {
   readonly #db: Sqlite;
   readonly #root: string;
+  readonly #pages: Statement<[string], string>;
 
   /** `patience` is how many milliseconds a call may block its thread. */
   constructor(layout: BundleLayout, patience: number) {
     this.#root = layout.layers;
     this.#db = openFile(layout, patience);
+    this.#pages = this.#db.prepare<[string], string>('SELECT pages FROM content WHERE id = ?').pluck();
   }
 
   /** Returns the change by which the mark is known. */
@@ -176,7 +180,7 @@ export class BundleIndex {
          WHERE (change, id) > (?, ?) ORDER BY change, id LIMIT ${SLICE}`,
       )
       .all(change, id)
-      .map(bundleOf);
+      .map((row) => this.#bundleOf(row));
   }
 
   forgetLongGone(): void {
@@ -200,16 +204,34 @@ export class BundleIndex {
     return this.#db
       .prepare<[], Row>(`SELECT ${COLUMNS} FROM content WHERE state = ${OPEN}`)
       .all()
-      .map(bundleOf);
+      .map((row) => this.#bundleOf(row));
   }
 
   find(id: string): IndexedBundle | null {
     const row = this.#db.prepare<[string], Row>(`SELECT ${COLUMNS} FROM content WHERE id = ?`).get(id);
-    return row ? bundleOf(row) : null;
+    return row ? this.#bundleOf(row) : null;
   }
 
   close(): void {
     this.#db.close();
+  }
+
+  #bundleOf({ change, id, state, stamp, identity, disk_bytes, at, tiles, page_count }: Row): IndexedBundle {
+    const pages = () => pagesIn(this.#pages.get(id));
+    const summary =
+      identity === null
+        ? null
+        : {
+            identity,
+            diskBytes: disk_bytes,
+            changedAt: at,
+            tiles,
+            pageCount: page_count,
+            get pages() {
+              return pages();
+            },
+          };
+    return { change, id, state: STATES[state] ?? 'open', stamp, summary };
   }
 
   #idOf(folder: string): string {
@@ -248,25 +270,7 @@ function openWhole({ making, index }: BundleLayout, patience: number): Sqlite {
   }
 }
 
-function bundleOf({ change, id, state, stamp, identity, ...row }: Row): IndexedBundle {
-  const summary = identity === null ? null : summaryOf(identity, row);
-  return { change, id, state: STATES[state] ?? 'open', stamp, summary };
-}
-
-function summaryOf(identity: string, row: Omit<Row, keyof IndexedBundle | 'identity'>): BundleSummary {
-  return {
-    identity,
-    diskBytes: row.disk_bytes,
-    changedAt: row.at,
-    tiles: row.tiles,
-    pageCount: row.page_count,
-    get pages() {
-      return pagesOf(row.pages);
-    },
-  };
-}
-
-function pagesOf(text: string): readonly PageRow[] {
+function pagesIn(text = '[]'): readonly PageRow[] {
   const rows = JSON.parse(text) as [number, number, number, number][];
   return rows.map(([page, tiles, bytes, written_at]) => ({ page, tiles, bytes, written_at }));
 }
