@@ -36,7 +36,7 @@ export async function openHttpProcessApp(
     const entries = {
       after: (version: number, limit: number) => channel.ask(CATALOG_NEWS, { version, limit }),
     };
-    const reader = createDocumentReader([...stores.keys()]);
+    const reader = createDocumentReader(settings);
     const declared = new DeclaredEntries({ entries, catalog, reader, log });
     const { stopped } = await openHttpProcess({
       catalog,

@@ -26,6 +26,7 @@ import type { LayerReader } from '../sources/layer-reader.ts';
 import { hostsNamedIn } from '../sources/upstream/hosts-named-in.ts';
 import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
 import type { UpstreamDesk } from '../sources/upstream/upstream-desk.ts';
+import { openOldCache } from './open-old-cache.ts';
 import { openSource } from './open-source.ts';
 import { openStores } from './open-stores.ts';
 
@@ -71,12 +72,13 @@ export async function openRoad<Desk extends UpstreamDesk>(
       gridSets: settings.gridSets,
       stores,
       openSource: (source) => openSource(source, upstreams, surroundings, (name) => readLayer(name)),
+      openOldCache: (declaration) => openOldCache(declaration, clock),
       clock,
       log,
     }),
   );
   const entries = createCatalogEntries(database, clock);
-  const reader = createDocumentReader(Object.keys(settings.stores));
+  const reader = createDocumentReader(settings);
   const declared = new DeclaredEntries({ entries, catalog, reader, log });
   await declared.refresh();
   const documents = { entries, declared, reader };

@@ -29,6 +29,7 @@ function declare(name: string, changes: Partial<LayerDeclaration<string>> = {}):
     parameters: [],
     expireCache: 0,
     followSource: false,
+    adopt: [],
     staleWhileRevalidate: 0,
     staleIfError: 604_800,
     expireClients: 60,

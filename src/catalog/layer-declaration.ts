@@ -1,6 +1,7 @@
 import type { Bounds } from '../domain/bounds.ts';
 import type { LayerAccess, OutsideAnswer, ZoomExpiry } from '../domain/layer.ts';
 import type { LetterCase } from '../domain/parameter-filter.ts';
+import type { Adoption } from '../storage/adopted/adopt-options.ts';
 
 /** A layer as an administrator writes it down, defaults filled in. Plain data: it can be kept and compared. */
 export interface LayerDeclaration<Source = unknown> {
@@ -18,6 +19,8 @@ export interface LayerDeclaration<Source = unknown> {
   readonly source: Source;
   /** The name of a declared store. */
   readonly store: string;
+  /** Looked through in this order. */
+  readonly adopt: readonly Adoption[];
   readonly formats: readonly string[];
   readonly gridSets: readonly GridSubsetDeclaration[];
   readonly metatile: readonly [columns: number, rows: number];

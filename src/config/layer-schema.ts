@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { FORMAT_NAMES } from '../domain/format.ts';
 import { INFO_FORMATS, LAYER_ACCESS, NOT_KEPT, OUTSIDE_ANSWERS } from '../domain/layer.ts';
 import { httpAddress } from '../sources/http-options.ts';
-import { sourceSchema } from './driver-schemas.ts';
+import { adoptSchema, sourceSchema } from './driver-schemas.ts';
 import { extentSchema } from './grid-set-schema.ts';
 import { scheduleSchema } from './schedule-schema.ts';
 
@@ -12,6 +12,7 @@ const MAX_GUTTER = 512;
 const MAX_LEGENDS = 200;
 /** Pixels. */
 const MAX_LEGEND = 4096;
+const MAX_ADOPTED = 20;
 
 const nameSchema = z
   .string()
@@ -156,6 +157,10 @@ export const layerSchema = z.strictObject({
     .default([])
     .describe('Request parameters that make tile sets of their own'),
   store: z.string().default('default').describe('The name of a store'),
+  adopt: z
+    .union([adoptSchema, z.array(adoptSchema).min(1).max(MAX_ADOPTED)])
+    .optional()
+    .describe('The cache of another program, read where the store has no tile; or a list of them'),
   expireCache: expirySchema
     .default(0)
     .describe(

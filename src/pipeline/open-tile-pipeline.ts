@@ -12,6 +12,7 @@ import type { Random } from '../lib/random.ts';
 import { Turnstile } from '../lib/turnstile.ts';
 import type { TileCutter } from '../raster/tile-cutter.ts';
 import type { StoredTile } from '../storage/tile-store.ts';
+import { AdoptedTiles } from './adopted-tiles.ts';
 import { BlankSuspects } from './blank-suspects.ts';
 import { BlankWatch, type BlankWatchOptions } from './blank-watch.ts';
 import type { Flight } from './flight.ts';
@@ -70,6 +71,7 @@ class Pipeline implements TilePipeline {
   readonly #maker: MetatileMaker;
   readonly #flights: Flights;
   readonly #renewer: Renewer;
+  readonly #adopted: AdoptedTiles;
   /** Those who look at what is there are served between two who have to wait anyway. */
   readonly #turnstile = new Turnstile();
   readonly #unsubscribe: () => void;
@@ -101,7 +103,8 @@ class Pipeline implements TilePipeline {
     const failures = new NegativeMemory({ clock, random, ttlMs: negativeTtlMs });
     const told = { metrics, blanks, warn: this.#warn, onFailure };
     this.#flights = new Flights({ maker: this.#maker, failures, ...told });
-    this.#renewer = new Renewer(this.#flights, clock);
+    this.#adopted = new AdoptedTiles({ clock, events, metrics, warn: this.#warn });
+    this.#renewer = new Renewer(this.#flights, this.#adopted, clock);
     this.#unsubscribe = events.subscribe((event) => {
       if (event.type === 'deleted') this.#tier.drop(event.set, event.z, event.rect);
       if (event.type === 'layer-dropped') this.forgetLayer(event.layer);
@@ -140,6 +143,7 @@ class Pipeline implements TilePipeline {
 
   async close(): Promise<void> {
     await this.#flights.close();
+    await this.#adopted.close();
     this.#unsubscribe();
   }
 
@@ -172,7 +176,9 @@ class Pipeline implements TilePipeline {
     tile: TileIndex,
     signal: AbortSignal | undefined,
   ): Promise<TileAnswer | null> {
-    const found = isKept(tiles, tile.z) ? await this.#look(tiles, tile) : null;
+    const found = isKept(tiles, tile.z)
+      ? ((await this.#look(tiles, tile)) ?? (await this.#adopted.find(tiles, tile)))
+      : null;
     if (!found) return this.#fly(tiles, tile, signal);
     const { layer } = tiles.bound;
     const now = this.#clock.now();
