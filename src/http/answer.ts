@@ -10,9 +10,22 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Buffer | string | null | Streamer;
+  /** Of an answer with status 200 that pages of every site may read: the same headers, ready to be sent. */
+  readonly head?: PreparedHead;
+}
+
+export interface PreparedHead {
+  /** Bytes. */
+  readonly length: number;
+  /** Writes the status line and the headers up to the empty line. */
+  writeTo(target: Buffer): void;
 }
 
 const NO_HEADERS: Headers = [];
+
+export function withHeaders({ status, headers, body }: Answer, more: Headers): Answer {
+  return { status, headers: [...headers, ...more], body };
+}
 
 export function textAnswer(status: number, text: string, headers: Headers = NO_HEADERS): Answer {
   return { status, headers: ['Content-Type', 'text/plain; charset=utf-8', ...headers], body: text };

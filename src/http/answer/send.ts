@@ -1,10 +1,11 @@
 import type { ServerResponse } from 'node:http';
-import type { Answer, Headers } from '../answer.ts';
+import type { Answer, Headers, PreparedHead } from '../answer.ts';
 import { cameByTls } from '../door/peer.ts';
 import type { Exchange } from '../exchange.ts';
+import { createWholeSender, fitsWhole, WholeResponse } from './whole-response.ts';
 
 /** For answers that pages of other sites may read: tiles, their descriptions, and what goes wrong with them. */
-const SHARED_HEADERS: Headers = [
+export const SHARED_HEADERS: Headers = [
   'X-Content-Type-Options',
   'nosniff',
   'Access-Control-Allow-Origin',
@@ -54,7 +55,12 @@ export function createSender(
 ): Sender {
   const outbox = createOutbox();
   return (response, answer, exchange, sharing) => {
-    const { status, body } = answer;
+    const { status, body, head } = answer;
+    const toAll = sharing === 'anyone' && exchange.audience === 'all';
+    if (head && toAll && Buffer.isBuffer(body) && isTakenWhole(response, head, body)) {
+      outbox(response, body, answer);
+      return;
+    }
     const headers = headersOf(answer, exchange, sharing);
     if (cameByTls(response.req)) headers.push(...BY_TLS);
     const toHead = response.req.method === 'HEAD';
@@ -70,6 +76,10 @@ export function createSender(
     response.writeHead(status, headers);
     outbox(response, toHead || bytes === null ? undefined : bytes);
   };
+}
+
+function isTakenWhole(response: ServerResponse, head: PreparedHead, body: Buffer): boolean {
+  return response instanceof WholeResponse && response.takesWhole && fitsWhole(head, body);
 }
 
 function headersOf({ status, headers }: Answer, exchange: Exchange, sharing: 'anyone' | undefined): string[] {
@@ -97,8 +107,8 @@ function hasHeader(headers: Headers, name: string): boolean {
   return false;
 }
 
-/** Ends the response with these bytes, together with the others of this turn. */
-export type Outbox = (response: ServerResponse, bytes: Buffer | undefined) => void;
+/** Ends the response with these bytes, together with the others of this turn. `whole`: its head is yet to be sent. */
+export type Outbox = (response: ServerResponse, bytes: Buffer | undefined, whole?: Answer) => void;
 
 /** So many wait at most: whoever came first does not wait for all who follow. */
 const MOST_WAITING = 32;
@@ -108,17 +118,31 @@ const MOST_WAITING = 32;
  * then woken once for all of them, not for each: waking it costs more than making an answer does.
  */
 export function createOutbox(): Outbox {
-  let waiting: [ServerResponse, Buffer | undefined][] = [];
+  const sendWhole = createWholeSender();
+  let waiting: Parameters<Outbox>[] = [];
 
   function empty(): void {
     const ready = waiting;
     waiting = [];
-    for (const [response, bytes] of ready) if (!response.destroyed) response.end(bytes);
+    for (const [response, bytes, whole] of ready) if (!response.destroyed) end(response, bytes, whole);
   }
 
-  return (response, bytes) => {
+  function end(response: ServerResponse, bytes: Buffer | undefined, whole: Answer | undefined): void {
+    if (whole?.head && bytes && response instanceof WholeResponse) {
+      if (sendWhole(response, whole.head, bytes)) return;
+      response.writeHead(whole.status, [
+        ...whole.headers,
+        ...SHARED_HEADERS,
+        'Content-Length',
+        String(bytes.length),
+      ]);
+    }
+    response.end(bytes);
+  }
+
+  return (response, bytes, whole) => {
     if (waiting.length === 0) setImmediate(empty);
-    waiting.push([response, bytes]);
+    waiting.push([response, bytes, whole]);
     if (waiting.length >= MOST_WAITING) empty();
   };
 }

@@ -7,9 +7,9 @@ import { shortened } from '../../domain/shortened.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
-import type { Answer } from '../answer.ts';
+import { type Answer, withHeaders } from '../answer.ts';
 import { isOpen, refuseStrangers } from '../door/layer-visibility.ts';
-import type { Exchange } from '../exchange.ts';
+import type { Exchange, Target } from '../exchange.ts';
 import type { Handler } from '../route.ts';
 import { formatAccepted } from './format-accepted.ts';
 import { parametersOf } from './query-parameters.ts';
@@ -18,17 +18,25 @@ import type { TileAnswerer } from './tile-answer.ts';
 import { webMercatorSubset } from './web-mercator.ts';
 
 export interface TileServiceDeps {
-  readonly catalog: Pick<Catalog, 'layer'>;
+  readonly catalog: Pick<Catalog, 'layer' | 'version'>;
   readonly answerTile: TileAnswerer;
 }
 
-const MOST_REMEMBERED = 1000;
+/** Which tile an address names, as long as no layer changes. */
+interface Named {
+  readonly tiles: ResolvedTileSet;
+  readonly index: TileIndex;
+  readonly version: number;
+}
 
 /** `/tiles/{layer}[/{gridSet}]/{z}/{x}/{tile}` */
 export function createTileService({ catalog, answerTile }: TileServiceDeps): Handler {
-  const remembered = new WeakMap<BoundLayer, Map<string, ResolvedTileSet>>();
+  /** Only of layers that are open to all. */
+  const remembered = new WeakMap<Target, Named>();
 
   return function tile(exchange) {
+    const known = remembered.get(exchange.target);
+    if (known?.version === catalog.version) return answerTile(exchange, known.tiles, known.index);
     const name = readTileName(exchange.param('tile'));
     const index: TileIndex = {
       z: indexOf('zoom', exchange.param('z')),
@@ -47,7 +55,11 @@ export function createTileService({ catalog, answerTile }: TileServiceDeps): Han
     index: TileIndex,
   ): Answer | Promise<Answer> {
     if (name.extension === null) return answerNegotiated(exchange, bound, name, index);
-    return answerTile(exchange, tileSetOf(exchange, bound, name), index);
+    const { mediaType } = formatNamed(bound.layer, name.extension);
+    const tiles = serveTileSet(exchange, bound, name, mediaType);
+    const { version } = catalog;
+    if (isOpen(bound.layer)) remembered.set(exchange.target, { tiles, index, version });
+    return answerTile(exchange, tiles, index);
   }
 
   async function answerNegotiated(
@@ -58,27 +70,8 @@ export function createTileService({ catalog, answerTile }: TileServiceDeps): Han
   ): Promise<Answer> {
     const { mediaType } = formatAccepted(exchange, bound.layer.formats);
     const given = await answerTile(exchange, serveTileSet(exchange, bound, name, mediaType), index);
-    return { ...given, headers: [...given.headers, 'Vary', 'Accept'] };
+    return withHeaders(given, ['Vary', 'Accept']);
   }
-
-  /** Most requests ask for one of a few tile sets: looking one up again costs a look into a map. */
-  function tileSetOf(exchange: Exchange, bound: BoundLayer, name: TileName): ResolvedTileSet {
-    const known = remembered.get(bound) ?? new Map<string, ResolvedTileSet>();
-    const key = keyOf(exchange, name);
-    const found = known.get(key);
-    if (found) return found;
-    const { mediaType } = formatNamed(bound.layer, name.extension ?? '');
-    const tiles = serveTileSet(exchange, bound, name, mediaType);
-    if (known.size >= MOST_REMEMBERED) known.clear();
-    remembered.set(bound, known.set(key, tiles));
-    return tiles;
-  }
-}
-
-/** Of the plainest addresses the extension, which holds no dot; all others begin with one, so that no two are alike. */
-function keyOf({ params: { gridSet = '' }, query }: Exchange, { retina, extension }: TileName): string {
-  const plain = gridSet === '' && query === '' && !retina;
-  return plain ? `${extension}` : `.${JSON.stringify([extension, retina, gridSet, query])}`;
 }
 
 export function boundLayer(catalog: Pick<Catalog, 'layer'>, name: string): BoundLayer {

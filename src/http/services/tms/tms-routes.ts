@@ -7,7 +7,7 @@ import { shortened } from '../../../domain/shortened.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
 import { writeXml, type XmlNode } from '../../../lib/xml/write-xml.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
-import type { Answer } from '../../answer.ts';
+import { type Answer, withHeaders } from '../../answer.ts';
 import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { Handler, Route } from '../../route.ts';
@@ -133,6 +133,5 @@ function folderOf(exchange: Exchange): string {
 function xmlAnswer(exchange: Exchange, document: XmlNode, layers: readonly Layer[]): Answer {
   const text = `<?xml version="1.0" encoding="UTF-8"?>\n${writeXml(document)}\n`;
   const answer = documentAnswer(exchange, text, layers, XML);
-  const name = ['Content-Disposition', `inline;filename=${FILE_NAME}`];
-  return { ...answer, headers: [...answer.headers, ...name] };
+  return withHeaders(answer, ['Content-Disposition', `inline;filename=${FILE_NAME}`]);
 }
