@@ -13,7 +13,8 @@ const DOORS = {
   quota: ['domain', 'catalog', 'storage', 'db', 'lib'],
   export: ['domain', 'storage', 'lib'],
   access: ['domain', 'db', 'lib'],
-  http: ['domain', 'catalog', 'pipeline', 'tasks', 'quota', 'access', 'lib'],
+  nodes: ['domain', 'db', 'lib'],
+  http: ['domain', 'catalog', 'pipeline', 'tasks', 'quota', 'access', 'nodes', 'lib'],
   config: ['domain', 'storage', 'sources', 'catalog', 'pipeline', 'tasks', 'quota', 'access', 'http', 'lib'],
   cli: ['config', 'lib'],
 };

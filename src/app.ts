@@ -5,8 +5,10 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { type Accounts, openAccounts } from './access/open-accounts.ts';
 import { warnOfOpenFolder } from './access/warn-of-open-folder.ts';
+import { joinNodes, nodeName } from './app/join-nodes.ts';
 import { databaseOf, openRoad, type RoadSurroundings } from './app/open-road.ts';
 import { processSocketOf } from './app/process-socket.ts';
+import { urlOf } from './app/url-of.ts';
 import { createCatalogEditor } from './catalog/catalog-editor.ts';
 import { CATALOG_CHANGED } from './catalog/catalog-messages.ts';
 import type { Settings } from './config/settings.ts';
@@ -26,6 +28,7 @@ import { forgetEverywhere, primaryPart } from './http/processes/primary-part.ts'
 import type { HttpServer } from './http/server.ts';
 import { type Channel, createChannel } from './lib/channel.ts';
 import { ClosingStack } from './lib/closing-stack.ts';
+import type { NodeRole } from './nodes/node-registry.ts';
 import { addCountsOf } from './pipeline/counter-feed.ts';
 import { laterOf } from './pipeline/layer-activity.ts';
 import { openQuotaService } from './quota/quota-service.ts';
@@ -114,8 +117,9 @@ async function openParts(
       }),
     ),
   );
-  await lockDatabase(settings, surroundings, open);
   const { database, parameters, catalog, events, desk } = road;
+  const roles: readonly NodeRole[] = taskSettings(settings).workers === 0 ? ['serve'] : ['serve', 'worker'];
+  const { registry, lead } = await joinNodes(settings, database, surroundings, roles, open);
   const pipeline = processes ? forgetEverywhere(road.pipeline, events, processes) : road.pipeline;
   const { pipelineCounts, activity, blankAreas, blankSuspects } = road;
   const { entries, declared, reader } = road.documents;
@@ -139,6 +143,7 @@ async function openParts(
       pipeline,
       events,
       settings: taskSettings(settings),
+      lead,
       ...(forkSharing && { forkWorker: forkSharing }),
       ...(processes && { forgottenByAll: processes.settle }),
       clock,
@@ -148,7 +153,7 @@ async function openParts(
   );
   const massTruncation = createMassTruncation({ catalog, parameters, pipeline, tasks, events, clock });
   const stores = catalog.stores();
-  const quota = open.use(await openQuotaService({ database, stores, parameters, events, clock, log }));
+  const quota = open.use(await openQuotaService({ database, stores, parameters, events, lead, clock, log }));
   const invalidation = createInvalidation({
     catalog,
     parameters,
@@ -158,7 +163,15 @@ async function openParts(
     clock,
   });
   const schedules = open.use(
-    await openScheduleService({ database, tasks, invalidation, declared: settings.schedules, clock, log }),
+    await openScheduleService({
+      database,
+      tasks,
+      invalidation,
+      declared: settings.schedules,
+      lead,
+      clock,
+      log,
+    }),
   );
   /** One that does not answer in time is ended, and another takes its place. */
   const announce = async () => {
@@ -204,6 +217,7 @@ async function openParts(
     accounts,
   };
   const about = { version: readVersion(), startedAt: clock.now() };
+  const nodes = registry;
   const eventLoop = open.use(openEventLoopWatch());
   const metrics = { pipeline, pipelineCounts, upstreams: desk.report, eventLoop };
   const layerState = (name: string) => {
@@ -211,13 +225,31 @@ async function openParts(
     return { ...state, changedAt: laterOf(state.changedAt, quota.changedAt(name)) };
   };
   const blanks = { blankAreas, blankSuspects };
-  const deps = { ...parts, ...blanks, layerState, about, metrics, readiness, assets, access, clock, log };
-  if (!processes) return { server: open.use(await openHttpServer(deps, settings.server)), initialPassword };
+  const deps = {
+    ...parts,
+    ...blanks,
+    layerState,
+    about,
+    nodes,
+    metrics,
+    readiness,
+    assets,
+    access,
+    clock,
+    log,
+  };
+  if (!processes) {
+    const server = open.use(await openHttpServer(deps, settings.server));
+    const { url, port } = server.address;
+    await registry.listening(nodeName(settings, port), url);
+    return { server, initialPassword };
+  }
   const socketPath = processSocketOf(settings);
   await rm(socketPath, { force: true });
   const inner = { ...settings.server, tls: null, socketPath };
   const server = open.use(await openHttpServer({ ...deps, settled: processes.settle }, inner));
   processes.serve(primaryPart({ catalog, entries, pipeline, events, access, count: server.count }));
+  await registry.listening(nodeName(settings, settings.server.port), urlOf(settings.server));
   return { server, initialPassword };
 }
 
@@ -261,20 +293,6 @@ function lockDataFolder(folder: string): { close(): void } {
     'data-folder-in-use',
     `The data folder ${folder} is in use by another Tilewarden server. Stop that one, or choose another folder with --data.`,
   );
-}
-
-/** What one server removes from its own disk another would go on serving from its own. */
-async function lockDatabase(settings: Settings, { clock, log }: AppSurroundings, open: ClosingStack) {
-  if (!settings.database) return;
-  const { openServerLock } = await import('./db/postgres/server-lock.ts');
-  const lock = await openServerLock({ location: settings.database, clock, log });
-  if (!lock) {
-    throw new TilewardenError(
-      'config-invalid',
-      'The database is in use by another Tilewarden server, and the tile stores of this one lie on its own machine: each server would serve tiles that the other has removed. Stop the other server, or choose another database with --database.',
-    );
-  }
-  open.use(lock);
 }
 
 /** The build puts the pages beside this file; the sources alone have none. */

@@ -77,6 +77,14 @@ export const settingsSchema = z.strictObject({
     .nullable()
     .default(null)
     .describe('postgres:// URL; SQLite in the data folder when absent'),
+  node: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/, {
+      error: 'must be a name of at most 64 letters, digits, dots, colons, hyphens and underscores',
+    })
+    .nullable()
+    .default(null)
+    .describe('Name of this node among those that share the database; null: its host name and port'),
   access: z
     .strictObject({
       enabled: z

@@ -21,6 +21,8 @@ export interface Database {
    * other, in whatever process they are, and become visible in that order; SQLite has one lock for all.
    */
   transaction<Result>(lock: string, work: (query: Statements) => Promise<Result>): Promise<Result>;
+  /** Milliseconds since 1970 by the one clock that everybody on the database has: PostgreSQL's, or this machine's. */
+  now(): Promise<number>;
   /** Tells every listener of this channel: in PostgreSQL in all processes, in SQLite in this one. */
   notify(channel: string): Promise<void>;
   /** A notification may be lost with a connection: whoever listens also looks from time to time. */

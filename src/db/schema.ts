@@ -26,6 +26,7 @@ export interface Schema {
   catalog_entries: CatalogEntriesTable;
   schedules: SchedulesTable;
   schedule_runs: ScheduleRunsTable;
+  nodes: NodesTable;
 }
 
 /** Numbers that only rise. */
@@ -253,4 +254,20 @@ export interface CatalogEntriesTable {
   drops: string | null;
   changed_by: string;
   changed_at: number;
+}
+
+/** Processes that share the database: servers and workers. */
+export interface NodesTable {
+  /** Names one run of a node: two of the same name are two. */
+  instance: string;
+  name: string;
+  /** JSON list. */
+  roles: string;
+  version: string;
+  address: string | null;
+  /** Milliseconds since 1970, by the database's clock. */
+  started_at: number;
+  seen_at: number;
+  /** 1 for the one that does what one node does for all. */
+  leader: number;
 }

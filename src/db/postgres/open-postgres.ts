@@ -55,6 +55,10 @@ export async function openPostgres(options: DatabaseOptions): Promise<Database> 
         leave();
       }
     },
+    async now() {
+      const time = sql<{ now: number }>`select (extract(epoch from clock_timestamp()) * 1000)::bigint as now`;
+      return (await time.execute(query)).rows[0]?.now ?? 0;
+    },
     async notify(channel) {
       await sql`select pg_notify('tilewarden', ${channel})`.execute(query);
     },
