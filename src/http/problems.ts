@@ -72,6 +72,7 @@ const STATUS: Readonly<Record<ErrorCode | HttpProblemCode, number>> = {
   'store-failed': 503,
   'store-full': 503,
   'generation-stale': 503,
+  'lease-lost': 503,
   'audit-unwritable': 503,
   stopping: 503,
   'source-timeout': 504,
