@@ -48,6 +48,11 @@ export function nodeName({ node }: Pick<Settings, 'node'>, port: number): string
   return node ?? `${hostname()}:${port}`;
 }
 
+/** Another node on this machine may have the port. */
+export function workerName({ node }: Pick<Settings, 'node'>): string {
+  return node ?? `${hostname()}:worker-${process.pid}`;
+}
+
 function inUse(settings: Settings): TilewardenError {
   const whose = sharesStores(settings) ? 'that one' : 'this one';
   return new TilewardenError(

@@ -1,14 +1,14 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import type { App, AppSurroundings } from '../app.ts';
-import { openApp } from '../app.ts';
+import { type App, openApp } from '../app.ts';
 import type { Settings } from '../config/settings.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { createHttpProcesses } from '../http/processes/http-processes.ts';
+import { keepsInMemory, type NodeSurroundings } from './open-node.ts';
 import { urlOf } from './url-of.ts';
 
-export interface ServerSurroundings extends Omit<AppSurroundings, 'processes'> {
+export interface ServerSurroundings extends Omit<NodeSurroundings, 'processes'> {
   /** Starts a process that opens an HTTP process app, which listens on this port. */
   readonly forkHttpProcess: (port: number) => ChildProcess;
 }
@@ -31,8 +31,8 @@ export async function openServer(settings: Settings, surroundings: ServerSurroun
 }
 
 /** What one process keeps in its memory another cannot read. */
-function processCount({ server, stores }: Settings): number {
-  return Object.values(stores).some((store) => store.type === 'memory') ? 1 : server.processes;
+function processCount(settings: Settings): number {
+  return keepsInMemory(settings) ? 1 : settings.server.processes;
 }
 
 async function openPrimary(

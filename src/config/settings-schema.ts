@@ -46,9 +46,7 @@ const tasksSchema = z.strictObject({
     .max(64)
     .nullable()
     .default(null)
-    .describe(
-      "Processes that do tasks; null: one for each processor core; 0: tasks run in the server's own process",
-    ),
+    .describe('Processes that do tasks; null: one for each processor core; 0: this server performs none'),
   maxThreads: z
     .int()
     .min(1)

@@ -102,7 +102,7 @@ describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => 
       const small = await database.query
         .selectFrom('counters')
         .select('value')
-        .where('name', '=', 'task-events')
+        .where('name', '=', 'catalog')
         .executeTakeFirstOrThrow();
       expect(small.value).toBe(0);
     }));
@@ -130,19 +130,19 @@ describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => 
           const { value } = await query
             .selectFrom('counters')
             .select('value')
-            .where('name', '=', 'lease-tokens')
+            .where('name', '=', 'catalog')
             .executeTakeFirstOrThrow();
           await query
             .updateTable('counters')
             .set({ value: value + 1 })
-            .where('name', '=', 'lease-tokens')
+            .where('name', '=', 'catalog')
             .execute();
         });
       await Promise.all(Array.from({ length: 40 }, (_, i) => raise(i % 2 ? first : second)));
       const row = await first.query
         .selectFrom('counters')
         .select('value')
-        .where('name', '=', 'lease-tokens')
+        .where('name', '=', 'catalog')
         .executeTakeFirstOrThrow();
       expect(row.value).toBe(40);
       await second.close();

@@ -37,7 +37,7 @@ export interface CountersTable {
 
 export interface TasksTable {
   id: Generated<number>;
-  /** From the counter `task-events`, raised with every change of the row. */
+  /** `changeNumber` of the latest change of the row. */
   event_id: number;
   state: string;
   reason: string | null;
@@ -80,7 +80,7 @@ export interface TasksTable {
 export interface TaskLeasesTable {
   task_id: number;
   piece: number;
-  /** Fencing token, from the counter `lease-tokens`; the holder shows it with every report. */
+  /** Fencing token, from `nextToken`; the holder shows it with every report and every write. */
   token: number;
   /** Null when the piece waits for somebody to take it up again. */
   owner: string | null;

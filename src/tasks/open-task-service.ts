@@ -34,7 +34,7 @@ export interface TaskServiceOptions {
   readonly settings: TaskSettings;
   /** Alone when left out. */
   readonly lead?: Lead;
-  /** Not needed when `settings.workers` is 0. */
+  /** Without it tasks run in this process. */
   readonly forkWorker?: () => WorkerProcess;
   /** Resolves when every process that answers has forgotten the tiles that the pipeline was told to forget. */
   readonly forgottenByAll?: () => Promise<void>;
@@ -57,6 +57,8 @@ interface Workforce {
   close(): Promise<void>;
 }
 
+/** Other nodes do it. */
+const NOBODY: Workforce = { wake() {}, cancel() {}, async close() {} };
 /** Earlier tasks that an estimate of time rests on. */
 const EARLIER_TASKS = 5;
 
@@ -66,7 +68,8 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   const leases = createLeaseStore({ database, clock, random });
   // With SQLite this is the only server, so nobody can be holding a lease; elsewhere the reaper finds out.
   if (database.dialect === 'sqlite') await leases.adopt();
-  const watch = new TaskWatch({ database, store, clock, log }, await store.latestEventId());
+  await store.renumber();
+  const watch = new TaskWatch({ database, store, clock, log }, await store.changeHorizon());
   const reaper = openLeaseReaper({ leases, clock, log });
   const history = lead((signal) => keepHistory({ store, clock, log, settings }, signal));
   const taskWaits = (id: number, wait: TaskWait) => watch.noteWait(id, wait);
@@ -145,7 +148,8 @@ function openWorkforce(options: WorkforceOptions, store: TaskStore, leases: Leas
     await options.forgottenByAll?.();
   };
   const name = `${process.pid}-${randomUUID().slice(0, 8)}`;
-  if (settings.workers > 0 && forkWorker) {
+  if (forkWorker && settings.workers === 0) return NOBODY;
+  if (forkWorker) {
     return openWorkerPool({
       count: settings.workers,
       threads: settings.maxThreads,
