@@ -14,7 +14,8 @@ const DOORS = {
   export: ['domain', 'storage', 'lib'],
   access: ['domain', 'db', 'lib'],
   geowebcache: ['domain', 'lib'],
-  http: ['domain', 'catalog', 'pipeline', 'tasks', 'quota', 'access', 'geowebcache', 'lib'],
+  nodes: ['domain', 'db', 'lib'],
+  http: ['domain', 'catalog', 'pipeline', 'tasks', 'quota', 'access', 'geowebcache', 'nodes', 'lib'],
   config: [
     'domain',
     'storage',

@@ -1,13 +1,14 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import type { App, AppSurroundings } from '../app.ts';
-import { openApp } from '../app.ts';
+import { type App, openApp } from '../app.ts';
 import type { Settings } from '../config/settings.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { createHttpProcesses } from '../http/processes/http-processes.ts';
+import { keepsInMemory, type NodeSurroundings } from './open-node.ts';
+import { urlOf } from './url-of.ts';
 
-export interface ServerSurroundings extends Omit<AppSurroundings, 'processes'> {
+export interface ServerSurroundings extends Omit<NodeSurroundings, 'processes'> {
   /** Starts a process that opens an HTTP process app, which listens on this port. */
   readonly forkHttpProcess: (port: number) => ChildProcess;
 }
@@ -30,17 +31,22 @@ export async function openServer(settings: Settings, surroundings: ServerSurroun
 }
 
 /** What one process keeps in its memory another cannot read. */
-function processCount({ server, stores }: Settings): number {
-  return Object.values(stores).some((store) => store.type === 'memory') ? 1 : server.processes;
+function processCount(settings: Settings): number {
+  return keepsInMemory(settings) ? 1 : settings.server.processes;
 }
 
 async function openPrimary(
-  settings: Settings,
+  given: Settings,
   surroundings: ServerSurroundings,
   count: number,
 ): Promise<Server> {
   const { clock, log } = surroundings;
-  const port = settings.server.port || (await freePort(settings.server.host));
+  const port = given.server.port || (await freePort(given.server.host));
+  const onPort = (some: Settings) => ({
+    ...some,
+    server: { ...some.server, port: some.server.port || port },
+  });
+  const settings = onPort(given);
   const fork = () => surroundings.forkHttpProcess(port);
   const processes = createHttpProcesses({ count, fork, clock, log });
   let current = settings;
@@ -66,11 +72,11 @@ async function openPrimary(
 
   let reloading = Promise.resolve();
   return {
-    url: urlOf(settings, port),
+    url: urlOf(settings.server),
     initialPassword: app.initialPassword,
     reloads: 'settings',
     reload(next) {
-      const done = reloading.then(() => takeUp(next));
+      const done = reloading.then(() => takeUp(onPort(next)));
       reloading = done.catch(() => {});
       return done;
     },
@@ -105,8 +111,4 @@ async function freePort(host: string): Promise<number> {
   probe.close();
   await once(probe, 'close');
   return port;
-}
-
-function urlOf({ server: { host, tls } }: Settings, port: number): string {
-  return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}/`;
 }

@@ -6,6 +6,7 @@ import { httpProcess } from './http-process.ts';
 import { quota } from './quota.ts';
 import { reseed, seed, truncate } from './seed.ts';
 import { serve } from './serve.ts';
+import { taskProcess } from './task-process.ts';
 import { tasks } from './tasks.ts';
 import { token } from './token.ts';
 import { usage } from './usage.ts';
@@ -14,6 +15,7 @@ import { worker } from './worker.ts';
 
 export const COMMANDS: readonly Command[] = [
   serve,
+  worker,
   seed,
   reseed,
   truncate,
@@ -25,6 +27,6 @@ export const COMMANDS: readonly Command[] = [
   user,
   token,
   checkConfig,
-  worker,
+  taskProcess,
   httpProcess,
 ];

@@ -4,13 +4,11 @@ import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
 import type { Command, Terminal } from './command.ts';
+import { exitOnTheUnforeseen } from './exit-on-the-unforeseen.ts';
 import { hardenProcess } from './harden-process.ts';
 import { SETTING_FLAGS } from './setting-flags.ts';
-import { startHttpProcess, startWorker } from './start-worker.ts';
-import { waitForStop } from './stop-signals.ts';
-
-/** After this a stop no longer waits for what does not end. Supervisors commonly allow ten seconds. */
-const STOP_DEADLINE_MS = 9500;
+import { startHttpProcess, startTaskProcess } from './start-process.ts';
+import { closeInTime, waitForStop } from './stop-signals.ts';
 
 export const serve: Command = {
   name: 'serve',
@@ -30,7 +28,7 @@ export const serve: Command = {
       log,
       clock: systemClock,
       random: systemRandom,
-      forkWorker: () => startWorker(handover),
+      forkWorker: () => startTaskProcess(handover),
       forkHttpProcess: (port) => startHttpProcess(handover, port),
     });
     if (server.initialPassword) showInitialPassword(server.initialPassword, terminal, log);
@@ -46,9 +44,7 @@ export const serve: Command = {
     if (server.reloads) process.on('SIGHUP', () => void reload(server.reloads, takeUp, log));
     terminal.out(`Tilewarden is ready at ${server.url}\n`);
     await stop;
-    setTimeout(() => process.exit(0), STOP_DEADLINE_MS).unref();
-    await server.close();
-    log.info({}, 'stopped');
+    await closeInTime(server, log);
     return 0;
   },
 };
@@ -71,12 +67,4 @@ async function reload(what: string | null, takeUp: () => Promise<void>, log: Log
   } catch (error) {
     log.error({ err: error }, `${what} cannot be used; nothing has changed`);
   }
-}
-
-/** A process in an unknown state does not go on serving; whoever supervises it starts a new one. */
-function exitOnTheUnforeseen(log: Logger): void {
-  process.on('uncaughtException', (error, origin) => {
-    log.error({ err: error, origin }, 'unforeseen failure, the server ends');
-    process.exit(1);
-  });
 }

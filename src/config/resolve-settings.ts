@@ -55,6 +55,7 @@ export function resolveSettings(document: SettingsDocument): ResolvedSettings {
   const settings = {
     server: document.server,
     database: document.database,
+    node: document.node,
     log: document.log,
     memoryTierBytes: sizeOf(document.memoryTier.size),
     tasks: document.tasks,

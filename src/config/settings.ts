@@ -17,6 +17,7 @@ export interface Settings {
   /** Absolute path. */
   readonly data: string;
   readonly database: string | null;
+  readonly node: string | null;
   readonly access: AccessSettings;
   readonly log: SettingsDocument['log'];
   readonly memoryTierBytes: number;

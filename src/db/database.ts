@@ -18,9 +18,12 @@ export interface Database {
   readonly query: Statements;
   /**
    * Durable when it resolves, undone when `work` throws. Transactions under the same `lock` run one after the
-   * other, in whatever process they are, and become visible in that order; SQLite has one lock for all.
+   * other, in whatever process they are, and become visible in that order; SQLite has one lock for all. Null: `work`
+   * locks the rows that it needs.
    */
-  transaction<Result>(lock: string, work: (query: Statements) => Promise<Result>): Promise<Result>;
+  transaction<Result>(lock: string | null, work: (query: Statements) => Promise<Result>): Promise<Result>;
+  /** Milliseconds since 1970 by the one clock that everybody on the database has: PostgreSQL's, or this machine's. */
+  now(): Promise<number>;
   /** Tells every listener of this channel: in PostgreSQL in all processes, in SQLite in this one. */
   notify(channel: string): Promise<void>;
   /** A notification may be lost with a connection: whoever listens also looks from time to time. */

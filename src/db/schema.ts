@@ -26,6 +26,7 @@ export interface Schema {
   catalog_entries: CatalogEntriesTable;
   schedules: SchedulesTable;
   schedule_runs: ScheduleRunsTable;
+  nodes: NodesTable;
 }
 
 /** Numbers that only rise. */
@@ -36,7 +37,7 @@ export interface CountersTable {
 
 export interface TasksTable {
   id: Generated<number>;
-  /** From the counter `task-events`, raised with every change of the row. */
+  /** `changeNumber` of the latest change of the row. */
   event_id: number;
   state: string;
   reason: string | null;
@@ -79,7 +80,7 @@ export interface TasksTable {
 export interface TaskLeasesTable {
   task_id: number;
   piece: number;
-  /** Fencing token, from the counter `lease-tokens`; the holder shows it with every report. */
+  /** Fencing token, from `nextToken`; the holder shows it with every report and every write. */
   token: number;
   /** Null when the piece waits for somebody to take it up again. */
   owner: string | null;
@@ -253,4 +254,20 @@ export interface CatalogEntriesTable {
   drops: string | null;
   changed_by: string;
   changed_at: number;
+}
+
+/** Processes that share the database: servers and workers. */
+export interface NodesTable {
+  /** Names one run of a node: two of the same name are two. */
+  instance: string;
+  name: string;
+  /** JSON list. */
+  roles: string;
+  version: string;
+  address: string | null;
+  /** Milliseconds since 1970, by the database's clock. */
+  started_at: number;
+  seen_at: number;
+  /** 1 for the one that does what one node does for all. */
+  leader: number;
 }

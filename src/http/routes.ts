@@ -2,6 +2,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogEditor } from '../catalog/catalog-editor.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { NodeRegistry } from '../nodes/node-registry.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import type { QuotaService } from '../quota/quota-service.ts';
 import type { Invalidation } from '../tasks/invalidation.ts';
@@ -18,6 +19,7 @@ import { evictionRoutes } from './api/evictions.ts';
 import { inspectRoutes } from './api/inspect.ts';
 import { invalidateRoutes } from './api/invalidate.ts';
 import { type LayerDeps, layerRoutes } from './api/layers.ts';
+import { nodeRoutes } from './api/nodes.ts';
 import { openApiRoutes } from './api/openapi.ts';
 import { quotaRoutes } from './api/quota.ts';
 import { scheduleRoutes } from './api/schedules.ts';
@@ -60,6 +62,7 @@ export interface RouteDeps {
   readonly layerState: LayerDeps['layerState'];
   readonly traffic: TileTraffic;
   readonly about: About;
+  readonly nodes: Pick<NodeRegistry, 'list'>;
   readonly metrics: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'quota'>;
   readonly accounts: AccountParts;
   readonly assets: readonly WebAsset[];
@@ -119,6 +122,7 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
     ...catalogChangeRoutes(deps.editor),
     ...seriesRoutes(seriesOf(traffic)),
     ...aboutRoutes(deps.about),
+    ...nodeRoutes(deps.nodes),
     ...metricsRoutes({
       ...deps.metrics,
       tasks: deps.tasks,

@@ -23,6 +23,7 @@ export interface FlightPlan {
   readonly priority: 'interactive' | 'task';
   readonly madeBy: TileMaker;
   /** As in `RenewRequest`. */
+  readonly lease?: number | undefined;
   readonly sent?: (() => void) | undefined;
 }
 

@@ -224,16 +224,17 @@ export class MetatileMaker {
       await this.#store(flight, generation);
       this.#failingStores.delete(tiles.bound.store);
     } catch (error) {
-      if (!isTilewardenError(error, 'generation-stale')) this.#storeFailed(flight, error);
+      const refused = isTilewardenError(error, 'generation-stale') || isTilewardenError(error, 'lease-lost');
+      if (!refused) this.#storeFailed(flight, error);
       throw error;
     }
     this.#keepInMemory(flight);
   }
 
   async #store(flight: Flight, generation: number): Promise<void> {
-    const { tiles, metatile } = flight.plan;
+    const { tiles, metatile, lease = null } = flight.plan;
     const { z, rect } = metatile;
-    const change = await tiles.bound.store.putMany(tiles.set, z, flight.madeTiles(), generation);
+    const change = await tiles.bound.store.putMany(tiles.set, z, flight.madeTiles(), generation, lease);
     const at = this.#options.clock.now();
     const { set, selection } = tiles;
     this.#options.events.emit({ type: 'stored', set, parameters: selection.values, z, rect, ...change, at });

@@ -42,6 +42,8 @@ export interface RenewRequest {
   readonly mode: RenewMode;
   /** The task that wants it; none when somebody's request does. */
   readonly task?: number;
+  /** Token of the lease that it is made under; a shared store keeps nothing of it when the lease is lost. */
+  readonly lease?: number;
   readonly signal: AbortSignal;
   /** Called for each request that leaves for the source's server, also when it fails. */
   readonly sent?: () => void;

@@ -16,8 +16,8 @@ const WRITERS = 4;
 const CONNECT_TIMEOUT = 5000;
 const STATEMENT_TIMEOUT = 30_000;
 const LOCK_TIMEOUT = 15_000;
-/** A process that hangs inside a transaction loses it, and with it the lock. */
-const IDLE_TIMEOUT = 30_000;
+/** A process that hangs inside a transaction loses it, and with it its locks, before its leases run out. */
+const IDLE_TIMEOUT = 5000;
 const LOCK_NOT_AVAILABLE = '55P03';
 /** serialization_failure and deadlock_detected: the server asks for another try. */
 const TRY_AGAIN = ['40001', '40P01'];
@@ -38,6 +38,8 @@ export async function openPostgres(options: DatabaseOptions): Promise<Database> 
     dialect: 'postgres',
     query,
     async transaction(lock, work) {
+      if (lock === null)
+        return tryAgain(() => writer.transaction().execute(work)).catch(refuseBusy('of a task'));
       // One connection at a time waits for a lock, however many transactions of this process do.
       const turn = turns.get(lock) ?? new Semaphore(1);
       turns.set(lock, turn);
@@ -50,10 +52,14 @@ export async function openPostgres(options: DatabaseOptions): Promise<Database> 
           }),
         );
       } catch (error) {
-        throw hasCode(error, LOCK_NOT_AVAILABLE) ? busy(lock, error) : error;
+        return refuseBusy(lock)(error);
       } finally {
         leave();
       }
+    },
+    async now() {
+      const time = sql<{ now: number }>`select (extract(epoch from clock_timestamp()) * 1000)::bigint as now`;
+      return (await time.execute(query)).rows[0]?.now ?? 0;
     },
     async notify(channel) {
       await sql`select pg_notify('tilewarden', ${channel})`.execute(query);
@@ -119,8 +125,11 @@ function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code));
 }
 
-function busy(lock: string, cause: unknown): DatabaseError {
-  const seconds = LOCK_TIMEOUT / 1000;
-  const message = `Another process has held the database lock ${lock} for ${seconds} s.`;
-  return new DatabaseError('database-busy', message, { cause });
+function refuseBusy(lock: string): (error: unknown) => never {
+  return (error) => {
+    if (!hasCode(error, LOCK_NOT_AVAILABLE)) throw error;
+    const seconds = LOCK_TIMEOUT / 1000;
+    const message = `Another process has held the database lock ${lock} for ${seconds} s.`;
+    throw new DatabaseError('database-busy', message, { cause: error });
+  };
 }

@@ -24,6 +24,7 @@ export async function openSqlite(options: DatabaseOptions): Promise<Database> {
     dialect: 'sqlite',
     query: reader,
     transaction: (_lock, work) => writer.transaction().execute(work),
+    now: async () => clock.now(),
     async notify(channel) {
       bus.emit(channel);
     },

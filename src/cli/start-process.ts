@@ -7,10 +7,10 @@ import type { SettingsHandover } from '../config/settings-handover.ts';
 const STDIO = ['pipe', 'ignore', 'inherit', 'ipc'] as const;
 const SERIALIZATION = 'advanced';
 
-/** Starts `tilewarden worker` with this process's settings: the file may have been edited since they were read. */
-export function startWorker(handover: SettingsHandover): ChildProcess {
+/** Starts `tilewarden task-process` with this process's settings: the file may have been edited since they were read. */
+export function startTaskProcess(handover: SettingsHandover): ChildProcess {
   return handOver(
-    fork(mainFile(), ['worker'], { stdio: [...STDIO], serialization: SERIALIZATION }),
+    fork(mainFile(), ['task-process'], { stdio: [...STDIO], serialization: SERIALIZATION }),
     handover,
   );
 }
