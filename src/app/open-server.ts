@@ -4,6 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { type App, openApp } from '../app.ts';
 import type { Settings } from '../config/settings.ts';
 import { TilewardenError } from '../domain/errors.ts';
+import { readTlsFiles } from '../http/door/tls.ts';
 import { createHttpProcesses } from '../http/processes/http-processes.ts';
 import { keepsInMemory, type NodeSurroundings } from './open-node.ts';
 import { urlOf } from './url-of.ts';
@@ -58,6 +59,7 @@ async function openPrimary(
 
   async function takeUp(next: Settings): Promise<void> {
     refuseMoving(current, next);
+    if (next.server.tls) await readTlsFiles(next.server.tls);
     await processes.hold();
     await app.close();
     try {

@@ -10,15 +10,19 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Buffer | string | null | Streamer;
-  /** Of an answer with status 200 that pages of every site may read: the same headers, ready to be sent. */
-  readonly head?: PreparedHead;
 }
 
-export interface PreparedHead {
+/** One with status 200 that pages of every site may read, and that can write its head by itself. */
+export interface PreparedAnswer extends Answer {
+  readonly body: Buffer;
   /** Bytes. */
-  readonly length: number;
-  /** Writes the status line and the headers up to the empty line. */
-  writeTo(target: Buffer): void;
+  readonly headLength: number;
+  /** Writes the status line and all headers up to the empty line. */
+  writeHead(target: Buffer): void;
+}
+
+export function isPrepared(answer: Answer): answer is PreparedAnswer {
+  return 'writeHead' in answer;
 }
 
 const NO_HEADERS: Headers = [];

@@ -40,7 +40,6 @@ import { createLayerTaskListHandler, createSeedHandler, createTaskListHandler } 
 import { createTerminateAllHandler, createTerminateHandler } from './rest/terminate.ts';
 import type { Route } from './route.ts';
 import { kmlRoutes } from './services/kml/kml-routes.ts';
-import { createLayerList } from './services/layer-list.ts';
 import { createTileJson, wmtsTileJsonRoutes } from './services/tile-json.ts';
 import { openServices, tileServiceRoutes } from './services/tile-service-routes.ts';
 import { wmsRoutes } from './services/wms/wms-routes.ts';
@@ -91,13 +90,6 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
     { method: 'GET', path: '/healthz', role: 'public', handler: answerAlive },
     { method: 'GET', path: '/readyz', role: 'public', handler: createReadiness(deps) },
 
-    {
-      method: 'GET',
-      path: '/tiles.json',
-      role: 'public',
-      sharing,
-      handler: createLayerList(road.documentOf),
-    },
     {
       method: 'GET',
       path: '/tiles/{layer}.json',

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import type { Answer, Headers, PreparedHead } from '../answer.ts';
+import { type Answer, type Headers, isPrepared, type PreparedAnswer } from '../answer.ts';
 import { cameByTls } from '../door/peer.ts';
 import type { Exchange } from '../exchange.ts';
-import { createWholeSender, fitsWhole, WholeResponse } from './whole-response.ts';
+import { createWholeSender, isTakenWhole, type WholeResponse } from './whole-response.ts';
 
 /** For answers that pages of other sites may read: tiles, their descriptions, and what goes wrong with them. */
 export const SHARED_HEADERS: Headers = [
@@ -55,10 +55,10 @@ export function createSender(
 ): Sender {
   const outbox = createOutbox();
   return (response, answer, exchange, sharing) => {
-    const { status, body, head } = answer;
+    const { status, body } = answer;
     const toAll = sharing === 'anyone' && exchange.audience === 'all';
-    if (head && toAll && Buffer.isBuffer(body) && isTakenWhole(response, head, body)) {
-      outbox(response, body, answer);
+    if (toAll && isPrepared(answer) && isTakenWhole(response, answer)) {
+      outbox.whole(response, answer);
       return;
     }
     const headers = headersOf(answer, exchange, sharing);
@@ -74,12 +74,8 @@ export function createSender(
     // RFC 9110, 8.6: neither a 204 nor, in our case, a 304 says how long a body it does not have would be.
     if (status !== 304 && status !== 204) headers.push('Content-Length', String(bytes?.length ?? 0));
     response.writeHead(status, headers);
-    outbox(response, toHead || bytes === null ? undefined : bytes);
+    outbox.end(response, toHead || bytes === null ? undefined : bytes);
   };
-}
-
-function isTakenWhole(response: ServerResponse, head: PreparedHead, body: Buffer): boolean {
-  return response instanceof WholeResponse && response.takesWhole && fitsWhole(head, body);
 }
 
 function headersOf({ status, headers }: Answer, exchange: Exchange, sharing: 'anyone' | undefined): string[] {
@@ -107,8 +103,13 @@ function hasHeader(headers: Headers, name: string): boolean {
   return false;
 }
 
-/** Ends the response with these bytes, together with the others of this turn. `whole`: its head is yet to be sent. */
-export type Outbox = (response: ServerResponse, bytes: Buffer | undefined, whole?: Answer) => void;
+/** What is sent together with the others of this turn. */
+export interface Outbox {
+  /** Ends the response with these bytes. */
+  end(response: ServerResponse, bytes: Buffer | undefined): void;
+  /** Sends all of it, head and bytes. */
+  whole(response: WholeResponse, answer: PreparedAnswer): void;
+}
 
 /** So many wait at most: whoever came first does not wait for all who follow. */
 const MOST_WAITING = 32;
@@ -119,30 +120,30 @@ const MOST_WAITING = 32;
  */
 export function createOutbox(): Outbox {
   const sendWhole = createWholeSender();
-  let waiting: Parameters<Outbox>[] = [];
+  let waiting: [ServerResponse, Buffer | undefined | PreparedAnswer][] = [];
 
   function empty(): void {
     const ready = waiting;
     waiting = [];
-    for (const [response, bytes, whole] of ready) if (!response.destroyed) end(response, bytes, whole);
-  }
-
-  function end(response: ServerResponse, bytes: Buffer | undefined, whole: Answer | undefined): void {
-    if (whole?.head && bytes && response instanceof WholeResponse) {
-      if (sendWhole(response, whole.head, bytes)) return;
-      response.writeHead(whole.status, [
-        ...whole.headers,
-        ...SHARED_HEADERS,
-        'Content-Length',
-        String(bytes.length),
-      ]);
+    for (const [response, content] of ready) {
+      if (response.destroyed) continue;
+      if (content === undefined || Buffer.isBuffer(content)) response.end(content);
+      else sendPrepared(response as WholeResponse, content);
     }
-    response.end(bytes);
   }
 
-  return (response, bytes, whole) => {
+  function sendPrepared(response: WholeResponse, answer: PreparedAnswer): void {
+    if (sendWhole(response, answer)) return;
+    const { status, headers, body } = answer;
+    response.writeHead(status, [...headers, ...SHARED_HEADERS, 'Content-Length', String(body.length)]);
+    response.end(body);
+  }
+
+  function add(response: ServerResponse, content: Buffer | undefined | PreparedAnswer): void {
     if (waiting.length === 0) setImmediate(empty);
-    waiting.push([response, bytes, whole]);
+    waiting.push([response, content]);
     if (waiting.length >= MOST_WAITING) empty();
-  };
+  }
+
+  return { end: add, whole: add };
 }

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../../test/fixtures/eventually.ts';
 import { LISTENING, testDeps, tileAnswer } from '../../../test/fixtures/http-app.ts';
+import { createDeferred } from '../../lib/deferred.ts';
 import { openHttpServer } from '../http-app.ts';
 import type { HttpServer } from '../server.ts';
 
@@ -67,19 +68,16 @@ describe('a tile that is there', () => {
 
   it('waits for what was asked before it on the same connection', async () => {
     const answers = [Buffer.from('first'), Buffer.from('second')];
-    let release = () => {};
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    const held = createDeferred<void>();
     let asked = 0;
     const socket = await open(answers[0] as Buffer, async () => {
       const mine = asked++;
-      if (mine === 0) await held;
+      if (mine === 0) await held.promise;
       return tileAnswer({ bytes: answers[mine] as Buffer });
     });
     socket.write(get(TILE) + get(`${TILE}?2`) + get('/healthz', LAST));
     await eventually('both are asked for', () => asked === 2);
-    release();
+    held.resolve();
     const text = await rest(socket);
     expect([...text.matchAll(/^(?:first|second|alive)/gm)].map(([word]) => word)).toEqual([
       'first',
@@ -102,20 +100,17 @@ describe('a tile that is there', () => {
   });
 
   it('leaves a caller alone that has gone', async () => {
-    let release = () => {};
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    const held = createDeferred<void>();
     let asked = 0;
     const socket = await open(Buffer.from('a tile'), async () => {
       asked++;
-      await held;
+      await held.promise;
       return tileAnswer();
     });
     socket.write(get(TILE));
     await eventually('it is asked for', () => asked === 1);
     socket.destroy();
-    release();
+    held.resolve();
     const url = server?.address.url ?? '';
     expect((await fetch(`${url}healthz`)).status).toBe(200);
   });

@@ -1,5 +1,5 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
-import type { PreparedHead } from '../answer.ts';
+import type { PreparedAnswer } from '../answer.ts';
 
 /**
  * A response that can also be sent as one piece of bytes, head included, which costs a third less than `writeHead` and `end`.
@@ -30,20 +30,22 @@ export class WholeResponse<
 /** Larger answers are sent in the usual way: what is saved is little beside their bytes. */
 const LARGEST = 32 * 1024;
 
-export function fitsWhole(head: PreparedHead, body: Buffer): boolean {
-  return head.length + body.length <= LARGEST;
+export function isTakenWhole(response: ServerResponse, answer: PreparedAnswer): response is WholeResponse {
+  const fits = answer.headLength + answer.body.length <= LARGEST;
+  return fits && response instanceof WholeResponse && response.takesWhole;
 }
 
 /** Returns false when nothing was sent: another answer on the connection comes first, or nobody is left to read. */
-export type WholeSender = (response: WholeResponse, head: PreparedHead, body: Buffer) => boolean;
+export type WholeSender = (response: WholeResponse, answer: PreparedAnswer) => boolean;
 
 /** All answers are put together in one buffer; one that the system does not take at once keeps it. */
 export function createWholeSender(): WholeSender {
   let space = Buffer.allocUnsafeSlow(LARGEST);
-  return (response, head, body) => {
-    head.writeTo(space);
-    body.copy(space, head.length);
-    const outcome = response.sendWhole(space.subarray(0, head.length + body.length));
+  return (response, answer) => {
+    const { headLength, body } = answer;
+    answer.writeHead(space);
+    body.copy(space, headLength);
+    const outcome = response.sendWhole(space.subarray(0, headLength + body.length));
     if (outcome === 'pending') space = Buffer.allocUnsafeSlow(LARGEST);
     return outcome !== 'not-now';
   };

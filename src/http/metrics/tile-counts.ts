@@ -63,13 +63,13 @@ export function countReads(road: Road, clock: Clock, tally: TileTally): CountedR
   return {
     flush,
     read(tiles, tile, signal) {
+      const asked = clock.monotonic();
       const reading = road.read(tiles, tile, signal);
       const { layer } = tiles.set;
       if (!(reading instanceof Promise)) {
         answered(layer, reading, 0);
         return reading;
       }
-      const asked = clock.monotonic();
       reading.then(
         (answer) => answered(layer, answer, clock.monotonic() - asked),
         (error: unknown) => failed(layer, error),

@@ -7,7 +7,7 @@ import type { Access } from '../door/access.ts';
 import type { Match } from '../door/router.ts';
 import { countReads, TileCounts } from '../metrics/tile-counts.ts';
 import { createHttpAppOver, type HttpServerOptions, listen } from '../server.ts';
-import { tileRoutes } from '../services/tile-service-routes.ts';
+import { sourcelessRoutes } from '../services/tile-service-routes.ts';
 import { createForwarder } from './forward.ts';
 import {
   AUTHENTICATE,
@@ -40,7 +40,7 @@ export interface HttpProcessOptions {
 /** Milliseconds between two reports of what was counted. */
 const REPORT_INTERVAL = 1000;
 
-/** One of several processes that answer on one port: tiles that are there by itself, everything else through the primary. */
+/** One of several processes that answer on one port: what needs no source by itself, everything else through the primary. */
 export async function openHttpProcess(
   options: HttpProcessOptions,
 ): Promise<{ readonly stopped: Promise<void> }> {
@@ -54,7 +54,7 @@ export async function openHttpProcess(
   });
   const pipeline = countReads(front, clock, counts);
   const app = createHttpAppOver(
-    tileRoutes({ catalog, pipeline, clock, log }),
+    sourcelessRoutes({ catalog, pipeline, clock, log }),
     {
       access: accessThrough(channel),
       audit: NO_AUDIT,
@@ -107,12 +107,13 @@ export async function openHttpProcess(
 /** What is recorded is recorded by the primary, which does it. */
 const NO_AUDIT = { record: async () => {}, note: () => {} };
 
-const TILE_OPERATION = /(?:^|&)request=gettile(?:&|$)/i;
+/** Of WMTS in key-value pairs: the others ask the source, or are none. */
+const WITHOUT_SOURCE = /^$|(?:^|&)request=(?:gettile|getcapabilities)(?:&|$)/i;
 
 function isForPrimary({ kind, role, route, query }: Match, method: string): boolean {
   const isRead = method === 'GET' || method === 'HEAD';
   if (kind !== 'found' || role !== 'public' || !isRead) return true;
-  return route?.path === '/service/wmts' && !TILE_OPERATION.test(query);
+  return /^\/service\/wmts\/?$/.test(route?.path ?? '') && !WITHOUT_SOURCE.test(query);
 }
 
 function accessThrough(channel: Channel): Access {

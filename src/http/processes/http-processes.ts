@@ -7,6 +7,7 @@ import { errorCopier } from '../../domain/error-copier.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { type Channel, createChannel } from '../../lib/channel.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { createDeferred } from '../../lib/deferred.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { TileAnswer } from '../../pipeline/tile-pipeline.ts';
 import type { Credentials } from '../door/access.ts';
@@ -88,7 +89,9 @@ export function createHttpProcesses(options: HttpProcessesOptions): HttpProcesse
   const { count, fork, clock, log } = options;
   const children = new Set<Child>();
   const ending = new AbortController();
-  let part = deferred<PrimaryPart>();
+  let part = createDeferred<PrimaryPart>();
+  /** Null until it serves. */
+  let present: PrimaryPart | null = null;
   let held = false;
   let pause = FIRST_PAUSE;
 
@@ -106,7 +109,7 @@ export function createHttpProcesses(options: HttpProcessesOptions): HttpProcesse
     };
     channel.handle(READ_TILE, async (asked, signal) => (await part.promise).readTile(asked, signal));
     channel.handle(AUTHENTICATE, async (credentials) => (await part.promise).authenticate(credentials));
-    channel.handle(COUNTED, (counted) => part.now?.counted(counted));
+    channel.handle(COUNTED, (counted) => present?.counted(counted));
     channel.handle(CATALOG_NEWS, async ({ version, limit }) =>
       (await part.promise).catalogNews(version, limit),
     );
@@ -209,6 +212,7 @@ export function createHttpProcesses(options: HttpProcessesOptions): HttpProcesse
     },
     serve(serving) {
       part.resolve(serving);
+      present = serving;
       held = false;
       tellAll((channel) => channel.tell(GO_ON, null));
     },
@@ -219,7 +223,8 @@ export function createHttpProcesses(options: HttpProcessesOptions): HttpProcesse
       held = true;
       tellAll((channel) => channel.tell(HOLD, null));
       await settle();
-      part = deferred();
+      part = createDeferred();
+      present = null;
     },
     async replaceAll() {
       for (const old of [...children]) {
@@ -229,30 +234,5 @@ export function createHttpProcesses(options: HttpProcessesOptions): HttpProcesse
       }
     },
     close,
-  };
-}
-
-interface Deferred<Value> {
-  readonly promise: Promise<Value>;
-  /** Null until it is there. */
-  readonly now: Value | null;
-  resolve(value: Value): void;
-}
-
-function deferred<Value>(): Deferred<Value> {
-  let settle: (value: Value) => void = () => {};
-  let now: Value | null = null;
-  const promise = new Promise<Value>((resolve) => {
-    settle = resolve;
-  });
-  return {
-    promise,
-    get now() {
-      return now;
-    },
-    resolve(value) {
-      now = value;
-      settle(value);
-    },
   };
 }

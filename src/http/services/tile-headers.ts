@@ -5,7 +5,7 @@ import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CacheOutcome, ResolvedTileSet, TileAnswer } from '../../pipeline/tile-pipeline.ts';
 import { SHARED_HEADERS } from '../answer/send.ts';
-import type { Answer, Headers, PreparedHead } from '../answer.ts';
+import type { Answer, Headers, PreparedAnswer } from '../answer.ts';
 
 /** In GeoWebCache's words, which know no stale tiles. */
 const CACHE_RESULT: Readonly<Record<CacheOutcome, string>> = {
@@ -33,22 +33,23 @@ function tileEtag({ checksum, bytes }: TileAnswer): string {
 }
 
 /** What a tile is answered with. */
-export class TileReply implements Answer {
+export class TileReply implements PreparedAnswer {
   readonly status = 200;
   readonly body: Buffer;
   readonly etag: string;
   readonly #tiles: ResolvedTileSet;
   readonly #tile: TileIndex;
   readonly #answer: TileAnswer;
-  readonly #dates: Dates;
-  #fixed: Headers | null = null;
-  #head: PreparedHead | null = null;
+  readonly #lines: HeaderLines;
+  readonly #lifetime: Lifetime;
+  #head: string | null = null;
 
-  constructor(tiles: ResolvedTileSet, tile: TileIndex, answer: TileAnswer, dates: Dates) {
+  constructor(tiles: ResolvedTileSet, tile: TileIndex, answer: TileAnswer, lines: HeaderLines) {
     this.#tiles = tiles;
     this.#tile = tile;
     this.#answer = answer;
-    this.#dates = dates;
+    this.#lines = lines;
+    this.#lifetime = lifetimeOf(tiles, tile.z, answer.outcome);
     this.body = answer.bytes;
     this.etag = tileEtag(answer);
   }
@@ -59,27 +60,36 @@ export class TileReply implements Answer {
   }
 
   get headers(): Headers {
-    this.#fixed ??= this.#fixedHeaders();
-    return [...this.#fixed, ...this.#dates.expiry(this.#lifetime)];
+    return [...tileSetHeaders(this.#tiles), ...this.#tileHeaders(), ...this.#lines.expiry(this.#lifetime)];
   }
 
   get notModified(): Answer {
-    const headers = [...this.#freshness(), ...this.#dates.expiry(this.#lifetime)];
+    const headers = [...this.#freshness(), ...this.#lines.expiry(this.#lifetime)];
     return { status: 304, headers, body: null };
   }
 
-  get head(): PreparedHead {
-    this.#head ??= this.#dates.head(this.#fixedHeaders(), this.body, this.#lifetime);
+  get headLength(): number {
+    return this.#lines.dated(this.#lifetime).length + this.#lasting().length;
+  }
+
+  writeHead(target: Buffer): void {
+    const dated = this.#lines.dated(this.#lifetime);
+    dated.copy(target);
+    target.write(this.#lasting(), dated.length, 'latin1');
+  }
+
+  /** What does not change with time. */
+  #lasting(): string {
+    this.#head ??= this.#lines.ofTile(this.#tiles, [
+      ...this.#tileHeaders(),
+      'Content-Length',
+      String(this.body.length),
+    ]);
     return this.#head;
   }
 
-  get #lifetime(): Lifetime {
-    return lifetimeOf(this.#tiles, this.#tile.z, this.#answer.outcome);
-  }
-
-  #fixedHeaders(): Headers {
-    const place = placeHeaders(this.#tiles, this.#tile, this.#answer.outcome);
-    return [...tileSetHeaders(this.#tiles), ...this.#freshness(), ...place];
+  #tileHeaders(): Headers {
+    return [...this.#freshness(), ...placeHeaders(this.#tiles, this.#tile, this.#answer.outcome)];
   }
 
   /** What a 304 carries too. */
@@ -103,20 +113,22 @@ export function createTileReplies(
   clock: Clock,
 ): (tiles: ResolvedTileSet, tile: TileIndex, answer: TileAnswer) => TileReply {
   const remembered = new WeakMap<TileAnswer, TileReply>();
-  const dates = new Dates(clock);
+  const lines = new HeaderLines(clock);
   return (tiles, tile, answer) => {
     const known = remembered.get(answer);
     if (known?.isOf(tiles, tile)) return known;
-    const made = new TileReply(tiles, tile, answer, dates);
+    const made = new TileReply(tiles, tile, answer, lines);
     remembered.set(answer, made);
     return made;
   };
 }
 
-/** The headers that change with time, worked out once a second. */
-class Dates {
+/** Headers as they are sent. What many tiles have in common is written once. */
+class HeaderLines {
   readonly #clock: Clock;
-  readonly #beginnings = new Map<number | null, Buffer>();
+  readonly #ofSets = new WeakMap<ResolvedTileSet, string>();
+  /** Of the present second, by how long an answer lasts. */
+  readonly #dated = new Map<number | null, Buffer>();
   #second = 0;
 
   constructor(clock: Clock) {
@@ -127,46 +139,38 @@ class Dates {
     return expires(lifetime, this.#clock.now());
   }
 
-  head(fixed: Headers, body: Buffer, lifetime: Lifetime): PreparedHead {
-    const rest = Buffer.from(
-      headLines([...fixed, ...SHARED_HEADERS, 'Content-Length', String(body.length)]),
-      'latin1',
-    );
+  /** The status line and the headers that change with time. Always of the same length. */
+  dated(lifetime: Lifetime): Buffer {
+    const second = Math.floor(this.#clock.now() / 1000);
+    if (second !== this.#second) this.#dated.clear();
+    this.#second = second;
     const seconds = lasting(lifetime);
-    const { length } = this.#beginning(seconds);
-    return {
-      length: length + rest.length,
-      writeTo: (target) => {
-        this.#beginning(seconds).copy(target);
-        rest.copy(target, length);
-      },
-    };
+    const known = this.#dated.get(seconds);
+    if (known) return known;
+    const date = new Date(second * 1000).toUTCString();
+    const lines = linesOf(['Date', date, ...expires(lifetime, second * 1000)]);
+    const made = Buffer.from(`HTTP/1.1 200 OK\r\n${lines}`, 'latin1');
+    this.#dated.set(seconds, made);
+    return made;
   }
 
-  /** Always of the same length. */
-  #beginning(seconds: number | null): Buffer {
-    const second = Math.floor(this.#clock.now() / 1000);
-    if (second !== this.#second) this.#beginnings.clear();
-    this.#second = second;
-    const known = this.#beginnings.get(seconds);
-    if (known) return known;
-    const now = second * 1000;
-    const until = seconds === null ? '' : `Expires: ${new Date(now + seconds * 1000).toUTCString()}\r\n`;
-    const made = Buffer.from(`HTTP/1.1 200 OK\r\nDate: ${new Date(now).toUTCString()}\r\n${until}`, 'latin1');
-    this.#beginnings.set(seconds, made);
-    return made;
+  /** To the empty line. */
+  ofTile(tiles: ResolvedTileSet, own: Headers): string {
+    const common = this.#ofSets.get(tiles) ?? linesOf([...tileSetHeaders(tiles), ...SHARED_HEADERS]);
+    this.#ofSets.set(tiles, common);
+    return `${common}${linesOf(own)}\r\n`;
   }
 }
 
 /** Throws for what must not be in a header. */
-function headLines(headers: Headers): string {
+function linesOf(headers: Headers): string {
   let lines = '';
   for (let i = 0; i < headers.length; i += 2) {
     const [name = '', value = ''] = [headers[i], headers[i + 1]];
     validateHeaderValue(name, value);
     lines += `${name}: ${value}\r\n`;
   }
-  return `${lines}\r\n`;
+  return lines;
 }
 
 /** Of a tile that lies outside what the layer offers. There is nothing to be cached, so nothing was hit. */

@@ -5,6 +5,7 @@ import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import type { Route } from '../route.ts';
 import { createGmaps, createMgmaps, createQuadkeys } from './gmaps.ts';
 import { createLayerDocuments } from './layer-documents.ts';
+import { createLayerList } from './layer-list.ts';
 import { createLayerRoll } from './layer-roll.ts';
 import { ogcRoutes } from './ogc/ogc-routes.ts';
 import { createTileAnswerer } from './tile-answer.ts';
@@ -12,9 +13,9 @@ import { createTileService } from './tiles.ts';
 import { tmsRoutes } from './tms/tms-routes.ts';
 import { wmtsRoutes } from './wmts/wmts-routes.ts';
 
-/** What answers single tiles. */
-export function tileRoutes(road: TileRoad): readonly Route[] {
-  return tileServiceRoutes(openServices(road)).filter(({ path }) => TILE_PATH.test(path));
+/** What needs no source: tiles that are there, and documents about layers. */
+export function sourcelessRoutes(road: TileRoad): readonly Route[] {
+  return tileServiceRoutes(openServices(road)).filter(({ path }) => !FEATURE_INFO.test(path));
 }
 
 export interface TileRoad {
@@ -32,13 +33,15 @@ export function openServices(road: TileRoad) {
   return { catalog, pipeline, clock, log, roll, answerTile, documentOf: createLayerDocuments(roll) };
 }
 
-const TILE_PATH = /\/(?:\{tile\}|\{row\}\/\{column\}|wmts|gmaps|mgmaps|ve)$/;
+const FEATURE_INFO = /\{j\}\/\{i\}$/;
 
-/** The services whose tiles have addresses of their own. */
+/** The services whose tiles have addresses of their own, and the list of their layers. */
 export function tileServiceRoutes(road: ReturnType<typeof openServices>): readonly Route[] {
   const tile = createTileService(road);
   const sharing = 'anyone';
+  const list = createLayerList(road.documentOf);
   return [
+    { method: 'GET', path: '/tiles.json', role: 'public', sharing, handler: list },
     { method: 'GET', path: '/tiles/{layer}/{z}/{x}/{tile}', role: 'public', sharing, handler: tile },
     {
       method: 'GET',
