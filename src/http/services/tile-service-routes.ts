@@ -9,6 +9,7 @@ import { createLayerList } from './layer-list.ts';
 import { createLayerRoll } from './layer-roll.ts';
 import { ogcRoutes } from './ogc/ogc-routes.ts';
 import { createTileAnswerer } from './tile-answer.ts';
+import { createTileMemory } from './tile-memory.ts';
 import { createTileService } from './tiles.ts';
 import { tmsRoutes } from './tms/tms-routes.ts';
 import { wmtsRoutes } from './wmts/wmts-routes.ts';
@@ -29,8 +30,10 @@ export interface TileRoad {
 export function openServices(road: TileRoad) {
   const { catalog, pipeline, clock, log } = road;
   const roll = createLayerRoll(catalog);
-  const answerTile = createTileAnswerer(pipeline, clock);
-  return { catalog, pipeline, clock, log, roll, answerTile, documentOf: createLayerDocuments(roll) };
+  const answerAccepted = createTileAnswerer(pipeline, clock);
+  const memory = createTileMemory(catalog, answerAccepted);
+  const documentOf = createLayerDocuments(roll);
+  return { catalog, pipeline, clock, log, roll, answerAccepted, ...memory, documentOf };
 }
 
 const FEATURE_INFO = /\{j\}\/\{i\}$/;

@@ -9,34 +9,26 @@ import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import { type Answer, withHeaders } from '../answer.ts';
 import { isOpen, refuseStrangers } from '../door/layer-visibility.ts';
-import type { Exchange, Target } from '../exchange.ts';
+import type { Exchange } from '../exchange.ts';
 import type { Handler } from '../route.ts';
 import { formatAccepted } from './format-accepted.ts';
 import { parametersOf } from './query-parameters.ts';
 import { formatNamed, indexOf, readTileName, type TileName } from './tile-address.ts';
 import type { TileAnswerer } from './tile-answer.ts';
+import type { TileMemory } from './tile-memory.ts';
 import { webMercatorSubset } from './web-mercator.ts';
 
-export interface TileServiceDeps {
-  readonly catalog: Pick<Catalog, 'layer' | 'version'>;
-  readonly answerTile: TileAnswerer;
-}
-
-/** Which tile an address names, as long as no layer changes. */
-interface Named {
-  readonly tiles: ResolvedTileSet;
-  readonly index: TileIndex;
-  readonly version: number;
+export interface TileServiceDeps extends TileMemory {
+  readonly catalog: Pick<Catalog, 'layer'>;
+  /** For tiles whose format the `Accept` header decides. */
+  readonly answerAccepted: TileAnswerer;
 }
 
 /** `/tiles/{layer}[/{gridSet}]/{z}/{x}/{tile}` */
-export function createTileService({ catalog, answerTile }: TileServiceDeps): Handler {
-  /** Only of layers that are open to all. */
-  const remembered = new WeakMap<Target, Named>();
+export function createTileService(deps: TileServiceDeps): Handler {
+  const { catalog, answerTile, answerAccepted, remembering } = deps;
 
-  return function tile(exchange) {
-    const known = remembered.get(exchange.target);
-    if (known?.version === catalog.version) return answerTile(exchange, known.tiles, known.index);
+  return remembering(function tile(exchange) {
     const name = readTileName(exchange.param('tile'));
     const index: TileIndex = {
       z: indexOf('zoom', exchange.param('z')),
@@ -46,7 +38,7 @@ export function createTileService({ catalog, answerTile }: TileServiceDeps): Han
     const bound = boundLayer(catalog, exchange.param('layer'));
     if (isOpen(bound.layer)) return answer(exchange, bound, name, index);
     return refuseStrangers(exchange, bound.layer).then(() => answer(exchange, bound, name, index));
-  };
+  });
 
   function answer(
     exchange: Exchange,
@@ -56,10 +48,7 @@ export function createTileService({ catalog, answerTile }: TileServiceDeps): Han
   ): Answer | Promise<Answer> {
     if (name.extension === null) return answerNegotiated(exchange, bound, name, index);
     const { mediaType } = formatNamed(bound.layer, name.extension);
-    const tiles = serveTileSet(exchange, bound, name, mediaType);
-    const { version } = catalog;
-    if (isOpen(bound.layer)) remembered.set(exchange.target, { tiles, index, version });
-    return answerTile(exchange, tiles, index);
+    return answerTile(exchange, serveTileSet(exchange, bound, name, mediaType), index);
   }
 
   async function answerNegotiated(
@@ -69,7 +58,7 @@ export function createTileService({ catalog, answerTile }: TileServiceDeps): Han
     index: TileIndex,
   ): Promise<Answer> {
     const { mediaType } = formatAccepted(exchange, bound.layer.formats);
-    const given = await answerTile(exchange, serveTileSet(exchange, bound, name, mediaType), index);
+    const given = await answerAccepted(exchange, serveTileSet(exchange, bound, name, mediaType), index);
     return withHeaders(given, ['Vary', 'Accept']);
   }
 }
