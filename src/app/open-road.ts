@@ -7,7 +7,7 @@ import { openParameterBook } from '../catalog/parameter-book.ts';
 import { createDocumentReader } from '../config/document-reader.ts';
 import type { Settings } from '../config/settings.ts';
 import { readVersion } from '../config/version.ts';
-import type { Database } from '../db/database.ts';
+import type { Database, DatabaseOptions } from '../db/database.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { createTileEvents } from '../domain/tile-events.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -47,9 +47,10 @@ export async function openRoad<Desk extends UpstreamDesk>(
   atTheGate: Pick<QuotaGateOptions, 'patience' | 'withReserve'>,
   cutter: TileCutter,
   openDesk: (database: Database) => Desk,
+  { synced = true }: Pick<DatabaseOptions, 'synced'> = {},
 ) {
   const { log, clock, random } = surroundings;
-  const database = open.use(await openDatabase({ location: databaseOf(settings), clock, log }));
+  const database = open.use(await openDatabase({ location: databaseOf(settings), clock, log, synced }));
   const gate = new QuotaGate({ credit: createQuotaCredit(database), clock, log, ...atTheGate });
   const opened = await openStores(settings, { log, clock, readOnly: false }, open);
   const stores = new Map([...opened].map(([name, store]) => [name, gate.guard(store)]));

@@ -31,7 +31,8 @@ export async function openTaskProcessApp(
     const quiet = { ...settings, memoryTierBytes: 0 };
     const openDesk = () => openDeskLine(channel);
     const cutter = new MetatileCutter();
-    const opening = openRoad(quiet, surroundings, open, AT_THE_GATE, cutter, openDesk);
+    // A report that a power cut takes back costs work that is done again.
+    const opening = openRoad(quiet, surroundings, open, AT_THE_GATE, cutter, openDesk, { synced: false });
     channel.handle(CATALOG_CHANGED, async () => (await opening).documents.declared.refresh());
     const parts = await opening;
     const counted = {
