@@ -43,7 +43,7 @@ export async function openHttpProcessApp(
       memoryTierBytes,
       server,
       socketPath: processSocketOf(settings),
-      refreshCatalog: () => declared.refresh(),
+      refreshCatalog: async () => void (await declared.refresh()),
       channel,
       clock,
       log,

@@ -32,7 +32,9 @@ export async function openTaskProcessApp(
     const openDesk = () => openDeskLine(channel);
     const cutter = new MetatileCutter();
     const opening = openRoad(quiet, surroundings, open, AT_THE_GATE, cutter, openDesk);
-    channel.handle(CATALOG_CHANGED, async () => (await opening).documents.declared.refresh());
+    channel.handle(CATALOG_CHANGED, async () => {
+      await (await opening).documents.declared.refresh();
+    });
     const parts = await opening;
     const counted = {
       counters: parts.pipelineCounts,

@@ -270,4 +270,6 @@ export interface NodesTable {
   seen_at: number;
   /** 1 for the one that does what one node does for all. */
   leader: number;
+  /** It knows what others had removed and declared at this time, by the database's clock; 0: nothing yet. */
+  heard_at: number;
 }

@@ -1,7 +1,7 @@
 import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
 import { tileSetId } from '../domain/tile-key.ts';
 import { rectContains, type TileRect } from '../domain/tile-rect.ts';
-import type { StoredTile } from '../storage/tile-store.ts';
+import type { StoredTile, TilePlace } from '../storage/tile-store.ts';
 import type { TileAnswer } from './tile-pipeline.ts';
 
 /** What an entry costs besides its bytes: the objects around them, rounded up. */
@@ -26,14 +26,22 @@ interface Bucket {
   readonly set: TileSetKey;
   readonly levels: Map<PlaceKey, Entry>[];
   readonly loads: Set<Load>;
+  /** How often something was dropped. */
+  drops: number;
   tiles: number;
   live: boolean;
+}
+
+export interface FoundTile {
+  readonly tile: TileIndex;
+  readonly stored: StoredTile;
 }
 
 /** A look into the store that is under way. */
 export interface Load {
   readonly tile: TileIndex;
   readonly bucket: Bucket;
+  readonly drops: number;
   valid: boolean;
 }
 
@@ -94,30 +102,51 @@ export class MemoryTier {
   /** Call before looking into the store, and `endLoad` with what was found, always. */
   beginLoad(set: TileSetKey, tile: TileIndex): Load {
     const bucket = this.#bucketFor(set);
-    const load: Load = { tile, bucket, valid: true };
+    const load: Load = { tile, bucket, drops: bucket.drops, valid: true };
     bucket.loads.add(load);
     return load;
   }
 
-  /** Keeps what was found, unless the tile was dropped or replaced while the look was under way. */
-  endLoad(load: Load, found: StoredTile | null): void {
+  /**
+   * Keeps what was found, unless the tile was dropped or replaced while the look was under way; of what was found beside
+   * it what is not held yet, unless anything was dropped meanwhile.
+   */
+  endLoad(load: Load, found: StoredTile | null, beside: readonly FoundTile[] = []): void {
     const { bucket, tile } = load;
     bucket.loads.delete(load);
+    const untouched = bucket.drops === load.drops;
     if (found && load.valid) this.put(bucket.set, tile, found);
+    if (untouched) {
+      for (const other of beside)
+        if (!this.has(bucket.set, other.tile)) this.put(bucket.set, other.tile, other.stored);
+    }
     this.#retireIfEmpty(bucket);
   }
 
   drop(set: TileSetKey, z: number, rect: TileRect): void {
     const bucket = this.#find(set);
     if (!bucket) return;
+    bucket.drops++;
     for (const load of bucket.loads) {
       if (load.tile.z === z && rectContains(rect, load.tile.x, load.tile.y)) load.valid = false;
     }
     for (const entry of entriesWithin(bucket, z, rect)) this.#remove(entry);
   }
 
+  /** In every format and for all parameters. */
+  dropPlace(layer: string, { gridSet, z, rect }: TilePlace): void {
+    for (const { set } of this.#layers.get(layer)?.values() ?? []) {
+      if (set.gridSet === gridSet) this.drop(set, z, rect);
+    }
+  }
+
+  dropAll(): void {
+    for (const layer of [...this.#layers.keys()]) this.dropLayer(layer);
+  }
+
   dropLayer(layer: string): void {
     for (const bucket of this.#layers.get(layer)?.values() ?? []) {
+      bucket.drops++;
       for (const load of bucket.loads) load.valid = false;
       for (const level of bucket.levels) {
         for (const entry of level?.values() ?? []) this.#remove(entry);
@@ -140,7 +169,7 @@ export class MemoryTier {
   #bucketFor(set: TileSetKey): Bucket {
     const known = this.#find(set);
     if (known) return known;
-    const bucket: Bucket = { set, levels: [], loads: new Set(), tiles: 0, live: true };
+    const bucket: Bucket = { set, levels: [], loads: new Set(), drops: 0, tiles: 0, live: true };
     const ofLayer = this.#layers.get(set.layer) ?? new Map<string, Bucket>();
     this.#layers.set(set.layer, ofLayer.set(tileSetId(set), bucket));
     this.#bucketOfKey.set(set, bucket);

@@ -251,7 +251,7 @@ export class MetatileMaker {
     const { tiles, metatile } = flight.plan;
     const kept = flight.madeTiles().filter((made) => flight.wasAsked(made) || tier.has(tiles.set, made));
     tier.drop(tiles.set, metatile.z, metatile.rect);
-    if (flight.outdated) return;
+    if (flight.outdated || flight.overtaken) return;
     for (const made of kept) tier.put(tiles.set, made, { ...made, bytes: copyOf(made.bytes) });
   }
 }
