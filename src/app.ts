@@ -117,7 +117,7 @@ async function openParts(
   await lockDatabase(settings, surroundings, open);
   const { database, parameters, catalog, events, desk } = road;
   const pipeline = processes ? forgetEverywhere(road.pipeline, events, processes) : road.pipeline;
-  const { pipelineCounts, activity, blankAreas, blankSuspects } = road;
+  const { pipelineCounts, activity, blankAreas, blankSuspects, storeRequests } = road;
   const { entries, declared, reader } = road.documents;
   const workers = new Set<{ readonly process: ChildProcess; readonly channel: Channel }>();
   const forkSharing =
@@ -126,7 +126,7 @@ async function openParts(
       const worker = forkWorker();
       const channel = createChannel(worker, errorCopier);
       serveDesk(desk, channel);
-      addCountsOf(channel, { counters: pipelineCounts, activity, suspects: blankSuspects });
+      addCountsOf(channel, { counters: pipelineCounts, activity, suspects: blankSuspects, storeRequests });
       const forked = { process: worker, channel };
       workers.add(forked);
       channel.closed.addEventListener('abort', () => workers.delete(forked));
@@ -205,7 +205,7 @@ async function openParts(
   };
   const about = { version: readVersion(), startedAt: clock.now() };
   const eventLoop = open.use(openEventLoopWatch());
-  const metrics = { pipeline, pipelineCounts, upstreams: desk.report, eventLoop };
+  const metrics = { pipeline, pipelineCounts, upstreams: desk.report, eventLoop, storeRequests };
   const layerState = (name: string) => {
     const state = activity.of(name);
     return { ...state, changedAt: laterOf(state.changedAt, quota.changedAt(name)) };

@@ -31,13 +31,21 @@ export async function openWorkerApp(
     const quiet = { ...settings, memoryTierBytes: 0 };
     const openDesk = () => openDeskLine(channel);
     const cutter = new MetatileCutter();
-    const opening = openRoad(quiet, surroundings, open, AT_THE_GATE, cutter, openDesk);
+    const opening = openRoad(
+      quiet,
+      { sweeps: () => false, ...surroundings },
+      open,
+      AT_THE_GATE,
+      cutter,
+      openDesk,
+    );
     channel.handle(CATALOG_CHANGED, async () => (await opening).documents.declared.refresh());
     const parts = await opening;
     const counted = {
       counters: parts.pipelineCounts,
       activity: parts.activity,
       suspects: parts.blankSuspects,
+      storeRequests: parts.storeRequests,
     };
     open.use(openCounterFeed(counted, channel, surroundings.clock));
     const { stopped } = openTaskWorker({ ...parts, ...surroundings, channel });

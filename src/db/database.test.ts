@@ -63,7 +63,7 @@ describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => 
     expect(opened).toHaveLength(3);
   });
 
-  const upgraded = (up: Migration['up']) => ({ ...migrationsFor(dialect), '0002-later': { up } });
+  const upgraded = (up: Migration['up']) => ({ ...migrationsFor(dialect), '9999-later': { up } });
 
   it('refuses a database that a later version has changed, and says what to do', async () => {
     const location = await places[dialect]();

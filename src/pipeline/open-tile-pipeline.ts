@@ -17,7 +17,7 @@ import { BlankWatch, type BlankWatchOptions } from './blank-watch.ts';
 import type { Flight } from './flight.ts';
 import { type FailureListener, Flights, isSourceFailure } from './flights.ts';
 import { isFresh, mayServeAfterFailure, mayServeWhileRenewing } from './freshness.ts';
-import { MemoryTier } from './memory-tier.ts';
+import { type FoundBeside, MemoryTier } from './memory-tier.ts';
 import { MetatileMaker } from './metatile-maker.ts';
 import { NegativeMemory } from './negative-memory.ts';
 import { noMetrics, type PipelineMetrics } from './pipeline-metrics.ts';
@@ -204,13 +204,16 @@ class Pipeline implements TilePipeline {
   /** A store that fails is no reason to refuse a tile: it is made again. */
   async #look(tiles: ResolvedTileSet, tile: TileIndex): Promise<StoredTile | null> {
     const load = this.#tier.beginLoad(tiles.set, tile);
+    const beside: FoundBeside[] = [];
     let found: StoredTile | null = null;
     try {
-      found = await tiles.bound.store.get(tiles.set, tile);
+      found = await tiles.bound.store.get(tiles.set, tile, (other, stored) =>
+        beside.push({ tile: other, stored }),
+      );
     } catch (error) {
       this.#readFailed(tiles, error);
     }
-    this.#tier.endLoad(load, found);
+    this.#tier.endLoad(load, found, beside);
     return found;
   }
 

@@ -37,6 +37,7 @@ export async function openPostgres(options: DatabaseOptions): Promise<Database> 
   const database: Database = {
     dialect: 'postgres',
     query,
+    change: writer,
     async transaction(lock, work) {
       // One connection at a time waits for a lock, however many transactions of this process do.
       const turn = turns.get(lock) ?? new Semaphore(1);
