@@ -61,7 +61,7 @@ async function openParts(
   const performsTasks = taskSettings(settings).workers > 0;
   const node = await openNode(settings, surroundings, performsTasks ? ['serve', 'worker'] : ['serve'], open);
   const { road, pipeline, registry, stores, entries, news, settled } = node;
-  const { database, events, desk, pipelineCounts, activity, blankAreas, blankSuspects } = road;
+  const { database, events, desk, pipelineCounts, activity, blankAreas, blankSuspects, storeRequests } = road;
   const { catalog, quota } = node.parts;
   const readiness = async () => {
     await accessFile(settings.data, constants.W_OK);
@@ -77,7 +77,7 @@ async function openParts(
   const about = { version: readVersion(), startedAt: clock.now() };
   const nodes = registry;
   const eventLoop = open.use(openEventLoopWatch());
-  const metrics = { pipeline, pipelineCounts, upstreams: desk.report, eventLoop };
+  const metrics = { pipeline, pipelineCounts, upstreams: desk.report, eventLoop, storeRequests };
   const layerState = (name: string) => {
     const state = activity.of(name);
     return { ...state, changedAt: laterOf(state.changedAt, quota.changedAt(name)) };

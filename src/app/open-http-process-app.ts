@@ -26,7 +26,7 @@ export async function openHttpProcessApp(
 ): Promise<HttpProcessApp> {
   const open = new ClosingStack();
   try {
-    const stores = await openStores(settings, { log, clock, readOnly: true }, open);
+    const stores = await openStores(settings, { log, clock, database: null, readOnly: true }, open);
     const { layers, gridSets, memoryTierBytes, server } = settings;
     const openSource = (): never => {
       throw new Error('Tiles are made by the primary process.');

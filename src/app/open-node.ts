@@ -53,7 +53,9 @@ export async function openNode(
   await warnOfOpenFolder(settings.data, log);
   open.use(lockDataFolder(settings.data));
   const cutter = open.use(openCutterThread(log));
-  const road = await openRoad(settings, surroundings, open, SERVER_AT_THE_GATE, cutter, (base) =>
+  let leads = () => false;
+  const sweeping = { ...surroundings, sweeps: () => leads() };
+  const road = await openRoad(settings, sweeping, open, SERVER_AT_THE_GATE, cutter, (base) =>
     open.use(
       openUpstreamDesk({
         upstreams: settings.upstreams,
@@ -65,8 +67,9 @@ export async function openNode(
     ),
   );
   const { database, parameters, catalog, events, desk } = road;
-  const { registry, lead } = await joinNodes(settings, database, surroundings, roles, open);
-  const { pipelineCounts, activity, blankSuspects } = road;
+  const { registry, lead, ...membership } = await joinNodes(settings, database, surroundings, roles, open);
+  leads = membership.leads;
+  const { pipelineCounts, activity, blankSuspects, storeRequests } = road;
   const { entries, declared, reader } = road.documents;
   const workers = new Set<{ readonly process: ChildProcess; readonly channel: Channel }>();
   const forkSharing =
@@ -76,7 +79,7 @@ export async function openNode(
       const worker = forkWorker();
       const channel = createChannel(worker, errorCopier);
       serveDesk(desk, channel);
-      addCountsOf(channel, { counters: pipelineCounts, activity, suspects: blankSuspects });
+      addCountsOf(channel, { counters: pipelineCounts, activity, suspects: blankSuspects, storeRequests });
       const forked = { process: worker, channel };
       workers.add(forked);
       channel.closed.addEventListener('abort', () => workers.delete(forked));

@@ -31,7 +31,8 @@ export async function openTaskProcessApp(
     const quiet = { ...settings, memoryTierBytes: 0 };
     const openDesk = () => openDeskLine(channel);
     const cutter = new MetatileCutter();
-    const opening = openRoad(quiet, surroundings, open, AT_THE_GATE, cutter, openDesk);
+    const tools = { ...surroundings, sweeps: () => false };
+    const opening = openRoad(quiet, tools, open, AT_THE_GATE, cutter, openDesk);
     channel.handle(CATALOG_CHANGED, async () => {
       await (await opening).documents.declared.refresh();
     });
@@ -40,6 +41,7 @@ export async function openTaskProcessApp(
       counters: parts.pipelineCounts,
       activity: parts.activity,
       suspects: parts.blankSuspects,
+      storeRequests: parts.storeRequests,
     };
     open.use(openCounterFeed(counted, channel, surroundings.clock));
     const { stopped } = openTaskWorker({ ...parts, ...surroundings, channel });

@@ -26,13 +26,12 @@ interface Bucket {
   readonly set: TileSetKey;
   readonly levels: Map<PlaceKey, Entry>[];
   readonly loads: Set<Load>;
-  /** How often something was dropped. */
-  drops: number;
   tiles: number;
   live: boolean;
 }
 
-export interface FoundTile {
+/** A tile that a store has read along with another one. */
+export interface FoundBeside {
   readonly tile: TileIndex;
   readonly stored: StoredTile;
 }
@@ -41,8 +40,9 @@ export interface FoundTile {
 export interface Load {
   readonly tile: TileIndex;
   readonly bucket: Bucket;
-  readonly drops: number;
   valid: boolean;
+  /** Whether tiles of that zoom were dropped or replaced meanwhile, be they others. */
+  disturbed: boolean;
 }
 
 /**
@@ -102,33 +102,31 @@ export class MemoryTier {
   /** Call before looking into the store, and `endLoad` with what was found, always. */
   beginLoad(set: TileSetKey, tile: TileIndex): Load {
     const bucket = this.#bucketFor(set);
-    const load: Load = { tile, bucket, drops: bucket.drops, valid: true };
+    const load: Load = { tile, bucket, valid: true, disturbed: false };
     bucket.loads.add(load);
     return load;
   }
 
   /**
-   * Keeps what was found, unless the tile was dropped or replaced while the look was under way; of what was found beside
-   * it what is not held yet, unless anything was dropped meanwhile.
+   * Keeps what was found, unless the tile was dropped or replaced while the look was under way. What was found beside
+   * it only if nothing was.
    */
-  endLoad(load: Load, found: StoredTile | null, beside: readonly FoundTile[] = []): void {
+  endLoad(load: Load, found: StoredTile | null, beside: readonly FoundBeside[] = []): void {
     const { bucket, tile } = load;
     bucket.loads.delete(load);
-    const untouched = bucket.drops === load.drops;
+    const others = load.disturbed ? [] : beside.filter((other) => !this.has(bucket.set, other.tile));
+    for (const other of others) this.put(bucket.set, other.tile, other.stored);
     if (found && load.valid) this.put(bucket.set, tile, found);
-    if (untouched) {
-      for (const other of beside)
-        if (!this.has(bucket.set, other.tile)) this.put(bucket.set, other.tile, other.stored);
-    }
     this.#retireIfEmpty(bucket);
   }
 
   drop(set: TileSetKey, z: number, rect: TileRect): void {
     const bucket = this.#find(set);
     if (!bucket) return;
-    bucket.drops++;
     for (const load of bucket.loads) {
-      if (load.tile.z === z && rectContains(rect, load.tile.x, load.tile.y)) load.valid = false;
+      if (load.tile.z !== z) continue;
+      load.disturbed = true;
+      if (rectContains(rect, load.tile.x, load.tile.y)) load.valid = false;
     }
     for (const entry of entriesWithin(bucket, z, rect)) this.#remove(entry);
   }
@@ -146,8 +144,10 @@ export class MemoryTier {
 
   dropLayer(layer: string): void {
     for (const bucket of this.#layers.get(layer)?.values() ?? []) {
-      bucket.drops++;
-      for (const load of bucket.loads) load.valid = false;
+      for (const load of bucket.loads) {
+        load.valid = false;
+        load.disturbed = true;
+      }
       for (const level of bucket.levels) {
         for (const entry of level?.values() ?? []) this.#remove(entry);
       }
@@ -169,7 +169,7 @@ export class MemoryTier {
   #bucketFor(set: TileSetKey): Bucket {
     const known = this.#find(set);
     if (known) return known;
-    const bucket: Bucket = { set, levels: [], loads: new Set(), drops: 0, tiles: 0, live: true };
+    const bucket: Bucket = { set, levels: [], loads: new Set(), tiles: 0, live: true };
     const ofLayer = this.#layers.get(set.layer) ?? new Map<string, Bucket>();
     this.#layers.set(set.layer, ofLayer.set(tileSetId(set), bucket));
     this.#bucketOfKey.set(set, bucket);

@@ -17,7 +17,7 @@ import { BlankWatch, type BlankWatchOptions } from './blank-watch.ts';
 import type { Flight } from './flight.ts';
 import { type FailureListener, Flights, isSourceFailure } from './flights.ts';
 import { isFresh, mayServeAfterFailure, mayServeWhileRenewing } from './freshness.ts';
-import { type FoundTile, MemoryTier } from './memory-tier.ts';
+import { type FoundBeside, MemoryTier } from './memory-tier.ts';
 import { MetatileMaker } from './metatile-maker.ts';
 import { NegativeMemory } from './negative-memory.ts';
 import { noMetrics, type PipelineMetrics } from './pipeline-metrics.ts';
@@ -232,12 +232,12 @@ class Pipeline implements TilePipeline {
   async #look(tiles: ResolvedTileSet, tile: TileIndex): Promise<StoredTile | null> {
     if (this.#copies?.isAway()) return null;
     const load = this.#tier.beginLoad(tiles.set, tile);
-    const beside: FoundTile[] = [];
+    const beside: FoundBeside[] = [];
     let found: StoredTile | null = null;
     try {
-      found = await tiles.bound.store.get(tiles.set, tile, (other, stored) => {
-        beside.push({ tile: other, stored });
-      });
+      found = await tiles.bound.store.get(tiles.set, tile, (other, stored) =>
+        beside.push({ tile: other, stored }),
+      );
     } catch (error) {
       this.#readFailed(tiles, error);
     }

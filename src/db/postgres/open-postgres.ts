@@ -27,6 +27,7 @@ export async function openPostgres(options: DatabaseOptions): Promise<Database> 
   const database: Database = {
     dialect: 'postgres',
     query,
+    change: writer,
     async transaction(lock, work) {
       if (lock === null)
         return tryAgain(() => writer.transaction().execute(work)).catch(refuseBusy('of a task'));
