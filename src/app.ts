@@ -50,6 +50,8 @@ export async function openApp(settings: Settings, surroundings: NodeSurroundings
   }
 }
 
+const AWAY = 'the database cannot be reached; cached tiles are served from memory, others are not stored';
+
 async function openParts(
   settings: Settings,
   surroundings: NodeSurroundings,
@@ -58,13 +60,15 @@ async function openParts(
   const { log, clock, processes } = surroundings;
   const performsTasks = taskSettings(settings).workers > 0;
   const node = await openNode(settings, surroundings, performsTasks ? ['serve', 'worker'] : ['serve'], open);
-  const { road, pipeline, registry, stores, entries } = node;
-  const { database, events, desk, pipelineCounts, activity, blankAreas, blankSuspects } = road;
+  const { road, pipeline, registry, stores, entries, news, settled } = node;
+  const { database, events, desk, pipelineCounts, activity, blankAreas, blankSuspects, storeRequests } = road;
   const { catalog, quota } = node.parts;
   const readiness = async () => {
     await accessFile(settings.data, constants.W_OK);
+    if (news?.isAway() && (await news.mayShow())) return AWAY;
     await database.query.selectNoFrom((statement) => statement.lit(1).as('one')).execute();
     await Promise.all([...stores.values()].map(checkStore));
+    return null;
   };
   const assets = await loadPages();
   const accounts = open.use(openAccounts({ database, dataFolder: settings.data, clock, log }));
@@ -73,7 +77,7 @@ async function openParts(
   const about = { version: readVersion(), startedAt: clock.now() };
   const nodes = registry;
   const eventLoop = open.use(openEventLoopWatch());
-  const metrics = { pipeline, pipelineCounts, upstreams: desk.report, eventLoop };
+  const metrics = { pipeline, pipelineCounts, upstreams: desk.report, eventLoop, storeRequests };
   const layerState = (name: string) => {
     const state = activity.of(name);
     return { ...state, changedAt: laterOf(state.changedAt, quota.changedAt(name)) };
@@ -82,6 +86,7 @@ async function openParts(
   const deps = {
     ...parts,
     ...blanks,
+    settled,
     layerState,
     about,
     nodes,
@@ -101,7 +106,7 @@ async function openParts(
   const socketPath = processSocketOf(settings);
   await rm(socketPath, { force: true });
   const inner = { ...settings.server, tls: null, socketPath };
-  const server = open.use(await openHttpServer({ ...deps, settled: processes.settle }, inner));
+  const server = open.use(await openHttpServer(deps, inner));
   processes.serve(primaryPart({ catalog, entries, pipeline, events, access, count: server.count }));
   await registry.listening(nodeName(settings, settings.server.port), urlOf(settings.server));
   return { server, initialPassword };

@@ -14,6 +14,7 @@ const SHARED_STORES: readonly string[] = ['s3'];
 export interface Membership {
   readonly registry: NodeRegistry;
   readonly lead: Lead;
+  readonly leads: () => boolean;
 }
 
 export function sharesStores({ stores }: Pick<Settings, 'stores'>): boolean {
@@ -31,7 +32,8 @@ export async function joinNodes(
   const location = settings.database;
   const self = { name: nodeName(settings, settings.server.port), roles, version: readVersion() };
   if (location === null) {
-    return { registry: open.use(await openNodeRegistry({ database, self, clock, log })), lead: leadAlone };
+    const registry = open.use(await openNodeRegistry({ database, self, clock, log }));
+    return { registry, lead: leadAlone, leads: () => true };
   }
   const { openServerLock } = await import('../db/postgres/server-lock.ts');
   const lock = await openServerLock({ location, clock, log, shared: sharesStores(settings) });
@@ -39,9 +41,13 @@ export async function joinNodes(
   open.use(lock);
   const registry = open.use(await openNodeRegistry({ database, self, clock, log }));
   const { openLeadership } = await import('../db/postgres/leadership.ts');
-  const changed = (leads: boolean) => registry.leads(leads);
+  let leading = false;
+  const changed = (leads: boolean) => {
+    leading = leads;
+    registry.leads(leads);
+  };
   const { lead } = open.use(openLeadership({ location, clock, log, changed }));
-  return { registry, lead };
+  return { registry, lead, leads: () => leading };
 }
 
 export function nodeName({ node }: Pick<Settings, 'node'>, port: number): string {

@@ -26,7 +26,7 @@ export async function openHttpProcessApp(
 ): Promise<HttpProcessApp> {
   const open = new ClosingStack();
   try {
-    const stores = await openStores(settings, { log, clock, readOnly: true }, open);
+    const stores = await openStores(settings, { log, clock, database: null, readOnly: true }, open);
     const { layers, gridSets, memoryTierBytes, server } = settings;
     const openSource = (): never => {
       throw new Error('Tiles are made by the primary process.');
@@ -43,7 +43,7 @@ export async function openHttpProcessApp(
       memoryTierBytes,
       server,
       socketPath: processSocketOf(settings),
-      refreshCatalog: () => declared.refresh(),
+      refreshCatalog: async () => void (await declared.refresh()),
       channel,
       clock,
       log,

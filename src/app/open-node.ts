@@ -10,7 +10,6 @@ import { openDataFolderLock } from '../db/data-folder-lock.ts';
 import { errorCopier } from '../domain/error-copier.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { HttpProcesses } from '../http/processes/http-processes.ts';
-import { forgetEverywhere } from '../http/processes/primary-part.ts';
 import { type Channel, createChannel } from '../lib/channel.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import type { NodeRole } from '../nodes/node-registry.ts';
@@ -24,6 +23,7 @@ import { createMassTruncation } from '../tasks/mass-truncation.ts';
 import { openTaskService } from '../tasks/open-task-service.ts';
 import { openScheduleService } from '../tasks/schedules/open-schedule-service.ts';
 import { type TaskSettings, taskSettingsFor } from '../tasks/task-settings.ts';
+import { followNodes } from './follow-nodes.ts';
 import { joinNodes } from './join-nodes.ts';
 import { openRoad, type RoadSurroundings } from './open-road.ts';
 
@@ -53,7 +53,9 @@ export async function openNode(
   await warnOfOpenFolder(settings.data, log);
   open.use(lockDataFolder(settings.data));
   const cutter = open.use(openCutterThread(log));
-  const road = await openRoad(settings, surroundings, open, SERVER_AT_THE_GATE, cutter, (base) =>
+  let leads = () => false;
+  const sweeping = { ...surroundings, sweeps: () => leads() };
+  const road = await openRoad(settings, sweeping, open, SERVER_AT_THE_GATE, cutter, (base) =>
     open.use(
       openUpstreamDesk({
         upstreams: settings.upstreams,
@@ -65,9 +67,9 @@ export async function openNode(
     ),
   );
   const { database, parameters, catalog, events, desk } = road;
-  const { registry, lead } = await joinNodes(settings, database, surroundings, roles, open);
-  const pipeline = processes ? forgetEverywhere(road.pipeline, events, processes) : road.pipeline;
-  const { pipelineCounts, activity, blankSuspects } = road;
+  const { registry, lead, ...membership } = await joinNodes(settings, database, surroundings, roles, open);
+  leads = membership.leads;
+  const { pipelineCounts, activity, blankSuspects, storeRequests } = road;
   const { entries, declared, reader } = road.documents;
   const workers = new Set<{ readonly process: ChildProcess; readonly channel: Channel }>();
   const forkSharing =
@@ -77,12 +79,34 @@ export async function openNode(
       const worker = forkWorker();
       const channel = createChannel(worker, errorCopier);
       serveDesk(desk, channel);
-      addCountsOf(channel, { counters: pipelineCounts, activity, suspects: blankSuspects });
+      addCountsOf(channel, { counters: pipelineCounts, activity, suspects: blankSuspects, storeRequests });
       const forked = { process: worker, channel };
       workers.add(forked);
       channel.closed.addEventListener('abort', () => workers.delete(forked));
       return forked;
     });
+  const stores = catalog.stores();
+  /** One that does not answer in time is ended, and another takes its place. */
+  const announceHere = async () => {
+    processes?.catalogChanged();
+    await Promise.all(
+      [...workers].map(({ process: worker, channel }) =>
+        channel
+          .ask(CATALOG_CHANGED, null, AbortSignal.timeout(WORKER_PATIENCE))
+          .catch(() => void worker.kill('SIGKILL')),
+      ),
+    );
+    await processes?.settle();
+  };
+  const refreshCatalog = async () => {
+    if (await declared.refresh()) await announceHere();
+  };
+  const following = await followNodes(
+    { settings, database, stores, pipeline: road.pipeline, events, registry, refreshCatalog, processes },
+    surroundings,
+    open,
+  );
+  const { pipeline, news, settled } = following;
   const tasks = open.use(
     await openTaskService({
       database,
@@ -92,14 +116,13 @@ export async function openNode(
       settings: taskSettings(settings),
       lead,
       ...(forkSharing && { forkWorker: forkSharing }),
-      ...(processes && { forgottenByAll: processes.settle }),
+      forgottenByAll: () => settled('changes'),
       clock,
       random,
       log,
     }),
   );
   const massTruncation = createMassTruncation({ catalog, parameters, pipeline, tasks, events, clock });
-  const stores = catalog.stores();
   const quota = open.use(await openQuotaService({ database, stores, parameters, events, lead, clock, log }));
   const invalidation = createInvalidation({
     catalog,
@@ -120,17 +143,9 @@ export async function openNode(
       log,
     }),
   );
-  /** One that does not answer in time is ended, and another takes its place. */
   const announce = async () => {
-    processes?.catalogChanged();
-    await Promise.all(
-      [...workers].map(({ process: worker, channel }) =>
-        channel
-          .ask(CATALOG_CHANGED, null, AbortSignal.timeout(WORKER_PATIENCE))
-          .catch(() => void worker.kill('SIGKILL')),
-      ),
-    );
-    await processes?.settle();
+    await announceHere();
+    await news?.heardByAll();
   };
   const editor = createCatalogEditor({
     ...{ catalog, entries, declared, reader, parameters, events, clock, announce },
@@ -145,7 +160,7 @@ export async function openNode(
   });
   await editor.finish();
   return {
-    ...{ road, pipeline, registry, stores, entries },
+    ...{ road, pipeline, registry, stores, entries, news, settled },
     parts: { catalog, editor, pipeline, tasks, schedules, massTruncation, invalidation, quota },
   };
 }

@@ -9,7 +9,9 @@ import type { Settings } from '../config/settings.ts';
 import { readVersion } from '../config/version.ts';
 import type { Database, DatabaseOptions } from '../db/database.ts';
 import { openDatabase } from '../db/open-database.ts';
+import type { MetatileSize } from '../domain/metatile.ts';
 import { createTileEvents } from '../domain/tile-events.ts';
+import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -19,6 +21,8 @@ import { LayerActivity } from '../pipeline/layer-activity.ts';
 import { createLayerReader } from '../pipeline/layer-reader.ts';
 import { openTilePipeline } from '../pipeline/open-tile-pipeline.ts';
 import { PipelineCounters } from '../pipeline/pipeline-counters.ts';
+import { metatileSizeFor, SINGLE_TILE } from '../pipeline/resolve-tile-set.ts';
+import { StoreRequestCounts } from '../pipeline/store-request-counts.ts';
 import { createQuotaCredit } from '../quota/quota-credit.ts';
 import { QuotaGate, type QuotaGateOptions } from '../quota/quota-gate.ts';
 import type { TileCutter } from '../raster/tile-cutter.ts';
@@ -35,6 +39,8 @@ export interface RoadSurroundings {
   readonly log: Logger;
   readonly clock: Clock;
   readonly random: Random;
+  /** See `StoreTools`. */
+  readonly sweeps?: () => boolean;
 }
 
 const DATABASE_FILE = 'tilewarden.db';
@@ -52,7 +58,13 @@ export async function openRoad<Desk extends UpstreamDesk>(
   const { log, clock, random } = surroundings;
   const database = open.use(await openDatabase({ location: databaseOf(settings), clock, log, synced }));
   const gate = new QuotaGate({ credit: createQuotaCredit(database), clock, log, ...atTheGate });
-  const opened = await openStores(settings, { log, clock, readOnly: false }, open);
+  // How tiles are made the catalog knows, which needs the stores.
+  let shapeOf: (set: TileSetKey) => MetatileSize = () => SINGLE_TILE;
+  const opened = await openStores(
+    settings,
+    { ...surroundings, database, readOnly: false, shapeOf: (set) => shapeOf(set) },
+    open,
+  );
   const stores = new Map([...opened].map(([name, store]) => [name, gate.guard(store)]));
   const desk = openDesk(database);
   const upstreams = open.use(
@@ -78,6 +90,7 @@ export async function openRoad<Desk extends UpstreamDesk>(
       log,
     }),
   );
+  shapeOf = (set) => metatileSizeFor(catalog.layer(set.layer), set);
   const entries = createCatalogEntries(database, clock);
   const reader = createDocumentReader(settings);
   const declared = new DeclaredEntries({ entries, catalog, reader, log });
@@ -107,7 +120,8 @@ export async function openRoad<Desk extends UpstreamDesk>(
   readLayer = createLayerReader(catalog, pipeline);
   // Closed before the pipeline, which waits for what is being stored.
   open.use(gate);
-  const noted = { pipelineCounts, activity, blankAreas, blankSuspects };
+  const storeRequests = new StoreRequestCounts(opened);
+  const noted = { pipelineCounts, activity, blankAreas, blankSuspects, storeRequests };
   return { database, parameters, catalog, documents, pipeline, events, desk, ...noted };
 }
 

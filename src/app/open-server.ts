@@ -6,6 +6,7 @@ import type { Settings } from '../config/settings.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { readTlsFiles } from '../http/door/tls.ts';
 import { createHttpProcesses } from '../http/processes/http-processes.ts';
+import { sharesStores } from './join-nodes.ts';
 import { keepsInMemory, type NodeSurroundings } from './open-node.ts';
 import { urlOf } from './url-of.ts';
 
@@ -31,9 +32,9 @@ export async function openServer(settings: Settings, surroundings: ServerSurroun
   return openPrimary(settings, surroundings, count);
 }
 
-/** What one process keeps in its memory another cannot read. */
+/** What one process keeps in its memory another cannot read, and a shared store is read with the help of the database. */
 function processCount(settings: Settings): number {
-  return keepsInMemory(settings) ? 1 : settings.server.processes;
+  return keepsInMemory(settings) || sharesStores(settings) ? 1 : settings.server.processes;
 }
 
 async function openPrimary(

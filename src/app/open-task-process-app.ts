@@ -31,14 +31,18 @@ export async function openTaskProcessApp(
     const quiet = { ...settings, memoryTierBytes: 0 };
     const openDesk = () => openDeskLine(channel);
     const cutter = new MetatileCutter();
+    const tools = { ...surroundings, sweeps: () => false };
     // A report that a power cut takes back costs work that is done again.
-    const opening = openRoad(quiet, surroundings, open, AT_THE_GATE, cutter, openDesk, { synced: false });
-    channel.handle(CATALOG_CHANGED, async () => (await opening).documents.declared.refresh());
+    const opening = openRoad(quiet, tools, open, AT_THE_GATE, cutter, openDesk, { synced: false });
+    channel.handle(CATALOG_CHANGED, async () => {
+      await (await opening).documents.declared.refresh();
+    });
     const parts = await opening;
     const counted = {
       counters: parts.pipelineCounts,
       activity: parts.activity,
       suspects: parts.blankSuspects,
+      storeRequests: parts.storeRequests,
     };
     open.use(openCounterFeed(counted, channel, surroundings.clock));
     const { stopped } = openTaskWorker({ ...parts, ...surroundings, channel });

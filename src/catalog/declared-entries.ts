@@ -34,7 +34,7 @@ export class DeclaredEntries<Source> {
   readonly #fixedGridSets: readonly GridSet[];
   readonly #gridSets = new Map<string, GridSet>();
   #seen = 0;
-  #refreshing: Promise<void> = Promise.resolve();
+  #refreshing: Promise<boolean> = Promise.resolve(false);
 
   constructor(options: DeclaredEntriesOptions<Source>) {
     this.#options = options;
@@ -50,19 +50,20 @@ export class DeclaredEntries<Source> {
     return this.#fixedGridSets.some((gridSet) => gridSet.name === name || gridSet.aliases.includes(name));
   }
 
-  /** Afterwards this process knows every change that was durable before the call. */
-  refresh(): Promise<void> {
+  /** Afterwards this process knows every change that was durable before the call. Whether there was any. */
+  refresh(): Promise<boolean> {
     this.#refreshing = this.#refreshing.catch(() => {}).then(() => this.#readNews());
     return this.#refreshing;
   }
 
-  async #readNews(): Promise<void> {
+  async #readNews(): Promise<boolean> {
+    const before = this.#seen;
     for (;;) {
       const news = await this.#options.entries.after(this.#seen, ROWS_AT_ONCE);
       this.#takeGridSets(news.filter(({ kind }) => kind === 'grid-set'));
       for (const entry of news) if (entry.kind === 'layer') this.#takeLayer(entry);
       this.#seen = news.at(-1)?.version ?? this.#seen;
-      if (news.length < ROWS_AT_ONCE) return;
+      if (news.length < ROWS_AT_ONCE) return this.#seen !== before;
     }
   }
 

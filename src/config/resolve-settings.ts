@@ -58,6 +58,7 @@ export function resolveSettings(document: SettingsDocument): ResolvedSettings {
     node: document.node,
     log: document.log,
     memoryTierBytes: sizeOf(document.memoryTier.size),
+    memoryTierStaleSeconds: document.memoryTier.staleSeconds,
     tasks: document.tasks,
     stores: document.stores,
     upstreams: document.upstreams,

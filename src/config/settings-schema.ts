@@ -97,6 +97,12 @@ export const settingsSchema = z.strictObject({
   memoryTier: z
     .strictObject({
       size: sizeSchema.default('64 MiB').describe('Memory for tiles in front of the stores; 0: none'),
+      staleSeconds: z
+        .int()
+        .min(0)
+        .max(86_400)
+        .default(300)
+        .describe('How long tiles in memory are served while a shared database is away'),
     })
     .prefault({}),
   tasks: tasksSchema.prefault({}),

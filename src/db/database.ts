@@ -16,6 +16,8 @@ export interface Database {
   readonly dialect: Dialect;
   /** For reading only. Never waits for a writer in SQLite. */
   readonly query: Statements;
+  /** For single statements that change something, each of them a transaction of its own. */
+  readonly change: Statements;
   /**
    * Durable when it resolves (but see `DatabaseOptions.synced`), undone when `work` throws. Transactions under the same `lock` run one after the
    * other, in whatever process they are, and become visible in that order; SQLite has one lock for all. Null: `work`

@@ -49,8 +49,8 @@ export interface RouteDeps {
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version'>;
   readonly editor: CatalogEditor;
   readonly pipeline: Pick<TilePipeline, 'read'>;
-  /** Rejects when the server cannot do its work. */
-  readonly readiness: (signal: AbortSignal) => Promise<void>;
+  /** As in `ReadinessDeps`. */
+  readonly readiness: (signal: AbortSignal) => Promise<string | null>;
   readonly tasks: TaskService;
   readonly schedules: ScheduleService;
   readonly massTruncation: MassTruncation;

@@ -117,6 +117,7 @@ describe('readiness', () => {
     let checks = 0;
     const readiness = async () => {
       checks += 1;
+      return null;
     };
     const { request } = createTestApp({ deps: { readiness } });
     await Promise.all(Array.from({ length: 20 }, () => request('GET', '/readyz')));

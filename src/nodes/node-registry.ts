@@ -32,6 +32,10 @@ export interface NodeRegistry {
   /** This node can be reached here. */
   listening(name: string, address: string): Promise<void>;
   leads(leads: boolean): void;
+  /** This node knows what others had removed and declared at this time of the database. */
+  heard(at: number): Promise<void>;
+  /** The other nodes that have heard of anything within `ms`: since when each of them knows nothing. */
+  othersHeard(ms: number): Promise<readonly number[]>;
   close(): Promise<void>;
 }
 
@@ -55,6 +59,7 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
     started_at: startedAt,
     seen_at: startedAt,
     leader: 0,
+    heard_at: 0,
   };
   const ending = new AbortController();
 
@@ -100,6 +105,22 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
       Object.assign(row, { name, address });
       await beat();
     },
+    async heard(at) {
+      row.heard_at = at;
+      await database.transaction(null, (query) =>
+        query.updateTable('nodes').set({ heard_at: at }).where('instance', '=', row.instance).execute(),
+      );
+    },
+    async othersHeard(ms) {
+      const now = await database.now();
+      const rows = await database.query
+        .selectFrom('nodes')
+        .select('heard_at')
+        .where('instance', '!=', row.instance)
+        .where('heard_at', '>', now - ms)
+        .execute();
+      return rows.map(({ heard_at }) => heard_at);
+    },
     leads(leads) {
       row.leader = leads ? 1 : 0;
       beat().catch((error: unknown) =>
@@ -127,6 +148,8 @@ function aloneSince(startedAt: number, { self, clock }: NodeRegistryOptions): No
       reached = { name, address };
     },
     leads() {},
+    async heard() {},
+    othersHeard: async () => [],
     async close() {},
   };
 }

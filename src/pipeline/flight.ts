@@ -44,6 +44,8 @@ export class Flight {
   onAbandoned: () => void = () => {};
   /** Set when newer tiles than these exist or may exist: nobody joins any more, and nothing of it is kept. */
   outdated = false;
+  /** Another node has changed tiles of it: memory keeps nothing of what it brings; the store knows which are newer. */
+  overtaken = false;
   /** Milliseconds since 1970 until which its tiles may be taken for right; null: as long as others. */
   freshUntil: number | null = null;
   /** What the source's server knows this version of its tiles by. */

@@ -252,7 +252,7 @@ export class MetatileMaker {
     const { tiles, metatile } = flight.plan;
     const kept = flight.madeTiles().filter((made) => flight.wasAsked(made) || tier.has(tiles.set, made));
     tier.drop(tiles.set, metatile.z, metatile.rect);
-    if (flight.outdated || !isKept(tiles, metatile.z)) return;
+    if (flight.outdated || flight.overtaken || !isKept(tiles, metatile.z)) return;
     for (const made of kept) tier.put(tiles.set, made, { ...made, bytes: copyOf(made.bytes) });
   }
 }

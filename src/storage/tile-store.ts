@@ -77,6 +77,17 @@ export interface SweepingStatistics {
   readonly bytes: number;
 }
 
+/** What a store has asked of a server by one kind of request, since this process began. */
+export interface RequestCount {
+  /** E.g. `get`. */
+  readonly operation: string;
+  /** Repeated tries count. */
+  readonly requests: number;
+  readonly failures: number;
+  /** Of objects that were sent or received. */
+  readonly bytes: number;
+}
+
 /** How a store's disk is off. */
 export interface StoreRoom {
   readonly folder: string;
@@ -231,6 +242,8 @@ export interface TileStore {
    * copies asks again before their time is up.
    */
   news?(since: number | null): Promise<{ readonly news: readonly TileNews[]; readonly cursor: number }>;
+  /** Only drivers that keep tiles on another server have it. */
+  requests?(): readonly RequestCount[];
   /** Drivers without a disk have none to run full; null while it cannot be told. */
   room?(): Promise<StoreRoom | null>;
 

@@ -13,7 +13,7 @@ export function createNodes(dialect: Dialect): Migration {
       for (const name of ['name', 'roles', 'version']) {
         table = table.addColumn(name, 'text', (column) => column.notNull());
       }
-      for (const name of ['started_at', 'seen_at', 'leader']) {
+      for (const name of ['started_at', 'seen_at', 'leader', 'heard_at']) {
         table = table.addColumn(name, bigint, (column) => column.notNull());
       }
       await table.execute();

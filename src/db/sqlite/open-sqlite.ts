@@ -23,6 +23,7 @@ export async function openSqlite(options: DatabaseOptions): Promise<Database> {
   return {
     dialect: 'sqlite',
     query: reader,
+    change: writer,
     transaction: (_lock, work) => writer.transaction().execute(work),
     now: async () => clock.now(),
     async notify(channel) {
