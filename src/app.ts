@@ -6,10 +6,16 @@ import { fileURLToPath } from 'node:url';
 import { type Accounts, openAccounts } from './access/open-accounts.ts';
 import { warnOfOpenFolder } from './access/warn-of-open-folder.ts';
 import { databaseOf, openRoad, type RoadSurroundings } from './app/open-road.ts';
+import { describeStores } from './app/open-stores.ts';
 import { processSocketOf } from './app/process-socket.ts';
+import { createTakeUp } from './app/take-up-file.ts';
 import { createCatalogEditor } from './catalog/catalog-editor.ts';
 import { CATALOG_CHANGED } from './catalog/catalog-messages.ts';
+import { openServiceSettings } from './catalog/service-settings.ts';
+import type { LoadedSettings } from './config/load-settings.ts';
 import type { Settings } from './config/settings.ts';
+import type { SettingsFile } from './config/settings-file.ts';
+import type { SettingsHandover } from './config/settings-handover.ts';
 import { readVersion } from './config/version.ts';
 import { createBoundedCounters } from './db/bounded-counters.ts';
 import { openDataFolderLock } from './db/data-folder-lock.ts';
@@ -44,8 +50,8 @@ export interface App {
   readonly url: string;
   /** The first administrator's password, if one was made up at this start. */
   readonly initialPassword: { readonly password: string; readonly file: string } | null;
-  /** Reads the files again that may be renewed while the server runs. */
-  reload(): Promise<void>;
+  /** Takes up settings that were read again, and answers which need a restart. Throws and changes nothing when they cannot be used. */
+  takeUp(loaded: LoadedSettings): Promise<readonly string[]>;
   /** Answers what is under way, then closes everything in reverse order. */
   close(): Promise<void>;
 }
@@ -55,6 +61,8 @@ export interface AppSurroundings extends RoadSurroundings {
   readonly processes?: HttpProcesses;
   /** Starts a process that opens a worker app; without it tasks run in the server's own process. */
   readonly forkWorker?: () => ChildProcess;
+  /** Where the settings came from; without it they stay what they are. */
+  readonly file?: SettingsFile;
 }
 
 /** Nobody but the owner and their group looks into the data folder. */
@@ -68,11 +76,11 @@ const SERVER_AT_THE_GATE = { patience: 500, withReserve: true };
 export async function openApp(settings: Settings, surroundings: AppSurroundings): Promise<App> {
   const open = new ClosingStack();
   try {
-    const { server, initialPassword } = await openParts(settings, surroundings, open);
+    const { server, initialPassword, takeUp } = await openParts(settings, surroundings, open);
     return {
       url: server.address.url,
       initialPassword,
-      reload: () => server.reload(),
+      takeUp,
       close: () => open.close(),
     };
   } catch (error) {
@@ -97,7 +105,7 @@ async function openParts(
   settings: Settings,
   surroundings: AppSurroundings,
   open: ClosingStack,
-): Promise<{ readonly server: HttpServer } & Pick<App, 'initialPassword'>> {
+): Promise<{ readonly server: HttpServer } & Pick<App, 'initialPassword' | 'takeUp'>> {
   const { log, clock, random, forkWorker, processes } = surroundings;
   await mkdir(settings.data, { recursive: true, mode: DATA_FOLDER_MODE });
   await warnOfOpenFolder(settings.data, log);
@@ -161,20 +169,22 @@ async function openParts(
     await openScheduleService({ database, tasks, invalidation, declared: settings.schedules, clock, log }),
   );
   /** One that does not answer in time is ended, and another takes its place. */
-  const announce = async () => {
-    processes?.catalogChanged();
+  const announce = async (file: SettingsHandover | null = null) => {
+    processes?.catalogChanged(file);
     await Promise.all(
       [...workers].map(({ process: worker, channel }) =>
         channel
-          .ask(CATALOG_CHANGED, null, AbortSignal.timeout(WORKER_PATIENCE))
+          .ask(CATALOG_CHANGED, file, AbortSignal.timeout(WORKER_PATIENCE))
           .catch(() => void worker.kill('SIGKILL')),
       ),
     );
     await processes?.settle();
   };
+  let { gridSetDocuments } = settings;
   const editor = createCatalogEditor({
-    ...{ catalog, entries, declared, reader, parameters, events, clock, announce },
-    gridSetDocuments: settings.gridSetDocuments,
+    ...{ catalog, entries, declared, reader, parameters, events, clock },
+    announce: () => announce(),
+    gridSetDocuments: () => gridSetDocuments,
     async removed(layer, by) {
       await tasks.cancel({ layer, states: ['pending', 'running', 'paused'] }, by);
       for (const { id } of await schedules.list(layer)) await schedules.remove(id);
@@ -192,9 +202,11 @@ async function openParts(
   const assets = await loadPages();
   const accounts = open.use(openAccounts({ database, dataFolder: settings.data, clock, log }));
   const { access, initialPassword } = await openDoor(settings, accounts);
+  const service = await openServiceSettings(entries);
   const parts = {
     catalog,
     editor,
+    service,
     pipeline,
     tasks,
     schedules,
@@ -211,14 +223,39 @@ async function openParts(
     return { ...state, changedAt: laterOf(state.changedAt, quota.changedAt(name)) };
   };
   const blanks = { blankAreas, blankSuspects };
-  const deps = { ...parts, ...blanks, layerState, about, metrics, readiness, assets, access, clock, log };
-  if (!processes) return { server: open.use(await openHttpServer(deps, settings.server)), initialPassword };
+  let server: HttpServer | null = null;
+  const { takeUp, reload } = createTakeUp({
+    file: surroundings.file ?? null,
+    catalog,
+    apply(next) {
+      gridSetDocuments = next.gridSetDocuments;
+      return road.takeUp(next);
+    },
+    announce: ({ handover }) => announce(handover),
+    schedule: (declaredNow) => schedules.takeOver(declaredNow),
+    renewCertificate: async () => server?.reload(),
+  });
+  const rest = {
+    stores: describeStores(settings),
+    memoryTierBytes: settings.memoryTierBytes,
+    configFile: surroundings.file?.current.configFile ?? '',
+    reload,
+  };
+  const deps = {
+    ...parts,
+    ...blanks,
+    ...{ layerState, about, metrics, readiness, assets, access, clock, log, rest },
+  };
+  if (!processes) {
+    server = open.use(await openHttpServer(deps, settings.server));
+    return { server, initialPassword, takeUp };
+  }
   const socketPath = processSocketOf(settings);
   await rm(socketPath, { force: true });
   const inner = { ...settings.server, tls: null, socketPath };
-  const server = open.use(await openHttpServer({ ...deps, settled: processes.settle }, inner));
+  server = open.use(await openHttpServer({ ...deps, settled: processes.settle }, inner));
   processes.serve(primaryPart({ catalog, entries, pipeline, events, access, count: server.count }));
-  return { server, initialPassword };
+  return { server, initialPassword, takeUp };
 }
 
 /** The accounts of a data folder, for the command line: a server may run on it or not. */

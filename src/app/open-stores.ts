@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { StoreSettings } from '../config/driver-schemas.ts';
 import type { Settings } from '../config/settings.ts';
+import type { StoreDescription } from '../http/rest/blob-stores.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -28,6 +29,19 @@ export async function openStores(
     stores.set(name, open.use(await openStore(store, { root, ...tools })));
   }
   return stores;
+}
+
+/** For whoever looks from outside: no secret. */
+export function describeStores({
+  stores,
+  data,
+}: Pick<Settings, 'stores' | 'data'>): readonly StoreDescription[] {
+  return Object.entries(stores).map(([name, store]) => ({
+    name,
+    type: store.type,
+    folder: store.type === 'memory' ? null : join(data, STORES_FOLDER, name),
+    options: {},
+  }));
 }
 
 async function openStore(

@@ -1,5 +1,6 @@
 import { CATALOG_CHANGED } from '../catalog/catalog-messages.ts';
 import type { Settings } from '../config/settings.ts';
+import { type SettingsHandover, settingsFrom } from '../config/settings-handover.ts';
 import { errorCopier } from '../domain/error-copier.ts';
 import { createChannel, type ProcessPort } from '../lib/channel.ts';
 import { ClosingStack } from '../lib/closing-stack.ts';
@@ -32,7 +33,11 @@ export async function openWorkerApp(
     const openDesk = () => openDeskLine(channel);
     const cutter = new MetatileCutter();
     const opening = openRoad(quiet, surroundings, open, AT_THE_GATE, cutter, openDesk);
-    channel.handle(CATALOG_CHANGED, async () => (await opening).documents.declared.refresh());
+    channel.handle(CATALOG_CHANGED, async (file) => {
+      const { documents, takeUp } = await opening;
+      if (file !== null) takeUp(settingsFrom(file as SettingsHandover));
+      await documents.declared.refresh();
+    });
     const parts = await opening;
     const counted = {
       counters: parts.pipelineCounts,

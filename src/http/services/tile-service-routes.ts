@@ -1,4 +1,6 @@
 import type { Catalog } from '../../catalog/catalog.ts';
+import type { ServiceSettings } from '../../catalog/service-settings.ts';
+import { DEFAULT_SERVICE } from '../../domain/service-description.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
@@ -20,6 +22,8 @@ export function tileRoutes(road: TileRoad): readonly Route[] {
 export interface TileRoad {
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version'>;
   readonly pipeline: Pick<TilePipeline, 'read'>;
+  /** What the service says of itself; its defaults when left out. */
+  readonly service?: Pick<ServiceSettings, 'current'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -29,7 +33,9 @@ export function openServices(road: TileRoad) {
   const { catalog, pipeline, clock, log } = road;
   const roll = createLayerRoll(catalog);
   const answerTile = createTileAnswerer(pipeline, clock);
-  return { catalog, pipeline, clock, log, roll, answerTile, documentOf: createLayerDocuments(roll) };
+  const serviceNow = () => road.service?.current.service ?? DEFAULT_SERVICE;
+  const documentOf = createLayerDocuments(roll, serviceNow);
+  return { catalog, pipeline, clock, log, roll, answerTile, documentOf };
 }
 
 const TILE_PATH = /\/(?:\{tile\}|\{row\}\/\{column\}|wmts|gmaps|mgmaps|ve)$/;

@@ -20,6 +20,8 @@ export interface ScheduleServiceOptions {
 }
 
 export interface OpenScheduleService extends ScheduleService {
+  /** The configuration file was read again. */
+  takeOver(declared: readonly ScheduleDeclaration[]): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -65,6 +67,7 @@ export async function openScheduleService(options: ScheduleServiceOptions): Prom
       }
       return begins;
     },
+    takeOver: (now) => takeOver(store, now, clock),
     runNow: (schedule) => runner.startNow(schedule),
     close: looking.close,
   };
