@@ -67,11 +67,12 @@ export async function openRoad<Desk extends UpstreamDesk>(
   );
   const stores = new Map([...opened].map(([name, store]) => [name, gate.guard(store)]));
   const desk = openDesk(database);
+  let configuredHosts = hostsOf(settings);
   const upstreams = open.use(
     openUpstreamClient({
       userAgent: `Tilewarden/${readVersion()}`,
       upstreams: settings.upstreams,
-      configuredHosts: hostsNamedIn(settings.layers.map(({ source }) => source)),
+      configuredHosts: { has: (host) => configuredHosts.has(host) },
       desk,
       clock,
       log,
@@ -96,6 +97,11 @@ export async function openRoad<Desk extends UpstreamDesk>(
   const declared = new DeclaredEntries({ entries, catalog, reader, log });
   await declared.refresh();
   const documents = { entries, declared, reader };
+  /** The file was read again; answers what is not as it was. */
+  const takeUp = (next: Settings): readonly string[] => {
+    configuredHosts = hostsOf(next);
+    return declared.setFixed(next.layers, next.gridSets.gridSets);
+  };
   const { memoryTierBytes } = settings;
   const events = createTileEvents();
   const parameters = open.use(openParameterBook({ database, events, clock, log }));
@@ -122,7 +128,11 @@ export async function openRoad<Desk extends UpstreamDesk>(
   open.use(gate);
   const storeRequests = new StoreRequestCounts(opened);
   const noted = { pipelineCounts, activity, blankAreas, blankSuspects, storeRequests };
-  return { database, parameters, catalog, documents, pipeline, events, desk, ...noted };
+  return { database, parameters, catalog, documents, takeUp, pipeline, events, desk, ...noted };
+}
+
+function hostsOf({ layers }: Settings): ReadonlySet<string> {
+  return hostsNamedIn(layers.map(({ source }) => source));
 }
 
 export function databaseOf({ database, data }: Settings): string {

@@ -25,8 +25,8 @@ import { createTileFront } from './tile-front.ts';
 export interface HttpProcessOptions {
   /** Its sources are never asked. */
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version'>;
-  /** Afterwards the catalog knows every change that the primary has made. */
-  readonly refreshCatalog: () => Promise<void>;
+  /** Afterwards the catalog knows every change that the primary has made. `file` as in `CATALOG_CHANGED`. */
+  readonly refreshCatalog: (file: unknown) => Promise<void>;
   readonly memoryTierBytes: number;
   readonly server: HttpServerOptions;
   /** Where the primary listens for its processes. */
@@ -72,8 +72,8 @@ export async function openHttpProcess(
 
   channel.handle(FORGET, (forgotten) => front.forget(forgotten));
   let refreshing = Promise.resolve();
-  channel.handle(CATALOG_CHANGED, () => {
-    refreshing = options.refreshCatalog();
+  channel.handle(CATALOG_CHANGED, (file) => {
+    refreshing = options.refreshCatalog(file);
     // Whoever settles learns of it.
     refreshing.catch(() => {});
   });
@@ -84,7 +84,7 @@ export async function openHttpProcess(
   channel.handle(HOLD, () => forwarder.hold());
   channel.handle(GO_ON, () => forwarder.goOn());
   const reporting = setInterval(report, REPORT_INTERVAL);
-  await options.refreshCatalog();
+  await options.refreshCatalog(null);
   const server = await listen(app, options.server).catch((error: unknown) => {
     channel.tell(STARTED, { problem: error instanceof Error ? error.message : String(error) });
     throw error;

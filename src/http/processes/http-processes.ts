@@ -50,8 +50,8 @@ export interface HttpProcesses {
   /** From now on this answers them. What they asked before has waited for it. */
   serve(part: PrimaryPart): void;
   forget(forgotten: Forgotten): void;
-  /** Resolved by `settle`: every process has taken it up then. */
-  catalogChanged(): void;
+  /** As `CATALOG_CHANGED`. Resolved by `settle`: every process has taken it up then. */
+  catalogChanged(file: unknown): void;
   /**
    * Resolves when every process has forgotten what it was told to, and has told what it counted. One that does not
    * in time is ended, and another takes its place.
@@ -217,7 +217,7 @@ export function createHttpProcesses(options: HttpProcessesOptions): HttpProcesse
       tellAll((channel) => channel.tell(GO_ON, null));
     },
     forget: (forgotten) => tellAll((channel) => channel.tell(FORGET, forgotten)),
-    catalogChanged: () => tellAll((channel) => channel.tell(CATALOG_CHANGED, null)),
+    catalogChanged: (file) => tellAll((channel) => channel.tell(CATALOG_CHANGED, file)),
     settle,
     async hold() {
       held = true;

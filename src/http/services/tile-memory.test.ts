@@ -20,6 +20,7 @@ function open() {
       catalog: {
         layer: (name) => catalog.layer(name),
         layers: () => catalog.layers(),
+        gridSets: catalog.gridSets,
         get version() {
           return version;
         },

@@ -1,4 +1,6 @@
 import type { Catalog } from '../../catalog/catalog.ts';
+import type { ServiceSettings } from '../../catalog/service-settings.ts';
+import { DEFAULT_SERVICE } from '../../domain/service-description.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
@@ -22,6 +24,8 @@ export function sourcelessRoutes(road: TileRoad): readonly Route[] {
 export interface TileRoad {
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version'>;
   readonly pipeline: Pick<TilePipeline, 'read'>;
+  /** What the service says of itself; its defaults when left out. */
+  readonly service?: Pick<ServiceSettings, 'current'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -32,7 +36,8 @@ export function openServices(road: TileRoad) {
   const roll = createLayerRoll(catalog);
   const answerAccepted = createTileAnswerer(pipeline, clock);
   const memory = createTileMemory(catalog, answerAccepted);
-  const documentOf = createLayerDocuments(roll);
+  const serviceNow = () => road.service?.current.service ?? DEFAULT_SERVICE;
+  const documentOf = createLayerDocuments(roll, serviceNow);
   return { catalog, pipeline, clock, log, roll, answerAccepted, ...memory, documentOf };
 }
 
