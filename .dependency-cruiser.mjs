@@ -13,8 +13,21 @@ const DOORS = {
   quota: ['domain', 'catalog', 'storage', 'db', 'lib'],
   export: ['domain', 'storage', 'lib'],
   access: ['domain', 'db', 'lib'],
-  http: ['domain', 'catalog', 'pipeline', 'tasks', 'quota', 'access', 'lib'],
-  config: ['domain', 'storage', 'sources', 'catalog', 'pipeline', 'tasks', 'quota', 'access', 'http', 'lib'],
+  geowebcache: ['domain', 'lib'],
+  http: ['domain', 'catalog', 'pipeline', 'tasks', 'quota', 'access', 'geowebcache', 'lib'],
+  config: [
+    'domain',
+    'storage',
+    'sources',
+    'catalog',
+    'pipeline',
+    'tasks',
+    'quota',
+    'access',
+    'geowebcache',
+    'http',
+    'lib',
+  ],
   cli: ['config', 'lib'],
 };
 

@@ -53,7 +53,7 @@ export interface CatalogEditor {
   show(kind: EntryKind, name: string): Promise<ShownEntry | null>;
   put(kind: EntryKind, document: unknown, options: ChangeOptions): Promise<EntryChanged>;
   remove(kind: EntryKind, name: string, options: ChangeOptions): Promise<EntryChanged>;
-  /** Does what a crash left undone. */
+  /** Forgets what was not to outlive the last run, and does what a crash left undone. */
   finish(): Promise<void>;
 }
 
@@ -247,6 +247,11 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     },
 
     async finish() {
+      for (const { kind, name } of await entries.transient()) {
+        await entries.put({ kind, name, document: null, aside: null, drops: [], changedBy: 'server' });
+        await options.removed(name, 'server');
+      }
+      await declared.refresh();
       for (const entry of await entries.unfinished()) await carryOut(entry);
     },
   };

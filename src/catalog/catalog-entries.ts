@@ -3,6 +3,7 @@ import type { CatalogEntriesTable, RowOf } from '../db/schema.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
+import { isRecord } from '../lib/value-path.ts';
 
 export type EntryKind = 'layer' | 'grid-set';
 
@@ -38,6 +39,8 @@ export interface CatalogEntries {
   after(version: number, limit: number): Promise<readonly CatalogEntry[]>;
   /** Throws `entry-changed` when what is there is not what was expected. */
   put(change: EntryChange): Promise<CatalogEntry>;
+  /** Those that are not to outlive the server. */
+  transient(): Promise<readonly CatalogEntry[]>;
   /** Those whose wrong tiles may still be there. */
   unfinished(): Promise<readonly CatalogEntry[]>;
   dropped(entry: Pick<CatalogEntry, 'kind' | 'name' | 'version'>): Promise<void>;
@@ -80,6 +83,14 @@ export function createCatalogEntries(database: Database, clock: Pick<Clock, 'now
           .execute();
         return entryOf(row);
       });
+    },
+    async transient() {
+      const rows = await database.query
+        .selectFrom('catalog_entries')
+        .selectAll()
+        .where('document', 'like', '%"transient":true%')
+        .execute();
+      return rows.map(entryOf).filter(({ document }) => isRecord(document) && document.transient === true);
     },
     async unfinished() {
       const rows = await database.query

@@ -15,6 +15,9 @@ function declare(name: string, changes: Partial<LayerDeclaration<string>> = {}):
   return {
     name,
     document: null,
+    enabled: true,
+    advertised: true,
+    transient: false,
     title: name,
     description: '',
     source: `source of ${name}`,
@@ -38,6 +41,9 @@ function declare(name: string, changes: Partial<LayerDeclaration<string>> = {}):
     fullWMS: false,
     queryable: false,
     infoFormats: [],
+    cacheBypass: false,
+    legends: [],
+    requestFilters: [],
     ...changes,
   };
 }

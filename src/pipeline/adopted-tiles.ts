@@ -117,8 +117,8 @@ export class AdoptedTiles {
     }
   }
 
-  #isFresh({ bound }: ResolvedTileSet, tile: Copy): boolean {
-    return isFresh(bound.layer, tile.z, tile, this.#options.clock.now());
+  #isFresh(tiles: ResolvedTileSet, tile: Copy): boolean {
+    return isFresh(tiles, tile.z, tile, this.#options.clock.now());
   }
 
   #copyLater(tiles: ResolvedTileSet, copy: Copy): void {

@@ -6,7 +6,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { AdoptedTiles } from './adopted-tiles.ts';
 import type { Flight } from './flight.ts';
 import type { Flights } from './flights.ts';
-import { freshSince } from './freshness.ts';
+import { freshSince, isKept } from './freshness.ts';
 import type { RenewRequest, RenewResult } from './tile-pipeline.ts';
 
 const MAX_ATTEMPTS = 3;
@@ -28,6 +28,7 @@ export class Renewer {
   async renew(request: RenewRequest): Promise<RenewResult> {
     const within = intersectRects(request.within, request.metatile.rect);
     if (!within) return NOTHING_DONE;
+    if (!isKept(request.tiles, request.metatile.z)) return { ...NOTHING_DONE, present: sizeOf(within) };
     const after = this.#flights.started;
     let upstreamRequests = 0;
     const onStart = () => upstreamRequests++;

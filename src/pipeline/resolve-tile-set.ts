@@ -19,7 +19,7 @@ export interface TileSetNames {
   readonly parameters: ReadonlyMap<string, string>;
 }
 
-const SINGLE_TILE: MetatileSize = { columns: 1, rows: 1 };
+export const SINGLE_TILE: MetatileSize = { columns: 1, rows: 1 };
 
 type PlainTileSets = Map<GridSubset, Map<Format, ResolvedTileSet>>;
 

@@ -27,18 +27,21 @@ export function createTileFront({ memoryTierBytes, ask, clock }: TileFrontOption
   let uses = new PageUses();
 
   function load(tiles: ResolvedTileSet, tile: TileIndex, now: number): TileAnswer | null {
-    const { store, layer } = tiles.bound;
+    const { store } = tiles.bound;
     if (!store.getNow || !subsetContains(tiles.subset, tile.z, tile.x, tile.y)) return null;
     const found = store.getNow(tiles.set, tile);
-    return found && isFresh(layer, tile.z, found, now) ? tier.put(tiles.set, tile, found) : null;
+    return found && isFresh(tiles, tile.z, found, now) ? tier.put(tiles.set, tile, found) : null;
   }
 
   return {
     read(tiles, tile, signal) {
       const now = clock.now();
       const kept = tier.get(tiles.set, tile);
-      const answer = kept && isFresh(tiles.bound.layer, tile.z, kept, now) ? kept : load(tiles, tile, now);
-      if (!answer) return ask({ set: tiles.set, parameters: tiles.selection.values, tile }, signal);
+      const answer = kept && isFresh(tiles, tile.z, kept, now) ? kept : load(tiles, tile, now);
+      if (!answer) {
+        const bypass = tiles.bypass ?? false;
+        return ask({ set: tiles.set, parameters: tiles.selection.values, tile, bypass }, signal);
+      }
       uses.count(tiles.set, tile, now);
       return answer;
     },

@@ -7,6 +7,7 @@ import type { TileIndex } from '../../domain/tile-key.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import { isOpen, refuseStrangers } from '../door/layer-visibility.ts';
 import type { Handler } from '../route.ts';
+import { bypassAsked } from './bypass-asked.ts';
 import { type Kvp, readKvp } from './kvp.ts';
 import { tileOfQuadkey } from './quadkey.ts';
 import { parametersOf } from './query-parameters.ts';
@@ -57,14 +58,14 @@ function createMercatorService(
     const bound = boundLayer(catalog, required(asked, 'LAYERS'));
     const { layer } = bound;
     if (!isOpen(layer)) await refuseStrangers(exchange, layer);
-    refuseBypass(asked, layer);
     const { gridSet } = webMercatorSubset(layer);
     const { columns, rows } = levelOf(gridSet, index.z);
     checkCoordinate('X', index.x, columns);
     checkCoordinate('Y', index.y, rows);
     const parameters = parametersOf(exchange.query, layer.parameters);
     const format = asked('FORMAT') ?? defaultFormat(layer);
-    return answerTile(exchange, resolveTileSet(bound, { gridSet: gridSet.name, format, parameters }), index);
+    const tiles = resolveTileSet(bound, { gridSet: gridSet.name, format, parameters });
+    return answerTile(exchange, bypassAsked(asked, tiles), index);
   };
 }
 
@@ -83,12 +84,6 @@ function numberAsked(asked: Kvp, name: string): number {
 function checkCoordinate(name: 'X' | 'Y', value: number, count: number): void {
   if (value >= 0 && value < count) return;
   throw invalid(`The ${name} coordinate is not sane: ${value}`);
-}
-
-/** In GeoWebCache a layer can allow `cached=false`; none here does. */
-function refuseBypass(asked: Kvp, layer: Layer): void {
-  if (asked('CACHED')?.toLowerCase() !== 'false') return;
-  throw invalid(`Layer ${layer.name} is not configured to allow bypassing the cache.`);
 }
 
 function defaultFormat(layer: Layer): string | null {

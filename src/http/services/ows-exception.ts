@@ -57,7 +57,12 @@ export function withOwsExceptions(handler: Handler, log: Logger): Handler {
       return await handler(exchange);
     } catch (error) {
       if (error instanceof CallerGone || error instanceof HttpProblem) throw error;
-      return error instanceof OwsException ? exceptionAnswer(error) : failureAnswer(error, exchange, log);
+      if (error instanceof OwsException) return exceptionAnswer(error);
+      // As GeoWebCache has it.
+      if (isTilewardenError(error, 'layer-disabled')) {
+        return exceptionAnswer(new OwsException('InvalidParameterValue', 'LAYERS', error.message));
+      }
+      return failureAnswer(error, exchange, log);
     }
   };
 }

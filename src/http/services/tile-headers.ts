@@ -1,5 +1,5 @@
 import { boundsOfTile, levelOf } from '../../domain/grid-set.ts';
-import { clientSecondsAt, type Layer } from '../../domain/layer.ts';
+import { clientSecondsAt, type Layer, NOT_KEPT } from '../../domain/layer.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CacheOutcome, ResolvedTileSet, TileAnswer } from '../../pipeline/tile-pipeline.ts';
@@ -108,7 +108,7 @@ function cacheControl(layer: Layer, z: number, outcome: CacheOutcome, now: numbe
 }
 
 export interface Lifetime {
-  /** How long a client may keep it; 0: nothing is said. */
+  /** How long a client may keep it; 0: nothing is said; `NOT_KEPT`: it is to ask again. */
   readonly seconds: number;
   readonly outcome: CacheOutcome | null;
   readonly isPublic: boolean;
@@ -119,6 +119,7 @@ export function lifetimeHeaders({ outcome, isPublic, ...given }: Lifetime, now: 
   const seconds = outcome === 'STALE' ? 0 : given.seconds;
   const lasting = seconds > 0 || outcome === 'STALE';
   const words = lasting ? [`max-age=${seconds}`, 'must-revalidate'] : [];
+  if (seconds === NOT_KEPT) words.push('no-cache');
   // RFC 9111, 5.2.2.7: what one caller may see no proxy on the way gives to another.
   if (!isPublic) words.unshift('private');
   return [
