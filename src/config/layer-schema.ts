@@ -9,10 +9,10 @@ import { scheduleSchema } from './schedule-schema.ts';
 const MAX_ZOOM = 30;
 const MAX_METATILE = 20;
 const MAX_GUTTER = 512;
+const MAX_ADOPTED = 20;
 const MAX_LEGENDS = 200;
 /** Pixels. */
 const MAX_LEGEND = 4096;
-const MAX_ADOPTED = 20;
 
 const nameSchema = z
   .string()

@@ -203,9 +203,7 @@ class Pipeline implements TilePipeline {
     tile: TileIndex,
     signal: AbortSignal | undefined,
   ): Promise<TileAnswer | null> {
-    const found = isKept(tiles, tile.z)
-      ? ((await this.#look(tiles, tile)) ?? (await this.#adopted.find(tiles, tile)))
-      : null;
+    const found = isKept(tiles, tile.z) ? await this.#find(tiles, tile) : null;
     if (!found) return this.#fly(tiles, tile, signal);
     const { layer } = tiles.bound;
     const now = this.#clock.now();
@@ -222,6 +220,10 @@ class Pipeline implements TilePipeline {
       }
       throw error;
     }
+  }
+
+  async #find(tiles: ResolvedTileSet, tile: TileIndex): Promise<StoredTile | null> {
+    return (await this.#look(tiles, tile)) ?? (await this.#adopted.find(tiles, tile));
   }
 
   /** Who asked has their answer; what becomes of this shows in the next one. */
