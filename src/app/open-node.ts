@@ -76,7 +76,7 @@ export async function openNode(
   const { registry, lead, ...membership } = await joinNodes(settings, database, surroundings, roles, open);
   leads = membership.leads;
   const { pipelineCounts, activity, blankSuspects, storeRequests } = road;
-  const { entries, declared, reader } = road.documents;
+  const { entries, declared, reader, admit } = road.documents;
   const workers = new Set<{ readonly process: ChildProcess; readonly channel: Channel }>();
   const forkSharing =
     forkWorker &&
@@ -155,7 +155,7 @@ export async function openNode(
   };
   let { gridSetDocuments } = settings;
   const editor = createCatalogEditor({
-    ...{ catalog, entries, declared, reader, parameters, events, clock, announce },
+    ...{ catalog, entries, declared, reader, admit, parameters, events, clock, announce },
     gridSetDocuments: () => gridSetDocuments,
     async removed(layer, by) {
       await tasks.cancel({ layer, states: ['pending', 'running', 'paused'] }, by);

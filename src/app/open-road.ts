@@ -5,6 +5,7 @@ import { createCatalogEntries } from '../catalog/catalog-entries.ts';
 import { DeclaredEntries } from '../catalog/declared-entries.ts';
 import { openParameterBook } from '../catalog/parameter-book.ts';
 import { createDocumentReader } from '../config/document-reader.ts';
+import type { SourceSettings } from '../config/driver-schemas.ts';
 import type { Settings } from '../config/settings.ts';
 import { readVersion } from '../config/version.ts';
 import type { Database, DatabaseOptions } from '../db/database.ts';
@@ -28,8 +29,10 @@ import { QuotaGate, type QuotaGateOptions } from '../quota/quota-gate.ts';
 import type { TileCutter } from '../raster/tile-cutter.ts';
 import type { LayerReader } from '../sources/layer-reader.ts';
 import { hostsNamedIn } from '../sources/upstream/hosts-named-in.ts';
+import { refusePrivate } from '../sources/upstream/refuse-private.ts';
 import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
 import type { UpstreamDesk } from '../sources/upstream/upstream-desk.ts';
+import { upstreamOptionsFor } from '../sources/upstream/upstream-options.ts';
 import { openOldCache } from './open-old-cache.ts';
 import { openSource } from './open-source.ts';
 import { openStores } from './open-stores.ts';
@@ -96,7 +99,12 @@ export async function openRoad<Desk extends UpstreamDesk>(
   const reader = createDocumentReader(settings);
   const declared = new DeclaredEntries({ entries, catalog, reader, log });
   await declared.refresh();
-  const documents = { entries, declared, reader };
+  const admit = (source: SourceSettings) =>
+    refusePrivate(
+      source,
+      (host) => configuredHosts.has(host) || upstreamOptionsFor(settings.upstreams, host).allowPrivate,
+    );
+  const documents = { entries, declared, reader, admit };
   /** The file was read again; answers what is not as it was. */
   const takeUp = (next: Settings): readonly string[] => {
     configuredHosts = hostsOf(next);

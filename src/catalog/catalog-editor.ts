@@ -62,6 +62,8 @@ export interface CatalogEditorOptions<Source> {
   readonly entries: CatalogEntries;
   readonly declared: DeclaredEntries<Source>;
   readonly reader: DocumentReader<Source>;
+  /** Throws when such a source is not accepted over the network. */
+  readonly admit: (source: Source) => void;
   readonly parameters: Pick<ParameterBook, 'values'>;
   /** File form of the grid sets that the configuration file declares now. */
   readonly gridSetDocuments: () => ReadonlyMap<string, unknown>;
@@ -178,7 +180,8 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
 
   async function planLayer(given: unknown, former: CatalogEntry | null) {
     const restored = reader.restored(given, former?.document);
-    const { name, document } = reader.layer(restored, catalog);
+    const { name, document, source } = reader.layer(restored, catalog);
+    options.admit(source);
     const tileSets = await effectsOnLayer(name, restored);
     return { kind: 'layer' as const, name, document, tileSets, drops: dropsOf(tileSets) };
   }

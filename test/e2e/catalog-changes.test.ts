@@ -128,6 +128,17 @@ describe('a layer declared over the network', () => {
     expect((await call('DELETE', '/api/v1/layers/world')).status).toBe(409);
   });
 
+  it.each(['127.0.0.1:9000', 'localhost:9000', '10.1.2.3:80', '169.254.169.254:80'])(
+    'may not lead to %s, which the configuration file does not allow',
+    async (host) => {
+      const { document, at } = fresh('inside');
+      const source = { type: 'wms', url: `http://${host}/wms`, layers: 'a' };
+      const answer = await call('POST', '/api/v1/layers', { ...document, source });
+      expect([answer.status, answer.text]).toEqual([400, expect.stringContaining(`source names ${host}`)]);
+      expect((await call('GET', at)).status).toBe(404);
+    },
+  );
+
   it('does not tell its secrets, and keeps them when they come back hidden', async () => {
     const { document, at } = fresh('secret');
     const source = {
