@@ -4,6 +4,12 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { requireNode, root, runNode, StepError, say, tool } from './steps.mjs';
 
+/** Rooms that know no database: their tests run while its library is being compiled, which uses one processor. */
+const WITHOUT_DATABASE = [
+  ...['src/domain', 'src/lib', 'src/raster', 'src/pipeline', 'src/http/wire'],
+  ...['src/sources/layer', 'src/sources/upstream', 'src/sources/wms', 'src/sources/world', 'src/sources/xyz'],
+];
+
 requireNode();
 const total = await runAll();
 process.stdout.write(`${total.passed} passed, ${total.failed} failed\n`);
@@ -18,12 +24,6 @@ async function runAll() {
     return { passed: 0, failed: 1 };
   }
 }
-
-/** Rooms that know no database: their tests run while its library is being compiled, which uses one processor. */
-const WITHOUT_DATABASE = [
-  ...['src/domain', 'src/lib', 'src/raster', 'src/pipeline', 'src/http/wire'],
-  ...['src/sources/layer', 'src/sources/upstream', 'src/sources/wms', 'src/sources/world', 'src/sources/xyz'],
-];
 
 async function prepareAndRun() {
   const { ensureNative, ensurePackages, isNativeThere } = await import('./install.mjs');
