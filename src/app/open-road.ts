@@ -30,6 +30,7 @@ import type { LayerReader } from '../sources/layer-reader.ts';
 import { hostsNamedIn } from '../sources/upstream/hosts-named-in.ts';
 import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
 import type { UpstreamDesk } from '../sources/upstream/upstream-desk.ts';
+import type { Outage } from '../storage/tile-store.ts';
 import { openOldCache } from './open-old-cache.ts';
 import { openSource } from './open-source.ts';
 import { openStores } from './open-stores.ts';
@@ -41,6 +42,7 @@ export interface RoadSurroundings {
   readonly random: Random;
   /** See `StoreTools`. */
   readonly sweeps?: () => boolean;
+  readonly outage?: Outage;
 }
 
 const DATABASE_FILE = 'tilewarden.db';
