@@ -21,6 +21,7 @@ import { openQuotaService } from '../quota/quota-service.ts';
 import { openCutterThread } from '../raster/open-cutter-thread.ts';
 import { serveDesk } from '../sources/upstream/desk-line.ts';
 import { openUpstreamDesk } from '../sources/upstream/open-upstream-desk.ts';
+import type { Outage } from '../storage/tile-store.ts';
 import { createInvalidation } from '../tasks/invalidation.ts';
 import { createMassTruncation } from '../tasks/mass-truncation.ts';
 import { openTaskService } from '../tasks/open-task-service.ts';
@@ -60,7 +61,9 @@ export async function openNode(
   open.use(lockDataFolder(settings.data));
   const cutter = open.use(openCutterThread(log));
   let leads = () => false;
-  const sweeping = { ...surroundings, sweeps: () => leads() };
+  let known: Outage = { isAway: () => false, mayShow: async () => false };
+  const outage: Outage = { isAway: () => known.isAway(), mayShow: () => known.mayShow() };
+  const sweeping = { ...surroundings, sweeps: () => leads(), outage };
   const road = await openRoad(settings, sweeping, open, SERVER_AT_THE_GATE, cutter, (base) =>
     open.use(
       openUpstreamDesk({
@@ -113,6 +116,7 @@ export async function openNode(
     open,
   );
   const { pipeline, news, settled } = following;
+  known = news ?? known;
   const tasks = open.use(
     await openTaskService({
       database,

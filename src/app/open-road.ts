@@ -33,6 +33,7 @@ import { refusePrivate } from '../sources/upstream/refuse-private.ts';
 import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
 import type { UpstreamDesk } from '../sources/upstream/upstream-desk.ts';
 import { upstreamOptionsFor } from '../sources/upstream/upstream-options.ts';
+import type { Outage } from '../storage/tile-store.ts';
 import { openOldCache } from './open-old-cache.ts';
 import { openSource } from './open-source.ts';
 import { openStores } from './open-stores.ts';
@@ -44,6 +45,7 @@ export interface RoadSurroundings {
   readonly random: Random;
   /** See `StoreTools`. */
   readonly sweeps?: () => boolean;
+  readonly outage?: Outage;
 }
 
 const DATABASE_FILE = 'tilewarden.db';

@@ -3,7 +3,9 @@ import { clear } from './clear.ts';
 import type { Command } from './command.ts';
 import { exportCommand } from './export.ts';
 import { httpProcess } from './http-process.ts';
+import { migrateStoreCommand } from './migrate-store.ts';
 import { quota } from './quota.ts';
+import { rebuildIndexCommand } from './rebuild-index.ts';
 import { reseed, seed, truncate } from './seed.ts';
 import { serve } from './serve.ts';
 import { taskProcess } from './task-process.ts';
@@ -24,6 +26,8 @@ export const COMMANDS: readonly Command[] = [
   usage,
   quota,
   exportCommand,
+  migrateStoreCommand,
+  rebuildIndexCommand,
   user,
   token,
   checkConfig,

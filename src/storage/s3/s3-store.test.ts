@@ -1,10 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { behavesAsTileStore } from '../../../test/contracts/tile-store.ts';
-import { collect, tile } from '../../../test/contracts/tile-store-tools.ts';
+import { collect, sortedPages, tile } from '../../../test/contracts/tile-store-tools.ts';
 import { eventually } from '../../../test/fixtures/eventually.ts';
 import { requireS3 } from '../../../test/fixtures/s3.ts';
 import { openTestStores, type TestStores } from '../../../test/fixtures/s3-store.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import { systemRandom } from '../../lib/random.ts';
+import { copyTiles } from '../copy-tiles.ts';
+import { createMemoryStore } from '../memory/memory-store.ts';
 import type { TileStore } from '../tile-store.ts';
+import { rebuildIndex } from './rebuild-index.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 const block = (x0: number, y0: number, text: string, createdAt = 1) =>
@@ -175,6 +181,98 @@ describe.runIf(requireS3('tiles in S3'))('an s3 store', () => {
       expect(await store.get(set, { z: 9, x: 1, y: 0 })).toBeNull();
       expect((await store.get(set, { z: 9, x: 0, y: 0 }))?.bytes.toString()).toBe('whole');
       bucket.close();
+    }));
+
+  it('is listed again from its bucket when the database is lost, with the newest of each tile', () =>
+    withStore(async (store, name) => {
+      await store.putMany(set, 9, block(0, 0, 'old', 1), 0);
+      await store.putMany(set, 9, block(2, 0, 'new', 2), 0);
+      await store.putMany(
+        { ...set, layer: 'rivers' },
+        3,
+        [{ ...tile(5, 6, 'r', 9), validator: '"v"', madeBy: 4 }],
+        0,
+      );
+      const lost = await openTestStores();
+      const rebuild = async (resume: boolean) =>
+        rebuildIndex(await stores.options(name), {
+          ...{ name, database: lost.database, clock: systemClock, random: systemRandom, log: silentLogger },
+          ...{ resume, signal: new AbortController().signal, onProgress: () => {} },
+        });
+      expect(await rebuild(false)).toMatchObject({ packs: 4, leftOut: 0 });
+      await expect(rebuild(false)).rejects.toMatchObject({ code: 'config-invalid' });
+      await rebuild(true);
+      const again = await lost.open(name, await stores.options(name));
+      const text = async (x: number) => (await again.get(set, { z: 9, x, y: 0 }))?.bytes.toString();
+      expect([await text(0), await text(2), await text(5)]).toEqual(['old 0', 'new 0', 'new 3']);
+      expect(await again.get({ ...set, layer: 'rivers' }, { z: 3, x: 5, y: 6 })).toMatchObject({ madeBy: 4 });
+      expect(sortedPages(await collect(again.pages(set)))).toEqual(
+        sortedPages(await collect(store.pages(set))),
+      );
+      await again.dropLayer('rivers');
+      await again.putMany({ ...set, layer: 'rivers' }, 3, [tile(5, 6, 'again', 10)], 0);
+      await again.close();
+      await lost.close();
+    }));
+
+  it('is filled from bundles and emptied into them by copying', () =>
+    withStore(async (store) => {
+      const memory = createMemoryStore({ type: 'memory' });
+      await memory.putMany(set, 9, [...block(0, 0, 'a', 5), ...block(14, 14, 'b', 6)], 0);
+      const order = { layer: null, signal: new AbortController().signal, onProgress: () => {} };
+      expect(await copyTiles({ ...order, from: memory, to: store })).toMatchObject({ tiles: 32, present: 0 });
+      expect(await copyTiles({ ...order, from: memory, to: store })).toMatchObject({
+        tiles: 32,
+        present: 32,
+      });
+      const back = createMemoryStore({ type: 'memory' });
+      await copyTiles({ ...order, from: store, to: back });
+      expect((await back.get(set, { z: 9, x: 17, y: 17 }))?.bytes.toString()).toBe('b 15');
+      expect(sortedPages(await collect(back.pages(set)))).toEqual(
+        sortedPages(await collect(memory.pages(set))),
+      );
+    }));
+
+  it('answers copies of its disk tier only while the index names the same object', () =>
+    withStore(async (store, name) => {
+      const copies = createMemoryStore({ type: 'memory' });
+      let alone = false;
+      let away = false;
+      const outage = { isAway: () => false, mayShow: async () => alone };
+      const database = { ...stores.database };
+      Object.defineProperty(database, 'query', {
+        get: () => {
+          if (away) throw new Error('away');
+          return stores.database.query;
+        },
+      });
+      const near = await stores.open(name, {
+        database,
+        copies,
+        cache: { size: '1 MiB' },
+        outage,
+      });
+      const text = async () => (await near.get(set, { z: 9, x: 1, y: 1 }))?.bytes.toString() ?? null;
+      const cursor = (await near.news?.(null))?.cursor ?? 0;
+      await store.putMany(set, 9, block(0, 0, 'first', 1), 0);
+      expect(await text()).toBe('first 5');
+      await eventually('the pack is copied', () => copies.get(set, { z: 9, x: 2, y: 2 }));
+      expect(await text()).toBe('first 5');
+      expect(asked(near, 'get')).toBe(1);
+      away = true;
+      await expect(text()).rejects.toMatchObject({ code: 'store-failed' });
+      alone = true;
+      expect(await text()).toBe('first 5');
+      away = false;
+      await store.putMany(set, 9, block(0, 0, 'second', 2), 0);
+      expect(await text()).toBe('second 5');
+      await store.raiseGeneration('roads');
+      await store.dropLayer('roads');
+      expect(await text()).toBeNull();
+      await near.news?.(cursor);
+      away = true;
+      await expect(text()).rejects.toMatchObject({ code: 'store-failed' });
+      await near.close();
     }));
 
   it('says at the start that its bucket is missing, or that its database cannot hold the index', async () => {
