@@ -87,6 +87,7 @@ async function openParts(
     ...parts,
     ...blanks,
     settled,
+    isAway: () => news?.isAway() ?? false,
     layerState,
     about,
     nodes,

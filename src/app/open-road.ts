@@ -17,6 +17,7 @@ import type { ClosingStack } from '../lib/closing-stack.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import { BlankSuspects } from '../pipeline/blank-suspects.ts';
+import type { FlightClaims } from '../pipeline/flights.ts';
 import { LayerActivity } from '../pipeline/layer-activity.ts';
 import { createLayerReader } from '../pipeline/layer-reader.ts';
 import { openTilePipeline } from '../pipeline/open-tile-pipeline.ts';
@@ -40,6 +41,8 @@ export interface RoadSurroundings {
   readonly random: Random;
   /** See `StoreTools`. */
   readonly sweeps?: () => boolean;
+  /** Where other nodes make tiles too. */
+  readonly claims?: (database: Database) => FlightClaims;
 }
 
 const DATABASE_FILE = 'tilewarden.db';
@@ -112,6 +115,7 @@ export async function openRoad<Desk extends UpstreamDesk>(
       blankAreas: (layer) => blankAreas.list(layer),
       blankSuspects,
       settings: { memoryTierBytes },
+      claims: surroundings.claims?.(database),
     }),
   );
   readLayer = createLayerReader(catalog, pipeline);
