@@ -18,6 +18,7 @@ import type { ClosingStack } from '../lib/closing-stack.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import { BlankSuspects } from '../pipeline/blank-suspects.ts';
+import type { FlightClaims } from '../pipeline/flights.ts';
 import { LayerActivity } from '../pipeline/layer-activity.ts';
 import { createLayerReader } from '../pipeline/layer-reader.ts';
 import { openTilePipeline } from '../pipeline/open-tile-pipeline.ts';
@@ -46,6 +47,8 @@ export interface RoadSurroundings {
   /** See `StoreTools`. */
   readonly sweeps?: () => boolean;
   readonly outage?: Outage;
+  /** Where other nodes make tiles too. */
+  readonly claims?: (database: Database) => FlightClaims;
 }
 
 const DATABASE_FILE = 'tilewarden.db';
@@ -131,6 +134,7 @@ export async function openRoad<Desk extends UpstreamDesk>(
       blankAreas: (layer) => blankAreas.list(layer),
       blankSuspects,
       settings: { memoryTierBytes },
+      claims: surroundings.claims?.(database),
     }),
   );
   readLayer = createLayerReader(catalog, pipeline);

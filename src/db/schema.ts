@@ -27,6 +27,10 @@ export interface Schema {
   schedules: SchedulesTable;
   schedule_runs: ScheduleRunsTable;
   nodes: NodesTable;
+  node_shares: NodeSharesTable;
+  node_flights: NodeFlightsTable;
+  audit_entries: AuditEntriesTable;
+  login_failures: LoginFailuresTable;
   tile_sets: TileSetsTable;
   packs: PacksTable;
   pack_pages: PackPagesTable;
@@ -364,4 +368,40 @@ export interface TileMarksTable {
   max_y: number | null;
   /** Number of the transaction that raised it. */
   changed: number;
+}
+
+/** How many places of a limit a node has, and how many it could use. */
+export interface NodeSharesTable {
+  name: string;
+  instance: string;
+  wanted: number;
+  places: number;
+  /** Milliseconds since 1970, by the database's clock. */
+  expires_at: number;
+}
+
+/** Metatiles that a node is making for somebody who waits. */
+export interface NodeFlightsTable {
+  metatile: string;
+  instance: string;
+  /** Milliseconds since 1970, by the database's clock. */
+  expires_at: number;
+}
+
+export interface AuditEntriesTable {
+  id: Generated<number>;
+  /** Milliseconds since 1970. */
+  at: number;
+  /** JSON, as in the audit file. */
+  line: string;
+}
+
+/** Wrong passwords, for the throttles of all nodes. */
+export interface LoginFailuresTable {
+  id: Generated<number>;
+  /** Milliseconds since 1970, by the database's clock. */
+  at: number;
+  instance: string;
+  source: string;
+  account: string;
 }

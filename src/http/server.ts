@@ -80,7 +80,10 @@ export async function listen(app: HttpApp, options: HttpServerOptions): Promise<
   };
 }
 
-export type DoorDeps = Pick<DispatcherOptions, 'access' | 'audit' | 'log' | 'elsewhere' | 'settled'>;
+export type DoorDeps = Pick<
+  DispatcherOptions,
+  'access' | 'audit' | 'log' | 'elsewhere' | 'settled' | 'isAway'
+>;
 
 /** Everything but the routes: what stands between a caller and a handler. */
 export function createHttpAppOver(
