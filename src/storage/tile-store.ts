@@ -226,6 +226,8 @@ export interface TileStore {
   generation(layer: string, place?: TilePlace): Promise<number>;
   /** For the whole layer, or for these places. */
   raiseGeneration(layer: string, places?: readonly TilePlace[]): Promise<number>;
+  /** Of many whole layers, all or none, where a driver does that quicker than one after the other. */
+  raiseGenerations?(layers: readonly string[]): Promise<void>;
 
   /** Layers that have tiles, whether or not anybody still declares them. */
   layers(): AsyncIterable<string>;
