@@ -14,6 +14,7 @@ const DOORS = {
   export: ['domain', 'storage', 'lib'],
   access: ['domain', 'db', 'lib'],
   geowebcache: ['domain', 'lib'],
+  import: ['domain', 'sources', 'geowebcache', 'lib'],
   http: ['domain', 'catalog', 'pipeline', 'tasks', 'quota', 'access', 'geowebcache', 'lib'],
   config: [
     'domain',
@@ -28,7 +29,7 @@ const DOORS = {
     'http',
     'lib',
   ],
-  cli: ['config', 'lib'],
+  cli: ['config', 'import', 'lib'],
 };
 
 const DRIVERS = {

@@ -5,6 +5,8 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { type Accounts, openAccounts } from './access/open-accounts.ts';
 import { warnOfOpenFolder } from './access/warn-of-open-folder.ts';
+import { readCapabilities } from './app/import-settings.ts';
+import { openPreviews } from './app/open-previews.ts';
 import { databaseOf, openRoad, type RoadSurroundings } from './app/open-road.ts';
 import { processSocketOf } from './app/process-socket.ts';
 import { createCatalogEditor } from './catalog/catalog-editor.ts';
@@ -184,6 +186,13 @@ async function openParts(
     },
   });
   await editor.finish();
+  const previews = open.use(openPreviews({ catalog, reader, pipeline, openSource: road.outside.openSource }));
+  const imports = {
+    readService: (address: string, only: readonly string[] | null, signal: AbortSignal) =>
+      readCapabilities(address, only, road.outside.upstreams, signal),
+    previewLayer: previews.layer,
+    previewTile: previews.tile,
+  };
   const readiness = async () => {
     await accessFile(settings.data, constants.W_OK);
     await database.query.selectNoFrom((statement) => statement.lit(1).as('one')).execute();
@@ -195,6 +204,7 @@ async function openParts(
   const parts = {
     catalog,
     editor,
+    imports,
     pipeline,
     tasks,
     schedules,

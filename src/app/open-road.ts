@@ -5,6 +5,7 @@ import { createCatalogEntries } from '../catalog/catalog-entries.ts';
 import { DeclaredEntries } from '../catalog/declared-entries.ts';
 import { openParameterBook } from '../catalog/parameter-book.ts';
 import { createDocumentReader } from '../config/document-reader.ts';
+import type { SourceSettings } from '../config/driver-schemas.ts';
 import type { Settings } from '../config/settings.ts';
 import { readVersion } from '../config/version.ts';
 import type { Database } from '../db/database.ts';
@@ -66,12 +67,14 @@ export async function openRoad<Desk extends UpstreamDesk>(
   );
   // A source that draws from another layer needs the pipeline, which needs the catalog.
   let readLayer: LayerReader = () => null;
+  const opener = (source: SourceSettings) =>
+    openSource(source, upstreams, surroundings, (name) => readLayer(name));
   const catalog = open.use(
     openCatalog({
       layers: settings.layers,
       gridSets: settings.gridSets,
       stores,
-      openSource: (source) => openSource(source, upstreams, surroundings, (name) => readLayer(name)),
+      openSource: opener,
       openOldCache: (declaration) => openOldCache(declaration, clock),
       clock,
       log,
@@ -106,8 +109,9 @@ export async function openRoad<Desk extends UpstreamDesk>(
   readLayer = createLayerReader(catalog, pipeline);
   // Closed before the pipeline, which waits for what is being stored.
   open.use(gate);
+  const outside = { upstreams, openSource: opener };
   const noted = { pipelineCounts, activity, blankAreas, blankSuspects };
-  return { database, parameters, catalog, documents, pipeline, events, desk, ...noted };
+  return { database, parameters, catalog, documents, pipeline, events, desk, outside, ...noted };
 }
 
 export function databaseOf({ database, data }: Settings): string {

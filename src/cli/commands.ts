@@ -3,6 +3,7 @@ import { clear } from './clear.ts';
 import type { Command } from './command.ts';
 import { exportCommand } from './export.ts';
 import { httpProcess } from './http-process.ts';
+import { importCommand } from './import.ts';
 import { quota } from './quota.ts';
 import { reseed, seed, truncate } from './seed.ts';
 import { serve } from './serve.ts';
@@ -22,6 +23,7 @@ export const COMMANDS: readonly Command[] = [
   usage,
   quota,
   exportCommand,
+  importCommand,
   user,
   token,
   checkConfig,

@@ -15,6 +15,7 @@ import { catalogChangeRoutes } from './api/catalog-changes.ts';
 import { coverageRoutes } from './api/coverage.ts';
 import { createEventStream } from './api/events.ts';
 import { evictionRoutes } from './api/evictions.ts';
+import { type ImportDeps, importRoutes } from './api/imports.ts';
 import { inspectRoutes } from './api/inspect.ts';
 import { invalidateRoutes } from './api/invalidate.ts';
 import { type LayerDeps, layerRoutes } from './api/layers.ts';
@@ -47,6 +48,7 @@ import { isDryRun } from './wire/read-body.ts';
 export interface RouteDeps {
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version'>;
   readonly editor: CatalogEditor;
+  readonly imports: ImportDeps;
   readonly pipeline: Pick<TilePipeline, 'read'>;
   /** Rejects when the server cannot do its work. */
   readonly readiness: (signal: AbortSignal) => Promise<void>;
@@ -117,6 +119,7 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
     ...cacheRoutes(deps),
     ...layerRoutes(deps),
     ...catalogChangeRoutes(deps.editor),
+    ...importRoutes(deps.imports),
     ...seriesRoutes(seriesOf(traffic)),
     ...aboutRoutes(deps.about),
     ...metricsRoutes({

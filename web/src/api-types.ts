@@ -570,6 +570,36 @@ export interface components {
                 }[];
             }[];
         };
+        "/api/v1/preview": {
+            gridSets: {
+                name: string;
+                srs: string;
+                extent: [
+                    number,
+                    number,
+                    number,
+                    number
+                ];
+                zoomStart: number;
+                zoomStop: number;
+                resolutions: number[];
+                tileSize: [
+                    number,
+                    number
+                ];
+                origins: [
+                    number,
+                    number
+                ][];
+            }[];
+            formats: string[];
+            extensions: string[];
+            parameters: {
+                name: string;
+                default: string;
+                values: string[] | null;
+            }[];
+        };
         "/api/v1/series": {
             from: string;
             stepSeconds: number;
