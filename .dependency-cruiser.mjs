@@ -5,7 +5,7 @@ const DOORS = {
   domain: ['lib'],
   db: ['lib'],
   raster: ['domain', 'lib'],
-  storage: ['domain', 'lib'],
+  storage: ['domain', 'db', 'lib'],
   sources: ['domain', 'lib'],
   catalog: ['domain', 'storage', 'sources', 'db', 'lib'],
   pipeline: ['domain', 'catalog', 'storage', 'sources', 'raster', 'lib'],
@@ -15,7 +15,8 @@ const DOORS = {
   access: ['domain', 'db', 'lib'],
   geowebcache: ['domain', 'lib'],
   import: ['domain', 'sources', 'geowebcache', 'lib'],
-  http: ['domain', 'catalog', 'pipeline', 'tasks', 'quota', 'access', 'geowebcache', 'lib'],
+  nodes: ['domain', 'db', 'lib'],
+  http: ['domain', 'catalog', 'pipeline', 'tasks', 'quota', 'access', 'geowebcache', 'nodes', 'lib'],
   config: [
     'domain',
     'storage',
@@ -41,7 +42,7 @@ const DRIVERS = {
 const HOMES = [
   { library: 'sharp', home: '^src/raster/' },
   { library: 'pg', home: '^src/db/' },
-  { library: 'kysely', home: '^src/db/' },
+  { library: 'kysely', home: '^src/(db|storage/s3)/' },
   { library: 'better-sqlite3', home: '^src/(db|storage/bundle|sources/archive|export)/' },
   { library: '@aws-sdk', home: '^src/storage/s3/' },
   { library: 'proj4', home: '^src/domain/projection\\.ts$' },

@@ -22,7 +22,7 @@ export async function exportLayer(
   const open = new ClosingStack();
   try {
     const database = open.use(await openDatabase({ location: databaseOf(settings), clock, log }));
-    const stores = await openStores(settings, { log, clock, readOnly: true }, open);
+    const stores = await openStores(settings, { log, clock, database, readOnly: true }, open);
     const { layers, gridSets } = settings;
     const openSource = (): never => {
       throw new TilewardenError('source-unavailable', 'An export asks no source.');

@@ -3,6 +3,7 @@ import { CATALOG_NEWS } from '../catalog/catalog-messages.ts';
 import { DeclaredEntries } from '../catalog/declared-entries.ts';
 import { createDocumentReader } from '../config/document-reader.ts';
 import type { Settings } from '../config/settings.ts';
+import { type SettingsHandover, settingsFrom } from '../config/settings-handover.ts';
 import { errorCopier } from '../domain/error-copier.ts';
 import { openHttpProcess } from '../http/processes/http-process.ts';
 import { createChannel, type ProcessPort } from '../lib/channel.ts';
@@ -26,7 +27,7 @@ export async function openHttpProcessApp(
 ): Promise<HttpProcessApp> {
   const open = new ClosingStack();
   try {
-    const stores = await openStores(settings, { log, clock, readOnly: true }, open);
+    const stores = await openStores(settings, { log, clock, database: null, readOnly: true }, open);
     const { layers, gridSets, memoryTierBytes, server } = settings;
     const openSource = (): never => {
       throw new Error('Tiles are made by the primary process.');
@@ -43,7 +44,11 @@ export async function openHttpProcessApp(
       memoryTierBytes,
       server,
       socketPath: processSocketOf(settings),
-      refreshCatalog: () => declared.refresh(),
+      async refreshCatalog(file) {
+        const next = file === null ? null : settingsFrom(file as SettingsHandover);
+        if (next) declared.setFixed(next.layers, next.gridSets.gridSets);
+        await declared.refresh();
+      },
       channel,
       clock,
       log,

@@ -8,9 +8,11 @@ import { createDocumentReader } from '../config/document-reader.ts';
 import type { SourceSettings } from '../config/driver-schemas.ts';
 import type { Settings } from '../config/settings.ts';
 import { readVersion } from '../config/version.ts';
-import type { Database } from '../db/database.ts';
+import type { Database, DatabaseOptions } from '../db/database.ts';
 import { openDatabase } from '../db/open-database.ts';
+import type { MetatileSize } from '../domain/metatile.ts';
 import { createTileEvents } from '../domain/tile-events.ts';
+import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -20,13 +22,17 @@ import { LayerActivity } from '../pipeline/layer-activity.ts';
 import { createLayerReader } from '../pipeline/layer-reader.ts';
 import { openTilePipeline } from '../pipeline/open-tile-pipeline.ts';
 import { PipelineCounters } from '../pipeline/pipeline-counters.ts';
+import { metatileSizeFor, SINGLE_TILE } from '../pipeline/resolve-tile-set.ts';
+import { StoreRequestCounts } from '../pipeline/store-request-counts.ts';
 import { createQuotaCredit } from '../quota/quota-credit.ts';
 import { QuotaGate, type QuotaGateOptions } from '../quota/quota-gate.ts';
 import type { TileCutter } from '../raster/tile-cutter.ts';
 import type { LayerReader } from '../sources/layer-reader.ts';
 import { hostsNamedIn } from '../sources/upstream/hosts-named-in.ts';
+import { refusePrivate } from '../sources/upstream/refuse-private.ts';
 import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
 import type { UpstreamDesk } from '../sources/upstream/upstream-desk.ts';
+import { upstreamOptionsFor } from '../sources/upstream/upstream-options.ts';
 import { openOldCache } from './open-old-cache.ts';
 import { openSource } from './open-source.ts';
 import { openStores } from './open-stores.ts';
@@ -36,6 +42,8 @@ export interface RoadSurroundings {
   readonly log: Logger;
   readonly clock: Clock;
   readonly random: Random;
+  /** See `StoreTools`. */
+  readonly sweeps?: () => boolean;
 }
 
 const DATABASE_FILE = 'tilewarden.db';
@@ -48,18 +56,26 @@ export async function openRoad<Desk extends UpstreamDesk>(
   atTheGate: Pick<QuotaGateOptions, 'patience' | 'withReserve'>,
   cutter: TileCutter,
   openDesk: (database: Database) => Desk,
+  { synced = true }: Pick<DatabaseOptions, 'synced'> = {},
 ) {
   const { log, clock, random } = surroundings;
-  const database = open.use(await openDatabase({ location: databaseOf(settings), clock, log }));
+  const database = open.use(await openDatabase({ location: databaseOf(settings), clock, log, synced }));
   const gate = new QuotaGate({ credit: createQuotaCredit(database), clock, log, ...atTheGate });
-  const opened = await openStores(settings, { log, clock, readOnly: false }, open);
+  // How tiles are made the catalog knows, which needs the stores.
+  let shapeOf: (set: TileSetKey) => MetatileSize = () => SINGLE_TILE;
+  const opened = await openStores(
+    settings,
+    { ...surroundings, database, readOnly: false, shapeOf: (set) => shapeOf(set) },
+    open,
+  );
   const stores = new Map([...opened].map(([name, store]) => [name, gate.guard(store)]));
   const desk = openDesk(database);
+  let configuredHosts = hostsOf(settings);
   const upstreams = open.use(
     openUpstreamClient({
       userAgent: `Tilewarden/${readVersion()}`,
       upstreams: settings.upstreams,
-      configuredHosts: hostsNamedIn(settings.layers.map(({ source }) => source)),
+      configuredHosts: { has: (host) => configuredHosts.has(host) },
       desk,
       clock,
       log,
@@ -80,11 +96,22 @@ export async function openRoad<Desk extends UpstreamDesk>(
       log,
     }),
   );
+  shapeOf = (set) => metatileSizeFor(catalog.layer(set.layer), set);
   const entries = createCatalogEntries(database, clock);
   const reader = createDocumentReader(settings);
   const declared = new DeclaredEntries({ entries, catalog, reader, log });
   await declared.refresh();
-  const documents = { entries, declared, reader };
+  const admit = (source: SourceSettings) =>
+    refusePrivate(
+      source,
+      (host) => configuredHosts.has(host) || upstreamOptionsFor(settings.upstreams, host).allowPrivate,
+    );
+  const documents = { entries, declared, reader, admit };
+  /** The file was read again; answers what is not as it was. */
+  const takeUp = (next: Settings): readonly string[] => {
+    configuredHosts = hostsOf(next);
+    return declared.setFixed(next.layers, next.gridSets.gridSets);
+  };
   const { memoryTierBytes } = settings;
   const events = createTileEvents();
   const parameters = open.use(openParameterBook({ database, events, clock, log }));
@@ -109,11 +136,18 @@ export async function openRoad<Desk extends UpstreamDesk>(
   readLayer = createLayerReader(catalog, pipeline);
   // Closed before the pipeline, which waits for what is being stored.
   open.use(gate);
+  const storeRequests = new StoreRequestCounts(opened);
+  const noted = { pipelineCounts, activity, blankAreas, blankSuspects, storeRequests };
   const outside = { upstreams, openSource: opener };
-  const noted = { pipelineCounts, activity, blankAreas, blankSuspects };
-  return { database, parameters, catalog, documents, pipeline, events, desk, outside, ...noted };
+  return { database, parameters, catalog, documents, takeUp, pipeline, events, desk, outside, ...noted };
+}
+
+function hostsOf({ layers }: Settings): ReadonlySet<string> {
+  return hostsNamedIn(layers.map(({ source }) => source));
 }
 
 export function databaseOf({ database, data }: Settings): string {
   return database ?? join(data, DATABASE_FILE);
 }
+
+export type Road = Awaited<ReturnType<typeof openRoad<UpstreamDesk>>>;

@@ -1,42 +1,87 @@
 import { join } from 'node:path';
 import type { StoreSettings } from '../config/driver-schemas.ts';
 import type { Settings } from '../config/settings.ts';
+import type { Database } from '../db/database.ts';
+import type { MetatileSize } from '../domain/metatile.ts';
+import type { TileSetKey } from '../domain/tile-key.ts';
+import type { StoreDescription } from '../http/rest/blob-stores.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import type { Logger } from '../lib/logger.ts';
+import { type Random, systemRandom } from '../lib/random.ts';
 import { openBundleStore } from '../storage/bundle/bundle-store.ts';
 import { guardFreeSpace } from '../storage/guard-free-space.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 
 const STORES_FOLDER = 'stores';
+const USUAL_SHAPE: MetatileSize = { columns: 4, rows: 4 };
 
-interface StoreTools {
+export interface StoreTools {
   readonly log: Logger;
   readonly clock: Clock;
+  readonly random?: Random;
+  /** Null: this process has none, and asks another one for the tiles of stores that need it. */
+  readonly database: Database | null;
+  /** This process only reads tiles. */
+  readonly readOnly: boolean;
+  /** How tiles of a new tile set are made, so that a store may keep those together. */
+  readonly shapeOf?: (set: TileSetKey) => MetatileSize;
+  /** Whether this process removes what nobody needs from stores that several machines share. */
+  readonly sweeps?: () => boolean;
 }
 
-/** Every store that is declared, by its name. `readOnly`: this process only reads tiles from them. */
+/** Every store that is declared, by its name. */
 export async function openStores(
   settings: Pick<Settings, 'stores' | 'data'>,
-  tools: StoreTools & { readonly readOnly: boolean },
+  tools: StoreTools,
   open: ClosingStack,
 ): Promise<ReadonlyMap<string, TileStore>> {
   const stores = new Map<string, TileStore>();
   for (const [name, store] of Object.entries(settings.stores)) {
     const root = join(settings.data, STORES_FOLDER, name);
-    stores.set(name, open.use(await openStore(store, { root, ...tools })));
+    stores.set(name, open.use(await openStore(store, { name, root, ...tools })));
   }
   return stores;
 }
 
+/** For whoever looks from outside: no secret. */
+export function describeStores({
+  stores,
+  data,
+}: Pick<Settings, 'stores' | 'data'>): readonly StoreDescription[] {
+  return Object.entries(stores).map(([name, store]) => ({
+    name,
+    type: store.type,
+    folder: store.type === 'memory' ? null : join(data, STORES_FOLDER, name),
+    options: {},
+  }));
+}
+
 async function openStore(
   store: StoreSettings,
-  tools: StoreTools & { readonly root: string; readonly readOnly: boolean },
+  tools: StoreTools & { readonly name: string; readonly root: string },
 ): Promise<TileStore> {
   if (store.type === 'memory') return createMemoryStore(store, tools.clock);
+  if (store.type === 's3') return openShared(store, tools);
   const bundles = await openBundleStore(store, tools);
   return tools.readOnly
     ? bundles
     : guardFreeSpace(bundles, { minFreePercent: store.minFreePercent, ...tools });
+}
+
+async function openShared(
+  store: Extract<StoreSettings, { type: 's3' }>,
+  { database, readOnly, ...tools }: StoreTools & { readonly name: string },
+): Promise<TileStore> {
+  // Nothing is ever in it, so that everything is asked of the process that has the database.
+  if (!database) return createMemoryStore({ type: 'memory' }, tools.clock);
+  const { openS3Store } = await import('../storage/s3/s3-store.ts');
+  return openS3Store(store, {
+    random: systemRandom,
+    shapeOf: () => USUAL_SHAPE,
+    sweeps: () => !readOnly,
+    ...tools,
+    database,
+  });
 }

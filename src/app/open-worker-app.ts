@@ -1,49 +1,38 @@
-import { CATALOG_CHANGED } from '../catalog/catalog-messages.ts';
 import type { Settings } from '../config/settings.ts';
-import { errorCopier } from '../domain/error-copier.ts';
-import { createChannel, type ProcessPort } from '../lib/channel.ts';
+import { TilewardenError } from '../domain/errors.ts';
 import { ClosingStack } from '../lib/closing-stack.ts';
-import { openCounterFeed } from '../pipeline/counter-feed.ts';
-import { MetatileCutter } from '../raster/metatile-cutter.ts';
-import { openDeskLine } from '../sources/upstream/desk-line.ts';
-import { openTaskWorker } from '../tasks/task-worker.ts';
-import { openRoad, type RoadSurroundings } from './open-road.ts';
-
-/** Milliseconds that a write waits at a quota. */
-const AT_THE_GATE = { patience: 60_000, withReserve: false };
+import { workerName } from './join-nodes.ts';
+import { type NodeSurroundings, openNode, taskSettings } from './open-node.ts';
 
 export interface WorkerApp {
-  /** Resolves when the server wants the worker to end and its work is handed back. */
-  readonly stopped: Promise<void>;
+  readonly name: string;
+  /** Hands its pieces back, then closes everything in reverse order. */
   close(): Promise<void>;
 }
 
-/** A process that does tasks for the server which forked it; `port` leads there. */
-export async function openWorkerApp(
-  settings: Settings,
-  surroundings: RoadSurroundings,
-  port: ProcessPort,
-): Promise<WorkerApp> {
+/** A node that performs tasks, and answers nobody. */
+export async function openWorkerApp(given: Settings, surroundings: NodeSurroundings): Promise<WorkerApp> {
+  refuseIdle(given);
+  const name = workerName(given);
+  // Tiles are not answered from here.
+  const settings = { ...given, node: name, memoryTierBytes: 0 };
   const open = new ClosingStack();
   try {
-    const channel = createChannel(port, errorCopier);
-    // Tiles are not answered from here.
-    const quiet = { ...settings, memoryTierBytes: 0 };
-    const openDesk = () => openDeskLine(channel);
-    const cutter = new MetatileCutter();
-    const opening = openRoad(quiet, surroundings, open, AT_THE_GATE, cutter, openDesk);
-    channel.handle(CATALOG_CHANGED, async () => (await opening).documents.declared.refresh());
-    const parts = await opening;
-    const counted = {
-      counters: parts.pipelineCounts,
-      activity: parts.activity,
-      suspects: parts.blankSuspects,
-    };
-    open.use(openCounterFeed(counted, channel, surroundings.clock));
-    const { stopped } = openTaskWorker({ ...parts, ...surroundings, channel });
-    return { stopped, close: () => open.close() };
+    await openNode(settings, surroundings, ['worker'], open);
+    return { name, close: () => open.close() };
   } catch (error) {
     await open.close();
     throw error;
   }
+}
+
+function refuseIdle(settings: Settings): void {
+  if (settings.database === null) {
+    throw new TilewardenError(
+      'config-invalid',
+      'A worker takes its tasks from a PostgreSQL that servers use too; name it with --database. With a database in the data folder the server itself performs tasks.',
+    );
+  }
+  if (taskSettings(settings).workers > 0) return;
+  throw new TilewardenError('config-invalid', 'tasks.workers is 0: this worker would perform nothing.');
 }

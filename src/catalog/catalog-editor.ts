@@ -62,9 +62,11 @@ export interface CatalogEditorOptions<Source> {
   readonly entries: CatalogEntries;
   readonly declared: DeclaredEntries<Source>;
   readonly reader: DocumentReader<Source>;
+  /** Throws when such a source is not accepted over the network. */
+  readonly admit: (source: Source) => void;
   readonly parameters: Pick<ParameterBook, 'values'>;
-  /** File form of the grid sets that the configuration file declares. */
-  readonly gridSetDocuments: ReadonlyMap<string, unknown>;
+  /** File form of the grid sets that the configuration file declares now. */
+  readonly gridSetDocuments: () => ReadonlyMap<string, unknown>;
   readonly events: TileEvents;
   readonly clock: Pick<Clock, 'now'>;
   /** Resolves when every other process of the installation has refreshed its catalog. */
@@ -90,7 +92,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
   function originOf(kind: EntryKind, name: string): Origin {
     if (kind === 'layer') return declared.isFixedLayer(name) ? 'file' : 'database';
     if (!declared.isFixedGridSet(name)) return 'database';
-    return options.gridSetDocuments.has(name) ? 'file' : 'program';
+    return options.gridSetDocuments().has(name) ? 'file' : 'program';
   }
 
   async function living(kind: EntryKind, name: string): Promise<CatalogEntry | null> {
@@ -178,7 +180,8 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
 
   async function planLayer(given: unknown, former: CatalogEntry | null) {
     const restored = reader.restored(given, former?.document);
-    const { name, document } = reader.layer(restored, catalog);
+    const { name, document, source } = reader.layer(restored, catalog);
+    options.admit(source);
     const tileSets = await effectsOnLayer(name, restored);
     return { kind: 'layer' as const, name, document, tileSets, drops: dropsOf(tileSets) };
   }
@@ -216,7 +219,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
         return { origin, version, document: reader.shown(document), aside };
       }
       const document =
-        kind === 'layer' ? catalog.declaration(name)?.document : options.gridSetDocuments.get(name);
+        kind === 'layer' ? catalog.declaration(name)?.document : options.gridSetDocuments().get(name);
       return { origin, version: null, document: reader.shown(document ?? null), aside: null };
     },
 

@@ -7,6 +7,7 @@ import { importCommand } from './import.ts';
 import { quota } from './quota.ts';
 import { reseed, seed, truncate } from './seed.ts';
 import { serve } from './serve.ts';
+import { taskProcess } from './task-process.ts';
 import { tasks } from './tasks.ts';
 import { token } from './token.ts';
 import { usage } from './usage.ts';
@@ -15,6 +16,7 @@ import { worker } from './worker.ts';
 
 export const COMMANDS: readonly Command[] = [
   serve,
+  worker,
   seed,
   reseed,
   truncate,
@@ -27,6 +29,6 @@ export const COMMANDS: readonly Command[] = [
   user,
   token,
   checkConfig,
-  worker,
+  taskProcess,
   httpProcess,
 ];

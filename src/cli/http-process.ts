@@ -3,7 +3,7 @@ import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
 import type { Command } from './command.ts';
 import { hardenProcess } from './harden-process.ts';
-import { receiveHandover } from './start-worker.ts';
+import { receiveHandover } from './start-process.ts';
 
 export const httpProcess: Command = {
   name: 'http-process',

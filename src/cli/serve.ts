@@ -1,16 +1,15 @@
 import { readEnvironment } from '../config/environment.ts';
 import { loadSettings } from '../config/load-settings.ts';
+import { readSettingsFile } from '../config/settings-file.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
 import type { Command, Terminal } from './command.ts';
+import { exitOnTheUnforeseen } from './exit-on-the-unforeseen.ts';
 import { hardenProcess } from './harden-process.ts';
 import { SETTING_FLAGS } from './setting-flags.ts';
-import { startHttpProcess, startWorker } from './start-worker.ts';
-import { waitForStop } from './stop-signals.ts';
-
-/** After this a stop no longer waits for what does not end. Supervisors commonly allow ten seconds. */
-const STOP_DEADLINE_MS = 9500;
+import { startHttpProcess, startTaskProcess } from './start-process.ts';
+import { closeInTime, waitForStop } from './stop-signals.ts';
 
 export const serve: Command = {
   name: 'serve',
@@ -19,8 +18,8 @@ export const serve: Command = {
   async run(flags, terminal) {
     hardenProcess();
     const load = () => loadSettings({ flags, environment: readEnvironment(), workingFolder: process.cwd() });
-    const { settings, handover: first } = load();
-    let handover = first;
+    const file = readSettingsFile(load);
+    const { settings } = file.current;
     const log = createLogger({ level: settings.log.level, pretty: process.stderr.isTTY === true });
     exitOnTheUnforeseen(log);
     const stop = waitForStop(log);
@@ -30,25 +29,15 @@ export const serve: Command = {
       log,
       clock: systemClock,
       random: systemRandom,
-      forkWorker: () => startWorker(handover),
-      forkHttpProcess: (port) => startHttpProcess(handover, port),
+      forkWorker: () => startTaskProcess(file.current.handover),
+      forkHttpProcess: (port) => startHttpProcess(file.current.handover, port),
+      file,
     });
     if (server.initialPassword) showInitialPassword(server.initialPassword, terminal, log);
-    const takeUp = async () => {
-      const loaded = load();
-      const before = handover;
-      handover = loaded.handover;
-      await server.reload(loaded.settings).catch((error: unknown) => {
-        handover = before;
-        throw error;
-      });
-    };
-    if (server.reloads) process.on('SIGHUP', () => void reload(server.reloads, takeUp, log));
+    process.on('SIGHUP', () => void reload(() => server.takeUp(load()), log));
     terminal.out(`Tilewarden is ready at ${server.url}\n`);
     await stop;
-    setTimeout(() => process.exit(0), STOP_DEADLINE_MS).unref();
-    await server.close();
-    log.info({}, 'stopped');
+    await closeInTime(server, log);
     return 0;
   },
 };
@@ -64,19 +53,12 @@ function showInitialPassword(
   terminal.err(`\n  User admin, password ${password}\n  It is also in ${file} until it is changed.\n\n`);
 }
 
-async function reload(what: string | null, takeUp: () => Promise<void>, log: Logger): Promise<void> {
+async function reload(takeUp: () => Promise<readonly string[]>, log: Logger): Promise<void> {
   try {
-    await takeUp();
-    log.info({}, `${what} reloaded`);
+    const restart = await takeUp();
+    log.info({}, 'settings reloaded');
+    if (restart.length > 0) log.warn({ settings: restart }, 'these settings take effect with a restart only');
   } catch (error) {
-    log.error({ err: error }, `${what} cannot be used; nothing has changed`);
+    log.error({ err: error }, 'settings cannot be used; nothing has changed');
   }
-}
-
-/** A process in an unknown state does not go on serving; whoever supervises it starts a new one. */
-function exitOnTheUnforeseen(log: Logger): void {
-  process.on('uncaughtException', (error, origin) => {
-    log.error({ err: error, origin }, 'unforeseen failure, the server ends');
-    process.exit(1);
-  });
 }

@@ -1,45 +1,36 @@
-import { setPriority } from 'node:os';
-import { settingsFrom } from '../config/settings-handover.ts';
+import { readEnvironment } from '../config/environment.ts';
+import { loadSettings } from '../config/load-settings.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
 import type { Command } from './command.ts';
+import { exitOnTheUnforeseen } from './exit-on-the-unforeseen.ts';
 import { hardenProcess } from './harden-process.ts';
-import { receiveHandover } from './start-worker.ts';
-
-/** Answers come before seeding: the server's own process is preferred when both want a processor. */
-const NICENESS = 5;
+import { SETTING_FLAGS } from './setting-flags.ts';
+import { startTaskProcess } from './start-process.ts';
+import { closeInTime, waitForStop } from './stop-signals.ts';
 
 export const worker: Command = {
   name: 'worker',
-  summary: 'perform tasks for a server (started by serve)',
-  flags: [],
-  async run(_flags, terminal) {
-    if (!process.send) {
-      terminal.err('Workers are started by tilewarden serve; there is no need to start one.\n');
-      return 2;
-    }
-    // A worker does not outlive its server: what it holds is given to others.
-    process.once('disconnect', () => process.exit(1));
-    // It may have died while this process was loading.
-    if (!process.connected) return 1;
-    // Ctrl-C reaches the whole group; the server decides when a worker ends.
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
-    setPriority(NICENESS);
+  summary: 'perform tasks of the servers on the same PostgreSQL, and answer no HTTP',
+  flags: SETTING_FLAGS,
+  async run(flags, terminal) {
     hardenProcess();
-    const settings = settingsFrom(await receiveHandover());
+    const input = { flags, environment: readEnvironment(), workingFolder: process.cwd() };
+    const { settings, handover } = loadSettings(input);
     const log = createLogger({ level: settings.log.level, pretty: process.stderr.isTTY === true });
+    exitOnTheUnforeseen(log);
+    const stop = waitForStop(log);
     const { openWorkerApp } = await import('../app/open-worker-app.ts');
-    const surroundings = {
-      log: log.child({ worker: process.pid }),
+    const app = await openWorkerApp(settings, {
+      log,
       clock: systemClock,
       random: systemRandom,
-    };
-    const app = await openWorkerApp(settings, surroundings, process);
-    await app.stopped;
-    await app.close();
-    process.removeAllListeners('disconnect');
-    process.disconnect();
+      forkWorker: () => startTaskProcess(handover),
+    });
+    terminal.out(`Tilewarden worker ${app.name} is ready\n`);
+    await stop;
+    await closeInTime(app, log);
     return 0;
   },
 };

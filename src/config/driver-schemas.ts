@@ -9,9 +9,14 @@ import { xyzSourceOptions } from '../sources/xyz/xyz-source-options.ts';
 import { adoptOptions } from '../storage/adopted/adopt-options.ts';
 import { bundleStoreOptions } from '../storage/bundle/bundle-store-options.ts';
 import { memoryStoreOptions } from '../storage/memory/memory-store-options.ts';
+import { s3StoreOptions } from '../storage/s3/s3-store-options.ts';
 
 // Each driver owns its options; here they become one choice by `type`.
-export const storeSchema = z.discriminatedUnion('type', [bundleStoreOptions, memoryStoreOptions]);
+export const storeSchema = z.discriminatedUnion('type', [
+  bundleStoreOptions,
+  memoryStoreOptions,
+  s3StoreOptions,
+]);
 export const sourceSchema = z.discriminatedUnion('type', [
   wmsSourceOptions,
   wmtsSourceOptions,

@@ -55,8 +55,10 @@ export function resolveSettings(document: SettingsDocument): ResolvedSettings {
   const settings = {
     server: document.server,
     database: document.database,
+    node: document.node,
     log: document.log,
     memoryTierBytes: sizeOf(document.memoryTier.size),
+    memoryTierStaleSeconds: document.memoryTier.staleSeconds,
     tasks: document.tasks,
     stores: document.stores,
     upstreams: document.upstreams,

@@ -50,6 +50,13 @@ export const SETTING_OVERRIDES: readonly SettingOverride[] = [
     help: 'postgres:// URL (SQLite in the data folder)',
   },
   {
+    flag: 'node',
+    variable: 'TILEWARDEN_NODE',
+    path: ['node'],
+    placeholder: 'NAME',
+    help: 'name of this node among those that share the database (host name and port)',
+  },
+  {
     flag: 'no-auth',
     variable: 'TILEWARDEN_NO_AUTH',
     path: ['access', 'enabled'],

@@ -46,9 +46,7 @@ const tasksSchema = z.strictObject({
     .max(64)
     .nullable()
     .default(null)
-    .describe(
-      "Processes that do tasks; null: one for each processor core; 0: tasks run in the server's own process",
-    ),
+    .describe('Processes that do tasks; null: one for each processor core; 0: this server performs none'),
   maxThreads: z
     .int()
     .min(1)
@@ -77,6 +75,14 @@ export const settingsSchema = z.strictObject({
     .nullable()
     .default(null)
     .describe('postgres:// URL; SQLite in the data folder when absent'),
+  node: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/, {
+      error: 'must be a name of at most 64 letters, digits, dots, colons, hyphens and underscores',
+    })
+    .nullable()
+    .default(null)
+    .describe('Name of this node among those that share the database; null: its host name and port'),
   access: z
     .strictObject({
       enabled: z
@@ -91,6 +97,12 @@ export const settingsSchema = z.strictObject({
   memoryTier: z
     .strictObject({
       size: sizeSchema.default('64 MiB').describe('Memory for tiles in front of the stores; 0: none'),
+      staleSeconds: z
+        .int()
+        .min(0)
+        .max(86_400)
+        .default(300)
+        .describe('How long tiles in memory are served while a shared database is away'),
     })
     .prefault({}),
   tasks: tasksSchema.prefault({}),

@@ -17,9 +17,11 @@ export interface Settings {
   /** Absolute path. */
   readonly data: string;
   readonly database: string | null;
+  readonly node: string | null;
   readonly access: AccessSettings;
   readonly log: SettingsDocument['log'];
   readonly memoryTierBytes: number;
+  readonly memoryTierStaleSeconds: number;
   readonly tasks: SettingsDocument['tasks'];
   readonly stores: Readonly<Record<string, StoreSettings>>;
   /** By host and port, e.g. `127.0.0.1:8090`. */

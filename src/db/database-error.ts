@@ -1,4 +1,6 @@
-export class DatabaseError extends Error {
+import { OutOfReach } from '../lib/out-of-reach.ts';
+
+export class DatabaseError extends OutOfReach {
   readonly code: 'database-ahead' | 'database-busy' | 'database-unreachable';
 
   constructor(code: DatabaseError['code'], message: string, options?: ErrorOptions) {

@@ -63,7 +63,7 @@ describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => 
     expect(opened).toHaveLength(3);
   });
 
-  const upgraded = (up: Migration['up']) => ({ ...migrationsFor(dialect), '0002-later': { up } });
+  const upgraded = (up: Migration['up']) => ({ ...migrationsFor(dialect), '9999-later': { up } });
 
   it('refuses a database that a later version has changed, and says what to do', async () => {
     const location = await places[dialect]();
@@ -102,7 +102,7 @@ describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => 
       const small = await database.query
         .selectFrom('counters')
         .select('value')
-        .where('name', '=', 'task-events')
+        .where('name', '=', 'catalog')
         .executeTakeFirstOrThrow();
       expect(small.value).toBe(0);
     }));
@@ -130,19 +130,19 @@ describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => 
           const { value } = await query
             .selectFrom('counters')
             .select('value')
-            .where('name', '=', 'lease-tokens')
+            .where('name', '=', 'catalog')
             .executeTakeFirstOrThrow();
           await query
             .updateTable('counters')
             .set({ value: value + 1 })
-            .where('name', '=', 'lease-tokens')
+            .where('name', '=', 'catalog')
             .execute();
         });
       await Promise.all(Array.from({ length: 40 }, (_, i) => raise(i % 2 ? first : second)));
       const row = await first.query
         .selectFrom('counters')
         .select('value')
-        .where('name', '=', 'lease-tokens')
+        .where('name', '=', 'catalog')
         .executeTakeFirstOrThrow();
       expect(row.value).toBe(40);
       await second.close();
@@ -190,19 +190,34 @@ it('reading from PostgreSQL goes on while more transactions than it has connecti
 describe('the lock of a server whose stores lie on its own disk', () => {
   it('is refused to a second server, and free again when the first has ended', async () => {
     const location = await places.postgres();
-    const first = await openServerLock({ location, ...quiet });
+    const first = await openServerLock({ location, ...quiet, shared: false });
     expect(first).not.toBeNull();
-    expect(await openServerLock({ location, ...quiet })).toBeNull();
+    expect(await openServerLock({ location, ...quiet, shared: false })).toBeNull();
     await first?.close();
-    const second = await openServerLock({ location, ...quiet });
+    const second = await openServerLock({ location, ...quiet, shared: false });
     expect(second).not.toBeNull();
     await second?.close();
+  });
+
+  it('is shared by servers whose stores can be shared, and not with one whose stores cannot', async () => {
+    const location = await places.postgres();
+    const take = (shared: boolean) => openServerLock({ location, ...quiet, shared });
+    const [first, second] = [await take(true), await take(true)];
+    expect(first).not.toBeNull();
+    expect(second).not.toBeNull();
+    expect(await take(false)).toBeNull();
+    await first?.close();
+    await second?.close();
+    const local = await take(false);
+    expect(local).not.toBeNull();
+    expect(await take(true)).toBeNull();
+    await local?.close();
   });
 
   it('is taken again when its connection breaks', async () => {
     const location = await places.postgres();
     const database = await openDatabase({ location, ...quiet });
-    const lock = await openServerLock({ location, ...quiet });
+    const lock = await openServerLock({ location, ...quiet, shared: false });
     const holders = async () => {
       const found = sql<{ pid: number }>`select pid from pg_locks l join pg_database d on d.oid = l.database
         where locktype = 'advisory' and datname = current_database()`;

@@ -16,11 +16,16 @@ export interface Database {
   readonly dialect: Dialect;
   /** For reading only. Never waits for a writer in SQLite. */
   readonly query: Statements;
+  /** For single statements that change something, each of them a transaction of its own. */
+  readonly change: Statements;
   /**
-   * Durable when it resolves, undone when `work` throws. Transactions under the same `lock` run one after the
-   * other, in whatever process they are, and become visible in that order; SQLite has one lock for all.
+   * Durable when it resolves (but see `DatabaseOptions.synced`), undone when `work` throws. Transactions under the same `lock` run one after the
+   * other, in whatever process they are, and become visible in that order; SQLite has one lock for all. Null: `work`
+   * locks the rows that it needs.
    */
-  transaction<Result>(lock: string, work: (query: Statements) => Promise<Result>): Promise<Result>;
+  transaction<Result>(lock: string | null, work: (query: Statements) => Promise<Result>): Promise<Result>;
+  /** Milliseconds since 1970 by the one clock that everybody on the database has: PostgreSQL's, or this machine's. */
+  now(): Promise<number>;
   /** Tells every listener of this channel: in PostgreSQL in all processes, in SQLite in this one. */
   notify(channel: string): Promise<void>;
   /** A notification may be lost with a connection: whoever listens also looks from time to time. */
@@ -33,6 +38,11 @@ export interface DatabaseOptions {
   readonly location: string;
   readonly clock: Clock;
   readonly log: Logger;
+  /**
+   * False for a process whose changes can be made again, as a worker's reports: in SQLite they outlive its end and the
+   * server's, and a power cut once any other process has committed; they do not wait for the disk.
+   */
+  readonly synced?: boolean;
   /** By name, carried out in the order of their names; those of this version when left out. */
   readonly migrations?: Readonly<Record<string, Migration>>;
 }

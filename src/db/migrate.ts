@@ -2,13 +2,19 @@ import { type Migration, type MigrationProvider, Migrator } from 'kysely';
 import type { DatabaseOptions, Dialect, Statements } from './database.ts';
 import { DatabaseError } from './database-error.ts';
 import { createTables } from './migrations/0001-create-tables.ts';
+import { createNodes } from './migrations/0002-create-nodes.ts';
+import { createPacks } from './migrations/0003-create-packs.ts';
 
 /** Milliseconds that a start waits for another process that is migrating. */
 const PATIENCE = 30_000;
 const PAUSE = 20;
 
 export function migrationsFor(dialect: Dialect): Readonly<Record<string, Migration>> {
-  return { '0001-create-tables': createTables(dialect) };
+  return {
+    '0001-create-tables': createTables(dialect),
+    '0002-create-nodes': createNodes(dialect),
+    '0003-create-packs': createPacks(dialect),
+  };
 }
 
 /** All that is missing in one transaction, under a lock: a crash leaves all of it or nothing. */

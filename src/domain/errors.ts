@@ -24,6 +24,8 @@ export type ErrorCode =
   | 'store-full'
   /** What was fetched belongs to a generation that a truncation has ended. */
   | 'generation-stale'
+  /** What was made belongs to a lease that somebody else has taken over. */
+  | 'lease-lost'
   | 'data-folder-in-use'
   /** Too many wrong passwords, or too many at once; come back later. */
   | 'attempts-throttled'

@@ -1,4 +1,5 @@
 import type { GridSet } from '../domain/grid-set.ts';
+import { isRecord } from '../lib/value-path.ts';
 import { withoutAbsent } from '../lib/without-absent.ts';
 import { type DocumentNode, double, doubleList, leaf, nodeOf, textList } from './document-node.ts';
 import { Aside, type KeptElement, type Shape, withKept } from './kept-elements.ts';
@@ -16,23 +17,6 @@ import {
   textOf,
   type WireElement,
 } from './wire-element.ts';
-
-/** In the configuration file's form. */
-export interface GridSetDocument {
-  readonly name: string;
-  readonly description?: string;
-  readonly srs: number;
-  readonly extent: readonly number[];
-  readonly resolutions?: readonly number[];
-  readonly scaleDenominators?: readonly number[];
-  readonly levels?: number;
-  readonly levelNames?: readonly string[];
-  readonly tileSize?: number | readonly [number, number];
-  readonly metersPerUnit?: number;
-  readonly pixelSize?: number;
-  readonly alignTopLeft?: boolean;
-  readonly yCoordinateFirst?: boolean;
-}
 
 const SHAPE: Shape = {
   ...Object.fromEntries(
@@ -81,7 +65,7 @@ function srsOf(root: WireElement): number | undefined {
   return srs ? integerField(srs, 'number') : undefined;
 }
 
-function ladderOf(root: WireElement): Pick<GridSetDocument, 'resolutions' | 'scaleDenominators' | 'levels'> {
+function ladderOf(root: WireElement): object {
   const numbers = (name: string) => entriesOf(root, name, ['double'])?.map(numberOf);
   const resolutions = numbers('resolutions');
   if (resolutions) return { resolutions };
@@ -90,16 +74,17 @@ function ladderOf(root: WireElement): Pick<GridSetDocument, 'resolutions' | 'sca
   return { levels: integerField(root, 'levels') ?? DEFAULT_LEVELS };
 }
 
-/** `document`: as it was declared; what it leaves open is as the grid set came out. */
+/** `document`: as it was declared, where it was; scales stay scales. */
 export function writeGwcGridSet(
   gridSet: GridSet,
-  document: GridSetDocument | null,
+  document: unknown,
   kept: readonly KeptElement[] = [],
 ): DocumentNode {
   const { extent } = gridSet;
   const coords = [extent.minX, extent.minY, extent.maxX, extent.maxY];
   const srs = leaf('number', gridSet.srs);
-  const scales = document?.scaleDenominators;
+  const scales =
+    isRecord(document) && Array.isArray(document.scaleDenominators) ? document.scaleDenominators : null;
   const root = nodeOf('gridSet', [
     leaf('name', gridSet.name),
     leaf('description', gridSet.description || null),

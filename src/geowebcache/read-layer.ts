@@ -80,6 +80,12 @@ export const LAYER_FIELDS: readonly string[] = [
   'expireCache followSource expireClients cacheBypass queryable infoFormats legends requestFilters',
 ].flatMap((names) => names.split(' '));
 
+/** And of its source. */
+export const SOURCE_FIELDS: readonly string[] = [
+  'type url layers styles queryLayers version transparent bgColor vendorParameters username password',
+  'timeoutSeconds concurrency maxUrlLength',
+].flatMap((names) => names.split(' '));
+
 const DEFAULT_FORMATS = ['image/png', 'image/jpeg'];
 const DEFAULT_GRID_SETS = [{ name: 'EPSG:4326' }, { name: 'EPSG:900913' }];
 const DEFAULT_METATILE = [3, 3];

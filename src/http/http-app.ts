@@ -16,7 +16,7 @@ import {
 export interface HttpServerDeps extends Omit<RouteDeps, 'traffic'> {
   readonly access: Access;
   /** As in `DispatcherOptions`. */
-  readonly settled?: () => Promise<void>;
+  readonly settled?: (what: 'counts' | 'changes') => Promise<void>;
 }
 
 export async function openHttpServer(deps: HttpServerDeps, options: HttpServerOptions): Promise<HttpServer> {

@@ -1,4 +1,5 @@
 import { type ErrorCode, isTilewardenError } from '../domain/errors.ts';
+import { OutOfReach } from '../lib/out-of-reach.ts';
 import { type Answer, type Headers, textAnswer } from './answer.ts';
 
 /** What can be wrong with a request before anything of ours has looked at it. */
@@ -73,11 +74,14 @@ const STATUS: Readonly<Record<ErrorCode | HttpProblemCode, number>> = {
   'store-failed': 503,
   'store-full': 503,
   'generation-stale': 503,
+  'lease-lost': 503,
   'audit-unwritable': 503,
   stopping: 503,
   'source-timeout': 504,
 };
 
+/** A database that is away, or that others keep busy. */
+const OUT_OF_REACH = 503;
 /** Seconds; for failures that do not say themselves when to come back. */
 const DEFAULT_RETRY_AFTER = 5;
 const LONGEST_MESSAGE = 1000;
@@ -110,6 +114,12 @@ export function problemOf(error: unknown, requestId: string): Problem {
     const status = STATUS[error.code];
     return {
       answer: problemAnswer(status, error.message, retryAfter(status, error.retryAfterSeconds)),
+      unexpected: false,
+    };
+  }
+  if (error instanceof OutOfReach) {
+    return {
+      answer: problemAnswer(OUT_OF_REACH, error.message, retryAfter(OUT_OF_REACH, null)),
       unexpected: false,
     };
   }

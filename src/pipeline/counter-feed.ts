@@ -3,11 +3,13 @@ import type { Clock } from '../lib/clock.ts';
 import type { BlankSuspect, BlankSuspects } from './blank-suspects.ts';
 import type { LayerActivity, LayerNews } from './layer-activity.ts';
 import type { CountedEvent, PipelineCounters } from './pipeline-counters.ts';
+import type { StoreRequestCount, StoreRequestCounts } from './store-request-counts.ts';
 
 interface Counted {
   readonly counts: readonly CountedEvent[];
   readonly layers: readonly LayerNews[];
   readonly suspects: readonly BlankSuspect[];
+  readonly requests: readonly StoreRequestCount[];
 }
 
 const COUNTED = messageKind<Counted>('pipeline-counts');
@@ -16,6 +18,7 @@ export interface CountedThings {
   readonly counters: PipelineCounters;
   readonly activity: LayerActivity;
   readonly suspects: BlankSuspects;
+  readonly storeRequests: StoreRequestCounts;
 }
 
 /** Milliseconds. */
@@ -37,8 +40,9 @@ export function openCounterFeed(
     const counts = counters.take();
     const layers = activity.take();
     const suspects = noted.suspects.take();
-    if (counts.length + layers.length + suspects.length === 0) return;
-    channel.tell(COUNTED, { counts, layers, suspects });
+    const requests = noted.storeRequests.take();
+    if (counts.length + layers.length + suspects.length + requests.length === 0) return;
+    channel.tell(COUNTED, { counts, layers, suspects, requests });
   }
 
   async function sendAgainAndAgain(): Promise<void> {
@@ -57,10 +61,12 @@ export function openCounterFeed(
   };
 }
 
-export function addCountsOf(channel: Channel, { counters, activity, suspects }: CountedThings): void {
-  channel.handle(COUNTED, (counted) => {
-    for (const event of counted.counts) counters.add(event);
-    for (const news of counted.layers) activity.add(news);
-    for (const suspect of counted.suspects) suspects.add(suspect);
+export function addCountsOf(channel: Channel, counted: CountedThings): void {
+  const { counters, activity, suspects, storeRequests } = counted;
+  channel.handle(COUNTED, (sent) => {
+    for (const event of sent.counts) counters.add(event);
+    for (const news of sent.layers) activity.add(news);
+    for (const suspect of sent.suspects) suspects.add(suspect);
+    for (const count of sent.requests) storeRequests.add(count);
   });
 }

@@ -2,9 +2,9 @@ import { setMaxListeners } from 'node:events';
 import type { Metatile } from '../domain/metatile.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import type { TileMaker } from '../domain/tile-maker.ts';
+import { createDeferred, type Deferred } from '../lib/deferred.ts';
 import { orAborted } from '../lib/or-aborted.ts';
 import type { StoredTile } from '../storage/tile-store.ts';
-import { createDeferred, type Deferred } from './deferred.ts';
 import type { ResolvedTileSet } from './tile-pipeline.ts';
 
 export interface MadeTile extends StoredTile, TileIndex {
@@ -23,6 +23,7 @@ export interface FlightPlan {
   readonly priority: 'interactive' | 'task';
   readonly madeBy: TileMaker;
   /** As in `RenewRequest`. */
+  readonly lease?: number | undefined;
   readonly sent?: (() => void) | undefined;
 }
 
@@ -43,6 +44,8 @@ export class Flight {
   onAbandoned: () => void = () => {};
   /** Set when newer tiles than these exist or may exist: nobody joins any more, and nothing of it is kept. */
   outdated = false;
+  /** Another node has changed tiles of it: memory keeps nothing of what it brings; the store knows which are newer. */
+  overtaken = false;
   /** Milliseconds since 1970 until which its tiles may be taken for right; null: as long as others. */
   freshUntil: number | null = null;
   /** What the source's server knows this version of its tiles by. */

@@ -3,6 +3,7 @@ import { hostClosedIn } from '../domain/host-closed.ts';
 import type { Metatile } from '../domain/metatile.ts';
 import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
 import { intersectRects, type TileRect } from '../domain/tile-rect.ts';
+import type { TileNews } from '../storage/tile-store.ts';
 import type { BlankWatch } from './blank-watch.ts';
 import { Flight, type FlightPlan } from './flight.ts';
 import type { MetatileMaker } from './metatile-maker.ts';
@@ -82,6 +83,10 @@ export class Flights {
     }
   }
 
+  overtake(news: TileNews): void {
+    for (const flight of this.#flying.keys()) if (concerns(news, flight)) flight.overtaken = true;
+  }
+
   outdateLayer(layer: string): void {
     for (const flight of this.#open.get(layer)?.values() ?? []) this.#outdate(flight);
     this.#options.failures.forgetLayer(layer);
@@ -158,6 +163,19 @@ export class Flights {
 /** The source is to blame: an older tile is a better answer than none. */
 export function isSourceFailure(error: unknown): boolean {
   return isTilewardenError(error, 'source-unavailable', 'source-timeout', 'source-busy', 'source-bad-answer');
+}
+
+function concerns(news: TileNews, { plan: { tiles, metatile } }: Flight): boolean {
+  if (news.kind === 'everything') return true;
+  if (news.kind === 'layer') return news.layer === tiles.set.layer;
+  const place = news.kind === 'place' ? news.place : { ...news, gridSet: news.set.gridSet };
+  const layer = news.kind === 'place' ? news.layer : news.set.layer;
+  return (
+    layer === tiles.set.layer &&
+    place.gridSet === tiles.set.gridSet &&
+    place.z === metatile.z &&
+    intersectRects(place.rect, metatile.rect) !== null
+  );
 }
 
 /** By the tiles themselves: a task may still carry metatiles of a size that the layer no longer has. */

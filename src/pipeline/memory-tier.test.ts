@@ -5,7 +5,7 @@ import type { StoredTile } from '../storage/tile-store.ts';
 import { MemoryTier } from './memory-tier.ts';
 
 const set: TileSetKey = { layer: 'a', gridSet: 'g', format: 'image/png', parametersId: null };
-const OVERHEAD = 256;
+const OVERHEAD = 1024;
 
 function stored(length: number, createdAt = 0): StoredTile {
   return { bytes: Buffer.alloc(length), createdAt, freshUntil: null, madeBy: null, checksum: length };
@@ -57,6 +57,18 @@ describe('the memory tier', () => {
     expect(tier.get({ ...set }, at(1, 2))?.checksum).toBe(1);
   });
 
+  it('keeps what a store has read beside a tile, unless something was dropped or replaced meanwhile', () => {
+    const tier = new MemoryTier(100_000);
+    const beside = [1, 2].map((x) => ({ tile: at(x), stored: stored(100, 1) }));
+    tier.put(set, at(2), stored(100, 9));
+    tier.endLoad(tier.beginLoad(set, at(0)), stored(100, 1), beside);
+    expect([0, 1, 2].map((x) => tier.get(set, at(x))?.createdAt)).toEqual([1, 1, 9]);
+    const late = tier.beginLoad(set, at(0));
+    tier.drop(set, 3, { minX: 1, minY: 0, maxX: 2, maxY: 0 });
+    tier.endLoad(late, stored(100, 1), beside);
+    expect([0, 1, 2].map((x) => tier.has(set, at(x)))).toEqual([true, false, false]);
+  });
+
   it('drops a block, or a whole layer and no other', () => {
     const tier = new MemoryTier(100_000);
     const other = { ...set, layer: 'b' };
@@ -101,7 +113,7 @@ describe('the memory tier', () => {
     );
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const bound = 3000;
+        const bound = 6000;
         const tier = new MemoryTier(bound);
         let model: { id: string; layer: string; cost: number }[] = [];
         for (const action of steps) {

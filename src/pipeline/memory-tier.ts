@@ -1,11 +1,11 @@
 import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
 import { tileSetId } from '../domain/tile-key.ts';
 import { rectContains, type TileRect } from '../domain/tile-rect.ts';
-import type { StoredTile } from '../storage/tile-store.ts';
+import type { StoredTile, TilePlace } from '../storage/tile-store.ts';
 import type { TileAnswer } from './tile-pipeline.ts';
 
-/** What an entry costs besides its bytes: the objects around them, rounded up. */
-const ENTRY_OVERHEAD_BYTES = 256;
+/** What an entry costs besides its bytes: the objects around them and the head of its answer, rounded up. */
+const ENTRY_OVERHEAD_BYTES = 1024;
 /** Below it on both axes a place fits into one exact number, which is cheaper to look up than a text. */
 const NUMERIC_KEY_LIMIT = 2 ** 26;
 
@@ -30,11 +30,19 @@ interface Bucket {
   live: boolean;
 }
 
+/** A tile that a store has read along with another one. */
+export interface FoundBeside {
+  readonly tile: TileIndex;
+  readonly stored: StoredTile;
+}
+
 /** A look into the store that is under way. */
 export interface Load {
   readonly tile: TileIndex;
   readonly bucket: Bucket;
   valid: boolean;
+  /** Whether tiles of that zoom were dropped or replaced meanwhile, be they others. */
+  disturbed: boolean;
 }
 
 /**
@@ -94,15 +102,20 @@ export class MemoryTier {
   /** Call before looking into the store, and `endLoad` with what was found, always. */
   beginLoad(set: TileSetKey, tile: TileIndex): Load {
     const bucket = this.#bucketFor(set);
-    const load: Load = { tile, bucket, valid: true };
+    const load: Load = { tile, bucket, valid: true, disturbed: false };
     bucket.loads.add(load);
     return load;
   }
 
-  /** Keeps what was found, unless the tile was dropped or replaced while the look was under way. */
-  endLoad(load: Load, found: StoredTile | null): void {
+  /**
+   * Keeps what was found, unless the tile was dropped or replaced while the look was under way. What was found beside
+   * it only if nothing was.
+   */
+  endLoad(load: Load, found: StoredTile | null, beside: readonly FoundBeside[] = []): void {
     const { bucket, tile } = load;
     bucket.loads.delete(load);
+    const others = load.disturbed ? [] : beside.filter((other) => !this.has(bucket.set, other.tile));
+    for (const other of others) this.put(bucket.set, other.tile, other.stored);
     if (found && load.valid) this.put(bucket.set, tile, found);
     this.#retireIfEmpty(bucket);
   }
@@ -111,14 +124,30 @@ export class MemoryTier {
     const bucket = this.#find(set);
     if (!bucket) return;
     for (const load of bucket.loads) {
-      if (load.tile.z === z && rectContains(rect, load.tile.x, load.tile.y)) load.valid = false;
+      if (load.tile.z !== z) continue;
+      load.disturbed = true;
+      if (rectContains(rect, load.tile.x, load.tile.y)) load.valid = false;
     }
     for (const entry of entriesWithin(bucket, z, rect)) this.#remove(entry);
   }
 
+  /** In every format and for all parameters. */
+  dropPlace(layer: string, { gridSet, z, rect }: TilePlace): void {
+    for (const { set } of this.#layers.get(layer)?.values() ?? []) {
+      if (set.gridSet === gridSet) this.drop(set, z, rect);
+    }
+  }
+
+  dropAll(): void {
+    for (const layer of [...this.#layers.keys()]) this.dropLayer(layer);
+  }
+
   dropLayer(layer: string): void {
     for (const bucket of this.#layers.get(layer)?.values() ?? []) {
-      for (const load of bucket.loads) load.valid = false;
+      for (const load of bucket.loads) {
+        load.valid = false;
+        load.disturbed = true;
+      }
       for (const level of bucket.levels) {
         for (const entry of level?.values() ?? []) this.#remove(entry);
       }

@@ -224,16 +224,17 @@ export class MetatileMaker {
       await this.#store(flight, generation);
       this.#failingStores.delete(tiles.bound.store);
     } catch (error) {
-      if (!isTilewardenError(error, 'generation-stale')) this.#storeFailed(flight, error);
+      const refused = isTilewardenError(error, 'generation-stale') || isTilewardenError(error, 'lease-lost');
+      if (!refused) this.#storeFailed(flight, error);
       throw error;
     }
     this.#keepInMemory(flight);
   }
 
   async #store(flight: Flight, generation: number): Promise<void> {
-    const { tiles, metatile } = flight.plan;
+    const { tiles, metatile, lease = null } = flight.plan;
     const { z, rect } = metatile;
-    const change = await tiles.bound.store.putMany(tiles.set, z, flight.madeTiles(), generation);
+    const change = await tiles.bound.store.putMany(tiles.set, z, flight.madeTiles(), generation, lease);
     const at = this.#options.clock.now();
     const { set, selection } = tiles;
     this.#options.events.emit({ type: 'stored', set, parameters: selection.values, z, rect, ...change, at });
@@ -251,7 +252,7 @@ export class MetatileMaker {
     const { tiles, metatile } = flight.plan;
     const kept = flight.madeTiles().filter((made) => flight.wasAsked(made) || tier.has(tiles.set, made));
     tier.drop(tiles.set, metatile.z, metatile.rect);
-    if (flight.outdated || !isKept(tiles, metatile.z)) return;
+    if (flight.outdated || flight.overtaken || !isKept(tiles, metatile.z)) return;
     for (const made of kept) tier.put(tiles.set, made, { ...made, bytes: copyOf(made.bytes) });
   }
 }

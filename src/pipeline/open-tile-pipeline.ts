@@ -11,14 +11,14 @@ import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import { Turnstile } from '../lib/turnstile.ts';
 import type { TileCutter } from '../raster/tile-cutter.ts';
-import type { StoredTile } from '../storage/tile-store.ts';
+import type { StoredTile, TileNews } from '../storage/tile-store.ts';
 import { AdoptedTiles } from './adopted-tiles.ts';
 import { BlankSuspects } from './blank-suspects.ts';
 import { BlankWatch, type BlankWatchOptions } from './blank-watch.ts';
 import type { Flight } from './flight.ts';
 import { type FailureListener, Flights, isSourceFailure } from './flights.ts';
 import { isFresh, isKept, mayServeAfterFailure, mayServeWhileRenewing } from './freshness.ts';
-import { MemoryTier } from './memory-tier.ts';
+import { type FoundBeside, MemoryTier } from './memory-tier.ts';
 import { MetatileMaker } from './metatile-maker.ts';
 import { NegativeMemory } from './negative-memory.ts';
 import { noMetrics, type PipelineMetrics } from './pipeline-metrics.ts';
@@ -28,6 +28,7 @@ import { checkTile, metatileSizeOf, SINGLE_TILE } from './resolve-tile-set.ts';
 import { createSeldomWarning, type SeldomWarning } from './seldom-warning.ts';
 import type {
   CacheOutcome,
+  CopyGuard,
   PipelineStatus,
   RenewRequest,
   RenewResult,
@@ -75,6 +76,7 @@ class Pipeline implements TilePipeline {
   /** Those who look at what is there are served between two who have to wait anyway. */
   readonly #turnstile = new Turnstile();
   readonly #unsubscribe: () => void;
+  #copies: CopyGuard | null = null;
   #waitingReads = 0;
   #renewals = 0;
 
@@ -112,7 +114,20 @@ class Pipeline implements TilePipeline {
   }
 
   read(tiles: ResolvedTileSet, tile: TileIndex, signal?: AbortSignal): TileAnswer | Promise<TileAnswer> {
+    if (this.#copies && !this.#copies.isCurrent()) return this.#readUnsure(this.#copies, tiles, tile, signal);
     const kept = this.#tier.get(tiles.set, tile) ?? this.#loadNow(tiles, tile);
+    if (!kept || !this.#isFresh(tiles, tile.z, kept)) return this.#readBehindMemory(tiles, tile, signal);
+    this.#served(tiles.set, tile);
+    return kept;
+  }
+
+  async #readUnsure(
+    copies: CopyGuard,
+    tiles: ResolvedTileSet,
+    tile: TileIndex,
+    signal: AbortSignal | undefined,
+  ): Promise<TileAnswer> {
+    const kept = (await copies.mayShow()) ? this.#tier.get(tiles.set, tile) : null;
     if (!kept || !this.#isFresh(tiles, tile.z, kept)) return this.#readBehindMemory(tiles, tile, signal);
     this.#served(tiles.set, tile);
     return kept;
@@ -130,6 +145,18 @@ class Pipeline implements TilePipeline {
   forgetLayer(layer: string): void {
     this.#tier.dropLayer(layer);
     this.#flights.outdateLayer(layer);
+  }
+
+  changedElsewhere(news: TileNews): void {
+    if (news.kind === 'everything') this.#tier.dropAll();
+    if (news.kind === 'layer') this.#tier.dropLayer(news.layer);
+    if (news.kind === 'place') this.#tier.dropPlace(news.layer, news.place);
+    if (news.kind === 'tiles') this.#tier.drop(news.set, news.z, news.rect);
+    this.#flights.overtake(news);
+  }
+
+  guardCopies(guard: CopyGuard): void {
+    this.#copies = guard;
   }
 
   status(): PipelineStatus {
@@ -211,14 +238,18 @@ class Pipeline implements TilePipeline {
 
   /** A store that fails is no reason to refuse a tile: it is made again. */
   async #look(tiles: ResolvedTileSet, tile: TileIndex): Promise<StoredTile | null> {
+    if (this.#copies?.isAway()) return null;
     const load = this.#tier.beginLoad(tiles.set, tile);
+    const beside: FoundBeside[] = [];
     let found: StoredTile | null = null;
     try {
-      found = await tiles.bound.store.get(tiles.set, tile);
+      found = await tiles.bound.store.get(tiles.set, tile, (other, stored) =>
+        beside.push({ tile: other, stored }),
+      );
     } catch (error) {
       this.#readFailed(tiles, error);
     }
-    this.#tier.endLoad(load, found);
+    this.#tier.endLoad(load, found, beside);
     return found;
   }
 
@@ -266,6 +297,7 @@ class Pipeline implements TilePipeline {
 
   async #generationOf(tiles: ResolvedTileSet, { z, rect }: Metatile): Promise<number | null> {
     const { layer, gridSet } = tiles.set;
+    if (this.#copies?.isAway()) return null;
     try {
       return await tiles.bound.store.generation(layer, { gridSet, z, rect });
     } catch (error) {

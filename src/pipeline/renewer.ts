@@ -60,10 +60,14 @@ export class Renewer {
     return stored ? resultOf(flight, within, present, joined === null) : null;
   }
 
-  #start({ tiles, metatile, task, sent }: RenewRequest, generation: number, onStart: () => void): Flight {
+  #start(
+    { tiles, metatile, task, lease, sent }: RenewRequest,
+    generation: number,
+    onStart: () => void,
+  ): Flight {
     onStart();
     const madeBy = task ?? MADE_BY_REQUEST;
-    const plan = { tiles, metatile, generation, priority: 'task', madeBy, sent } as const;
+    const plan = { tiles, metatile, generation, priority: 'task', madeBy, lease, sent } as const;
     return this.#flights.start(plan, async () => false);
   }
 

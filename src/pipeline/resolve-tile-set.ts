@@ -2,10 +2,10 @@ import type { BoundLayer } from '../catalog/bound-layer.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Format } from '../domain/format.ts';
 import { coverageAt, type GridSubset } from '../domain/grid-subset.ts';
-import { formatOfLayer, gridSubsetOf } from '../domain/layer.ts';
+import { findGridSubset, formatOfLayer, gridSubsetOf } from '../domain/layer.ts';
 import type { MetatileSize } from '../domain/metatile.ts';
 import { selectParameters } from '../domain/parameter-filter.ts';
-import type { TileIndex } from '../domain/tile-key.ts';
+import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
 import { rectContains } from '../domain/tile-rect.ts';
 import type { ResolvedTileSet } from './tile-pipeline.ts';
 
@@ -60,6 +60,13 @@ export function metatileSizeOf(tiles: ResolvedTileSet): MetatileSize {
     columns: Math.min(metatile.columns, maxMetatile.columns),
     rows: Math.min(metatile.rows, maxMetatile.rows),
   };
+}
+
+/** As above for a tile set that the layer may have had once; single tiles when nobody makes it now. */
+export function metatileSizeFor(bound: BoundLayer | null, { gridSet, format }: TileSetKey): MetatileSize {
+  const made = bound?.layer.formats.some(({ mediaType }) => mediaType === format);
+  if (!bound || !made || !findGridSubset(bound.layer, gridSet)) return SINGLE_TILE;
+  return metatileSizeOf(resolveTileSet(bound, { gridSet, format, parameters: new Map() }));
 }
 
 /** Of dense tiles half as many each way: a source draws no more pixels at once than for plain ones. */

@@ -5,6 +5,7 @@ import type { Metatile } from '../domain/metatile.ts';
 import type { ParameterSelection } from '../domain/parameter-filter.ts';
 import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
+import type { TileNews } from '../storage/tile-store.ts';
 
 /** A tile set with the live things that make and keep its tiles. */
 export interface ResolvedTileSet {
@@ -42,6 +43,8 @@ export interface RenewRequest {
   readonly mode: RenewMode;
   /** The task that wants it; none when somebody's request does. */
   readonly task?: number;
+  /** Token of the lease that it is made under; a shared store keeps nothing of it when the lease is lost. */
+  readonly lease?: number;
   readonly signal: AbortSignal;
   /** Called for each request that leaves for the source's server, also when it fails. */
   readonly sent?: () => void;
@@ -68,6 +71,16 @@ export interface PipelineStatus {
   readonly memoryTierTiles: number;
 }
 
+/** Knows whether copies of tiles may be shown, where other nodes change tiles too. */
+export interface CopyGuard {
+  /** At once, for every hit. */
+  isCurrent(): boolean;
+  /** Asks first. */
+  mayShow(): Promise<boolean>;
+  /** Nobody can say what the store holds now. */
+  isAway(): boolean;
+}
+
 /** The one road of a tile: look, join a flight, look again, fetch the metatile, check, cut, store, answer. */
 export interface TilePipeline {
   /**
@@ -87,6 +100,10 @@ export interface TilePipeline {
    */
   forget(set: TileSetKey, z: number, rect: TileRect): void;
   forgetLayer(layer: string): void;
+  /** Another node has changed tiles in the store: memory drops them, and what flights under way bring is not held in it. */
+  changedElsewhere(news: TileNews): void;
+  /** From now on tiles in memory are shown only if this says so. */
+  guardCopies(guard: CopyGuard): void;
   status(): PipelineStatus;
   /** Gives up what is still being fetched and waits for tiles that are being stored behind answers already given. */
   close(): Promise<void>;

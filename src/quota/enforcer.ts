@@ -34,26 +34,24 @@ const NEWS_SHARE = 1 / 8;
 /** Keeps the stores within their quotas: every clean-up period, and at once when usage runs away between two. */
 export class Enforcer {
   readonly #options: EnforcerOptions;
-  readonly #stopping = new AbortController();
-  readonly #unsubscribe: () => void;
-  readonly #loop: Promise<void>;
+  readonly #signal: AbortSignal;
   #wake = new AbortController();
 
-  constructor(options: EnforcerOptions) {
+  private constructor(options: EnforcerOptions, signal: AbortSignal) {
     this.#options = options;
-    this.#unsubscribe = options.settings.subscribe(() => this.#wake.abort());
-    this.#loop = this.#run();
+    this.#signal = signal;
   }
 
-  async close(): Promise<void> {
-    this.#unsubscribe();
-    this.#stopping.abort();
-    await this.#loop;
+  /** Until the signal aborts. */
+  static async run(options: EnforcerOptions, signal: AbortSignal): Promise<void> {
+    const enforcer = new Enforcer(options, signal);
+    const unsubscribe = options.settings.subscribe(() => enforcer.#wake.abort());
+    await enforcer.#run().finally(unsubscribe);
   }
 
   async #run(): Promise<void> {
     const { clock, log, settings } = this.#options;
-    const { signal } = this.#stopping;
+    const signal = this.#signal;
     let cleanedAt = Number.NEGATIVE_INFINITY;
     let unfinished = false;
     while (!signal.aborted) {
@@ -117,10 +115,10 @@ export class Enforcer {
 
   async #keepWithin(scope: QuotaScope, slack: number, turns: Semaphore): Promise<boolean> {
     const { evictions, clock, log } = this.#options;
-    const leave = await turns.acquire(this.#stopping.signal);
+    const leave = await turns.acquire(this.#signal);
     try {
       if (!this.#isOver(scope, slack)) return false;
-      const evicted = await cleanUp(scope, this.#options, this.#stopping.signal);
+      const evicted = await cleanUp(scope, this.#options, this.#signal);
       if (evicted.size === 0) return false;
       await evictions.add(evicted, clock.now());
       log.info({ ...sumOf(evicted), policy: scope.policy }, 'removed tiles to keep a quota');
@@ -149,14 +147,14 @@ export class Enforcer {
     if (!configuration.enabled) return this.#sleep(watch);
     const until = clock.monotonic() + Math.min(watch, cleanUpPeriod(configuration));
     const soonest = clock.monotonic() + Math.max(STARVED_INTERVAL, ledger.lastRefresh);
-    while (clock.monotonic() < until && !this.#stopping.signal.aborted && !this.#wake.signal.aborted) {
+    while (clock.monotonic() < until && !this.#signal.aborted && !this.#wake.signal.aborted) {
       await this.#sleep(Math.min(STARVED_INTERVAL, until - clock.monotonic()));
       if (clock.monotonic() >= soonest && (await credit.read()).some(isStarved)) return;
     }
   }
 
   async #sleep(ms: number): Promise<void> {
-    const either = AbortSignal.any([this.#stopping.signal, this.#wake.signal]);
+    const either = AbortSignal.any([this.#signal, this.#wake.signal]);
     await this.#options.clock.sleep(ms, either).catch(() => undefined);
   }
 }

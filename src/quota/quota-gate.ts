@@ -53,12 +53,12 @@ export class QuotaGate {
   guard(store: TileStore): TileStore {
     return {
       ...store,
-      putMany: async (set, z, tiles, generation) => {
+      putMany: async (set, z, tiles, generation, lease) => {
         const bytes = roomFor(tiles);
         await this.#admit(set.layer, bytes);
         this.#onTheWay += bytes;
         try {
-          return await store.putMany(set, z, tiles, generation);
+          return await store.putMany(set, z, tiles, generation, lease);
         } finally {
           this.#onTheWay -= bytes;
         }

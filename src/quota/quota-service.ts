@@ -1,5 +1,6 @@
 import type { ParameterBook, ParameterValues } from '../catalog/parameter-book.ts';
 import type { Database } from '../db/database.ts';
+import { type Lead, leadAlone } from '../db/lead.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -29,6 +30,8 @@ export interface QuotaServiceOptions {
   /** Without it nobody knows what parameters ids stand for. */
   readonly parameters?: ParameterBook;
   readonly events: TileEvents;
+  /** Alone when left out. */
+  readonly lead?: Lead;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -77,7 +80,7 @@ export interface QuotaService {
 const HISTORY_INTERVAL = 3_600_000;
 
 export async function openQuotaService(options: QuotaServiceOptions): Promise<QuotaService> {
-  const { database, stores, parameters: book, events, clock, log } = options;
+  const { database, stores, parameters: book, events, lead = leadAlone, clock, log } = options;
   const settings = createQuotaSettings(database);
   const history = createUsageHistory(database);
   const ledger = new Ledger({ stores, clock });
@@ -88,21 +91,25 @@ export async function openQuotaService(options: QuotaServiceOptions): Promise<Qu
   });
   const evictions = await loadEvictions(database);
   const credit = createQuotaCredit(database);
-  const enforcer = new Enforcer({
+  const queues = new EvictionQueues(ledger, uses);
+  const parts = {
     settings,
     credit,
     evictions,
     stores,
     ledger,
     uses,
-    queues: new EvictionQueues(ledger, uses),
+    queues,
     events,
     clock,
     log,
-  });
+  };
   const recounter = new Recounter({ stores, ledger, clock, log });
-  const stopping = new AbortController();
-  const recording = recordHistory(ledger, history, book, { clock, log, signal: stopping.signal });
+  const jobs = [
+    lead((signal) => Enforcer.run(parts, signal)),
+    lead((signal) => recounter.run(signal)),
+    lead((signal) => recordHistory(ledger, history, book, { clock, log, signal })),
+  ];
 
   return {
     settings,
@@ -148,10 +155,7 @@ export async function openQuotaService(options: QuotaServiceOptions): Promise<Qu
     },
     async close() {
       unsubscribe();
-      stopping.abort();
-      await recounter.close();
-      await enforcer.close();
-      await recording;
+      await Promise.all(jobs.map((job) => job.close()));
       await keeper.close();
       await ledger.close();
     },

@@ -24,7 +24,12 @@ it('finds statistics that are wrong, mends them, and says that this is a bug', a
   const ledger = new Ledger({ stores: house.stores, clock: systemClock });
   await ledger.refresh();
   const recounter = new Recounter({ stores: house.stores, ledger, clock: systemClock, log, interval: 20 });
-  onTestFinished(() => recounter.close());
+  const over = new AbortController();
+  const running = recounter.run(over.signal);
+  onTestFinished(async () => {
+    over.abort();
+    await running;
+  });
   await expect.poll(() => recounter.drift).toEqual({ tiles: 5, bytes: 700 });
   expect(entries.filter(({ level }) => level === 'error')).toHaveLength(1);
 

@@ -20,27 +20,19 @@ const INTERVAL = 30_000;
 /** Counts blocks tile by tile, one after the other, all day long, and mends what their statistics have wrong. */
 export class Recounter {
   readonly #options: RecounterOptions;
-  readonly #stopping = new AbortController();
-  readonly #loop: Promise<void>;
   #drift: Amount = { tiles: 0, bytes: 0 };
 
   constructor(options: RecounterOptions) {
     this.#options = options;
-    this.#loop = this.#run();
   }
 
   get drift(): Amount {
     return this.#drift;
   }
 
-  async close(): Promise<void> {
-    this.#stopping.abort();
-    await this.#loop;
-  }
-
-  async #run(): Promise<void> {
+  /** Until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
     const { clock, interval = INTERVAL } = this.#options;
-    const { signal } = this.#stopping;
     let waiting: LedgerBlock[] = [];
     while (!signal.aborted) {
       await clock.sleep(interval, signal).catch(() => undefined);

@@ -91,14 +91,14 @@ export function guardFreeSpace(store: TileStore, options: FreeSpaceOptions): Til
   return {
     ...store,
     room,
-    async putMany(set, z, tiles, generation) {
+    async putMany(set, z, tiles, generation, lease) {
       const short = await isShort();
       if (short) {
         tell(true);
         throw new TilewardenError('store-full', shortage());
       }
       try {
-        const change = await store.putMany(set, z, tiles, generation);
+        const change = await store.putMany(set, z, tiles, generation, lease);
         tell(false);
         return change;
       } catch (error) {

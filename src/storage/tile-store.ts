@@ -66,11 +66,25 @@ export interface BlockContent {
   readonly diskBytes: number;
   /** Milliseconds since 1970. */
   readonly changedAt: number;
+  readonly tiles: number;
+  readonly pageCount: number;
+  /** Read anew each time it is asked for: most callers need the counts only. */
   readonly pages: readonly PageStatistics[];
 }
 
 export interface SweepingStatistics {
   readonly files: number;
+  readonly bytes: number;
+}
+
+/** What a store has asked of a server by one kind of request, since this process began. */
+export interface RequestCount {
+  /** E.g. `get`. */
+  readonly operation: string;
+  /** Repeated tries count. */
+  readonly requests: number;
+  readonly failures: number;
+  /** Of objects that were sent or received. */
   readonly bytes: number;
 }
 
@@ -94,6 +108,17 @@ export interface TileEntry extends TileIndex {
 /** Raises of places that a store tells apart for each layer. */
 export const MARKS_KEPT = 256;
 
+/** What other machines have done to the tiles of a store, for whoever holds copies of them. */
+export type TileNews =
+  /** Nobody can say what has changed since: no copy is to be trusted. */
+  | { readonly kind: 'everything' }
+  | { readonly kind: 'layer'; readonly layer: string }
+  | { readonly kind: 'place'; readonly layer: string; readonly place: TilePlace }
+  | { readonly kind: 'tiles'; readonly set: TileSetKey; readonly z: number; readonly rect: TileRect };
+
+/** The channel on which the database tells that there is news of a truncation; see `TileStore.news`. */
+export const TILE_NEWS = 'tile-news';
+
 /** A block of a zoom, in every format and for all parameters. */
 export interface TilePlace {
   readonly gridSet: string;
@@ -113,7 +138,12 @@ export interface TilePlace {
  * Failures are `store-failed`, or `store-full` when the disk has no room. A damaged tile is absent, never returned.
  */
 export interface TileStore {
-  get(set: TileSetKey, tile: TileIndex): Promise<StoredTile | null>;
+  /** `beside` is told of other tiles that were read along with it, before this returns. */
+  get(
+    set: TileSetKey,
+    tile: TileIndex,
+    beside?: (tile: TileIndex, stored: StoredTile) => void,
+  ): Promise<StoredTile | null>;
   /**
    * As `get`, but at once and without a failure. Null: it is not there, or it takes longer to tell; `get` does. Only
    * drivers have it that read from this machine in microseconds.
@@ -153,9 +183,16 @@ export interface TileStore {
    * All tiles or none, as far as any reader of this machine's running processes can tell; when a crash cuts the
    * write in two, each tile that is there is whole and the statistics count exactly those. One zoom of one tile set.
    * A tile that was made a moment after the one handed in stays: a slow fetch of one process does not undo the
-   * renewal by another.
+   * renewal by another. `lease` is the token of the lease that the tiles were made under: a store that several machines
+   * share keeps nothing and throws `lease-lost` once nobody holds a lease with that token.
    */
-  putMany(set: TileSetKey, z: number, tiles: readonly TileWrite[], generation: number): Promise<StoreChange>;
+  putMany(
+    set: TileSetKey,
+    z: number,
+    tiles: readonly TileWrite[],
+    generation: number,
+    lease?: number | null,
+  ): Promise<StoreChange>;
   /** Visits only what exists. Stops between bundles when the signal aborts, with the signal's reason. */
   deleteRange(
     set: TileSetKey,
@@ -197,6 +234,16 @@ export interface TileStore {
    * a bug. Drivers that keep no statistics have none to mend.
    */
   recount?(id: string): Promise<StoreChange>;
+  /**
+   * Only drivers whose tiles other machines change have it. What was truncated, replaced, removed or marked stale since
+   * an earlier call gave the cursor `since`, by whatever process, this one included; null: from now on. Nothing is left
+   * out however late it became visible; some things are told twice. A tile that was stored where there was none is not
+   * told. Truncations are announced on the channel `TILE_NEWS` when they are visible; nothing else is, so whoever has
+   * copies asks again before their time is up.
+   */
+  news?(since: number | null): Promise<{ readonly news: readonly TileNews[]; readonly cursor: number }>;
+  /** Only drivers that keep tiles on another server have it. */
+  requests?(): readonly RequestCount[];
   /** Drivers without a disk have none to run full; null while it cannot be told. */
   room?(): Promise<StoreRoom | null>;
 

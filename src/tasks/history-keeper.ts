@@ -15,26 +15,15 @@ const DAY = 86_400_000;
 const LOOK_INTERVAL = 600_000;
 
 /** Forgets finished tasks that are older or more than is kept. */
-export function openHistoryKeeper({ store, clock, log, settings }: HistoryKeeperOptions): {
-  close(): Promise<void>;
-} {
-  const ending = new AbortController();
-
-  async function loop(): Promise<void> {
-    while (!ending.signal.aborted) {
-      const endedBefore = clock.now() - settings.keepDays * DAY;
-      await store
-        .forget({ endedBefore, keep: settings.keepFinished })
-        .catch((error: unknown) => log.warn({ err: error }, 'old tasks could not be forgotten'));
-      await clock.sleep(LOOK_INTERVAL, ending.signal).catch(() => {});
-    }
+export async function keepHistory(
+  { store, clock, log, settings }: HistoryKeeperOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    const endedBefore = clock.now() - settings.keepDays * DAY;
+    await store
+      .forget({ endedBefore, keep: settings.keepFinished })
+      .catch((error: unknown) => log.warn({ err: error }, 'old tasks could not be forgotten'));
+    await clock.sleep(LOOK_INTERVAL, signal).catch(() => {});
   }
-
-  const looping = loop();
-  return {
-    async close() {
-      ending.abort();
-      await looping;
-    },
-  };
 }

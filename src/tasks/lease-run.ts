@@ -184,6 +184,7 @@ export class LeaseRun {
   async #perform(step: StepPlace): Promise<StepOutcome | HostClosed> {
     const context: StepContext = {
       task: this.lease.taskId,
+      lease: this.lease.token,
       type: this.lease.request.type,
       onlyStale: this.lease.request.onlyStale,
       setsToEmpty: () => setsToEmpty(this.#tiles, this.lease.request.format),
@@ -233,10 +234,15 @@ export class LeaseRun {
   }
 
   async #reportRegularly(ended: AbortSignal): Promise<void> {
-    for (let wait = FIRST_REPORT; !ended.aborted; wait = REPORT_INTERVAL) {
+    for (let wait = FIRST_REPORT; !ended.aborted; wait = this.#untilNextReport()) {
       await this.#options.clock.sleep(wait, ended).catch(() => {});
       if (!ended.aborted) await this.#report('go-on');
     }
+  }
+
+  /** All leases of a worker report at the same moments, and thus together. */
+  #untilNextReport(): number {
+    return REPORT_INTERVAL - (this.#options.clock.monotonic() % REPORT_INTERVAL);
   }
 
   /** One at a time, in order. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Database } from '../db/database.ts';
+import { type Lead, leadAlone } from '../db/lead.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -8,7 +9,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { estimateTask } from './estimate-task.ts';
-import { openHistoryKeeper } from './history-keeper.ts';
+import { keepHistory } from './history-keeper.ts';
 import { openLeaseReaper } from './lease-reaper.ts';
 import type { TilesChange } from './lease-run.ts';
 import { planRetry } from './plan-retry.ts';
@@ -31,7 +32,9 @@ export interface TaskServiceOptions {
   /** Hears of tiles that tasks have removed. */
   readonly events: TileEvents;
   readonly settings: TaskSettings;
-  /** Not needed when `settings.workers` is 0. */
+  /** Alone when left out. */
+  readonly lead?: Lead;
+  /** Without it tasks run in this process. */
   readonly forkWorker?: () => WorkerProcess;
   /** Resolves when every process that answers has forgotten the tiles that the pipeline was told to forget. */
   readonly forgottenByAll?: () => Promise<void>;
@@ -54,18 +57,21 @@ interface Workforce {
   close(): Promise<void>;
 }
 
+/** Other nodes do it. */
+const NOBODY: Workforce = { wake() {}, cancel() {}, async close() {} };
 /** Earlier tasks that an estimate of time rests on. */
 const EARLIER_TASKS = 5;
 
 export async function openTaskService(options: TaskServiceOptions): Promise<OpenTaskService> {
-  const { database, catalog, settings, clock, random, log } = options;
+  const { database, catalog, settings, lead = leadAlone, clock, random, log } = options;
   const store = createTaskStore(database);
   const leases = createLeaseStore({ database, clock, random });
   // With SQLite this is the only server, so nobody can be holding a lease; elsewhere the reaper finds out.
   if (database.dialect === 'sqlite') await leases.adopt();
-  const watch = new TaskWatch({ database, store, clock, log }, await store.latestEventId());
+  await store.renumber();
+  const watch = new TaskWatch({ database, store, clock, log }, await store.changeHorizon());
   const reaper = openLeaseReaper({ leases, clock, log });
-  const history = openHistoryKeeper({ store, clock, log, settings });
+  const history = lead((signal) => keepHistory({ store, clock, log, settings }, signal));
   const taskWaits = (id: number, wait: TaskWait) => watch.noteWait(id, wait);
   const workforce = openWorkforce({ ...options, taskWaits }, store, leases);
   const stopListening = database.listen(TASKS_WAITING, () => workforce.wake());
@@ -142,7 +148,8 @@ function openWorkforce(options: WorkforceOptions, store: TaskStore, leases: Leas
     await options.forgottenByAll?.();
   };
   const name = `${process.pid}-${randomUUID().slice(0, 8)}`;
-  if (settings.workers > 0 && forkWorker) {
+  if (forkWorker && settings.workers === 0) return NOBODY;
+  if (forkWorker) {
     return openWorkerPool({
       count: settings.workers,
       threads: settings.maxThreads,

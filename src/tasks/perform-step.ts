@@ -16,6 +16,8 @@ import { EVERY_FORMAT, type TaskType, type TaskWait } from './task.ts';
 
 export interface StepContext {
   readonly task: number;
+  /** The lease's token. */
+  readonly lease: number;
   readonly type: TaskType;
   readonly onlyStale: boolean;
   /** What a truncate empties. */
@@ -151,11 +153,14 @@ async function renewMetatile(
   within: TileRect,
   context: StepContext,
 ): Promise<RenewResult> {
-  const { tiles, pipeline, task, signal, sent } = context;
+  const { tiles, pipeline, task, lease, signal, sent } = context;
   const giveBack = await context.threads.acquire(signal);
   try {
     const mode = modeOf(context);
-    return await pipeline.renew({ tiles, metatile, within, mode, task, signal, sent, answered: giveBack });
+    return await pipeline.renew({
+      ...{ tiles, metatile, within, mode, task, lease, signal, sent },
+      answered: giveBack,
+    });
   } finally {
     giveBack();
   }

@@ -1,9 +1,9 @@
 export interface TaskSettings {
   /** A request's `threadCount` is reduced to this. */
   readonly maxThreadCount: number;
-  /** Metatiles in flight over all tasks of this server. */
+  /** Metatiles in flight over all tasks of this node. */
   readonly maxThreads: number;
-  /** Worker processes; 0 runs tasks in the server's own process. */
+  /** Worker processes; 0: this node performs no tasks. */
   readonly workers: number;
   /** Tasks that may wait or run at once; a further one is refused. */
   readonly maxUnfinished: number;

@@ -9,10 +9,7 @@ import type { TaskEvent } from './task-service.ts';
 import { isFinal } from './task-state.ts';
 import { TaskWaits, waitText } from './task-waits.ts';
 
-interface Listener {
-  cursor: number;
-  readonly tell: (event: TaskEvent) => void;
-}
+type Listener = (event: TaskEvent) => void;
 
 export interface TaskWatchOptions {
   readonly database: Database;
@@ -35,12 +32,15 @@ export class TaskWatch {
   readonly #ending = new AbortController();
   readonly #stopListening: () => void;
   readonly #looping: Promise<void>;
-  #seen: number;
+  /** What is at or above the horizon of the last look and has been told, by task: it will be seen again. */
+  #told = new Map<number, number>();
+  #horizon: number;
+  #looks: Promise<void> = Promise.resolve();
   #nudge = new AbortController();
 
-  constructor(options: TaskWatchOptions, latestEventId: number) {
+  constructor(options: TaskWatchOptions, horizon: number) {
     this.#options = options;
-    this.#seen = latestEventId;
+    this.#horizon = horizon;
     this.#waits = new TaskWaits(options.clock);
     this.#stopListening = options.database.listen(TASKS_CHANGED, () => this.#nudge.abort());
     this.#looping = this.#loop();
@@ -65,13 +65,9 @@ export class TaskWatch {
     return [...this.#meters.values()].reduce((sum, meter) => sum + meter.pace(0n).tilesPerSecond, 0);
   }
 
-  async subscribe(after: number | null, tell: (event: TaskEvent) => void): Promise<() => void> {
-    const listener: Listener = { cursor: after ?? this.#seen, tell };
-    while (listener.cursor < this.#seen) {
-      const changed = await this.#options.store.changedSince(listener.cursor, BATCH);
-      for (const task of changed) this.#tell(listener, task);
-      if (changed.length === 0) listener.cursor = this.#seen;
-    }
+  /** A task that changes meanwhile may be told twice, never not at all. */
+  async subscribe(after: number | null, listener: Listener): Promise<() => void> {
+    if (after !== null) await this.#inTurn(() => this.#catchUp(after, listener));
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -89,7 +85,7 @@ export class TaskWatch {
     const ended = this.#ending.signal;
     while (!ended.aborted) {
       this.#nudge = new AbortController();
-      await this.#look().catch((error: unknown) => {
+      await this.#inTurn(() => this.#look()).catch((error: unknown) => {
         if (!ended.aborted) log.warn({ err: error }, 'looking for changes of tasks failed');
       });
       await clock.sleep(SHORTEST_INTERVAL, ended).catch(() => {});
@@ -97,15 +93,43 @@ export class TaskWatch {
     }
   }
 
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#looks.then(work);
+    this.#looks = done.catch(() => {});
+    return done;
+  }
+
+  async #catchUp(after: number, listener: Listener): Promise<void> {
+    const horizon = await this.#options.store.changeHorizon();
+    for await (const [task, id] of this.#changesAfter(after, horizon)) {
+      listener({ id, task: this.withPace(task) });
+    }
+  }
+
   async #look(): Promise<void> {
+    const horizon = await this.#options.store.changeHorizon();
+    for await (const [task, id] of this.#changesAfter(this.#horizon - 1, horizon)) {
+      if (this.#told.get(task.id) === task.eventId) continue;
+      this.#told.set(task.id, task.eventId);
+      this.#measure(task);
+      for (const listener of this.#listeners) listener({ id, task: this.withPace(task) });
+    }
+    this.#horizon = horizon;
+    for (const [id, event] of this.#told) if (event < horizon) this.#told.delete(id);
+  }
+
+  /** With what a listener comes back with to hear of everything behind it: all below the next change has been told. */
+  async *#changesAfter(after: number, horizon: number): AsyncGenerator<readonly [Task, number]> {
+    let place = { event: after, id: Number.MAX_SAFE_INTEGER };
     for (;;) {
-      const changed = await this.#options.store.changedSince(this.#seen, BATCH);
-      for (const task of changed) {
-        this.#seen = task.eventId;
-        this.#measure(task);
-        for (const listener of this.#listeners) this.#tell(listener, task);
+      const changed = await this.#options.store.changedSince(place, BATCH);
+      for (const [index, task] of changed.entries()) {
+        const next = changed[index + 1]?.eventId ?? (changed.length < BATCH ? horizon : task.eventId);
+        yield [task, Math.max(after, Math.min(next, horizon) - 1)];
       }
-      if (changed.length < BATCH) return;
+      const last = changed.at(-1);
+      if (!last || changed.length < BATCH) return;
+      place = { event: last.eventId, id: last.id };
     }
   }
 
@@ -115,11 +139,5 @@ export class TaskWatch {
     const meter = this.#meters.get(task.id);
     if (meter) meter.observe(task.tilesProcessed);
     else this.#meters.set(task.id, new RateMeter(this.#options.clock, task.tilesProcessed));
-  }
-
-  #tell(listener: Listener, task: Task): void {
-    if (task.eventId <= listener.cursor) return;
-    listener.cursor = task.eventId;
-    listener.tell({ id: task.eventId, task: this.withPace(task) });
   }
 }

@@ -146,13 +146,14 @@ export function describeTaskStore(openEmpty: () => Promise<Database>): void {
     });
 
     it('tell their latest changes in order, each task once', async () => {
-      const start = await tasks.latestEventId();
+      const start = await tasks.changeHorizon();
       const first = await create(newTask(1));
       const second = await create(newTask(1));
       await tasks.pause(first.id);
-      const changed = await tasks.changedSince(start, 10);
+      const changed = await tasks.changedSince({ event: start - 1, id: Number.MAX_SAFE_INTEGER }, 10);
       expect(changed.map((task) => task.id)).toEqual([second.id, first.id]);
-      expect(await tasks.changedSince(changed.at(-1)?.eventId ?? 0, 10)).toEqual([]);
+      const last = changed.at(-1);
+      expect(await tasks.changedSince({ event: last?.eventId ?? 0, id: last?.id ?? 0 }, 10)).toEqual([]);
     });
 
     it('that ended are forgotten by age and by number, those that run never', async () => {

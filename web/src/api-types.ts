@@ -618,6 +618,17 @@ export interface components {
             node: string;
             startedAt: string;
         };
+        "/api/v1/nodes": {
+            nodes: {
+                name: string;
+                roles: ("serve" | "worker")[];
+                version: string;
+                startedAt: string;
+                seenAt: string;
+                leader: boolean;
+                address: string | null;
+            }[];
+        };
         "/api/v1/upstreams": {
             upstreams: {
                 host: string;

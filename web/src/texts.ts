@@ -679,5 +679,6 @@ export const TEXTS = {
     part: 'Package',
     partVersion: 'Version',
     partLicence: 'Licence',
+    nodes: { title: 'Nodes', name: 'Name', roles: 'Roles', seen: 'Last seen', leader: 'leader' },
   },
 } as const;

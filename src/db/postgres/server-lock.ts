@@ -1,29 +1,31 @@
-import pg from 'pg';
 import type { DatabaseOptions } from '../database.ts';
+import { connectSession, endSession, type SessionClient } from './session-client.ts';
+
+export interface ServerLockOptions extends DatabaseOptions {
+  /** Whether other servers may use the database too: all stores of this one can be shared. */
+  readonly shared: boolean;
+}
 
 /** Milliseconds. A server that was killed may still be taken for alive for a moment. */
 const PATIENCE = 5000;
 const PAUSE = 250;
-/** Seconds after which PostgreSQL asks whether the holder is still there, and between its questions. */
-const KEEPALIVE =
-  'set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3';
-const TRY = "select pg_try_advisory_lock(hashtext('tilewarden:local-stores')) as held";
+const KEY = "hashtext('tilewarden:local-stores')";
 
 /**
  * Held by a connection of its own for as long as the server runs, and released by PostgreSQL however the server ends.
  * When the connection breaks it is taken again; what happens if another server was faster, the log says.
  */
-export async function openServerLock(options: DatabaseOptions): Promise<{ close(): Promise<void> } | null> {
+export async function openServerLock(options: ServerLockOptions): Promise<{ close(): Promise<void> } | null> {
   const stop = new AbortController();
-  let client = await takeInTime(options);
-  if (!client) return null;
+  let session = await takeInTime(options);
+  if (!session) return null;
 
   async function keep(): Promise<void> {
     while (!stop.signal.aborted) {
-      if (client) await ended(client, stop.signal);
+      if (session) await ended(session.lost, stop.signal);
       if (stop.signal.aborted) return;
-      client = await take(options).catch(() => null);
-      if (!client) options.log.error({}, 'The lock that keeps other servers from this database is lost.');
+      session = await take(options).catch(() => null);
+      if (!session) options.log.error({}, 'The lock that keeps other servers from this database is lost.');
       await options.clock.sleep(PAUSE, stop.signal).catch(() => {});
     }
   }
@@ -33,36 +35,32 @@ export async function openServerLock(options: DatabaseOptions): Promise<{ close(
     async close() {
       stop.abort();
       await keeping;
-      await client?.end().catch(() => {});
+      if (session) await endSession(session);
     },
   };
 }
 
-async function takeInTime(options: DatabaseOptions): Promise<pg.Client | null> {
+async function takeInTime(options: ServerLockOptions): Promise<SessionClient | null> {
   const deadline = options.clock.monotonic() + PATIENCE;
   for (;;) {
-    const client = await take(options);
-    if (client || options.clock.monotonic() > deadline) return client;
+    const session = await take(options);
+    if (session || options.clock.monotonic() > deadline) return session;
     await options.clock.sleep(PAUSE);
   }
 }
 
 /** Null: somebody else holds it. */
-async function take({ location }: DatabaseOptions): Promise<pg.Client | null> {
-  const client = new pg.Client({ connectionString: location, keepAlive: true });
-  // Without a listener a connection that breaks would end the process.
-  client.on('error', () => {});
-  await client.connect();
-  await client.query(KEEPALIVE);
-  const { rows } = await client.query<{ held: boolean }>(TRY);
-  if (rows[0]?.held) return client;
-  await client.end();
+async function take({ location, shared }: ServerLockOptions): Promise<SessionClient | null> {
+  const session = await connectSession(location);
+  const lock = shared ? 'pg_try_advisory_lock_shared' : 'pg_try_advisory_lock';
+  const { rows } = await session.client.query<{ held: boolean }>(`select ${lock}(${KEY}) as held`);
+  if (rows[0]?.held) return session;
+  await endSession(session);
   return null;
 }
 
-function ended(client: pg.Client, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    client.once('end', resolve);
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+function ended(...signals: readonly AbortSignal[]): Promise<void> {
+  const any = AbortSignal.any([...signals]);
+  if (any.aborted) return Promise.resolve();
+  return new Promise((resolve) => any.addEventListener('abort', () => resolve(), { once: true }));
 }

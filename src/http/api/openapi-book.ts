@@ -37,6 +37,7 @@ import {
   invalidateAnswer,
   layerAnswer,
   layerListAnswer,
+  nodeListAnswer,
   seriesAnswer,
   taskAnswer,
   taskListAnswer,
@@ -205,6 +206,10 @@ export const DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = {
   'DELETE /api/v1/tokens/{id}': { summary: 'Revoke a token', status: 204 },
   'GET /api/v1/audit': { summary: 'Who changed what', query: auditQuery, answer: auditAnswer },
   'GET /api/v1/about': { summary: 'What is running here', answer: aboutAnswer },
+  'GET /api/v1/nodes': {
+    summary: 'Servers and workers on the same database; those seen in the last hour',
+    answer: nodeListAnswer,
+  },
   'GET /api/v1/openapi.json': { summary: 'This document', answerType: 'application/json' },
 
   'GET /rest/seed.json': { ...REST, summary: 'The numbers of all tasks', answerType: 'application/json' },

@@ -326,6 +326,20 @@ export const aboutAnswer = z.object({
   startedAt: time,
 });
 
+export const nodeListAnswer = z.object({
+  nodes: z.array(
+    z.object({
+      name: z.string(),
+      roles: z.array(z.enum(['serve', 'worker'])),
+      version: z.string(),
+      startedAt: time,
+      seenAt: time,
+      leader: z.boolean().describe('Whether it runs the quota, schedules and clean-up for all nodes'),
+      address: z.string().nullable().describe('Where it answers HTTP; null for a worker'),
+    }),
+  ),
+});
+
 /** The schema is the configuration file's, which is published with the program. */
 export const declarationBody = z
   .looseObject({ name: z.string().optional() })

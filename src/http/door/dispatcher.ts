@@ -32,8 +32,8 @@ export interface DispatcherOptions {
   readonly idPrefix: string;
   /** In one of several processes: what another one answers. */
   readonly elsewhere?: Elsewhere;
-  /** In the primary of several processes: resolves when the others have done and told what they were to. */
-  readonly settled?: () => Promise<void>;
+  /** Among several processes or nodes: resolves when the others have told what they counted, or obey what has changed. */
+  readonly settled?: (what: 'counts' | 'changes') => Promise<void>;
 }
 
 export interface Elsewhere {
@@ -83,7 +83,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   };
 
   function sayLast({ socket }: IncomingMessage, response: ServerResponse): void {
-    response.setHeader('Connection', 'close');
+    response.shouldKeepAlive = false;
     if (connectionOf(socket).lastResponse) lastOnKept = performance.now();
   }
 
@@ -185,12 +185,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     }
     adminRequests += 1;
     try {
-      if (route.method === 'GET') await settled?.();
+      if (route.method === 'GET') await settled?.('counts');
       const handler = () => route.handler(exchange);
       const answer = await (leavesTrace(route, exchange)
         ? withTrace(audit, route, exchange, handler)
         : handler());
-      if (route.method !== 'GET') await settled?.();
+      if (route.method !== 'GET') await settled?.('changes');
       return answer;
     } finally {
       adminRequests -= 1;

@@ -3,6 +3,7 @@ import { createTestApp, hit, tileAnswer } from '../../../test/fixtures/http-app.
 import { TilewardenError } from '../../domain/errors.ts';
 import type { UpstreamStatus } from '../../domain/upstream-status.ts';
 import { PipelineCounters } from '../../pipeline/pipeline-counters.ts';
+import { StoreRequestCounts } from '../../pipeline/store-request-counts.ts';
 import type { QuotaService } from '../../quota/quota-service.ts';
 import type { TaskService } from '../../tasks/task-service.ts';
 
@@ -36,6 +37,9 @@ const STATUS: UpstreamStatus = {
 
 function open(read = hit) {
   const pipelineCounts = new PipelineCounters();
+  const storeRequests = new StoreRequestCounts(
+    new Map([['far', { requests: () => [{ operation: 'get', requests: 5, failures: 1, bytes: 900 }] }]]),
+  );
   const status = { flights: 3, waitingReads: 5, memoryTierBytes: 1024, memoryTierTiles: 2 };
   const app = createTestApp({
     deps: {
@@ -45,6 +49,7 @@ function open(read = hit) {
         pipelineCounts,
         eventLoop: { take: () => ({ p50: 1e6, p99: 5e6, max: 9e6 }), close: () => {} },
         upstreams: () => [STATUS],
+        storeRequests,
       },
       tasks: tasksWith({ pending: 1, running: 2, paused: 0, done: 40, aborted: 1 }),
       quota: quotaWith([{ name: 'world', bytes: 4096, tiles: 7 }]),
@@ -56,7 +61,7 @@ function open(read = hit) {
     expect(headers['content-type']).toMatch(/^text\/plain; version=0\.0\.4/);
     return text;
   };
-  return { app, page, pipelineCounts };
+  return { app, page, pipelineCounts, storeRequests };
 }
 
 function tasksWith(states: Record<string, number>): TaskService {
@@ -75,6 +80,17 @@ function quotaWith(layers: readonly object[]): QuotaService {
 }
 
 describe('/metrics', () => {
+  it('counts the requests to object stores, those of workers included', async () => {
+    const { page, storeRequests } = open();
+    storeRequests.add({ store: 'far', operation: 'get', requests: 2, failures: 0, bytes: 100 });
+    const text = await page();
+    expect(text).toContain('tilewarden_store_requests_total{store="far",operation="get"} 7');
+    expect(text).toContain('tilewarden_store_request_failures_total{store="far",operation="get"} 1');
+    expect(text).toContain('tilewarden_store_request_bytes_total{store="far",operation="get"} 1000');
+    expect(storeRequests.take()).toMatchObject([{ requests: 5 }]);
+    expect(storeRequests.take()).toEqual([]);
+  });
+
   it('counts tile requests by layer and outcome', async () => {
     const outcomes = ['HIT', 'HIT', 'MISS', 'STALE'] as const;
     let number = 0;

@@ -5,6 +5,7 @@ import type { Route } from '../route.ts';
 import { addLedgerMetrics, addTaskMetrics } from './cache-metrics.ts';
 import { MetricSheet } from './metric-sheet.ts';
 import { addProcessMetrics, type EventLoopWatch } from './process-metrics.ts';
+import { addStoreMetrics, type StoreRequests } from './store-metrics.ts';
 import { addTileMetrics, type TileMetricsSources } from './tile-metrics.ts';
 import { addUpstreamMetrics } from './upstream-metrics.ts';
 
@@ -13,6 +14,7 @@ export interface MetricsDeps extends TileMetricsSources {
   readonly quota: Pick<QuotaService, 'usage'>;
   readonly upstreams: UpstreamReport;
   readonly eventLoop: EventLoopWatch;
+  readonly storeRequests: StoreRequests;
 }
 
 /** `/metrics`, in the text format of Prometheus. */
@@ -22,6 +24,7 @@ export function metricsRoutes(deps: MetricsDeps): readonly Route[] {
   addUpstreamMetrics(sheet, deps.upstreams);
   addTaskMetrics(sheet, deps.tasks);
   addLedgerMetrics(sheet, deps.quota);
+  addStoreMetrics(sheet, deps.storeRequests);
   addProcessMetrics(sheet, deps.eventLoop);
   const handler = async () => {
     const body = await sheet.write();

@@ -4,8 +4,8 @@ import { textAnswer } from '../answer.ts';
 import type { Handler } from '../route.ts';
 
 export interface ReadinessDeps {
-  /** Rejects when the server cannot do its work, e.g. because a tile cannot be written and read back. */
-  readonly readiness: (signal: AbortSignal) => Promise<void>;
+  /** Rejects when the server cannot do its work, e.g. because a tile cannot be written and read back. A text: what it does without. */
+  readonly readiness: (signal: AbortSignal) => Promise<string | null>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -15,28 +15,32 @@ const CHECK_TIMEOUT_MS = 5_000;
 /** Probes in between get the last result: asking often must not cost anything. */
 const RESULT_LASTS_MS = 1_000;
 
+interface Readiness {
+  readonly ready: boolean;
+  readonly remark: string | null;
+}
+
 export const answerAlive: Handler = () => textAnswer(200, 'alive\n');
 
 /** `/readyz`: yes or no. Why not is for the log, not for strangers. */
 export function createReadiness({ readiness, clock, log }: ReadinessDeps): Handler {
-  let last: { readonly ready: Promise<boolean>; readonly at: number } | null = null;
+  let last: { readonly ready: Promise<Readiness>; readonly at: number } | null = null;
 
   return async () => {
     const now = clock.monotonic();
     if (!last || now - last.at >= RESULT_LASTS_MS) last = { ready: check(), at: now };
-    return (await last.ready)
-      ? textAnswer(200, 'ready\n')
-      : textAnswer(503, 'not ready\n', ['Retry-After', '5']);
+    const { ready, remark } = await last.ready;
+    if (!ready) return textAnswer(503, 'not ready\n', ['Retry-After', '5']);
+    return textAnswer(200, remark === null ? 'ready\n' : `ready: ${remark}\n`);
   };
 
-  async function check(): Promise<boolean> {
+  async function check(): Promise<Readiness> {
     const timeout = AbortSignal.timeout(CHECK_TIMEOUT_MS);
     try {
-      await Promise.race([readiness(timeout), rejectionOf(timeout)]);
-      return true;
+      return { ready: true, remark: await Promise.race([readiness(timeout), rejectionOf(timeout)]) };
     } catch (error) {
       log.warn({ err: error }, 'The server is not ready');
-      return false;
+      return { ready: false, remark: null };
     }
   }
 }

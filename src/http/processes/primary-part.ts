@@ -44,7 +44,7 @@ export function primaryPart({
   };
 }
 
-/** The same pipeline; what it forgets, replaces or hears to be removed the processes forget too. */
+/** The same pipeline; what it forgets, replaces or hears to be removed others forget too. */
 export function forgetEverywhere(
   pipeline: TilePipeline,
   events: TileEvents,
@@ -66,6 +66,8 @@ export function forgetEverywhere(
       pipeline.forgetLayer(layer);
       processes.forget({ layer });
     },
+    changedElsewhere: (news) => pipeline.changedElsewhere(news),
+    guardCopies: (guard) => pipeline.guardCopies(guard),
     status: () => pipeline.status(),
     async close() {
       unsubscribe();

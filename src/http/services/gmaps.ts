@@ -11,13 +11,12 @@ import { bypassAsked } from './bypass-asked.ts';
 import { type Kvp, readKvp } from './kvp.ts';
 import { tileOfQuadkey } from './quadkey.ts';
 import { parametersOf } from './query-parameters.ts';
-import type { TileAnswerer } from './tile-answer.ts';
+import type { TileMemory } from './tile-memory.ts';
 import { boundLayer } from './tiles.ts';
 import { webMercatorSubset } from './web-mercator.ts';
 
-export interface GmapsDeps {
+export interface GmapsDeps extends TileMemory {
   readonly catalog: Pick<Catalog, 'layer'>;
-  readonly answerTile: TileAnswerer;
 }
 
 const PREFERRED_FORMAT = 'image/png';
@@ -49,10 +48,10 @@ export function createQuadkeys(deps: GmapsDeps): Handler {
 
 /** Tiles of the layer's grid set in web mercator, asked for in a query. */
 function createMercatorService(
-  { catalog, answerTile }: GmapsDeps,
+  { catalog, answerTile, remembering }: GmapsDeps,
   placeOf: (asked: Kvp) => TileIndex,
 ): Handler {
-  return async (exchange) => {
+  return remembering(async (exchange) => {
     const asked = readKvp(exchange.query, (name) => invalid(`The parameter ${name} is given twice.`));
     const index = placeOf(asked);
     const bound = boundLayer(catalog, required(asked, 'LAYERS'));
@@ -66,7 +65,7 @@ function createMercatorService(
     const format = asked('FORMAT') ?? defaultFormat(layer);
     const tiles = resolveTileSet(bound, { gridSet: gridSet.name, format, parameters });
     return answerTile(exchange, bypassAsked(asked, tiles), index);
-  };
+  });
 }
 
 function required(asked: Kvp, name: string): string {

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { TileSetKey } from '../../domain/tile-key.ts';
+import { readableName } from '../readable-name.ts';
 
 /** Where things lie under the root of a bundle store. */
 export interface BundleLayout {
@@ -24,11 +24,6 @@ export interface BundleAddress {
   readonly folder: string;
 }
 
-/** Enough for a person to recognise a name by; the hash behind it tells names apart. */
-const READABLE_CHARACTERS = 40;
-/** Hexadecimal digits: 80 bits. */
-const HASH_DIGITS = 20;
-
 export function bundleLayout(root: string): BundleLayout {
   return {
     layers: join(root, 'layers'),
@@ -40,14 +35,14 @@ export function bundleLayout(root: string): BundleLayout {
 }
 
 export function layerFolder(layout: BundleLayout, layer: string): string {
-  return join(layout.layers, folderName(layer, [layer]));
+  return join(layout.layers, readableName(layer, [layer]));
 }
 
 export function tileSetFolder(layout: BundleLayout, set: TileSetKey): string {
   const readable = `${set.gridSet} ${set.format}`;
   return join(
     layerFolder(layout, set.layer),
-    folderName(readable, [set.gridSet, set.format, set.parametersId]),
+    readableName(readable, [set.gridSet, set.format, set.parametersId]),
   );
 }
 
@@ -59,14 +54,4 @@ export function bundleFolder(setFolder: string, z: number, bundleX: number, bund
 export function parseBundleFolder(name: string): readonly [number, number] | null {
   const match = /^(\d+)_(\d+)$/.exec(name);
   return match ? [Number(match[1]), Number(match[2])] : null;
-}
-
-/** `topp:states` → `topp-states-…`: nothing of a name but its letters and digits gets into a path. */
-function folderName(readable: string, identity: readonly (string | null)[]): string {
-  const slug = readable
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .slice(0, READABLE_CHARACTERS);
-  const hash = createHash('sha256').update(JSON.stringify(identity)).digest('hex').slice(0, HASH_DIGITS);
-  return `${slug}-${hash}`;
 }

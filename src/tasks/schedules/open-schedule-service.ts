@@ -1,4 +1,5 @@
 import type { Database } from '../../db/database.ts';
+import { type Lead, leadAlone } from '../../db/lead.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Invalidation } from '../invalidation.ts';
@@ -15,11 +16,15 @@ export interface ScheduleServiceOptions {
   readonly invalidation: Pick<Invalidation, 'invalidateDraft'>;
   /** Those of the configuration file. */
   readonly declared: readonly ScheduleDeclaration[];
+  /** Alone when left out. */
+  readonly lead?: Lead;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 export interface OpenScheduleService extends ScheduleService {
+  /** The configuration file was read again. */
+  takeOver(declared: readonly ScheduleDeclaration[]): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -29,11 +34,11 @@ const MINUTE = 60_000;
 const CONFIGURATION = 'configuration';
 
 export async function openScheduleService(options: ScheduleServiceOptions): Promise<OpenScheduleService> {
-  const { database, tasks, invalidation, declared, clock, log } = options;
+  const { database, tasks, invalidation, declared, lead = leadAlone, clock, log } = options;
   const store = createScheduleStore(database);
   const runner = new ScheduleRunner({ store, tasks, invalidation, clock, log });
   await takeOver(store, declared, clock);
-  const looking = openLoop(() => runner.lookAtAll(), clock, log);
+  const looking = lead((signal) => lookRegularly(() => runner.lookAtAll(), { clock, log, signal }));
 
   async function check({ layer, work, draft, ...times }: ScheduleDeclaration): Promise<void> {
     createTimetable(times);
@@ -65,6 +70,7 @@ export async function openScheduleService(options: ScheduleServiceOptions): Prom
       }
       return begins;
     },
+    takeOver: (now) => takeOver(store, now, clock),
     runNow: (schedule) => runner.startNow(schedule),
     close: looking.close,
   };
@@ -101,22 +107,13 @@ function firstDue(declaration: ScheduleDeclaration, clock: Clock): number | null
   return declaration.enabled ? createTimetable(declaration).dueAfter(clock.now()) : null;
 }
 
-function openLoop(look: () => Promise<void>, clock: Clock, log: Logger) {
-  const ending = new AbortController();
-
-  async function loop(): Promise<void> {
-    while (!ending.signal.aborted) {
-      await look().catch((error: unknown) => log.error({ err: error }, 'schedules could not be looked at'));
-      const pause = Math.min(LOOK_INTERVAL, MINUTE - (clock.now() % MINUTE));
-      await clock.sleep(pause, ending.signal).catch(() => {});
-    }
+async function lookRegularly(
+  look: () => Promise<void>,
+  { clock, log, signal }: { readonly clock: Clock; readonly log: Logger; readonly signal: AbortSignal },
+): Promise<void> {
+  while (!signal.aborted) {
+    await look().catch((error: unknown) => log.error({ err: error }, 'schedules could not be looked at'));
+    const pause = Math.min(LOOK_INTERVAL, MINUTE - (clock.now() % MINUTE));
+    await clock.sleep(pause, signal).catch(() => {});
   }
-
-  const looping = loop();
-  return {
-    async close(): Promise<void> {
-      ending.abort();
-      await looping;
-    },
-  };
 }

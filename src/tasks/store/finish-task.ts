@@ -1,7 +1,8 @@
 import type { Statements } from '../../db/database.ts';
+import { changeNumber } from '../../db/numbers.ts';
 import type { TaskErrorSample } from '../task.ts';
 import { stateAfter } from '../task-state.ts';
-import { nextOf, type TaskRow } from './task-rows.ts';
+import type { TaskRow } from './task-rows.ts';
 
 /**
  * Ends a running task when nothing of it is left: no piece to lease, none held or returned, no step to retry. It is
@@ -31,7 +32,7 @@ export async function finishIfComplete(query: Statements, id: number, now: numbe
       state: stateAfter('running', reason === null ? 'finished' : 'failed') ?? 'aborted',
       reason,
       ended_at: now,
-      event_id: await nextOf(query, 'task-events'),
+      event_id: await changeNumber(query),
     })
     .where('id', '=', id)
     .execute();

@@ -1,4 +1,5 @@
 import type { Statements } from '../../db/database.ts';
+import { changeNumber } from '../../db/numbers.ts';
 import type { TaskLeasesTable } from '../../db/schema.ts';
 import { countCovered } from '../area-cover.ts';
 import { coverOf, pieceAt, stepCount, stepsOf } from '../task-plan.ts';
@@ -10,7 +11,7 @@ import {
   noFailures,
   recordFailureAgain,
 } from './record-failures.ts';
-import { nextOf, planOf, requestOf, type TaskRow } from './task-rows.ts';
+import { lockTasks, planOf, requestOf, type TaskRow } from './task-rows.ts';
 import { isRetry, returnPiece } from './task-store.ts';
 
 /** Whose leases are taken back. */
@@ -31,6 +32,7 @@ export async function freeLeases(
     held =
       'owner' in holder ? held.where('owner', '=', holder.owner) : held.where('token', '=', holder.token);
   }
+  await lockTasks(query, [...new Set((await held.execute()).map((lease) => lease.task_id))]);
   const leases = await held.execute();
   for (const lease of leases) {
     if (crashed) await freeAfterCrash(query, lease, now);
@@ -125,7 +127,7 @@ async function addFailures(
   tally: FailureTally,
   now: number,
 ): Promise<void> {
-  const eventId = await nextOf(query, 'task-events');
+  const eventId = await changeNumber(query);
   await query
     .updateTable('tasks')
     .set((eb) => ({

@@ -1,13 +1,17 @@
 import type { Database, Statements } from '../../db/database.ts';
+import { changeNumber } from '../../db/numbers.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
 import { freeLeases, type LeaseHolder } from './free-leases.ts';
+import { inBatches } from './in-batches.ts';
 import type { Lease, LeaseWish, Report, ReportAnswer } from './lease.ts';
 import { reportProgress } from './report-progress.ts';
 import { takeLease } from './take-lease.ts';
-import { changeTasks, nextOf, TASKS_CHANGED, TASKS_WAITING } from './task-rows.ts';
+import { changeTasks, TASKS_CHANGED, TASKS_WAITING } from './task-rows.ts';
 
 const WORK = [TASKS_CHANGED, TASKS_WAITING];
+/** Tasks that turn out to have nothing left are ended on the way; more of them wait for the next call. */
+const MAX_LOOKS = 100;
 
 export interface LeaseStore {
   take(wish: LeaseWish): Promise<Lease | null>;
@@ -27,16 +31,21 @@ export interface LeaseStoreOptions {
 }
 
 export function createLeaseStore({ database, clock, random }: LeaseStoreOptions): LeaseStore {
+  const record = (reports: readonly Report[]) =>
+    changeTasks(database, [TASKS_CHANGED], (query) =>
+      reportProgress(query, reports, { now: clock.now(), random }),
+    );
   return {
     async take(wish) {
-      const lease = await changeTasks(database, [], (query) => takeLease(query, wish, clock.now()));
-      if (lease) await database.notify(TASKS_CHANGED);
-      return lease;
+      for (let look = 0; look < MAX_LOOKS; look++) {
+        const lease = await changeTasks(database, [], (query) => takeLease(query, wish, clock.now()));
+        if (lease === 'again') continue;
+        if (lease) await database.notify(TASKS_CHANGED);
+        return lease;
+      }
+      return null;
     },
-    report: (report) =>
-      changeTasks(database, [TASKS_CHANGED], (query) =>
-        reportProgress(query, report, { now: clock.now(), random }),
-      ),
+    report: inBatches(record),
     free: (holder, crashed) =>
       changeTasks(database, WORK, (query) => freeLeases(query, holder, crashed, clock.now())),
     adopt: () => changeTasks(database, WORK, (query) => adoptAll(query, clock.now())),
@@ -55,7 +64,7 @@ async function adoptAll(query: Statements, now: number): Promise<void> {
   for (const { id } of running) {
     await query
       .updateTable('tasks')
-      .set({ state: 'pending', event_id: await nextOf(query, 'task-events') })
+      .set({ state: 'pending', event_id: await changeNumber(query) })
       .where('id', '=', id)
       .execute();
   }

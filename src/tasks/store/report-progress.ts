@@ -1,4 +1,5 @@
 import type { Statements } from '../../db/database.ts';
+import { changeNumber } from '../../db/numbers.ts';
 import { finishIfComplete } from './finish-task.ts';
 import type { Report, ReportAnswer } from './lease.ts';
 import {
@@ -12,17 +13,35 @@ import {
   recordFailureAgain,
 } from './record-failures.ts';
 import { nextInTurn } from './take-lease.ts';
-import { nextOf, type TaskRow } from './task-rows.ts';
+import { lockTasks, type TaskRow } from './task-rows.ts';
 import { isRetry, returnPiece } from './task-store.ts';
 
 /** Milliseconds of threads that a task may be ahead of another before it gives way. */
 const FAIR_MARGIN = 1000;
 
+/** What a worker has to say about all its leases. */
 export async function reportProgress(
   query: Statements,
-  report: Report,
+  reports: readonly Report[],
   context: FailureContext,
-): Promise<ReportAnswer> {
+): Promise<readonly ReportAnswer[]> {
+  const tokens = reports.map(({ token }) => token);
+  const leases = await query
+    .selectFrom('task_leases')
+    .select('task_id')
+    .distinct()
+    .where('token', 'in', tokens)
+    .execute();
+  await lockTasks(
+    query,
+    leases.map((lease) => lease.task_id),
+  );
+  const answers: ReportAnswer[] = [];
+  for (const report of reports) answers.push(await reportOne(query, report, context));
+  return answers;
+}
+
+async function reportOne(query: Statements, report: Report, context: FailureContext): Promise<ReportAnswer> {
   const lease = await query
     .selectFrom('task_leases')
     .selectAll()
@@ -80,7 +99,7 @@ async function addToTask(
   tally: FailureTally,
   threads: number,
 ): Promise<void> {
-  const eventId = await nextOf(query, 'task-events');
+  const eventId = await changeNumber(query);
   await query
     .updateTable('tasks')
     .set((eb) => ({

@@ -1,43 +1,50 @@
 import type { Statements } from '../../db/database.ts';
+import { changeNumber, dialectOf, nextToken } from '../../db/numbers.ts';
 import type { TaskFailuresTable } from '../../db/schema.ts';
 import { coverOf, nextPiece, type Piece, pieceAt, stepCount, type TaskPlan } from '../task-plan.ts';
 import { finishIfComplete } from './finish-task.ts';
 import type { FailedStep, Lease, LeaseWish } from './lease.ts';
-import { nextOf, planOf, requestOf, type TaskRow } from './task-rows.ts';
+import { lockTasks, planOf, requestOf, type TaskRow } from './task-rows.ts';
 
 /** Failed steps that one lease tries again. */
 const RETRY_BATCH = 32;
 /** Milliseconds. A wait longer than any we give comes from a clock that has been set back, and is over. */
 const LONGEST_RETRY_WAIT = 3_600_000 * 2;
-/** Tasks that turn out to have nothing left are ended on the way; more of them wait for the next call. */
-const MAX_LOOKS = 100;
 
-/** The next work by fair turn; null when nothing can be done now. */
-export async function takeLease(query: Statements, wish: LeaseWish, now: number): Promise<Lease | null> {
+/** The next work by fair turn; null when nothing can be done now, `again` when something else may be. */
+export async function takeLease(
+  query: Statements,
+  wish: LeaseWish,
+  now: number,
+): Promise<Lease | 'again' | null> {
   if (wish.freeThreads < 1) return null;
-  for (let look = 0; look < MAX_LOOKS; look++) {
-    const next = await nextFor(wish, query, now);
-    if (!next) return null;
-    const lease = await takeFrom(query, next.id, Number(next.busy ?? 0), wish, now);
-    if (lease) return lease;
-  }
-  return null;
+  const id = await lockNext(query, wish, now);
+  return id === null ? null : ((await takeFrom(query, id, wish, now)) ?? 'again');
+}
+
+/** Of a task that nobody is changing at this moment; if all are being changed, of the one whose turn it is. */
+async function lockNext(query: Statements, wish: LeaseWish, now: number): Promise<number | null> {
+  const next = nextFor(wish, query, now);
+  if (dialectOf(query) === 'sqlite') return (await next.executeTakeFirst())?.id ?? null;
+  const free = await next.forUpdate('tasks').skipLocked().executeTakeFirst();
+  if (free) return free.id;
+  const first = await next.executeTakeFirst();
+  if (first) await lockTasks(query, [first.id]);
+  return first?.id ?? null;
 }
 
 /** Leaves out the tasks of which the worker holds its share already. */
 function nextFor({ owner, workers, leftovers, resting }: LeaseWish, query: Statements, now: number) {
   const next = nextInTurn(query, now, resting).limit(1);
-  if (leftovers) return next.executeTakeFirst();
-  return next
-    .where((eb) => {
-      const own = eb
-        .selectFrom('task_leases')
-        .select(({ fn }) => fn.coalesce(fn.sum<number>('threads'), eb.lit(0)).as('own'))
-        .whereRef('task_leases.task_id', '=', 'tasks.id')
-        .where('task_leases.owner', '=', owner);
-      return eb(eb(own, '*', workers), '<', eb.ref('tasks.thread_count'));
-    })
-    .executeTakeFirst();
+  if (leftovers) return next;
+  return next.where((eb) => {
+    const own = eb
+      .selectFrom('task_leases')
+      .select(({ fn }) => fn.coalesce(fn.sum<number>('threads'), eb.lit(0)).as('own'))
+      .whereRef('task_leases.task_id', '=', 'tasks.id')
+      .where('task_leases.owner', '=', owner);
+    return eb(eb(own, '*', workers), '<', eb.ref('tasks.thread_count'));
+  });
 }
 
 /** Tasks that have work which can be done now and threads left to do it, whose turn it is first. */
@@ -54,7 +61,7 @@ export function nextInTurn(query: Statements, now: number, except: readonly numb
           .as('held'),
       (join) => join.onRef('held.task_id', '=', 'tasks.id'),
     )
-    .select(['tasks.id', 'tasks.express', 'tasks.fair_time', 'held.busy'])
+    .select(['tasks.id', 'tasks.express', 'tasks.fair_time'])
     .where('tasks.state', 'in', ['pending', 'running'])
     .$if(except.length > 0, (some) => some.where('tasks.id', 'not in', [...except]))
     .where((eb) => eb.or([eb('held.busy', 'is', null), eb('held.busy', '<', eb.ref('tasks.thread_count'))]))
@@ -88,16 +95,13 @@ export function nextInTurn(query: Statements, now: number, except: readonly numb
     .orderBy('tasks.id');
 }
 
-async function takeFrom(
-  query: Statements,
-  id: number,
-  busy: number,
-  wish: LeaseWish,
-  now: number,
-): Promise<Lease | null> {
-  const task = await query.selectFrom('tasks').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+/** What was seen before the task's row was locked may have changed since. */
+async function takeFrom(query: Statements, id: number, wish: LeaseWish, now: number): Promise<Lease | null> {
+  const task = await query.selectFrom('tasks').selectAll().where('id', '=', id).executeTakeFirst();
+  if (!task || (task.state !== 'pending' && task.state !== 'running')) return null;
   const share = Math.ceil(task.thread_count / wish.workers);
-  const threads = Math.min(wish.freeThreads, task.thread_count - busy, share);
+  const threads = Math.min(wish.freeThreads, task.thread_count - (await busyThreads(query, id)), share);
+  if (threads < 1) return null;
   const lease =
     (await takeReturned(query, task, wish.owner, threads)) ??
     (await takeFailed(query, task, wish.owner, threads, now)) ??
@@ -107,13 +111,23 @@ async function takeFrom(
   return lease;
 }
 
+async function busyThreads(query: Statements, id: number): Promise<number> {
+  const row = await query
+    .selectFrom('task_leases')
+    .select(({ fn }) => fn.sum('threads').as('busy'))
+    .where('task_id', '=', id)
+    .where('owner', 'is not', null)
+    .executeTakeFirst();
+  return Number(row?.busy ?? 0);
+}
+
 async function start(query: Statements, task: TaskRow, now: number): Promise<void> {
   await query
     .updateTable('tasks')
     .set({
       state: 'running',
       started_at: task.started_at ?? now,
-      event_id: await nextOf(query, 'task-events'),
+      event_id: await changeNumber(query),
     })
     .where('id', '=', task.id)
     .execute();
@@ -138,7 +152,7 @@ async function takeReturned(
   const piece = pieceAt(plan, waiting.piece);
   if (!piece) throw new Error(`Task ${task.id} has no piece ${waiting.piece}.`);
   const careful = waiting.crashes > 0;
-  const token = await nextOf(query, 'lease-tokens');
+  const token = await nextToken(query);
   const granted = careful ? 1 : usable(plan, piece, waiting.done_steps, threads);
   await query
     .updateTable('task_leases')
@@ -183,7 +197,7 @@ async function takeFailed(
     .limit(RETRY_BATCH)
     .execute();
   if (due.length === 0) return null;
-  const token = await nextOf(query, 'lease-tokens');
+  const token = await nextToken(query);
   const granted = Math.min(threads, due.length);
   await insertLease(query, task.id, -token, token, owner, granted);
   const ids = due.map((row) => row.id);
@@ -224,7 +238,7 @@ async function takeNext(
   const nextOrdinal = piece ? piece.ordinal + 1 : task.piece_count;
   await query.updateTable('tasks').set({ next_piece: nextOrdinal }).where('id', '=', task.id).execute();
   if (!piece) return null;
-  const token = await nextOf(query, 'lease-tokens');
+  const token = await nextToken(query);
   const granted = usable(plan, piece, 0, threads);
   await insertLease(query, task.id, piece.ordinal, token, owner, granted);
   const base = { token, taskId: task.id, request, plan, threads: granted, fresh: isFresh(task) };

@@ -1,12 +1,11 @@
 import type { Database, Statements } from '../../db/database.ts';
+import { dialectOf } from '../../db/numbers.ts';
 import type { RowOf, TasksTable } from '../../db/schema.ts';
 import type { Task, TaskErrorSample, TaskRequest, TaskState } from '../task.ts';
 import type { TaskPlan } from '../task-plan.ts';
 
 export type TaskRow = RowOf<TasksTable>;
 
-/** Every transaction that changes tasks runs under this lock, and so becomes visible in the order of its events. */
-const TASK_LOCK = 'tasks';
 /** Channels of the database: tasks have changed; there may be work for those who wait for it. */
 export const TASKS_CHANGED = 'tasks-changed';
 export const TASKS_WAITING = 'tasks-waiting';
@@ -15,20 +14,26 @@ export async function changeTasks<Result>(
   database: Database,
   channels: readonly string[],
   work: (query: Statements) => Promise<Result>,
+  lock: string | null = null,
 ): Promise<Result> {
-  const result = await database.transaction(TASK_LOCK, work);
+  const result = await database.transaction(lock, work);
   for (const channel of channels) await database.notify(channel);
   return result;
 }
 
-export async function nextOf(query: Statements, counter: 'task-events' | 'lease-tokens'): Promise<number> {
-  const row = await query
-    .updateTable('counters')
-    .set((eb) => ({ value: eb('value', '+', 1) }))
-    .where('name', '=', counter)
-    .returning('value')
-    .executeTakeFirstOrThrow();
-  return row.value;
+/**
+ * Whoever changes a task, its leases or its failures holds the task's row, so that changes of one task come one after the
+ * other and those of different tasks do not wait. Rows are locked in the order of their ids. SQLite has one lock for all.
+ */
+export async function lockTasks(query: Statements, ids: readonly number[]): Promise<void> {
+  if (ids.length === 0 || dialectOf(query) === 'sqlite') return;
+  await query
+    .selectFrom('tasks')
+    .select('id')
+    .where('id', 'in', [...ids])
+    .orderBy('id')
+    .forUpdate()
+    .execute();
 }
 
 /** Rate and time left are not kept: whoever watches a task knows them. */

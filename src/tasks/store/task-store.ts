@@ -1,10 +1,11 @@
 import type { Database, Statements } from '../../db/database.ts';
+import { changeHorizon, changeNumber, dialectOf, nextToken } from '../../db/numbers.ts';
 import type { TileRect } from '../../domain/tile-rect.ts';
 import type { Task, TaskRequest, TaskState } from '../task.ts';
 import { pieceCount, type TaskPlan } from '../task-plan.ts';
 import type { CancelSelector, TaskFilter } from '../task-service.ts';
 import { stateAfter, statesBefore, type TaskHappening } from '../task-state.ts';
-import { changeTasks, nextOf, TASKS_CHANGED, TASKS_WAITING, type TaskRow, taskOf } from './task-rows.ts';
+import { changeTasks, lockTasks, TASKS_CHANGED, TASKS_WAITING, type TaskRow, taskOf } from './task-rows.ts';
 
 export interface NewTask {
   readonly request: TaskRequest;
@@ -18,6 +19,12 @@ export interface FailedRect {
   readonly z: number;
   readonly rect: TileRect;
   readonly tiles: bigint;
+}
+
+/** A place in the order of latest changes. */
+export interface ChangePlace {
+  readonly event: number;
+  readonly id: number;
 }
 
 export interface Retention {
@@ -44,9 +51,12 @@ export interface TaskStore {
   fail(id: number, reason: string, now: number): Promise<void>;
   plan(id: number): Promise<TaskPlan | null>;
   givenUp(id: number, limit: number): Promise<readonly FailedRect[]>;
-  /** In the order of their latest changes. */
-  changedSince(eventId: number, limit: number): Promise<readonly Task[]>;
-  latestEventId(): Promise<number>;
+  /** In the order of their latest changes, as far as they are visible. */
+  changedSince(place: ChangePlace, limit: number): Promise<readonly Task[]>;
+  /** Changes below this number are all visible. */
+  changeHorizon(): Promise<number>;
+  /** A database that was restored from a backup may count its changes anew: none lies ahead of them. */
+  renumber(): Promise<void>;
   /** Returns how many were forgotten. */
   forget(retention: Retention): Promise<number>;
 }
@@ -56,6 +66,8 @@ const EXPRESS_TILES = 256n;
 const UNFINISHED: readonly TaskState[] = ['pending', 'running', 'paused'];
 const FINISHED: readonly TaskState[] = ['done', 'aborted'];
 const LONGEST_LIST = 1000;
+/** New tasks come one after the other: they are counted, and a key stands for one. */
+const CREATION = 'task-creation';
 const CHANGE = [TASKS_CHANGED];
 const WORK = [TASKS_CHANGED, TASKS_WAITING];
 
@@ -64,7 +76,7 @@ export function createTaskStore(database: Database): TaskStore {
 
   return {
     create: (task, now, maxUnfinished) =>
-      changeTasks(database, WORK, (inside) => createTask(inside, task, now, maxUnfinished)),
+      changeTasks(database, WORK, (inside) => createTask(inside, task, now, maxUnfinished), CREATION),
 
     async get(id) {
       const row = await query.selectFrom('tasks').selectAll().where('id', '=', id).executeTakeFirst();
@@ -125,25 +137,25 @@ export function createTaskStore(database: Database): TaskStore {
       }));
     },
 
-    async changedSince(eventId, limit) {
+    async changedSince({ event, id }, limit) {
       const rows = await query
         .selectFrom('tasks')
         .selectAll()
-        .where('event_id', '>', eventId)
+        .where(({ eb, refTuple, tuple }) => eb(refTuple('event_id', 'id'), '>', tuple(event, id)))
         .orderBy('event_id')
+        .orderBy('id')
         .limit(limit)
         .execute();
       return rows.map(taskOf);
     },
 
-    async latestEventId() {
-      const row = await query
-        .selectFrom('counters')
-        .select('value')
-        .where('name', '=', 'task-events')
-        .executeTakeFirstOrThrow();
-      return row.value;
-    },
+    changeHorizon: () => changeHorizon(query),
+
+    renumber: () =>
+      changeTasks(database, [], async (inside) => {
+        const now = await changeNumber(inside);
+        await inside.updateTable('tasks').set({ event_id: 0 }).where('event_id', '>', now).execute();
+      }),
 
     forget: (retention) => changeTasks(database, [], (inside) => forgetFinished(inside, retention)),
   };
@@ -162,7 +174,7 @@ async function createTask(
   const row = await query
     .insertInto('tasks')
     .values({
-      event_id: await nextOf(query, 'task-events'),
+      event_id: await changeNumber(query),
       state: 'pending',
       reason: null,
       layer: request.layer,
@@ -237,7 +249,8 @@ async function cancelTasks(
   let found = query.selectFrom('tasks').selectAll().where('state', 'in', states);
   if (selector.layer !== undefined) found = found.where('layer', '=', selector.layer);
   if (selector.id !== undefined) found = found.where('id', '=', selector.id);
-  const rows = await found.orderBy('id').execute();
+  const sorted = found.orderBy('id');
+  const rows = await (dialectOf(query) === 'sqlite' ? sorted : sorted.forUpdate()).execute();
   for (const row of rows) await endTask(query, row.id, 'killed', reason, now);
   return rows.map(taskOf);
 }
@@ -250,9 +263,10 @@ export async function endTask(
   reason: string,
   now: number,
 ): Promise<void> {
+  await lockTasks(query, [id]);
   const changed = await query
     .updateTable('tasks')
-    .set({ state: 'aborted', reason, ended_at: now, event_id: await nextOf(query, 'task-events') })
+    .set({ state: 'aborted', reason, ended_at: now, event_id: await changeNumber(query) })
     .where('id', '=', id)
     .where('state', 'in', statesBefore(happening))
     .executeTakeFirst();
@@ -292,7 +306,7 @@ export async function returnPiece(
   }
   await query
     .updateTable('task_leases')
-    .set({ owner: null, threads: 0, token: await nextOf(query, 'lease-tokens') })
+    .set({ owner: null, threads: 0, token: await nextToken(query) })
     .where('task_id', '=', taskId)
     .where('piece', '=', piece)
     .execute();
@@ -313,12 +327,13 @@ async function moveTask(
   happening: TaskHappening,
   more: { fair_time?: number },
 ): Promise<Task | null> {
+  await lockTasks(query, [id]);
   const row = await query.selectFrom('tasks').selectAll().where('id', '=', id).executeTakeFirst();
   const state = row && stateAfter(row.state as TaskState, happening);
   if (!state) return null;
   const changed = await query
     .updateTable('tasks')
-    .set({ state, event_id: await nextOf(query, 'task-events'), ...more })
+    .set({ state, event_id: await changeNumber(query), ...more })
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow();

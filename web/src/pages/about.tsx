@@ -35,6 +35,7 @@ export default function About() {
           <p>{WORDS.licence}</p>
           <p className="quiet">{WORDS.map}</p>
         </Card>
+        <Nodes />
         <Card title={WORDS.parts} className="span-12">
           <Wide label={WORDS.parts}>
             <table>
@@ -59,5 +60,42 @@ export default function About() {
         </Card>
       </div>
     </>
+  );
+}
+
+function Nodes() {
+  const nodes = useResource<Answer<'/api/v1/nodes'>>('api/v1/nodes');
+  const words = WORDS.nodes;
+  return (
+    <Card title={words.title} className="span-12">
+      <Loaded resource={nodes}>
+        {(data) => (
+          <Wide label={words.title}>
+            <table>
+              <thead>
+                <tr>
+                  <th>{words.name}</th>
+                  <th>{words.roles}</th>
+                  <th>{WORDS.version}</th>
+                  <th>{WORDS.started}</th>
+                  <th>{words.seen}</th>
+                </tr>
+              </thead>
+              <tbody>
+                {data.nodes.map(({ name, roles, version, startedAt, seenAt, leader }) => (
+                  <tr key={`${name} ${startedAt}`}>
+                    <td>{name}</td>
+                    <td>{[...roles, ...(leader ? [words.leader] : [])].join(', ')}</td>
+                    <td>{version}</td>
+                    <td>{timeText(startedAt)}</td>
+                    <td>{timeText(seenAt)}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </Wide>
+        )}
+      </Loaded>
+    </Card>
   );
 }

@@ -7,16 +7,18 @@ import type { SettingsHandover } from '../config/settings-handover.ts';
 const STDIO = ['pipe', 'ignore', 'inherit', 'ipc'] as const;
 const SERIALIZATION = 'advanced';
 
-/** Starts `tilewarden worker` with this process's settings: the file may have been edited since they were read. */
-export function startWorker(handover: SettingsHandover): ChildProcess {
+/** Starts `tilewarden task-process` with this process's settings: the file may have been edited since they were read. */
+export function startTaskProcess(handover: SettingsHandover): ChildProcess {
   return handOver(
-    fork(mainFile(), ['worker'], { stdio: [...STDIO], serialization: SERIALIZATION }),
+    fork(mainFile(), ['task-process'], { stdio: [...STDIO], serialization: SERIALIZATION }),
     handover,
   );
 }
 
-/** Starts `tilewarden http-process`. Its server listens on a port that this process holds for all of them. */
+/** Starts `tilewarden http-process`. Its server listens on a socket that this process holds for all of them. */
 export function startHttpProcess(handover: SettingsHandover, port: number): ChildProcess {
+  // Each takes connections by itself: one that hangs takes none, and none is lost with one that dies.
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
   cluster.setupPrimary({
     exec: mainFile(),
     args: ['http-process'],

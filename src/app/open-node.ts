@@ -1,0 +1,202 @@
+import type { ChildProcess } from 'node:child_process';
+import { mkdir } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { warnOfOpenFolder } from '../access/warn-of-open-folder.ts';
+import { createCatalogEditor } from '../catalog/catalog-editor.ts';
+import { CATALOG_CHANGED } from '../catalog/catalog-messages.ts';
+import type { LoadedSettings } from '../config/load-settings.ts';
+import type { Settings } from '../config/settings.ts';
+import type { SettingsFile } from '../config/settings-file.ts';
+import type { SettingsHandover } from '../config/settings-handover.ts';
+import { createBoundedCounters } from '../db/bounded-counters.ts';
+import { openDataFolderLock } from '../db/data-folder-lock.ts';
+import { errorCopier } from '../domain/error-copier.ts';
+import { TilewardenError } from '../domain/errors.ts';
+import type { HttpProcesses } from '../http/processes/http-processes.ts';
+import { type Channel, createChannel } from '../lib/channel.ts';
+import type { ClosingStack } from '../lib/closing-stack.ts';
+import type { NodeRole } from '../nodes/node-registry.ts';
+import { addCountsOf } from '../pipeline/counter-feed.ts';
+import { openQuotaService } from '../quota/quota-service.ts';
+import { openCutterThread } from '../raster/open-cutter-thread.ts';
+import { serveDesk } from '../sources/upstream/desk-line.ts';
+import { openUpstreamDesk } from '../sources/upstream/open-upstream-desk.ts';
+import { createInvalidation } from '../tasks/invalidation.ts';
+import { createMassTruncation } from '../tasks/mass-truncation.ts';
+import { openTaskService } from '../tasks/open-task-service.ts';
+import { openScheduleService } from '../tasks/schedules/open-schedule-service.ts';
+import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
+import { type TaskSettings, taskSettingsFor } from '../tasks/task-settings.ts';
+import { followNodes } from './follow-nodes.ts';
+import { joinNodes } from './join-nodes.ts';
+import { openRoad, type RoadSurroundings } from './open-road.ts';
+
+export interface NodeSurroundings extends RoadSurroundings {
+  /** The processes that answer HTTP; without them this one does. */
+  readonly processes?: HttpProcesses;
+  /** Starts a process that opens a task process app; without it tasks run in the node's own process. */
+  readonly forkWorker?: () => ChildProcess;
+  /** Where the settings came from; without it they stay what they are. */
+  readonly file?: SettingsFile;
+}
+
+/** Nobody but the owner and their group looks into the data folder. */
+const DATA_FOLDER_MODE = 0o750;
+/** Milliseconds until a worker that does not take up a change counts as hanging. */
+const WORKER_PATIENCE = 10_000;
+/** Milliseconds that a write waits at a quota. Clients do not wait for it, but what is made for them waits in memory. */
+const SERVER_AT_THE_GATE = { patience: 500, withReserve: true };
+
+/** What a node is made of, whether or not it answers HTTP: opens, joins and starts the parts. */
+export async function openNode(
+  settings: Settings,
+  surroundings: NodeSurroundings,
+  roles: readonly NodeRole[],
+  open: ClosingStack,
+) {
+  const { log, clock, random, forkWorker, processes } = surroundings;
+  await mkdir(settings.data, { recursive: true, mode: DATA_FOLDER_MODE });
+  await warnOfOpenFolder(settings.data, log);
+  open.use(lockDataFolder(settings.data));
+  const cutter = open.use(openCutterThread(log));
+  let leads = () => false;
+  const sweeping = { ...surroundings, sweeps: () => leads() };
+  const road = await openRoad(settings, sweeping, open, SERVER_AT_THE_GATE, cutter, (base) =>
+    open.use(
+      openUpstreamDesk({
+        upstreams: settings.upstreams,
+        book: createBoundedCounters(base),
+        clock,
+        random,
+        log,
+      }),
+    ),
+  );
+  const { database, parameters, catalog, events, desk } = road;
+  const { registry, lead, ...membership } = await joinNodes(settings, database, surroundings, roles, open);
+  leads = membership.leads;
+  const { pipelineCounts, activity, blankSuspects, storeRequests } = road;
+  const { entries, declared, reader, admit } = road.documents;
+  const workers = new Set<{ readonly process: ChildProcess; readonly channel: Channel }>();
+  const forkSharing =
+    forkWorker &&
+    !keepsInMemory(settings) &&
+    (() => {
+      const worker = forkWorker();
+      const channel = createChannel(worker, errorCopier);
+      serveDesk(desk, channel);
+      addCountsOf(channel, { counters: pipelineCounts, activity, suspects: blankSuspects, storeRequests });
+      const forked = { process: worker, channel };
+      workers.add(forked);
+      channel.closed.addEventListener('abort', () => workers.delete(forked));
+      return forked;
+    });
+  const stores = catalog.stores();
+  /** One that does not answer in time is ended, and another takes its place. */
+  const announceHere = async (file: SettingsHandover | null = null) => {
+    processes?.catalogChanged(file);
+    await Promise.all(
+      [...workers].map(({ process: worker, channel }) =>
+        channel
+          .ask(CATALOG_CHANGED, file, AbortSignal.timeout(WORKER_PATIENCE))
+          .catch(() => void worker.kill('SIGKILL')),
+      ),
+    );
+    await processes?.settle();
+  };
+  const refreshCatalog = async () => {
+    if (await declared.refresh()) await announceHere();
+  };
+  const following = await followNodes(
+    { settings, database, stores, pipeline: road.pipeline, events, registry, refreshCatalog, processes },
+    surroundings,
+    open,
+  );
+  const { pipeline, news, settled } = following;
+  const tasks = open.use(
+    await openTaskService({
+      database,
+      catalog,
+      pipeline,
+      events,
+      settings: taskSettings(settings),
+      lead,
+      ...(forkSharing && { forkWorker: forkSharing }),
+      forgottenByAll: () => settled('changes'),
+      clock,
+      random,
+      log,
+    }),
+  );
+  const massTruncation = createMassTruncation({ catalog, parameters, pipeline, tasks, events, clock });
+  const quota = open.use(await openQuotaService({ database, stores, parameters, events, lead, clock, log }));
+  const invalidation = createInvalidation({
+    catalog,
+    parameters,
+    pipeline,
+    tasks,
+    usesOf: (page) => quota.frequencyOf(page),
+    clock,
+  });
+  const schedules = open.use(
+    await openScheduleService({
+      database,
+      tasks,
+      invalidation,
+      declared: settings.schedules,
+      lead,
+      clock,
+      log,
+    }),
+  );
+  const announce = async () => {
+    await announceHere();
+    await news?.heardByAll();
+  };
+  let { gridSetDocuments } = settings;
+  const editor = createCatalogEditor({
+    ...{ catalog, entries, declared, reader, admit, parameters, events, clock, announce },
+    gridSetDocuments: () => gridSetDocuments,
+    async removed(layer, by) {
+      await tasks.cancel({ layer, states: ['pending', 'running', 'paused'] }, by);
+      for (const { id } of await schedules.list(layer)) await schedules.remove(id);
+      const { layerQuotas } = await quota.settings.read();
+      const others = layerQuotas.filter((quota) => quota.layer !== layer);
+      if (others.length < layerQuotas.length) await quota.settings.change({ layerQuotas: others });
+    },
+  });
+  await editor.finish();
+  /** A file belongs to one node: the others have theirs. */
+  const fileTaker = {
+    apply(next: Settings) {
+      gridSetDocuments = next.gridSetDocuments;
+      return road.takeUp(next);
+    },
+    announce: ({ handover }: LoadedSettings) => announceHere(handover),
+    schedule: (declaredNow: readonly ScheduleDeclaration[]) => schedules.takeOver(declaredNow),
+  };
+  return {
+    ...{ road, pipeline, registry, stores, entries, news, settled, fileTaker },
+    parts: { catalog, editor, pipeline, tasks, schedules, massTruncation, invalidation, quota },
+  };
+}
+
+/** What one process keeps in its memory another cannot fill. */
+export function keepsInMemory({ stores }: Pick<Settings, 'stores'>): boolean {
+  return Object.values(stores).some((store) => store.type === 'memory');
+}
+
+export function taskSettings({ tasks }: Settings): TaskSettings {
+  const usual = taskSettingsFor(availableParallelism());
+  const { workers, maxThreads } = tasks;
+  return { ...tasks, workers: workers ?? usual.workers, maxThreads: maxThreads ?? usual.maxThreads };
+}
+
+function lockDataFolder(folder: string): { close(): void } {
+  const lock = openDataFolderLock(folder);
+  if (lock) return lock;
+  throw new TilewardenError(
+    'data-folder-in-use',
+    `The data folder ${folder} is in use by another Tilewarden server. Stop that one, or choose another folder with --data.`,
+  );
+}

@@ -1,0 +1,57 @@
+import { CATALOG_CHANGED } from '../catalog/catalog-messages.ts';
+import type { Settings } from '../config/settings.ts';
+import { type SettingsHandover, settingsFrom } from '../config/settings-handover.ts';
+import { errorCopier } from '../domain/error-copier.ts';
+import { createChannel, type ProcessPort } from '../lib/channel.ts';
+import { ClosingStack } from '../lib/closing-stack.ts';
+import { openCounterFeed } from '../pipeline/counter-feed.ts';
+import { MetatileCutter } from '../raster/metatile-cutter.ts';
+import { openDeskLine } from '../sources/upstream/desk-line.ts';
+import { openTaskWorker } from '../tasks/task-worker.ts';
+import { openRoad, type RoadSurroundings } from './open-road.ts';
+
+/** Milliseconds that a write waits at a quota. */
+const AT_THE_GATE = { patience: 60_000, withReserve: false };
+
+export interface TaskProcessApp {
+  /** Resolves when the node wants the process to end and its work is handed back. */
+  readonly stopped: Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A process that does tasks for the node which forked it; `port` leads there. */
+export async function openTaskProcessApp(
+  settings: Settings,
+  surroundings: RoadSurroundings,
+  port: ProcessPort,
+): Promise<TaskProcessApp> {
+  const open = new ClosingStack();
+  try {
+    const channel = createChannel(port, errorCopier);
+    // Tiles are not answered from here.
+    const quiet = { ...settings, memoryTierBytes: 0 };
+    const openDesk = () => openDeskLine(channel);
+    const cutter = new MetatileCutter();
+    const tools = { ...surroundings, sweeps: () => false };
+    // A report that a power cut takes back costs work that is done again.
+    const opening = openRoad(quiet, tools, open, AT_THE_GATE, cutter, openDesk, { synced: false });
+    channel.handle(CATALOG_CHANGED, async (file) => {
+      const { documents, takeUp } = await opening;
+      if (file !== null) takeUp(settingsFrom(file as SettingsHandover));
+      await documents.declared.refresh();
+    });
+    const parts = await opening;
+    const counted = {
+      counters: parts.pipelineCounts,
+      activity: parts.activity,
+      suspects: parts.blankSuspects,
+      storeRequests: parts.storeRequests,
+    };
+    open.use(openCounterFeed(counted, channel, surroundings.clock));
+    const { stopped } = openTaskWorker({ ...parts, ...surroundings, channel });
+    return { stopped, close: () => open.close() };
+  } catch (error) {
+    await open.close();
+    throw error;
+  }
+}

@@ -1,0 +1,49 @@
+import { SqliteAdapter, sql } from 'kysely';
+import type { Dialect, Statements } from './database.ts';
+
+/**
+ * The number of the change that a transaction makes. In PostgreSQL it is the transaction's own, so that no row is shared
+ * by all who change something; numbers then become visible in any order, and several changes may have one. Whoever looks
+ * for changes asks from the `changeHorizon` of the look before.
+ */
+export async function changeNumber(query: Statements): Promise<number> {
+  if (dialectOf(query) === 'sqlite') return raise(query, 'task-events');
+  return one(query, 'pg_current_xact_id()::text::bigint');
+}
+
+/** All changes below this number are visible, or never will be. */
+export async function changeHorizon(query: Statements): Promise<number> {
+  if (dialectOf(query) === 'postgres')
+    return one(query, 'pg_snapshot_xmin(pg_current_snapshot())::text::bigint');
+  const row = await query
+    .selectFrom('counters')
+    .select('value')
+    .where('name', '=', 'task-events')
+    .executeTakeFirstOrThrow();
+  return row.value + 1;
+}
+
+/** Given out once, ever. */
+export async function nextToken(query: Statements): Promise<number> {
+  if (dialectOf(query) === 'sqlite') return raise(query, 'lease-tokens');
+  return one(query, "nextval('lease_tokens')");
+}
+
+export function dialectOf(query: Statements): Dialect {
+  return query.getExecutor().adapter instanceof SqliteAdapter ? 'sqlite' : 'postgres';
+}
+
+async function raise(query: Statements, name: string): Promise<number> {
+  const row = await query
+    .updateTable('counters')
+    .set((eb) => ({ value: eb('value', '+', 1) }))
+    .where('name', '=', name)
+    .returning('value')
+    .executeTakeFirstOrThrow();
+  return row.value;
+}
+
+async function one(query: Statements, expression: string): Promise<number> {
+  const { rows } = await sql<{ number: number }>`select ${sql.raw(expression)} as number`.execute(query);
+  return rows[0]?.number ?? 0;
+}

@@ -1,0 +1,101 @@
+import type { DatabaseOptions } from '../database.ts';
+import type { Lead } from '../lead.ts';
+import { connectSession, endSession, type SessionClient } from './session-client.ts';
+
+export interface LeadershipOptions extends DatabaseOptions {
+  /** Called when this node has become the one, and when it is not any more. */
+  readonly changed: (leads: boolean) => void;
+}
+
+export interface Leadership {
+  readonly lead: Lead;
+  close(): Promise<void>;
+}
+
+/** Milliseconds after which PostgreSQL ends a session that says nothing: a node that was stopped leads no longer. */
+const LEASE = 15_000;
+/** Milliseconds between signs of life, and between attempts of the others. */
+const BEAT = 4000;
+const ATTEMPT = 2000;
+const TRY = "select pg_try_advisory_lock(hashtext('tilewarden:leader')) as held";
+
+/** One node at a time holds a session-level advisory lock, on a connection that does nothing else. */
+export function openLeadership({ location, clock, log, changed }: LeadershipOptions): Leadership {
+  const stop = new AbortController();
+  const terms = new Set<(term: AbortSignal) => void>();
+  let term: AbortController | null = null;
+
+  function begin(): void {
+    term = new AbortController();
+    log.info({}, 'this node now runs the quota, schedules and clean-up for all nodes');
+    changed(true);
+    for (const tell of terms) tell(term.signal);
+  }
+
+  function end(): void {
+    if (!term) return;
+    term.abort();
+    term = null;
+    changed(false);
+  }
+
+  async function standOnce(): Promise<void> {
+    const session = await connectSession(location);
+    session.lost.addEventListener('abort', end, { once: true });
+    try {
+      await session.client.query(`set idle_session_timeout = ${LEASE}`);
+      for (let beatAt = clock.monotonic(); !session.lost.aborted && !stop.signal.aborted; ) {
+        await beat(session);
+        // Whoever was stopped for longer than the lease has lost it, whatever the connection still says.
+        const now = clock.monotonic();
+        if (now - beatAt > LEASE) return;
+        beatAt = now;
+        const either = AbortSignal.any([stop.signal, session.lost]);
+        await clock.sleep(term ? BEAT : ATTEMPT, either).catch(() => {});
+      }
+    } finally {
+      end();
+      await endSession(session);
+    }
+  }
+
+  async function beat({ client, lost }: SessionClient): Promise<void> {
+    const { rows } = await client.query<{ held?: boolean }>(term ? 'select 1' : TRY);
+    if (!term && rows[0]?.held && !lost.aborted) begin();
+  }
+
+  async function stand(): Promise<void> {
+    while (!stop.signal.aborted) {
+      await standOnce().catch((error: unknown) => {
+        if (!stop.signal.aborted) log.warn({ err: error }, 'the database cannot be reached; trying again');
+      });
+      await clock.sleep(ATTEMPT, stop.signal).catch(() => {});
+    }
+  }
+
+  const standing = stand();
+  return {
+    lead: (work) => {
+      const ending = new AbortController();
+      let running = Promise.resolve();
+      const run = (signal: AbortSignal) => {
+        running = running
+          .then(() => work(AbortSignal.any([signal, ending.signal])))
+          .catch((error: unknown) => log.error({ err: error }, 'what one node does for all has failed'));
+      };
+      terms.add(run);
+      if (term) run(term.signal);
+      return {
+        async close() {
+          terms.delete(run);
+          ending.abort();
+          await running;
+        },
+      };
+    },
+    async close() {
+      stop.abort();
+      await standing;
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import pg from 'pg';
+
+/** Milliseconds. A database that takes longer is taken to be away. */
+const PATIENCE = 5000;
+/** Seconds after which PostgreSQL asks whether this machine is still there, and between its questions. */
+const KEEPALIVE =
+  'set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3';
+
+export interface SessionClient {
+  readonly client: pg.Client;
+  /** Aborts when the connection breaks or ends. */
+  readonly lost: AbortSignal;
+}
+
+/** A connection of its own, for what PostgreSQL keeps as long as a session lasts. */
+export async function connectSession(location: string): Promise<SessionClient> {
+  const client = new pg.Client({
+    connectionString: location,
+    keepAlive: true,
+    connectionTimeoutMillis: PATIENCE,
+    query_timeout: PATIENCE,
+  });
+  const loss = new AbortController();
+  client.on('error', (error) => loss.abort(error));
+  client.on('end', () => loss.abort(new Error('The connection to the database has ended.')));
+  await client.connect();
+  await client.query(KEEPALIVE);
+  return { client, lost: loss.signal };
+}
+
+/** Without waiting for a server that does not answer. */
+export async function endSession({ client }: SessionClient): Promise<void> {
+  await Promise.race([
+    client.end().catch(() => {}),
+    new Promise((resolve) => setTimeout(resolve, 1000).unref()),
+  ]);
+}

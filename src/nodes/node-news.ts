@@ -1,0 +1,125 @@
+import type { Database } from '../db/database.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { NodeRegistry } from './node-registry.ts';
+
+export interface NodeNewsOptions {
+  readonly database: Database;
+  readonly registry: Pick<NodeRegistry, 'heard' | 'othersHeard'>;
+  /** Takes up in this node what was removed, replaced or declared, and durable before the call. */
+  readonly takeUp: () => Promise<void>;
+  /** Channels of the database on which others tell that there is something. */
+  readonly channels: readonly string[];
+  /** Milliseconds that copies may be shown while the database cannot be asked whether they are still right. */
+  readonly staleMs: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** What other nodes have changed, as far as this one has copies of it. */
+export interface NodeNews {
+  /** Whether copies may be shown without asking. */
+  isCurrent(): boolean;
+  /** Asks, if need be, and says whether copies may be shown: they are right, or the database is away and not for too long. */
+  mayShow(): Promise<boolean>;
+  /** The database could not be asked a moment ago. */
+  isAway(): boolean;
+  /** Resolves when every node knows what was durable before the call, or shows no copies until it has asked. */
+  heardByAll(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Milliseconds. Copies are shown for this long after the database was asked; then it is asked before. */
+const CURRENT_FOR = 4000;
+/** So long others wait for a node that does not answer; clocks run unevenly. */
+const WAITED_FOR = CURRENT_FOR + 1000;
+/** Between questions when nobody tells of anything. */
+const INTERVAL = 1000;
+/** A reader waits no longer than this for an answer. */
+const READER_PATIENCE = 500;
+const POLL = 100;
+/** Something was changed; a node has heard of it. */
+const CHANGED = 'node-news';
+const HEARD = 'node-news-heard';
+
+export async function openNodeNews(options: NodeNewsOptions): Promise<NodeNews> {
+  const { database, registry, takeUp, channels, staleMs, clock, log } = options;
+  const ending = new AbortController();
+  let nudge = new AbortController();
+  let asking: Promise<void> | null = null;
+  let away = false;
+  /** When the latest question that was answered was asked, by both clocks: neither may have stood still. */
+  let asked = { monotonic: Number.NEGATIVE_INFINITY, now: Number.NEGATIVE_INFINITY };
+
+  function age(): number {
+    return Math.max(clock.monotonic() - asked.monotonic, clock.now() - asked.now);
+  }
+
+  async function askNow(): Promise<void> {
+    const begun = { monotonic: clock.monotonic(), now: clock.now() };
+    try {
+      const at = await database.now();
+      await takeUp();
+      asked = begun;
+      away = false;
+      await registry.heard(at);
+      await database.notify(HEARD);
+    } catch (error) {
+      if (!away && !ending.signal.aborted)
+        log.warn({ err: error }, 'what other nodes have changed cannot be asked');
+      away = true;
+      throw error;
+    }
+  }
+
+  /** One question at a time. Who asks while one is under way, and must know what came since, asks another. */
+  function ask(): Promise<void> {
+    asking ??= askNow().finally(() => {
+      asking = null;
+    });
+    return asking;
+  }
+
+  async function keepAsking(): Promise<void> {
+    while (!ending.signal.aborted) {
+      nudge = new AbortController();
+      await ask().catch(() => {});
+      await clock.sleep(INTERVAL, AbortSignal.any([nudge.signal, ending.signal])).catch(() => {});
+    }
+  }
+
+  const wake = () => nudge.abort();
+  const stopListening = [CHANGED, ...channels].map((channel) => database.listen(channel, wake));
+  await ask();
+  const running = keepAsking();
+
+  return {
+    isCurrent: () => age() < CURRENT_FOR,
+    isAway: () => away,
+    async mayShow() {
+      if (age() < CURRENT_FOR) return true;
+      if (!away) await Promise.race([ask().catch(() => {}), clock.sleep(READER_PATIENCE)]);
+      return age() < Math.max(CURRENT_FOR, staleMs);
+    },
+    async heardByAll() {
+      const since = await database.now();
+      const woken = { heard: new AbortController() };
+      const stop = database.listen(HEARD, () => woken.heard.abort());
+      try {
+        await database.notify(CHANGED);
+        for (;;) {
+          woken.heard = new AbortController();
+          if ((await registry.othersHeard(WAITED_FOR)).every((at) => at >= since)) return;
+          await clock.sleep(POLL, woken.heard.signal).catch(() => {});
+        }
+      } finally {
+        stop();
+      }
+    },
+    async close() {
+      ending.abort();
+      for (const stop of stopListening) stop();
+      await running;
+    },
+  };
+}

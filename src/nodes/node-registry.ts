@@ -1,0 +1,177 @@
+import { randomUUID } from 'node:crypto';
+import type { Database } from '../db/database.ts';
+import type { NodesTable, RowOf } from '../db/schema.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+
+export type NodeRole = 'serve' | 'worker';
+
+/** A process that shares the database. */
+export interface NodeEntry {
+  readonly name: string;
+  readonly roles: readonly NodeRole[];
+  readonly version: string;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  readonly seenAt: number;
+  /** Whether it runs the quota, schedules and clean-up for all. */
+  readonly leader: boolean;
+  readonly address: string | null;
+}
+
+export interface NodeRegistryOptions {
+  readonly database: Database;
+  readonly self: Pick<NodeEntry, 'name' | 'roles' | 'version'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface NodeRegistry {
+  /** In the order of their names; also those that were seen in the last hour. */
+  list(): Promise<readonly NodeEntry[]>;
+  /** This node can be reached here. */
+  listening(name: string, address: string): Promise<void>;
+  leads(leads: boolean): void;
+  /** This node knows what others had removed and declared at this time of the database. */
+  heard(at: number): Promise<void>;
+  /** The other nodes that have heard of anything within `ms`: since when each of them knows nothing. */
+  othersHeard(ms: number): Promise<readonly number[]>;
+  close(): Promise<void>;
+}
+
+/** Milliseconds between signs of life; one that has given none for a lease is gone. */
+export const HEARTBEAT = 5000;
+export const LEASE = 15_000;
+/** Milliseconds that a node which is gone is still shown. */
+const SHOWN_FOR = 3_600_000;
+
+/** Puts this node on the list of those that share the database, and keeps it there. */
+export async function openNodeRegistry(options: NodeRegistryOptions): Promise<NodeRegistry> {
+  const { database, self, clock, log } = options;
+  const startedAt = await database.now();
+  if (database.dialect === 'sqlite') return aloneSince(startedAt, options);
+  const row: NodesTable = {
+    instance: randomUUID(),
+    name: self.name,
+    roles: JSON.stringify(self.roles),
+    version: self.version,
+    address: null,
+    started_at: startedAt,
+    seen_at: startedAt,
+    leader: 0,
+    heard_at: 0,
+  };
+  const ending = new AbortController();
+
+  async function beat(): Promise<void> {
+    row.seen_at = await database.now();
+    const { instance, ...rest } = row;
+    await database.transaction('nodes', async (query) => {
+      await query
+        .deleteFrom('nodes')
+        .where('seen_at', '<', row.seen_at - SHOWN_FOR)
+        .execute();
+      if (row.leader === 1) {
+        await query.updateTable('nodes').set({ leader: 0 }).where('instance', '!=', instance).execute();
+      }
+      await query
+        .insertInto('nodes')
+        .values(row)
+        .onConflict((conflict) => conflict.column('instance').doUpdateSet(rest))
+        .execute();
+    });
+  }
+
+  async function keepBeating(): Promise<void> {
+    for (;;) {
+      await clock.sleep(HEARTBEAT, ending.signal).catch(() => {});
+      if (ending.signal.aborted) return;
+      await beat().catch((error: unknown) =>
+        log.warn({ err: error }, 'the database was not told that this node is alive'),
+      );
+    }
+  }
+
+  await warnOfNamesake(database, row, log);
+  await beat();
+  const beating = keepBeating();
+  return {
+    async list() {
+      const rows = await database.query.selectFrom('nodes').selectAll().orderBy('name').execute();
+      const now = await database.now();
+      return rows.map((each) => entryOf(each, now));
+    },
+    async listening(name, address) {
+      Object.assign(row, { name, address });
+      await beat();
+    },
+    async heard(at) {
+      row.heard_at = at;
+      await database.transaction(null, (query) =>
+        query.updateTable('nodes').set({ heard_at: at }).where('instance', '=', row.instance).execute(),
+      );
+    },
+    async othersHeard(ms) {
+      const now = await database.now();
+      const rows = await database.query
+        .selectFrom('nodes')
+        .select('heard_at')
+        .where('instance', '!=', row.instance)
+        .where('heard_at', '>', now - ms)
+        .execute();
+      return rows.map(({ heard_at }) => heard_at);
+    },
+    leads(leads) {
+      row.leader = leads ? 1 : 0;
+      beat().catch((error: unknown) =>
+        log.warn({ err: error }, 'the database was not told which node leads'),
+      );
+    },
+    async close() {
+      ending.abort();
+      await beating;
+      await database
+        .transaction('nodes', (query) =>
+          query.deleteFrom('nodes').where('instance', '=', row.instance).execute(),
+        )
+        .catch(() => {});
+    },
+  };
+}
+
+/** A database in the data folder has no other node. */
+function aloneSince(startedAt: number, { self, clock }: NodeRegistryOptions): NodeRegistry {
+  let reached: Pick<NodeEntry, 'name' | 'address'> = { name: self.name, address: null };
+  return {
+    list: async () => [{ ...self, ...reached, startedAt, seenAt: clock.now(), leader: true }],
+    async listening(name, address) {
+      reached = { name, address };
+    },
+    leads() {},
+    async heard() {},
+    othersHeard: async () => [],
+    async close() {},
+  };
+}
+
+async function warnOfNamesake(database: Database, { name, seen_at }: NodesTable, log: Logger): Promise<void> {
+  const namesake = await database.query
+    .selectFrom('nodes')
+    .select('instance')
+    .where('name', '=', name)
+    .where('seen_at', '>', seen_at - LEASE)
+    .executeTakeFirst();
+  if (namesake) log.info({ node: name }, 'another node had this name a moment ago; --node gives it another');
+}
+
+function entryOf(row: RowOf<NodesTable>, now: number): NodeEntry {
+  return {
+    name: row.name,
+    roles: JSON.parse(row.roles) as readonly NodeRole[],
+    version: row.version,
+    startedAt: row.started_at,
+    seenAt: row.seen_at,
+    leader: row.leader === 1 && now - row.seen_at < LEASE,
+    address: row.address,
+  };
+}

@@ -1,0 +1,16 @@
+import { createHash } from 'node:crypto';
+
+/** Enough for a person to recognise a name by; the hash behind it tells names apart. */
+const READABLE_CHARACTERS = 40;
+/** Hexadecimal digits: 80 bits. */
+const HASH_DIGITS = 20;
+
+/** `topp:states` → `topp-states-…`: nothing of a name but its letters and digits gets into a path. */
+export function readableName(readable: string, identity: readonly (string | null)[]): string {
+  const slug = readable
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, READABLE_CHARACTERS);
+  const hash = createHash('sha256').update(JSON.stringify(identity)).digest('hex').slice(0, HASH_DIGITS);
+  return `${slug}-${hash}`;
+}

@@ -1,0 +1,47 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type PackedTile, readPackDetail, writePackDetail } from './pack-detail.ts';
+
+const count = fc.nat(2 ** 40);
+const packed: fc.Arbitrary<PackedTile> = fc.record({
+  slot: fc.nat(24),
+  object: fc.integer({ min: 0, max: 2 ** 48 - 1 }),
+  length: fc.nat(5_000_000),
+  createdAt: count,
+  freshUntil: fc.option(count),
+  madeBy: fc.option(count),
+  validator: fc.option(fc.string({ unit: 'grapheme' })),
+});
+const tiles = fc
+  .uniqueArray(packed, { selector: ({ slot }) => slot, maxLength: 25 })
+  .map((some) => some.toSorted((a, b) => a.slot - b.slot));
+
+describe('the description of a pack', () => {
+  it('is read as it was written', () => {
+    fc.assert(
+      fc.property(tiles, (some) => {
+        expect(readPackDetail(writePackDetail(some, 25), 25)).toEqual(some);
+      }),
+    );
+  });
+
+  it('takes fewer than seventy bytes for a metatile of sixteen usual tiles', () => {
+    const making = {
+      object: 2 ** 47,
+      createdAt: 1_800_000_000_000,
+      freshUntil: null,
+      madeBy: 12_345,
+      validator: null,
+    };
+    const usual = Array.from({ length: 16 }, (_, slot) => ({
+      slot,
+      length: 10_000 + slot * 1000,
+      ...making,
+    }));
+    expect(writePackDetail(usual, 16).length).toBeLessThan(70);
+  });
+
+  it('of a later version is refused', () => {
+    expect(() => readPackDetail(Buffer.from([2, 0]), 1)).toThrow('form 2');
+  });
+});

@@ -1,0 +1,85 @@
+import { sql } from 'kysely';
+import type { Database, Statements } from '../../db/database.ts';
+import { MARKS_KEPT, TILE_NEWS, type TilePlace } from '../tile-store.ts';
+import { askIndex } from './index-failure.ts';
+import { LARGEST_INDEX, type PackIndex } from './pack-index.ts';
+
+export interface PackGenerations {
+  read(layer: string, place?: TilePlace): Promise<number>;
+  raise(layer: string, places?: readonly TilePlace[]): Promise<number>;
+}
+
+/** Generations that all nodes share. Every writer of a layer has ended, or sees what was raised, when `raise` returns. */
+export function createPackGenerations(database: Database, store: string, index: PackIndex): PackGenerations {
+  async function next(query: Statements, layer: string): Promise<number> {
+    const raised = sql<{ number: number }>`insert into tile_generations values (${store}, ${layer}, 1)
+      on conflict (store, layer) do update set number = tile_generations.number + 1 returning number`;
+    return (await raised.execute(query)).rows[0]?.number ?? 0;
+  }
+
+  /** What is forgotten holds for the whole layer, and is news to those who have not heard of it. */
+  async function fold(query: Statements, layer: string, floor: number): Promise<void> {
+    const forgotten = sql<{ changed: number | null }>`with gone as (
+        delete from tile_marks where store = ${store} and layer = ${layer} and number <= ${floor} returning changed)
+      select max(changed) as changed from gone`;
+    const changed = (await forgotten.execute(query)).rows[0]?.changed ?? null;
+    if (changed === null) return;
+    await sql`insert into tile_marks (store, layer, number, changed)
+      values (${store}, ${layer}, ${floor}, ${changed})`.execute(query);
+  }
+
+  async function mark(
+    query: Statements,
+    layer: string,
+    number: number,
+    places: readonly TilePlace[],
+  ): Promise<void> {
+    const rects = places.map(({ rect }) => rect);
+    const highest = (value: number) => Math.min(value, LARGEST_INDEX);
+    await sql`insert into tile_marks
+      select ${store}, ${layer}, ${number}, w.*, pg_current_xact_id()::text::bigint
+      from unnest(${places.map(({ gridSet }) => JSON.stringify(gridSet))}::text[],
+        ${places.map(({ z }) => z)}::smallint[], ${rects.map(({ minX }) => minX)}::int[],
+        ${rects.map(({ minY }) => minY)}::int[], ${rects.map(({ maxX }) => highest(maxX))}::int[],
+        ${rects.map(({ maxY }) => highest(maxY))}::int[]) w`.execute(query);
+  }
+
+  async function markAll(query: Statements, layer: string, number: number): Promise<void> {
+    await sql`delete from tile_marks where store = ${store} and layer = ${layer}`.execute(query);
+    await sql`insert into tile_marks (store, layer, number, changed)
+      values (${store}, ${layer}, ${number}, pg_current_xact_id()::text::bigint)`.execute(query);
+  }
+
+  function latest(layer: string, place?: TilePlace) {
+    if (!place) {
+      return sql<{ number: number }>`select number from tile_generations
+        where store = ${store} and layer = ${layer}`;
+    }
+    const { gridSet, z, rect } = place;
+    return sql<{ number: number | null }>`select max(number) as number from tile_marks
+      where store = ${store} and layer = ${layer} and (grid_set is null or (
+        grid_set = ${JSON.stringify(gridSet)} and z = ${z}
+        and min_x <= ${rect.maxX} and max_x >= ${rect.minX} and min_y <= ${rect.maxY} and max_y >= ${rect.minY}))`;
+  }
+
+  return {
+    async read(layer, place) {
+      const { rows } = await askIndex(() => latest(JSON.stringify(layer), place).execute(database.query));
+      return rows[0]?.number ?? 0;
+    },
+    async raise(layer, places) {
+      const name = JSON.stringify(layer);
+      const number = await askIndex(() =>
+        database.transaction(index.lockOf(layer), async (query) => {
+          const raised = await next(query, name);
+          if (!places) await markAll(query, name, raised);
+          if (places) await fold(query, name, raised - MARKS_KEPT);
+          if (places && places.length > 0) await mark(query, name, raised, places);
+          return raised;
+        }),
+      );
+      await askIndex(() => database.notify(TILE_NEWS));
+      return number;
+    },
+  };
+}

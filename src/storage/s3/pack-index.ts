@@ -1,0 +1,189 @@
+import { sql } from 'kysely';
+import type { Database } from '../../db/database.ts';
+import type { MetatileSize } from '../../domain/metatile.ts';
+import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
+import type { TileRect } from '../../domain/tile-rect.ts';
+import { TILE_NEWS } from '../tile-store.ts';
+import { askIndex } from './index-failure.ts';
+
+/** A tile set in use: the number of its row and the tiles of its packs, across and down. */
+export interface FoundSet extends MetatileSize {
+  readonly id: number;
+}
+
+/** `x` and `y` count packs. */
+export interface PackRow {
+  readonly x: number;
+  readonly y: number;
+  /** Null: there is none. */
+  readonly detail: Buffer | null;
+}
+
+export interface PageChange {
+  readonly x: number;
+  readonly y: number;
+  readonly tiles: number;
+  readonly bytes: number;
+  /** Whether tiles were replaced, removed or marked, not only added. */
+  readonly renewed: boolean;
+}
+
+export interface PackChange {
+  readonly set: TileSetKey;
+  readonly found: FoundSet;
+  readonly z: number;
+  readonly packs: readonly (PackRow & { readonly next: Buffer | null })[];
+  readonly pages: readonly PageChange[];
+  readonly orphans: readonly {
+    readonly x: number;
+    readonly y: number;
+    readonly object: number;
+    readonly bytes: number;
+  }[];
+  /** Milliseconds since 1970 if tiles were put. */
+  readonly writtenAt: number | null;
+  readonly lease: number | null;
+  /** Nothing is done if it has risen in `rect`. */
+  readonly fence: { readonly generation: number; readonly rect: TileRect } | null;
+}
+
+export type ChangeOutcome =
+  | { readonly type: 'done' | 'set-gone' | 'lease-lost' | 'generation-stale' }
+  /** Somebody was faster: what is there by now. */
+  | { readonly type: 'changed'; readonly rows: readonly PackRow[] };
+
+interface OutcomeRow extends PackRow {
+  readonly outcome: ChangeOutcome['type'];
+}
+
+/** serialization_failure and deadlock_detected. */
+const TRY_AGAIN = ['40001', '40P01'];
+export const LARGEST_INDEX = 2 ** 31 - 1;
+
+/** The rows of packs in PostgreSQL. Each method is one statement. */
+export class PackIndex {
+  readonly #database: Database;
+  readonly #store: string;
+
+  constructor(database: Database, store: string) {
+    this.#database = database;
+    this.#store = store;
+  }
+
+  /** Held shared by whoever changes packs of a layer, alone by whoever drops them or raises its generation. */
+  lockOf(layer: string): string {
+    return `tiles:${this.#store}:${JSON.stringify(layer)}`;
+  }
+
+  /** Null: it is not in use. */
+  async find(set: TileSetKey): Promise<FoundSet | null> {
+    const query = sql<FoundSet>`select id, columns, rows from tile_sets
+      where store = ${this.#store} and identity = ${tileSetId(set)} and dropped_at is null`;
+    return (await askIndex(() => query.execute(this.#database.query))).rows[0] ?? null;
+  }
+
+  /** The shape is kept for as long as the tile set is in use. */
+  async create(set: TileSetKey, shape: MetatileSize): Promise<void> {
+    const query = sql`insert into tile_sets (store, layer, identity, columns, rows)
+      values (${this.#store}, ${JSON.stringify(set.layer)}, ${tileSetId(set)}, ${shape.columns}, ${shape.rows})
+      on conflict (store, identity) where dropped_at is null do nothing`;
+    await askIndex(() => query.execute(this.#database.change));
+  }
+
+  /** The packs that touch `rect`, which is at most 128 × 128 tiles; null: the tile set is not in use. */
+  async within(
+    set: TileSetKey,
+    z: number,
+    rect: TileRect,
+  ): Promise<{ found: FoundSet; rows: PackRow[] } | null> {
+    const { minX, minY } = rect;
+    const [maxX, maxY] = [Math.min(rect.maxX, LARGEST_INDEX), Math.min(rect.maxY, LARGEST_INDEX)];
+    const query = sql<FoundSet & { x: number | null; y: number; detail: Buffer }>`
+      select s.id, s.columns, s.rows, p.x, p.y, p.detail from tile_sets s
+      left join lateral (
+        select p.x, p.y, p.detail
+        from generate_series((${minY}::int / s.rows) >> 5, (${maxY}::int / s.rows) >> 5) b (band)
+        join packs p on p.tile_set = s.id and p.z = ${z}::smallint and p.band = b.band
+          and p.x between ${minX}::int / s.columns and ${maxX}::int / s.columns
+          and p.y between ${minY}::int / s.rows and ${maxY}::int / s.rows
+      ) p on true
+      where s.store = ${this.#store} and s.identity = ${tileSetId(set)} and s.dropped_at is null`;
+    const { rows } = await askIndex(() => query.execute(this.#database.query));
+    const [first] = rows;
+    if (!first) return null;
+    const found = { id: first.id, columns: first.columns, rows: first.rows };
+    return { found, rows: rows.flatMap(({ x, y, detail }) => (x === null ? [] : [{ x, y, detail }])) };
+  }
+
+  /** Some packs of a zoom, in the order of the index. */
+  async after(
+    id: number,
+    z: number,
+    last: PackRow | null,
+    limit: number,
+  ): Promise<(PackRow & { detail: Buffer })[]> {
+    const [band, x, y] = last ? [last.y >> 5, last.x, last.y] : [-1, -1, -1];
+    const query = sql<PackRow & { detail: Buffer }>`select x, y, detail from packs
+      where tile_set = ${id} and z = ${z} and (band, x, y) > (${band}::int, ${x}::int, ${y}::int)
+      order by band, x, y limit ${limit}`;
+    return (await askIndex(() => query.execute(this.#database.query))).rows;
+  }
+
+  async change(change: PackChange): Promise<ChangeOutcome> {
+    try {
+      const { rows } = await this.#changeStatement(change).execute(this.#database.change);
+      const type = rows[0]?.outcome ?? 'done';
+      return type === 'changed' ? { type, rows } : { type };
+    } catch (error) {
+      const raced = error instanceof Error && 'code' in error && TRY_AGAIN.includes(String(error.code));
+      if (!raced) return askIndex(() => Promise.reject(error));
+      return { type: 'changed', rows: await this.#rowsOf(change) };
+    }
+  }
+
+  #changeStatement({ set, found, z, packs, pages, orphans, writtenAt, lease, fence }: PackChange) {
+    const rect = fence?.rect;
+    return sql<OutcomeRow>`select * from change_packs(
+      ${this.lockOf(set.layer)}, ${found.id}, ${z}::smallint,
+      ${packs.map(({ x }) => x)}, ${packs.map(({ y }) => y)},
+      ${packs.map(({ detail }) => detail)}, ${packs.map(({ next }) => next)},
+      ${pages.map(({ x }) => x)}, ${pages.map(({ y }) => y)}, ${pages.map(({ tiles }) => tiles)},
+      ${pages.map(({ bytes }) => bytes)}, ${pages.map(({ renewed }) => renewed)},
+      ${writtenAt},
+      ${orphans.map(({ object }) => object)}, ${orphans.map(({ x }) => x)},
+      ${orphans.map(({ y }) => y)}, ${orphans.map(({ bytes }) => bytes)},
+      ${lease},
+      ${fence?.generation ?? null}, ${this.#store}, ${JSON.stringify(set.layer)}, ${JSON.stringify(set.gridSet)},
+      ${rect?.minX ?? null}, ${rect?.minY ?? null}, ${rect?.maxX ?? null}, ${rect?.maxY ?? null})`;
+  }
+
+  /** Objects that were written for nothing. */
+  async abandon(found: FoundSet, z: number, orphans: PackChange['orphans']): Promise<void> {
+    const query = sql`insert into pack_orphans (object, tile_set, z, x, y, bytes)
+      select w.object, ${found.id}, ${z}, w.x, w.y, w.bytes
+      from unnest(${orphans.map(({ object }) => object)}::bigint[], ${orphans.map(({ x }) => x)}::int[],
+        ${orphans.map(({ y }) => y)}::int[], ${orphans.map(({ bytes }) => bytes)}::int[]) w (object, x, y, bytes)`;
+    await askIndex(() => query.execute(this.#database.change));
+  }
+
+  /** Of a layer, or one of them; what is dropped is there no longer for anybody when this returns. */
+  async drop(layer: string, set: TileSetKey | null, now: number): Promise<void> {
+    const only = set ? sql`and identity = ${tileSetId(set)}` : sql``;
+    await askIndex(() =>
+      this.#database.transaction(this.lockOf(layer), (query) =>
+        sql`update tile_sets set dropped_at = ${now}, dropped = pg_current_xact_id()::text::bigint
+          where store = ${this.#store} and layer = ${JSON.stringify(layer)} and dropped_at is null ${only}`.execute(
+          query,
+        ),
+      ),
+    );
+    await askIndex(() => this.#database.notify(TILE_NEWS));
+  }
+
+  async #rowsOf({ found, z, packs }: PackChange): Promise<PackRow[]> {
+    const query = sql<PackRow>`select w.x, w.y, p.detail
+      from unnest(${packs.map(({ x }) => x)}::int[], ${packs.map(({ y }) => y)}::int[]) w (x, y)
+      left join packs p on p.tile_set = ${found.id} and p.z = ${z} and p.band = w.y >> 5 and p.x = w.x and p.y = w.y`;
+    return (await askIndex(() => query.execute(this.#database.query))).rows;
+  }
+}

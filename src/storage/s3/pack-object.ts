@@ -1,0 +1,86 @@
+import { crc32 } from 'node:zlib';
+import type { TileSetKey } from '../../domain/tile-key.ts';
+import type { PackedTile } from './pack-detail.ts';
+import type { PackPlace } from './pack-key.ts';
+
+export interface ObjectTile extends Omit<PackedTile, 'object' | 'length'> {
+  readonly bytes: Buffer;
+  readonly checksum: number;
+}
+
+/** An object as it is written and read: the tiles of one block, and all that it takes to list them in an index again. */
+export interface PackObject extends PackPlace {
+  readonly set: TileSetKey;
+  /** Tiles of a pack, across and down. */
+  readonly columns: number;
+  readonly rows: number;
+  readonly tiles: readonly ObjectTile[];
+}
+
+/** What stands in front of the tiles: who they are and, for each, slot, length, checksum and making. */
+interface Head extends Omit<PackObject, 'tiles'> {
+  readonly tiles: readonly (readonly [
+    slot: number,
+    length: number,
+    checksum: number,
+    createdAt: number,
+    freshUntil: number | null,
+    madeBy: number | null,
+    validator: string | null,
+  ])[];
+}
+
+const MAGIC = Buffer.from('TWPACK1\n');
+/** Magic, length of the head, checksum of the head. */
+const FIXED = MAGIC.length + 8;
+
+export function writePackObject({ tiles, ...about }: PackObject): Buffer {
+  const head: Head = {
+    ...about,
+    tiles: tiles.map((tile) => [
+      tile.slot,
+      tile.bytes.length,
+      tile.checksum,
+      tile.createdAt,
+      tile.freshUntil,
+      tile.madeBy,
+      tile.validator,
+    ]),
+  };
+  const text = Buffer.from(JSON.stringify(head));
+  const fixed = Buffer.alloc(FIXED);
+  MAGIC.copy(fixed);
+  fixed.writeUInt32BE(text.length, MAGIC.length);
+  fixed.writeUInt32BE(crc32(text), MAGIC.length + 4);
+  return Buffer.concat([fixed, text, ...tiles.map(({ bytes }) => bytes)]);
+}
+
+/** Null: it is no pack, or a damaged one. A tile that is not what was written is left out. */
+export function readPackObject(object: Buffer): PackObject | null {
+  const head = readHead(object);
+  if (!head) return null;
+  const { tiles: listed, ...about } = head;
+  const tiles: ObjectTile[] = [];
+  let at = FIXED + object.readUInt32BE(MAGIC.length);
+  for (const [slot, length, checksum, createdAt, freshUntil, madeBy, validator] of listed) {
+    const part = object.subarray(at, at + length);
+    at += length;
+    if (part.length !== length || crc32(part) !== checksum) continue;
+    tiles.push({ slot, bytes: copyOf(part), checksum, createdAt, freshUntil, madeBy, validator });
+  }
+  return { ...about, tiles };
+}
+
+function readHead(object: Buffer): Head | null {
+  if (object.length < FIXED || !object.subarray(0, MAGIC.length).equals(MAGIC)) return null;
+  const text = object.subarray(FIXED, FIXED + object.readUInt32BE(MAGIC.length));
+  if (crc32(text) !== object.readUInt32BE(MAGIC.length + 4)) return null;
+  return JSON.parse(text.toString()) as Head;
+}
+
+/** The tiles of an object share one piece of memory, which none of them is to hold alone. */
+function copyOf(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return copy;
+}

@@ -1,0 +1,99 @@
+import type { TileIndex, TileSetKey } from '../../domain/tile-key.ts';
+import { createKeyedSingleFlight } from '../../lib/keyed-single-flight.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { StoredTile } from '../tile-store.ts';
+import type { FoundSet, PackIndex, PackRow } from './pack-index.ts';
+import { packKey } from './pack-key.ts';
+import { type PackObject, readPackObject } from './pack-object.ts';
+import { type PlacedTile, tilesOf } from './plan-pack-change.ts';
+import type { S3Bucket } from './s3-bucket.ts';
+
+interface PackReaderOptions {
+  readonly index: PackIndex;
+  readonly bucket: S3Bucket;
+  readonly prefix: string;
+  readonly log: Logger;
+  /** Takes tiles out of the index whose bytes are not there. */
+  readonly discard: (set: TileSetKey, z: number, tiles: readonly PlacedTile[]) => Promise<void>;
+}
+
+interface FoundTile {
+  readonly found: FoundSet;
+  readonly row: PackRow;
+  readonly wanted: PlacedTile;
+  readonly others: readonly PlacedTile[];
+}
+
+/** Reads tiles: a question to the index, and one request to the object store for all who want tiles of that pack. */
+export class PackReader {
+  readonly #options: PackReaderOptions;
+  readonly #flights = createKeyedSingleFlight<PackObject | null>();
+
+  constructor(options: PackReaderOptions) {
+    this.#options = options;
+  }
+
+  async read(
+    set: TileSetKey,
+    tile: TileIndex,
+    beside: (tile: TileIndex, stored: StoredTile) => void,
+  ): Promise<StoredTile | null> {
+    const first = await this.#find(set, tile);
+    if (!first) return null;
+    const stored = await this.#fetch(set, tile, first, beside);
+    if (stored) return stored;
+    // An object that is gone was replaced, and removed, since the index was asked.
+    const second = await this.#find(set, tile);
+    if (!second) return null;
+    const again = await this.#fetch(set, tile, second, beside);
+    return again ?? this.#discard(set, tile.z, second);
+  }
+
+  async #find(set: TileSetKey, { z, x, y }: TileIndex): Promise<FoundTile | null> {
+    const answer = await this.#options.index.within(set, z, { minX: x, minY: y, maxX: x, maxY: y });
+    const row = answer?.rows[0];
+    if (!answer || !row) return null;
+    const tiles = tilesOf(answer.found, row);
+    const wanted = tiles.find((one) => one.x === x && one.y === y);
+    if (!wanted) return null;
+    const others = tiles.filter((one) => one !== wanted && one.object === wanted.object);
+    return { found: answer.found, row, wanted, others };
+  }
+
+  async #fetch(
+    set: TileSetKey,
+    { z }: TileIndex,
+    { found, row, wanted, others }: FoundTile,
+    beside: (tile: TileIndex, stored: StoredTile) => void,
+  ): Promise<StoredTile | null> {
+    const { bucket, prefix } = this.#options;
+    const key = packKey(prefix, { id: found.id, set }, { z, x: row.x, y: row.y }, wanted.object);
+    const pack = await this.#flights.run(key, async () => {
+      const bytes = await bucket.get(key);
+      return bytes && readPackObject(bytes);
+    });
+    if (!pack) return null;
+    const bytesOf = new Map(pack.tiles.map((tile) => [tile.slot, tile]));
+    for (const other of others) {
+      const stored = storedTile(other, bytesOf.get(other.slot));
+      if (stored) beside({ z, x: other.x, y: other.y }, stored);
+    }
+    return storedTile(wanted, bytesOf.get(wanted.slot));
+  }
+
+  async #discard(set: TileSetKey, z: number, { wanted }: FoundTile): Promise<null> {
+    const { log, discard } = this.#options;
+    log.warn({ layer: set.layer, z, x: wanted.x, y: wanted.y }, 'removed a damaged tile; it is made anew');
+    await discard(set, z, [wanted]);
+    return null;
+  }
+}
+
+/** What changes with time the index knows; the bytes and their checksum are the object's. */
+function storedTile(
+  { length, createdAt, freshUntil, madeBy }: PlacedTile,
+  inside: { readonly bytes: Buffer; readonly checksum: number } | undefined,
+): StoredTile | null {
+  if (!inside || inside.bytes.length !== length) return null;
+  return { bytes: inside.bytes, checksum: inside.checksum, createdAt, freshUntil, madeBy };
+}

@@ -1,0 +1,224 @@
+import { sql } from 'kysely';
+import type { Database } from '../../db/database.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { SweepingStatistics } from '../tile-store.ts';
+import { findUnlisted } from './find-unlisted.ts';
+import { askIndex } from './index-failure.ts';
+import { readPackDetail } from './pack-detail.ts';
+import { packKey } from './pack-key.ts';
+import { tileSetOf } from './page-index.ts';
+import type { S3Bucket } from './s3-bucket.ts';
+
+interface PackSweeperOptions {
+  readonly name: string;
+  readonly database: Database;
+  readonly bucket: S3Bucket;
+  readonly prefix: string;
+  readonly requestsPerSecond: number;
+  readonly sweeps: () => boolean;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+interface DroppedSet {
+  readonly id: number;
+  readonly identity: string;
+  readonly columns: number;
+  readonly rows: number;
+}
+
+interface DroppedPack {
+  readonly z: number;
+  readonly band: number;
+  readonly x: number;
+  readonly y: number;
+  readonly detail: Buffer;
+}
+
+interface KeyedPack {
+  readonly pack: DroppedPack;
+  readonly keys: readonly string[];
+}
+
+interface Orphan extends Omit<DroppedPack, 'band' | 'detail'> {
+  readonly id: number;
+  readonly object: number;
+  readonly set: number;
+  readonly identity: string;
+}
+
+/** As many as one request removes. */
+const BATCH = 1000;
+/** Rows of statistics removed by one statement. */
+const PAGES = 10_000;
+/** Milliseconds between looks, and that single objects wait for others to be removed with. */
+const LOOK_INTERVAL = 1000;
+const LINGER = 60_000;
+/** Milliseconds between looks at what is in the bucket: 1,000 objects each. */
+const AUDIT_INTERVAL = 10_000;
+/** Milliseconds that dropped tile sets are remembered. */
+const REMEMBERED = 30 * 86_400_000;
+
+/** Removes objects that the index no longer names, in the background. */
+export class PackSweeper {
+  readonly #options: PackSweeperOptions;
+  readonly #stopping = new AbortController();
+  readonly #loop: Promise<void>;
+  #wake = new AbortController();
+  #sweptAt: number;
+  #auditAt: number;
+  #listedUpTo: string | null = null;
+
+  constructor(options: PackSweeperOptions) {
+    this.#options = options;
+    this.#sweptAt = options.clock.monotonic();
+    this.#auditAt = options.clock.monotonic() + AUDIT_INTERVAL;
+    this.#loop = this.#run();
+  }
+
+  wake(): void {
+    this.#wake.abort();
+  }
+
+  async statistics(): Promise<SweepingStatistics> {
+    const { database, name } = this.#options;
+    const left = sql<SweepingStatistics>`select
+      (select count(*) from packs p join tile_sets s on s.id = p.tile_set
+        where s.store = ${name} and s.dropped_at is not null and not s.swept)
+      + (select count(*) from pack_orphans o join tile_sets s on s.id = o.tile_set where s.store = ${name}) as files,
+      (select coalesce(sum(p.bytes), 0)::bigint from pack_pages p join tile_sets s on s.id = p.tile_set
+        where s.store = ${name} and s.dropped_at is not null and not s.swept)
+      + (select coalesce(sum(o.bytes), 0)::bigint from pack_orphans o join tile_sets s on s.id = o.tile_set
+        where s.store = ${name}) as bytes`;
+    return (await askIndex(() => left.execute(database.query))).rows[0] ?? { files: 0, bytes: 0 };
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    await this.#loop;
+  }
+
+  async #run(): Promise<void> {
+    const { clock, log, sweeps } = this.#options;
+    const { signal } = this.#stopping;
+    for (;;) {
+      await clock.sleep(LOOK_INTERVAL, AbortSignal.any([signal, this.#wake.signal])).catch(() => {});
+      if (signal.aborted) return;
+      const woken = this.#wake.signal.aborted;
+      if (woken) this.#wake = new AbortController();
+      if (!sweeps()) continue;
+      try {
+        await this.#sweepDropped();
+        await this.#sweepOrphans(woken);
+        await this.#audit();
+      } catch (error) {
+        if (!signal.aborted)
+          log.warn({ err: error }, 'objects that nobody needs could not be removed; the next try is soon');
+        await clock.sleep(LOOK_INTERVAL * 10, signal).catch(() => {});
+      }
+    }
+  }
+
+  async #sweepDropped(): Promise<void> {
+    const { database, name, clock } = this.#options;
+    const query = sql<DroppedSet>`select id, identity, columns, rows from tile_sets
+      where store = ${name} and dropped_at is not null and not swept order by dropped_at limit 100`;
+    for (const set of (await query.execute(database.query)).rows) await this.#sweepSet(set);
+    await sql`delete from tile_sets s where store = ${name} and swept and dropped_at < ${clock.now() - REMEMBERED}
+      and not exists (select from pack_orphans o where o.tile_set = s.id)`.execute(database.change);
+  }
+
+  /** Rows go when their objects are gone: a crash in between removes what is not there once more. */
+  async #sweepSet(set: DroppedSet): Promise<void> {
+    const { database } = this.#options;
+    for (let last: DroppedPack | null = null; !this.#stopping.signal.aborted; ) {
+      const found: readonly DroppedPack[] = await this.#packsAfter(set.id, last);
+      const taken = fittingIntoOne(found.map((pack) => ({ pack, keys: this.#keysOf(set, pack) })));
+      last = taken.at(-1)?.pack ?? null;
+      if (!last) break;
+      await this.#remove(taken.flatMap(({ keys }) => keys));
+      const { z, band, x, y }: DroppedPack = last;
+      await sql`delete from packs where tile_set = ${set.id}
+        and (z, band, x, y) <= (${z}::smallint, ${band}::int, ${x}::int, ${y}::int)`.execute(database.change);
+    }
+    if (this.#stopping.signal.aborted) return;
+    await this.#forgetPages(set.id);
+    await sql`update tile_sets set swept = true where id = ${set.id}`.execute(database.change);
+  }
+
+  async #forgetPages(set: number): Promise<void> {
+    for (let gone = PAGES; gone === PAGES && !this.#stopping.signal.aborted; ) {
+      const deleted = await sql`delete from pack_pages where ctid in (
+        select ctid from pack_pages where tile_set = ${set} limit ${PAGES})`.execute(
+        this.#options.database.change,
+      );
+      gone = Number(deleted.numAffectedRows ?? 0);
+    }
+  }
+
+  async #packsAfter(set: number, last: DroppedPack | null): Promise<DroppedPack[]> {
+    const { z, band, x, y } = last ?? { z: -1, band: -1, x: -1, y: -1 };
+    const query = sql<DroppedPack>`select z, band, x, y, detail from packs
+      where tile_set = ${set} and (z, band, x, y) > (${z}::smallint, ${band}::int, ${x}::int, ${y}::int)
+      order by z, band, x, y limit ${BATCH}`;
+    return (await query.execute(this.#options.database.query)).rows;
+  }
+
+  #keysOf({ id, identity, columns, rows }: DroppedSet, { detail, ...place }: DroppedPack): string[] {
+    const objects = new Set(readPackDetail(detail, columns * rows).map(({ object }) => object));
+    const set = tileSetOf(identity);
+    return [...objects].map((object) => packKey(this.#options.prefix, { id, set }, place, object));
+  }
+
+  /** Few at a time wait for others, unless somebody wants them gone. */
+  async #sweepOrphans(now: boolean): Promise<void> {
+    const { database, name, clock, prefix } = this.#options;
+    const query = sql<Orphan>`select o.id, o.object, o.tile_set as set, o.z, o.x, o.y, s.identity
+      from pack_orphans o join tile_sets s on s.id = o.tile_set
+      where s.store = ${name} order by o.id limit ${BATCH}`;
+    while (!this.#stopping.signal.aborted) {
+      const orphans = (await query.execute(database.query)).rows;
+      const few = orphans.length < BATCH;
+      if (orphans.length === 0 || (few && !now && clock.monotonic() - this.#sweptAt < LINGER)) return;
+      await this.#remove(
+        orphans.map(({ object, set, identity, ...place }) =>
+          packKey(prefix, { id: set, set: tileSetOf(identity) }, place, object),
+        ),
+      );
+      await sql`delete from pack_orphans where id = any(${orphans.map(({ id }) => id)}::bigint[])`.execute(
+        database.change,
+      );
+      this.#sweptAt = clock.monotonic();
+    }
+  }
+
+  /** Goes through all objects again and again, for those that a crash has left without a row. */
+  async #audit(): Promise<void> {
+    const { clock, bucket, prefix, database, name } = this.#options;
+    if (clock.monotonic() < this.#auditAt) return;
+    this.#auditAt = clock.monotonic() + AUDIT_INTERVAL;
+    const { objects, next } = await bucket.list(prefix, this.#listedUpTo);
+    this.#listedUpTo = next;
+    const unlisted = await findUnlisted(database, name, prefix, objects, clock.now());
+    if (unlisted.length > 0) await this.#remove(unlisted);
+  }
+
+  async #remove(keys: readonly string[]): Promise<void> {
+    const { bucket, clock, requestsPerSecond } = this.#options;
+    await bucket.remove(keys);
+    await clock.sleep(1000 / requestsPerSecond, this.#stopping.signal).catch(() => {});
+  }
+}
+
+/** As many packs, from the first on, as have no more objects than one request removes. */
+function fittingIntoOne(packs: readonly KeyedPack[]): readonly KeyedPack[] {
+  const taken: KeyedPack[] = [];
+  let objects = 0;
+  for (const pack of packs) {
+    objects += pack.keys.length;
+    if (objects > BATCH) return taken;
+    taken.push(pack);
+  }
+  return taken;
+}

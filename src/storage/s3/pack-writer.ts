@@ -1,0 +1,186 @@
+import { crc32 } from 'node:zlib';
+import { TilewardenError } from '../../domain/errors.ts';
+import type { MetatileSize } from '../../domain/metatile.ts';
+import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
+import { rectAround } from '../../domain/tile-rect.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { RecentMap } from '../../lib/recent-map.ts';
+import { isOvertaken } from '../overtaken.ts';
+import type { StoreChange, TileWrite } from '../tile-store.ts';
+import type { PackedTile } from './pack-detail.ts';
+import type { FoundSet, PackChange, PackIndex, PackRow } from './pack-index.ts';
+import { packKey } from './pack-key.ts';
+import { type ObjectTile, writePackObject } from './pack-object.ts';
+import { type PackEdit, planPackChange, slotOf } from './plan-pack-change.ts';
+import type { S3Bucket } from './s3-bucket.ts';
+
+export interface PackWriterOptions {
+  readonly index: PackIndex;
+  readonly bucket: S3Bucket;
+  readonly prefix: string;
+  readonly clock: Pick<Clock, 'now'>;
+  /** The random part of a key. */
+  readonly randomObject: () => number;
+  /** How the tiles of a new tile set are packed. */
+  readonly shapeOf: (set: TileSetKey) => MetatileSize;
+}
+
+/** A pack that is written: its place, its object and what is in it. */
+interface NewPack {
+  readonly x: number;
+  readonly y: number;
+  readonly object: number;
+  readonly tiles: Map<number, ObjectTile>;
+}
+
+type Conditions = Pick<PackChange, 'writtenAt' | 'lease' | 'fence'>;
+
+export const UNCONDITIONAL: Conditions = { writtenAt: null, lease: null, fence: null };
+export const NOTHING: StoreChange = { tiles: 0, bytes: 0 };
+/** Tile sets whose number is remembered. */
+const MOST_SETS = 10_000;
+/** Whoever is overtaken so often by others at the same place gives up. */
+const MOST_ATTEMPTS = 1000;
+
+/** Changes the index, and writes objects before it says that they are there. */
+export class PackWriter {
+  readonly #options: PackWriterOptions;
+  readonly #sets = new RecentMap<string, FoundSet>(MOST_SETS);
+
+  constructor(options: PackWriterOptions) {
+    this.#options = options;
+  }
+
+  async put(
+    set: TileSetKey,
+    z: number,
+    tiles: readonly TileWrite[],
+    generation: number,
+    lease: number | null,
+  ): Promise<StoreChange> {
+    const rect = rectAround(tiles);
+    if (!rect) return NOTHING;
+    for (;;) {
+      const found = await this.#setFor(set);
+      const change = await this.#putInto(set, found, z, tiles, { lease, fence: { generation, rect } });
+      if (change) return change;
+      this.#sets.delete(tileSetId(set));
+    }
+  }
+
+  /** Reads and replaces until nobody was faster. Null: the tile set has been dropped. */
+  async change(
+    set: TileSetKey,
+    found: FoundSet,
+    z: number,
+    seen: readonly PackRow[],
+    edit: PackEdit,
+    conditions: Conditions,
+  ): Promise<StoreChange | null> {
+    let rows = seen;
+    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+      const { change, ...planned } = planPackChange(found, rows, edit);
+      if (planned.packs.length === 0 && planned.orphans.length === 0) return NOTHING;
+      const outcome = await this.#options.index.change({ set, found, z, ...planned, ...conditions });
+      if (outcome.type === 'done') return change;
+      if (outcome.type === 'set-gone') return null;
+      if (outcome.type !== 'changed') throw refused(outcome.type, set.layer);
+      rows = outcome.rows;
+    }
+    throw new TilewardenError('store-failed', 'Others keep changing the same tiles.');
+  }
+
+  async #setFor(set: TileSetKey): Promise<FoundSet> {
+    const known = this.#sets.get(tileSetId(set));
+    if (known) return known;
+    const { index, shapeOf } = this.#options;
+    for (;;) {
+      const found = await index.find(set);
+      if (found) {
+        this.#sets.set(tileSetId(set), found, 1);
+        return found;
+      }
+      await index.create(set, shapeOf(set));
+    }
+  }
+
+  /** Null: the tile set has been dropped. */
+  async #putInto(
+    set: TileSetKey,
+    found: FoundSet,
+    z: number,
+    tiles: readonly TileWrite[],
+    conditions: Pick<Conditions, 'lease' | 'fence'>,
+  ): Promise<StoreChange | null> {
+    const { index, clock } = this.#options;
+    const packs = this.#packsOf(found, tiles);
+    const written = [...packs.values()].map(({ x, y, object, tiles: inside }) => ({
+      ...{ x, y, object },
+      bytes: [...inside.values()].reduce((sum, { bytes }) => sum + bytes.length, 0),
+    }));
+    let change: StoreChange | null = null;
+    try {
+      await this.#write(set, found, z, [...packs.values()]);
+      const seen = written.map(({ x, y }) => ({ x, y, detail: null }));
+      const edit = this.#edit(packs);
+      change = await this.change(set, found, z, seen, edit, { ...conditions, writtenAt: clock.now() });
+      return change;
+    } finally {
+      // What was written for nothing is removed later; if even this fails, when all objects are looked through.
+      if (!change) await index.abandon(found, z, written).catch(() => {});
+    }
+  }
+
+  #packsOf(found: FoundSet, tiles: readonly TileWrite[]): Map<string, NewPack> {
+    const packs = new Map<string, NewPack>();
+    for (const tile of tiles) {
+      const [x, y] = [Math.floor(tile.x / found.columns), Math.floor(tile.y / found.rows)];
+      const pack = packs.get(`${x} ${y}`) ?? { x, y, object: this.#options.randomObject(), tiles: new Map() };
+      packs.set(`${x} ${y}`, pack);
+      const slot = slotOf(found, tile.x, tile.y);
+      const { bytes, createdAt, freshUntil = null, madeBy = null, validator = null } = tile;
+      pack.tiles.set(slot, { slot, bytes, checksum: crc32(bytes), createdAt, freshUntil, madeBy, validator });
+    }
+    return packs;
+  }
+
+  async #write(
+    set: TileSetKey,
+    { id, columns, rows }: FoundSet,
+    z: number,
+    packs: readonly NewPack[],
+  ): Promise<void> {
+    const { bucket, prefix } = this.#options;
+    const written = await Promise.allSettled(
+      packs.map(({ x, y, object, tiles }) => {
+        const bytes = writePackObject({ set, columns, rows, z, x, y, tiles: [...tiles.values()] });
+        return bucket.put(packKey(prefix, { id, set }, { z, x, y }, object), bytes);
+      }),
+    );
+    for (const one of written) if (one.status === 'rejected') throw one.reason;
+  }
+
+  /** Puts the tiles in, but for those that were overtaken by newer ones. */
+  #edit(packs: ReadonlyMap<string, NewPack>): PackEdit {
+    const now = this.#options.clock.now();
+    return ({ x, y }, before) => {
+      const pack = packs.get(`${x} ${y}`);
+      if (!pack) return before;
+      const after = new Map<number, PackedTile>(before.map((tile) => [tile.slot, tile]));
+      for (const { slot, bytes, checksum: _, ...making } of pack.tiles.values()) {
+        const present = after.get(slot);
+        if (present && isOvertaken(making.createdAt, present.createdAt, now)) continue;
+        after.set(slot, { slot, object: pack.object, length: bytes.length, ...making });
+      }
+      return [...after.values()];
+    };
+  }
+}
+
+function refused(code: 'lease-lost' | 'generation-stale', layer: string): TilewardenError {
+  const why =
+    code === 'lease-lost'
+      ? 'The lease that tiles were made under is lost'
+      : 'It was truncated since this was fetched';
+  return new TilewardenError(code, `Layer ${layer}: ${why}.`);
+}

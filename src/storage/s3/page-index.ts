@@ -1,0 +1,151 @@
+import { sql } from 'kysely';
+import type { Database } from '../../db/database.ts';
+import { PAGE_SIZE } from '../../domain/page.ts';
+import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
+import type { TileRect } from '../../domain/tile-rect.ts';
+import { askIndex } from './index-failure.ts';
+import { LARGEST_INDEX } from './pack-index.ts';
+
+/** Tiles along the side of a block of eight by eight pages. */
+export const BLOCK_TILES = 8 * PAGE_SIZE;
+
+export interface PageRow {
+  readonly set: number;
+  /** As `tileSetId` writes it. */
+  readonly identity: string;
+  readonly z: number;
+  readonly x: number;
+  readonly y: number;
+  readonly tiles: number;
+  readonly bytes: number;
+  readonly writtenAt: number;
+}
+
+/** Eight by eight pages. */
+export interface BlockName {
+  readonly set: number;
+  readonly z: number;
+  /** Counts blocks. */
+  readonly x: number;
+  readonly y: number;
+}
+
+export interface BlockRow extends BlockName {
+  readonly tiles: number;
+  readonly bytes: number;
+}
+
+const PAGE = sql.raw(
+  'p.tile_set as set, s.identity, p.z, p.x, p.y, p.tiles, p.bytes, p.written_at as "writtenAt"',
+);
+/** Rows read at once. */
+const SLICE = 5000;
+
+/** The statistics of pages in PostgreSQL. */
+export class PageIndex {
+  readonly #database: Database;
+  readonly #store: string;
+
+  constructor(database: Database, store: string) {
+    this.#database = database;
+    this.#store = store;
+  }
+
+  /** Blocks that have tiles in pages which touch `rect`, with what those pages add up to. */
+  async *blocks(set: TileSetKey, z: number, rect: TileRect): AsyncGenerator<BlockRow> {
+    const page = (tile: number) => Math.floor(Math.min(tile, LARGEST_INDEX) / PAGE_SIZE);
+    const [minX, maxX, minY, maxY] = [rect.minX, rect.maxX, rect.minY, rect.maxY].map(page);
+    for (let [band, block] = [-1, -1]; ; ) {
+      const query = sql<BlockRow>`select p.tile_set as set, p.z, p.x >> 3 as x, p.band as y,
+          sum(p.tiles)::bigint as tiles, sum(p.bytes)::bigint as bytes
+        from tile_sets s join pack_pages p on p.tile_set = s.id
+        where s.store = ${this.#store} and s.identity = ${tileSetId(set)} and s.dropped_at is null
+          and p.z = ${z} and p.tiles > 0
+          and p.band between ${minY}::int >> 3 and ${maxY}::int >> 3
+          and p.x between ${minX} and ${maxX} and p.y between ${minY} and ${maxY}
+          and (p.band, p.x) > (${band}::int, ${block * 8 + 7}::int)
+        group by 1, 2, 3, 4 order by 4, 3 limit 1000`;
+      const { rows } = await askIndex(() => query.execute(this.#database.query));
+      yield* rows;
+      const last = rows.at(-1);
+      if (!last || rows.length < 1000) return;
+      [band, block] = [last.y, last.x];
+    }
+  }
+
+  /** Pages of one tile set that have tiles, or of all that are in use, those of a block together. */
+  async *pages(set: TileSetKey | null): AsyncGenerator<PageRow> {
+    const only = set ? sql`and s.identity = ${tileSetId(set)}` : sql``;
+    let last: Pick<PageRow, 'set' | 'z' | 'x' | 'y'> = { set: -1, z: -1, x: -1, y: -1 };
+    for (;;) {
+      const query = sql<PageRow>`select ${PAGE} from tile_sets s join pack_pages p on p.tile_set = s.id
+        where s.store = ${this.#store} and s.dropped_at is null and p.tiles > 0 ${only}
+          and (p.tile_set, p.z, p.band, p.x, p.y) >
+            (${last.set}::int, ${last.z}::smallint, ${last.y >> 3}::int, ${last.x}::int, ${last.y}::int)
+        order by p.tile_set, p.z, p.band, p.x, p.y limit ${SLICE}`;
+      const { rows } = await askIndex(() => query.execute(this.#database.query));
+      if (rows.length < SLICE) return yield* rows;
+      // A block is read in one go, so that its figures are those of one moment.
+      const unfinished = rows.at(-1);
+      const whole = rows.filter((row) => !unfinished || !sameBlock(row, unfinished));
+      yield* whole;
+      last = whole.at(-1) ?? last;
+    }
+  }
+
+  /** Where everything that is not visible yet will be found: see the migration. */
+  async cursor(): Promise<number> {
+    const query = sql<{ now: number }>`select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as now`;
+    return (await askIndex(() => query.execute(this.#database.query))).rows[0]?.now ?? 0;
+  }
+
+  /** All pages of the blocks that may have changed since, also those without tiles. */
+  async changedSince(since: number): Promise<readonly PageRow[]> {
+    const query = sql<PageRow>`with blocks as (
+        select distinct tile_set, z, band, x >> 3 as block from pack_pages where changed >= ${since})
+      select ${PAGE} from blocks b
+      join tile_sets s on s.id = b.tile_set and s.store = ${this.#store} and s.dropped_at is null
+      join pack_pages p on p.tile_set = b.tile_set and p.z = b.z and p.band = b.band
+        and p.x between b.block * 8 and b.block * 8 + 7
+      order by p.tile_set, p.z, p.band, p.x, p.y`;
+    return (await askIndex(() => query.execute(this.#database.query))).rows;
+  }
+
+  /** Blocks of tile sets that were dropped since; null: some of them are forgotten. */
+  async droppedSince(since: number): Promise<readonly BlockName[] | null> {
+    const sets = sql<{ swept: boolean }>`select swept from tile_sets
+      where store = ${this.#store} and dropped_at is not null and dropped >= ${since}`;
+    const dropped = (await askIndex(() => sets.execute(this.#database.query))).rows;
+    if (dropped.some(({ swept }) => swept)) return null;
+    if (dropped.length === 0) return [];
+    const query = sql<BlockName>`select distinct p.tile_set as set, p.z, p.x >> 3 as x, p.band as y
+      from tile_sets s join pack_pages p on p.tile_set = s.id
+      where s.store = ${this.#store} and s.dropped_at is not null and s.dropped >= ${since}`;
+    return (await askIndex(() => query.execute(this.#database.query))).rows;
+  }
+
+  /** Tile sets that have tiles. */
+  async sets(layer: string | null): Promise<readonly TileSetKey[]> {
+    const only = layer === null ? sql`` : sql`and s.layer = ${JSON.stringify(layer)}`;
+    const query = sql<{ identity: string }>`select s.identity from tile_sets s
+      where s.store = ${this.#store} and s.dropped_at is null ${only}
+        and exists (select from pack_pages p where p.tile_set = s.id and p.tiles > 0)`;
+    const { rows } = await askIndex(() => query.execute(this.#database.query));
+    return rows.map(({ identity }) => tileSetOf(identity));
+  }
+}
+
+function sameBlock(a: PageRow, b: PageRow): boolean {
+  return a.set === b.set && a.z === b.z && a.y >> 3 === b.y >> 3 && a.x >> 3 === b.x >> 3;
+}
+
+/** What `tileSetId` has written. */
+export function tileSetOf(identity: string): TileSetKey {
+  const [layer, gridSet, format, parametersId] = JSON.parse(identity) as [
+    string,
+    string,
+    string,
+    string | null,
+  ];
+  return { layer, gridSet, format, parametersId };
+}

@@ -1,0 +1,251 @@
+import {
+  DeleteObjectsCommand,
+  GetObjectCommand,
+  HeadBucketCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+  type S3ClientConfig,
+} from '@aws-sdk/client-s3';
+import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Random } from '../../lib/random.ts';
+import type { RequestCount } from '../tile-store.ts';
+import { BucketBreaker } from './bucket-breaker.ts';
+import type { S3StoreOptions } from './s3-store-options.ts';
+
+export interface ListedObject {
+  readonly key: string;
+  readonly bytes: number;
+  /** Milliseconds since 1970. */
+  readonly modifiedAt: number;
+}
+
+/** The one way to the object store. Failures are `store-failed`; while it fails again and again it is left alone. */
+export interface S3Bucket {
+  put(key: string, bytes: Buffer): Promise<void>;
+  /** Null: there is none. `range`: only the first so many bytes. */
+  get(key: string, range?: number): Promise<Buffer | null>;
+  /** At most 1,000; those that are not there count as removed. One request. */
+  remove(keys: readonly string[]): Promise<void>;
+  /** Some in the order of their keys; `next` leads to those behind them. */
+  list(
+    prefix: string,
+    next: string | null,
+  ): Promise<{ readonly objects: readonly ListedObject[]; readonly next: string | null }>;
+  readonly counts: readonly RequestCount[];
+  close(): void;
+}
+
+interface BucketTools {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** Tries of one request, with pauses between them that the SDK spreads. */
+const ATTEMPTS = 3;
+/** Milliseconds. */
+const CONNECT_TIMEOUT = 3000;
+
+/** Refuses a bucket that is missing, or that the credentials do not lead to. */
+export async function openS3Bucket(options: S3StoreOptions, tools: BucketTools): Promise<S3Bucket> {
+  const client = new S3Client(clientOptions(options));
+  const bucket = new Bucket(client, options, tools);
+  try {
+    await bucket.check();
+    return bucket;
+  } catch (error) {
+    bucket.close();
+    throw error;
+  }
+}
+
+function clientOptions(options: S3StoreOptions): S3ClientConfig {
+  const { endpoint, region, pathStyle, accessKeyId, secretAccessKey, connections } = options;
+  const agent = { keepAlive: true, maxSockets: connections };
+  return {
+    region,
+    forcePathStyle: pathStyle,
+    maxAttempts: ATTEMPTS,
+    // Checksums are our own, and not all stores know Amazon's.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: {
+      connectionTimeout: CONNECT_TIMEOUT,
+      requestTimeout: options.timeoutSeconds * 1000,
+      throwOnRequestTimeout: true,
+      httpAgent: agent,
+      httpsAgent: agent,
+    },
+    ...(endpoint !== undefined && { endpoint }),
+    ...(accessKeyId !== undefined &&
+      secretAccessKey !== undefined && { credentials: { accessKeyId, secretAccessKey } }),
+  };
+}
+
+class Bucket implements S3Bucket {
+  readonly #client: S3Client;
+  readonly #options: S3StoreOptions;
+  readonly #breaker: BucketBreaker;
+  readonly #log: Logger;
+  readonly #counts = new Map<string, RequestCount & { requests: number; failures: number; bytes: number }>();
+  #told = false;
+
+  constructor(client: S3Client, options: S3StoreOptions, { clock, random, log }: BucketTools) {
+    this.#client = client;
+    this.#options = options;
+    this.#breaker = new BucketBreaker(clock, random);
+    this.#log = log;
+    this.#countRequests();
+  }
+
+  get counts(): readonly RequestCount[] {
+    return [...this.#counts.values()];
+  }
+
+  async check(): Promise<void> {
+    const { bucket } = this.#options;
+    try {
+      await this.#client.send(new HeadBucketCommand({ Bucket: bucket }), this.#limit());
+    } catch (cause) {
+      const status = statusOf(cause);
+      const why =
+        (status === 404 && 'does not exist; create it, or name another one') ||
+        ((status === 403 || status === 401) && 'may not be used with these credentials') ||
+        'cannot be reached';
+      throw new TilewardenError('config-invalid', `The bucket ${bucket} of a tile store ${why}.`, { cause });
+    }
+  }
+
+  async put(Key: string, bytes: Buffer): Promise<void> {
+    await this.#send('put', async (to) => {
+      const command = new PutObjectCommand({ ...to, Key, Body: bytes, ContentLength: bytes.length });
+      await this.#client.send(command, this.#limit());
+      return bytes.length;
+    });
+  }
+
+  async get(Key: string, range?: number): Promise<Buffer | null> {
+    let found: Buffer | null = null;
+    await this.#send('get', async (from) => {
+      const part = range === undefined ? {} : { Range: `bytes=0-${range - 1}` };
+      try {
+        const { Body } = await this.#client.send(
+          new GetObjectCommand({ ...from, ...part, Key }),
+          this.#limit(1),
+        );
+        found = Buffer.from((await Body?.transformToByteArray()) ?? []);
+        return found.length;
+      } catch (error) {
+        if (statusOf(error) === 404) return 0;
+        throw error;
+      }
+    });
+    return found;
+  }
+
+  async remove(keys: readonly string[]): Promise<void> {
+    await this.#send('delete', async (from) => {
+      const Delete = { Objects: keys.map((Key) => ({ Key })), Quiet: true };
+      const { Errors = [] } = await this.#client.send(
+        new DeleteObjectsCommand({ ...from, Delete }),
+        this.#limit(),
+      );
+      const [first] = Errors;
+      if (first)
+        throw new Error(`${Errors.length} of ${keys.length} objects were not removed: ${first.Code}`);
+      return 0;
+    });
+  }
+
+  async list(prefix: string, next: string | null) {
+    const objects: ListedObject[] = [];
+    let following: string | null = null;
+    await this.#send('list', async (from) => {
+      const command = new ListObjectsV2Command({
+        ...from,
+        Prefix: prefix,
+        ...(next !== null && { ContinuationToken: next }),
+      });
+      const { Contents = [], NextContinuationToken } = await this.#client.send(command, this.#limit());
+      for (const { Key = '', Size = 0, LastModified } of Contents) {
+        objects.push({ key: Key, bytes: Size, modifiedAt: LastModified?.getTime() ?? 0 });
+      }
+      following = NextContinuationToken ?? null;
+      return 0;
+    });
+    return { objects, next: following };
+  }
+
+  close(): void {
+    this.#client.destroy();
+  }
+
+  async #send(operation: string, send: (to: { readonly Bucket: string }) => Promise<number>): Promise<void> {
+    if (!this.#breaker.admits()) throw failed('is not asked for a moment, because it failed several times');
+    const count = this.#countOf(operation);
+    try {
+      count.bytes += await send({ Bucket: this.#options.bucket });
+      this.#breaker.succeeded();
+      this.#tell(false);
+    } catch (cause) {
+      count.failures++;
+      this.#breaker.failed();
+      this.#tell(this.#breaker.open, cause);
+      throw isTilewardenError(cause) ? cause : failed('failed', cause);
+    }
+  }
+
+  #tell(open: boolean, err?: unknown): void {
+    if (open === this.#told) return;
+    this.#told = open;
+    const about = { bucket: this.#options.bucket };
+    if (open) {
+      const text = 'the object store fails; tiles that no cache has are made by their sources and not stored';
+      this.#log.warn({ ...about, err }, text);
+    }
+    if (!open) this.#log.info(about, 'the object store answers again');
+  }
+
+  /** A request with all its tries; the SDK limits each of them. Somebody waits for what is read: one limit for all. */
+  #limit(attempts = ATTEMPTS): { abortSignal: AbortSignal } {
+    return { abortSignal: AbortSignal.timeout(this.#options.timeoutSeconds * 1000 * attempts) };
+  }
+
+  #countOf(operation: string) {
+    const known = this.#counts.get(operation) ?? { operation, requests: 0, failures: 0, bytes: 0 };
+    this.#counts.set(operation, known);
+    return known;
+  }
+
+  /** Each try is one request. */
+  #countRequests(): void {
+    const names: Readonly<Record<string, string>> = {
+      PutObjectCommand: 'put',
+      GetObjectCommand: 'get',
+      DeleteObjectsCommand: 'delete',
+      ListObjectsV2Command: 'list',
+      HeadBucketCommand: 'head-bucket',
+    };
+    this.#client.middlewareStack.add(
+      (next, { commandName = '' }) =>
+        async (request) => {
+          this.#countOf(names[commandName] ?? 'other').requests++;
+          return next(request);
+        },
+      { step: 'deserialize', name: 'countRequests', priority: 'low' },
+    );
+  }
+}
+
+function failed(how: string, cause?: unknown): TilewardenError {
+  return new TilewardenError('store-failed', `The object store ${how}.`, { cause });
+}
+
+function statusOf(error: unknown): number | null {
+  if (!(error instanceof Error) || !('$metadata' in error)) return null;
+  const { httpStatusCode } = error.$metadata as { readonly httpStatusCode?: number };
+  return httpStatusCode ?? null;
+}

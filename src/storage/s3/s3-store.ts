@@ -1,0 +1,233 @@
+import { randomBytes } from 'node:crypto';
+import type { Database } from '../../db/database.ts';
+import { TilewardenError } from '../../domain/errors.ts';
+import type { MetatileSize } from '../../domain/metatile.ts';
+import type { TileSetKey } from '../../domain/tile-key.ts';
+import { intersectRects, rectContains, type TileRect } from '../../domain/tile-rect.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Random } from '../../lib/random.ts';
+import type { StoreChange, TileStore } from '../tile-store.ts';
+import { readPackBlocks } from './pack-blocks.ts';
+import { createPackGenerations } from './pack-generations.ts';
+import { PackIndex } from './pack-index.ts';
+import { OBJECT_BYTES } from './pack-key.ts';
+import { readPackNews } from './pack-news.ts';
+import { PackReader } from './pack-reader.ts';
+import { PackSweeper } from './pack-sweeper.ts';
+import { NOTHING, PackWriter, UNCONDITIONAL } from './pack-writer.ts';
+import { BLOCK_TILES, PageIndex } from './page-index.ts';
+import { type PackEdit, type PlacedTile, tilesOf } from './plan-pack-change.ts';
+import { openS3Bucket } from './s3-bucket.ts';
+import type { S3StoreOptions } from './s3-store-options.ts';
+
+export interface S3StoreTools {
+  /** The store's name: several may use one database. */
+  readonly name: string;
+  readonly database: Database;
+  /** How the tiles of a new tile set are packed: as they are made. */
+  readonly shapeOf: (set: TileSetKey) => MetatileSize;
+  /** Whether this process removes objects that nobody needs; one of all nodes is enough. */
+  readonly sweeps: () => boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** Packs read at once. */
+const SLICE = 500;
+
+/** Packs of tiles as objects in S3, listed in PostgreSQL: what the index does not list is not there. */
+export async function openS3Store(options: S3StoreOptions, tools: S3StoreTools): Promise<TileStore> {
+  const { name, database, shapeOf, clock, log } = tools;
+  checkDatabase(name, database);
+  const { prefix } = options;
+  const bucket = await openS3Bucket(options, tools);
+  const index = new PackIndex(database, name);
+  const pages = new PageIndex(database, name);
+  const generations = createPackGenerations(database, name, index);
+  const randomObject = () => randomBytes(OBJECT_BYTES).readUIntBE(0, OBJECT_BYTES);
+  const writer = new PackWriter({ index, bucket, prefix, clock, randomObject, shapeOf });
+  const discard = async (set: TileSetKey, z: number, tiles: readonly PlacedTile[]) => {
+    for (const { x, y, object } of tiles) {
+      const rect = { minX: x, minY: y, maxX: x, maxY: y };
+      await editWithin(set, z, rect, (tile) => (tile.object === object ? null : tile));
+    }
+  };
+  const reader = new PackReader({ index, bucket, prefix, log, discard });
+  const sweeper = new PackSweeper({
+    ...tools,
+    bucket,
+    prefix,
+    requestsPerSecond: options.sweepRequestsPerSecond,
+  });
+
+  /** `edit` is asked for each tile of `rect`; null removes it. */
+  async function editWithin(
+    set: TileSetKey,
+    z: number,
+    rect: TileRect,
+    edit: (tile: PlacedTile) => PlacedTile | null,
+    conditions = UNCONDITIONAL,
+  ): Promise<StoreChange> {
+    const answer = await index.within(set, z, rect);
+    if (!answer) return NOTHING;
+    const { found, rows } = answer;
+    const editPack: PackEdit = (_, tiles) =>
+      tiles.flatMap((tile) => (rectContains(rect, tile.x, tile.y) ? (edit(tile) ?? []) : tile));
+    return (await writer.change(set, found, z, rows, editPack, conditions)) ?? NOTHING;
+  }
+
+  async function tilesWithin(set: TileSetKey, z: number, rect: TileRect): Promise<PlacedTile[]> {
+    const answer = await index.within(set, z, rect);
+    if (!answer) return [];
+    const tiles = answer.rows.flatMap((row) => tilesOf(answer.found, row));
+    return tiles.filter(({ x, y }) => rectContains(rect, x, y)).sort((a, b) => a.y - b.y || a.x - b.x);
+  }
+
+  /** Where in `rect` there are tiles, in blocks of 128 × 128, with what the pages that it touches hold. */
+  async function* partsOf(set: TileSetKey, z: number, rect: TileRect) {
+    for await (const { x, y, tiles, bytes } of pages.blocks(set, z, rect)) {
+      const [minX, minY] = [x * BLOCK_TILES, y * BLOCK_TILES];
+      const block = { minX, minY, maxX: minX + BLOCK_TILES - 1, maxY: minY + BLOCK_TILES - 1 };
+      const part = intersectRects(block, rect);
+      if (part)
+        yield { part, whole: part.minX === minX && part.minY === minY && isEnd(part, block), tiles, bytes };
+    }
+  }
+
+  async function drop(layer: string, set: TileSetKey | null): Promise<void> {
+    await index.drop(layer, set, clock.now());
+    sweeper.wake();
+  }
+
+  return {
+    get: (set, tile, beside = () => {}) => reader.read(set, tile, beside),
+
+    async present(set, z, rect, createdSince, freshAt = Number.NEGATIVE_INFINITY) {
+      const tiles = await tilesWithin(set, z, rect);
+      return tiles
+        .filter(
+          ({ createdAt, freshUntil }) => createdAt >= createdSince && (freshUntil ?? Infinity) > freshAt,
+        )
+        .map(({ x, y }) => ({ z, x, y }));
+    },
+
+    async validatorOf(set, z, rect) {
+      const tiles = await tilesWithin(set, z, rect);
+      const validator = tiles[0]?.validator ?? null;
+      const all = (rect.maxX - rect.minX + 1) * (rect.maxY - rect.minY + 1);
+      return tiles.length === all && tiles.every((tile) => tile.validator === validator) ? validator : null;
+    },
+
+    async markStale(set, z, rect, at, signal, createdBefore = Number.POSITIVE_INFINITY) {
+      let marked = 0;
+      for await (const { part } of partsOf(set, z, rect)) {
+        signal?.throwIfAborted();
+        // An edit is asked again for tiles that somebody else has changed meanwhile.
+        const inPart = new Set<string>();
+        await editWithin(set, z, part, (tile) => {
+          if (tile.createdAt >= createdBefore) return tile;
+          inPart.add(`${tile.x} ${tile.y}`);
+          const freshUntil = Math.min(tile.freshUntil ?? at, at);
+          return freshUntil === tile.freshUntil ? tile : { ...tile, freshUntil };
+        });
+        marked += inPart.size;
+      }
+      return marked;
+    },
+
+    async confirm(set, z, rect, { createdAt, freshUntil, madeBy }, generation) {
+      const conditions = { ...UNCONDITIONAL, fence: { generation, rect } };
+      await editWithin(set, z, rect, (tile) => ({ ...tile, createdAt, freshUntil, madeBy }), conditions);
+    },
+
+    putMany: (set, z, tiles, generation, lease = null) => writer.put(set, z, tiles, generation, lease),
+
+    async deleteRange(set, z, rect, signal, createdBefore = Number.POSITIVE_INFINITY) {
+      signal?.throwIfAborted();
+      const total = { tiles: 0, bytes: 0 };
+      for await (const { part } of partsOf(set, z, rect)) {
+        signal?.throwIfAborted();
+        const change = await editWithin(set, z, part, (tile) =>
+          tile.createdAt < createdBefore ? null : tile,
+        );
+        total.tiles += change.tiles;
+        total.bytes += change.bytes;
+      }
+      return total;
+    },
+
+    async count(set, z, rect, createdBefore) {
+      const total = { tiles: 0, bytes: 0 };
+      for await (const { part, whole, ...block } of partsOf(set, z, rect)) {
+        const counted =
+          whole && createdBefore === undefined
+            ? block
+            : sumOf(await tilesWithin(set, z, part), createdBefore);
+        total.tiles += counted.tiles;
+        total.bytes += counted.bytes;
+      }
+      return total;
+    },
+
+    async *parts(set, z, rect) {
+      for await (const { part } of partsOf(set, z, rect)) yield part;
+    },
+
+    dropTileSet: (set) => drop(set.layer, set),
+    dropLayer: (layer) => drop(layer, null),
+    sweeping: () => sweeper.statistics(),
+
+    generation: generations.read,
+    raiseGeneration: generations.raise,
+
+    async *layers() {
+      yield* new Set((await pages.sets(null)).map(({ layer }) => layer));
+    },
+    async *tileSets(layer) {
+      yield* await pages.sets(layer);
+    },
+    async *pages(set) {
+      for await (const { z, x, y, tiles, bytes, writtenAt } of pages.pages(set)) {
+        yield { set, z, pageX: x, pageY: y, tiles, bytes, writtenAt };
+      }
+    },
+    async *tiles(set, z) {
+      const found = await index.find(set);
+      if (!found) return;
+      for (let last = null; ; ) {
+        const rows = await index.after(found.id, z, last, SLICE);
+        for (const { x, y, length, createdAt } of rows.flatMap((row) => tilesOf(found, row))) {
+          yield { z, x, y, bytes: length, createdAt };
+        }
+        last = rows.at(-1) ?? null;
+        if (rows.length < SLICE) return;
+      }
+    },
+    blocks: (since) => readPackBlocks(pages, since),
+    news: (since) => readPackNews(database, name, pages, since),
+    requests: () => bucket.counts,
+
+    async close() {
+      await sweeper.close();
+      bucket.close();
+    },
+  };
+}
+
+function isEnd(part: TileRect, block: TileRect): boolean {
+  return part.maxX === block.maxX && part.maxY === block.maxY;
+}
+
+function sumOf(tiles: readonly PlacedTile[], createdBefore = Number.POSITIVE_INFINITY): StoreChange {
+  const counted = tiles.filter(({ createdAt }) => createdAt < createdBefore);
+  return { tiles: counted.length, bytes: counted.reduce((sum, { length }) => sum + length, 0) };
+}
+
+/** The index of an s3 store needs what SQLite does not have. */
+function checkDatabase(name: string, database: Database): void {
+  if (database.dialect === 'postgres') return;
+  const message = `The store ${name} has the type s3, which keeps its index in PostgreSQL: set database to a postgres:// URL.`;
+  throw new TilewardenError('config-invalid', message);
+}

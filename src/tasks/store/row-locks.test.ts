@@ -1,0 +1,160 @@
+import { expect, it } from 'vitest';
+import { finished, newTask, reportOf, WIDE } from '../../../test/contracts/task-store.ts';
+import { eventually } from '../../../test/fixtures/eventually.ts';
+import { createPostgresDatabase } from '../../../test/fixtures/shared-services.ts';
+import { whenOver } from '../../../test/fixtures/when-over.ts';
+import type { Database } from '../../db/database.ts';
+import { openDatabase } from '../../db/open-database.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import { TaskWatch } from '../task-watch.ts';
+import { NO_COUNTS } from './lease.ts';
+import { createLeaseStore } from './lease-store.ts';
+import { lockTasks } from './task-rows.ts';
+import { createTaskStore, type NewTask } from './task-store.ts';
+
+const quiet = { clock: systemClock, log: silentLogger };
+
+async function openHouse(location?: string) {
+  const address = location ?? (await createPostgresDatabase());
+  const database = await openDatabase({ location: address, ...quiet });
+  whenOver(() => database.close());
+  const tasks = createTaskStore(database);
+  const leases = createLeaseStore({ database, clock: systemClock, random: () => 0.5 });
+  const create = async (task: NewTask) => {
+    const created = await tasks.create(task, systemClock.now(), 1000);
+    if (!created) throw new Error('refused');
+    return created;
+  };
+  return { address, database, tasks, leases, create };
+}
+
+/** Holds a task's row until it is told to let go. */
+async function holdRow(database: Database, id: number): Promise<() => Promise<void>> {
+  let letGo = () => {};
+  const told = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  let held = () => {};
+  const holds = new Promise<void>((resolve) => {
+    held = resolve;
+  });
+  const holding = database.transaction(null, async (query) => {
+    await lockTasks(query, [id]);
+    held();
+    await told;
+  });
+  await holds;
+  return async () => {
+    letGo();
+    await holding;
+  };
+}
+
+it('whoever changes one task holds up nobody who takes, reports or stops another', async () => {
+  const { database, tasks, leases, create } = await openHouse();
+  const held = await create(newTask(8));
+  const other = await create(newTask(8));
+  const letGo = await holdRow(database, held.id);
+  const lease = await leases.take(WIDE);
+  expect(lease).toMatchObject({ taskId: other.id });
+  if (!lease) return;
+  const counts = { ...NO_COUNTS, processed: 1n, made: 1 };
+  expect(await leases.report(reportOf(lease, { doneSteps: 1, counts }))).toBe('go-on');
+  expect(await tasks.cancel({ id: other.id, states: ['running'] }, 'enough', 1)).toHaveLength(1);
+  await letGo();
+  expect(await leases.take(WIDE)).toMatchObject({ taskId: held.id });
+});
+
+it('many workers on several connections do each step of several tasks once', async () => {
+  const first = await openHouse();
+  const houses = [first, await openHouse(first.address), await openHouse(first.address)];
+  const ids: number[] = [];
+  for (const side of [24, 16, 20]) ids.push((await first.create(newTask(side, { threadCount: 6 }))).id);
+
+  async function work(house: (typeof houses)[number], owner: string): Promise<void> {
+    for (;;) {
+      const lease = await house.leases.take({ owner, freeThreads: 1, workers: 9 });
+      if (lease) {
+        expect(await house.leases.report(finished(lease))).toBe('go-on');
+        continue;
+      }
+      const left = await house.tasks.active(null);
+      if (left.length === 0) return;
+    }
+  }
+
+  await Promise.all(houses.flatMap((house, h) => [0, 1, 2].map((w) => work(house, `${h}-${w}`))));
+  for (const id of ids) {
+    const task = await first.tasks.get(id);
+    expect(task).toMatchObject({ state: 'done', tilesProcessed: task?.tilesTotal });
+  }
+});
+
+it('reports of one worker go together, and one that is refused does not spoil the others', async () => {
+  const { tasks, leases, create } = await openHouse();
+  const { id } = await create(newTask(64, { threadCount: 3 }));
+  const wish = { owner: 'a', freeThreads: 1, workers: 1 };
+  const [a, b, c] = [await leases.take(wish), await leases.take(wish), await leases.take(wish)];
+  if (!a || !b || !c) throw new Error('nothing to take');
+  await leases.free({ token: b.token }, false);
+  const counts = { ...NO_COUNTS, processed: 1n, made: 1 };
+  const answers = await Promise.all([a, b, c].map((lease) => leases.report(reportOf(lease, { counts }))));
+  expect(answers).toEqual(['go-on', 'over', 'go-on']);
+  expect((await tasks.get(id))?.tilesProcessed).toBe(2n);
+});
+
+it('a change is told though an older transaction is still open, and that one’s change when it has ended', async () => {
+  const { database, tasks, create } = await openHouse();
+  const first = await create(newTask(8));
+  const second = await create(newTask(8));
+  const watch = new TaskWatch({ database, store: tasks, ...quiet }, await tasks.changeHorizon());
+  whenOver(() => watch.close());
+  const told: string[] = [];
+  await watch.subscribe(null, ({ task }) => void told.push(`${task.id} ${task.state}`));
+
+  let letGo = () => {};
+  const waiting = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  let begun = () => {};
+  const hasBegun = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  const slow = database.transaction(null, async (query) => {
+    const { changeNumber } = await import('../../db/numbers.ts');
+    const event = await changeNumber(query);
+    begun();
+    await waiting;
+    await query
+      .updateTable('tasks')
+      .set({ event_id: event, state: 'paused' })
+      .where('id', '=', first.id)
+      .execute();
+  });
+  await hasBegun;
+  await tasks.pause(second.id);
+  await eventually('the later change is told', () => told.includes(`${second.id} paused`));
+  letGo();
+  await slow;
+  await eventually('the earlier change is told', () => told.includes(`${first.id} paused`));
+  expect(told.filter((each) => each === `${second.id} paused`)).toHaveLength(1);
+});
+
+it('who comes back with the id of the last event hears of everything since, also of changes made at once', async () => {
+  const { database, tasks, create } = await openHouse();
+  const watch = new TaskWatch({ database, store: tasks, ...quiet }, await tasks.changeHorizon());
+  whenOver(() => watch.close());
+  const ids = [(await create(newTask(8))).id, (await create(newTask(8))).id, (await create(newTask(8))).id];
+  const all: { id: number; task: number }[] = [];
+  await watch.subscribe(0, ({ id, task }) => void all.push({ id, task: task.id }));
+  expect(all.map(({ task }) => task)).toEqual(ids);
+  const before = all.at(-1)?.id ?? 0;
+  await tasks.cancel({ states: ['pending'] }, 'all at once', 1);
+  const back: { id: number; task: number }[] = [];
+  await watch.subscribe(before, ({ id, task }) => void back.push({ id, task: task.id }));
+  expect(new Set(back.map(({ task }) => task))).toEqual(new Set(ids));
+  const again: number[] = [];
+  await watch.subscribe(back[0]?.id ?? 0, ({ task }) => void again.push(task.id));
+  expect(again).toEqual(expect.arrayContaining([ids[1], ids[2]]));
+});
