@@ -154,12 +154,12 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
 
 /** GeoWebCache's resources besides tasks, truncation and quota. */
 function restRoutes(deps: RouteDeps): readonly Route[] {
-  const { rest, traffic, metrics } = deps;
+  const { rest, traffic, metrics, service, about } = deps;
   return [
     ...restLayerRoutes(deps),
     ...restGridSetRoutes(deps),
     ...blobStoreRoutes(rest.stores),
-    ...globalRoutes({ ...deps, configFile: rest.configFile }),
+    ...globalRoutes({ service, about, configFile: rest.configFile }),
     ...boundsRoutes(deps),
     ...filterUpdateRoutes(deps),
     ...reloadRoutes(rest.reload),
