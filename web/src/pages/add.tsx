@@ -183,7 +183,8 @@ function Choices(props: {
 
 /** What has no place here, or another one. */
 function Report({ found }: { readonly found: Found }) {
-  const lines = found.report.filter(({ fate }) => fate !== 'taken');
+  const told = found.report.filter(({ fate }) => fate !== 'taken');
+  const lines = [...new Map(told.map((line) => [JSON.stringify(line), line])).values()];
   if (lines.length === 0) return null;
   return (
     <details>
@@ -192,7 +193,7 @@ function Report({ found }: { readonly found: Found }) {
         <table className="snug">
           <tbody>
             {lines.slice(0, 500).map(({ subject, element, fate, what }) => (
-              <tr key={`${subject} ${element} ${what}`}>
+              <tr key={`${subject} ${element} ${fate} ${what}`}>
                 <td>{WORDS.fates[fate]}</td>
                 <td>{subject}</td>
                 <td>{element}</td>
