@@ -4,6 +4,7 @@ import type { Command } from './command.ts';
 import { exportCommand } from './export.ts';
 import { httpProcess } from './http-process.ts';
 import { migrateStoreCommand } from './migrate-store.ts';
+import { importCommand } from './import.ts';
 import { quota } from './quota.ts';
 import { rebuildIndexCommand } from './rebuild-index.ts';
 import { reseed, seed, truncate } from './seed.ts';
@@ -28,6 +29,7 @@ export const COMMANDS: readonly Command[] = [
   exportCommand,
   migrateStoreCommand,
   rebuildIndexCommand,
+  importCommand,
   user,
   token,
   checkConfig,

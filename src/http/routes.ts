@@ -17,6 +17,7 @@ import { catalogChangeRoutes } from './api/catalog-changes.ts';
 import { coverageRoutes } from './api/coverage.ts';
 import { createEventStream } from './api/events.ts';
 import { evictionRoutes } from './api/evictions.ts';
+import { type ImportDeps, importRoutes } from './api/imports.ts';
 import { inspectRoutes } from './api/inspect.ts';
 import { invalidateRoutes } from './api/invalidate.ts';
 import { type LayerDeps, layerRoutes } from './api/layers.ts';
@@ -57,6 +58,7 @@ import { isDryRun } from './wire/read-body.ts';
 export interface RouteDeps {
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version' | 'gridSets'>;
   readonly editor: CatalogEditor;
+  readonly imports: ImportDeps;
   readonly service: ServiceSettings;
   readonly pipeline: Pick<TilePipeline, 'read'>;
   /** As in `ReadinessDeps`. */
@@ -132,6 +134,7 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
     ...cacheRoutes(deps),
     ...layerRoutes(deps),
     ...catalogChangeRoutes(deps.editor),
+    ...importRoutes(deps.imports),
     ...restRoutes(deps),
     ...seriesRoutes(seriesOf(traffic)),
     ...aboutRoutes(deps.about),

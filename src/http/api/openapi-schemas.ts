@@ -343,6 +343,19 @@ export const dryRunQuery = z.object({
   dryRun: z.enum(['true', 'false']).optional().describe('Only say what would become of cached tiles'),
 });
 
+export const importAnswer = z.strictObject({
+  layers: z.array(z.looseObject({ name: z.string() })).describe('As POST /api/v1/layers takes them'),
+  gridSets: z.array(z.looseObject({ name: z.string() })).describe('As POST /api/v1/gridsets takes them'),
+  report: z.array(
+    z.strictObject({
+      subject: z.string(),
+      element: z.string(),
+      fate: z.enum(['taken', 'changed', 'left out']),
+      what: z.string(),
+    }),
+  ),
+});
+
 export const declarationAnswer = z.object({
   name: z.string(),
   version: z.number().nullable().describe('Also in ETag, for If-Match; null: nothing was changed'),

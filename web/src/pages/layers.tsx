@@ -5,6 +5,7 @@ import { agoText, bytesText, countText, timeText } from '../format.ts';
 import { Choice, Empty, Field, Loaded, PageHead } from '../parts/basics.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { addressOf, changeQuery, useRoute } from '../route.ts';
+import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 import {
   LAYER_ORDERS,
@@ -35,11 +36,20 @@ function LayerList() {
   }, [layers.data, usage.data]);
   return (
     <>
-      <PageHead title={WORDS.title} />
+      <PageHead title={WORDS.title} actions={<AddLink />} />
       <Loaded resource={layers}>
         {() => (rows.length === 0 ? <Empty>{WORDS.empty}</Empty> : <Found rows={rows} />)}
       </Loaded>
     </>
+  );
+}
+
+function AddLink() {
+  if (!may(useCaller(), 'admin')) return null;
+  return (
+    <a className="button primary" href={addressOf('add')}>
+      {WORDS.add}
+    </a>
   );
 }
 
