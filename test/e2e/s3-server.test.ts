@@ -128,6 +128,37 @@ describe.runIf(requireS3('a server whose tiles lie in S3'))('a server whose tile
     proxy.mode = 'pass';
   });
 
+  it('takes over the tiles of bundles while it serves, and gives them back', async () => {
+    const settings = await settingsOf();
+    const stores = settings.replace('stores:\n  default:', 'stores:\n  local: { type: bundle }\n  default:');
+    const layers = (store: string) => `${stores}
+layers:
+  - { name: world, source: { type: world }, gridSets: [EPSG:900913], store: ${store} }
+`;
+    const before = await startServer({ config: layers('local'), env });
+    for (const place of ['6/20/20', '6/40/20', '3/1/1']) expect(await tile(before, place)).toBe('MISS');
+    await eventually(
+      'the tiles are stored',
+      () => usage(before),
+      (tiles) => tiles === 48,
+    );
+    const { data } = before;
+    const flags = ['--data', data, '--config', writeConfig(layers('default'))];
+    const copied = await runTilewarden(['migrate-store', 'local', 'default', ...flags], { env });
+    expect(copied.stdout).toMatch(/^Copied 48 tiles from local to default \(.*\)\.\n$/);
+    const again = await runTilewarden(['migrate-store', 'local', 'default', ...flags], { env });
+    expect(again.stdout).toContain('48 of them were there already');
+    await before.stop();
+    const after = await startServer({ config: layers('default'), data, env });
+    for (const place of ['6/20/20', '6/41/21', '3/1/1']) expect(await tile(after, place)).toBe('HIT');
+    await after.stop();
+    const back = await runTilewarden(['migrate-store', 'default', 'local', ...flags], { env });
+    expect(back.stdout).toContain('48 of them were there already');
+    const unknown = await runTilewarden(['migrate-store', 'default', 'nowhere', ...flags], { env });
+    expect(unknown.stderr).toContain('There is no store nowhere; there are local, default.');
+    expect(unknown.code).not.toBe(0);
+  });
+
   it('says at the start that the bucket is missing', async () => {
     const config = writeConfig(await settingsOf({ bucket: 'no-such-bucket' }));
     const { code, stderr } = await runTilewarden(['serve', '--port', '0', '--config', config], { env });

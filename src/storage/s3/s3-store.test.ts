@@ -1,15 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { behavesAsTileStore } from '../../../test/contracts/tile-store.ts';
-import { collect, sortedPages, tile } from '../../../test/contracts/tile-store-tools.ts';
+import { collect, NOTHING, sortedPages, tile } from '../../../test/contracts/tile-store-tools.ts';
 import { eventually } from '../../../test/fixtures/eventually.ts';
 import { requireS3 } from '../../../test/fixtures/s3.ts';
 import { openTestStores, type TestStores } from '../../../test/fixtures/s3-store.ts';
+import { tileSetId } from '../../domain/tile-key.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { systemRandom } from '../../lib/random.ts';
 import { copyTiles } from '../copy-tiles.ts';
 import { createMemoryStore } from '../memory/memory-store.ts';
 import type { TileStore } from '../tile-store.ts';
+import { findUnlisted } from './find-unlisted.ts';
 import { rebuildIndex } from './rebuild-index.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
@@ -273,6 +275,45 @@ describe.runIf(requireS3('tiles in S3'))('an s3 store', () => {
       away = true;
       await expect(text()).rejects.toMatchObject({ code: 'store-failed' });
       await near.close();
+    }));
+
+  it('finds objects that a crash has left without a row, but not those that may still be written', () =>
+    withStore(async (store, name) => {
+      await store.putMany(set, 9, block(0, 0, 'map'), 0);
+      const bucket = await stores.bucket(name);
+      const { prefix } = await stores.options(name);
+      const [listed] = (await bucket.list(prefix, null)).objects;
+      const left = `${listed?.key.slice(0, -12)}0123456789ab`;
+      const foreign = [`${prefix}notes.txt`, `${listed?.key.replace(/\/\d+\/9\//, '/99999/9/')}`];
+      for (const key of [left, ...foreign]) await bucket.put(key, Buffer.from('x'));
+      const { objects } = await bucket.list(prefix, null);
+      expect(objects).toHaveLength(4);
+      expect(await findUnlisted(stores.database, name, prefix, objects, Date.now())).toEqual([]);
+      const later = Date.now() + 2 * 3_600_000;
+      expect(await findUnlisted(stores.database, name, prefix, objects, later)).toEqual([left]);
+      bucket.close();
+    }));
+
+  it('counts a block tile by tile, and mends statistics that are wrong', () =>
+    withStore(async (store) => {
+      await store.putMany(set, 9, [...block(120, 120, 'map'), ...block(4, 4, 'more')], 0);
+      const ids = (await collect((await store.blocks(null)).blocks)).map(({ id }) => id);
+      const drifts = () => Promise.all(ids.map((id) => store.recount?.(id)));
+      const right = sortedPages(await collect(store.pages(set)));
+      expect(await drifts()).toEqual(ids.map(() => NOTHING));
+      const mine = stores.database.query
+        .selectFrom('tile_sets')
+        .select('id')
+        .where('identity', '=', tileSetId(set));
+      await stores.database.change
+        .updateTable('pack_pages')
+        .set({ tiles: 1, bytes: 1 })
+        .where('tile_set', 'in', mine)
+        .where('x', '=', 0)
+        .execute();
+      expect(sortedPages(await collect(store.pages(set)))).not.toEqual(right);
+      expect((await drifts()).reduce((sum, drift) => sum + (drift?.tiles ?? 0), 0)).toBe(15);
+      expect(sortedPages(await collect(store.pages(set)))).toEqual(right);
     }));
 
   it('says at the start that its bucket is missing, or that its database cannot hold the index', async () => {

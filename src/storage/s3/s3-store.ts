@@ -10,7 +10,7 @@ import type { Random } from '../../lib/random.ts';
 import { sizeOf } from '../../lib/size.ts';
 import type { Outage, StoreChange, TileStore } from '../tile-store.ts';
 import { DiskTier } from './disk-tier.ts';
-import { readPackBlocks } from './pack-blocks.ts';
+import { readPackBlocks, recountBlock } from './pack-blocks.ts';
 import { createPackGenerations } from './pack-generations.ts';
 import { PackIndex } from './pack-index.ts';
 import { OBJECT_BYTES } from './pack-key.ts';
@@ -214,6 +214,7 @@ export async function openS3Store(options: S3StoreOptions, tools: S3StoreTools):
       }
     },
     blocks: (since) => readPackBlocks(pages, since),
+    recount: (id) => recountBlock(index, pages, id),
     async news(since) {
       const told = await readPackNews(database, name, pages, since);
       await tier?.forget(told.news);
