@@ -20,7 +20,7 @@ export async function ensurePackages() {
 
 /** The one package that is built for a version of Node.js, which takes longer than all others together. */
 export async function ensureNative() {
-  if (!nativeProblem()) return;
+  if (isNativeThere()) return;
   // JOBS: node-gyp compiles with every processor.
   const rebuild = () => runNpm(['rebuild', 'better-sqlite3'], { env: { JOBS: 'max' }, quiet: true });
   await requiredStep('Building the database library', rebuild);
@@ -30,6 +30,10 @@ export async function ensureNative() {
     `better-sqlite3 is installed but does not load: ${problem}\n` +
       'Its install script may have been held back. Try: npm rebuild better-sqlite3',
   );
+}
+
+export function isNativeThere() {
+  return nativeProblem() === null;
 }
 
 function reasonToInstall() {

@@ -5,8 +5,12 @@ import { type Accounts, openAccounts } from './access/open-accounts.ts';
 import { nodeName } from './app/join-nodes.ts';
 import { type NodeSurroundings, openNode, taskSettings } from './app/open-node.ts';
 import { databaseOf } from './app/open-road.ts';
+import { describeStores } from './app/open-stores.ts';
 import { processSocketOf } from './app/process-socket.ts';
+import { createTakeUp } from './app/take-up-file.ts';
 import { urlOf } from './app/url-of.ts';
+import { openServiceSettings } from './catalog/service-settings.ts';
+import type { LoadedSettings } from './config/load-settings.ts';
 import type { Settings } from './config/settings.ts';
 import { readVersion } from './config/version.ts';
 import { openDatabase } from './db/open-database.ts';
@@ -27,8 +31,8 @@ export interface App {
   readonly url: string;
   /** The first administrator's password, if one was made up at this start. */
   readonly initialPassword: { readonly password: string; readonly file: string } | null;
-  /** Reads the files again that may be renewed while the server runs. */
-  reload(): Promise<void>;
+  /** Takes up settings that were read again, and answers which need a restart. Throws and changes nothing when they cannot be used. */
+  takeUp(loaded: LoadedSettings): Promise<readonly string[]>;
   /** Answers what is under way, then closes everything in reverse order. */
   close(): Promise<void>;
 }
@@ -37,11 +41,11 @@ export interface App {
 export async function openApp(settings: Settings, surroundings: NodeSurroundings): Promise<App> {
   const open = new ClosingStack();
   try {
-    const { server, initialPassword } = await openParts(settings, surroundings, open);
+    const { server, initialPassword, takeUp } = await openParts(settings, surroundings, open);
     return {
       url: server.address.url,
       initialPassword,
-      reload: () => server.reload(),
+      takeUp,
       close: () => open.close(),
     };
   } catch (error) {
@@ -56,11 +60,11 @@ async function openParts(
   settings: Settings,
   surroundings: NodeSurroundings,
   open: ClosingStack,
-): Promise<{ readonly server: HttpServer } & Pick<App, 'initialPassword'>> {
-  const { log, clock, processes } = surroundings;
+): Promise<{ readonly server: HttpServer } & Pick<App, 'initialPassword' | 'takeUp'>> {
+  const { log, clock, processes, file } = surroundings;
   const performsTasks = taskSettings(settings).workers > 0;
   const node = await openNode(settings, surroundings, performsTasks ? ['serve', 'worker'] : ['serve'], open);
-  const { road, pipeline, registry, stores, entries, news, settled } = node;
+  const { road, pipeline, registry, stores, entries, news, settled, fileTaker } = node;
   const { database, events, desk, pipelineCounts, activity, blankAreas, blankSuspects, storeRequests } = road;
   const { catalog, quota } = node.parts;
   const readiness = async () => {
@@ -73,7 +77,8 @@ async function openParts(
   const assets = await loadPages();
   const accounts = open.use(openAccounts({ database, dataFolder: settings.data, clock, log }));
   const { access, initialPassword } = await openDoor(settings, accounts);
-  const parts = { ...node.parts, accounts };
+  const service = await openServiceSettings(entries);
+  const parts = { ...node.parts, accounts, service };
   const about = { version: readVersion(), startedAt: clock.now() };
   const nodes = registry;
   const eventLoop = open.use(openEventLoopWatch());
@@ -83,34 +88,34 @@ async function openParts(
     return { ...state, changedAt: laterOf(state.changedAt, quota.changedAt(name)) };
   };
   const blanks = { blankAreas, blankSuspects };
+  let server: HttpServer | null = null;
+  const renewCertificate = async () => server?.reload();
+  const { takeUp, reload } = createTakeUp({ file: file ?? null, catalog, ...fileTaker, renewCertificate });
+  const rest = {
+    stores: describeStores(settings),
+    memoryTierBytes: settings.memoryTierBytes,
+    configFile: file?.current.configFile ?? '',
+    reload,
+  };
   const deps = {
     ...parts,
     ...blanks,
-    settled,
     isAway: () => news?.isAway() ?? false,
-    layerState,
-    about,
-    nodes,
-    metrics,
-    readiness,
-    assets,
-    access,
-    clock,
-    log,
+    ...{ settled, layerState, about, nodes, metrics, readiness, assets, access, clock, log, rest },
   };
   if (!processes) {
-    const server = open.use(await openHttpServer(deps, settings.server));
+    server = open.use(await openHttpServer(deps, settings.server));
     const { url, port } = server.address;
     await registry.listening(nodeName(settings, port), url);
-    return { server, initialPassword };
+    return { server, initialPassword, takeUp };
   }
   const socketPath = processSocketOf(settings);
   await rm(socketPath, { force: true });
   const inner = { ...settings.server, tls: null, socketPath };
-  const server = open.use(await openHttpServer(deps, inner));
+  server = open.use(await openHttpServer(deps, inner));
   processes.serve(primaryPart({ catalog, entries, pipeline, events, access, count: server.count }));
   await registry.listening(nodeName(settings, settings.server.port), urlOf(settings.server));
-  return { server, initialPassword };
+  return { server, initialPassword, takeUp };
 }
 
 /** The accounts of a data folder, for the command line: a server may run on it or not. */

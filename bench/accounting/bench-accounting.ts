@@ -12,8 +12,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { openInstantUpstream } from '../seed/instant-upstream.ts';
 import { ProcessWatch } from '../seed/process-watch.ts';
+import { openReplayUpstream } from '../seed/replay-upstream.ts';
 import { startServerProcess } from '../truncate/server-process.ts';
 
 const { values } = parseArgs({
@@ -37,7 +37,7 @@ const folder = mkdtempSync(join(tmpdir(), 'tilewarden-bench-accounting-'));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 process.once('SIGTERM', () => process.exit(1));
 process.once('SIGINT', () => process.exit(1));
-const upstream = await openInstantUpstream();
+const upstream = await openReplayUpstream();
 const tiles = (4 ** (Number(values.zoom) + 1) - 1) / 3;
 
 await compare(`seeding ${tiles} tiles by ${WORKERS} workers`, seed);

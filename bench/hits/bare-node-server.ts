@@ -6,9 +6,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Contestant } from './measure-hits.ts';
 
-/** The least that Node.js can do: the same tiles from memory with two headers, and not a question asked. */
-export async function startBareNode(name: string, www: string): Promise<Contestant> {
-  const server = fork(fileURLToPath(import.meta.url), [www]);
+/** The least that Node.js can do: the same tiles from memory with these headers, and not a question asked. */
+export async function startBareNode(
+  name: string,
+  www: string,
+  headers: readonly string[],
+): Promise<Contestant> {
+  const server = fork(fileURLToPath(import.meta.url), [www, JSON.stringify(headers)]);
   const [port] = (await once(server, 'message')) as [number];
   return {
     name,
@@ -24,7 +28,7 @@ export async function startBareNode(name: string, www: string): Promise<Contesta
   };
 }
 
-function serve(www: string): void {
+function serve(www: string, headers: readonly string[]): void {
   const tiles = new Map<string, Buffer>();
   for (const entry of readdirSync(www, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
@@ -34,7 +38,7 @@ function serve(www: string): void {
   const server = createServer((request, response) => {
     const tile = tiles.get(request.url ?? '');
     if (!tile) return response.writeHead(404).end();
-    response.writeHead(200, ['Content-Type', 'image/png', 'Content-Length', String(tile.length)]);
+    response.writeHead(200, [...headers, 'Content-Length', String(tile.length)]);
     return response.end(tile);
   });
   server.listen(0, '127.0.0.1', () => {
@@ -43,5 +47,5 @@ function serve(www: string): void {
   });
 }
 
-const [, script, folder] = process.argv;
-if (script === fileURLToPath(import.meta.url) && folder !== undefined) serve(folder);
+const [, script, folder, headers = '[]'] = process.argv;
+if (script === fileURLToPath(import.meta.url) && folder !== undefined) serve(folder, JSON.parse(headers));

@@ -2,10 +2,12 @@
  * Cache hits of our server, with one process and with several, beside nginx and mod_mapcache serving the same tiles as
  * files, and beside the least that Node.js can do, in one run.
  *
- *   npm run bench:hits -- [--zoom 5] [--seconds 5] [--rounds 3] [--connections 32] [--processes 2,4]
+ *   npm run bench:hits -- [--zoom 5] [--bytes 2300] [--seconds 5] [--rounds 3] [--connections 32,512] [--processes 2,4]
+ *
+ * Of the tiles of the zoom the 256 are asked for whose size is nearest to `--bytes`.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -25,16 +27,19 @@ import { startTilewarden } from './tilewarden-server.ts';
 const { values } = parseArgs({
   options: {
     zoom: { type: 'string', default: '5' },
+    bytes: { type: 'string', default: '2300' },
     seconds: { type: 'string', default: '5' },
     rounds: { type: 'string', default: '3' },
-    connections: { type: 'string', default: '32' },
+    connections: { type: 'string', default: '32,512' },
     processes: { type: 'string', default: '2' },
   },
 });
 const zoom = Number(values.zoom);
 const rounds = Number(values.rounds);
 const processes = values.processes.split(',').map(Number);
-const load: Load = { seconds: Number(values.seconds), connections: Number(values.connections), zoom };
+const wanted = Number(values.bytes);
+const seconds = Number(values.seconds);
+const TILES = 256;
 
 const missing = ['wrk', 'nginx'].filter((program) => programPath(program) === null);
 if (missing.length > 0) {
@@ -50,16 +55,27 @@ const running: Contestant[] = [];
 try {
   const fromMemory = await startTilewarden('Tilewarden, from memory', join(folder, 'data'), '256 MiB');
   running.push(fromMemory);
-  const bytes = await copyTiles(fromMemory, zoom, join(folder, 'www'));
-  await fromMemory.stop();
   const www = join(folder, 'www');
   const data = join(folder, 'data');
-  say(
-    `${4 ** zoom} tiles of ${Math.round(bytes / 4 ** zoom)} bytes, ${load.connections} connections, best of ${rounds} rounds of ${load.seconds} s\n`,
-  );
+  const tiles = join(folder, 'tiles.txt');
+  const copied = await copyTiles(fromMemory, zoom, www);
+  const chosen = copied
+    .sort((a, b) => Math.abs(a.bytes - wanted) - Math.abs(b.bytes - wanted))
+    .slice(0, TILES);
+  writeFileSync(tiles, chosen.map(({ name }) => `${name}\n`).join(''));
+  const headers = await headersOf(`${fromMemory.url}/tiles/world/${chosen[0]?.name}`);
+  await fromMemory.stop();
+  const bytes = chosen.reduce((sum, tile) => sum + tile.bytes, 0) / chosen.length;
+  say(`${chosen.length} tiles of ${Math.round(bytes)} bytes, best of ${rounds} rounds of ${seconds} s\n`);
+  const loads = values.connections
+    .split(',')
+    .map((connections): Load => ({ seconds, connections: Number(connections), zoom, tiles }));
   const nginx = await startNginx('nginx, one process', www, folder);
   running.push(nginx);
-  const others = [await startBareNode('bare node:http, from memory', www)];
+  const others = [
+    await startBareNode('bare node:http, two headers', www, ['Content-Type', 'image/png']),
+    await startBareNode('bare node:http, our headers', www, headers),
+  ];
   if (hasMapCache()) others.push(await startMapCache('mod_mapcache, all cores', www, folder));
   running.push(...others);
   await competeWith(nginx, others, [1, ...processes], '256 MiB');
@@ -82,7 +98,7 @@ try {
       running.push(server);
       ours.push(server);
     }
-    await compete([reference, ...beside, ...ours]);
+    for (const load of loads) await compete([reference, ...beside, ...ours], load);
     for (const server of ours) await server.stop();
   }
 } finally {
@@ -91,7 +107,8 @@ try {
 }
 
 /** In turns, so that whatever else the machine does hits both; the best round of each is the one least disturbed. */
-async function compete(contestants: readonly Contestant[]): Promise<void> {
+async function compete(contestants: readonly Contestant[], load: Load): Promise<void> {
+  say(`\n${load.connections} connections\n`);
   const results = contestants.map(() => ({
     requestsPerSecond: 0,
     microsecondsEach: Number.POSITIVE_INFINITY,
@@ -122,6 +139,13 @@ async function compete(contestants: readonly Contestant[]): Promise<void> {
         `  ${calls === null ? 'system calls not counted' : `${calls.toFixed(1)} system calls each`}\n`,
     );
   }
+}
+
+/** As they came, names and values in turn, but for those that `node:http` adds by itself. */
+async function headersOf(url: string): Promise<readonly string[]> {
+  const { headers } = await fetch(url);
+  const own = ['content-length', 'date', 'connection', 'keep-alive'];
+  return [...headers].filter(([name]) => !own.includes(name)).flat();
 }
 
 function say(text: string): void {

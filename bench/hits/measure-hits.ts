@@ -20,6 +20,8 @@ export interface Load {
   readonly seconds: number;
   readonly connections: number;
   readonly zoom: number;
+  /** A file that names those of its tiles that are asked for, e.g. `4/3/2.png`, one a line; all when left out. */
+  readonly tiles?: string;
 }
 
 export interface LoadResult {
@@ -46,21 +48,27 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** Asks for every tile of a zoom and lays them down as files, at the same paths. Returns the sum of their bytes. */
-export async function copyTiles(from: Contestant, zoom: number, www: string | null): Promise<number> {
-  let bytes = 0;
+export interface CopiedTile {
+  /** E.g. `4/3/2.png`. */
+  readonly name: string;
+  readonly bytes: number;
+}
+
+/** Asks for every tile of a zoom and lays them down as files, at the same paths. */
+export async function copyTiles(from: Contestant, zoom: number, www: string): Promise<CopiedTile[]> {
+  const copied: CopiedTile[] = [];
   for (let x = 0; x < 2 ** zoom; x++) {
-    const folder = `tiles/world/${zoom}/${x}`;
-    if (www !== null) mkdirSync(join(www, folder), { recursive: true });
+    mkdirSync(join(www, `tiles/world/${zoom}/${x}`), { recursive: true });
     for (let y = 0; y < 2 ** zoom; y++) {
-      const response = await fetch(`${from.url}/${folder}/${y}.png`);
+      const name = `${zoom}/${x}/${y}.png`;
+      const response = await fetch(`${from.url}/tiles/world/${name}`);
       if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`);
       const tile = Buffer.from(await response.arrayBuffer());
-      bytes += tile.length;
-      if (www !== null) writeFileSync(join(www, folder, `${y}.png`), tile);
+      writeFileSync(join(www, 'tiles/world', name), tile);
+      copied.push({ name, bytes: tile.length });
     }
   }
-  return bytes;
+  return copied;
 }
 
 export async function measureLoad(contestant: Contestant, load: Load): Promise<LoadResult> {
@@ -96,9 +104,9 @@ export async function systemCallsPerRequest(contestant: Contestant, load: Load):
   return Number.isNaN(calls) || requests === 0 ? null : calls / requests;
 }
 
-function wrkArguments({ url, prefix }: Contestant, { seconds, connections, zoom }: Load): string[] {
+function wrkArguments({ url, prefix }: Contestant, { seconds, connections, zoom, tiles }: Load): string[] {
   const of = ['-t1', `-c${connections}`, `-d${seconds}s`, '--latency', '-s', WRK_SCRIPT];
-  return [...of, url, '--', String(zoom), prefix];
+  return [...of, url, '--', String(zoom), prefix, ...(tiles === undefined ? [] : [tiles])];
 }
 
 function milliseconds(match: RegExpExecArray | null): number {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { openInstantUpstream } from '../seed/instant-upstream.ts';
+import { openReplayUpstream } from '../seed/replay-upstream.ts';
 import { startServerProcess } from '../truncate/server-process.ts';
 import { compareWithModel } from './compare-with-model.ts';
 
@@ -33,7 +33,7 @@ const data = join(folder, 'data');
 mkdirSync(data);
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 
-const upstream = await openInstantUpstream();
+const upstream = await openReplayUpstream();
 const server = await startServerProcess(
   data,
   `log: { level: warn }

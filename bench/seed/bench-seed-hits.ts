@@ -9,16 +9,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { openMapServer } from '../../test/fixtures/mapserver/mapserver.ts';
 import { type Contestant, type LoadResult, measureLoad } from '../hits/measure-hits.ts';
 import { FROM_BUILD, startServerProcess } from '../truncate/server-process.ts';
 import { startMapCache } from './mapcache-server.ts';
-import { loadPictures } from './pictures.ts';
 import { openReplayUpstream } from './replay-upstream.ts';
 
 const READ_ZOOM = 4;
 const SEEDED_ZOOM = 5;
-const MAPSERVER = '/usr/bin/mapserv';
 
 const { values } = parseArgs({
   options: {
@@ -32,9 +29,8 @@ const say = (line: string) => void process.stdout.write(`${line}\n`);
 
 execFileSync(process.execPath, ['scripts/build.mjs'], { stdio: 'inherit' });
 const folder = mkdtempSync(join(tmpdir(), 'tilewarden-bench-seed-hits-'));
-const mapServer = await openMapServer(MAPSERVER);
 const upstream = await openReplayUpstream();
-upstream.reset(await loadPictures('drawn', SEEDED_ZOOM, mapServer.url), 0);
+await upstream.replay({ picture: 'drawn', zoom: SEEDED_ZOOM, delayMs: 0 });
 const mapCache = await startMapCache(join(folder, 'mapcache'), upstream.url);
 const server = await startServerProcess(
   join(folder, 'data'),
@@ -132,6 +128,5 @@ try {
   await ours.stop();
   await mapCache.stop();
   await upstream.close();
-  await mapServer.close();
   rmSync(folder, { recursive: true, force: true });
 }

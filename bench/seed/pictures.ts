@@ -44,6 +44,19 @@ export async function loadPictures(name: PictureName, zoom: number, mapServerUrl
   };
 }
 
+/** The same picture wherever one of its size is asked for. */
+export function picturesOfOneKind(): Pictures {
+  const drawn = new Map<number, Buffer>();
+  return {
+    mediaType: 'image/png',
+    of({ side }) {
+      const bytes = drawn.get(side) ?? drawBusy({ z: 0, column: 0, row: 0, side });
+      drawn.set(side, bytes);
+      return bytes;
+    },
+  };
+}
+
 function* placesUpTo(zoom: number): Generator<PicturePlace> {
   for (let z = 0; z <= zoom; z++) {
     const tiles = Math.min(METATILE, 2 ** z);

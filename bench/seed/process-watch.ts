@@ -1,14 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 
 /** Milliseconds. Linux counts in ticks of a hundredth of a second. */
 const TICK = 10;
-const LOOK_EVERY = 100;
+/** Milliseconds. To look at a process of Node.js takes some milliseconds of a processor. */
+const LOOK_EVERY = 500;
 const KIB = 1024;
-
-interface ProcessLine {
-  readonly parent: number;
-  readonly milliseconds: number;
-}
 
 export interface ProcessUse {
   /** Of all processors. */
@@ -17,81 +13,66 @@ export interface ProcessUse {
   readonly peakBytes: number;
 }
 
-/** What the descendants of this process take while it runs, those included that end meanwhile. */
+/** What the descendants of this process take while it runs, those included that end meanwhile; older ones do not count. */
 export class ProcessWatch {
-  readonly #seen = new Map<number, { first: number; last: number }>();
-  readonly #others: ReadonlySet<number>;
-  readonly #timer: NodeJS.Timeout;
+  readonly #others = new Set(descendants(process.pid));
+  readonly #timer = setInterval(() => this.#look(), LOOK_EVERY);
+  #before: ReadonlyMap<number, number> = new Map();
+  #ended = timeOf(process.pid).ofEnded;
   #peakBytes = 0;
-
-  constructor() {
-    this.#others = new Set(descendants().keys());
-    this.#timer = setInterval(() => this.#look(true), LOOK_EVERY);
-  }
 
   /** Counts from now on, for programs whose start is not measured. */
   restart(): void {
-    this.#seen.clear();
+    this.#before = new Map(this.#watched().map((pid) => [pid, timeOf(pid).own]));
+    this.#ended = timeOf(process.pid).ofEnded;
     this.#peakBytes = 0;
-    this.#look(false);
   }
 
   stop(): ProcessUse {
     clearInterval(this.#timer);
-    this.#look(true);
-    const processorMs = [...this.#seen.values()].reduce((sum, { first, last }) => sum + last - first, 0);
-    return { processorMs, peakBytes: this.#peakBytes };
+    this.#look();
+    const living = this.#watched().map((pid) => timeOf(pid).own - (this.#before.get(pid) ?? 0));
+    const ended = timeOf(process.pid).ofEnded - this.#ended;
+    return { processorMs: living.reduce((sum, ms) => sum + ms, ended), peakBytes: this.#peakBytes };
   }
 
-  #look(fromBirth: boolean): void {
-    let bytes = 0;
-    for (const [pid, milliseconds] of descendants()) {
-      if (this.#others.has(pid)) continue;
-      bytes += proportionalBytes(pid);
-      const known = this.#seen.get(pid);
-      if (known) known.last = milliseconds;
-      else this.#seen.set(pid, { first: fromBirth ? 0 : milliseconds, last: milliseconds });
-    }
+  #watched(): number[] {
+    return descendants(process.pid, this.#others);
+  }
+
+  #look(): void {
+    const bytes = this.#watched().reduce((sum, pid) => sum + proportionalBytes(pid), 0);
     this.#peakBytes = Math.max(this.#peakBytes, bytes);
   }
 }
 
-function descendants(): Map<number, number> {
-  const lines = new Map<number, ProcessLine>();
-  for (const name of readdirSync('/proc')) {
-    const line = /^\d+$/.test(name) ? lineOf(name) : null;
-    if (line) lines.set(Number(name), line);
-  }
-  const found = new Map<number, number>();
-  for (const [pid, { milliseconds }] of lines) if (comesFrom(pid, lines)) found.set(pid, milliseconds);
-  return found;
+function descendants(pid: number, without: ReadonlySet<number> = new Set()): number[] {
+  const children = read(`/proc/${pid}/task/${pid}/children`).trim().split(' ').filter(Boolean).map(Number);
+  return children
+    .filter((child) => !without.has(child))
+    .flatMap((child) => [child, ...descendants(child, without)]);
 }
 
-function lineOf(pid: string): ProcessLine | null {
-  try {
-    // After the name, which may hold anything, come the state and the parent; 12th and 13th are user and system time.
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      .replace(/^.*\) /s, '')
-      .split(' ')
-      .map(Number);
-    return { parent: fields[1] ?? 0, milliseconds: ((fields[11] ?? 0) + (fields[12] ?? 0)) * TICK };
-  } catch {
-    return null;
-  }
+/** Milliseconds of a process, and of those that it has started and that have ended. */
+function timeOf(pid: number): { readonly own: number; readonly ofEnded: number } {
+  // After the name, which may hold anything, the 12th to 15th are the times of user and system, its own and theirs.
+  const fields = read(`/proc/${pid}/stat`)
+    .replace(/^.*\) /s, '')
+    .split(' ')
+    .map(Number);
+  const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields.slice(11, 15);
+  return { own: (user + system) * TICK, ofEnded: (endedUser + endedSystem) * TICK };
 }
 
 function proportionalBytes(pid: number): number {
-  try {
-    const [, kib] = /^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')) ?? [];
-    return Number(kib ?? 0) * KIB;
-  } catch {
-    return 0;
-  }
+  return Number(/^Pss:\s+(\d+)/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) * KIB;
 }
 
-function comesFrom(pid: number, lines: ReadonlyMap<number, ProcessLine>): boolean {
-  for (let at = lines.get(pid)?.parent ?? 0; at > 1; at = lines.get(at)?.parent ?? 0) {
-    if (at === process.pid) return true;
+/** Empty when the process has gone. */
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
   }
-  return false;
 }

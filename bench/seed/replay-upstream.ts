@@ -1,58 +1,54 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { type Pictures, placeOf } from './pictures.ts';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { PictureName } from './pictures.ts';
 
-export interface ReplayUpstream {
-  readonly url: string;
-  /** Since the last reset. */
+export interface Replayed {
+  readonly picture: PictureName;
+  /** The last one. */
+  readonly zoom: number;
+  readonly delayMs: number;
+}
+
+export interface UpstreamFigures {
+  /** Since `replay` was called. */
   readonly requests: number;
   /** Of the time between the first request and the last answer, the share in which no request was under way. */
   readonly idleShare: number;
-  reset(pictures: Pictures, delayMs: number): void;
+  /** Since its start. */
+  readonly processorMs: number;
+}
+
+export interface ReplayUpstream {
+  readonly url: string;
+  /** Makes the pictures that are not there yet. Resolves to where MapServer itself can be asked, if it draws them. */
+  replay(what: Replayed): Promise<string | null>;
+  figures(): Promise<UpstreamFigures>;
   close(): Promise<void>;
 }
 
-/** A WMS that sends pictures that were made before, each after the same time. */
+/**
+ * A WMS in a process of its own, so that what it costs is not what whoever measures costs. Until `replay` is called it
+ * sends one picture for each size.
+ */
 export async function openReplayUpstream(): Promise<ReplayUpstream> {
-  let pictures: Pictures | null = null;
-  let delayMs = 0;
-  let [requests, active, idleMs, busyMs, changedAt] = [0, 0, 0, 0, 0];
-
-  function count(change: 1 | -1): void {
-    const now = performance.now();
-    if (requests > 0 && active === 0) idleMs += now - changedAt;
-    if (active > 0) busyMs += now - changedAt;
-    active += change;
-    changedAt = now;
-  }
-
-  const server = createServer((request, response) => {
-    count(1);
-    requests++;
-    response.on('close', () => count(-1));
-    const bytes = pictures?.of(placeOf(new URLSearchParams(request.url?.toLowerCase().split('?')[1])));
-    const headers = { 'content-type': pictures?.mediaType, 'content-length': bytes?.length };
-    const answer = () => response.writeHead(200, headers).end(bytes);
-    if (delayMs === 0) answer();
-    else setTimeout(answer, delayMs);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const server = fork(fileURLToPath(new URL('./replay-server.ts', import.meta.url)));
+  const answer = async <Answer>() => (await once(server, 'message'))[0] as Answer;
+  const { url } = await answer<{ readonly url: string }>();
   return {
-    url: `http://127.0.0.1:${port}/wms`,
-    get requests() {
-      return requests;
+    url,
+    async replay(what) {
+      server.send(what);
+      return (await answer<{ readonly mapServerUrl: string | null }>()).mapServerUrl;
     },
-    get idleShare() {
-      return idleMs / Math.max(1, idleMs + busyMs);
-    },
-    reset(next, delay) {
-      [pictures, delayMs] = [next, delay];
-      [requests, active, idleMs, busyMs] = [0, 0, 0, 0];
+    async figures() {
+      server.send(null as never);
+      return await answer<UpstreamFigures>();
     },
     async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      const ended = once(server, 'exit');
+      server.disconnect();
+      await ended;
     },
   };
 }

@@ -5,7 +5,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
 import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
 
-const PAGES_OF_A_BUNDLE = 64;
+export const PAGES_OF_A_BUNDLE = 64;
 const PAGES_PER_SIDE = 8;
 const PAGE = 16;
 const TILE_BYTES = 500;

@@ -29,7 +29,7 @@ export async function exportLayer(
     };
     const catalog = open.use(openCatalog({ layers, gridSets, stores, openSource, clock, log }));
     const entries = createCatalogEntries(database, clock);
-    const reader = createDocumentReader([...stores.keys()]);
+    const reader = createDocumentReader(settings);
     await new DeclaredEntries({ entries, catalog, reader, log }).refresh();
     const bound = catalog.layer(order.layer);
     if (!bound) throw new TilewardenError('layer-unknown', `There is no layer ${order.layer}.`);

@@ -3,6 +3,7 @@ import { CATALOG_NEWS } from '../catalog/catalog-messages.ts';
 import { DeclaredEntries } from '../catalog/declared-entries.ts';
 import { createDocumentReader } from '../config/document-reader.ts';
 import type { Settings } from '../config/settings.ts';
+import { type SettingsHandover, settingsFrom } from '../config/settings-handover.ts';
 import { errorCopier } from '../domain/error-copier.ts';
 import { openHttpProcess } from '../http/processes/http-process.ts';
 import { createChannel, type ProcessPort } from '../lib/channel.ts';
@@ -36,14 +37,18 @@ export async function openHttpProcessApp(
     const entries = {
       after: (version: number, limit: number) => channel.ask(CATALOG_NEWS, { version, limit }),
     };
-    const reader = createDocumentReader([...stores.keys()]);
+    const reader = createDocumentReader(settings);
     const declared = new DeclaredEntries({ entries, catalog, reader, log });
     const { stopped } = await openHttpProcess({
       catalog,
       memoryTierBytes,
       server,
       socketPath: processSocketOf(settings),
-      refreshCatalog: async () => void (await declared.refresh()),
+      async refreshCatalog(file) {
+        const next = file === null ? null : settingsFrom(file as SettingsHandover);
+        if (next) declared.setFixed(next.layers, next.gridSets.gridSets);
+        await declared.refresh();
+      },
       channel,
       clock,
       log,

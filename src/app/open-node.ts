@@ -5,7 +5,10 @@ import { availableParallelism } from 'node:os';
 import { warnOfOpenFolder } from '../access/warn-of-open-folder.ts';
 import { createCatalogEditor } from '../catalog/catalog-editor.ts';
 import { CATALOG_CHANGED } from '../catalog/catalog-messages.ts';
+import type { LoadedSettings } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
+import type { SettingsFile } from '../config/settings-file.ts';
+import type { SettingsHandover } from '../config/settings-handover.ts';
 import { createBoundedCounters } from '../db/bounded-counters.ts';
 import { openDataFolderLock } from '../db/data-folder-lock.ts';
 import type { Database } from '../db/database.ts';
@@ -26,6 +29,7 @@ import { createInvalidation } from '../tasks/invalidation.ts';
 import { createMassTruncation } from '../tasks/mass-truncation.ts';
 import { openTaskService } from '../tasks/open-task-service.ts';
 import { openScheduleService } from '../tasks/schedules/open-schedule-service.ts';
+import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
 import { type TaskSettings, taskSettingsFor } from '../tasks/task-settings.ts';
 import { followNodes } from './follow-nodes.ts';
 import { isShared, joinNodes } from './join-nodes.ts';
@@ -36,6 +40,8 @@ export interface NodeSurroundings extends RoadSurroundings {
   readonly processes?: HttpProcesses;
   /** Starts a process that opens a task process app; without it tasks run in the node's own process. */
   readonly forkWorker?: () => ChildProcess;
+  /** Where the settings came from; without it they stay what they are. */
+  readonly file?: SettingsFile;
 }
 
 /** Nobody but the owner and their group looks into the data folder. */
@@ -87,7 +93,7 @@ export async function openNode(
   );
   leads = membership.leads;
   const { pipelineCounts, activity, blankSuspects, storeRequests } = road;
-  const { entries, declared, reader } = road.documents;
+  const { entries, declared, reader, admit } = road.documents;
   const workers = new Set<{ readonly process: ChildProcess; readonly channel: Channel }>();
   const forkSharing =
     forkWorker &&
@@ -104,12 +110,12 @@ export async function openNode(
     });
   const stores = catalog.stores();
   /** One that does not answer in time is ended, and another takes its place. */
-  const announceHere = async () => {
-    processes?.catalogChanged();
+  const announceHere = async (file: SettingsHandover | null = null) => {
+    processes?.catalogChanged(file);
     await Promise.all(
       [...workers].map(({ process: worker, channel }) =>
         channel
-          .ask(CATALOG_CHANGED, null, AbortSignal.timeout(WORKER_PATIENCE))
+          .ask(CATALOG_CHANGED, file, AbortSignal.timeout(WORKER_PATIENCE))
           .catch(() => void worker.kill('SIGKILL')),
       ),
     );
@@ -164,9 +170,10 @@ export async function openNode(
     await announceHere();
     await news?.heardByAll();
   };
+  let { gridSetDocuments } = settings;
   const editor = createCatalogEditor({
-    ...{ catalog, entries, declared, reader, parameters, events, clock, announce },
-    gridSetDocuments: settings.gridSetDocuments,
+    ...{ catalog, entries, declared, reader, admit, parameters, events, clock, announce },
+    gridSetDocuments: () => gridSetDocuments,
     async removed(layer, by) {
       await tasks.cancel({ layer, states: ['pending', 'running', 'paused'] }, by);
       for (const { id } of await schedules.list(layer)) await schedules.remove(id);
@@ -176,8 +183,17 @@ export async function openNode(
     },
   });
   await editor.finish();
+  /** A file belongs to one node: the others have theirs. */
+  const fileTaker = {
+    apply(next: Settings) {
+      gridSetDocuments = next.gridSetDocuments;
+      return road.takeUp(next);
+    },
+    announce: ({ handover }: LoadedSettings) => announceHere(handover),
+    schedule: (declaredNow: readonly ScheduleDeclaration[]) => schedules.takeOver(declaredNow),
+  };
   return {
-    ...{ road, pipeline, registry, stores, entries, news, settled },
+    ...{ road, pipeline, registry, stores, entries, news, settled, fileTaker },
     parts: { catalog, editor, pipeline, tasks, schedules, massTruncation, invalidation, quota },
   };
 }

@@ -5,9 +5,10 @@ import { createCatalogEntries } from '../catalog/catalog-entries.ts';
 import { DeclaredEntries } from '../catalog/declared-entries.ts';
 import { openParameterBook } from '../catalog/parameter-book.ts';
 import { createDocumentReader } from '../config/document-reader.ts';
+import type { SourceSettings } from '../config/driver-schemas.ts';
 import type { Settings } from '../config/settings.ts';
 import { readVersion } from '../config/version.ts';
-import type { Database } from '../db/database.ts';
+import type { Database, DatabaseOptions } from '../db/database.ts';
 import { openDatabase } from '../db/open-database.ts';
 import type { MetatileSize } from '../domain/metatile.ts';
 import { createTileEvents } from '../domain/tile-events.ts';
@@ -29,8 +30,11 @@ import { QuotaGate, type QuotaGateOptions } from '../quota/quota-gate.ts';
 import type { TileCutter } from '../raster/tile-cutter.ts';
 import type { LayerReader } from '../sources/layer-reader.ts';
 import { hostsNamedIn } from '../sources/upstream/hosts-named-in.ts';
+import { refusePrivate } from '../sources/upstream/refuse-private.ts';
 import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
 import type { UpstreamDesk } from '../sources/upstream/upstream-desk.ts';
+import { upstreamOptionsFor } from '../sources/upstream/upstream-options.ts';
+import { openOldCache } from './open-old-cache.ts';
 import { openSource } from './open-source.ts';
 import { openStores } from './open-stores.ts';
 
@@ -55,9 +59,10 @@ export async function openRoad<Desk extends UpstreamDesk>(
   atTheGate: Pick<QuotaGateOptions, 'patience' | 'withReserve'>,
   cutter: TileCutter,
   openDesk: (database: Database) => Desk,
+  { synced = true }: Pick<DatabaseOptions, 'synced'> = {},
 ) {
   const { log, clock, random } = surroundings;
-  const database = open.use(await openDatabase({ location: databaseOf(settings), clock, log }));
+  const database = open.use(await openDatabase({ location: databaseOf(settings), clock, log, synced }));
   const gate = new QuotaGate({ credit: createQuotaCredit(database), clock, log, ...atTheGate });
   // How tiles are made the catalog knows, which needs the stores.
   let shapeOf: (set: TileSetKey) => MetatileSize = () => SINGLE_TILE;
@@ -68,11 +73,12 @@ export async function openRoad<Desk extends UpstreamDesk>(
   );
   const stores = new Map([...opened].map(([name, store]) => [name, gate.guard(store)]));
   const desk = openDesk(database);
+  let configuredHosts = hostsOf(settings);
   const upstreams = open.use(
     openUpstreamClient({
       userAgent: `Tilewarden/${readVersion()}`,
       upstreams: settings.upstreams,
-      configuredHosts: hostsNamedIn(settings.layers.map(({ source }) => source)),
+      configuredHosts: { has: (host) => configuredHosts.has(host) },
       desk,
       clock,
       log,
@@ -86,16 +92,27 @@ export async function openRoad<Desk extends UpstreamDesk>(
       gridSets: settings.gridSets,
       stores,
       openSource: (source) => openSource(source, upstreams, surroundings, (name) => readLayer(name)),
+      openOldCache: (declaration) => openOldCache(declaration, clock),
       clock,
       log,
     }),
   );
   shapeOf = (set) => metatileSizeFor(catalog.layer(set.layer), set);
   const entries = createCatalogEntries(database, clock);
-  const reader = createDocumentReader(Object.keys(settings.stores));
+  const reader = createDocumentReader(settings);
   const declared = new DeclaredEntries({ entries, catalog, reader, log });
   await declared.refresh();
-  const documents = { entries, declared, reader };
+  const admit = (source: SourceSettings) =>
+    refusePrivate(
+      source,
+      (host) => configuredHosts.has(host) || upstreamOptionsFor(settings.upstreams, host).allowPrivate,
+    );
+  const documents = { entries, declared, reader, admit };
+  /** The file was read again; answers what is not as it was. */
+  const takeUp = (next: Settings): readonly string[] => {
+    configuredHosts = hostsOf(next);
+    return declared.setFixed(next.layers, next.gridSets.gridSets);
+  };
   const { memoryTierBytes } = settings;
   const events = createTileEvents();
   const parameters = open.use(openParameterBook({ database, events, clock, log }));
@@ -123,7 +140,11 @@ export async function openRoad<Desk extends UpstreamDesk>(
   open.use(gate);
   const storeRequests = new StoreRequestCounts(opened);
   const noted = { pipelineCounts, activity, blankAreas, blankSuspects, storeRequests };
-  return { database, parameters, catalog, documents, pipeline, events, desk, ...noted };
+  return { database, parameters, catalog, documents, takeUp, pipeline, events, desk, ...noted };
+}
+
+function hostsOf({ layers }: Settings): ReadonlySet<string> {
+  return hostsNamedIn(layers.map(({ source }) => source));
 }
 
 export function databaseOf({ database, data }: Settings): string {

@@ -2,8 +2,10 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { type App, openApp } from '../app.ts';
+import type { LoadedSettings } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import { TilewardenError } from '../domain/errors.ts';
+import { readTlsFiles } from '../http/door/tls.ts';
 import { createHttpProcesses } from '../http/processes/http-processes.ts';
 import { sharesStores } from './join-nodes.ts';
 import { keepsInMemory, type NodeSurroundings } from './open-node.ts';
@@ -14,19 +16,13 @@ export interface ServerSurroundings extends Omit<NodeSurroundings, 'processes'> 
   readonly forkHttpProcess: (port: number) => ChildProcess;
 }
 
-export interface Server extends Omit<App, 'reload'> {
-  /** What `reload` takes up, for the log; null: nothing. */
-  readonly reloads: 'settings' | 'certificate' | null;
-  /** Throws and changes nothing when what is new cannot be used. */
-  reload(next: Settings): Promise<void>;
-}
+export interface Server extends App {}
 
 /** The server with as many processes as the settings say. */
 export async function openServer(settings: Settings, surroundings: ServerSurroundings): Promise<Server> {
   const count = processCount(settings);
   if (count === 1) {
-    const app = await openApp(settings, surroundings);
-    return { ...app, reloads: settings.server.tls ? 'certificate' : null };
+    return await openApp(settings, surroundings);
   }
   return openPrimary(settings, surroundings, count);
 }
@@ -50,22 +46,27 @@ async function openPrimary(
   const settings = onPort(given);
   const fork = () => surroundings.forkHttpProcess(port);
   const processes = createHttpProcesses({ count, fork, clock, log });
-  let current = settings;
+  /** `/rest/reload` takes up a file without opening the app anew. */
+  const current = () => onPort(surroundings.file?.current.settings ?? settings);
   let app = await openApp(settings, { ...surroundings, processes });
   await processes.start().catch(async (error: unknown) => {
     await app.close();
     throw error;
   });
 
-  async function takeUp(next: Settings): Promise<void> {
-    refuseMoving(current, next);
+  async function takeUp(loaded: LoadedSettings): Promise<void> {
+    const next = onPort(loaded.settings);
+    refuseMoving(current(), next);
+    if (next.server.tls) await readTlsFiles(next.server.tls);
+    const before = surroundings.file?.current ?? null;
     await processes.hold();
     await app.close();
     try {
+      surroundings.file?.taken(loaded);
       app = await openApp(next, { ...surroundings, processes });
-      current = next;
     } catch (error) {
-      app = await openApp(current, { ...surroundings, processes });
+      if (before) surroundings.file?.taken(before);
+      app = await openApp(current(), { ...surroundings, processes });
       throw error;
     }
     await processes.replaceAll();
@@ -75,11 +76,10 @@ async function openPrimary(
   return {
     url: urlOf(settings.server),
     initialPassword: app.initialPassword,
-    reloads: 'settings',
-    reload(next) {
-      const done = reloading.then(() => takeUp(onPort(next)));
+    takeUp(loaded) {
+      const done = reloading.then(() => takeUp(loaded));
       reloading = done.catch(() => {});
-      return done;
+      return done.then(() => []);
     },
     async close() {
       await reloading;

@@ -4,6 +4,7 @@ import type { Settings } from '../config/settings.ts';
 import type { Database } from '../db/database.ts';
 import type { MetatileSize } from '../domain/metatile.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
+import type { StoreDescription } from '../http/rest/blob-stores.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -42,6 +43,19 @@ export async function openStores(
     stores.set(name, open.use(await openStore(store, { name, root, ...tools })));
   }
   return stores;
+}
+
+/** For whoever looks from outside: no secret. */
+export function describeStores({
+  stores,
+  data,
+}: Pick<Settings, 'stores' | 'data'>): readonly StoreDescription[] {
+  return Object.entries(stores).map(([name, store]) => ({
+    name,
+    type: store.type,
+    folder: store.type === 'memory' ? null : join(data, STORES_FOLDER, name),
+    options: {},
+  }));
 }
 
 async function openStore(

@@ -1,5 +1,6 @@
 import { CATALOG_CHANGED } from '../catalog/catalog-messages.ts';
 import type { Settings } from '../config/settings.ts';
+import { type SettingsHandover, settingsFrom } from '../config/settings-handover.ts';
 import { errorCopier } from '../domain/error-copier.ts';
 import { createChannel, type ProcessPort } from '../lib/channel.ts';
 import { ClosingStack } from '../lib/closing-stack.ts';
@@ -32,9 +33,12 @@ export async function openTaskProcessApp(
     const openDesk = () => openDeskLine(channel);
     const cutter = new MetatileCutter();
     const tools = { ...surroundings, sweeps: () => false };
-    const opening = openRoad(quiet, tools, open, AT_THE_GATE, cutter, openDesk);
-    channel.handle(CATALOG_CHANGED, async () => {
-      await (await opening).documents.declared.refresh();
+    // A report that a power cut takes back costs work that is done again.
+    const opening = openRoad(quiet, tools, open, AT_THE_GATE, cutter, openDesk, { synced: false });
+    channel.handle(CATALOG_CHANGED, async (file) => {
+      const { documents, takeUp } = await opening;
+      if (file !== null) takeUp(settingsFrom(file as SettingsHandover));
+      await documents.declared.refresh();
     });
     const parts = await opening;
     const counted = {

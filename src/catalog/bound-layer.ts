@@ -1,5 +1,6 @@
 import type { Layer } from '../domain/layer.ts';
 import type { TileSource } from '../sources/tile-source.ts';
+import type { OldCache } from '../storage/old-cache.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import type { LayerDeclaration } from './layer-declaration.ts';
 
@@ -11,4 +12,6 @@ export interface BoundLayer {
   readonly declared?: Pick<LayerDeclaration, 'source' | 'store'>;
   /** Opened when first needed. */
   source(): TileSource;
+  /** What the layer has adopted, opened when first needed; absent: nothing. */
+  readonly oldCache?: () => OldCache;
 }

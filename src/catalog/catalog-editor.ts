@@ -53,7 +53,7 @@ export interface CatalogEditor {
   show(kind: EntryKind, name: string): Promise<ShownEntry | null>;
   put(kind: EntryKind, document: unknown, options: ChangeOptions): Promise<EntryChanged>;
   remove(kind: EntryKind, name: string, options: ChangeOptions): Promise<EntryChanged>;
-  /** Does what a crash left undone. */
+  /** Forgets what was not to outlive the last run, and does what a crash left undone. */
   finish(): Promise<void>;
 }
 
@@ -62,9 +62,11 @@ export interface CatalogEditorOptions<Source> {
   readonly entries: CatalogEntries;
   readonly declared: DeclaredEntries<Source>;
   readonly reader: DocumentReader<Source>;
+  /** Throws when such a source is not accepted over the network. */
+  readonly admit: (source: Source) => void;
   readonly parameters: Pick<ParameterBook, 'values'>;
-  /** File form of the grid sets that the configuration file declares. */
-  readonly gridSetDocuments: ReadonlyMap<string, unknown>;
+  /** File form of the grid sets that the configuration file declares now. */
+  readonly gridSetDocuments: () => ReadonlyMap<string, unknown>;
   readonly events: TileEvents;
   readonly clock: Pick<Clock, 'now'>;
   /** Resolves when every other process of the installation has refreshed its catalog. */
@@ -90,7 +92,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
   function originOf(kind: EntryKind, name: string): Origin {
     if (kind === 'layer') return declared.isFixedLayer(name) ? 'file' : 'database';
     if (!declared.isFixedGridSet(name)) return 'database';
-    return options.gridSetDocuments.has(name) ? 'file' : 'program';
+    return options.gridSetDocuments().has(name) ? 'file' : 'program';
   }
 
   async function living(kind: EntryKind, name: string): Promise<CatalogEntry | null> {
@@ -178,7 +180,8 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
 
   async function planLayer(given: unknown, former: CatalogEntry | null) {
     const restored = reader.restored(given, former?.document);
-    const { name, document } = reader.layer(restored, catalog);
+    const { name, document, source } = reader.layer(restored, catalog);
+    options.admit(source);
     const tileSets = await effectsOnLayer(name, restored);
     return { kind: 'layer' as const, name, document, tileSets, drops: dropsOf(tileSets) };
   }
@@ -216,7 +219,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
         return { origin, version, document: reader.shown(document), aside };
       }
       const document =
-        kind === 'layer' ? catalog.declaration(name)?.document : options.gridSetDocuments.get(name);
+        kind === 'layer' ? catalog.declaration(name)?.document : options.gridSetDocuments().get(name);
       return { origin, version: null, document: reader.shown(document ?? null), aside: null };
     },
 
@@ -247,6 +250,11 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     },
 
     async finish() {
+      for (const { kind, name } of await entries.transient()) {
+        await entries.put({ kind, name, document: null, aside: null, drops: [], changedBy: 'server' });
+        await options.removed(name, 'server');
+      }
+      await declared.refresh();
       for (const entry of await entries.unfinished()) await carryOut(entry);
     },
   };

@@ -3,8 +3,11 @@ import type { CatalogEntriesTable, RowOf } from '../db/schema.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
+import { isRecord } from '../lib/value-path.ts';
 
 export type EntryKind = 'layer' | 'grid-set';
+/** There is one of the last kind, see `service-settings.ts`. */
+export type KeptKind = EntryKind | 'service';
 
 /** A tile set whose tiles a change has made wrong; null stands for all that the layer has. */
 export interface Drop {
@@ -13,7 +16,7 @@ export interface Drop {
 }
 
 export interface CatalogEntry {
-  readonly kind: EntryKind;
+  readonly kind: KeptKind;
   readonly name: string;
   /** Null: it has been removed. */
   readonly document: unknown;
@@ -33,11 +36,13 @@ export interface EntryChange
 
 /** Layers and grid sets that were declared over the network, durable. */
 export interface CatalogEntries {
-  get(kind: EntryKind, name: string): Promise<CatalogEntry | null>;
+  get(kind: KeptKind, name: string): Promise<CatalogEntry | null>;
   /** What has changed after a version, oldest first; removed ones too. */
   after(version: number, limit: number): Promise<readonly CatalogEntry[]>;
   /** Throws `entry-changed` when what is there is not what was expected. */
   put(change: EntryChange): Promise<CatalogEntry>;
+  /** Those that are not to outlive the server. */
+  transient(): Promise<readonly CatalogEntry[]>;
   /** Those whose wrong tiles may still be there. */
   unfinished(): Promise<readonly CatalogEntry[]>;
   dropped(entry: Pick<CatalogEntry, 'kind' | 'name' | 'version'>): Promise<void>;
@@ -81,6 +86,14 @@ export function createCatalogEntries(database: Database, clock: Pick<Clock, 'now
         return entryOf(row);
       });
     },
+    async transient() {
+      const rows = await database.query
+        .selectFrom('catalog_entries')
+        .selectAll()
+        .where('document', 'like', '%"transient":true%')
+        .execute();
+      return rows.map(entryOf).filter(({ document }) => isRecord(document) && document.transient === true);
+    },
     async unfinished() {
       const rows = await database.query
         .selectFrom('catalog_entries')
@@ -103,7 +116,7 @@ export function createCatalogEntries(database: Database, clock: Pick<Clock, 'now
   };
 }
 
-function rowOf(query: Statements, kind: EntryKind, name: string) {
+function rowOf(query: Statements, kind: KeptKind, name: string) {
   return query
     .selectFrom('catalog_entries')
     .selectAll()
@@ -137,7 +150,7 @@ function checkExpected(
 
 function entryOf(row: RowOf<CatalogEntriesTable>): CatalogEntry {
   return {
-    kind: row.kind as EntryKind,
+    kind: row.kind as KeptKind,
     name: row.name,
     document: row.document === null ? null : JSON.parse(row.document),
     aside: row.aside === null ? null : JSON.parse(row.aside),

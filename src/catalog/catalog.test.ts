@@ -15,6 +15,9 @@ function declare(name: string, changes: Partial<LayerDeclaration<string>> = {}):
   return {
     name,
     document: null,
+    enabled: true,
+    advertised: true,
+    transient: false,
     title: name,
     description: '',
     source: `source of ${name}`,
@@ -26,6 +29,7 @@ function declare(name: string, changes: Partial<LayerDeclaration<string>> = {}):
     parameters: [],
     expireCache: 0,
     followSource: false,
+    adopt: [],
     staleWhileRevalidate: 0,
     staleIfError: 604_800,
     expireClients: 60,
@@ -37,6 +41,9 @@ function declare(name: string, changes: Partial<LayerDeclaration<string>> = {}):
     fullWMS: false,
     queryable: false,
     infoFormats: [],
+    cacheBypass: false,
+    legends: [],
+    requestFilters: [],
     ...changes,
   };
 }

@@ -4,6 +4,7 @@ import type { Layer } from '../domain/layer.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { TileSource } from '../sources/tile-source.ts';
+import type { OldCache } from '../storage/old-cache.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import type { BoundLayer } from './bound-layer.ts';
 import { createLayer } from './create-layer.ts';
@@ -41,6 +42,8 @@ export interface CatalogOptions<Source> {
   readonly stores: ReadonlyMap<string, TileStore>;
   /** Touches no network: an upstream that is down is noticed when a tile is asked for. */
   readonly openSource: (source: Source, layer: string) => TileSource;
+  /** For layers that adopt something; without it nothing is adopted. Touches no disk either. */
+  readonly openOldCache?: (declaration: LayerDeclaration<Source>) => OldCache;
   readonly clock: Pick<Clock, 'sleep'>;
   readonly log: Logger;
 }
@@ -49,12 +52,13 @@ export interface CatalogOptions<Source> {
 const RETIREMENT = 5 * 60_000;
 
 export function openCatalog<Source>(options: CatalogOptions<Source>): ChangeableCatalog<Source> {
-  const { stores, openSource, clock, log } = options;
+  const { stores, openSource, openOldCache, clock, log } = options;
   const declared = new Map<string, DeclaredLayer<Source>>(
     options.layers.map((declaration) => [declaration.name, () => declaration]),
   );
   const bound = new Map<string, BoundLayer>();
   const sources = new Map<BoundLayer, TileSource>();
+  const oldCaches = new Map<BoundLayer, OldCache>();
   const closing = new AbortController();
   const retiring = new Set<Promise<void>>();
   let gridSets = options.gridSets;
@@ -76,6 +80,10 @@ export function openCatalog<Source>(options: CatalogOptions<Source>): Changeable
       store: storeOf(declaration, stores),
       declared: declaration,
       source: () => sources.get(made) ?? opened(made, declaration),
+      ...(openOldCache &&
+        declaration.adopt.length > 0 && {
+          oldCache: () => oldCaches.get(made) ?? adopted(made, openOldCache(declaration)),
+        }),
     };
     return made;
   }
@@ -85,6 +93,11 @@ export function openCatalog<Source>(options: CatalogOptions<Source>): Changeable
     sources.set(made, source);
     log.debug({ layer: declaration.name }, 'source opened');
     return source;
+  }
+
+  function adopted(made: BoundLayer, oldCache: OldCache): OldCache {
+    oldCaches.set(made, oldCache);
+    return oldCache;
   }
 
   function* layers(): Generator<Layer> {
@@ -98,16 +111,17 @@ export function openCatalog<Source>(options: CatalogOptions<Source>): Changeable
     version++;
     const former = bound.get(name);
     bound.delete(name);
-    if (!former || !sources.has(former)) return;
+    if (!former || !(sources.has(former) || oldCaches.has(former))) return;
     const closed = retire(former).finally(() => retiring.delete(closed));
     retiring.add(closed);
   }
 
   async function retire(former: BoundLayer): Promise<void> {
     await clock.sleep(RETIREMENT, closing.signal).catch(() => {});
-    const source = sources.get(former);
+    const open = [sources.get(former), oldCaches.get(former)];
     sources.delete(former);
-    await source?.close();
+    oldCaches.delete(former);
+    await Promise.all(open.map((one) => one?.close()));
   }
 
   return {
@@ -137,9 +151,10 @@ export function openCatalog<Source>(options: CatalogOptions<Source>): Changeable
     async close() {
       closing.abort();
       await Promise.all(retiring);
-      const open = [...sources.values()];
+      const open = [...sources.values(), ...oldCaches.values()];
       sources.clear();
-      await Promise.all(open.map((source) => source.close()));
+      oldCaches.clear();
+      await Promise.all(open.map((one) => one.close()));
     },
   };
 }

@@ -4,7 +4,7 @@ import { FORMAT_NAMES, type Format, formatOf } from '../domain/format.ts';
 import { MAX_LEVELS } from '../domain/grid-set.ts';
 import type { GridSetBook } from '../domain/grid-set-book.ts';
 import { createGridSubset, type GridSubset } from '../domain/grid-subset.ts';
-import type { Layer, ZoomExpiry } from '../domain/layer.ts';
+import type { Layer, Legend, ZoomExpiry } from '../domain/layer.ts';
 import {
   createFixedValuesFilter,
   createFloatFilter,
@@ -13,10 +13,12 @@ import {
   type ParameterFilter,
 } from '../domain/parameter-filter.ts';
 import { retinaSubset } from '../domain/retina.ts';
+import { withoutAbsent } from '../lib/without-absent.ts';
 import type {
   BlankAreaDeclaration,
   GridSubsetDeclaration,
   LayerDeclaration,
+  LegendDeclaration,
   ParameterDeclaration,
 } from './layer-declaration.ts';
 
@@ -29,6 +31,8 @@ export function createLayer(declaration: LayerDeclaration, gridSets: GridSetBook
   );
   return {
     name: declaration.name,
+    enabled: declaration.enabled,
+    advertised: declaration.advertised,
     title: declaration.title,
     description: declaration.description,
     attribution: declaration.attribution,
@@ -48,6 +52,21 @@ export function createLayer(declaration: LayerDeclaration, gridSets: GridSetBook
     ...blankRules(declaration, gridSubsets),
     fullWms: declaration.fullWMS,
     infoFormats: declaration.queryable ? declaration.infoFormats : [],
+    cacheBypass: declaration.cacheBypass,
+    legends: declaration.legends.map(createLegend),
+    circularFilter: declaration.requestFilters[0]?.name ?? null,
+  };
+}
+
+function createLegend({ style, width, height, format, url, minScale, maxScale }: LegendDeclaration): Legend {
+  return {
+    style,
+    width: width ?? null,
+    height: height ?? null,
+    format,
+    url: url ?? null,
+    minScale: minScale ?? null,
+    maxScale: maxScale ?? null,
   };
 }
 
@@ -107,12 +126,8 @@ function createFormat(mediaType: string): Format {
 
 function createSubset(declaration: GridSubsetDeclaration, gridSets: GridSetBook): GridSubset {
   const gridSet = gridSets.get(declaration.name);
-  const { extent, zoomStart, zoomStop } = declaration;
-  return createGridSubset(gridSet, {
-    ...(extent && { extent }),
-    ...(zoomStart !== undefined && { zoomStart }),
-    ...(zoomStop !== undefined && { zoomStop }),
-  });
+  const { name: _, ...options } = declaration;
+  return createGridSubset(gridSet, withoutAbsent(options));
 }
 
 export function createFilter(declaration: ParameterDeclaration): ParameterFilter {

@@ -23,6 +23,7 @@ export interface DeclaredEntriesOptions<Source> {
 }
 
 const ROWS_AT_ONCE = 500;
+const FILE_COUNTS = 'the configuration file declares this layer too; the file counts';
 
 /**
  * Brings what was declared over the network into this process's catalog. What the configuration file declares stays
@@ -30,8 +31,10 @@ const ROWS_AT_ONCE = 500;
  */
 export class DeclaredEntries<Source> {
   readonly #options: DeclaredEntriesOptions<Source>;
-  readonly #fixedLayers: ReadonlySet<string>;
-  readonly #fixedGridSets: readonly GridSet[];
+  #fixedLayers: ReadonlySet<string>;
+  #fixedGridSets: readonly GridSet[];
+  /** Of layers in the database, those that the file declares too included. */
+  readonly #documents = new Map<string, unknown>();
   readonly #gridSets = new Map<string, GridSet>();
   #seen = 0;
   #refreshing: Promise<boolean> = Promise.resolve(false);
@@ -48,6 +51,23 @@ export class DeclaredEntries<Source> {
 
   isFixedGridSet(name: string): boolean {
     return this.#fixedGridSets.some((gridSet) => gridSet.name === name || gridSet.aliases.includes(name));
+  }
+
+  /** The configuration file was read again. Answers the names of layers and grid sets that are not as they were. */
+  setFixed(layers: readonly LayerDeclaration<Source>[], gridSets: readonly GridSet[]): readonly string[] {
+    const { catalog } = this.#options;
+    const former = this.#fixedLayers;
+    const changed = differing(this.#fixedGridSets, gridSets);
+    const fresh = layers.filter(
+      ({ name, document }) => !former.has(name) || !isSame(catalog.declaration(name)?.document, document),
+    );
+    this.#fixedLayers = new Set(layers.map(({ name }) => name));
+    this.#fixedGridSets = gridSets;
+    if (changed.length > 0) this.#setGridSets();
+    for (const layer of fresh) catalog.setLayer(layer.name, () => layer);
+    const gone = [...former].filter((name) => !this.#fixedLayers.has(name));
+    for (const name of gone) this.#setLayer(name);
+    return [...changed, ...fresh.map(({ name }) => name), ...gone];
   }
 
   /** Afterwards this process knows every change that was durable before the call. Whether there was any. */
@@ -68,27 +88,33 @@ export class DeclaredEntries<Source> {
   }
 
   #takeGridSets(changed: readonly CatalogEntry[]): void {
-    const usable = changed.filter(({ name }) => !this.isFixedGridSet(name));
-    if (usable.length === 0) return;
-    for (const { name, document } of usable) {
+    if (changed.length === 0) return;
+    for (const { name, document } of changed) {
       const gridSet =
         document === null ? null : this.#attempt(name, () => this.#options.reader.gridSet(document));
       if (gridSet) this.#gridSets.set(name, gridSet);
       else this.#gridSets.delete(name);
     }
-    this.#options.catalog.setGridSets(
-      createGridSetBook([...this.#fixedGridSets, ...this.#gridSets.values()]),
-    );
+    this.#setGridSets();
+  }
+
+  #setGridSets(): void {
+    const own = [...this.#gridSets.values()].filter(({ name }) => !this.isFixedGridSet(name));
+    this.#options.catalog.setGridSets(createGridSetBook([...this.#fixedGridSets, ...own]));
   }
 
   #takeLayer({ name, document }: CatalogEntry): void {
-    const { catalog, reader, log } = this.#options;
-    if (this.#fixedLayers.has(name)) {
-      if (document !== null)
-        log.warn({ layer: name }, 'the configuration file declares this layer too; the file counts');
-      return;
-    }
-    if (document === null) {
+    if (document === null) this.#documents.delete(name);
+    else this.#documents.set(name, document);
+    if (!this.#fixedLayers.has(name)) this.#setLayer(name);
+    else if (document !== null) this.#options.log.warn({ layer: name }, FILE_COUNTS);
+  }
+
+  /** As the database has it. */
+  #setLayer(name: string): void {
+    const { catalog, reader } = this.#options;
+    const document = this.#documents.get(name);
+    if (document === undefined) {
       catalog.removeLayer(name);
       return;
     }
@@ -108,4 +134,15 @@ export class DeclaredEntries<Source> {
       return null;
     }
   }
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+function differing(before: readonly GridSet[], after: readonly GridSet[]): readonly string[] {
+  const old = new Map(before.map((gridSet) => [gridSet.name, gridSet]));
+  const fresh = after.filter((gridSet) => !isSame(old.get(gridSet.name), gridSet)).map(({ name }) => name);
+  const gone = [...old.keys()].filter((name) => !after.some((gridSet) => gridSet.name === name));
+  return [...fresh, ...gone];
 }

@@ -1,12 +1,17 @@
 import type { Bounds } from '../domain/bounds.ts';
 import type { LayerAccess, OutsideAnswer, ZoomExpiry } from '../domain/layer.ts';
 import type { LetterCase } from '../domain/parameter-filter.ts';
+import type { Adoption } from '../storage/adopted/adopt-options.ts';
 
 /** A layer as an administrator writes it down, defaults filled in. Plain data: it can be kept and compared. */
 export interface LayerDeclaration<Source = unknown> {
   readonly name: string;
   /** As it was written down, with every default filled in and secrets in the clear. */
   readonly document: unknown;
+  readonly enabled: boolean;
+  readonly advertised: boolean;
+  /** Forgotten when the server stops; of those declared at run time. */
+  readonly transient: boolean;
   readonly title: string;
   readonly description: string;
   readonly attribution: string;
@@ -14,19 +19,21 @@ export interface LayerDeclaration<Source = unknown> {
   readonly source: Source;
   /** The name of a declared store. */
   readonly store: string;
+  /** Looked through in this order. */
+  readonly adopt: readonly Adoption[];
   readonly formats: readonly string[];
   readonly gridSets: readonly GridSubsetDeclaration[];
   readonly metatile: readonly [columns: number, rows: number];
   readonly gutter: number;
   readonly parameters: readonly ParameterDeclaration[];
-  /** Seconds, or seconds by zoom; 0: tiles stay fresh for ever. */
+  /** Seconds, or seconds by zoom; 0: tiles stay fresh for ever; -1: they are not kept. */
   readonly expireCache: number | readonly ZoomExpiry[];
   readonly followSource: boolean;
   /** Seconds. */
   readonly staleWhileRevalidate: number;
   /** Seconds. */
   readonly staleIfError: number;
-  /** Seconds; 0: say nothing to clients. */
+  /** Seconds; 0: say nothing to clients; -1: they ask again each time. */
   readonly expireClients: number | readonly ZoomExpiry[];
   readonly access: LayerAccess;
   /** Null: as each service's standard wants it. */
@@ -36,6 +43,25 @@ export interface LayerDeclaration<Source = unknown> {
   readonly fullWMS: boolean;
   readonly queryable: boolean;
   readonly infoFormats: readonly string[];
+  readonly cacheBypass: boolean;
+  readonly legends: readonly LegendDeclaration[];
+  readonly requestFilters: readonly RequestFilterDeclaration[];
+}
+
+/** What is left out the source decides. */
+export interface LegendDeclaration {
+  readonly style: string;
+  readonly width?: number | undefined;
+  readonly height?: number | undefined;
+  readonly format: string;
+  readonly url?: string | undefined;
+  readonly minScale?: number | undefined;
+  readonly maxScale?: number | undefined;
+}
+
+export interface RequestFilterDeclaration {
+  readonly type: 'circular';
+  readonly name: string;
 }
 
 export interface BlankAreaDeclaration {
@@ -52,6 +78,8 @@ export interface GridSubsetDeclaration {
   readonly extent?: Bounds | undefined;
   readonly zoomStart?: number | undefined;
   readonly zoomStop?: number | undefined;
+  readonly minCachedLevel?: number | undefined;
+  readonly maxCachedLevel?: number | undefined;
 }
 
 interface ParameterBase {

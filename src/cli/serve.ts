@@ -1,5 +1,6 @@
 import { readEnvironment } from '../config/environment.ts';
 import { loadSettings } from '../config/load-settings.ts';
+import { readSettingsFile } from '../config/settings-file.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
@@ -17,8 +18,8 @@ export const serve: Command = {
   async run(flags, terminal) {
     hardenProcess();
     const load = () => loadSettings({ flags, environment: readEnvironment(), workingFolder: process.cwd() });
-    const { settings, handover: first } = load();
-    let handover = first;
+    const file = readSettingsFile(load);
+    const { settings } = file.current;
     const log = createLogger({ level: settings.log.level, pretty: process.stderr.isTTY === true });
     exitOnTheUnforeseen(log);
     const stop = waitForStop(log);
@@ -28,20 +29,12 @@ export const serve: Command = {
       log,
       clock: systemClock,
       random: systemRandom,
-      forkWorker: () => startTaskProcess(handover),
-      forkHttpProcess: (port) => startHttpProcess(handover, port),
+      forkWorker: () => startTaskProcess(file.current.handover),
+      forkHttpProcess: (port) => startHttpProcess(file.current.handover, port),
+      file,
     });
     if (server.initialPassword) showInitialPassword(server.initialPassword, terminal, log);
-    const takeUp = async () => {
-      const loaded = load();
-      const before = handover;
-      handover = loaded.handover;
-      await server.reload(loaded.settings).catch((error: unknown) => {
-        handover = before;
-        throw error;
-      });
-    };
-    if (server.reloads) process.on('SIGHUP', () => void reload(server.reloads, takeUp, log));
+    process.on('SIGHUP', () => void reload(() => server.takeUp(load()), log));
     terminal.out(`Tilewarden is ready at ${server.url}\n`);
     await stop;
     await closeInTime(server, log);
@@ -60,11 +53,12 @@ function showInitialPassword(
   terminal.err(`\n  User admin, password ${password}\n  It is also in ${file} until it is changed.\n\n`);
 }
 
-async function reload(what: string | null, takeUp: () => Promise<void>, log: Logger): Promise<void> {
+async function reload(takeUp: () => Promise<readonly string[]>, log: Logger): Promise<void> {
   try {
-    await takeUp();
-    log.info({}, `${what} reloaded`);
+    const restart = await takeUp();
+    log.info({}, 'settings reloaded');
+    if (restart.length > 0) log.warn({ settings: restart }, 'these settings take effect with a restart only');
   } catch (error) {
-    log.error({ err: error }, `${what} cannot be used; nothing has changed`);
+    log.error({ err: error }, 'settings cannot be used; nothing has changed');
   }
 }

@@ -15,8 +15,10 @@ export function startTaskProcess(handover: SettingsHandover): ChildProcess {
   );
 }
 
-/** Starts `tilewarden http-process`. Its server listens on a port that this process holds for all of them. */
+/** Starts `tilewarden http-process`. Its server listens on a socket that this process holds for all of them. */
 export function startHttpProcess(handover: SettingsHandover, port: number): ChildProcess {
+  // Each takes connections by itself: one that hangs takes none, and none is lost with one that dies.
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
   cluster.setupPrimary({
     exec: mainFile(),
     args: ['http-process'],

@@ -3,18 +3,22 @@ import { isRecord } from '../lib/value-path.ts';
 import type { SourceSettings } from './driver-schemas.ts';
 import { readGridSetDocument, readLayerDocument } from './read-declaration.ts';
 import { MASK, maskSecrets } from './secrets.ts';
+import type { Settings } from './settings.ts';
 
 const NO_PATHS: ReadonlySet<string> = new Set();
 
 /** Reads what is declared over the network as the configuration file would be read. */
-export function createDocumentReader(stores: readonly string[]): DocumentReader<SourceSettings> {
+export function createDocumentReader({
+  stores,
+  adoptFolders,
+}: Pick<Settings, 'stores' | 'adoptFolders'>): DocumentReader<SourceSettings> {
   return {
     layer(document, catalog) {
       const byName = {
         get: (name: string) => catalog.declaration(name) ?? undefined,
         keys: () => catalog.layerNames(),
       };
-      return readLayerDocument(document, { gridSets: catalog.gridSets, stores, byName });
+      return readLayerDocument(document, { gridSets: catalog.gridSets, stores, byName }, adoptFolders);
     },
     gridSet: readGridSetDocument,
     shown: (document) => maskSecrets(document, NO_PATHS),

@@ -6,6 +6,7 @@ import { wmsSourceOptions } from '../sources/wms/wms-source-options.ts';
 import { wmtsSourceOptions } from '../sources/wmts/wmts-source-options.ts';
 import { worldSourceOptions } from '../sources/world/world-source-options.ts';
 import { xyzSourceOptions } from '../sources/xyz/xyz-source-options.ts';
+import { adoptOptions } from '../storage/adopted/adopt-options.ts';
 import { bundleStoreOptions } from '../storage/bundle/bundle-store-options.ts';
 import { memoryStoreOptions } from '../storage/memory/memory-store-options.ts';
 import { s3StoreOptions } from '../storage/s3/s3-store-options.ts';
@@ -25,7 +26,9 @@ export const sourceSchema = z.discriminatedUnion('type', [
   worldSourceOptions,
 ]);
 export const upstreamSchema = upstreamOptions;
+export const adoptSchema = adoptOptions;
 
 export type StoreSettings = z.output<typeof storeSchema>;
 export type SourceSettings = z.output<typeof sourceSchema>;
 export type UpstreamSettings = z.output<typeof upstreamSchema>;
+export type AdoptSettings = z.output<typeof adoptSchema>;

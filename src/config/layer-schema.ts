@@ -1,13 +1,18 @@
 import { z } from 'zod';
 import { FORMAT_NAMES } from '../domain/format.ts';
-import { INFO_FORMATS, LAYER_ACCESS, OUTSIDE_ANSWERS } from '../domain/layer.ts';
-import { sourceSchema } from './driver-schemas.ts';
+import { INFO_FORMATS, LAYER_ACCESS, NOT_KEPT, OUTSIDE_ANSWERS } from '../domain/layer.ts';
+import { httpAddress } from '../sources/http-options.ts';
+import { adoptSchema, sourceSchema } from './driver-schemas.ts';
 import { extentSchema } from './grid-set-schema.ts';
 import { scheduleSchema } from './schedule-schema.ts';
 
 const MAX_ZOOM = 30;
 const MAX_METATILE = 20;
 const MAX_GUTTER = 512;
+const MAX_ADOPTED = 20;
+const MAX_LEGENDS = 200;
+/** Pixels. */
+const MAX_LEGEND = 4096;
 
 const nameSchema = z
   .string()
@@ -26,10 +31,16 @@ const gridSubsetSchema = z.union([
       zoomStart: zoomSchema.optional(),
       zoomStop: zoomSchema.optional(),
       extent: extentSchema.optional(),
+      minCachedLevel: zoomSchema.optional().describe('Tiles of lower zooms are served, but not kept'),
+      maxCachedLevel: zoomSchema.optional().describe('Tiles of higher zooms are served, but not kept'),
     })
     .refine(({ zoomStart = 0, zoomStop = MAX_ZOOM }) => zoomStart <= zoomStop, {
       error: 'must not be below zoomStart',
       path: ['zoomStop'],
+    })
+    .refine(({ minCachedLevel = 0, maxCachedLevel = MAX_ZOOM }) => minCachedLevel <= maxCachedLevel, {
+      error: 'must not be below minCachedLevel',
+      path: ['maxCachedLevel'],
     }),
 ]);
 
@@ -54,11 +65,12 @@ const blankAreaSchema = z
 /** Seconds; a source that is down over a long weekend is not the end of the map. */
 const DEFAULT_STALE_IF_ERROR = 7 * 86_400;
 const secondsSchema = z.int().min(0);
+const expirySecondsSchema = z.int().min(NOT_KEPT);
 
 const expirySchema = z.union([
-  secondsSchema,
+  expirySecondsSchema,
   z
-    .array(z.strictObject({ minZoom: zoomSchema, seconds: secondsSchema }))
+    .array(z.strictObject({ minZoom: zoomSchema, seconds: expirySecondsSchema }))
     .min(1)
     .refine((rules) => new Set(rules.map(({ minZoom }) => minZoom)).size === rules.length, {
       error: 'has two rules for one minZoom',
@@ -95,8 +107,32 @@ export const parameterSchema = z
     if (given.normalize && numbers) refuse('goes only with values or regex', ['normalize']);
   });
 
+const legendSchema = z.strictObject({
+  style: z.string().default('').describe('The style that it explains; empty: the default one'),
+  width: z.int().min(1).max(MAX_LEGEND).optional().describe('Pixels'),
+  height: z.int().min(1).max(MAX_LEGEND).optional().describe('Pixels'),
+  format: z
+    .string()
+    .regex(/^image\/[\w.+-]+$/, 'must be a media type such as image/png')
+    .default('image/png'),
+  url: httpAddress.optional().describe('Address of the picture; GetLegendGraphic of the source when absent'),
+  minScale: z.number().min(0).optional().describe('Scale denominator'),
+  maxScale: z.number().min(0).optional().describe('Scale denominator'),
+});
+
+const requestFilterSchema = z.strictObject({
+  type: z.literal('circular').describe('Tiles far from the middle of the extent are empty'),
+  name: z.string().min(1).max(200).default('circular'),
+});
+
 export const layerSchema = z.strictObject({
   name: nameSchema,
+  enabled: z.boolean().default(true).describe('Tiles are served; tasks work on a disabled layer too'),
+  advertised: z.boolean().default(true).describe('Capabilities and other lists name it'),
+  transient: z
+    .boolean()
+    .default(false)
+    .describe('A layer declared over HTTP that is forgotten when the server stops; its tiles stay'),
   title: z.string().optional().describe('For people; the name when absent'),
   description: z.string().default(''),
   attribution: z.string().max(2000).default('').describe('Whom clients are to name beside the map'),
@@ -121,9 +157,15 @@ export const layerSchema = z.strictObject({
     .default([])
     .describe('Request parameters that make tile sets of their own'),
   store: z.string().default('default').describe('The name of a store'),
+  adopt: z
+    .union([adoptSchema, z.array(adoptSchema).min(1).max(MAX_ADOPTED)])
+    .optional()
+    .describe('The cache of another program, read where the store has no tile; or a list of them'),
   expireCache: expirySchema
     .default(0)
-    .describe('Seconds a tile stays fresh; 0: for ever. Or a list of { minZoom, seconds }'),
+    .describe(
+      'Seconds a tile stays fresh; 0: for ever; -1: it is not kept. Or a list of { minZoom, seconds }',
+    ),
   followSource: z
     .boolean()
     .default(false)
@@ -136,7 +178,9 @@ export const layerSchema = z.strictObject({
     .describe('Seconds for which a tile that is no longer fresh is answered when the source fails'),
   expireClients: expirySchema
     .default(0)
-    .describe('Seconds a client may keep a tile; 0: say nothing. Or a list of { minZoom, seconds }'),
+    .describe(
+      'Seconds a client may keep a tile; 0: say nothing; -1: ask again each time. Or a list of { minZoom, seconds }',
+    ),
   access: z.enum(LAYER_ACCESS).default('public').describe('Who may look at it'),
   blankIsRight: z
     .union([z.boolean(), z.array(blankAreaSchema).min(1).max(MAX_BLANK_AREAS)])
@@ -157,5 +201,15 @@ export const layerSchema = z.strictObject({
     .min(1)
     .default(['text/plain', 'text/html', 'application/json'])
     .describe('Formats in which GetFeatureInfo may be asked; the first one is the default'),
+  cacheBypass: z
+    .boolean()
+    .default(false)
+    .describe('cached=false in a request is answered by the source, and nothing is kept'),
+  legends: z
+    .array(legendSchema)
+    .max(MAX_LEGENDS)
+    .default([])
+    .describe('Pictures that explain the styles: LegendURL in WMTS, GetLegendGraphic in WMS'),
+  requestFilters: z.array(requestFilterSchema).max(1).default([]),
   schedules: z.array(scheduleSchema).default([]).describe('Work to be done again and again'),
 });

@@ -301,3 +301,51 @@ layers:
     expect(problems).not.toContain('OPEN-SESAME');
   });
 });
+
+describe('adopted caches', () => {
+  const adopting = (adopt: string, store = 'bundle') => `
+stores: { default: { type: ${store} } }
+layers:
+  - name: topp:states
+    source: { type: wms, url: 'http://127.0.0.1:8090/wms', layers: states }
+    gridSets: [EPSG:900913]
+    adopt: ${adopt}
+`;
+
+  it('are found relative to the file', () => {
+    const { settings } = load(
+      `${adopting('[{ layout: geowebcache, folder: gwc }, { layout: mbtiles, file: /a.mbtiles }]')}adoptFolders: [old]`,
+    );
+    expect(settings.layers[0]?.adopt).toEqual([
+      { layout: 'geowebcache', folder: join(folder, 'gwc'), paths: 'default', gridSets: {}, within: null },
+      { layout: 'mbtiles', file: '/a.mbtiles', within: null },
+    ]);
+    expect(settings.adoptFolders).toEqual([join(folder, 'old')]);
+  });
+
+  it.each([
+    [
+      '{ layout: geowebcach, folder: a }',
+      /adopt.layout must be one of geowebcache, mapcache, mapproxy, tms, xyz/,
+    ],
+    ['{ layout: geowebcache }', /adopt.folder is missing/],
+    ['{ layout: mapproxy, folder: a, paths: quadkey }', /adopt.paths must be one of tc, mp, tms/],
+    ['{ layout: tms, folder: a, paths: tc }', /adopt.paths is not a setting/],
+    [
+      '{ layout: tms, folder: a, gridSet: EPSG:4326 }',
+      /adopt.gridSet names the grid set EPSG:4326, which the layer does not offer/,
+    ],
+    [
+      '{ layout: geowebcache, folder: a, gridSets: { EPSG:4326: b } }',
+      /adopt.gridSets names the grid set EPSG:4326/,
+    ],
+  ])('are refused when they are wrong: %s', (adopt, message) => {
+    expect(problemsOf(adopting(adopt)).join()).toMatch(message);
+  });
+
+  it('are refused with a store that forgets what was truncated', () => {
+    expect(problemsOf(adopting('{ layout: tms, folder: a }', 'memory')).join()).toMatch(
+      /adopt needs a store that outlives a restart/,
+    );
+  });
+});

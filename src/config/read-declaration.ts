@@ -1,10 +1,13 @@
+import { isAbsolute, normalize } from 'node:path';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { type Explanation, explainIssues } from '../lib/explain-issue.ts';
 import { isRecord, printPath, type ValuePath } from '../lib/value-path.ts';
+import { placeOfAdoption } from '../storage/adopted/adopt-options.ts';
+import type { AdoptSettings } from './driver-schemas.ts';
 import { createSettingsSchema } from './json-schema.ts';
 import { WORDS } from './load-settings.ts';
-import { type LayerContext, resolveLayer, toGridSet } from './resolve-settings.ts';
+import { adoptedBy, type LayerContext, resolveLayer, toGridSet } from './resolve-settings.ts';
 import { referenceOf } from './secrets.ts';
 import { type SettingsDocument, settingsSchema } from './settings-schema.ts';
 
@@ -14,7 +17,11 @@ type Lists = 'layers' | 'gridSets';
  * A layer that came over the network: the document of the configuration file, read by the same rules, but it can
  * name nothing on this machine. Throws `request-invalid` with everything that is wrong.
  */
-export function readLayerDocument(document: unknown, context: LayerContext) {
+export function readLayerDocument(
+  document: unknown,
+  context: LayerContext,
+  adoptFolders: readonly string[] = [],
+) {
   const [given] = checked('layers', document).layers;
   if (!given) throw refusal([{ path: [], message: 'The body must be a layer' }]);
   const { declaration, problems } = resolveLayer(given, context);
@@ -22,10 +29,26 @@ export function readLayerDocument(document: unknown, context: LayerContext) {
   const refused = [
     ...problems,
     ...(local ? [onlyFromFile(['source', 'path'])] : []),
+    ...adoptedBy(given).flatMap((adopted) => placeProblems(adopted, adoptFolders)),
     ...(given.schedules.length > 0 ? [SCHEDULES_ELSEWHERE] : []),
   ];
   if (refused.length > 0) throw refusal(refused);
-  return declaration;
+  return {
+    ...declaration,
+    adopt: declaration.adopt.map((adopted) => ({ ...adopted, within: adoptFolders })),
+  };
+}
+
+/** By the path alone; where its links lead is looked at when it is read. */
+function placeProblems(adopted: AdoptSettings, allowed: readonly string[]): readonly Explanation[] {
+  const place = placeOfAdoption(adopted);
+  const inside = (folder: string) => place === folder || place.startsWith(`${folder.replace(/\/$/, '')}/`);
+  if (isAbsolute(place) && normalize(place) === place && allowed.some(inside)) return [];
+  const path = ['adopt', adopted.layout === 'mbtiles' ? 'file' : 'folder'];
+  if (allowed.length === 0) {
+    return [{ path, message: 'may name a folder only in the configuration file, or below its adoptFolders' }];
+  }
+  return [{ path, message: `must be an absolute path below one of adoptFolders: ${allowed.join(', ')}` }];
 }
 
 const SCHEDULES_ELSEWHERE: Explanation = {

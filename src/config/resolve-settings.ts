@@ -15,9 +15,10 @@ import { closestName } from '../lib/closest-name.ts';
 import type { Explanation } from '../lib/explain-issue.ts';
 import type { ValuePath } from '../lib/value-path.ts';
 import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
+import { adoptionProblems } from './check-adoptions.ts';
 import { scheduleProblems } from './check-schedules.ts';
 import { type LayersByName, sourceProblems } from './check-sources.ts';
-import type { SourceSettings } from './driver-schemas.ts';
+import type { AdoptSettings, SourceSettings } from './driver-schemas.ts';
 import type { Settings } from './settings.ts';
 import type { SettingsDocument } from './settings-schema.ts';
 import { parseSize } from './size.ts';
@@ -38,7 +39,7 @@ export function resolveSettings(document: SettingsDocument): ResolvedSettings {
   const gridSets = resolveGridSets(document.gridSets, problems);
   const layers = document.layers.map(toDeclaration);
   const byName = new Map(layers.map((layer) => [layer.name, layer]));
-  const context = { gridSets, stores: Object.keys(document.stores), byName };
+  const context = { gridSets, stores: document.stores, byName };
   const names = new Set<string>();
   for (const [index, given] of document.layers.entries()) {
     const path = ['layers', index];
@@ -61,6 +62,7 @@ export function resolveSettings(document: SettingsDocument): ResolvedSettings {
     tasks: document.tasks,
     stores: document.stores,
     upstreams: document.upstreams,
+    adoptFolders: document.adoptFolders,
     gridSets,
     gridSetDocuments: new Map(document.gridSets.map((given) => [given.name, given])),
     layers,
@@ -72,7 +74,7 @@ export function resolveSettings(document: SettingsDocument): ResolvedSettings {
 /** What a layer's names may lead to. */
 export interface LayerContext {
   readonly gridSets: GridSetBook;
-  readonly stores: readonly string[];
+  readonly stores: Settings['stores'];
   readonly byName: LayersByName;
 }
 
@@ -89,13 +91,18 @@ function layerProblems(
   path: ValuePath,
 ): readonly Explanation[] {
   const problems: Explanation[] = [];
-  if (!stores.includes(layer.store)) {
-    problems.push({ path: [...path, 'store'], message: unknownName('store', layer.store, stores) });
+  if (!Object.hasOwn(stores, layer.store)) {
+    const message = unknownName('store', layer.store, Object.keys(stores));
+    problems.push({ path: [...path, 'store'], message });
   }
   problems.push(...queryProblems(given, path), ...retinaProblems(given, path));
   const gridSetsKnown = checkGridSetNames(layer, path, gridSets, problems);
   if (gridSetsKnown) attempt(path, problems, () => void createLayer(layer, gridSets));
-  problems.push(...sourceProblems(layer, byName, gridSets, path), ...scheduleProblems(given, path));
+  problems.push(
+    ...sourceProblems(layer, byName, gridSets, path),
+    ...adoptionProblems(layer, gridSets, stores[layer.store]?.type, path),
+    ...scheduleProblems(given, path),
+  );
   return problems;
 }
 
@@ -149,7 +156,13 @@ function toDeclaration(document: GivenLayer): LayerDeclaration<SourceSettings> {
     gridSets: given.gridSets.map(toSubset),
     blankIsRight: toBlankRule(given.blankIsRight),
     parameters: given.parameters.map(toParameter),
+    adopt: adoptedBy(given).map((adopted) => ({ ...adopted, within: null })),
   };
+}
+
+export function adoptedBy({ adopt }: Pick<GivenLayer, 'adopt'>): readonly AdoptSettings[] {
+  if (adopt === undefined) return [];
+  return Array.isArray(adopt) ? adopt : [adopt];
 }
 
 function toSubset(given: GivenSubset): GridSubsetDeclaration {

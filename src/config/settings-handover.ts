@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import type { Adoption } from '../storage/adopted/adopt-options.ts';
 import type { SourceSettings } from './driver-schemas.ts';
 import { type ResolvedSettings, resolveSettings } from './resolve-settings.ts';
 import type { Settings } from './settings.ts';
@@ -24,7 +25,12 @@ export function completeSettings(
   return {
     ...resolved,
     server: { ...resolved.server, tls: absoluteTls(resolved.server.tls, folder) },
-    layers: resolved.layers.map((layer) => ({ ...layer, source: absoluteSource(layer.source, folder) })),
+    layers: resolved.layers.map((layer) => ({
+      ...layer,
+      source: absoluteSource(layer.source, folder),
+      adopt: layer.adopt.map((adopted) => absoluteAdoption(adopted, folder)),
+    })),
+    adoptFolders: document.adoptFolders.map((allowed) => resolve(folder, allowed)),
     access: { ...document.access, adminPassword: null },
     data,
   };
@@ -37,4 +43,9 @@ function absoluteTls(tls: Settings['server']['tls'], folder: string): Settings['
 function absoluteSource(source: SourceSettings, folder: string): SourceSettings {
   if (source.type !== 'archive' || source.path === undefined) return source;
   return { ...source, path: resolve(folder, source.path) };
+}
+
+function absoluteAdoption(adopted: Adoption, folder: string): Adoption {
+  if (adopted.layout === 'mbtiles') return { ...adopted, file: resolve(folder, adopted.file) };
+  return { ...adopted, folder: resolve(folder, adopted.folder) };
 }

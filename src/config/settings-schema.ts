@@ -113,6 +113,10 @@ export const settingsSchema = z.strictObject({
     .record(z.string().min(1), upstreamSchema)
     .default({})
     .describe('Limits for each host that sources speak to'),
+  adoptFolders: z
+    .array(z.string().min(1))
+    .default([])
+    .describe('Folders below which layers declared over HTTP may adopt a cache'),
   gridSets: z.array(gridSetSchema).default([]).describe('Grid sets beside the built-in ones'),
   layers: z
     .array(layerSchema)

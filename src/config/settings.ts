@@ -26,6 +26,8 @@ export interface Settings {
   readonly stores: Readonly<Record<string, StoreSettings>>;
   /** By host and port, e.g. `127.0.0.1:8090`. */
   readonly upstreams: Readonly<Record<string, UpstreamSettings>>;
+  /** Absolute paths. */
+  readonly adoptFolders: readonly string[];
   readonly gridSets: GridSetBook;
   /** The file's form of those that it declares. */
   readonly gridSetDocuments: ReadonlyMap<string, unknown>;

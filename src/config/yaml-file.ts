@@ -36,7 +36,7 @@ export function parseYamlFile(name: string, text: string): YamlFile {
 }
 
 function readValue(name: string, text: string): Pick<YamlFile, 'value' | 'problems'> {
-  if ((text.match(/(?:^|[\s,[{])\*\S/gm)?.length ?? 0) > MAX_ALIASES) {
+  if (countAliases(text) > MAX_ALIASES) {
     return { value: null, problems: [`${name}  has more than ${MAX_ALIASES} aliases`] };
   }
   try {
@@ -46,6 +46,13 @@ function readValue(name: string, text: string): Pick<YamlFile, 'value' | 'proble
     const place = error.mark ? `:${error.mark.line + 1}:${error.mark.column + 1}` : '';
     return { value: null, problems: [`${name}${place}  ${error.reason}`] };
   }
+}
+
+/** A star is an alias only of a name that has an anchor; those of schedules are none. */
+function countAliases(text: string): number {
+  const names = new Set(Array.from(text.matchAll(/&([^\s,[\]{}]+)/g), ([, name]) => name));
+  if (names.size === 0) return 0;
+  return Array.from(text.matchAll(/\*([^\s,[\]{}]+)/g)).filter(([, name]) => names.has(name)).length;
 }
 
 interface YamlNode {

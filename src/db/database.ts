@@ -22,7 +22,7 @@ export interface Database {
   /** For single statements that change something, each of them a transaction of its own. */
   readonly change: Statements;
   /**
-   * Durable when it resolves, undone when `work` throws. Transactions under the same `lock` run one after the
+   * Durable when it resolves (but see `DatabaseOptions.synced`), undone when `work` throws. Transactions under the same `lock` run one after the
    * other, in whatever process they are, and become visible in that order; SQLite has one lock for all. Null: `work`
    * locks the rows that it needs.
    */
@@ -41,6 +41,11 @@ export interface DatabaseOptions {
   readonly location: string;
   readonly clock: Clock;
   readonly log: Logger;
+  /**
+   * False for a process whose changes can be made again, as a worker's reports: in SQLite they outlive its end and the
+   * server's, and a power cut once any other process has committed; they do not wait for the disk.
+   */
+  readonly synced?: boolean;
   /** By name, carried out in the order of their names; those of this version when left out. */
   readonly migrations?: Readonly<Record<string, Migration>>;
 }

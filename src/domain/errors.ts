@@ -4,6 +4,7 @@
  */
 export type ErrorCode =
   | 'layer-unknown'
+  | 'layer-disabled'
   | 'grid-set-unknown'
   | 'format-unknown'
   | 'tile-outside'

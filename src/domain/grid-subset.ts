@@ -12,6 +12,9 @@ export interface GridSubset {
   readonly extent: Bounds;
   readonly zoomStart: number;
   readonly zoomStop: number;
+  /** Tiles of other zooms are served, but not kept. */
+  readonly cachedStart: number;
+  readonly cachedStop: number;
   /** What is offered at each zoom from `zoomStart` on, worked out once: every request asks for it. */
   readonly coverages: readonly (TileRect | null)[];
 }
@@ -20,6 +23,9 @@ export interface GridSubsetOptions {
   readonly extent?: Bounds;
   readonly zoomStart?: number;
   readonly zoomStop?: number;
+  /** All that is offered, when left out. */
+  readonly minCachedLevel?: number;
+  readonly maxCachedLevel?: number;
 }
 
 /** Subsets without an extent of their own, by their zooms: thousands of layers have a handful between them. */
@@ -29,7 +35,8 @@ const whole = new WeakMap<GridSet, Map<string, GridSubset>>();
 export function createGridSubset(gridSet: GridSet, options: GridSubsetOptions = {}): GridSubset {
   if (options.extent) return makeGridSubset(gridSet, options);
   const ofGridSet = whole.get(gridSet) ?? new Map<string, GridSubset>();
-  const key = `${options.zoomStart} ${options.zoomStop}`;
+  const { zoomStart, zoomStop, minCachedLevel, maxCachedLevel } = options;
+  const key = [zoomStart, zoomStop, minCachedLevel, maxCachedLevel].join(' ');
   const subset = ofGridSet.get(key) ?? makeGridSubset(gridSet, options);
   whole.set(gridSet, ofGridSet.set(key, subset));
   return subset;
@@ -52,7 +59,9 @@ function makeGridSubset(gridSet: GridSet, options: GridSubsetOptions): GridSubse
   const coverages = gridSet.levels
     .slice(zoomStart, zoomStop + 1)
     .map((_, offset) => tilesOfBounds(gridSet, zoomStart + offset, extent));
-  return { gridSet, extent, zoomStart, zoomStop, coverages };
+  const cachedStart = Math.max(zoomStart, options.minCachedLevel ?? zoomStart);
+  const cachedStop = Math.min(zoomStop, options.maxCachedLevel ?? zoomStop);
+  return { gridSet, extent, zoomStart, zoomStop, cachedStart, cachedStop, coverages };
 }
 
 /** All tiles the layer offers at a zoom; null when the zoom is not offered. */

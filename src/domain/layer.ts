@@ -32,9 +32,31 @@ export interface ZoomExpiry {
   readonly seconds: number;
 }
 
+/** In place of seconds: tiles are not kept, or a client asks again each time. */
+export const NOT_KEPT = -1;
+
+/** The picture that explains a style. */
+export interface Legend {
+  /** Empty: the default style. */
+  readonly style: string;
+  /** Pixels. */
+  readonly width: number | null;
+  readonly height: number | null;
+  readonly format: string;
+  /** Null: the source draws it. */
+  readonly url: string | null;
+  /** Scale denominators. */
+  readonly minScale: number | null;
+  readonly maxScale: number | null;
+}
+
 /** What an administrator declares and a client asks for. */
 export interface Layer {
   readonly name: string;
+  /** Whether its tiles are served. Tasks work on it all the same. */
+  readonly enabled: boolean;
+  /** Whether capabilities and other lists of layers name it. */
+  readonly advertised: boolean;
   readonly title: string;
   readonly description: string;
   /** Whom map clients are to name beside the map. Empty: nobody. */
@@ -49,9 +71,9 @@ export interface Layer {
   /** Pixels fetched around a metatile and cut away, so that labels and symbols at its edge come out whole. */
   readonly gutter: number;
   readonly parameters: readonly ParameterFilter[];
-  /** Seconds a tile stays fresh; null: for ever. */
+  /** Seconds a tile stays fresh; null: for ever; `NOT_KEPT`. */
   readonly expireCacheSeconds: number | null;
-  /** By rising zoom; go before the above. 0: for ever. */
+  /** By rising zoom; go before the above. 0: for ever; `NOT_KEPT`. */
   readonly expireCacheByZoom: readonly ZoomExpiry[];
   /** Tiles stay fresh only as long as the source's server says, where it says so. */
   readonly followSource: boolean;
@@ -59,7 +81,7 @@ export interface Layer {
   readonly staleWhileRevalidateSeconds: number;
   /** For this long a tile that is no longer fresh is answered when its source fails. */
   readonly staleIfErrorSeconds: number;
-  /** Seconds a client may keep a tile; 0: say nothing. */
+  /** Seconds a client may keep a tile; 0: say nothing; `NOT_KEPT`. */
   readonly expireClientsSeconds: number;
   /** By rising zoom; go before the above. */
   readonly expireClientsByZoom: readonly ZoomExpiry[];
@@ -73,6 +95,11 @@ export interface Layer {
   readonly blankAreas: readonly BlankArea[];
   /** Pictures of any place and size are put together from its tiles. */
   readonly fullWms: boolean;
+  /** Who asks with `cached=false` is answered by the source, and nothing is kept. */
+  readonly cacheBypass: boolean;
+  readonly legends: readonly Legend[];
+  /** The name of a filter that leaves tiles out that lie far from the middle; null: there is none. */
+  readonly circularFilter: string | null;
   /** Its source tells what lies at a place, in these formats. Empty: nobody asks it. */
   readonly infoFormats: readonly string[];
 }
@@ -90,14 +117,14 @@ export function checkLayerName(name: string): void {
   );
 }
 
-/** Seconds a tile of that zoom stays fresh; null: for ever. */
+/** Seconds a tile of that zoom stays fresh; null: for ever; `NOT_KEPT`: it is not kept. */
 export function cacheSecondsAt({ expireCacheByZoom, expireCacheSeconds }: Layer, z: number): number | null {
   if (expireCacheByZoom.length === 0) return expireCacheSeconds;
   const rule = expireCacheByZoom.findLast(({ minZoom }) => minZoom <= z);
-  return rule && rule.seconds > 0 ? rule.seconds : null;
+  return rule && rule.seconds !== 0 ? rule.seconds : null;
 }
 
-/** Seconds a client may keep a tile of that zoom; 0: say nothing. */
+/** Seconds a client may keep a tile of that zoom; 0: say nothing; `NOT_KEPT`: it asks again each time. */
 export function clientSecondsAt({ expireClientsByZoom, expireClientsSeconds }: Layer, z: number): number {
   const rule = expireClientsByZoom.findLast(({ minZoom }) => minZoom <= z);
   return rule?.seconds ?? expireClientsSeconds;

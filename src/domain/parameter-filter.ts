@@ -126,11 +126,24 @@ export function refuseUnknownParameters(
 
 /** Hex SHA-1 over complete values. See docs/decisions/0001-parameters-id.md. */
 export function parametersIdOf(values: ReadonlyMap<string, string>): string {
-  const sorted = [...values].sort(([a], [b]) => (a < b ? -1 : 1));
-  const ambiguous = sorted.some(([, value]) => value.includes('&'));
-  const text = ambiguous
-    ? JSON.stringify(sorted)
-    : `?${sorted.map(([name, value]) => `${name}=${value}`).join('&')}`;
+  const ambiguous = [...values.values()].some((value) => value.includes('&'));
+  return ambiguous ? sha1(JSON.stringify(byName(values))) : geoWebCacheIdOf(values);
+}
+
+/** What GeoWebCache calls them, also where a value makes that ambiguous. */
+export function geoWebCacheIdOf(values: ReadonlyMap<string, string>): string {
+  return sha1(
+    `?${byName(values)
+      .map(([name, value]) => `${name}=${value}`)
+      .join('&')}`,
+  );
+}
+
+function byName(values: ReadonlyMap<string, string>): readonly (readonly [string, string])[] {
+  return [...values].sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function sha1(text: string): string {
   return createHash('sha1').update(text, 'utf8').digest('hex');
 }
 

@@ -12,7 +12,24 @@ export interface Answer {
   readonly body: Buffer | string | null | Streamer;
 }
 
+/** One with status 200 that pages of every site may read, and that can write its head by itself. */
+export interface PreparedAnswer extends Answer {
+  readonly body: Buffer;
+  /** Bytes. */
+  readonly headLength: number;
+  /** Writes the status line and all headers up to the empty line. */
+  writeHead(target: Buffer): void;
+}
+
+export function isPrepared(answer: Answer): answer is PreparedAnswer {
+  return 'writeHead' in answer;
+}
+
 const NO_HEADERS: Headers = [];
+
+export function withHeaders({ status, headers, body }: Answer, more: Headers): Answer {
+  return { status, headers: [...headers, ...more], body };
+}
 
 export function textAnswer(status: number, text: string, headers: Headers = NO_HEADERS): Answer {
   return { status, headers: ['Content-Type', 'text/plain; charset=utf-8', ...headers], body: text };

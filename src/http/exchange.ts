@@ -10,7 +10,7 @@ import type { HttpProblem } from './problems.ts';
 /** What of a path stood where its route's pattern has names. */
 export type PathParams = Readonly<Record<string, string>>;
 
-/** Where a request wants to go. */
+/** Where a request wants to go. Requests with the same address may share one. */
 export interface Target {
   /** As it came: not decoded, without the query. */
   readonly path: string;
@@ -41,9 +41,7 @@ const NO_CHANGE: ChangeNote = {};
 
 /** A request as handlers see it. */
 export class Exchange {
-  readonly path: string;
-  readonly query: string;
-  readonly params: PathParams;
+  readonly target: Target;
   readonly connection: Connection;
   /** Null on public routes, where nobody asks, and until the caller has shown who it is. */
   caller: Caller | null = null;
@@ -56,19 +54,27 @@ export class Exchange {
    */
   audience: 'all' | 'varies' | 'caller' = 'all';
   readonly #request: IncomingMessage;
-  readonly #prefix: string;
   readonly #number: number;
   readonly #deps: ExchangeDeps;
 
   constructor(request: IncomingMessage, target: Target, number: number, deps: ExchangeDeps) {
-    this.path = target.path;
-    this.query = target.query;
-    this.params = target.params;
+    this.target = target;
     this.connection = connectionOf(request.socket);
     this.#request = request;
-    this.#prefix = target.prefix;
     this.#number = number;
     this.#deps = deps;
+  }
+
+  get path(): string {
+    return this.target.path;
+  }
+
+  get query(): string {
+    return this.target.query;
+  }
+
+  get params(): PathParams {
+    return this.target.params;
   }
 
   get id(): string {
@@ -86,7 +92,7 @@ export class Exchange {
 
   /** The absolute address of this server as the caller knows it, prefix included, without a closing slash. */
   get baseUrl(): string {
-    return ownAddress(this.#request, this.#prefix, this.#deps.trusts);
+    return ownAddress(this.#request, this.target.prefix, this.#deps.trusts);
   }
 
   /** The network address of the caller; behind trusted proxies, of whom they speak for. */

@@ -10,9 +10,7 @@ export interface HttpLimits {
   readonly headersTimeout: number;
   /** From the first byte of a request to the end of its body. */
   readonly requestTimeout: number;
-  /** How long a connection may lie idle between requests. */
-  readonly keepAliveTimeout: number;
-  /** How long a connection may make no progress at all, e.g. because the caller does not read. */
+  /** How long a connection may make no progress at all: between requests, or because the caller does not read. */
   readonly idleTimeout: number;
   /** How often slow connections are looked for. */
   readonly connectionsCheckingInterval: number;
@@ -36,7 +34,6 @@ export const DEFAULT_LIMITS: HttpLimits = {
   bodySize: 64 * 1024,
   headersTimeout: 9_000,
   requestTimeout: 10_000,
-  keepAliveTimeout: 65_000,
   idleTimeout: 120_000,
   connectionsCheckingInterval: 1_000,
   connections: 10_000,

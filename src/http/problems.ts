@@ -34,6 +34,7 @@ const STATUS: Readonly<Record<ErrorCode | HttpProblemCode, number>> = {
   'header-invalid': 400,
   'request-invalid': 400,
   'parameter-refused': 400,
+  'layer-disabled': 400,
   'grid-set-unknown': 400,
   'format-unknown': 400,
   'credentials-needed': 401,

@@ -1,5 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogEditor } from '../catalog/catalog-editor.ts';
+import type { ServiceSettings } from '../catalog/service-settings.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { NodeRegistry } from '../nodes/node-registry.ts';
@@ -34,21 +35,29 @@ import { answerAlive, createReadiness } from './metrics/probes.ts';
 import type { TileCounts } from './metrics/tile-counts.ts';
 import { layerPageRoutes } from './pages/layer-page.ts';
 import { assetRoutes, type WebAsset } from './pages/web-assets.ts';
+import { blobStoreRoutes, type StoreDescription } from './rest/blob-stores.ts';
+import { boundsRoutes } from './rest/bounds.ts';
 import { diskQuotaRoutes } from './rest/disk-quota.ts';
+import { filterUpdateRoutes } from './rest/filter-update.ts';
+import { globalRoutes } from './rest/global.ts';
+import { restGridSetRoutes } from './rest/grid-sets.ts';
+import { restLayerRoutes } from './rest/layers.ts';
 import { massTruncateRoutes } from './rest/mass-truncate.ts';
+import { type Reloaded, reloadRoutes } from './rest/reload.ts';
 import { createLayerTaskListHandler, createSeedHandler, createTaskListHandler } from './rest/seed.ts';
+import { statisticsRoutes } from './rest/statistics.ts';
 import { createTerminateAllHandler, createTerminateHandler } from './rest/terminate.ts';
 import type { Route } from './route.ts';
 import { kmlRoutes } from './services/kml/kml-routes.ts';
-import { createLayerList } from './services/layer-list.ts';
 import { createTileJson, wmtsTileJsonRoutes } from './services/tile-json.ts';
 import { openServices, tileServiceRoutes } from './services/tile-service-routes.ts';
 import { wmsRoutes } from './services/wms/wms-routes.ts';
 import { isDryRun } from './wire/read-body.ts';
 
 export interface RouteDeps {
-  readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version'>;
+  readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version' | 'gridSets'>;
   readonly editor: CatalogEditor;
+  readonly service: ServiceSettings;
   readonly pipeline: Pick<TilePipeline, 'read'>;
   /** As in `ReadinessDeps`. */
   readonly readiness: (signal: AbortSignal) => Promise<string | null>;
@@ -63,11 +72,21 @@ export interface RouteDeps {
   readonly traffic: TileTraffic;
   readonly about: About;
   readonly nodes: Pick<NodeRegistry, 'list'>;
+  readonly rest: RestSettings;
   readonly metrics: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'quota'>;
   readonly accounts: AccountParts;
   readonly assets: readonly WebAsset[];
   readonly clock: Clock;
   readonly log: Logger;
+}
+
+/** What GeoWebCache's resources tell of the settings. */
+export interface RestSettings {
+  readonly stores: readonly StoreDescription[];
+  readonly memoryTierBytes: number;
+  /** Its path; empty: there is none. */
+  readonly configFile: string;
+  readonly reload: () => Promise<Reloaded>;
 }
 
 /** How tiles were answered; `flush` first, to count the present turn too. */
@@ -93,13 +112,6 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
 
     {
       method: 'GET',
-      path: '/tiles.json',
-      role: 'public',
-      sharing,
-      handler: createLayerList(road.documentOf),
-    },
-    {
-      method: 'GET',
       path: '/tiles/{layer}.json',
       role: 'public',
       sharing,
@@ -120,6 +132,7 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
     ...cacheRoutes(deps),
     ...layerRoutes(deps),
     ...catalogChangeRoutes(deps.editor),
+    ...restRoutes(deps),
     ...seriesRoutes(seriesOf(traffic)),
     ...aboutRoutes(deps.about),
     ...nodeRoutes(deps.nodes),
@@ -133,6 +146,25 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
     ...accountRoutes(deps.accounts),
 
     ...assetRoutes(deps.assets),
+  ];
+}
+
+/** GeoWebCache's resources besides tasks, truncation and quota. */
+function restRoutes(deps: RouteDeps): readonly Route[] {
+  const { rest, traffic, metrics } = deps;
+  return [
+    ...restLayerRoutes(deps),
+    ...restGridSetRoutes(deps),
+    ...blobStoreRoutes(rest.stores),
+    ...globalRoutes({ ...deps, configFile: rest.configFile }),
+    ...boundsRoutes(deps),
+    ...filterUpdateRoutes(deps),
+    ...reloadRoutes(rest.reload),
+    ...statisticsRoutes({
+      tileCounts: countsOf(traffic),
+      status: () => metrics.pipeline.status(),
+      memoryTierBytes: rest.memoryTierBytes,
+    }),
   ];
 }
 

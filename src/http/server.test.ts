@@ -9,6 +9,7 @@ import {
   testDeps,
   tileAnswer,
 } from '../../test/fixtures/http-app.ts';
+import { createDeferred } from '../lib/deferred.ts';
 import { type HttpServerDeps, openHttpServer } from './http-app.ts';
 import type { HttpServer, HttpServerOptions } from './server.ts';
 
@@ -240,8 +241,8 @@ describe('the door', () => {
 
 describe('closing', () => {
   it('waits for answers under way and then ends idle connections', async () => {
-    const gate = deferred();
-    const reading = deferred();
+    const gate = createDeferred<void>();
+    const reading = createDeferred<void>();
     const read: Read = async () => {
       reading.resolve();
       await gate.promise;
@@ -268,8 +269,8 @@ describe('closing', () => {
 
 describe('a caller that goes away', () => {
   it('ends the wait for its tile and leaves nothing in the log', async () => {
-    const gone = deferred();
-    const reading = deferred();
+    const gone = createDeferred<void>();
+    const reading = createDeferred<void>();
     const read: Read = (_tiles, _tile, signal) =>
       new Promise((_resolve, reject) => {
         reading.resolve();
@@ -292,12 +293,4 @@ describe('a caller that goes away', () => {
 
 async function fetchRaw(server: HttpServer, method: string, path: string): Promise<string> {
   return conversation(server, `${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
-}
-
-function deferred(): { promise: Promise<void>; resolve: () => void } {
-  let resolve = (): void => {};
-  const promise = new Promise<void>((done) => {
-    resolve = done;
-  });
-  return { promise, resolve };
 }

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Server as TlsServer } from 'node:tls';
 import { TilewardenError } from '../domain/errors.ts';
+import { WholeResponse } from './answer/whole-response.ts';
 import { answerBrokenConnection } from './door/broken-connection.ts';
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from './door/dispatcher.ts';
 import { trustPeersOf } from './door/peer.ts';
@@ -113,11 +114,14 @@ function createNodeServer(limits: HttpLimits, tls: boolean, listener: RequestLis
     maxHeaderSize: limits.headerSize,
     headersTimeout: limits.headersTimeout,
     requestTimeout: limits.requestTimeout,
-    keepAliveTimeout: limits.keepAliveTimeout,
+    // The idle timeout holds between requests too: one timer for each connection, not two for each request.
+    keepAliveTimeout: 0,
     connectionsCheckingInterval: limits.connectionsCheckingInterval,
   };
   const secure = { ...options, minVersion: TLS_MINIMUM, handshakeTimeout: limits.headersTimeout } as const;
-  const server = tls ? createTlsServer(secure, listener) : createServer(options, listener);
+  const server = tls
+    ? createTlsServer(secure, listener)
+    : createServer({ ...options, ServerResponse: WholeResponse }, listener);
   server.setTimeout(limits.idleTimeout);
   server.maxConnections = mostConnections(limits.connections, openFilesLimit());
   server.on('drop', makeRoom(server));

@@ -2,9 +2,9 @@ import { setMaxListeners } from 'node:events';
 import type { Metatile } from '../domain/metatile.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import type { TileMaker } from '../domain/tile-maker.ts';
+import { createDeferred, type Deferred } from '../lib/deferred.ts';
 import { orAborted } from '../lib/or-aborted.ts';
 import type { StoredTile } from '../storage/tile-store.ts';
-import { createDeferred, type Deferred } from './deferred.ts';
 import type { ResolvedTileSet } from './tile-pipeline.ts';
 
 export interface MadeTile extends StoredTile, TileIndex {

@@ -1,7 +1,16 @@
-import { cacheSecondsAt, type Layer } from '../domain/layer.ts';
+import { cacheSecondsAt, type Layer, NOT_KEPT } from '../domain/layer.ts';
 import type { StoredTile } from '../storage/tile-store.ts';
+import type { ResolvedTileSet } from './tile-pipeline.ts';
 
 type TileTimes = Pick<StoredTile, 'createdAt' | 'freshUntil'>;
+
+type Kept = Pick<ResolvedTileSet, 'bound' | 'subset' | 'bypass'>;
+
+/** Whether what is stored or in memory is looked at, and what is made goes there. */
+export function isKept({ bound, subset, bypass }: Kept, z: number): boolean {
+  if (bypass || z < subset.cachedStart || z > subset.cachedStop) return false;
+  return cacheSecondsAt(bound.layer, z) !== NOT_KEPT;
+}
 
 /** A tile of that zoom that was created at this time or later is fresh. Milliseconds since 1970. */
 export function freshSince(layer: Layer, z: number, now: number): number {
@@ -21,9 +30,11 @@ export function freshUntil(
   return Math.min(byAge, marked);
 }
 
-export function isFresh(layer: Layer, z: number, tile: TileTimes, now: number): boolean {
+/** Of what is not kept nothing is fresh. */
+export function isFresh(tiles: Kept, z: number, tile: TileTimes, now: number): boolean {
+  if (!isKept(tiles, z)) return false;
   if (tile.freshUntil !== null && tile.freshUntil <= now) return false;
-  return tile.createdAt >= freshSince(layer, z, now);
+  return tile.createdAt >= freshSince(tiles.bound.layer, z, now);
 }
 
 /** Whether a tile that is no longer fresh is still a better answer than to wait for a new one. */

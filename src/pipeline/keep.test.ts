@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { createGate, type TileRoad, tileRoads, until } from '../../test/fixtures/tile-road.ts';
+import {
+  createGate,
+  layerWithDenseTiles,
+  type TileRoad,
+  tileRoads,
+  until,
+} from '../../test/fixtures/tile-road.ts';
 import { TilewardenError } from '../domain/errors.ts';
+import { createGridSubset } from '../domain/grid-subset.ts';
 
 const open = tileRoads();
 
@@ -60,6 +67,61 @@ describe('freshness', () => {
     road.clock.advance(1001);
     road.source.answer = road.source.draw;
     expect((await road.read(4, 5, 6)).outcome).toBe('MISS');
+  });
+});
+
+describe('zooms that are not kept', () => {
+  const notKept = (minCachedLevel: number, maxCachedLevel: number) => {
+    const [subset] = layerWithDenseTiles().gridSubsets ?? [];
+    if (!subset) throw new Error('no grid set');
+    return createGridSubset(subset.gridSet, { minCachedLevel, maxCachedLevel });
+  };
+
+  it.each([
+    ['below the first cached level', { gridSubsets: [notKept(5, 8)] as const }],
+    ['above the last cached level', { gridSubsets: [notKept(0, 3)] as const }],
+    ['that never stay fresh', { expireCacheByZoom: [{ minZoom: 4, seconds: -1 }] }],
+  ])('%s are fetched each time, one tile at a time', async (_case, layer) => {
+    const road = open({ layer });
+    for (const times of [1, 2]) {
+      expect((await road.read(4, 5, 6)).outcome).toBe('BYPASS');
+      await landed(road);
+      expect(road.source.requests).toHaveLength(times);
+    }
+    expect(road.source.requests[0]?.metatile.rect).toEqual({ minX: 5, minY: 6, maxX: 5, maxY: 6 });
+    expect(road.pipeline.status().memoryTierTiles).toBe(0);
+    expect(await road.store.get(road.tiles.set, { z: 4, x: 5, y: 6 })).toBeNull();
+  });
+
+  it('leave the others as they are', async () => {
+    const road = open({ layer: { gridSubsets: [notKept(3, 3)] } });
+    await road.read(3, 1, 1);
+    await landed(road);
+    expect((await road.read(3, 1, 1)).outcome).toBe('HIT');
+  });
+
+  it('are passed by when a layer is seeded', async () => {
+    const road = open({ layer: { gridSubsets: [notKept(5, 8)] } });
+    const metatile = { z: 4, column: 1, row: 1, rect: { minX: 4, minY: 4, maxX: 7, maxY: 7 } };
+    const { signal } = new AbortController();
+    const request = { tiles: road.tiles, metatile, within: metatile.rect, mode: 'missing', signal } as const;
+    expect(await road.pipeline.renew(request)).toMatchObject({ made: 0, present: 16 });
+    expect(road.source.requests).toHaveLength(0);
+  });
+});
+
+describe('a tile asked for past the cache', () => {
+  it('is fetched though it is there, and what is there stays', async () => {
+    const road = open();
+    const first = await road.read(4, 5, 6);
+    await landed(road);
+    road.source.version = 2;
+    const tile = { z: 4, x: 5, y: 6 };
+    const past = await road.pipeline.read({ ...road.tiles, bypass: true }, tile);
+    expect(past.outcome).toBe('BYPASS');
+    expect(await road.shows(past.bytes, tile, 2)).toBe(true);
+    await landed(road);
+    expect((await road.read(4, 5, 6)).bytes.equals(first.bytes)).toBe(true);
   });
 });
 

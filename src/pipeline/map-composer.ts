@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { webcrypto } from 'node:crypto';
 import type { Bounds } from '../domain/bounds.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Format } from '../domain/format.ts';
@@ -46,8 +46,8 @@ const SMALL_MAP_PIXELS = 2 * 1024 * 1024;
 const LARGE_AT_ONCE = 1;
 const SMALL_AT_ONCE = 2;
 const MAX_WAITING = 64;
-/** All maps together; the library has four threads, which tiles need too. */
-const DECODES_AT_ONCE = 2;
+/** Rows of tiles, of all maps together: whoever answers hits needs a core meanwhile. */
+const DECODES_AT_ONCE = 1;
 /** Rows of source pixels that are worked on at a time. Between two bands a caller who has gone is noticed. */
 const SOURCE_ROWS_PER_BAND = 512;
 
@@ -65,10 +65,15 @@ export function createMapComposer(pipeline: Pick<TilePipeline, 'read'>): MapComp
         const reading = new MapReading({ pipeline, decoding, signal });
         const picture = await stack(request, reading);
         const bytes = await encodeMap(picture, format, background);
-        return { bytes, digest: createHash('sha1').update(bytes).digest('hex'), ...reading.summary() };
+        return { bytes, digest: await digestOf(bytes), ...reading.summary() };
       });
     },
   };
+}
+
+/** Off the main thread: a large map is tens of megabytes. */
+async function digestOf(bytes: Buffer): Promise<string> {
+  return Buffer.from(await webcrypto.subtle.digest('SHA-1', bytes)).toString('hex');
 }
 
 /** Throws `source-busy` when too many wait already. */

@@ -1,5 +1,7 @@
+import { setMaxListeners } from 'node:events';
+import type { TileIndex } from '../domain/tile-key.ts';
 import type { Semaphore } from '../lib/semaphore.ts';
-import { decodeImage } from '../raster/decode-image.ts';
+import { decodeStrip } from '../raster/decode-strip.ts';
 import { emptyImage, placeImage } from '../raster/place-image.ts';
 import type { RasterImage } from '../raster/raster-image.ts';
 import { reachOf, resampleImage } from '../raster/resample-image.ts';
@@ -42,6 +44,8 @@ export class MapReading {
 
   constructor(options: MapReadingOptions) {
     this.#options = options;
+    // Each read listens, and whoever made the signal may listen too.
+    setMaxListeners(2 * READS_AT_ONCE, options.signal);
   }
 
   /** What a layer shows in one band after the other, from the top down; null where it shows nothing. */
@@ -118,14 +122,15 @@ export class MapReading {
   /** A row of tiles, with as many pixels on either side as resampling looks at. */
   async #readStrip(tiles: ResolvedTileSet, { z, rect, across }: MapPlan, y: number): Promise<RasterImage> {
     const { tileWidth, tileHeight } = tiles.subset.gridSet;
+    const { decoding, signal } = this.#options;
     const reach = reachOf(across.scale);
-    const strip = emptyImage((rect.maxX - rect.minX + 1) * tileWidth + 2 * reach, tileHeight);
+    const bytes: Buffer[] = [];
     let next = rect.minX;
     const readOn = async () => {
       while (next <= rect.maxX) {
-        this.#options.signal.throwIfAborted();
+        signal.throwIfAborted();
         const x = next++;
-        placeImage(strip, await this.#readTile(tiles, z, x, y), reach + (x - rect.minX) * tileWidth, 0);
+        bytes[x - rect.minX] = await this.#readTile(tiles, { z, x, y });
       }
     };
     const readers = Array.from({ length: READS_AT_ONCE }, readOn);
@@ -134,31 +139,20 @@ export class MapReading {
       next = Number.POSITIVE_INFINITY;
       throw error;
     });
-    repeatRims(strip, reach);
-    return strip;
-  }
-
-  async #readTile(tiles: ResolvedTileSet, z: number, x: number, y: number): Promise<RasterImage> {
-    const { tileWidth, tileHeight } = tiles.subset.gridSet;
-    const { pipeline, decoding, signal } = this.#options;
-    const { bytes, createdAt, outcome } = await pipeline.read(tiles, { z, x, y }, signal);
-    this.#outcomes.add(outcome);
-    this.#deepest = Math.max(this.#deepest ?? z, z);
-    this.#newest = Math.max(this.#newest ?? createdAt, createdAt);
-    const size = { width: tileWidth, height: tileHeight };
     const leave = await decoding.acquire(signal);
     try {
-      return await decodeImage(bytes, { maxPixels: tileWidth * tileHeight, size });
+      return await decodeStrip(bytes, { width: tileWidth, height: tileHeight }, reach);
     } finally {
       leave();
     }
   }
-}
 
-function repeatRims({ width, height, pixels }: RasterImage, reach: number): void {
-  const words = new Uint32Array(pixels.buffer, pixels.byteOffset, width * height);
-  for (let start = 0; start < words.length; start += width) {
-    words.fill(words[start + reach] ?? 0, start, start + reach);
-    words.fill(words[start + width - reach - 1] ?? 0, start + width - reach, start + width);
+  async #readTile(tiles: ResolvedTileSet, tile: TileIndex): Promise<Buffer> {
+    const { pipeline, signal } = this.#options;
+    const { bytes, createdAt, outcome } = await pipeline.read(tiles, tile, signal);
+    this.#outcomes.add(outcome);
+    this.#deepest = Math.max(this.#deepest ?? tile.z, tile.z);
+    this.#newest = Math.max(this.#newest ?? createdAt, createdAt);
+    return bytes;
   }
 }

@@ -5,7 +5,7 @@ import type { StoredTile } from '../storage/tile-store.ts';
 import { MemoryTier } from './memory-tier.ts';
 
 const set: TileSetKey = { layer: 'a', gridSet: 'g', format: 'image/png', parametersId: null };
-const OVERHEAD = 256;
+const OVERHEAD = 1024;
 
 function stored(length: number, createdAt = 0): StoredTile {
   return { bytes: Buffer.alloc(length), createdAt, freshUntil: null, madeBy: null, checksum: length };
@@ -113,7 +113,7 @@ describe('the memory tier', () => {
     );
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const bound = 3000;
+        const bound = 6000;
         const tier = new MemoryTier(bound);
         let model: { id: string; layer: string; cost: number }[] = [];
         for (const action of steps) {

@@ -4,8 +4,8 @@ import { rectContains, type TileRect } from '../domain/tile-rect.ts';
 import type { StoredTile, TilePlace } from '../storage/tile-store.ts';
 import type { TileAnswer } from './tile-pipeline.ts';
 
-/** What an entry costs besides its bytes: the objects around them, rounded up. */
-const ENTRY_OVERHEAD_BYTES = 256;
+/** What an entry costs besides its bytes: the objects around them and the head of its answer, rounded up. */
+const ENTRY_OVERHEAD_BYTES = 1024;
 /** Below it on both axes a place fits into one exact number, which is cheaper to look up than a text. */
 const NUMERIC_KEY_LIMIT = 2 ** 26;
 

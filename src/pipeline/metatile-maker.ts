@@ -12,6 +12,7 @@ import type { TileStore } from '../storage/tile-store.ts';
 import { acceptAnswer, type Picture, sourceRequestOf } from './accept-answer.ts';
 import type { BlankWatch } from './blank-watch.ts';
 import type { Flight } from './flight.ts';
+import { isKept } from './freshness.ts';
 import type { MemoryTier } from './memory-tier.ts';
 import type { PipelineMetrics } from './pipeline-metrics.ts';
 import type { SeldomWarning } from './seldom-warning.ts';
@@ -251,7 +252,7 @@ export class MetatileMaker {
     const { tiles, metatile } = flight.plan;
     const kept = flight.madeTiles().filter((made) => flight.wasAsked(made) || tier.has(tiles.set, made));
     tier.drop(tiles.set, metatile.z, metatile.rect);
-    if (flight.outdated || flight.overtaken) return;
+    if (flight.outdated || flight.overtaken || !isKept(tiles, metatile.z)) return;
     for (const made of kept) tier.put(tiles.set, made, { ...made, bytes: copyOf(made.bytes) });
   }
 }

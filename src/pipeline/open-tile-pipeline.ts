@@ -12,18 +12,19 @@ import type { Random } from '../lib/random.ts';
 import { Turnstile } from '../lib/turnstile.ts';
 import type { TileCutter } from '../raster/tile-cutter.ts';
 import type { StoredTile, TileNews } from '../storage/tile-store.ts';
+import { AdoptedTiles } from './adopted-tiles.ts';
 import { BlankSuspects } from './blank-suspects.ts';
 import { BlankWatch, type BlankWatchOptions } from './blank-watch.ts';
 import type { Flight } from './flight.ts';
 import { type FailureListener, type FlightClaims, Flights, isSourceFailure } from './flights.ts';
-import { isFresh, mayServeAfterFailure, mayServeWhileRenewing } from './freshness.ts';
+import { isFresh, isKept, mayServeAfterFailure, mayServeWhileRenewing } from './freshness.ts';
 import { type FoundBeside, MemoryTier } from './memory-tier.ts';
 import { MetatileMaker } from './metatile-maker.ts';
 import { NegativeMemory } from './negative-memory.ts';
 import { noMetrics, type PipelineMetrics } from './pipeline-metrics.ts';
 import { DEFAULT_PIPELINE_SETTINGS, type PipelineSettings } from './pipeline-settings.ts';
 import { Renewer } from './renewer.ts';
-import { checkTile, metatileSizeOf } from './resolve-tile-set.ts';
+import { checkTile, metatileSizeOf, SINGLE_TILE } from './resolve-tile-set.ts';
 import { createSeldomWarning, type SeldomWarning } from './seldom-warning.ts';
 import type {
   CacheOutcome,
@@ -72,6 +73,7 @@ class Pipeline implements TilePipeline {
   readonly #maker: MetatileMaker;
   readonly #flights: Flights;
   readonly #renewer: Renewer;
+  readonly #adopted: AdoptedTiles;
   /** Those who look at what is there are served between two who have to wait anyway. */
   readonly #turnstile = new Turnstile();
   readonly #unsubscribe: () => void;
@@ -104,7 +106,8 @@ class Pipeline implements TilePipeline {
     const failures = new NegativeMemory({ clock, random, ttlMs: negativeTtlMs });
     const told = { metrics, blanks, warn: this.#warn, onFailure };
     this.#flights = new Flights({ maker: this.#maker, failures, ...told, claims: options.claims });
-    this.#renewer = new Renewer(this.#flights, clock);
+    this.#adopted = new AdoptedTiles({ clock, events, metrics, warn: this.#warn });
+    this.#renewer = new Renewer(this.#flights, this.#adopted, clock);
     this.#unsubscribe = events.subscribe((event) => {
       if (event.type === 'deleted') this.#tier.drop(event.set, event.z, event.rect);
       if (event.type === 'layer-dropped') this.forgetLayer(event.layer);
@@ -168,6 +171,7 @@ class Pipeline implements TilePipeline {
 
   async close(): Promise<void> {
     await this.#flights.close();
+    await this.#adopted.close();
     this.#unsubscribe();
   }
 
@@ -200,11 +204,11 @@ class Pipeline implements TilePipeline {
     tile: TileIndex,
     signal: AbortSignal | undefined,
   ): Promise<TileAnswer | null> {
-    const found = await this.#look(tiles, tile);
+    const found = isKept(tiles, tile.z) ? await this.#find(tiles, tile) : null;
     if (!found) return this.#fly(tiles, tile, signal);
     const { layer } = tiles.bound;
     const now = this.#clock.now();
-    if (isFresh(layer, tile.z, found, now)) return answerWith(found, 'HIT');
+    if (isFresh(tiles, tile.z, found, now)) return answerWith(found, 'HIT');
     if (mayServeWhileRenewing(layer, tile.z, found, now)) {
       this.#renewBehind(tiles, tile);
       return answerWith(found, 'STALE');
@@ -217,6 +221,10 @@ class Pipeline implements TilePipeline {
       }
       throw error;
     }
+  }
+
+  async #find(tiles: ResolvedTileSet, tile: TileIndex): Promise<StoredTile | null> {
+    return (await this.#look(tiles, tile)) ?? (await this.#adopted.find(tiles, tile));
   }
 
   /** Who asked has their answer; what becomes of this shows in the next one. */
@@ -275,7 +283,7 @@ class Pipeline implements TilePipeline {
     priority: 'interactive' | 'task' = 'interactive',
   ): Promise<Flight> {
     const metatile = metatileHolding(tiles, tile);
-    const generation = await this.#generationOf(tiles, metatile);
+    const generation = isKept(tiles, tile.z) ? await this.#generationOf(tiles, metatile) : null;
     signal?.throwIfAborted();
     const joined = this.#flights.find(tiles.set, metatile, generation);
     if (joined) return joined;
@@ -318,12 +326,8 @@ class Pipeline implements TilePipeline {
     return plan.generation !== null && !this.#maker.isFailing(plan.tiles.bound.store);
   }
 
-  #isFresh(
-    { bound }: ResolvedTileSet,
-    z: number,
-    tile: Pick<StoredTile, 'createdAt' | 'freshUntil'>,
-  ): boolean {
-    return isFresh(bound.layer, z, tile, this.#clock.now());
+  #isFresh(tiles: ResolvedTileSet, z: number, tile: Pick<StoredTile, 'createdAt' | 'freshUntil'>): boolean {
+    return isFresh(tiles, z, tile, this.#clock.now());
   }
 
   #served(set: TileSetKey, tile: TileIndex): void {
@@ -331,8 +335,10 @@ class Pipeline implements TilePipeline {
   }
 }
 
+/** Of tiles that are not kept one at a time is fetched: nobody would have anything of the others. */
 function metatileHolding(tiles: ResolvedTileSet, { z, x, y }: TileIndex): Metatile {
-  const metatile = metatileOf(tiles.subset, metatileSizeOf(tiles), z, x, y);
+  const size = isKept(tiles, z) ? metatileSizeOf(tiles) : SINGLE_TILE;
+  const metatile = metatileOf(tiles.subset, size, z, x, y);
   if (metatile) return metatile;
   throw new TilewardenError('tile-outside', `Layer ${tiles.set.layer} has no tile ${x},${y} at zoom ${z}.`);
 }

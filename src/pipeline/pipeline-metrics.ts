@@ -13,6 +13,8 @@ export type PipelineCount =
   /** Answered with the failure of a moment ago, without asking the source. */
   | 'failure-repeated'
   | 'read-refused'
+  /** Read from what a layer has adopted. */
+  | 'tile-adopted'
   | 'store-read-failed';
 
 /** Whoever counts what the pipeline does. Must not throw and must not wait. */

@@ -3,9 +3,10 @@ import type { TileIndex } from '../domain/tile-key.ts';
 import { MADE_BY_REQUEST } from '../domain/tile-maker.ts';
 import { intersectRects, rectContains, type TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { AdoptedTiles } from './adopted-tiles.ts';
 import type { Flight } from './flight.ts';
 import type { Flights } from './flights.ts';
-import { freshSince } from './freshness.ts';
+import { freshSince, isKept } from './freshness.ts';
 import type { RenewRequest, RenewResult } from './tile-pipeline.ts';
 
 const MAX_ATTEMPTS = 3;
@@ -14,10 +15,12 @@ const NOTHING_DONE: RenewResult = { made: 0, present: 0, blank: 0, bytes: 0, ups
 /** Fetches and replaces metatiles for tasks, on the same road that reads take. */
 export class Renewer {
   readonly #flights: Flights;
+  readonly #adopted: AdoptedTiles;
   readonly #clock: Clock;
 
-  constructor(flights: Flights, clock: Clock) {
+  constructor(flights: Flights, adopted: AdoptedTiles, clock: Clock) {
     this.#flights = flights;
+    this.#adopted = adopted;
     this.#clock = clock;
   }
 
@@ -25,6 +28,7 @@ export class Renewer {
   async renew(request: RenewRequest): Promise<RenewResult> {
     const within = intersectRects(request.within, request.metatile.rect);
     if (!within) return NOTHING_DONE;
+    if (!isKept(request.tiles, request.metatile.z)) return { ...NOTHING_DONE, present: sizeOf(within) };
     const after = this.#flights.started;
     let upstreamRequests = 0;
     const onStart = () => upstreamRequests++;
@@ -43,7 +47,8 @@ export class Renewer {
     const place = { gridSet, z: metatile.z, rect: metatile.rect };
     const generation = await tiles.bound.store.generation(layer, place);
     const present = mode === 'all' ? new Set<string>() : await this.#presentIn(request);
-    if (present.size === sizeOf(within)) return { ...NOTHING_DONE, present: present.size };
+    const copied = mode === 'missing' ? await this.#copyAdopted(request, present) : 0;
+    if (present.size === sizeOf(within)) return { ...NOTHING_DONE, present: present.size, bytes: copied };
     if (mode === 'stale' && !(await this.#hasMore(request, present.size))) {
       return { ...NOTHING_DONE, present: sizeOf(within) };
     }
@@ -69,6 +74,15 @@ export class Renewer {
   async #hasMore({ tiles, metatile, within }: RenewRequest, fresh: number): Promise<boolean> {
     const there = await tiles.bound.store.present(tiles.set, metatile.z, within, 0);
     return there.length > fresh;
+  }
+
+  /** Takes those of an adopted cache for present; resolves to their bytes. */
+  async #copyAdopted({ tiles, metatile, within }: RenewRequest, present: Set<string>): Promise<number> {
+    if (!tiles.bound.oldCache) return 0;
+    const missing = tilesIn(metatile.z, within).filter((tile) => !present.has(placeOf(tile)));
+    const copied = await this.#adopted.copy(tiles, missing);
+    for (const tile of copied) present.add(placeOf(tile));
+    return copied.reduce((sum, { bytes }) => sum + bytes.length, 0);
   }
 
   async #presentIn({ tiles, metatile, within }: RenewRequest): Promise<Set<string>> {
@@ -103,10 +117,19 @@ function resultOf(
   };
 }
 
+function tilesIn(z: number, { minX, minY, maxX, maxY }: TileRect): readonly TileIndex[] {
+  const columns = maxX - minX + 1;
+  return Array.from({ length: columns * (maxY - minY + 1) }, (_, i) => ({
+    z,
+    x: minX + (i % columns),
+    y: minY + Math.floor(i / columns),
+  }));
+}
+
 function sizeOf(rect: TileRect): number {
   return (rect.maxX - rect.minX + 1) * (rect.maxY - rect.minY + 1);
 }
 
-function placeOf({ x, y }: TileIndex): string {
+function placeOf({ x, y }: Pick<TileIndex, 'x' | 'y'>): string {
   return `${x}/${y}`;
 }

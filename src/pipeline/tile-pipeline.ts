@@ -14,6 +14,8 @@ export interface ResolvedTileSet {
   readonly format: Format;
   readonly selection: ParameterSelection;
   readonly set: TileSetKey;
+  /** The source is asked, whatever is there, and nothing is kept. */
+  readonly bypass?: true;
 }
 
 export type CacheOutcome = 'HIT' | 'MISS' | 'STALE' | 'BYPASS';

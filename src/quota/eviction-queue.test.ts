@@ -9,7 +9,8 @@ const NOW = 1_800_000_000_000;
 
 function blockOf(written: readonly number[]): LedgerBlock {
   const pages = written.map((writtenAt, pageX) => ({ pageX, pageY: 0, tiles: 1, bytes: 10, writtenAt }));
-  return { store: 'default', id: 'x', set: SET, z: 9, diskBytes: 4096, pages };
+  const counts = { tiles: pages.length, pageCount: pages.length };
+  return { store: 'default', id: 'x', set: SET, z: 9, diskBytes: 4096, ...counts, pages };
 }
 
 function order(policy: 'LRU' | 'LFU', written: readonly number[], uses: PageUses): number[] {

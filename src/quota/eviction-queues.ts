@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { EvictionQueue } from './eviction-queue.ts';
 import type { Ledger } from './ledger.ts';
-import type { LedgerBlock } from './ledger-block.ts';
+import { type LedgerBlock, placeOf } from './ledger-block.ts';
 import type { PageUses } from './page-uses.ts';
 import type { QuotaScope } from './quota-scope.ts';
 
@@ -24,9 +24,7 @@ export class EvictionQueues {
   constructor(ledger: Ledger, uses: PageUses) {
     this.#ledger = ledger;
     this.#uses = uses;
-    ledger.onPage((key, block, page) => {
-      for (const { scope, queue } of this.#kept.values()) if (isIn(scope, block)) queue.add(key, block, page);
-    });
+    ledger.onBlock((key, block, before) => this.#addNew(key, block, before));
   }
 
   async for(scope: QuotaScope): Promise<EvictionQueue> {
@@ -42,6 +40,16 @@ export class EvictionQueues {
     for (const name of this.#kept.keys()) if (!names.has(name)) this.#kept.delete(name);
   }
 
+  /** Pages that were not known before. */
+  #addNew(key: string, block: LedgerBlock, before: LedgerBlock | null): void {
+    const concerned = [...this.#kept.values()].filter(({ scope }) => isIn(scope, block));
+    if (concerned.length === 0) return;
+    const known = new Set(before?.pages.map(placeOf));
+    for (const page of block.pages) {
+      if (!known.has(placeOf(page))) for (const { queue } of concerned) queue.add(key, block, page);
+    }
+  }
+
   /** What the ledger learns meanwhile is added too; a page that is there twice does no harm. */
   async #make(scope: QuotaScope): Promise<EvictionQueue> {
     const queue = new EvictionQueue(scope.policy, this.#ledger, this.#uses);
@@ -50,7 +58,7 @@ export class EvictionQueues {
     for (const [key, block] of this.#ledger.entries()) {
       if (!isIn(scope, block)) continue;
       for (const page of block.pages) queue.add(key, block, page);
-      added += block.pages.length;
+      added += block.pageCount;
       if (added < SLICE) continue;
       added = 0;
       await nextTurn();

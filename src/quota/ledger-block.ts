@@ -18,6 +18,9 @@ export interface LedgerBlock {
   readonly set: TileSetKey;
   readonly z: number;
   readonly diskBytes: number;
+  readonly tiles: number;
+  readonly pageCount: number;
+  /** Read from the store's own record each time: a million pages are not kept as objects. */
   readonly pages: readonly LedgerPage[];
 }
 
@@ -25,16 +28,17 @@ export interface LedgerBlock {
 export function withoutPage(block: LedgerBlock, page: LedgerPage): LedgerBlock {
   const pages = block.pages.filter((other) => placeOf(other) !== placeOf(page));
   const diskBytes = pages.length === 0 ? 0 : block.diskBytes - diskShare(block, page);
-  return { ...block, diskBytes, pages };
+  const tiles = pages.reduce((sum, other) => sum + other.tiles, 0);
+  return { ...block, diskBytes, tiles, pageCount: pages.length, pages };
 }
 
 /** What removing the page is likely to free. */
 export function diskShare(block: LedgerBlock, page: LedgerPage): number {
-  if (block.pages.length === 1) return block.diskBytes;
+  if (block.pageCount === 1) return block.diskBytes;
   const total = block.pages.reduce((sum, { bytes }) => sum + bytes, 0);
   return total === 0 ? 0 : Math.floor((block.diskBytes * page.bytes) / total);
 }
 
-function placeOf({ pageX, pageY }: Pick<LedgerPage, 'pageX' | 'pageY'>): string {
+export function placeOf({ pageX, pageY }: Pick<LedgerPage, 'pageX' | 'pageY'>): string {
   return `${pageX} ${pageY}`;
 }

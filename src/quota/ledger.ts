@@ -9,8 +9,8 @@ export interface LedgerOptions {
   readonly clock: Clock;
 }
 
-/** Hears of a page that has come to be known. */
-export type PageListener = (key: string, block: LedgerBlock, page: LedgerPage) => void;
+/** Hears of a block as it is, and as it was before. */
+export type BlockListener = (key: string, block: LedgerBlock, before: LedgerBlock | null) => void;
 
 /**
  * Who uses how many bytes. The stores themselves are the truth: each block keeps its page table in the same
@@ -22,7 +22,7 @@ export class Ledger {
   readonly #blocks = new Map<string, LedgerBlock>();
   readonly #sums = new UsageSums();
   readonly #cursors = new Map<string, number>();
-  readonly #listeners: PageListener[] = [];
+  readonly #listeners: BlockListener[] = [];
   /** When each layer's tiles were last seen to change. Milliseconds since 1970. */
   readonly #changes = new Map<string, number>();
   #pages = 0;
@@ -54,8 +54,8 @@ export class Ledger {
     return block && page ? { block, page } : null;
   }
 
-  /** Calls back for every page that was not known before. */
-  onPage(listener: PageListener): void {
+  /** Calls back for every block that may have changed. */
+  onBlock(listener: BlockListener): void {
     this.#listeners.push(listener);
   }
 
@@ -126,34 +126,24 @@ export class Ledger {
   }
 
   #learn(key: string, { store, id, content }: { store: string; id: string; content: BlockContent }): void {
-    const { z, diskBytes, changedAt, pages } = content;
+    const { z, diskBytes, changedAt, tiles, pageCount } = content;
     const set = this.#sums.known(content.set);
     this.#noteChange(set.layer, changedAt);
-    const before = this.#blocks.get(key);
-    const block = {
+    const before = this.#blocks.get(key) ?? null;
+    const block: LedgerBlock = {
       store,
       id,
       set,
       z,
       diskBytes,
-      pages: pages.map(({ pageX, pageY, tiles, bytes, writtenAt }) => ({
-        pageX,
-        pageY,
-        tiles,
-        bytes,
-        writtenAt,
-      })),
+      tiles,
+      pageCount,
+      get pages() {
+        return content.pages;
+      },
     };
     this.#put(key, block);
-    if (this.#listeners.length > 0) this.#tellNew(key, block, before);
-  }
-
-  #tellNew(key: string, block: LedgerBlock, before: LedgerBlock | undefined): void {
-    const known = new Set(before?.pages.map(({ pageX, pageY }) => `${pageX} ${pageY}`));
-    for (const page of block.pages) {
-      if (known.has(`${page.pageX} ${page.pageY}`)) continue;
-      for (const listener of this.#listeners) listener(key, block, page);
-    }
+    for (const listener of this.#listeners) listener(key, block, before);
   }
 
   #forgetOthers(store: string, seen: ReadonlySet<string>): void {
@@ -170,7 +160,7 @@ export class Ledger {
   #put(key: string, block: LedgerBlock | null): void {
     const before = this.#blocks.get(key);
     if (before) this.#sums.subtract(key, before);
-    this.#pages += (block?.pages.length ?? 0) - (before?.pages.length ?? 0);
+    this.#pages += (block?.pageCount ?? 0) - (before?.pageCount ?? 0);
     if (!block) {
       this.#blocks.delete(key);
       return;

@@ -52,8 +52,7 @@ export class UsageSums {
   }
 
   add(key: string, block: LedgerBlock): void {
-    this.#sumFor(block.set).keys.add(key);
-    this.#count(block, 1);
+    this.#count(block, 1).keys.add(key);
   }
 
   subtract(key: string, block: LedgerBlock): void {
@@ -78,10 +77,9 @@ export class UsageSums {
     return this.#usage;
   }
 
-  #count({ set, z, diskBytes, pages }: LedgerBlock, sign: 1 | -1): TileSetSum {
+  #count({ set, z, diskBytes, tiles }: LedgerBlock, sign: 1 | -1): TileSetSum {
     const sum = this.#sumFor(set);
     const zoom = sum.zooms.get(z) ?? { bytes: 0, tiles: 0 };
-    const tiles = pages.reduce((total, page) => total + page.tiles, 0);
     for (const each of [sum, zoom]) {
       each.bytes += sign * diskBytes;
       each.tiles += sign * tiles;

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Ledger } from './ledger.ts';
+import { placeOf } from './ledger-block.ts';
 import type { PageName, PageUses } from './page-uses.ts';
 import type { UseRecords } from './use-records.ts';
 
@@ -115,8 +116,4 @@ export class UseKeeper {
 
 function* placesIn(ledger: Ledger, { set, z }: PageName): Generator<string> {
   for (const block of ledger.blocksOf(set)) if (block.z === z) yield* block.pages.map(placeOf);
-}
-
-function placeOf({ pageX, pageY }: Pick<PageName, 'pageX' | 'pageY'>): string {
-  return `${pageX} ${pageY}`;
 }

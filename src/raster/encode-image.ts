@@ -7,10 +7,12 @@ import { type ImagePart, type RasterImage, type Samples, samplesOf } from './ras
 
 const OPAQUE_GROUND = '#ffffff';
 
+export const JPEG_QUALITY = 80;
+
 /** What the image library writes. The settings and their cost are in docs/decisions/0192-pixels-in-webassembly.md. */
 const WRITERS: Readonly<Record<string, (image: Sharp) => Sharp>> = {
   'image/png8': (image) => image.png({ palette: true, effort: 1, dither: 0 }),
-  'image/jpeg': (image) => image.jpeg({ quality: 80, optimiseCoding: false }),
+  'image/jpeg': (image) => image.jpeg({ quality: JPEG_QUALITY, optimiseCoding: false }),
   'image/webp': (image) => image.webp({ quality: 80, effort: 2 }),
   'image/gif': (image) => image.gif({ effort: 4, dither: 0 }),
 };

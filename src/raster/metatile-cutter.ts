@@ -3,8 +3,9 @@ import { crc32 } from 'node:zlib';
 import { RecentMap } from '../lib/recent-map.ts';
 import { checkType, limitsFor } from './accept-image.ts';
 import { decodeImage, decodeSamples } from './decode-image.ts';
-import { encodeImage, encodePng, isPng, writePart } from './encode-image.ts';
+import { encodeImage, encodePng, isPng, JPEG_QUALITY, writePart } from './encode-image.ts';
 import { refuseImage } from './image-refusal.ts';
+import { JpegCutter } from './jpeg-cutter.ts';
 import { readOrdinaryPng } from './ordinary-png.ts';
 import { lookAt } from './picture-look.ts';
 import { Pixels } from './pixels.ts';
@@ -37,6 +38,8 @@ type Answer = Extract<CutJob['picture'], { kind: 'encoded' }>;
 /** Cuts on the thread that calls it, some milliseconds at a time; `openCutterThread` has one of its own. */
 export class MetatileCutter implements TileCutter {
   #pixels = new Pixels();
+  /** Made when first needed. */
+  #jpegs: JpegCutter | null = null;
   readonly #answers = new RecentMap<string, CutMetatile>(KEPT_ANSWERS);
   readonly #tiles = new RecentMap<string, CutTile>(KEPT_TILES);
   readonly #plainTiles = new RecentMap<string, Promise<CutTile>>(KEPT_COLOURS);
@@ -80,11 +83,27 @@ export class MetatileCutter implements TileCutter {
     this.counts.decodes++;
     const asItCame = isOneTile(grid) && found === format && KEPT_TYPES.includes(format);
     if (isPng(format)) return await this.#cutInMemory(grid, format, bytes, found, asItCame);
+    if (found === 'image/jpeg' && format === 'image/jpeg' && !asItCame) {
+      const cut = await this.#cutJpeg(grid, bytes);
+      if (cut) return cut;
+    }
     const { width, height } = sizeOf(grid);
     const samples = await decodeSamples(bytes, limitsFor(width, height));
     const look = lookAt(samples, grid.gutter);
     if (asItCame) return { tiles: [tileOf(bytes, look.colour)], look };
     return { tiles: await this.#writeTiles(grid, format, samples), look };
+  }
+
+  async #cutJpeg(grid: CutGrid, bytes: Buffer): Promise<CutMetatile | null> {
+    this.#jpegs ??= new JpegCutter(JPEG_QUALITY);
+    const cut = this.#jpegs.cut(bytes, grid);
+    if (!cut) return null;
+    const tiles = cut.tiles.map((tile) => {
+      if (typeof tile === 'number') return this.#plainTile(grid, 'image/jpeg', tile);
+      this.counts.encodes++;
+      return tileOf(tile, null);
+    });
+    return { tiles: await Promise.all(tiles), look: cut.look };
   }
 
   /** Ordinary PNG is read here, in a third of the library's time; the library reads everything else. */

@@ -1,6 +1,6 @@
-import { crc32, inflateSync } from 'node:zlib';
+import { crc32 } from 'node:zlib';
 
-/** A PNG as nearly every map server writes them, its rows unpacked but with their filters still on. */
+/** A PNG as nearly every map server writes them, its rows still packed. */
 export interface OrdinaryPng {
   readonly width: number;
   readonly height: number;
@@ -9,14 +9,17 @@ export interface OrdinaryPng {
   readonly colourType: number;
   /** 0xAABBGGRR. */
   readonly palette: Uint32Array;
-  readonly rows: Buffer;
+  /** The parts of one stream of zlib. */
+  readonly packed: readonly Buffer[];
+  /** Of the rows when they are unpacked, each with the byte that names its filter. */
+  readonly rowsLength: number;
 }
 
 interface Chunks {
   readonly header: Buffer;
   readonly palette: Buffer | null;
   readonly alpha: Buffer | null;
-  readonly data: Buffer;
+  readonly data: readonly Buffer[];
 }
 
 const SIGNATURE_LENGTH = 8;
@@ -32,15 +35,14 @@ const OPAQUE = 0xff;
 
 /**
  * Null for whatever is unusual, damaged or of another size: the image library decides then, with its own words for
- * what is wrong. Never unpacks more than the pixels asked for take.
+ * what is wrong. What is in the rows is not looked at.
  */
 export function readOrdinaryPng(bytes: Buffer, width: number, height: number): OrdinaryPng | null {
   const chunks = readChunks(bytes);
   if (!chunks || !isOrdinary(chunks, width, height)) return null;
   const [depth = 0, colourType = 0] = chunks.header.subarray(8);
-  const length = (Math.ceil((width * depth * (SAMPLES[colourType] ?? 0)) / 8) + 1) * height;
-  const rows = unpack(chunks.data, length);
-  return rows && { width, height, depth, colourType, palette: paletteOf(chunks), rows };
+  const rowsLength = (Math.ceil((width * depth * (SAMPLES[colourType] ?? 0)) / 8) + 1) * height;
+  return { width, height, depth, colourType, palette: paletteOf(chunks), packed: chunks.data, rowsLength };
 }
 
 function isOrdinary({ header, palette, alpha }: Chunks, width: number, height: number): boolean {
@@ -82,31 +84,8 @@ function mayFollow(type: string, found: ReadonlyMap<string, Buffer>, data: reado
 
 function joined(found: ReadonlyMap<string, Buffer>, data: readonly Buffer[]): Chunks | null {
   const header = found.get('IHDR');
-  const [only, ...more] = data;
-  if (header?.length !== HEADER_LENGTH || !only) return null;
-  return {
-    header,
-    palette: found.get('PLTE') ?? null,
-    alpha: found.get('tRNS') ?? null,
-    data: more.length === 0 ? only : Buffer.concat(data),
-  };
-}
-
-/** Null unless the stream is whole, has exactly this many bytes, and nothing comes behind it. */
-function unpack(data: Buffer, length: number): Buffer | null {
-  try {
-    const options = { info: true, maxOutputLength: length, chunkSize: length + 64 } as const;
-    const { buffer, engine } = inflateSync(data, options) as unknown as Unpacked;
-    return buffer.length === length && engine.bytesWritten === data.length ? buffer : null;
-  } catch {
-    return null;
-  }
-}
-
-/** What `info` makes of an answer; the types of Node.js do not know it. */
-interface Unpacked {
-  readonly buffer: Buffer;
-  readonly engine: { readonly bytesWritten: number };
+  if (header?.length !== HEADER_LENGTH || data.length === 0) return null;
+  return { header, palette: found.get('PLTE') ?? null, alpha: found.get('tRNS') ?? null, data };
 }
 
 function paletteOf({ palette, alpha }: Chunks): Uint32Array {

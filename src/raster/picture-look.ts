@@ -15,16 +15,8 @@ export interface PictureLook {
 export function lookAt(picture: Samples, gutter: number): PictureLook {
   const { width, height } = picture;
   const [right, bottom] = [width - 1 - gutter, height - 1 - gutter];
-  const along = (x: number, y: number, dx: 0 | 1, count: number): Uint16Array => {
-    const colours = new Set<number>();
-    let last = -1;
-    for (let i = 0; i < count; i++) {
-      const colour = colourAt(picture, x + i * dx, y + i * (1 - dx));
-      if (colour !== last) colours.add(roughly(colour));
-      last = colour;
-    }
-    return Uint16Array.from(colours);
-  };
+  const along = (x: number, y: number, dx: 0 | 1, count: number) =>
+    coloursAlong(count, (i) => colourAt(picture, x + i * dx, y + i * (1 - dx)));
   return {
     colour: singleColour(picture, { left: 0, top: 0, width, height }),
     edges: {
@@ -34,6 +26,18 @@ export function lookAt(picture: Samples, gutter: number): PictureLook {
       right: along(right, gutter, 0, bottom - gutter + 1),
     },
   };
+}
+
+/** Roughly, each once. */
+export function coloursAlong(count: number, at: (i: number) => number): Uint16Array {
+  const colours = new Set<number>();
+  let last = -1;
+  for (let i = 0; i < count; i++) {
+    const colour = at(i);
+    if (colour !== last) colours.add(roughly(colour));
+    last = colour;
+  }
+  return Uint16Array.from(colours);
 }
 
 /** Four bits of each channel: lossy formats never hit a colour exactly. What cannot be seen is of one colour. */

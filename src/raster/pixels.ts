@@ -1,39 +1,14 @@
-import { readFileSync } from 'node:fs';
 import type { OrdinaryPng } from './ordinary-png.ts';
+import { createPixelWork } from './pixel-work.ts';
 import type { ImagePart, RasterImage, Samples } from './raster-image.ts';
 
-/** What wasm/pixels.ts exports; its comments say what each does. */
-interface PixelWork {
-  readonly memory: WebAssembly.Memory;
-  reserve(imagePixels: number, filteredBytes: number, tileWidth: number, tileHeight: number): number;
-  imageArea(): number;
-  filteredArea(): number;
-  fileArea(): number;
-  paletteArea(): number;
-  readRows(width: number, height: number, depth: number, colourType: number, colours: number): number;
-  indexColours(pixels: number, stride: number, width: number, height: number): number;
-  colourAt(index: number): number;
-  fingerprintOfIndexed(colours: number, width: number, height: number): void;
-  fingerprintOfPart(pixels: number, stride: number, width: number, height: number): void;
-  firstHalf(): bigint;
-  secondHalf(): bigint;
-  writeIndexed(colours: number, width: number, height: number): number;
-  writeTrueColour(pixels: number, stride: number, width: number, height: number): number;
-}
-
 const PIXEL_BYTES = 4;
-let compiled: WebAssembly.Module | null = null;
 
 /** One image in the memory of the WebAssembly module, and the PNG files that are made of its parts. */
 export class Pixels {
-  readonly #work: PixelWork;
+  readonly #work = createPixelWork();
   #width = 0;
   #height = 0;
-
-  constructor() {
-    compiled ??= new WebAssembly.Module(readFileSync(new URL('./pixels.wasm', import.meta.url)));
-    this.#work = new WebAssembly.Instance(compiled).exports as unknown as PixelWork;
-  }
 
   /** What it holds of the machine's memory. It grows with the largest image and does not shrink. */
   get bytes(): number {
@@ -53,15 +28,21 @@ export class Pixels {
   }
 
   load({ width, height, pixels }: RasterImage, tileWidth: number, tileHeight: number): void {
-    this.#reserve(width, height, 0, tileWidth, tileHeight);
+    this.#reserve(width, height, 0, 0, tileWidth, tileHeight);
     this.#bytesAt(this.#work.imageArea(), width * height * PIXEL_BYTES).set(pixels);
   }
 
-  /** False: its rows name a filter or a colour that there is not. */
+  /** False: its rows are damaged, or name a filter or a colour that there is not. */
   loadPng(png: OrdinaryPng, tileWidth: number, tileHeight: number): boolean {
-    const { width, height, depth, colourType, palette, rows } = png;
-    this.#reserve(width, height, rows.length, tileWidth, tileHeight);
-    this.#bytesAt(this.#work.filteredArea(), rows.length).set(rows);
+    const { width, height, depth, colourType, palette, packed, rowsLength } = png;
+    const length = packed.reduce((sum, part) => sum + part.length, 0);
+    this.#reserve(width, height, rowsLength, length, tileWidth, tileHeight);
+    let at = this.#work.packedArea();
+    for (const part of packed) {
+      this.#bytesAt(at, part.length).set(part);
+      at += part.length;
+    }
+    if (this.#work.unpackRows(length, rowsLength) === 0) return false;
     this.#bytesAt(this.#work.paletteArea(), palette.byteLength).set(new Uint8Array(palette.buffer));
     return this.#work.readRows(width, height, depth, colourType, palette.length) !== 0;
   }
@@ -93,8 +74,15 @@ export class Pixels {
     return this.#file(this.#work.writeTrueColour(this.#place(left, top), this.#width, width, height));
   }
 
-  #reserve(width: number, height: number, filtered: number, tileWidth: number, tileHeight: number): void {
-    if (this.#work.reserve(width * height, filtered, tileWidth, tileHeight) === 0) {
+  #reserve(
+    width: number,
+    height: number,
+    filtered: number,
+    packed: number,
+    tileWidth: number,
+    tileHeight: number,
+  ): void {
+    if (this.#work.reserve(width * height, filtered, packed, tileWidth, tileHeight) === 0) {
       throw new RangeError(`There is no memory for ${width}×${height} pixels.`);
     }
     this.#width = width;

@@ -91,6 +91,7 @@ async function interpolate({ width, height, pixels }: RasterImage, x: View, y: V
 }
 
 function cut(image: RasterImage, part: ImagePart): RasterImage {
+  if (part.width === image.width && part.height === image.height) return image;
   return { width: part.width, height: part.height, pixels: copyPart(samplesOf(image), part).data };
 }
 

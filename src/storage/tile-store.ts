@@ -66,6 +66,9 @@ export interface BlockContent {
   readonly diskBytes: number;
   /** Milliseconds since 1970. */
   readonly changedAt: number;
+  readonly tiles: number;
+  readonly pageCount: number;
+  /** Read anew each time it is asked for: most callers need the counts only. */
   readonly pages: readonly PageStatistics[];
 }
 

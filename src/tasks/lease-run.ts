@@ -109,8 +109,10 @@ export class LeaseRun {
   /** Resolves when nothing of it runs any more; never rejects for a step that failed. */
   async run(): Promise<void> {
     const { request, fresh } = this.lease;
-    // Before the first tile goes: what is being fetched now must not be stored behind the truncation.
-    if (request.type === 'truncate' && fresh) await this.#raiseGeneration();
+    // Before the first tile goes: what is being fetched now must not be stored behind the truncation. What an adopted
+    // cache has in the place of a reseed must not come back when the new tiles are evicted.
+    const replaces = request.type === 'reseed' && this.#tiles.bound.oldCache !== undefined;
+    if (fresh && (request.type === 'truncate' || replaces)) await this.#raiseGeneration();
     const lanes = Promise.all(Array.from({ length: this.#stepsAtOnce() }, () => this.#lane()));
     const ended = new AbortController();
     const reports = this.#reportRegularly(ended.signal);

@@ -51,7 +51,7 @@ export function planTask(draft: TaskDraft, options: PlanOptions): PlannedTask {
   const { format: _, ...formatless } = draft;
   const tiles = tileSetOf(bound, everyFormat ? formatless : draft);
   const { subset } = tiles;
-  const zooms = zoomsOf(draft, subset);
+  const zooms = zoomsOf(draft, type === 'truncate' ? subset : keptZooms(subset));
   const area = areaIn(subset.gridSet, draft.area);
   const bounds = boundsOf(draft, subset, zooms.stop, area);
   const { levels } = tileRangeOf(subset, zooms.start, zooms.stop, bounds);
@@ -128,7 +128,14 @@ function canonicalCode(srs: number): number {
   return WEB_MERCATOR_CODES.has(srs) ? 3857 : srs;
 }
 
-function zoomsOf(draft: TaskDraft, subset: GridSubset): { start: number; stop: number } {
+/** Of other zooms nothing is kept. */
+function keptZooms({ cachedStart, cachedStop }: GridSubset): Zooms {
+  return { zoomStart: cachedStart, zoomStop: cachedStop };
+}
+
+type Zooms = Pick<GridSubset, 'zoomStart' | 'zoomStop'>;
+
+function zoomsOf(draft: TaskDraft, subset: Zooms): { start: number; stop: number } {
   const start = wholeNumber('zoomStart', draft.zoomStart) ?? subset.zoomStart;
   const asked = wholeNumber('zoomStop', draft.zoomStop) ?? subset.zoomStop;
   const stop = Math.min(asked, subset.zoomStop);

@@ -134,32 +134,37 @@ describe.skipIf(openssl === null)('a server with a certificate', () => {
     });
   }
 
-  it('serves https, tells browsers to stay with it, and takes up a renewed certificate', async () => {
-    const folder = temporaryFolder();
-    makeCertificate(folder, 'first');
-    const tls = `{ certificate: ${join(folder, 'certificate.pem')}, key: ${join(folder, 'key.pem')} }`;
-    const server = await startServer({
-      config: `server: { tls: ${tls} }\n`,
-      expectedLog: /nothing has changed/,
-    });
-    expect(server.url).toMatch(/^https:/);
-    expect(await get(`${server.url}/healthz`)).toEqual({
-      status: 200,
-      name: 'first',
-      hsts: 'max-age=31536000',
-    });
-    makeCertificate(folder, 'second');
-    process.kill(server.pid, 'SIGHUP');
-    await eventually(
-      'the new certificate is used',
-      async () => (await get(`${server.url}/healthz`)).name === 'second',
-    );
-    writeFileSync(join(folder, 'key.pem'), 'nonsense');
-    process.kill(server.pid, 'SIGHUP');
-    await eventually('the refusal is in the log', () => server.stderr().includes('nothing has changed'));
-    expect(await get(`${server.url}/healthz`)).toMatchObject({ name: 'second' });
-    await server.stop();
-  });
+  it.each([1, 3])(
+    'serves https with %i process(es), tells browsers to stay with it, and takes up a renewed certificate',
+    async (processes) => {
+      const folder = temporaryFolder();
+      makeCertificate(folder, 'first');
+      const tls = `{ certificate: ${join(folder, 'certificate.pem')}, key: ${join(folder, 'key.pem')} }`;
+      const server = await startServer({
+        config: `server: { tls: ${tls} }\n`,
+        args: ['--processes', String(processes)],
+        expectedLog: /nothing has changed/,
+      });
+      expect(server.url).toMatch(/^https:/);
+      expect(await get(`${server.url}/healthz`)).toEqual({
+        status: 200,
+        name: 'first',
+        hsts: 'max-age=31536000',
+      });
+      makeCertificate(folder, 'second');
+      process.kill(server.pid, 'SIGHUP');
+      await eventually(
+        'the new certificate is used',
+        async () => (await get(`${server.url}/healthz`)).name === 'second',
+      );
+      await eventually('every process has it', () => server.stderr().includes(' reloaded'));
+      writeFileSync(join(folder, 'key.pem'), 'nonsense');
+      process.kill(server.pid, 'SIGHUP');
+      await eventually('the refusal is in the log', () => server.stderr().includes('nothing has changed'));
+      expect(await get(`${server.url}/healthz`)).toMatchObject({ name: 'second' });
+      await server.stop();
+    },
+  );
 
   it('does not start with files that are none', async () => {
     const config = join(temporaryFolder(), 'tilewarden.yaml');

@@ -101,7 +101,7 @@ describe('a layer declared over the network', () => {
     // Tiles are stored behind their answers.
     const plan = () => call('PUT', `${at}?dryRun=true`, otherDefault);
     const counts = { kept: 1, truncated: 1, orphaned: 0 };
-    await expect.poll(async () => (await plan()).json.tileSets, { timeout: 20_000 }).toEqual(counts);
+    await expect.poll(async () => (await plan()).json.tileSets).toEqual(counts);
     expect((await call('GET', tile)).headers.get('x-cache')).toBe('HIT');
     await call('PUT', at, otherDefault);
     expect((await call('GET', tile)).headers.get('x-cache')).toBe('MISS');
@@ -127,6 +127,17 @@ describe('a layer declared over the network', () => {
     expect([answer.status, answer.text]).toEqual([409, expect.stringContaining('configuration file')]);
     expect((await call('DELETE', '/api/v1/layers/world')).status).toBe(409);
   });
+
+  it.each(['127.0.0.1:9000', 'localhost:9000', '10.1.2.3:80', '169.254.169.254:80'])(
+    'may not lead to %s, which the configuration file does not allow',
+    async (host) => {
+      const { document, at } = fresh('inside');
+      const source = { type: 'wms', url: `http://${host}/wms`, layers: 'a' };
+      const answer = await call('POST', '/api/v1/layers', { ...document, source });
+      expect([answer.status, answer.text]).toEqual([400, expect.stringContaining(`source names ${host}`)]);
+      expect((await call('GET', at)).status).toBe(404);
+    },
+  );
 
   it('does not tell its secrets, and keeps them when they come back hidden', async () => {
     const { document, at } = fresh('secret');
@@ -157,7 +168,7 @@ describe('a layer declared over the network', () => {
     expect((await call('DELETE', '/api/v1/gridsets/mine')).status).toBe(409);
     const wider = { ...grid, extent: [0, 0, 2e6, 2e6] };
     const plan = () => call('PUT', '/api/v1/gridsets/mine?dryRun=true', wider);
-    await expect.poll(async () => (await plan()).json.tileSets.truncated, { timeout: 20_000 }).toBe(1);
+    await expect.poll(async () => (await plan()).json.tileSets.truncated).toBe(1);
     await call('PUT', '/api/v1/gridsets/mine', wider);
     expect((await call('GET', tile)).headers.get('x-cache')).toBe('MISS');
     expect((await call('PUT', '/api/v1/gridsets/EPSG:4326', { ...grid, name: 'EPSG:4326' })).status).toBe(

@@ -10,6 +10,7 @@ export interface ShownTask {
   readonly type: string;
   readonly state: string;
   readonly reason: string | null;
+  readonly endedAt: string | null;
   readonly tilesProcessed: number;
   readonly tilesTotal: number;
   readonly counters: Readonly<Record<'made' | 'present' | 'removed' | 'failed', number>>;

@@ -23,6 +23,8 @@ if (record) {
     'readFileSync',
     'createReadStream',
     'opendir',
+    'opendirSync',
+    'readdirSync',
     'readdir',
   ]) {
     watch(fs, name);

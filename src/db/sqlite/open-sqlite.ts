@@ -11,13 +11,13 @@ import { SqliteDriver } from './sqlite-driver.ts';
 const OPEN_WAIT = 5000;
 
 export async function openSqlite(options: DatabaseOptions): Promise<Database> {
-  const { location, clock } = options;
-  const writer = statementsOver(connect(location, false), clock);
+  const { location, clock, synced = true } = options;
+  const writer = statementsOver(connect(location, false, synced), clock);
   await migrate(writer, 'sqlite', options).catch(async (error: unknown) => {
     await writer.destroy();
     throw error;
   });
-  const reader = statementsOver(connect(location, true), clock);
+  const reader = statementsOver(connect(location, true, synced), clock);
   const bus = new EventEmitter().setMaxListeners(0);
 
   return {
@@ -48,12 +48,12 @@ class TransactionalAdapter extends SqliteAdapter {
   }
 }
 
-function connect(path: string, readonly: boolean): BetterSqlite3.Database {
+function connect(path: string, readonly: boolean, synced: boolean): BetterSqlite3.Database {
   const database = new BetterSqlite3(path, { readonly, timeout: OPEN_WAIT });
   if (!readonly) {
     database.pragma('journal_mode = wal');
     // What is acknowledged is durable: every commit reaches the disk before it returns.
-    database.pragma('synchronous = full');
+    database.pragma(`synchronous = ${synced ? 'full' : 'normal'}`);
     database.pragma('foreign_keys = on');
   }
   database.pragma('busy_timeout = 0');

@@ -20,7 +20,7 @@ it('sends what was put into it when the turn is over', async () => {
   const outbox = createOutbox();
   const ended: boolean[] = [];
   const url = await listen((response) => {
-    outbox(response, Buffer.from('tile'));
+    outbox.end(response, Buffer.from('tile'));
     ended.push(response.writableEnded);
   });
   expect(await (await fetch(url)).text()).toBe('tile');
@@ -30,7 +30,7 @@ it('sends what was put into it when the turn is over', async () => {
 it('answers every one of many callers', async () => {
   const outbox = createOutbox();
   let answered = 0;
-  const url = await listen((response) => outbox(response, Buffer.from(`${++answered}`)));
+  const url = await listen((response) => outbox.end(response, Buffer.from(`${++answered}`)));
   const texts = await Promise.all(Array.from({ length: 100 }, async () => (await fetch(url)).text()));
   expect(new Set(texts).size).toBe(100);
 });
@@ -39,7 +39,7 @@ it('leaves alone whoever has gone meanwhile', async () => {
   const outbox = createOutbox();
   const gone: ServerResponse[] = [];
   const url = await listen((response) => {
-    outbox(response, Buffer.from('tile'));
+    outbox.end(response, Buffer.from('tile'));
     response.destroy();
     gone.push(response);
   });

@@ -1,10 +1,11 @@
 import type { ServerResponse } from 'node:http';
-import type { Answer, Headers } from '../answer.ts';
+import { type Answer, type Headers, isPrepared, type PreparedAnswer } from '../answer.ts';
 import { cameByTls } from '../door/peer.ts';
 import type { Exchange } from '../exchange.ts';
+import { createWholeSender, isTakenWhole, type WholeResponse } from './whole-response.ts';
 
 /** For answers that pages of other sites may read: tiles, their descriptions, and what goes wrong with them. */
-const SHARED_HEADERS: Headers = [
+export const SHARED_HEADERS: Headers = [
   'X-Content-Type-Options',
   'nosniff',
   'Access-Control-Allow-Origin',
@@ -55,6 +56,11 @@ export function createSender(
   const outbox = createOutbox();
   return (response, answer, exchange, sharing) => {
     const { status, body } = answer;
+    const toAll = sharing === 'anyone' && exchange.audience === 'all';
+    if (toAll && isPrepared(answer) && isTakenWhole(response, answer)) {
+      outbox.whole(response, answer);
+      return;
+    }
     const headers = headersOf(answer, exchange, sharing);
     if (cameByTls(response.req)) headers.push(...BY_TLS);
     const toHead = response.req.method === 'HEAD';
@@ -68,7 +74,7 @@ export function createSender(
     // RFC 9110, 8.6: neither a 204 nor, in our case, a 304 says how long a body it does not have would be.
     if (status !== 304 && status !== 204) headers.push('Content-Length', String(bytes?.length ?? 0));
     response.writeHead(status, headers);
-    outbox(response, toHead || bytes === null ? undefined : bytes);
+    outbox.end(response, toHead || bytes === null ? undefined : bytes);
   };
 }
 
@@ -97,8 +103,13 @@ function hasHeader(headers: Headers, name: string): boolean {
   return false;
 }
 
-/** Ends the response with these bytes, together with the others of this turn. */
-export type Outbox = (response: ServerResponse, bytes: Buffer | undefined) => void;
+/** What is sent together with the others of this turn. */
+export interface Outbox {
+  /** Ends the response with these bytes. */
+  end(response: ServerResponse, bytes: Buffer | undefined): void;
+  /** Sends all of it, head and bytes. */
+  whole(response: WholeResponse, answer: PreparedAnswer): void;
+}
 
 /** So many wait at most: whoever came first does not wait for all who follow. */
 const MOST_WAITING = 32;
@@ -108,17 +119,31 @@ const MOST_WAITING = 32;
  * then woken once for all of them, not for each: waking it costs more than making an answer does.
  */
 export function createOutbox(): Outbox {
-  let waiting: [ServerResponse, Buffer | undefined][] = [];
+  const sendWhole = createWholeSender();
+  let waiting: [ServerResponse, Buffer | undefined | PreparedAnswer][] = [];
 
   function empty(): void {
     const ready = waiting;
     waiting = [];
-    for (const [response, bytes] of ready) if (!response.destroyed) response.end(bytes);
+    for (const [response, content] of ready) {
+      if (response.destroyed) continue;
+      if (content === undefined || Buffer.isBuffer(content)) response.end(content);
+      else sendPrepared(response as WholeResponse, content);
+    }
   }
 
-  return (response, bytes) => {
+  function sendPrepared(response: WholeResponse, answer: PreparedAnswer): void {
+    if (sendWhole(response, answer)) return;
+    const { status, headers, body } = answer;
+    response.writeHead(status, [...headers, ...SHARED_HEADERS, 'Content-Length', String(body.length)]);
+    response.end(body);
+  }
+
+  function add(response: ServerResponse, content: Buffer | undefined | PreparedAnswer): void {
     if (waiting.length === 0) setImmediate(empty);
-    waiting.push([response, bytes]);
+    waiting.push([response, content]);
     if (waiting.length >= MOST_WAITING) empty();
-  };
+  }
+
+  return { end: add, whole: add };
 }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestApp, layerNamed, subset, type TestApp } from '../../../test/fixtures/http-app.ts';
 import { openQuotaHouse, type QuotaHouse } from '../../../test/fixtures/quota-house.ts';
 import type { BoundLayer } from '../../catalog/bound-layer.ts';
+import { createGridSetBook } from '../../domain/grid-set-book.ts';
 import { createTileEvents } from '../../domain/tile-events.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
@@ -52,6 +53,7 @@ beforeAll(async () => {
   const catalog = {
     layer: (name: string) => (name === 'world' ? bound : null),
     layers: () => [layer],
+    gridSets: createGridSetBook([]),
     version: 1,
   };
   const tasks = { get: async (id: number) => (id === 7 ? task : null) } as HttpServerDeps['tasks'];

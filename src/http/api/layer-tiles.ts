@@ -3,7 +3,7 @@ import { invalid } from '../../domain/errors.ts';
 import { shortened } from '../../domain/shortened.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
-import { refuseStrangers } from '../door/layer-visibility.ts';
+import { refuseOthers } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
 import { parametersOf } from '../services/query-parameters.ts';
 import { boundLayer } from '../services/tiles.ts';
@@ -16,7 +16,7 @@ export async function requestedTileSet(
   catalog: Pick<Catalog, 'layer'>,
 ): Promise<ResolvedTileSet> {
   const bound = boundLayer(catalog, exchange.param('layer'));
-  await refuseStrangers(exchange, bound.layer);
+  await refuseOthers(exchange, bound.layer);
   return resolveTileSet(bound, {
     gridSet: exchange.param('gridSet'),
     format: new URLSearchParams(exchange.query).get('format'),

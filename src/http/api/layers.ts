@@ -4,7 +4,7 @@ import type { GridSet } from '../../domain/grid-set.ts';
 import type { Layer } from '../../domain/layer.ts';
 import type { LayerState } from '../../pipeline/layer-activity.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
-import { refuseStrangers, visibleLayers } from '../door/layer-visibility.ts';
+import { refuseOthers, visibleLayers } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
 import { boundLayer } from '../services/tiles.ts';
@@ -34,7 +34,7 @@ export function layerRoutes({ catalog, editor, layerState }: LayerDeps): readonl
 
   async function show(exchange: Exchange): Promise<Answer> {
     const bound = boundLayer(catalog, exchange.param('layer'));
-    await refuseStrangers(exchange, bound.layer);
+    await refuseOthers(exchange, bound.layer);
     const entry = await editor.show('layer', bound.layer.name);
     const { origin = 'file', version = null, document = null } = entry ?? {};
     const tag = version === null ? [] : ['ETag', entityTag(version)];

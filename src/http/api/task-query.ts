@@ -1,8 +1,8 @@
 import { invalid } from '../../domain/errors.ts';
 import { shortened } from '../../domain/shortened.ts';
+import { withoutAbsent } from '../../lib/without-absent.ts';
 import { TASK_STATES, TASK_TYPES } from '../../tasks/task.ts';
 import type { TaskFilter } from '../../tasks/task-service.ts';
-import { withoutAbsent } from '../wire/seed-request.ts';
 
 const DEFAULT_LIMIT = 50;
 const HIGHEST_LIMIT = 500;

@@ -86,7 +86,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   };
 
   function sayLast({ socket }: IncomingMessage, response: ServerResponse): void {
-    response.setHeader('Connection', 'close');
+    response.shouldKeepAlive = false;
     if (connectionOf(socket).lastResponse) lastOnKept = performance.now();
   }
 

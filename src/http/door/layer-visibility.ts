@@ -1,5 +1,6 @@
 import { type Caller, mayWorkOn } from '../../access/caller.ts';
 import { type Role, roleSuffices } from '../../access/role.ts';
+import { TilewardenError } from '../../domain/errors.ts';
 import type { Layer, LayerAccess } from '../../domain/layer.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
@@ -9,7 +10,13 @@ import { HttpProblem } from '../problems.ts';
  * otherwise, and then there is nothing to wait for: ask `isOpen` first where every microsecond counts.
  */
 export async function refuseStrangers(exchange: Exchange, layer: Layer): Promise<void> {
-  if (isOpen(layer)) return;
+  if (!layer.enabled) throw new TilewardenError('layer-disabled', `Layer '${layer.name}' is disabled`);
+  await refuseOthers(exchange, layer);
+}
+
+/** For administration, which disabled layers are open to as well. */
+export async function refuseOthers(exchange: Exchange, layer: Layer): Promise<void> {
+  if (layer.access === 'public') return;
   exchange.audience = 'caller';
   const caller = await exchange.identify();
   if (!caller) throw exchange.credentialsNeeded();
@@ -17,16 +24,17 @@ export async function refuseStrangers(exchange: Exchange, layer: Layer): Promise
 }
 
 export function isOpen(layer: Layer): boolean {
-  return layer.access === 'public';
+  return layer.access === 'public' && layer.enabled;
 }
 
 /** The layers that a list may show to this caller. */
 export async function visibleLayers(exchange: Exchange, layers: Iterable<Layer>): Promise<readonly Layer[]> {
   const all = Array.from(layers);
-  if (all.every(isOpen)) return all;
+  const isPublic = (layer: Layer) => layer.access === 'public';
+  if (all.every(isPublic)) return all;
   const caller = await exchange.identify();
   exchange.audience = caller ? 'caller' : 'varies';
-  return all.filter((layer) => isOpen(layer) || (caller !== null && mayLookAt(caller, layer)));
+  return all.filter((layer) => isPublic(layer) || (caller !== null && mayLookAt(caller, layer)));
 }
 
 function mayLookAt(caller: Caller, layer: Layer): boolean {

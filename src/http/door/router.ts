@@ -59,19 +59,36 @@ export function createRouter(routes: readonly Route[], prefixes: readonly string
   const placesFor = createPlaceIndex(routes);
   const folders = prefixes.map((prefix) => `${prefix}/`).sort((a, b) => b.length - a.length);
   const barePrefixes = new Set(prefixes.filter((prefix) => prefix !== ''));
+  const remembered = new Map<string, Match>();
 
   return {
     match(method, target) {
-      const local = target.startsWith('/') ? target : target.replace(AUTHORITY, '');
-      const mark = local.indexOf('?');
-      const path = mark < 0 ? local : local.slice(0, mark);
-      const query = mark < 0 ? '' : local.slice(mark + 1);
-      if (barePrefixes.has(path)) return matchMethod(BARE_PREFIX, method, path, query, path, NO_PARAMS);
-      const folder = folderOf(path);
-      if (folder === null) return matchNothing('unknown', 'public', path, query, '');
-      return matchSegments(method, path, query, folder);
+      if (method !== 'GET') return find(method, target);
+      const known = remembered.get(target);
+      if (known) return known;
+      const match = find(method, target);
+      if (match.kind === 'found' && match.role === 'public') remember(target, match);
+      return match;
     },
   };
+
+  /** Tiles are asked for again and again, and where an address leads does not change. */
+  function remember(target: string, match: Match): void {
+    if (target.length > LONGEST_REMEMBERED) return;
+    if (remembered.size >= MOST_REMEMBERED) remembered.clear();
+    remembered.set(target, match);
+  }
+
+  function find(method: string, target: string): Match {
+    const local = target.startsWith('/') ? target : target.replace(AUTHORITY, '');
+    const mark = local.indexOf('?');
+    const path = mark < 0 ? local : local.slice(0, mark);
+    const query = mark < 0 ? '' : local.slice(mark + 1);
+    if (barePrefixes.has(path)) return matchMethod(BARE_PREFIX, method, path, query, path, NO_PARAMS);
+    const folder = folderOf(path);
+    if (folder === null) return matchNothing('unknown', 'public', path, query, '');
+    return matchSegments(method, path, query, folder);
+  }
 
   function folderOf(path: string): string | null {
     for (const folder of folders) if (path.startsWith(folder)) return folder;
@@ -89,6 +106,10 @@ export function createRouter(routes: readonly Route[], prefixes: readonly string
     return matchNothing('unknown', roleOfArea(segments[0]), path, query, prefix);
   }
 }
+
+const MOST_REMEMBERED = 10_000;
+/** Characters. */
+const LONGEST_REMEMBERED = 256;
 
 /** RFC 9112, 3.2.2: a server must also accept the absolute form, `GET http://host/path`. */
 const AUTHORITY = /^https?:\/\/[^/?#]*/i;

@@ -56,6 +56,7 @@ function addRoadEvents(sheet: MetricSheet, { pipelineCounts }: TileMetricsSource
     ],
     ['failure-repeated', byReason('failures_repeated', 'Requests answered with the failure of a moment ago')],
     ['read-refused', byLayer('reads_refused', 'Requests refused because too many wait')],
+    ['tile-adopted', byLayer('tiles_adopted', 'Tiles read from the cache that a layer has adopted')],
     ['store-read-failed', byReason('store_read_failures', 'Tiles that could not be read from their store')],
   ]);
   const withoutReason = new Set<PipelineCount>([
@@ -64,6 +65,7 @@ function addRoadEvents(sheet: MetricSheet, { pipelineCounts }: TileMetricsSource
     'flight-abandoned',
     'blank-suspected',
     'read-refused',
+    'tile-adopted',
   ]);
   sheet.onLook(() => {
     for (const { what, layer, reason, count } of pipelineCounts.all()) {

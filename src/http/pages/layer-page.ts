@@ -2,6 +2,7 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import type { GridSubset } from '../../domain/grid-subset.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { type Html, html } from '../answer/html.ts';
+import { withHeaders } from '../answer.ts';
 import { isOpen, refuseStrangers } from '../door/layer-visibility.ts';
 import type { Route } from '../route.ts';
 import { boundLayer } from '../services/tiles.ts';
@@ -25,7 +26,7 @@ export function layerPageRoutes(catalog: Pick<Catalog, 'layer'>): readonly Route
         const title = layer.title === '' ? layer.name : layer.title;
         const answer = page({ title, body: describeLayer(layer, exchange.baseUrl), copying: true });
         const freshness = isOpen(layer) ? 'no-cache' : 'private, no-cache';
-        return { ...answer, headers: [...answer.headers, 'Cache-Control', freshness] };
+        return withHeaders(answer, ['Cache-Control', freshness]);
       },
     },
   ];

@@ -7,7 +7,7 @@ import type { Access } from '../door/access.ts';
 import type { Match } from '../door/router.ts';
 import { countReads, TileCounts } from '../metrics/tile-counts.ts';
 import { createHttpAppOver, type HttpServerOptions, listen } from '../server.ts';
-import { tileRoutes } from '../services/tile-service-routes.ts';
+import { sourcelessRoutes } from '../services/tile-service-routes.ts';
 import { createForwarder } from './forward.ts';
 import {
   AUTHENTICATE,
@@ -25,8 +25,8 @@ import { createTileFront } from './tile-front.ts';
 export interface HttpProcessOptions {
   /** Its sources are never asked. */
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version'>;
-  /** Afterwards the catalog knows every change that the primary has made. */
-  readonly refreshCatalog: () => Promise<void>;
+  /** Afterwards the catalog knows every change that the primary has made. `file` as in `CATALOG_CHANGED`. */
+  readonly refreshCatalog: (file: unknown) => Promise<void>;
   readonly memoryTierBytes: number;
   readonly server: HttpServerOptions;
   /** Where the primary listens for its processes. */
@@ -40,7 +40,7 @@ export interface HttpProcessOptions {
 /** Milliseconds between two reports of what was counted. */
 const REPORT_INTERVAL = 1000;
 
-/** One of several processes that answer on one port: tiles that are there by itself, everything else through the primary. */
+/** One of several processes that answer on one port: what needs no source by itself, everything else through the primary. */
 export async function openHttpProcess(
   options: HttpProcessOptions,
 ): Promise<{ readonly stopped: Promise<void> }> {
@@ -54,7 +54,7 @@ export async function openHttpProcess(
   });
   const pipeline = countReads(front, clock, counts);
   const app = createHttpAppOver(
-    tileRoutes({ catalog, pipeline, clock, log }),
+    sourcelessRoutes({ catalog, pipeline, clock, log }),
     {
       access: accessThrough(channel),
       audit: NO_AUDIT,
@@ -72,8 +72,8 @@ export async function openHttpProcess(
 
   channel.handle(FORGET, (forgotten) => front.forget(forgotten));
   let refreshing = Promise.resolve();
-  channel.handle(CATALOG_CHANGED, () => {
-    refreshing = options.refreshCatalog();
+  channel.handle(CATALOG_CHANGED, (file) => {
+    refreshing = options.refreshCatalog(file);
     // Whoever settles learns of it.
     refreshing.catch(() => {});
   });
@@ -84,7 +84,7 @@ export async function openHttpProcess(
   channel.handle(HOLD, () => forwarder.hold());
   channel.handle(GO_ON, () => forwarder.goOn());
   const reporting = setInterval(report, REPORT_INTERVAL);
-  await options.refreshCatalog();
+  await options.refreshCatalog(null);
   const server = await listen(app, options.server).catch((error: unknown) => {
     channel.tell(STARTED, { problem: error instanceof Error ? error.message : String(error) });
     throw error;
@@ -107,12 +107,13 @@ export async function openHttpProcess(
 /** What is recorded is recorded by the primary, which does it. */
 const NO_AUDIT = { record: async () => {}, note: () => {} };
 
-const TILE_OPERATION = /(?:^|&)request=gettile(?:&|$)/i;
+/** Of WMTS in key-value pairs: the others ask the source, or are none. */
+const WITHOUT_SOURCE = /^$|(?:^|&)request=(?:gettile|getcapabilities)(?:&|$)/i;
 
 function isForPrimary({ kind, role, route, query }: Match, method: string): boolean {
   const isRead = method === 'GET' || method === 'HEAD';
   if (kind !== 'found' || role !== 'public' || !isRead) return true;
-  return route?.path === '/service/wmts' && !TILE_OPERATION.test(query);
+  return /^\/service\/wmts\/?$/.test(route?.path ?? '') && !WITHOUT_SOURCE.test(query);
 }
 
 function accessThrough(channel: Channel): Access {

@@ -7,6 +7,7 @@ import { errorCopier } from '../../domain/error-copier.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { type Channel, createChannel } from '../../lib/channel.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { createDeferred } from '../../lib/deferred.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { TileAnswer } from '../../pipeline/tile-pipeline.ts';
 import type { Credentials } from '../door/access.ts';
@@ -49,8 +50,8 @@ export interface HttpProcesses {
   /** From now on this answers them. What they asked before has waited for it. */
   serve(part: PrimaryPart): void;
   forget(forgotten: Forgotten): void;
-  /** Resolved by `settle`: every process has taken it up then. */
-  catalogChanged(): void;
+  /** As `CATALOG_CHANGED`. Resolved by `settle`: every process has taken it up then. */
+  catalogChanged(file: unknown): void;
   /**
    * Resolves when every process has forgotten what it was told to, and has told what it counted. One that does not
    * in time is ended, and another takes its place.
@@ -88,7 +89,9 @@ export function createHttpProcesses(options: HttpProcessesOptions): HttpProcesse
   const { count, fork, clock, log } = options;
   const children = new Set<Child>();
   const ending = new AbortController();
-  let part = deferred<PrimaryPart>();
+  let part = createDeferred<PrimaryPart>();
+  /** Null until it serves. */
+  let present: PrimaryPart | null = null;
   let held = false;
   let pause = FIRST_PAUSE;
 
@@ -106,7 +109,7 @@ export function createHttpProcesses(options: HttpProcessesOptions): HttpProcesse
     };
     channel.handle(READ_TILE, async (asked, signal) => (await part.promise).readTile(asked, signal));
     channel.handle(AUTHENTICATE, async (credentials) => (await part.promise).authenticate(credentials));
-    channel.handle(COUNTED, (counted) => part.now?.counted(counted));
+    channel.handle(COUNTED, (counted) => present?.counted(counted));
     channel.handle(CATALOG_NEWS, async ({ version, limit }) =>
       (await part.promise).catalogNews(version, limit),
     );
@@ -209,17 +212,19 @@ export function createHttpProcesses(options: HttpProcessesOptions): HttpProcesse
     },
     serve(serving) {
       part.resolve(serving);
+      present = serving;
       held = false;
       tellAll((channel) => channel.tell(GO_ON, null));
     },
     forget: (forgotten) => tellAll((channel) => channel.tell(FORGET, forgotten)),
-    catalogChanged: () => tellAll((channel) => channel.tell(CATALOG_CHANGED, null)),
+    catalogChanged: (file) => tellAll((channel) => channel.tell(CATALOG_CHANGED, file)),
     settle,
     async hold() {
       held = true;
       tellAll((channel) => channel.tell(HOLD, null));
       await settle();
-      part = deferred();
+      part = createDeferred();
+      present = null;
     },
     async replaceAll() {
       for (const old of [...children]) {
@@ -229,30 +234,5 @@ export function createHttpProcesses(options: HttpProcessesOptions): HttpProcesse
       }
     },
     close,
-  };
-}
-
-interface Deferred<Value> {
-  readonly promise: Promise<Value>;
-  /** Null until it is there. */
-  readonly now: Value | null;
-  resolve(value: Value): void;
-}
-
-function deferred<Value>(): Deferred<Value> {
-  let settle: (value: Value) => void = () => {};
-  let now: Value | null = null;
-  const promise = new Promise<Value>((resolve) => {
-    settle = resolve;
-  });
-  return {
-    promise,
-    get now() {
-      return now;
-    },
-    resolve(value) {
-      now = value;
-      settle(value);
-    },
   };
 }

@@ -28,11 +28,12 @@ export function primaryPart({
   count,
 }: PrimaryPartDeps): PrimaryPart {
   return {
-    async readTile({ set, parameters, tile }, signal) {
+    async readTile({ set, parameters, tile, bypass }, signal) {
       const bound = catalog.layer(set.layer);
       if (!bound) throw new TilewardenError('layer-unknown', `There is no layer ${shortened(set.layer)}.`);
       const names = { gridSet: set.gridSet, format: set.format, parameters };
-      return pipeline.read(resolveTileSet(bound, names), tile, signal);
+      const tiles = resolveTileSet(bound, names);
+      return pipeline.read(bypass ? { ...tiles, bypass } : tiles, tile, signal);
     },
     authenticate: (credentials) => access.authenticate(credentials),
     catalogNews: (version, limit) => entries.after(version, limit),

@@ -11,6 +11,8 @@ export interface TileAsked {
   /** What `set.parametersId` stands for. */
   readonly parameters: ReadonlyMap<string, string>;
   readonly tile: TileIndex;
+  /** As in `ResolvedTileSet`. */
+  readonly bypass: boolean;
 }
 
 /** How often a page of tiles was answered. */

@@ -2,14 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { layerNamed, tileAnswer } from '../../../test/fixtures/http-app.ts';
 import type { BoundLayer } from '../../catalog/bound-layer.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { createDeferred } from '../../lib/deferred.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
+import type { CacheOutcome } from '../../pipeline/tile-pipeline.ts';
 import type { TileAsked } from './process-messages.ts';
 import { createTileFront } from './tile-front.ts';
 
 const TILE = { z: 3, x: 1, y: 2 };
 const NOW = Date.UTC(2026, 0, 2, 12);
 
-function open({ stored = true } = {}) {
+function open({ stored = true, outcome = 'MISS' as CacheOutcome } = {}) {
   const time = { now: NOW };
   const layer = layerNamed('world');
   const looks = { store: 0, asked: [] as TileAsked[] };
@@ -24,15 +26,17 @@ function open({ stored = true } = {}) {
   };
   const bound = { layer, store, source } as unknown as BoundLayer;
   const tiles = resolveTileSet(bound, { gridSet: null, format: null, parameters: new Map() });
+  const onItsWay: { ready: Promise<void> } = { ready: Promise.resolve() };
   const front = createTileFront({
     memoryTierBytes: 1_000_000,
     clock: { now: () => time.now } as Clock,
     async ask(asked) {
       looks.asked.push(asked);
-      return tileAnswer({ outcome: 'MISS' });
+      await onItsWay.ready;
+      return tileAnswer({ outcome });
     },
   });
-  return { front, tiles, looks, time };
+  return { front, tiles, looks, time, onItsWay };
 }
 
 describe('a process that answers tiles', () => {
@@ -42,12 +46,27 @@ describe('a process that answers tiles', () => {
     expect(looks).toEqual({ store: 1, asked: [] });
   });
 
-  it('asks the primary for what is not there, and keeps nothing of it', async () => {
+  it('asks the primary for what is not there, and keeps nothing that was made for it', async () => {
     const { front, tiles, looks } = open({ stored: false });
     for (let i = 0; i < 2; i++) expect(await front.read(tiles, TILE)).toMatchObject({ outcome: 'MISS' });
     expect(looks.asked).toHaveLength(2);
     expect(looks.asked[0]).toMatchObject({ set: { layer: 'world' }, tile: TILE });
     expect(front.takePages()).toEqual([]);
+  });
+
+  it('keeps what the primary has, unless it is told to forget it before it comes', async () => {
+    const { front, tiles, looks, onItsWay } = open({ stored: false, outcome: 'HIT' });
+    for (let i = 0; i < 2; i++) expect(await front.read(tiles, TILE)).toMatchObject({ outcome: 'HIT' });
+    expect(looks.asked).toHaveLength(1);
+    front.forget({ layer: 'world' });
+    const held = createDeferred<void>();
+    onItsWay.ready = held.promise;
+    const reading = front.read(tiles, TILE);
+    front.forget({ layer: 'world' });
+    held.resolve();
+    await reading;
+    await front.read(tiles, TILE);
+    expect(looks.asked).toHaveLength(3);
   });
 
   it('looks into the store again when it was told to forget', async () => {

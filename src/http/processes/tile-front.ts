@@ -27,18 +27,37 @@ export function createTileFront({ memoryTierBytes, ask, clock }: TileFrontOption
   let uses = new PageUses();
 
   function load(tiles: ResolvedTileSet, tile: TileIndex, now: number): TileAnswer | null {
-    const { store, layer } = tiles.bound;
+    const { store } = tiles.bound;
     if (!store.getNow || !subsetContains(tiles.subset, tile.z, tile.x, tile.y)) return null;
     const found = store.getNow(tiles.set, tile);
-    return found && isFresh(layer, tile.z, found, now) ? tier.put(tiles.set, tile, found) : null;
+    return found && isFresh(tiles, tile.z, found, now) ? tier.put(tiles.set, tile, found) : null;
+  }
+
+  /** A tile that the primary had is kept, unless it was replaced or removed on its way: not every store answers at once. */
+  async function fetch(
+    tiles: ResolvedTileSet,
+    tile: TileIndex,
+    signal: AbortSignal | undefined,
+  ): Promise<TileAnswer> {
+    const { set, selection, bypass = false } = tiles;
+    const load = tier.beginLoad(set, tile);
+    let found: Parameters<MemoryTier['endLoad']>[1] = null;
+    try {
+      const answer = await ask({ set, parameters: selection.values, tile, bypass }, signal);
+      // A copy: the bytes are part of the whole message.
+      if (answer.outcome === 'HIT') found = { ...answer, bytes: Buffer.from(answer.bytes), madeBy: null };
+      return answer;
+    } finally {
+      tier.endLoad(load, found);
+    }
   }
 
   return {
     read(tiles, tile, signal) {
       const now = clock.now();
       const kept = tier.get(tiles.set, tile);
-      const answer = kept && isFresh(tiles.bound.layer, tile.z, kept, now) ? kept : load(tiles, tile, now);
-      if (!answer) return ask({ set: tiles.set, parameters: tiles.selection.values, tile }, signal);
+      const answer = kept && isFresh(tiles, tile.z, kept, now) ? kept : load(tiles, tile, now);
+      if (!answer) return fetch(tiles, tile, signal);
       uses.count(tiles.set, tile, now);
       return answer;
     },

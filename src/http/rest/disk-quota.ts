@@ -1,6 +1,7 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import { invalid } from '../../domain/errors.ts';
 import { shortened } from '../../domain/shortened.ts';
+import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import type { LayerQuota, QuotaConfiguration } from '../../quota/quota-configuration.ts';
 import type { QuotaSettings } from '../../quota/quota-settings.ts';
 import { type Answer, textAnswer } from '../answer.ts';
@@ -8,7 +9,6 @@ import { FORM, requireMediaType } from '../door/request-body.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
 import { type Handler, METHODS, type Route } from '../route.ts';
 import { readQuotaDocument, writeQuotaDocument } from '../wire/quota-document.ts';
-import type { DocumentFormat } from '../wire/read-document.ts';
 import { UnknownUnit } from '../wire/unknown-unit.ts';
 
 export interface DiskQuotaDeps {

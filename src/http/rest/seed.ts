@@ -1,12 +1,12 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import { refuseUnknownParameters } from '../../domain/parameter-filter.ts';
+import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import type { TaskService } from '../../tasks/task-service.ts';
 import { type Answer, textAnswer } from '../answer.ts';
 import { FORM, requireMediaType } from '../door/request-body.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Handler } from '../route.ts';
 import { boundLayer } from '../services/tiles.ts';
-import type { DocumentFormat } from '../wire/read-document.ts';
 import { readSeedRequest } from '../wire/seed-request.ts';
 import { writeTaskList } from '../wire/task-list.ts';
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Layer } from '../../domain/layer.ts';
+import type { ServiceDescription } from '../../domain/service-description.ts';
 import { escapeXml } from '../../lib/xml/write-xml.ts';
 import type { Html as Markup } from '../answer/html.ts';
 
@@ -8,7 +9,7 @@ import type { Html as Markup } from '../answer/html.ts';
 export const BASE: Markup = { markup: '\0' };
 
 /** Writes a document about layers, one step for each layer or so. */
-export type DocumentWriter = (layers: readonly Layer[]) => Iterable<string>;
+export type DocumentWriter = (layers: readonly Layer[], service: ServiceDescription) => Iterable<string>;
 
 /** A document without the address of the server, which every caller may call by another name. */
 export interface DocumentTemplate {
@@ -27,6 +28,7 @@ const PIECE = 64 * 1024;
 export async function writeTemplate(
   write: DocumentWriter,
   layers: readonly Layer[],
+  service: ServiceDescription,
 ): Promise<DocumentTemplate> {
   const hash = createHash('sha1');
   const pieces: string[] = [];
@@ -38,7 +40,7 @@ export async function writeTemplate(
     pieces.push(piece);
     piece = '';
   };
-  for (const text of write(layers)) {
+  for (const text of write(layers, service)) {
     piece += text;
     if (piece.length < PIECE) continue;
     end();

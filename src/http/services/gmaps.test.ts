@@ -47,6 +47,20 @@ describe('a tile as Google and Bing name it', () => {
     },
   );
 
+  it('comes straight from the source with cached=false where the layer allows it', async () => {
+    const past: unknown[] = [];
+    const read: Read = async ({ bypass }) => {
+      past.push(bypass);
+      return tileAnswer({ outcome: 'BYPASS' });
+    };
+    const catalog = catalogOf([layerNamed('world', { cacheBypass: true })]);
+    const { request } = createTestApp({ deps: { catalog, pipeline: { read } } });
+    for (const more of ['', '&cached=false', '&CACHED=FALSE']) {
+      await request('GET', `/service/gmaps?layers=world&zoom=2&x=3&y=1${more}`);
+    }
+    expect(past).toEqual([undefined, true, true]);
+  });
+
   it.each([
     ['gmaps?layers=world&zoom=2&x=3&y=1', 'world EPSG:900913 image/png 2/3/1 light'],
     [

@@ -7,16 +7,16 @@ import type { TileIndex } from '../../domain/tile-key.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import { isOpen, refuseStrangers } from '../door/layer-visibility.ts';
 import type { Handler } from '../route.ts';
+import { bypassAsked } from './bypass-asked.ts';
 import { type Kvp, readKvp } from './kvp.ts';
 import { tileOfQuadkey } from './quadkey.ts';
 import { parametersOf } from './query-parameters.ts';
-import type { TileAnswerer } from './tile-answer.ts';
+import type { TileMemory } from './tile-memory.ts';
 import { boundLayer } from './tiles.ts';
 import { webMercatorSubset } from './web-mercator.ts';
 
-export interface GmapsDeps {
+export interface GmapsDeps extends TileMemory {
   readonly catalog: Pick<Catalog, 'layer'>;
-  readonly answerTile: TileAnswerer;
 }
 
 const PREFERRED_FORMAT = 'image/png';
@@ -48,24 +48,24 @@ export function createQuadkeys(deps: GmapsDeps): Handler {
 
 /** Tiles of the layer's grid set in web mercator, asked for in a query. */
 function createMercatorService(
-  { catalog, answerTile }: GmapsDeps,
+  { catalog, answerTile, remembering }: GmapsDeps,
   placeOf: (asked: Kvp) => TileIndex,
 ): Handler {
-  return async (exchange) => {
+  return remembering(async (exchange) => {
     const asked = readKvp(exchange.query, (name) => invalid(`The parameter ${name} is given twice.`));
     const index = placeOf(asked);
     const bound = boundLayer(catalog, required(asked, 'LAYERS'));
     const { layer } = bound;
     if (!isOpen(layer)) await refuseStrangers(exchange, layer);
-    refuseBypass(asked, layer);
     const { gridSet } = webMercatorSubset(layer);
     const { columns, rows } = levelOf(gridSet, index.z);
     checkCoordinate('X', index.x, columns);
     checkCoordinate('Y', index.y, rows);
     const parameters = parametersOf(exchange.query, layer.parameters);
     const format = asked('FORMAT') ?? defaultFormat(layer);
-    return answerTile(exchange, resolveTileSet(bound, { gridSet: gridSet.name, format, parameters }), index);
-  };
+    const tiles = resolveTileSet(bound, { gridSet: gridSet.name, format, parameters });
+    return answerTile(exchange, bypassAsked(asked, tiles), index);
+  });
 }
 
 function required(asked: Kvp, name: string): string {
@@ -83,12 +83,6 @@ function numberAsked(asked: Kvp, name: string): number {
 function checkCoordinate(name: 'X' | 'Y', value: number, count: number): void {
   if (value >= 0 && value < count) return;
   throw invalid(`The ${name} coordinate is not sane: ${value}`);
-}
-
-/** In GeoWebCache a layer can allow `cached=false`; none here does. */
-function refuseBypass(asked: Kvp, layer: Layer): void {
-  if (asked('CACHED')?.toLowerCase() !== 'false') return;
-  throw invalid(`Layer ${layer.name} is not configured to allow bypassing the cache.`);
 }
 
 function defaultFormat(layer: Layer): string | null {

@@ -3,6 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Layer } from '../../domain/layer.ts';
+import type { ServiceDescription } from '../../domain/service-description.ts';
 import { ByteCache } from '../../lib/byte-cache.ts';
 import { createKeyedSingleFlight } from '../../lib/keyed-single-flight.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
@@ -44,7 +45,7 @@ const MOST_WAITING_TO_PACK = 16;
  * Documents about layers: written once for each change, in pieces, and asked for anew each time. A layer that has
  * changed is another object, so a document is that of now exactly if it was written for the same layers in the same order.
  */
-export function createLayerDocuments(roll: LayerRoll) {
+export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceDescription) {
   const packed = new ByteCache(MOST_PACKED_BYTES);
   const packing = createKeyedSingleFlight<Buffer>();
   const places = new Semaphore(1, { maxWaiting: MOST_WAITING_TO_PACK });
@@ -103,11 +104,11 @@ export function createLayerDocuments(roll: LayerRoll) {
     return {
       async aboutAll(exchange) {
         const all = await roll();
-        const template = await templateOf(await visibleLayers(exchange, all));
+        const template = await templateOf(await visibleLayers(exchange, all), serviceNow());
         return await answer(exchange, document, template, all.every(isOpen));
       },
       async about(exchange, layers) {
-        const template = await writeTemplate(document.write, layers);
+        const template = await writeTemplate(document.write, layers, serviceNow());
         return await answer(exchange, document, template, layers.every(isOpen));
       },
     };
@@ -115,16 +116,19 @@ export function createLayerDocuments(roll: LayerRoll) {
 }
 
 interface ShelfEntry {
+  readonly service: ServiceDescription;
   readonly layers: readonly Layer[];
   readonly template: Promise<DocumentTemplate>;
 }
 
 /** The ones that were asked for last are first. */
-function createTemplateShelf(write: DocumentWriter): (layers: readonly Layer[]) => Promise<DocumentTemplate> {
+function createTemplateShelf(
+  write: DocumentWriter,
+): (layers: readonly Layer[], service: ServiceDescription) => Promise<DocumentTemplate> {
   let entries: readonly ShelfEntry[] = [];
-  return (layers) => {
-    const known = entries.find((entry) => sameLayers(entry.layers, layers));
-    const entry = known ?? { layers, template: writeTemplate(write, layers) };
+  return (layers, service) => {
+    const known = entries.find((entry) => entry.service === service && sameLayers(entry.layers, layers));
+    const entry = known ?? { layers, service, template: writeTemplate(write, layers, service) };
     entries = [entry, ...entries.filter((other) => other !== known)].slice(0, MOST_TEMPLATES);
     entry.template.catch(() => {
       entries = entries.filter((other) => other !== entry);

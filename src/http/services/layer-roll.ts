@@ -4,7 +4,7 @@ import type { Layer } from '../../domain/layer.ts';
 
 export type ListedCatalog = Pick<Catalog, 'layers' | 'version'>;
 
-/** All layers as they are declared now. */
+/** All layers that are to be listed, as they are declared now. */
 export type LayerRoll = () => Promise<readonly Layer[]>;
 
 /** Layers are made while one goes through them, some 20 µs each. */
@@ -27,9 +27,11 @@ export function createLayerRoll(catalog: ListedCatalog): LayerRoll {
 
 async function walk(catalog: ListedCatalog): Promise<readonly Layer[]> {
   const layers: Layer[] = [];
+  let seen = 0;
   for (const layer of catalog.layers()) {
-    layers.push(layer);
-    if (layers.length % LAYERS_PER_TURN === 0) await nextTurn();
+    if (layer.enabled && layer.advertised) layers.push(layer);
+    seen++;
+    if (seen % LAYERS_PER_TURN === 0) await nextTurn();
   }
   return layers;
 }

@@ -52,12 +52,21 @@ export function blaming<Result>(locator: string, read: () => Result): Result {
 
 /** Whatever goes wrong in `handler` is told in an exception report. Who has to log in is told so by status and header. */
 export function withOwsExceptions(handler: Handler, log: Logger): Handler {
-  return async (exchange) => {
+  const tell = (error: unknown, exchange: Exchange): Answer => {
+    if (error instanceof CallerGone || error instanceof HttpProblem) throw error;
+    if (error instanceof OwsException) return exceptionAnswer(error);
+    // As GeoWebCache has it.
+    if (isTilewardenError(error, 'layer-disabled')) {
+      return exceptionAnswer(new OwsException('InvalidParameterValue', 'LAYERS', error.message));
+    }
+    return failureAnswer(error, exchange, log);
+  };
+  return (exchange) => {
     try {
-      return await handler(exchange);
+      const answer = handler(exchange);
+      return answer instanceof Promise ? answer.catch((error: unknown) => tell(error, exchange)) : answer;
     } catch (error) {
-      if (error instanceof CallerGone || error instanceof HttpProblem) throw error;
-      return error instanceof OwsException ? exceptionAnswer(error) : failureAnswer(error, exchange, log);
+      return tell(error, exchange);
     }
   };
 }

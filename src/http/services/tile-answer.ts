@@ -6,9 +6,9 @@ import { createBlankTiles } from '../../pipeline/blank-tiles.ts';
 import { checkTile } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet, TileAnswer, TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { isNotModified } from '../answer/negotiate.ts';
-import type { Answer } from '../answer.ts';
+import { type Answer, withHeaders } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
-import { blankHeaders, createTileHeaders } from './tile-headers.ts';
+import { blankHeaders, createTileReplies } from './tile-headers.ts';
 import { vectorAnswer } from './vector-answer.ts';
 
 /**
@@ -23,7 +23,7 @@ export type TileAnswerer = (
 
 /** How every service answers a tile, whatever its addresses look like. */
 export function createTileAnswerer(pipeline: Pick<TilePipeline, 'read'>, clock: Clock): TileAnswerer {
-  const headersOf = createTileHeaders(clock);
+  const replyWith = createTileReplies(clock);
   const answerOutside = createOutsideAnswerer(clock);
 
   return function answerTile(exchange, tiles, index) {
@@ -44,11 +44,8 @@ export function createTileAnswerer(pipeline: Pick<TilePipeline, 'read'>, clock: 
     answer: TileAnswer,
   ): Answer | Promise<Answer> {
     if (tiles.format.kind === 'opaque') return answerVector(exchange, tiles, index, answer);
-    const { etag, freshness, all } = headersOf(tiles, index, answer);
-    if (isNotModified(exchange.headers, etag, answer.createdAt)) {
-      return { status: 304, headers: freshness, body: null };
-    }
-    return { status: 200, headers: all, body: answer.bytes };
+    const reply = replyWith(tiles, index, answer);
+    return isNotModified(exchange.headers, reply.etag, answer.createdAt) ? reply.notModified : reply;
   }
 
   async function answerVector(
@@ -58,13 +55,13 @@ export function createTileAnswerer(pipeline: Pick<TilePipeline, 'read'>, clock: 
     read: TileAnswer,
   ): Promise<Answer> {
     const { answer, headers } = await vectorAnswer(exchange.headers['accept-encoding'], read);
-    const { etag, freshness, all } = headersOf(tiles, index, answer);
-    if (isNotModified(exchange.headers, etag, answer.createdAt)) {
-      return { status: 304, headers: [...freshness, ...headers], body: null };
-    }
+    const reply = replyWith(tiles, index, answer);
+    const { notModified } = reply;
+    if (isNotModified(exchange.headers, reply.etag, answer.createdAt))
+      return withHeaders(notModified, headers);
     // A tile without features: clients know it by this status, and need no format for it.
-    if (answer.bytes.length === 0) return { status: 204, headers: freshness, body: null };
-    return { status: 200, headers: [...all, ...headers], body: answer.bytes };
+    if (answer.bytes.length === 0) return { ...notModified, status: 204 };
+    return withHeaders(reply, headers);
   }
 }
 

@@ -1,9 +1,11 @@
+import { validateHeaderValue } from 'node:http';
 import { boundsOfTile, levelOf } from '../../domain/grid-set.ts';
-import { clientSecondsAt, type Layer } from '../../domain/layer.ts';
+import { clientSecondsAt, NOT_KEPT } from '../../domain/layer.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CacheOutcome, ResolvedTileSet, TileAnswer } from '../../pipeline/tile-pipeline.ts';
-import type { Headers } from '../answer.ts';
+import { SHARED_HEADERS } from '../answer/send.ts';
+import type { Answer, Headers, PreparedAnswer } from '../answer.ts';
 
 /** In GeoWebCache's words, which know no stale tiles. */
 const CACHE_RESULT: Readonly<Record<CacheOutcome, string>> = {
@@ -30,36 +32,145 @@ function tileEtag({ checksum, bytes }: TileAnswer): string {
   return `"${checksum.toString(16)}-${bytes.length.toString(36)}"`;
 }
 
-export interface TileHeaders {
+/** What a tile is answered with. */
+export class TileReply implements PreparedAnswer {
+  readonly status = 200;
+  readonly body: Buffer;
   readonly etag: string;
+  readonly #tiles: ResolvedTileSet;
+  readonly #tile: TileIndex;
+  readonly #answer: TileAnswer;
+  readonly #lines: HeaderLines;
+  readonly #lifetime: Lifetime;
+  #head: string | null = null;
+
+  constructor(tiles: ResolvedTileSet, tile: TileIndex, answer: TileAnswer, lines: HeaderLines) {
+    this.#tiles = tiles;
+    this.#tile = tile;
+    this.#answer = answer;
+    this.#lines = lines;
+    this.#lifetime = lifetimeOf(tiles, tile.z, answer.outcome);
+    this.body = answer.bytes;
+    this.etag = tileEtag(answer);
+  }
+
+  isOf(tiles: ResolvedTileSet, { z, x, y }: TileIndex): boolean {
+    const tile = this.#tile;
+    return this.#tiles === tiles && tile.x === x && tile.y === y && tile.z === z;
+  }
+
+  get headers(): Headers {
+    return [...tileSetHeaders(this.#tiles), ...this.#tileHeaders(), ...this.#lines.expiry(this.#lifetime)];
+  }
+
+  get notModified(): Answer {
+    const headers = [...this.#freshness(), ...this.#lines.expiry(this.#lifetime)];
+    return { status: 304, headers, body: null };
+  }
+
+  get headLength(): number {
+    return this.#lines.dated(this.#lifetime).length + this.#lasting().length;
+  }
+
+  writeHead(target: Buffer): void {
+    const dated = this.#lines.dated(this.#lifetime);
+    dated.copy(target);
+    target.write(this.#lasting(), dated.length, 'latin1');
+  }
+
+  /** What does not change with time. */
+  #lasting(): string {
+    this.#head ??= this.#lines.ofTile(this.#tiles, [
+      ...this.#tileHeaders(),
+      'Content-Length',
+      String(this.body.length),
+    ]);
+    return this.#head;
+  }
+
+  #tileHeaders(): Headers {
+    return [...this.#freshness(), ...placeHeaders(this.#tiles, this.#tile, this.#answer.outcome)];
+  }
+
   /** What a 304 carries too. */
-  readonly freshness: Headers;
-  readonly all: Headers;
+  #freshness(): Headers {
+    const { createdAt, outcome } = this.#answer;
+    const modified = new Date(createdAt).toUTCString();
+    return [
+      'ETag',
+      this.etag,
+      'Last-Modified',
+      modified,
+      'X-Cache',
+      outcome,
+      ...cacheControl(this.#lifetime),
+    ];
+  }
 }
 
-interface RememberedHeaders extends TileHeaders {
-  readonly of: ResolvedTileSet;
-  readonly at: TileIndex;
-  /** Since 1970: headers say when a tile expires. */
-  readonly second: number;
-}
-
-/** A tile in memory is answered many times: what its headers are is worked out once a second. */
-export function createTileHeaders(
+/** A tile in memory is answered many times with the same reply. */
+export function createTileReplies(
   clock: Clock,
-): (tiles: ResolvedTileSet, tile: TileIndex, answer: TileAnswer) => TileHeaders {
-  const remembered = new WeakMap<TileAnswer, RememberedHeaders>();
+): (tiles: ResolvedTileSet, tile: TileIndex, answer: TileAnswer) => TileReply {
+  const remembered = new WeakMap<TileAnswer, TileReply>();
+  const lines = new HeaderLines(clock);
   return (tiles, tile, answer) => {
     const known = remembered.get(answer);
-    const second = Math.floor(clock.now() / 1000);
-    if (known?.of === tiles && known.second === second && sameTile(known.at, tile)) return known;
-    const etag = tileEtag(answer);
-    const freshness = freshnessHeaders(tiles, tile.z, answer, etag, second * 1000);
-    const all = [...tileSetHeaders(tiles), ...freshness, ...placeHeaders(tiles, tile, answer.outcome)];
-    const made = { etag, freshness, all, of: tiles, at: tile, second };
+    if (known?.isOf(tiles, tile)) return known;
+    const made = new TileReply(tiles, tile, answer, lines);
     remembered.set(answer, made);
     return made;
   };
+}
+
+/** Headers as they are sent. What many tiles have in common is written once. */
+class HeaderLines {
+  readonly #clock: Clock;
+  readonly #ofSets = new WeakMap<ResolvedTileSet, string>();
+  /** Of the present second, by how long an answer lasts. */
+  readonly #dated = new Map<number | null, Buffer>();
+  #second = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  expiry(lifetime: Lifetime): Headers {
+    return expires(lifetime, this.#clock.now());
+  }
+
+  /** The status line and the headers that change with time. Always of the same length. */
+  dated(lifetime: Lifetime): Buffer {
+    const second = Math.floor(this.#clock.now() / 1000);
+    if (second !== this.#second) this.#dated.clear();
+    this.#second = second;
+    const seconds = lasting(lifetime);
+    const known = this.#dated.get(seconds);
+    if (known) return known;
+    const date = new Date(second * 1000).toUTCString();
+    const lines = linesOf(['Date', date, ...expires(lifetime, second * 1000)]);
+    const made = Buffer.from(`HTTP/1.1 200 OK\r\n${lines}`, 'latin1');
+    this.#dated.set(seconds, made);
+    return made;
+  }
+
+  /** To the empty line. */
+  ofTile(tiles: ResolvedTileSet, own: Headers): string {
+    const common = this.#ofSets.get(tiles) ?? linesOf([...tileSetHeaders(tiles), ...SHARED_HEADERS]);
+    this.#ofSets.set(tiles, common);
+    return `${common}${linesOf(own)}\r\n`;
+  }
+}
+
+/** Throws for what must not be in a header. */
+function linesOf(headers: Headers): string {
+  let lines = '';
+  for (let i = 0; i < headers.length; i += 2) {
+    const [name = '', value = ''] = [headers[i], headers[i + 1]];
+    validateHeaderValue(name, value);
+    lines += `${name}: ${value}\r\n`;
+  }
+  return lines;
 }
 
 /** Of a tile that lies outside what the layer offers. There is nothing to be cached, so nothing was hit. */
@@ -76,55 +187,44 @@ export function blankHeaders(tiles: ResolvedTileSet, z: number, now: number): He
     headerText(gridSet.name),
     'geowebcache-crs',
     `EPSG:${gridSet.srs}`,
-    ...cacheControl(tiles.bound.layer, z, 'BYPASS', now),
+    ...lifetimeHeaders(lifetimeOf(tiles, z, 'BYPASS'), now),
   ];
-}
-
-function sameTile(a: TileIndex, b: TileIndex): boolean {
-  return a.x === b.x && a.y === b.y && a.z === b.z;
-}
-
-function freshnessHeaders(
-  tiles: ResolvedTileSet,
-  z: number,
-  answer: TileAnswer,
-  etag: string,
-  now: number,
-): Headers {
-  return [
-    'ETag',
-    etag,
-    'Last-Modified',
-    new Date(answer.createdAt).toUTCString(),
-    'X-Cache',
-    answer.outcome,
-    ...cacheControl(tiles.bound.layer, z, answer.outcome, now),
-  ];
-}
-
-function cacheControl(layer: Layer, z: number, outcome: CacheOutcome, now: number): Headers {
-  const isPublic = layer.access === 'public';
-  return lifetimeHeaders({ seconds: clientSecondsAt(layer, z), outcome, isPublic }, now);
 }
 
 export interface Lifetime {
-  /** How long a client may keep it; 0: nothing is said. */
+  /** How long a client may keep it; 0: nothing is said; `NOT_KEPT`: it is to ask again. */
   readonly seconds: number;
   readonly outcome: CacheOutcome | null;
   readonly isPublic: boolean;
 }
 
-/** What is stale is looked at again next time: by then the source may be back. `Expires` is for those of HTTP/1.0. */
-export function lifetimeHeaders({ outcome, isPublic, ...given }: Lifetime, now: number): Headers {
-  const seconds = outcome === 'STALE' ? 0 : given.seconds;
-  const lasting = seconds > 0 || outcome === 'STALE';
-  const words = lasting ? [`max-age=${seconds}`, 'must-revalidate'] : [];
+function lifetimeOf({ bound: { layer } }: ResolvedTileSet, z: number, outcome: CacheOutcome): Lifetime {
+  return { seconds: clientSecondsAt(layer, z), outcome, isPublic: layer.access === 'public' };
+}
+
+export function lifetimeHeaders(lifetime: Lifetime, now: number): Headers {
+  return [...cacheControl(lifetime), ...expires(lifetime, now)];
+}
+
+/** What is stale is looked at again next time: by then the source may be back. Null: nothing is said. */
+function lasting({ outcome, seconds }: Lifetime): number | null {
+  if (outcome === 'STALE') return 0;
+  return seconds > 0 ? seconds : null;
+}
+
+function cacheControl(lifetime: Lifetime): Headers {
+  const seconds = lasting(lifetime);
+  const words = seconds === null ? [] : [`max-age=${seconds}`, 'must-revalidate'];
+  if (seconds === null && lifetime.seconds === NOT_KEPT) words.push('no-cache');
   // RFC 9111, 5.2.2.7: what one caller may see no proxy on the way gives to another.
-  if (!isPublic) words.unshift('private');
-  return [
-    ...(words.length > 0 ? ['Cache-Control', words.join(', ')] : []),
-    ...(lasting ? ['Expires', new Date(now + seconds * 1000).toUTCString()] : []),
-  ];
+  if (!lifetime.isPublic) words.unshift('private');
+  return words.length > 0 ? ['Cache-Control', words.join(', ')] : [];
+}
+
+/** For those of HTTP/1.0. */
+function expires(lifetime: Lifetime, now: number): Headers {
+  const seconds = lasting(lifetime);
+  return seconds === null ? [] : ['Expires', new Date(now + seconds * 1000).toUTCString()];
 }
 
 /** RFC 9110, 5.5: headers hold visible ASCII. Anything else is written as in an address. */

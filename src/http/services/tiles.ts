@@ -7,7 +7,7 @@ import { shortened } from '../../domain/shortened.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
-import type { Answer } from '../answer.ts';
+import { type Answer, withHeaders } from '../answer.ts';
 import { isOpen, refuseStrangers } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Handler } from '../route.ts';
@@ -15,20 +15,20 @@ import { formatAccepted } from './format-accepted.ts';
 import { parametersOf } from './query-parameters.ts';
 import { formatNamed, indexOf, readTileName, type TileName } from './tile-address.ts';
 import type { TileAnswerer } from './tile-answer.ts';
+import type { TileMemory } from './tile-memory.ts';
 import { webMercatorSubset } from './web-mercator.ts';
 
-export interface TileServiceDeps {
+export interface TileServiceDeps extends TileMemory {
   readonly catalog: Pick<Catalog, 'layer'>;
-  readonly answerTile: TileAnswerer;
+  /** For tiles whose format the `Accept` header decides. */
+  readonly answerAccepted: TileAnswerer;
 }
 
-const MOST_REMEMBERED = 1000;
-
 /** `/tiles/{layer}[/{gridSet}]/{z}/{x}/{tile}` */
-export function createTileService({ catalog, answerTile }: TileServiceDeps): Handler {
-  const remembered = new WeakMap<BoundLayer, Map<string, ResolvedTileSet>>();
+export function createTileService(deps: TileServiceDeps): Handler {
+  const { catalog, answerTile, answerAccepted, remembering } = deps;
 
-  return function tile(exchange) {
+  return remembering(function tile(exchange) {
     const name = readTileName(exchange.param('tile'));
     const index: TileIndex = {
       z: indexOf('zoom', exchange.param('z')),
@@ -38,7 +38,7 @@ export function createTileService({ catalog, answerTile }: TileServiceDeps): Han
     const bound = boundLayer(catalog, exchange.param('layer'));
     if (isOpen(bound.layer)) return answer(exchange, bound, name, index);
     return refuseStrangers(exchange, bound.layer).then(() => answer(exchange, bound, name, index));
-  };
+  });
 
   function answer(
     exchange: Exchange,
@@ -47,7 +47,8 @@ export function createTileService({ catalog, answerTile }: TileServiceDeps): Han
     index: TileIndex,
   ): Answer | Promise<Answer> {
     if (name.extension === null) return answerNegotiated(exchange, bound, name, index);
-    return answerTile(exchange, tileSetOf(exchange, bound, name), index);
+    const { mediaType } = formatNamed(bound.layer, name.extension);
+    return answerTile(exchange, serveTileSet(exchange, bound, name, mediaType), index);
   }
 
   async function answerNegotiated(
@@ -57,28 +58,9 @@ export function createTileService({ catalog, answerTile }: TileServiceDeps): Han
     index: TileIndex,
   ): Promise<Answer> {
     const { mediaType } = formatAccepted(exchange, bound.layer.formats);
-    const given = await answerTile(exchange, serveTileSet(exchange, bound, name, mediaType), index);
-    return { ...given, headers: [...given.headers, 'Vary', 'Accept'] };
+    const given = await answerAccepted(exchange, serveTileSet(exchange, bound, name, mediaType), index);
+    return withHeaders(given, ['Vary', 'Accept']);
   }
-
-  /** Most requests ask for one of a few tile sets: looking one up again costs a look into a map. */
-  function tileSetOf(exchange: Exchange, bound: BoundLayer, name: TileName): ResolvedTileSet {
-    const known = remembered.get(bound) ?? new Map<string, ResolvedTileSet>();
-    const key = keyOf(exchange, name);
-    const found = known.get(key);
-    if (found) return found;
-    const { mediaType } = formatNamed(bound.layer, name.extension ?? '');
-    const tiles = serveTileSet(exchange, bound, name, mediaType);
-    if (known.size >= MOST_REMEMBERED) known.clear();
-    remembered.set(bound, known.set(key, tiles));
-    return tiles;
-  }
-}
-
-/** Of the plainest addresses the extension, which holds no dot; all others begin with one, so that no two are alike. */
-function keyOf({ params: { gridSet = '' }, query }: Exchange, { retina, extension }: TileName): string {
-  const plain = gridSet === '' && query === '' && !retina;
-  return plain ? `${extension}` : `.${JSON.stringify([extension, retina, gridSet, query])}`;
 }
 
 export function boundLayer(catalog: Pick<Catalog, 'layer'>, name: string): BoundLayer {

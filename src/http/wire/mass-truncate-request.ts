@@ -1,16 +1,16 @@
 import { invalid, isTilewardenError, type TilewardenError } from '../../domain/errors.ts';
 import { shortened } from '../../domain/shortened.ts';
-import { element, writeXml } from '../../lib/xml/write-xml.ts';
-import { type DocumentFormat, readDocument } from './read-document.ts';
-import { parametersField, refuseEmptyParameters } from './read-parameters.ts';
-import { coordsField } from './seed-request.ts';
+import { type DocumentFormat, readDocument } from '../../geowebcache/read-document.ts';
 import {
   bodyProblem,
+  coordsField,
   refuseUnknownFields,
   requireFields,
   textField,
   type WireElement,
-} from './wire-element.ts';
+} from '../../geowebcache/wire-element.ts';
+import { element, writeXml } from '../../lib/xml/write-xml.ts';
+import { parametersField, refuseEmptyParameters } from './read-parameters.ts';
 
 /** In the order in which they are listed; section 2.3 of the specification has the first. */
 export const MASS_TRUNCATE_TYPES = [
@@ -57,7 +57,7 @@ export function readMassTruncateRequest(body: Buffer, format: DocumentFormat): M
   const layer = required(root, 'layerName');
   if (type === 'truncateParameters') return { type, layer, parameters: parametersField(root) ?? new Map() };
   if (type !== 'truncateExtent') return { type, layer };
-  const coords = present(root, 'bounds', coordsField(root));
+  const coords = present(root, 'bounds', coordsField(root, 'bounds'));
   return { type, layer, gridSetId: required(root, 'gridSetId'), coords };
 }
 

@@ -1,5 +1,20 @@
 import { invalid } from '../../domain/errors.ts';
 import { shortened } from '../../domain/shortened.ts';
+import { type DocumentFormat, readDocument } from '../../geowebcache/read-document.ts';
+import {
+  bodyProblem,
+  booleanField,
+  childrenNamed,
+  choiceField,
+  numberOf,
+  onlyChild,
+  refuseUnknownFields,
+  requireFields,
+  textField,
+  textOf,
+  type WireElement,
+} from '../../geowebcache/wire-element.ts';
+import { withoutAbsent } from '../../lib/without-absent.ts';
 import { element, writeXml, type XmlNode } from '../../lib/xml/write-xml.ts';
 import {
   CLEAN_UP_UNITS,
@@ -11,20 +26,7 @@ import {
   STORAGE_UNITS,
   type StorageUnit,
 } from '../../quota/quota-configuration.ts';
-import { type DocumentFormat, readDocument } from './read-document.ts';
-import { withoutAbsent } from './seed-request.ts';
 import { UnknownUnit } from './unknown-unit.ts';
-import {
-  bodyProblem,
-  childrenNamed,
-  numberOf,
-  onlyChild,
-  refuseUnknownFields,
-  requireFields,
-  textField,
-  textOf,
-  type WireElement,
-} from './wire-element.ts';
 
 const ROOT = 'tileQuotaConfiguration';
 /** What GeoWebCache's clients send. */
@@ -51,11 +53,6 @@ export function writeQuotaDocument(configuration: QuotaConfiguration, format: Do
   return format === 'xml' ? writeXml(xmlOf(configuration)) : JSON.stringify(jsonOf(configuration));
 }
 
-function booleanField(root: WireElement, name: string): boolean | undefined {
-  const text = choiceField(root, name, ['true', 'false']);
-  return text === undefined ? undefined : text === 'true';
-}
-
 /** GeoWebCache's clients match this text. */
 function positiveField(root: WireElement, name: string): number | undefined {
   const child = onlyChild(root, name);
@@ -64,19 +61,6 @@ function positiveField(root: WireElement, name: string): number | undefined {
   const value = /^[+-]?\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   if (value > 0) return value;
   throw invalid(`${name} shall be a positive integer: ${shortened(text)}`);
-}
-
-function choiceField<T extends string>(
-  root: WireElement,
-  name: string,
-  allowed: readonly T[],
-): T | undefined {
-  const child = onlyChild(root, name);
-  if (!child) return undefined;
-  const text = textOf(child);
-  const found = allowed.find((value) => value === text);
-  if (found !== undefined) return found;
-  throw bodyProblem(`${name} must be ${allowed.join(' or ')}, not "${shortened(text)}"`, child.place);
 }
 
 /** Both parts of it are fields of their own: what is left out stays as it is. */
@@ -125,14 +109,14 @@ function layerQuotasField(root: WireElement, format: DocumentFormat): readonly L
   if (!first) return undefined;
   if (!second && first.nothing === 'an empty list') return [];
   return lists
-    .flatMap((list) => entriesOf(list, format))
+    .flatMap((list) => layerEntriesOf(list, format))
     .map((entry) => {
       requireFields(entry);
       return layerQuotaOf(entry, format);
     });
 }
 
-function entriesOf(list: WireElement, format: DocumentFormat): readonly WireElement[] {
+function layerEntriesOf(list: WireElement, format: DocumentFormat): readonly WireElement[] {
   requireFields(list);
   const wrapped = childrenNamed(list, 'LayerQuota');
   if (wrapped.length === 1 && wrapped[0]?.nothing === 'an empty list') return [];

@@ -1,4 +1,4 @@
-import { bodyProblem, childrenNamed, type WireElement } from './wire-element.ts';
+import { bodyProblem, childrenNamed, type WireElement } from '../../geowebcache/wire-element.ts';
 
 type Pair = readonly [name: string, value: string];
 

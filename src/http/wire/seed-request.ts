@@ -1,16 +1,16 @@
-import type { TaskDraft } from '../../tasks/task-draft.ts';
-import { type DocumentFormat, readDocumentNamed } from './read-document.ts';
-import { parametersField, refuseEmptyParameters } from './read-parameters.ts';
+import { type DocumentFormat, readDocumentNamed } from '../../geowebcache/read-document.ts';
 import {
   bodyProblem,
-  childrenNamed,
+  coordsField,
   integerField,
-  numberOf,
   onlyChild,
   refuseUnknownFields,
   textField,
   type WireElement,
-} from './wire-element.ts';
+} from '../../geowebcache/wire-element.ts';
+import { withoutAbsent } from '../../lib/without-absent.ts';
+import type { TaskDraft } from '../../tasks/task-draft.ts';
+import { parametersField, refuseEmptyParameters } from './read-parameters.ts';
 
 const FIELDS = [
   'name',
@@ -42,7 +42,7 @@ export function readSeedRequest(body: Buffer, format: DocumentFormat, layer: str
     type,
     gridSetId: textField(root, 'gridSetId'),
     srs: srsField(root),
-    coords: coordsField(root),
+    coords: coordsField(root, 'bounds'),
     zoomStart: integerField(root, 'zoomStart'),
     zoomStop: integerField(root, 'zoomStop'),
     format: textField(root, 'format'),
@@ -61,25 +61,4 @@ function srsField(root: WireElement): number | undefined {
   const number = integerField(srs, 'number');
   if (number !== undefined) return number;
   throw bodyProblem('srs must have a number, e.g. 4326', srs.place);
-}
-
-/** `bounds` with `coords` with four `double`; in JSON also four numbers in a list, under `coords` or right under `bounds`. */
-export function coordsField(root: WireElement): readonly number[] | undefined {
-  const bounds = childrenNamed(root, 'bounds');
-  const [first] = bounds;
-  if (!first) return undefined;
-  const coords = bounds.flatMap((one) => childrenNamed(one, 'coords'));
-  const doubles = coords.flatMap((one) => childrenNamed(one, 'double'));
-  const numbers = [doubles, coords, bounds].find((list) => list.length > 0) ?? [];
-  if (numbers.length === 4) return numbers.map(numberOf);
-  const given = first.nothing ? `, not ${first.nothing}` : '';
-  throw bodyProblem(`bounds must have four numbers: minX, minY, maxX, maxY${given}`, first.place);
-}
-
-type WithoutUndefined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
-
-export function withoutAbsent<T extends object>(fields: T): WithoutUndefined<T> {
-  return Object.fromEntries(
-    Object.entries(fields).filter(([, value]) => value !== undefined),
-  ) as WithoutUndefined<T>;
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import { type XmlElement, XmlError, type XmlPlace } from './xml-element.ts';
 
@@ -7,6 +8,8 @@ export interface XmlLimits {
   readonly elements: number;
   /** Of one element. */
   readonly attributes: number;
+  /** A document type is passed over instead of refused; what it declares is not known then. */
+  readonly doctype?: 'passed-over';
 }
 
 export const XML_LIMITS: XmlLimits = { bytes: 64 * 1024, depth: 20, elements: 1000, attributes: 32 };
@@ -24,10 +27,29 @@ interface OpenElement {
  * so none can be expanded or fetched. Throws `XmlError`.
  */
 export function readXml(text: string, limits: XmlLimits = XML_LIMITS): XmlElement {
-  if (Buffer.byteLength(text) > limits.bytes) {
-    throw new XmlError(`the document is larger than ${limits.bytes} bytes`, { line: 1, column: 1 });
+  checkLength(text, limits);
+  const reader = new TreeReader(limits);
+  reader.read(text);
+  return reader.end();
+}
+
+/** Characters that are read in one turn of the event loop, in a few milliseconds. */
+const PIECE = 32 * 1024;
+
+/** As `readXml`, for documents of megabytes: others have their turn in between. */
+export async function readLongXml(text: string, limits: XmlLimits): Promise<XmlElement> {
+  checkLength(text, limits);
+  const reader = new TreeReader(limits);
+  for (let at = 0; at < text.length; at += PIECE) {
+    reader.read(text.slice(at, at + PIECE));
+    await nextTurn();
   }
-  return new TreeReader(limits).read(text);
+  return reader.end();
+}
+
+function checkLength(text: string, { bytes }: XmlLimits): void {
+  if (Buffer.byteLength(text) <= bytes) return;
+  throw new XmlError(`the document is larger than ${bytes} bytes`, { line: 1, column: 1 });
 }
 
 class TreeReader {
@@ -42,7 +64,9 @@ class TreeReader {
   constructor(limits: XmlLimits) {
     this.#limits = limits;
     this.#parser.on('error', (error) => this.#refuse(error.message.replace(/^\d+:\d+: /, '')));
-    this.#parser.on('doctype', () => this.#refuse('a document type (DOCTYPE) is not allowed'));
+    this.#parser.on('doctype', () => {
+      if (!limits.doctype) this.#refuse('a document type (DOCTYPE) is not allowed');
+    });
     this.#parser.on('opentagstart', () => this.#announce());
     this.#parser.on('attribute', () => this.#countAttribute());
     this.#parser.on('opentag', (tag) => this.#begin(tag));
@@ -51,8 +75,12 @@ class TreeReader {
     this.#parser.on('cdata', (text) => this.#addText(text));
   }
 
-  read(text: string): XmlElement {
-    this.#parser.write(text).close();
+  read(text: string): void {
+    this.#parser.write(text);
+  }
+
+  end(): XmlElement {
+    this.#parser.close();
     return this.#root ?? this.#refuse('the document has no element');
   }
 

@@ -24,3 +24,33 @@ export class XmlError extends Error {
     this.place = place;
   }
 }
+
+export function childrenOf(element: XmlElement, name: string): readonly XmlElement[] {
+  return element.children.filter((inner) => inner.name === name);
+}
+
+/** The first of that name; null: there is none. */
+export function childOf(element: XmlElement, name: string): XmlElement | null {
+  return element.children.find((inner) => inner.name === name) ?? null;
+}
+
+/** The text of the first child of that name; empty when there is none. */
+export function textIn(element: XmlElement, name: string): string {
+  return childOf(element, name)?.text.trim() ?? '';
+}
+
+/** What `xlink:href` says, whatever its prefix; null when it is not there. */
+export function hrefOf({ attributes }: XmlElement): string | null {
+  for (const [name, value] of attributes) if (name === 'href' || name.endsWith(':href')) return value;
+  return null;
+}
+
+/** Below the element, in the document's order. */
+export function descendantsOf(element: XmlElement, name: string): readonly XmlElement[] {
+  return [...walk(element)].filter((inner) => inner.name === name);
+}
+
+function* walk(element: XmlElement): Generator<XmlElement> {
+  yield element;
+  for (const inner of element.children) yield* walk(inner);
+}

@@ -1,5 +1,6 @@
-/** Largest number of bytes that Adler-32 sums up before 32 bits overflow (RFC 1950, as zlib has it). */
-const ADLER_STRETCH: i32 = 5552;
+/** Bytes that Adler-32 (RFC 1950) sums up at once: sixteen columns of them stay below 16 bits each. */
+const ADLER_STRETCH: i32 = 4096;
+const COLUMNS: usize = memory.data(16, 16);
 const ADLER_BASE: u32 = 65521;
 /** Eight tables of 256 words: the CRC of a byte with none to seven zero bytes behind it. */
 const CRC_TABLES: usize = memory.data(8 * 256 * 4, 16);
@@ -52,11 +53,22 @@ export function adler32(from: usize, length: i32): u32 {
   const end = from + length;
   while (at < end) {
     const stop = min(at + ADLER_STRETCH, end);
+    const start = at;
+    // What came before a block counts once for each of its bytes, and each byte as often as bytes follow it there.
+    let sums = i64x2.splat(0);
+    let before = sums;
+    let firstHalf = sums;
+    let secondHalf = sums;
     for (; at + 16 <= stop; at += 16) {
       const bytes = v128.load(at);
-      high += (low << 4) + weighted(bytes);
-      low += total(bytes);
+      before = i32x4.add(before, sums);
+      sums = i32x4.add(sums, i32x4.extadd_pairwise_i16x8_u(i16x8.extadd_pairwise_i8x16_u(bytes)));
+      firstHalf = i16x8.add(firstHalf, i16x8.extend_low_i8x16_u(bytes));
+      secondHalf = i16x8.add(secondHalf, i16x8.extend_high_i8x16_u(bytes));
     }
+    high +=
+      <u32>(at - start) * low + (sumOfLanes(before) << 4) + weighted(firstHalf, 16) + weighted(secondHalf, 8);
+    low += sumOfLanes(sums);
     for (; at < stop; at++) {
       low += load<u8>(at);
       high += low;
@@ -67,15 +79,12 @@ export function adler32(from: usize, length: i32): u32 {
   return (high << 16) | low;
 }
 
-function total(bytes: v128): u32 {
-  return sumOfLanes(i32x4.extadd_pairwise_i16x8_u(i16x8.extadd_pairwise_i8x16_u(bytes)));
-}
-
-/** The first byte counts sixteen times, the last once. */
-function weighted(bytes: v128): u32 {
-  const first = i32x4.dot_i16x8_s(i16x8.extend_low_i8x16_u(bytes), i16x8(16, 15, 14, 13, 12, 11, 10, 9));
-  const second = i32x4.dot_i16x8_s(i16x8.extend_high_i8x16_u(bytes), i16x8(8, 7, 6, 5, 4, 3, 2, 1));
-  return sumOfLanes(i32x4.add(first, second));
+/** Eight sums of 16 bits, the first so many times, each further one once less. */
+function weighted(sums: v128, most: u32): u32 {
+  v128.store(COLUMNS, sums);
+  let sum: u32 = 0;
+  for (let i: u32 = 0; i < 8; i++) sum += <u32>load<u16>(COLUMNS + (i << 1)) * (most - i);
+  return sum;
 }
 
 function sumOfLanes(lanes: v128): u32 {

@@ -1,4 +1,4 @@
-import { flushBits, putBits } from './bits';
+import { bitsHeld, bitsTo, countHeld, flushBits, goOn, putBits } from './bits';
 import { add, codeLengths, codesOf } from './huffman';
 
 /** What is held back before its codes are decided. */
@@ -37,6 +37,11 @@ const RUN_EXTRAS: usize = memory.data(320, 16);
 const RUN_COUNTS: usize = memory.data(20 * 4, 16);
 const RUN_LENGTHS: usize = memory.data(20, 16);
 const RUN_CODES: usize = memory.data(20 * 2, 16);
+
+const LITERAL_ENTRIES: usize = memory.data(256 * 4, 16);
+const LENGTH_ENTRIES: usize = memory.data(256 * 4, 16);
+const ENTRY_BITS: u32 = 0xffffff;
+const ENTRY_COUNT: u32 = 24;
 
 let tokens: i32 = 0;
 
@@ -158,25 +163,58 @@ function writeRun(symbol: u32, extra: u32): void {
   flushBits();
 }
 
+/** What is used at each step is in variables of its own, which are faster. */
 function writeTokens(): void {
+  prepareEntries();
   const end = TOKENS + ((<usize>tokens) << 2);
+  let to = bitsTo();
+  let held = bitsHeld();
+  let count = countHeld();
   for (let at = TOKENS; at < end; at += 4) {
     const token = load<u32>(at);
-    if (token & MATCH) putMatch(((token >> 16) & 0xff) + 3, (token & 0x7fff) + 1);
-    else putLiteral(token);
-    flushBits();
+    if (token & MATCH) {
+      const length = load<u32>(LENGTH_ENTRIES + ((<usize>(token >> 16) & 0xff) << 2));
+      held |= (<u64>(length & ENTRY_BITS)) << count;
+      count += <u64>(length >> ENTRY_COUNT);
+      const offset = token & 0x7fff;
+      const far = distanceSymbol(offset + 1);
+      held |= (<u64>load<u16>(DISTANCE_CODES + (far << 1))) << count;
+      count += <u64>load<u8>(DISTANCE_LENGTHS + far);
+      if (far > 3) {
+        const extra = (far >> 1) - 1;
+        held |= (<u64>(offset & ((1 << extra) - 1))) << count;
+        count += <u64>extra;
+      }
+    } else {
+      const literal = load<u32>(LITERAL_ENTRIES + ((<usize>token) << 2));
+      held |= (<u64>(literal & ENTRY_BITS)) << count;
+      count += <u64>(literal >> ENTRY_COUNT);
+    }
+    store<u64>(to, held);
+    to += <usize>(count >> 3);
+    held >>= count & ~7;
+    count &= 7;
   }
+  goOn(to, held, count);
+}
+
+/** Code and count of bits side by side; for lengths of matches with their extra bits. */
+function prepareEntries(): void {
+  for (let symbol: u32 = 0; symbol < 256; symbol++) {
+    store<u32>(LITERAL_ENTRIES + (symbol << 2), entryOf(symbol, 0, 0));
+    const length = <u32>load<u8>(LENGTH_SYMBOLS + symbol);
+    const extra = symbol + 3 - load<u16>(LENGTH_BASES + (length << 1));
+    const entry = entryOf(257 + length, extra, load<u8>(LENGTH_EXTRAS + length));
+    store<u32>(LENGTH_ENTRIES + (symbol << 2), entry);
+  }
+}
+
+function entryOf(symbol: u32, extra: u32, extraBits: u32): u32 {
+  const bits = <u32>load<u8>(LENGTHS + symbol);
+  const code = <u32>load<u16>(LITERAL_CODES + (symbol << 1)) | (extra << bits);
+  return code | ((bits + extraBits) << ENTRY_COUNT);
 }
 
 function putLiteral(symbol: u32): void {
   putBits(load<u16>(LITERAL_CODES + (symbol << 1)), load<u8>(LENGTHS + symbol));
-}
-
-function putMatch(length: u32, distance: u32): void {
-  const symbol = <u32>load<u8>(LENGTH_SYMBOLS + length - 3);
-  putLiteral(257 + symbol);
-  putBits(length - load<u16>(LENGTH_BASES + (symbol << 1)), load<u8>(LENGTH_EXTRAS + symbol));
-  const far = distanceSymbol(distance);
-  putBits(load<u16>(DISTANCE_CODES + (far << 1)), load<u8>(DISTANCE_LENGTHS + far));
-  if (far > 3) putBits((distance - 1) & ((1 << ((far >> 1) - 1)) - 1), (far >> 1) - 1);
 }

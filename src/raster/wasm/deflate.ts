@@ -26,6 +26,8 @@ const LAST_SEEN: usize = memory.data(8192 * 4, 16);
 let near: i32 = 0;
 /** Bytes of a row. */
 let above: i32 = 0;
+/** Of the row that was looked at last. */
+let rowStart: i32 = 0;
 /** A match somewhere before is worth its distance from this length on. */
 let shortestSought: i32 = 0;
 
@@ -39,6 +41,7 @@ export function deflate(from: usize, length: i32, pixelBytes: i32, rowBytes: i32
   startBits(to + 2);
   near = pixelBytes;
   above = rowBytes;
+  rowStart = 0;
   // One byte of an index costs a few bits.
   shortestSought = pixelBytes === 1 ? 16 : 6;
   memory.fill(LAST_SEEN, 0, 1 << (HASH_BITS + 2));
@@ -97,8 +100,12 @@ function lastSeen(here: usize, at: i32): i32 {
 /** A row begins with one byte of its own. */
 function restOfPixel(at: i32): i32 {
   if (near === 1) return 1;
-  const column = at % above;
-  return column === 0 ? 1 : near - ((column - 1) % near);
+  while (at - rowStart >= above) rowStart += above;
+  const column = at - rowStart;
+  if (column === 0) return 1;
+  // Dividing takes long; by three it is done by multiplying.
+  const part = column - 1;
+  return near === 4 ? 4 - (part & 3) : near - (part - 3 * ((part * 43691) >> 17));
 }
 
 /** A pixel that differs from its neighbours differs as a whole: its other bytes are not looked at again. */

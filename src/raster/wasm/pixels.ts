@@ -1,11 +1,23 @@
 // The pixel work, compiled to WebAssembly by scripts/pixels.mjs; src/raster/pixels.ts calls it.
-import { FILE, FILTERED, IMAGE, ROWS } from './areas';
+import { FILE, FILTERED, IMAGE, PACKED, ROWS } from './areas';
 import { PALETTE } from './colours';
+import { FACTORS, STEPS } from './cut-jpeg';
 import { addToFingerprint, startFingerprint } from './fingerprint';
+import { inflate } from './inflate';
 
 export { reserve } from './areas';
 export { colourAt, indexColours } from './colours';
+export {
+  cutJpeg,
+  jpegEdges,
+  jpegInput,
+  reserveJpeg,
+  tileColour,
+  tileEnd,
+  tileStart,
+} from './cut-jpeg';
 export { firstHalf, secondHalf } from './fingerprint';
+export { learnToRead, learnToWrite } from './jpeg-codes';
 export { readRows } from './read-rows';
 export { writeIndexed, writeTrueColour } from './write-png';
 
@@ -13,8 +25,13 @@ export function imageArea(): usize {
   return IMAGE;
 }
 
-export function filteredArea(): usize {
-  return FILTERED;
+export function packedArea(): usize {
+  return PACKED;
+}
+
+/** Unpacks a PNG's rows; false unless exactly so many bytes become exactly so many. */
+export function unpackRows(packedBytes: i32, filteredBytes: i32): bool {
+  return inflate(PACKED, packedBytes, FILTERED, filteredBytes);
 }
 
 export function fileArea(): usize {
@@ -35,4 +52,12 @@ export function fingerprintOfIndexed(colours: i32, width: i32, height: i32): voi
 export function fingerprintOfPart(pixels: usize, stride: i32, width: i32, height: i32): void {
   startFingerprint();
   for (let y = 0; y < height; y++) addToFingerprint(pixels + ((<usize>(y * stride)) << 2), width << 2);
+}
+
+export function jpegSteps(): usize {
+  return STEPS;
+}
+
+export function jpegFactors(): usize {
+  return FACTORS;
 }

@@ -8,6 +8,10 @@ const RGB: i32 = 2;
 const INDEXED: i32 = 3;
 const GREY_ALPHA: i32 = 4;
 
+/** Constants that are loaded stay in registers; those in the code are made anew at each turn of a loop. */
+const SPREAD: usize = memory.data<u8>([0, 1, 2, 255, 3, 4, 5, 255, 6, 7, 8, 255, 9, 10, 11, 255], 16);
+const OPAQUE: usize = memory.data<u32>([0xff000000, 0xff000000, 0xff000000, 0xff000000], 16);
+
 /**
  * Takes the filters off a PNG's rows and lays its pixels into the image. Colours are 8 bits deep, indexes 1 to 8.
  * False for a filter or a colour that there is not.
@@ -83,12 +87,15 @@ function addPaeth(row: usize, above: usize, length: i32, step: i32): bool {
   for (let x = 0; x < length; x += step) {
     const up = i16x8.extend_low_i8x16_u(v128.load32_zero(above + x));
     const here = i16x8.extend_low_i8x16_u(v128.load32_zero(row + x));
-    left = v128.and(i16x8.add(here, paeth(left, up, corner)), i16x8.splat(0xff));
+    // The upper bytes of the lanes are zero, and stay so.
+    left = i8x16.add(here, paeth(left, up, corner));
     corner = up;
-    const pixel = i32x4.extract_lane(i8x16.narrow_i16x8_u(left, left), 0);
-    store<u16>(row + x, <u16>pixel);
-    store<u8>(row + x, <u8>(pixel >> 16), 2);
-    if (step === 4) store<u8>(row + x, <u8>(pixel >> 24), 3);
+    const pixel = i8x16.narrow_i16x8_u(left, left);
+    if (step === 4) v128.store32_lane(row + x, pixel, 0);
+    else {
+      v128.store16_lane(row + x, pixel, 0);
+      v128.store8_lane(row + x + 2, pixel, 2);
+    }
   }
   return true;
 }
@@ -118,12 +125,12 @@ function layRow(row: usize, to: usize, width: i32, depth: i32, colourType: i32, 
 }
 
 function layRgb(row: usize, to: usize, width: i32): bool {
-  const opaque = i32x4.splat(<i32>0xff000000);
+  const spread = v128.load(SPREAD);
+  const opaque = v128.load(OPAQUE);
   let x = 0;
   for (; x + 4 <= width; x += 4) {
-    const four = v128.load(row + x * 3);
-    const spread = v128.shuffle<u8>(four, four, 0, 1, 2, 2, 3, 4, 5, 5, 6, 7, 8, 8, 9, 10, 11, 11);
-    v128.store(to + ((<usize>x) << 2), v128.or(spread, opaque));
+    const four = i8x16.swizzle(v128.load(row + x * 3), spread);
+    v128.store(to + ((<usize>x) << 2), v128.or(four, opaque));
   }
   for (; x < width; x++) store<u32>(to + ((<usize>x) << 2), load<u32>(row + x * 3) | 0xff000000);
   return true;

@@ -6,15 +6,26 @@ const UP: u8 = 2;
 const PAETH: u8 = 4;
 const SAMPLED_ROWS: i32 = 16;
 
+/** Of four pixels, what is not alpha. */
+const COLOURS: usize = memory.data<u8>([0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 15, 15, 15, 15], 16);
+
 /** 3 when every pixel is opaque, 4 otherwise. */
 export function channelsOf(pixels: usize, stride: i32, width: i32, height: i32): i32 {
-  let shared: u32 = 0xff000000;
-  for (let y = 0; y < height && shared === 0xff000000; y++) {
+  for (let y = 0; y < height; y++) {
     const row = pixels + ((<usize>(y * stride)) << 2);
-    for (let x = 0; x < width; x++) shared &= load<u32>(row + ((<usize>x) << 2));
-    shared &= 0xff000000;
+    let shared: v128 = i32x4.splat(-1);
+    let x = 0;
+    for (; x + 4 <= width; x += 4) shared = v128.and(shared, v128.load(row + ((<usize>x) << 2)));
+    let one = <u32>(
+      (i32x4.extract_lane(shared, 0) &
+        i32x4.extract_lane(shared, 1) &
+        i32x4.extract_lane(shared, 2) &
+        i32x4.extract_lane(shared, 3))
+    );
+    for (; x < width; x++) one &= load<u32>(row + ((<usize>x) << 2));
+    if (one >> 24 !== 0xff) return 4;
   }
-  return shared === 0xff000000 ? 3 : 4;
+  return 3;
 }
 
 /** Drawn maps repeat colours along a row, and plain rows compress best; for photographs differences do. */
@@ -49,11 +60,11 @@ export function writePlainRows(pixels: usize, stride: i32, width: i32, height: i
 /** Writes up to four bytes beyond the row, which the next one overwrites. */
 function dropAlpha(from: usize, to: usize, width: i32): void {
   const end = from + ((<usize>width) << 2);
+  const colours = v128.load(COLOURS);
   let at = to;
   let pixel = from;
   for (; pixel + 16 <= end; pixel += 16) {
-    const four = v128.load(pixel);
-    v128.store(at, v128.shuffle<u8>(four, four, 0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 15, 15, 15, 15));
+    v128.store(at, i8x16.swizzle(v128.load(pixel), colours));
     at += 12;
   }
   for (; pixel < end; pixel += 4) {
@@ -147,12 +158,11 @@ function guessOf(here: usize, above: usize, channels: i32, filter: u8): v128 {
 
 /** PNG (third edition), 9.4: the one of left, above and above left that is nearest to left + above - above left. */
 export function paeth(left: v128, up: v128, corner: v128): v128 {
+  // What does not depend on the left comes first: that one is waited for.
   const toLeft = i16x8.sub(up, corner);
-  const toUp = i16x8.sub(left, corner);
   const fromLeft = i16x8.abs(toLeft);
-  const fromUp = i16x8.abs(toUp);
-  const fromCorner = i16x8.abs(i16x8.add(toLeft, toUp));
-  const nearest = i16x8.min_s(fromCorner, i16x8.min_s(fromLeft, fromUp));
-  const rest = v128.bitselect(up, corner, i16x8.eq(nearest, fromUp));
-  return v128.bitselect(left, rest, i16x8.eq(nearest, fromLeft));
+  const fromUp = i16x8.abs(i16x8.sub(left, corner));
+  const fromCorner = i16x8.abs(i16x8.add(left, i16x8.sub(toLeft, corner)));
+  const rest = v128.bitselect(up, corner, i16x8.le_s(fromUp, fromCorner));
+  return v128.bitselect(left, rest, i16x8.le_s(fromLeft, i16x8.min_s(fromUp, fromCorner)));
 }

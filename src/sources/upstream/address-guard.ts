@@ -75,7 +75,8 @@ export function createAddressGuard(options: { readonly allowPrivate: boolean }):
   };
   return {
     refuses(hostname) {
-      const literal = hostname.replace(/^\[(.*)\]$/, '$1');
+      // RFC 6761, 6.3: these names are this machine, whatever a resolver says.
+      const literal = /(^|\.)localhost$/i.test(hostname) ? '127.0.0.1' : hostname.replace(/^\[(.*)\]$/, '$1');
       return isIP(literal) === 0 ? null : refusalOf(hostname, [literal]);
     },
     lookup(hostname, lookupOptions, callback) {

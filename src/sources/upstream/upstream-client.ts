@@ -68,7 +68,7 @@ export interface UpstreamClientOptions {
    * By `host:port`: what the operator's own configuration names may be in a private network. What comes over HTTP,
    * a layer, an imported document or what an upstream points to, may not.
    */
-  readonly configuredHosts?: ReadonlySet<string>;
+  readonly configuredHosts?: Pick<ReadonlySet<string>, 'has'>;
   /** Says when a request may begin, for all processes of the server; one of its own when left out. */
   readonly desk?: UpstreamDesk;
   readonly clock: Clock;

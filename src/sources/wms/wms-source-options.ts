@@ -43,6 +43,14 @@ export const wmsSourceOptions = z.strictObject({
     .record(parameterName, z.union([z.string(), z.number(), z.boolean()]).transform(String))
     .default({})
     .describe('Sent with every request'),
+  concurrency: z
+    .int()
+    .min(1)
+    .max(1024)
+    .optional()
+    .describe(
+      'Requests under way at once for this layer, in each process; see upstreams for all layers of a host',
+    ),
   maxUrlLength: z
     .int()
     .min(200)

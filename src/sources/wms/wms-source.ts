@@ -1,5 +1,6 @@
 import { isTilewardenError } from '../../domain/errors.ts';
 import { hostClosedIn } from '../../domain/host-closed.ts';
+import { Semaphore } from '../../lib/semaphore.ts';
 import { checkAnswerType } from '../answer-type.ts';
 import { requestManners } from '../http-options.ts';
 import { createSourceLife } from '../source-life.ts';
@@ -20,6 +21,17 @@ export function openWmsSource(options: WmsSourceOptions, { upstream }: WmsSource
   const life = createSourceLife();
   const manners = requestManners(options);
   let preferred = 0;
+  const places = options.concurrency === undefined ? null : new Semaphore(options.concurrency);
+
+  /** Whoever waits in person goes first. */
+  async function fetchInTurn(request: SourceRequest, signal: AbortSignal): Promise<SourceAnswer> {
+    const leave = await places?.acquire(signal, request.priority === 'interactive' ? 1 : 0);
+    try {
+      return await fromAny(signal, (base) => fetchFrom(base, request, signal));
+    } finally {
+      leave?.();
+    }
+  }
 
   async function fetchFrom(base: string, request: SourceRequest, signal: AbortSignal): Promise<SourceAnswer> {
     const answer = await upstream.get({
@@ -61,8 +73,7 @@ export function openWmsSource(options: WmsSourceOptions, { upstream }: WmsSource
     maxMetatile: null,
     confirms: true,
     addressOf: (request) => withoutSecrets(mapRequestUrl(options.url[preferred] ?? '', options, request)),
-    fetch: (request) =>
-      life.during(request.signal, (signal) => fromAny(signal, (base) => fetchFrom(base, request, signal))),
+    fetch: (request) => life.during(request.signal, (signal) => fetchInTurn(request, signal)),
     featureInfo: (request) =>
       life.during(request.signal, (signal) => fromAny(signal, (base) => askFrom(base, request, signal))),
     close: async () => life.end(),

@@ -1,6 +1,6 @@
 import { TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { readWmtsCapabilities, type WmtsCapabilities } from './wmts-capabilities.ts';
+import { readWmtsCapabilities, type WmtsCapabilities } from '../wmts-capabilities.ts';
 
 /** They are read again behind a request that comes so long after they were read. */
 const RENEW_AFTER_MS = 60 * 60 * 1000;

@@ -1,5 +1,5 @@
-import type { MatchedTile } from './match-grid.ts';
-import type { WmtsLayer } from './wmts-capabilities.ts';
+import type { MatchedTile } from '../match-grid.ts';
+import type { WmtsLayer } from '../wmts-capabilities.ts';
 import type { WmtsSourceOptions } from './wmts-source-options.ts';
 
 export interface TileChoice {

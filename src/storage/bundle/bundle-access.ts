@@ -1,7 +1,7 @@
 import { TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { BundleReader, type OpenBundle } from './bundle-reader.ts';
+import { BundleReader, type FoundTile, type OpenBundle } from './bundle-reader.ts';
 import type { BundleWriter } from './bundle-writer.ts';
 import { DAMAGE_MESSAGE, DamagedBundle, isBusy, storeFailure } from './sqlite-failure.ts';
 
@@ -32,21 +32,30 @@ export class BundleAccess {
 
   /** Null when the bundle does not exist or cannot be read as one. */
   async read<T>(folder: string, use: (bundle: OpenBundle) => T): Promise<T | null> {
+    return this.#careful(folder, () => this.#reader.read(folder, this.#clock.monotonic(), use));
+  }
+
+  /** Null when the bundle does not exist or cannot be read as one. */
+  async readTile(folder: string, key: number): Promise<FoundTile | null> {
+    return this.#careful(folder, () => this.#reader.readTile(folder, this.#clock.monotonic(), key));
+  }
+
+  /** The same at once. Null too when the bundle is busy or damaged: `readTile` deals with that. */
+  readTileNow(folder: string, key: number): FoundTile | null {
+    if (this.#stopping.signal.aborted) return null;
     try {
-      return await this.patiently(() => this.#reader.read(folder, this.#clock.monotonic(), use));
-    } catch (error) {
-      if (error instanceof DamagedBundle) return this.#remove(folder, error);
-      throw storeFailure(error);
+      return this.#reader.readTile(folder, this.#clock.monotonic(), key);
+    } catch {
+      return null;
     }
   }
 
-  /** The same at once. Null too when it is busy or damaged: `read` deals with that. */
-  readNow<T>(folder: string, use: (bundle: OpenBundle) => T): T | null {
-    if (this.#stopping.signal.aborted) return null;
+  async #careful<T>(folder: string, work: () => T | null): Promise<T | null> {
     try {
-      return this.#reader.read(folder, this.#clock.monotonic(), use);
-    } catch {
-      return null;
+      return await this.patiently(work);
+    } catch (error) {
+      if (error instanceof DamagedBundle) return this.#remove(folder, error);
+      throw storeFailure(error);
     }
   }
 

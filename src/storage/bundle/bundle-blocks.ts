@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { TileSetKey } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { BlockChanges, BlockContent, StoreBlock } from '../tile-store.ts';
@@ -48,6 +49,8 @@ export class BundleBlocks {
   readonly #looks = new Map<string, Look>();
   /** Bundles that the index is wrong about, and cannot be told on a disk that is full or may only be read. */
   readonly #unmarked = new Set<string>();
+  /** The tile set of the bundle told last: most share theirs with their neighbours. */
+  #lastSet: { readonly identity: string; readonly set: TileSetKey } | null = null;
   /** Null while it cannot be opened on such a disk. */
   #index: BundleIndex | null = null;
   #comparing: Promise<void> | null = null;
@@ -58,8 +61,7 @@ export class BundleBlocks {
 
   async changes(since: number | null): Promise<BlockChanges> {
     if (!this.#index) await this.#openIndex();
-    this.#comparing ??= this.#compare();
-    if (!this.#index?.isComplete) await this.#comparing;
+    if (!this.#index?.isComplete) await this.#compareOnce();
     const from = since === WITHOUT_INDEX && this.#index ? null : since;
     const cursor = { value: this.#index ? (from ?? 0) : WITHOUT_INDEX };
     return {
@@ -98,7 +100,7 @@ export class BundleBlocks {
         cursor.value = row.change;
         if (row.state !== 'open') this.#looks.delete(row.id);
         if (row.state === 'gone' && since !== null) yield { id: row.id, content: null };
-        if (row.state === 'resting' && row.summary) yield blockOf(row.id, row.summary);
+        if (row.state === 'resting' && row.summary) yield this.#blockOf(row.id, row.summary);
       }
       await nextTurn();
     }
@@ -110,6 +112,13 @@ export class BundleBlocks {
       if (block) yield block;
     }
     for (const id of unmarked) await this.#compareOne(id);
+    void this.#compareOnce();
+  }
+
+  /** A complete index is told first: comparing looks at every file, and nobody waits for it. */
+  #compareOnce(): Promise<void> {
+    this.#comparing ??= this.#compare();
+    return this.#comparing;
   }
 
   #changesAfter(row: Pick<IndexedBundle, 'change' | 'id'>): readonly IndexedBundle[] {
@@ -135,7 +144,29 @@ export class BundleBlocks {
       return { id, content: null };
     }
     this.#looks.set(id, look);
-    return blockOf(id, summary);
+    return this.#blockOf(id, summary);
+  }
+
+  /** An id is `layer/set/z/x_y`. */
+  #blockOf(id: string, summary: BundleSummary): StoreBlock {
+    const [, , zoom = '', place = ''] = id.split('/');
+    const { identity, diskBytes, changedAt, tiles, pageCount } = summary;
+    if (this.#lastSet?.identity !== identity) this.#lastSet = { identity, set: tileSetOf(identity) };
+    const { set } = this.#lastSet;
+    const z = Number(zoom);
+    const content: BlockContent = {
+      set,
+      z,
+      diskBytes,
+      changedAt,
+      tiles,
+      pageCount,
+      get pages() {
+        const [bundleX, bundleY] = parseBundleFolder(place) ?? [0, 0];
+        return summary.pages.map((row) => pageStatistics(set, z, { bundleX, bundleY }, row));
+      },
+    };
+    return { id, content };
   }
 
   #restIfAbandoned(path: string | null): void {
@@ -239,20 +270,4 @@ function lookOf(path: string, now: number): Look | null {
   const changedAt = Math.max(file.mtimeMs, log?.mtimeMs ?? 0);
   const stamp = `${path} ${file.size}:${file.mtimeMs} ${log ? `${log.size}:${log.mtimeMs}` : ''}`;
   return { stamp, settled: now - changedAt > GRAIN };
-}
-
-/** `layer/set/z/x_y` */
-function blockOf(id: string, { identity, diskBytes, changedAt, pages }: BundleSummary): StoreBlock {
-  const [, , zoom = '', place = ''] = id.split('/');
-  const [bundleX, bundleY] = parseBundleFolder(place) ?? [0, 0];
-  const set = tileSetOf(identity);
-  const z = Number(zoom);
-  const content: BlockContent = {
-    set,
-    z,
-    diskBytes,
-    changedAt,
-    pages: pages.map((row) => pageStatistics(set, z, { bundleX, bundleY }, row)),
-  };
-  return { id, content };
 }

@@ -1,6 +1,6 @@
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import Database from 'better-sqlite3';
+import Database, { type Statement } from 'better-sqlite3';
 import { systemClock } from '../../lib/clock.ts';
 import type { Sqlite } from './bundle-file.ts';
 import type { BundleLayout } from './bundle-layout.ts';
@@ -14,6 +14,9 @@ export interface BundleSummary {
   readonly diskBytes: number;
   /** Milliseconds since 1970. */
   readonly changedAt: number;
+  readonly tiles: number;
+  readonly pageCount: number;
+  /** As the index has them now: most callers need the counts only. */
   readonly pages: readonly PageRow[];
 }
 
@@ -40,7 +43,11 @@ interface Row {
   readonly id: string;
   readonly state: number;
   readonly stamp: string;
-  readonly summary: string | null;
+  readonly identity: string | null;
+  readonly disk_bytes: number;
+  readonly at: number;
+  readonly tiles: number;
+  readonly page_count: number;
 }
 
 const STATES: readonly BundleState[] = ['gone', 'resting', 'open'];
@@ -51,16 +58,20 @@ const REMEMBERED = 24 * 3_600_000;
 const SLICE = 200;
 const COMPLETE = 1;
 
+/** What is told of a bundle, in the order of the index from which it is read without looking at the page tables. */
+const COLUMNS = 'change, id, state, stamp, identity, disk_bytes, at, tiles, page_count';
+
 const SCHEMA = `
   PRAGMA journal_mode = WAL;
-  CREATE TABLE IF NOT EXISTS bundle (
+  CREATE TABLE IF NOT EXISTS content (
     id TEXT PRIMARY KEY, change INTEGER NOT NULL, state INTEGER NOT NULL, at INTEGER NOT NULL,
-    stamp TEXT NOT NULL, summary TEXT
+    stamp TEXT NOT NULL DEFAULT '', identity TEXT, disk_bytes INTEGER NOT NULL DEFAULT 0,
+    tiles INTEGER NOT NULL DEFAULT 0, page_count INTEGER NOT NULL DEFAULT 0, pages TEXT NOT NULL DEFAULT '[]'
   );
-  CREATE INDEX IF NOT EXISTS bundle_by_change ON bundle (change, id);
-  CREATE INDEX IF NOT EXISTS bundle_open ON bundle (state) WHERE state = ${OPEN};
+  CREATE INDEX IF NOT EXISTS content_told ON content (${COLUMNS});
+  CREATE INDEX IF NOT EXISTS content_open ON content (state) WHERE state = ${OPEN};
 `;
-const NEXT = '(SELECT ifnull(max(change), 0) + 1 FROM bundle)';
+const NEXT = '(SELECT ifnull(max(change), 0) + 1 FROM content)';
 const BELOW = "id >= ? || '/' AND id < ? || '0'";
 
 /**
@@ -71,19 +82,21 @@ const BELOW = "id >= ? || '/' AND id < ? || '0'";
 export class BundleIndex {
   readonly #db: Sqlite;
   readonly #root: string;
+  readonly #pages: Statement<[string], string>;
 
   /** `patience` is how many milliseconds a call may block its thread. */
   constructor(layout: BundleLayout, patience: number) {
     this.#root = layout.layers;
     this.#db = openFile(layout, patience);
+    this.#pages = this.#db.prepare<[string], string>('SELECT pages FROM content WHERE id = ?').pluck();
   }
 
   /** Returns the change by which the mark is known. */
   opened(folder: string): number {
     return this.#db
       .prepare<[string, number], number>(
-        `INSERT INTO bundle VALUES (?, ${NEXT}, ${OPEN}, ?, '', NULL) ON CONFLICT (id) DO UPDATE
-         SET change = ${NEXT}, state = ${OPEN}, at = excluded.at, stamp = '', summary = NULL RETURNING change`,
+        `INSERT INTO content (id, change, state, at) VALUES (?, ${NEXT}, ${OPEN}, ?) ON CONFLICT (id) DO UPDATE
+         SET change = ${NEXT}, state = ${OPEN}, at = excluded.at, stamp = '', identity = NULL RETURNING change`,
       )
       .pluck()
       .get(this.#idOf(folder), systemClock.now()) as number;
@@ -95,15 +108,23 @@ export class BundleIndex {
       .transaction(() => {
         const stamp = stampAtRest(path);
         if (stamp === null) return;
-        const { identity, diskBytes, changedAt, pages } = summary;
+        const { identity, diskBytes, changedAt, tiles, pageCount, pages } = summary;
         const rows = pages.map(({ page, tiles, bytes, written_at }) => [page, tiles, bytes, written_at]);
         this.#db
           .prepare(
-            `INSERT INTO bundle VALUES (?, ${NEXT}, ${RESTING}, ?, ?, ?) ON CONFLICT (id) DO UPDATE
-             SET change = ${NEXT}, state = ${RESTING}, at = excluded.at, stamp = excluded.stamp,
-               summary = excluded.summary`,
+            `REPLACE INTO content (id, change, state, at, stamp, identity, disk_bytes, tiles, page_count, pages)
+             VALUES (?, ${NEXT}, ${RESTING}, ?, ?, ?, ?, ?, ?, ?)`,
           )
-          .run(this.#idOf(folder), changedAt, stamp, JSON.stringify([identity, diskBytes, changedAt, rows]));
+          .run(
+            this.#idOf(folder),
+            changedAt,
+            stamp,
+            identity,
+            diskBytes,
+            tiles,
+            pageCount,
+            JSON.stringify(rows),
+          );
       })
       .immediate();
   }
@@ -112,7 +133,7 @@ export class BundleIndex {
   gone(folder: string, change: number): void {
     this.#db
       .prepare(
-        `UPDATE bundle SET change = ${NEXT}, state = ${GONE}, at = ?, summary = NULL WHERE id = ? AND change = ?`,
+        `UPDATE content SET change = ${NEXT}, state = ${GONE}, at = ?, identity = NULL WHERE id = ? AND change = ?`,
       )
       .run(systemClock.now(), this.#idOf(folder), change);
   }
@@ -125,7 +146,7 @@ export class BundleIndex {
       .transaction(() => {
         const next = change.get() ?? 1;
         this.#db
-          .prepare(`UPDATE bundle SET change = ?, state = ${OPEN} WHERE ${BELOW} AND state <> ${GONE}`)
+          .prepare(`UPDATE content SET change = ?, state = ${OPEN} WHERE ${BELOW} AND state <> ${GONE}`)
           .run(next, id, id);
         return next;
       })
@@ -139,12 +160,12 @@ export class BundleIndex {
       .transaction(() => {
         this.#db
           .prepare(
-            `UPDATE bundle SET change = ${NEXT}, state = ${OPEN} WHERE ${BELOW} AND change > ? AND state = ${RESTING}`,
+            `UPDATE content SET change = ${NEXT}, state = ${OPEN} WHERE ${BELOW} AND change > ? AND state = ${RESTING}`,
           )
           .run(id, id, change);
         this.#db
           .prepare(
-            `UPDATE bundle SET change = ${NEXT}, state = ${GONE}, at = ?, summary = NULL WHERE ${BELOW} AND change = ?`,
+            `UPDATE content SET change = ${NEXT}, state = ${GONE}, at = ?, identity = NULL WHERE ${BELOW} AND change = ?`,
           )
           .run(systemClock.now(), id, id, change);
       })
@@ -155,17 +176,17 @@ export class BundleIndex {
   changesAfter({ change, id }: Pick<IndexedBundle, 'change' | 'id'>): readonly IndexedBundle[] {
     return this.#db
       .prepare<[number, string], Row>(
-        `SELECT change, id, state, stamp, summary FROM bundle
+        `SELECT ${COLUMNS} FROM content
          WHERE (change, id) > (?, ?) ORDER BY change, id LIMIT ${SLICE}`,
       )
       .all(change, id)
-      .map(bundleOf);
+      .map((row) => this.#bundleOf(row));
   }
 
   forgetLongGone(): void {
     this.#db
       .prepare(
-        `DELETE FROM bundle WHERE state = ${GONE} AND at < ? AND change < (SELECT max(change) FROM bundle)`,
+        `DELETE FROM content WHERE state = ${GONE} AND at < ? AND change < (SELECT max(change) FROM content)`,
       )
       .run(systemClock.now() - REMEMBERED);
   }
@@ -181,20 +202,36 @@ export class BundleIndex {
 
   open(): readonly IndexedBundle[] {
     return this.#db
-      .prepare<[], Row>(`SELECT change, id, state, stamp, summary FROM bundle WHERE state = ${OPEN}`)
+      .prepare<[], Row>(`SELECT ${COLUMNS} FROM content WHERE state = ${OPEN}`)
       .all()
-      .map(bundleOf);
+      .map((row) => this.#bundleOf(row));
   }
 
   find(id: string): IndexedBundle | null {
-    const row = this.#db
-      .prepare<[string], Row>('SELECT change, id, state, stamp, summary FROM bundle WHERE id = ?')
-      .get(id);
-    return row ? bundleOf(row) : null;
+    const row = this.#db.prepare<[string], Row>(`SELECT ${COLUMNS} FROM content WHERE id = ?`).get(id);
+    return row ? this.#bundleOf(row) : null;
   }
 
   close(): void {
     this.#db.close();
+  }
+
+  #bundleOf({ change, id, state, stamp, identity, disk_bytes, at, tiles, page_count }: Row): IndexedBundle {
+    const pages = () => pagesIn(this.#pages.get(id));
+    const summary =
+      identity === null
+        ? null
+        : {
+            identity,
+            diskBytes: disk_bytes,
+            changedAt: at,
+            tiles,
+            pageCount: page_count,
+            get pages() {
+              return pages();
+            },
+          };
+    return { change, id, state: STATES[state] ?? 'open', stamp, summary };
   }
 
   #idOf(folder: string): string {
@@ -225,7 +262,7 @@ function openWhole({ making, index }: BundleLayout, patience: number): Sqlite {
     // What a power cut takes from it shows in the stamps, and is looked at.
     db.pragma('synchronous = NORMAL');
     // Says whether the file can be read as an index.
-    db.prepare('SELECT 1 FROM bundle LIMIT 1').get();
+    db.prepare('SELECT 1 FROM content LIMIT 1').get();
     return db;
   } catch (error) {
     db.close();
@@ -233,18 +270,7 @@ function openWhole({ making, index }: BundleLayout, patience: number): Sqlite {
   }
 }
 
-function bundleOf({ change, id, state, stamp, summary }: Row): IndexedBundle {
-  return { change, id, state: STATES[state] ?? 'open', stamp, summary: summaryOf(summary) };
-}
-
-function summaryOf(text: string | null): BundleSummary | null {
-  if (text === null) return null;
-  const [identity, diskBytes, changedAt, rows] = JSON.parse(text) as [
-    string,
-    number,
-    number,
-    [number, number, number, number][],
-  ];
-  const pages = rows.map(([page, tiles, bytes, written_at]) => ({ page, tiles, bytes, written_at }));
-  return { identity, diskBytes, changedAt, pages };
+function pagesIn(text = '[]'): readonly PageRow[] {
+  const rows = JSON.parse(text) as [number, number, number, number][];
+  return rows.map(([page, tiles, bytes, written_at]) => ({ page, tiles, bytes, written_at }));
 }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Statement } from 'better-sqlite3';
 import type { StoreChange } from '../tile-store.ts';
+import { AtRestReader, type TileRow } from './at-rest-reader.ts';
 import {
   type BundleCopy,
   copyStamp,
@@ -13,12 +14,10 @@ import {
 } from './bundle-file.ts';
 import { DamagedBundle, isDamage, isRefused } from './sqlite-failure.ts';
 
-export interface TileRow {
-  readonly created_at: number;
-  readonly checksum: number;
-  readonly fresh_until: number | null;
-  readonly made_by: number | null;
-  readonly bytes: Buffer;
+export interface FoundTile {
+  /** Of the bundle. */
+  readonly path: string;
+  readonly row: TileRow | null;
 }
 
 export interface ValidatorRow {
@@ -148,6 +147,7 @@ export class BundleReader {
   readonly #handles = new Map<string, Handle>();
   /** By folder: a name that was found there, which is never used again after its bundle has gone. */
   readonly #paths = new Map<string, string>();
+  readonly #atRest = new AtRestReader();
 
   /** `onLog` hears of bundles that were closed here while they had a log. */
   constructor(maxOpen: number, onLog: (path: string) => void) {
@@ -173,6 +173,14 @@ export class BundleReader {
       if (handle.copy !== null) this.#dropCopies();
       this.#makeRoom();
     }
+  }
+
+  /** The same for one tile, which a bundle at rest that is not open here yields without being opened. */
+  readTile(folder: string, now: number, key: number): FoundTile | null {
+    return (
+      (this.#handles.has(folder) ? null : this.#readAtRest(folder, key)) ??
+      this.read(folder, now, ({ path, tile }) => ({ path, row: tile.get(key) ?? null }))
+    );
   }
 
   /** Closes what nobody has read since `before`, and what is no longer in its place, so that its space is freed. */
@@ -230,6 +238,18 @@ export class BundleReader {
       return handle;
     }
     return null;
+  }
+
+  /** Null when the bundle is not there, or has to be opened. */
+  #readAtRest(folder: string, key: number): FoundTile | null {
+    const path = this.#paths.get(folder) ?? this.#find(folder);
+    if (!path) return null;
+    try {
+      const row = this.#atRest.read(path, key);
+      return row === 'unsure' ? null : { path, row };
+    } catch {
+      return null;
+    }
   }
 
   #find(folder: string): string | null {

@@ -7,6 +7,7 @@ import { intersectRects, type TileRect } from '../../domain/tile-rect.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { StoredTile, TileStore } from '../tile-store.ts';
+import type { TileRow } from './at-rest-reader.ts';
 import { BundleAccess, patiently } from './bundle-access.ts';
 import { BundleBlocks } from './bundle-blocks.ts';
 import { FOREVER } from './bundle-editor.ts';
@@ -21,7 +22,7 @@ import {
 import { bundleIndexOf, bundleRect, coverOfBundle, keyOfTile, keysOfPage } from './bundle-grid.ts';
 import { type BundleLayout, bundleFolder, bundleLayout, layerFolder } from './bundle-layout.ts';
 import { pageStatistics, tileEntry, tilePlace } from './bundle-listing.ts';
-import { type OpenBundle, READERS_LEASE, type TileRow, type ValidatorRow } from './bundle-reader.ts';
+import { type OpenBundle, READERS_LEASE, type ValidatorRow } from './bundle-reader.ts';
 import type { BundleStoreOptions } from './bundle-store-options.ts';
 import { BundleWriter } from './bundle-writer.ts';
 import type { FreshnessChange } from './bundle-writer-messages.ts';
@@ -169,16 +170,14 @@ export async function openBundleStore(
   return {
     async get(set, tile) {
       const key = keyOfTile(tile.x, tile.y);
-      const look = (bundle: OpenBundle) => ({ path: bundle.path, row: bundle.tile.get(key) });
-      const found = await access.read(folderHolding(set, tile), look);
+      const found = await access.readTile(folderHolding(set, tile), key);
       if (!found?.row) return null;
       return storedTile(found.row) ?? discardTorn(found.path, key, found.row);
     },
 
     getNow(set, tile) {
-      const key = keyOfTile(tile.x, tile.y);
-      const row = access.readNow(folderHolding(set, tile), (bundle) => bundle.tile.get(key));
-      return row ? storedTile(row) : null;
+      const found = access.readTileNow(folderHolding(set, tile), keyOfTile(tile.x, tile.y));
+      return found?.row ? storedTile(found.row) : null;
     },
 
     async present(set, z, rect, createdSince, freshAt = BEFORE_ALL) {

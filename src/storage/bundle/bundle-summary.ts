@@ -22,7 +22,9 @@ export function summaryOfBundle(db: Sqlite, path: string): BundleSummary | null 
   const folder = statSync(dirname(path), { throwIfNoEntry: false });
   const file = Math.ceil(summary.size / ROOM_GRAIN) * ROOM_GRAIN;
   const diskBytes = file + (folder?.blocks ?? 0) * BLOCK_BYTES;
-  return { identity: summary.identity, diskBytes, changedAt, pages: db.prepare<[], PageRow>(PAGES).all() };
+  const pages = db.prepare<[], PageRow>(PAGES).all();
+  const tiles = pages.reduce((sum, page) => sum + page.tiles, 0);
+  return { identity: summary.identity, diskBytes, changedAt, tiles, pageCount: pages.length, pages };
 }
 
 /** Milliseconds since 1970. */

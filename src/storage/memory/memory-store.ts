@@ -226,9 +226,12 @@ async function* blocksOf(sets: ReadonlyMap<string, MemoryTileSet>): AsyncGenerat
   for (const [id, { key, levels }] of [...sets]) {
     for (const [z, level] of [...levels]) {
       const pages = [...pagesOf(key, z, level)];
-      const diskBytes = sumOf(level.values()).bytes;
+      const { tiles, bytes: diskBytes } = sumOf(level.values());
       const changedAt = latestOf(level.values());
-      yield { id: `${id} ${z}`, content: { set: key, z, diskBytes, changedAt, pages } };
+      yield {
+        id: `${id} ${z}`,
+        content: { set: key, z, diskBytes, changedAt, tiles, pageCount: pages.length, pages },
+      };
     }
   }
 }

@@ -60,7 +60,9 @@ function blockOf(rows: readonly PageRow[], sets: Map<number, TileSetKey>): Store
   );
   const diskBytes = filled.reduce((sum, { tiles, bytes }) => sum + bytes + tiles * OVERHEAD, 0);
   const changedAt = filled.reduce((latest, { writtenAt }) => Math.max(latest, writtenAt), 0);
-  return { id, content: { set, z: first.z, diskBytes, changedAt, pages: statistics } };
+  const tiles = filled.reduce((sum, page) => sum + page.tiles, 0);
+  const counts = { diskBytes, changedAt, tiles, pageCount: filled.length };
+  return { id, content: { set, z: first.z, ...counts, pages: statistics } };
 }
 
 function idOf({ set, z, x, y }: PageRow): string {

@@ -23,6 +23,8 @@ export interface ScheduleServiceOptions {
 }
 
 export interface OpenScheduleService extends ScheduleService {
+  /** The configuration file was read again. */
+  takeOver(declared: readonly ScheduleDeclaration[]): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -68,6 +70,7 @@ export async function openScheduleService(options: ScheduleServiceOptions): Prom
       }
       return begins;
     },
+    takeOver: (now) => takeOver(store, now, clock),
     runNow: (schedule) => runner.startNow(schedule),
     close: looking.close,
   };

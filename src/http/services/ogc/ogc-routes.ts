@@ -37,7 +37,7 @@ import {
 export interface OgcDeps {
   readonly catalog: Pick<Catalog, 'layer'>;
   readonly roll: LayerRoll;
-  readonly answerTile: TileAnswerer;
+  readonly answerAccepted: TileAnswerer;
   readonly log: Logger;
 }
 
@@ -85,10 +85,10 @@ export function ogcRoutes(deps: OgcDeps): readonly Route[] {
   return routes;
 }
 
-function createDesk({ catalog, answerTile, roll }: OgcDeps) {
+function createDesk({ catalog, answerAccepted, roll }: OgcDeps) {
   const crsOf = createOgcCrsNames();
   const answer = createDocumentAnswerer(createPageWriter());
-  const answerOgcTile = createOgcTile(answerTile);
+  const answerOgcTile = createOgcTile(answerAccepted);
 
   async function layerAsked(exchange: Exchange): Promise<BoundLayer> {
     const bound = boundLayer(catalog, exchange.param('layer'));

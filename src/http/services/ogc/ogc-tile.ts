@@ -6,7 +6,7 @@ import { gridSubsetOf } from '../../../domain/layer.ts';
 import { shortened } from '../../../domain/shortened.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
-import type { Answer } from '../../answer.ts';
+import { type Answer, withHeaders } from '../../answer.ts';
 import type { Exchange } from '../../exchange.ts';
 import { HttpProblem } from '../../problems.ts';
 import { formatAccepted } from '../format-accepted.ts';
@@ -37,7 +37,7 @@ export function createOgcTile(answerTile: TileAnswerer): OgcTileAnswerer {
       parameters,
     });
     const answer = await answerTile(exchange, tiles, index);
-    return named === null ? { ...answer, headers: [...answer.headers, 'Vary', 'Accept'] } : answer;
+    return named === null ? withHeaders(answer, ['Vary', 'Accept']) : answer;
   };
 }
 

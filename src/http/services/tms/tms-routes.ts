@@ -7,7 +7,7 @@ import { shortened } from '../../../domain/shortened.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
 import { writeXml, type XmlNode } from '../../../lib/xml/write-xml.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
-import type { Answer } from '../../answer.ts';
+import { type Answer, withHeaders } from '../../answer.ts';
 import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { Handler, Route } from '../../route.ts';
@@ -16,13 +16,12 @@ import { readKvp } from '../kvp.ts';
 import type { DocumentAnswerer, LayerDocument } from '../layer-documents.ts';
 import { parametersOf } from '../query-parameters.ts';
 import { indexOf, splitRow } from '../tile-address.ts';
-import type { TileAnswerer } from '../tile-answer.ts';
+import type { TileMemory } from '../tile-memory.ts';
 import { tileMapNamed } from './tile-map.ts';
 import { hasOneOrigin, servicesDocument, serviceWriter, tileMapDocument } from './tms-documents.ts';
 
-export interface TmsDeps {
+export interface TmsDeps extends TileMemory {
   readonly catalog: Pick<Catalog, 'layer'>;
-  readonly answerTile: TileAnswerer;
   readonly documentOf: (document: LayerDocument) => DocumentAnswerer;
 }
 
@@ -31,7 +30,7 @@ const XML = 'text/xml; charset=utf-8';
 const FILE_NAME = 'tms-getcapabilities.xml';
 
 /** Tile Map Service 1.0.0, at GeoWebCache's addresses. Rows count from the bottom. */
-export function tmsRoutes({ catalog, answerTile, documentOf }: TmsDeps): readonly Route[] {
+export function tmsRoutes({ documentOf, ...deps }: TmsDeps): readonly Route[] {
   const service = describeService(documentOf);
   const route = (path: string, handler: Handler): Route => ({
     method: 'GET',
@@ -45,8 +44,8 @@ export function tmsRoutes({ catalog, answerTile, documentOf }: TmsDeps): readonl
     route('/', describeRoot),
     route('/{version}', service),
     route('/{version}/', service),
-    route('/{version}/{map}', describeTileMap(catalog)),
-    route('/{version}/{map}/{z}/{x}/{tile}', createTmsTile({ catalog, answerTile })),
+    route('/{version}/{map}', describeTileMap(deps.catalog)),
+    route('/{version}/{map}/{z}/{x}/{tile}', createTmsTile(deps)),
   ];
 }
 
@@ -78,8 +77,8 @@ function describeTileMap(catalog: TmsDeps['catalog']): Handler {
   };
 }
 
-function createTmsTile({ catalog, answerTile }: Omit<TmsDeps, 'documentOf'>): Handler {
-  return async (exchange) => {
+function createTmsTile({ catalog, answerTile, remembering }: Omit<TmsDeps, 'documentOf'>): Handler {
+  return remembering(async (exchange) => {
     checkVersion(exchange);
     const { row, extension } = splitRow(exchange.param('tile'));
     const { bound, subset, format } = tileMapNamed(catalog, exchange.param('map'), extension);
@@ -90,7 +89,7 @@ function createTmsTile({ catalog, answerTile }: Omit<TmsDeps, 'documentOf'>): Ha
       parameters: parametersOf(exchange.query, bound.layer.parameters),
     });
     return answerTile(exchange, tiles, indexAsked(exchange, bound.layer, subset, row));
-  };
+  });
 }
 
 function indexAsked(exchange: Exchange, layer: Layer, subset: GridSubset, rowText: string): TileIndex {
@@ -133,6 +132,5 @@ function folderOf(exchange: Exchange): string {
 function xmlAnswer(exchange: Exchange, document: XmlNode, layers: readonly Layer[]): Answer {
   const text = `<?xml version="1.0" encoding="UTF-8"?>\n${writeXml(document)}\n`;
   const answer = documentAnswer(exchange, text, layers, XML);
-  const name = ['Content-Disposition', `inline;filename=${FILE_NAME}`];
-  return { ...answer, headers: [...answer.headers, ...name] };
+  return withHeaders(answer, ['Content-Disposition', `inline;filename=${FILE_NAME}`]);
 }

@@ -8,6 +8,7 @@ import { isNotModified } from '../../answer/negotiate.ts';
 import type { Answer, Headers } from '../../answer.ts';
 import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
+import { bypassAsked } from '../bypass-asked.ts';
 import type { Kvp } from '../kvp.ts';
 import type { TileAnswerer } from '../tile-answer.ts';
 import { headerText, lifetimeHeaders } from '../tile-headers.ts';
@@ -56,7 +57,7 @@ export function createGetMap({ catalog, answerTile, composer, clock }: GetMapDep
     const matched = tileOf(map);
     if (matched && !isBlank(map, matched)) {
       const tiles = tileSetOf(map.layers[0], matched.subset, map.format, asked);
-      return answerTile(exchange, tiles, matched.index);
+      return answerTile(exchange, bypassAsked(asked, tiles), matched.index);
     }
     if (!matched) checkComposable(map);
     const made = await (matched ? composeBlank : composeMap)(map, composer, exchange.signal);

@@ -1,4 +1,5 @@
 import { INFO_FORMATS, type Layer } from '../../../domain/layer.ts';
+import type { ServiceDescription } from '../../../domain/service-description.ts';
 import { MAX_MAP_SIDE } from '../../../pipeline/map-composer.ts';
 import { type Html as Markup, html as markup } from '../../answer/html.ts';
 import { BASE, type DocumentWriter } from '../document-template.ts';
@@ -10,7 +11,6 @@ import type { WmsVersion } from './wms-version.ts';
 const NAMESPACES =
   'xmlns="http://www.opengis.net/wms" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.opengis.net/wms http://schemas.opengis.net/wms/1.3.0/capabilities_1_3_0.xsd"';
 const DTD = 'http://schemas.opengis.net/wms/1.1.1/capabilities_1_1_1.dtd';
-const ABSTRACT = 'Maps from a cache of tiles';
 
 const EXCEPTIONS: Readonly<Record<WmsVersion, readonly string[]>> = {
   '1.1.1': ['application/vnd.ogc.se_xml', 'application/vnd.ogc.se_inimage', 'application/vnd.ogc.se_blank'],
@@ -18,9 +18,9 @@ const EXCEPTIONS: Readonly<Record<WmsVersion, readonly string[]>> = {
 };
 
 export function createWmsCapabilitiesWriter(version: WmsVersion, tileSets: boolean): DocumentWriter {
-  return function* (layers) {
+  return function* (layers, about) {
     yield `<?xml version="1.0" encoding="UTF-8"?>\n${opening(version).join('\n')}\n`;
-    yield `${service(version).markup}\n<Capability>\n${requests(layers, version).markup}\n`;
+    yield `${service(version, about).markup}\n<Capability>\n${requests(layers, version).markup}\n`;
     yield markup`<Exception>${EXCEPTIONS[version].map(format)}</Exception>`.markup;
     if (tileSets) yield '\n<VendorSpecificCapabilities>';
     for (const layer of tileSets ? layers : []) yield `\n${describeTileSets(layer).markup}`;
@@ -40,12 +40,22 @@ function opening(version: WmsVersion): readonly string[] {
   ];
 }
 
-function service(version: WmsVersion): Markup {
+function service(version: WmsVersion, about: ServiceDescription): Markup {
   const newer = version === '1.3.0';
   const limits = newer
     ? markup`<LayerLimit>${MAX_LAYERS}</LayerLimit><MaxWidth>${MAX_MAP_SIDE}</MaxWidth><MaxHeight>${MAX_MAP_SIDE}</MaxHeight>`
     : markup``;
-  return markup`<Service><Name>${newer ? 'WMS' : 'OGC:WMS'}</Name><Title>Tilewarden</Title><Abstract>${ABSTRACT}</Abstract>${address()}${limits}</Service>`;
+  return markup`<Service><Name>${newer ? 'WMS' : 'OGC:WMS'}</Name><Title>${about.title}</Title><Abstract>${about.description}</Abstract>${keywordList(about)}${address()}${optional('Fees', about.fees)}${optional('AccessConstraints', about.accessConstraints)}${limits}</Service>`;
+}
+
+function keywordList({ keywords }: ServiceDescription): Markup {
+  if (keywords.length === 0) return markup``;
+  return markup`<KeywordList>${keywords.map((word) => markup`<Keyword>${word}</Keyword>`)}</KeywordList>`;
+}
+
+function optional(name: string, text: string | null): Markup {
+  const tag: Markup = { markup: name };
+  return text === null ? markup`` : markup`<${tag}>${text}</${tag}>`;
 }
 
 function requests(layers: readonly Layer[], version: WmsVersion): Markup {

@@ -1,5 +1,6 @@
 import type { GridSet } from '../../../domain/grid-set.ts';
 import type { Layer } from '../../../domain/layer.ts';
+import type { ServiceDescription } from '../../../domain/service-description.ts';
 import { type Html as Markup, html as markup } from '../../answer/html.ts';
 import { BASE, type DocumentWriter } from '../document-template.ts';
 import type { CrsNames } from './grid-set-crs.ts';
@@ -9,9 +10,9 @@ import { describeMatrixSet } from './matrix-set-section.ts';
 const NAMESPACES = markup`xmlns="http://www.opengis.net/wmts/1.0" xmlns:ows="http://www.opengis.net/ows/1.1" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.opengis.net/wmts/1.0 http://schemas.opengis.net/wmts/1.0/wmtsGetCapabilities_response.xsd"`;
 
 export function createCapabilitiesWriter(crsOf: CrsNames): DocumentWriter {
-  return function* (layers) {
+  return function* (layers, service) {
     yield `<?xml version="1.0" encoding="UTF-8"?>\n<Capabilities ${NAMESPACES.markup} version="1.0.0">\n`;
-    yield `${serviceSection().markup}\n<Contents>\n`;
+    yield `${serviceSection(service).markup}\n<Contents>\n`;
     for (const layer of layers) yield `${describeLayer(layer, crsOf).markup}\n`;
     for (const { gridSet, zoomStop } of gridSetsOf(layers)) {
       yield `${describeMatrixSet(gridSet, zoomStop, crsOf(gridSet)).markup}\n`;
@@ -35,16 +36,34 @@ function gridSetsOf(layers: readonly Layer[]): readonly UsedGridSet[] {
   return [...byName.values()];
 }
 
-function serviceSection(): Markup {
+function serviceSection(service: ServiceDescription): Markup {
   return markup`<ows:ServiceIdentification>
-<ows:Title>Tilewarden</ows:Title>
-<ows:Abstract>Map tiles from a cache</ows:Abstract>
-<ows:ServiceType>OGC WMTS</ows:ServiceType>
+<ows:Title>${service.title}</ows:Title>
+<ows:Abstract>${service.description}</ows:Abstract>
+${keywords(service)}<ows:ServiceType>OGC WMTS</ows:ServiceType>
 <ows:ServiceTypeVersion>1.0.0</ows:ServiceTypeVersion>
-</ows:ServiceIdentification>
-<ows:OperationsMetadata>
+${said('Fees', service.fees)}${said('AccessConstraints', service.accessConstraints)}</ows:ServiceIdentification>
+${provider(service)}<ows:OperationsMetadata>
 ${['GetCapabilities', 'GetTile', 'GetFeatureInfo'].map(operation)}
 </ows:OperationsMetadata>`;
+}
+
+function keywords({ keywords: words }: ServiceDescription): Markup {
+  if (words.length === 0) return markup``;
+  return markup`<ows:Keywords>${words.map((word) => said('Keyword', word))}</ows:Keywords>\n`;
+}
+
+function said(name: string, text: string | null): Markup {
+  const tag: Markup = { markup: `ows:${name}` };
+  return text === null ? markup`` : markup`<${tag}>${text}</${tag}>\n`;
+}
+
+/** OGC 06-121r3, table 15: a provider has a name and somebody to be asked. */
+function provider({ providerName, providerSite, contact }: ServiceDescription): Markup {
+  if (providerName === null) return markup``;
+  const site = providerSite === null ? markup`` : markup`<ows:ProviderSite xlink:href="${providerSite}"/>`;
+  return markup`<ows:ServiceProvider><ows:ProviderName>${providerName}</ows:ProviderName>${site}<ows:ServiceContact>
+${said('IndividualName', contact.individualName ?? null)}${said('PositionName', contact.positionName ?? null)}</ows:ServiceContact></ows:ServiceProvider>\n`;
 }
 
 function operation(name: string): Markup {

@@ -7,16 +7,15 @@ import type { Handler, Route } from '../../route.ts';
 import { type Kvp, kvpRoutes, pairsOf, readKvp } from '../kvp.ts';
 import type { DocumentAnswerer, LayerDocument } from '../layer-documents.ts';
 import { OwsException, withOwsExceptions } from '../ows-exception.ts';
-import type { TileAnswerer } from '../tile-answer.ts';
 import { createGetTileJson } from '../tile-json.ts';
+import type { TileMemory } from '../tile-memory.ts';
 import { createGetCapabilities } from './get-capabilities.ts';
 import { createWmtsFeatureInfo } from './get-feature-info.ts';
 import { createGetTile, required } from './get-tile.ts';
 
-export interface WmtsDeps {
+export interface WmtsDeps extends TileMemory {
   readonly catalog: Pick<Catalog, 'layer'>;
   readonly documentOf: (document: LayerDocument) => DocumentAnswerer;
-  readonly answerTile: TileAnswerer;
   readonly log: Logger;
 }
 
@@ -52,10 +51,13 @@ export function wmtsRoutes(deps: WmtsDeps): readonly Route[] {
     handler: withOwsExceptions(handler, deps.log),
   });
   return [
-    ...kvpRoutes('/service/wmts', withOwsExceptions(answerPairs, deps.log)),
+    ...kvpRoutes('/service/wmts', withOwsExceptions(deps.remembering(answerPairs), deps.log)),
     route(`${REST}/WMTSCapabilities.xml`, async (exchange) => getCapabilities(exchange, readQuery(exchange))),
     ...TILE_PATHS.map((path) =>
-      route(`${REST}/${path}`, async (exchange) => getTile(exchange, readPath(exchange))),
+      route(
+        `${REST}/${path}`,
+        deps.remembering(async (exchange) => getTile(exchange, readPath(exchange))),
+      ),
     ),
     ...TILE_PATHS.map((path) =>
       route(`${REST}/${path}/{j}/{i}`, async (exchange) => getFeatureInfo(exchange, readInfoPath(exchange))),

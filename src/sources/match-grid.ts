@@ -1,6 +1,6 @@
-import { boundsOfTile, type GridSet } from '../../domain/grid-set.ts';
-import { sameSrs } from '../../domain/srs.ts';
-import type { TileIndex } from '../../domain/tile-key.ts';
+import { boundsOfTile, type GridSet } from '../domain/grid-set.ts';
+import { sameSrs } from '../domain/srs.ts';
+import type { TileIndex } from '../domain/tile-key.ts';
 import type { MatrixSetLink, TileMatrix, TileMatrixSet } from './wmts-capabilities.ts';
 
 /** The server's name for a tile of ours. */

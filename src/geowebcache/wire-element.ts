@@ -1,6 +1,6 @@
-import { invalid, type TilewardenError } from '../../domain/errors.ts';
-import { shortened } from '../../domain/shortened.ts';
-import { closestName } from '../../lib/closest-name.ts';
+import { invalid, type TilewardenError } from '../domain/errors.ts';
+import { shortened } from '../domain/shortened.ts';
+import { closestName } from '../lib/closest-name.ts';
 
 /** Where something stands in a body, both counted from 1. */
 export interface WirePlace {
@@ -17,6 +17,8 @@ export interface WireElement {
   readonly text: string;
   readonly children: readonly WireElement[];
   readonly place: WirePlace;
+  /** Of XML; in JSON an attribute is a field whose name begins with `@`. */
+  readonly attributes?: ReadonlyMap<string, string>;
   /** Of JSON, a value that says nothing. Nobody may take it for absent: what it should have narrowed would be whole. */
   readonly nothing?: 'null' | 'an empty list' | 'an empty object';
 }
@@ -88,4 +90,65 @@ function numberIn(element: WireElement, kind: string, fits: (value: number) => b
   const value = DECIMAL.test(given) ? Number(given) : Number.NaN;
   if (children.length === 0 && fits(value)) return value;
   throw bodyProblem(`${name} must be ${kind}, not ${nothing ?? `"${shortened(given)}"`}`, place);
+}
+
+export function numberField(parent: WireElement, name: string): number | undefined {
+  const child = onlyChild(parent, name);
+  return child ? numberOf(child) : undefined;
+}
+
+export function booleanField(parent: WireElement, name: string): boolean | undefined {
+  const text = choiceField(parent, name, ['true', 'false']);
+  return text === undefined ? undefined : text === 'true';
+}
+
+export function choiceField<T extends string>(
+  parent: WireElement,
+  name: string,
+  allowed: readonly T[],
+): T | undefined {
+  const child = onlyChild(parent, name);
+  if (!child) return undefined;
+  const text = textOf(child);
+  const found = allowed.find((value) => value === text);
+  if (found !== undefined) return found;
+  throw bodyProblem(`${name} must be ${allowed.join(' or ')}, not "${shortened(text)}"`, child.place);
+}
+
+/** Null when it is absent. */
+export function attributeOf(element: WireElement, name: string): string | null {
+  const field = onlyChild(element, `@${name}`);
+  return field ? textOf(field) : (element.attributes?.get(name) ?? null);
+}
+
+/**
+ * The entries of a list: `<values><string>a</string>…`, `{"values":{"string":["a"]}}` or `{"values":["a"]}`.
+ * `names` are those that entries may have; undefined when there is no such list.
+ */
+export function entriesOf(
+  parent: WireElement,
+  list: string,
+  names: readonly string[],
+): readonly WireElement[] | undefined {
+  const lists = childrenNamed(parent, list);
+  if (lists.length === 0) return undefined;
+  return lists.flatMap((one) => {
+    const named = one.children.filter(({ name }) => names.includes(name));
+    if (named.length > 0) return named.filter(({ nothing }) => nothing !== 'an empty list');
+    const bare = one.children.length > 0 || one.text.trim() !== '';
+    return bare ? [one] : [];
+  });
+}
+
+/** A field with `coords` with four `double`; in JSON also four numbers in a list, under `coords` or right under the field. */
+export function coordsField(parent: WireElement, name: string): readonly number[] | undefined {
+  const bounds = childrenNamed(parent, name);
+  const [first] = bounds;
+  if (!first) return undefined;
+  const coords = bounds.flatMap((one) => childrenNamed(one, 'coords'));
+  const doubles = coords.flatMap((one) => childrenNamed(one, 'double'));
+  const numbers = [doubles, coords, bounds].find((list) => list.length > 0) ?? [];
+  if (numbers.length === 4) return numbers.map(numberOf);
+  const given = first.nothing ? `, not ${first.nothing}` : '';
+  throw bodyProblem(`${name} must have four numbers: minX, minY, maxX, maxY${given}`, first.place);
 }

@@ -1,6 +1,13 @@
-import { decodeXml } from '../../lib/xml/decode-xml.ts';
-import { readXml } from '../../lib/xml/read-xml.ts';
-import type { XmlElement } from '../../lib/xml/xml-element.ts';
+import { decodeXml } from '../lib/xml/decode-xml.ts';
+import { readXml } from '../lib/xml/read-xml.ts';
+import {
+  childOf,
+  childrenOf,
+  descendantsOf,
+  hrefOf,
+  textIn,
+  type XmlElement,
+} from '../lib/xml/xml-element.ts';
 
 /** One zoom of a tile matrix set, in the words of OGC 07-057r7. */
 export interface TileMatrix {
@@ -35,7 +42,13 @@ export interface MatrixSetLink {
 
 export interface WmtsLayer {
   readonly id: string;
+  readonly title: string;
+  readonly abstract: string;
   readonly style: string;
+  /** The default among them. */
+  readonly styles: readonly string[];
+  /** West, south, east, north in degrees; null: it does not say. */
+  readonly degrees: readonly number[] | null;
   readonly formats: readonly string[];
   /** By identifier, with their defaults. */
   readonly dimensions: ReadonlyMap<string, string>;
@@ -51,13 +64,22 @@ export interface WmtsCapabilities {
 }
 
 /** National servers list hundreds of layers, each with limits for every zoom. */
-const LIMITS = { bytes: 32 * 1024 * 1024, depth: 32, elements: 1_000_000, attributes: 64 };
+export const CAPABILITIES_LIMITS = {
+  bytes: 32 * 1024 * 1024,
+  depth: 32,
+  elements: 1_000_000,
+  attributes: 64,
+};
 
 /** Throws `XmlError`, or an `Error` that says what is missing. */
 export function readWmtsCapabilities(bytes: Buffer): WmtsCapabilities {
-  const root = readXml(decodeXml(bytes), LIMITS);
+  return wmtsCapabilitiesOf(readXml(decodeXml(bytes), CAPABILITIES_LIMITS));
+}
+
+/** For whoever has read the XML already. Throws an `Error` that says what is missing. */
+export function wmtsCapabilitiesOf(root: XmlElement): WmtsCapabilities {
   if (root.name !== 'Capabilities') throw new Error(`a ${root.name} came, not WMTS capabilities`);
-  const contents = child(root, 'Contents');
+  const contents = childOf(root, 'Contents');
   if (!contents) throw new Error('the capabilities have no contents');
   const sets = new Map(
     childrenOf(contents, 'TileMatrixSet').map((element) => {
@@ -102,7 +124,11 @@ function readLayer(element: XmlElement, sets: ReadonlyMap<string, TileMatrixSet>
   );
   return {
     id: textIn(element, 'Identifier'),
+    title: textIn(element, 'Title'),
+    abstract: textIn(element, 'Abstract'),
     style: style ? textIn(style, 'Identifier') : '',
+    styles: styles.map((one) => textIn(one, 'Identifier')).filter((id) => id !== ''),
+    degrees: readDegrees(element),
     formats: childrenOf(element, 'Format').map(({ text }) => text.trim()),
     dimensions: new Map(
       childrenOf(element, 'Dimension').map((dimension) => [
@@ -120,8 +146,16 @@ function readLayer(element: XmlElement, sets: ReadonlyMap<string, TileMatrixSet>
   };
 }
 
+/** OGC 06-121r3, 10.2.2: longitude before latitude. */
+function readDegrees(element: XmlElement): readonly number[] | null {
+  const box = childOf(element, 'WGS84BoundingBox');
+  const corners = box && `${textIn(box, 'LowerCorner')} ${textIn(box, 'UpperCorner')}`.trim().split(/\s+/);
+  const numbers = corners?.map(Number) ?? [];
+  return numbers.length === 4 && numbers.every(Number.isFinite) ? numbers : null;
+}
+
 function readLimits(link: XmlElement): ReadonlyMap<string, TileLimits> {
-  const container = child(link, 'TileMatrixSetLimits');
+  const container = childOf(link, 'TileMatrixSetLimits');
   return new Map(
     (container ? childrenOf(container, 'TileMatrixLimits') : []).map((element) => {
       const number = (name: string) => Number(textIn(element, name));
@@ -138,40 +172,14 @@ function readLimits(link: XmlElement): ReadonlyMap<string, TileLimits> {
 
 /** The first address of GetTile that is not said to be for requests by path only. */
 function readQueryAddress(root: XmlElement): string | null {
-  const operations = child(root, 'OperationsMetadata');
+  const operations = childOf(root, 'OperationsMetadata');
   const getTile =
     operations &&
     childrenOf(operations, 'Operation').find(({ attributes }) => attributes.get('name') === 'GetTile');
-  const gets = getTile ? descendants(getTile, 'Get') : [];
+  const gets = getTile ? descendantsOf(getTile, 'Get') : [];
   const byQuery = gets.find((get) => {
-    const values = descendants(get, 'Value').map(({ text }) => text.trim());
+    const values = descendantsOf(get, 'Value').map(({ text }) => text.trim());
     return values.length === 0 || values.includes('KVP');
   });
   return byQuery ? hrefOf(byQuery) : null;
-}
-
-function hrefOf({ attributes }: XmlElement): string | null {
-  for (const [name, value] of attributes) if (name === 'href' || name.endsWith(':href')) return value;
-  return null;
-}
-
-function* walk(element: XmlElement): Generator<XmlElement> {
-  yield element;
-  for (const inner of element.children) yield* walk(inner);
-}
-
-function descendants(element: XmlElement, name: string): readonly XmlElement[] {
-  return [...walk(element)].filter((inner) => inner.name === name);
-}
-
-function childrenOf(element: XmlElement, name: string): readonly XmlElement[] {
-  return element.children.filter((inner) => inner.name === name);
-}
-
-function child(element: XmlElement, name: string): XmlElement | null {
-  return element.children.find((inner) => inner.name === name) ?? null;
-}
-
-function textIn(element: XmlElement, name: string): string {
-  return child(element, name)?.text.trim() ?? '';
 }

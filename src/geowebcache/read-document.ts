@@ -1,6 +1,6 @@
-import { decodeXml } from '../../lib/xml/decode-xml.ts';
-import { readXml } from '../../lib/xml/read-xml.ts';
-import { type XmlElement, XmlError } from '../../lib/xml/xml-element.ts';
+import { decodeXml } from '../lib/xml/decode-xml.ts';
+import { readXml } from '../lib/xml/read-xml.ts';
+import { type XmlElement, XmlError } from '../lib/xml/xml-element.ts';
 import { readJson } from './read-json.ts';
 import { bodyProblem, onlyChild, requireFields, type WireElement } from './wire-element.ts';
 
@@ -41,8 +41,10 @@ function readXmlRoot(bytes: Buffer): WireElement {
   }
 }
 
-function wireElementOf({ name, text, children, place }: XmlElement): WireElement {
-  return { name, text, children: children.map(wireElementOf), place };
+/** For whoever has read the XML already. */
+export function wireElementOf({ name, text, children, place, attributes }: XmlElement): WireElement {
+  const plain = { name, text, children: children.map(wireElementOf), place };
+  return attributes.size === 0 ? plain : { ...plain, attributes };
 }
 
 function decodeUtf8(bytes: Buffer): string {

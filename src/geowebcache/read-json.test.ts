@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isTilewardenError } from '../../domain/errors.ts';
+import { isTilewardenError } from '../domain/errors.ts';
 import { readJson } from './read-json.ts';
 import type { WireElement } from './wire-element.ts';
 

@@ -1,0 +1,63 @@
+import { realpath, stat } from 'node:fs/promises';
+import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
+import { TilewardenError } from '../domain/errors.ts';
+import type { Clock } from '../lib/clock.ts';
+import { openMbtiles } from '../sources/archive/mbtiles.ts';
+import type { Adoption } from '../storage/adopted/adopt-options.ts';
+import { openOldFolder, refuseElsewhere } from '../storage/adopted/open-old-folder.ts';
+import type { OldCache } from '../storage/old-cache.ts';
+
+type Adopter = Pick<LayerDeclaration, 'name' | 'gridSets' | 'adopt'>;
+
+/** All that a layer adopts, looked through in its order. */
+export function openOldCache({ name, gridSets, adopt }: Adopter, clock: Clock): OldCache {
+  const owner = { layer: name, gridSet: gridSets[0]?.name ?? '' };
+  const caches = adopt.map((adopted) =>
+    adopted.layout === 'mbtiles'
+      ? openOldFile(adopted, adopted.gridSet ?? owner.gridSet, clock)
+      : openOldFolder(adopted, owner),
+  );
+  return {
+    async read(asked) {
+      for (const cache of caches) {
+        const found = await cache.read(asked);
+        if (found) return found;
+      }
+      return null;
+    },
+    async close() {
+      await Promise.all(caches.map((cache) => cache.close()));
+    },
+  };
+}
+
+const NEVER = new AbortController().signal;
+
+function openOldFile(
+  { file, within }: Extract<Adoption, { layout: 'mbtiles' }>,
+  gridSetName: string,
+  clock: Clock,
+): OldCache {
+  const archive = openMbtiles(file, clock);
+  let changedAt: number | null = null;
+  return {
+    async read({ gridSet, parameters, tile: { z, x, y } }) {
+      const isIts = gridSet.name === gridSetName || gridSet.aliases.includes(gridSetName);
+      if (!isIts || parameters) return null;
+      try {
+        changedAt ??= await whenChanged(file, within);
+        const found = await archive.tile(z, x, y, { priority: 'interactive', signal: NEVER });
+        return found && { bytes: found.bytes, changedAt };
+      } catch (cause) {
+        throw new TilewardenError('store-failed', 'An adopted file could not be read.', { cause });
+      }
+    },
+    close: () => archive.close(),
+  };
+}
+
+/** Milliseconds since 1970; its tiles have no times of their own. */
+async function whenChanged(file: string, within: Adoption['within']): Promise<number> {
+  await refuseElsewhere(await realpath(file), within);
+  return (await stat(file)).mtimeMs;
+}

@@ -1,0 +1,82 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ChangeableCatalog } from '../catalog/catalog.ts';
+import type { LoadedSettings } from '../config/load-settings.ts';
+import type { Settings } from '../config/settings.ts';
+import { SettingsError } from '../config/settings-error.ts';
+import { needsRestart, type SettingsFile } from '../config/settings-file.ts';
+import { isTilewardenError } from '../domain/errors.ts';
+import { everySubset } from '../domain/layer.ts';
+import type { Reloaded } from '../http/rest/reload.ts';
+import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
+
+export interface TakeUpParts {
+  /** Null: the settings did not come from a place that can be read again. */
+  readonly file: SettingsFile | null;
+  readonly catalog: Pick<ChangeableCatalog<unknown>, 'layers' | 'gridSets'>;
+  /** In this process; answers what is not as it was. */
+  readonly apply: (settings: Settings) => readonly string[];
+  /** Resolves when every other process has taken it up. */
+  readonly announce: (loaded: LoadedSettings) => Promise<void>;
+  readonly schedule: (declared: readonly ScheduleDeclaration[]) => Promise<void>;
+  /** Throws when the certificate cannot be used. */
+  readonly renewCertificate: () => Promise<void>;
+}
+
+const LAYERS_PER_TURN = 100;
+
+/** Takes up layers, grid sets and schedules of a file that was read again. One that cannot be used changes nothing. */
+export function createTakeUp(parts: TakeUpParts) {
+  const { file, apply, announce, schedule, renewCertificate } = parts;
+
+  async function takeUp(loaded: LoadedSettings): Promise<Exclude<Reloaded, { problems: unknown }>> {
+    const restart = file ? needsRestart(file.current, loaded) : [];
+    await refuseLoss(parts.catalog, loaded.settings);
+    await renewCertificate();
+    const changed = apply(loaded.settings);
+    file?.taken(loaded);
+    await announce(loaded);
+    await schedule(loaded.settings.schedules);
+    return { layers: loaded.settings.layers.length, changed, restart };
+  }
+
+  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = (loaded: () => LoadedSettings) => {
+    const done = last.catch(() => {}).then(() => takeUp(loaded()));
+    last = done;
+    return done;
+  };
+
+  return {
+    async takeUp(loaded: LoadedSettings): Promise<readonly string[]> {
+      return (await inTurn(() => loaded)).restart;
+    },
+    /** Reads the file, and says what is wrong with it. */
+    async reload(): Promise<Reloaded> {
+      if (!file) return { problems: ['The settings did not come from a file'] };
+      try {
+        return await inTurn(() => file.load());
+      } catch (error) {
+        if (error instanceof SettingsError) return { problems: error.problems };
+        if (isTilewardenError(error, 'config-invalid')) return { problems: [error.message] };
+        throw error;
+      }
+    },
+  };
+}
+
+/** A layer that was declared over HTTP may stand on a grid set of the file. */
+async function refuseLoss(catalog: TakeUpParts['catalog'], next: Settings): Promise<void> {
+  const kept = new Set(next.gridSets.gridSets.map(({ name }) => name));
+  const gone = new Set(catalog.gridSets.gridSets.map(({ name }) => name).filter((name) => !kept.has(name)));
+  if (gone.size === 0) return;
+  const inFile = new Set(next.layers.map(({ name }) => name));
+  let seen = 0;
+  for (const layer of catalog.layers()) {
+    if (++seen % LAYERS_PER_TURN === 0) await nextTurn();
+    const lost = everySubset(layer).find(({ gridSet }) => gone.has(gridSet.name));
+    if (!lost || inFile.has(layer.name) || next.gridSets.find(lost.gridSet.name)) continue;
+    throw new SettingsError([
+      `The grid set ${lost.gridSet.name} is gone from the file, and layer ${layer.name}, which was declared over HTTP, uses it`,
+    ]);
+  }
+}

@@ -1,0 +1,37 @@
+/** What the service as a whole says of itself, in capabilities. */
+export interface ServiceDescription {
+  readonly title: string;
+  readonly description: string;
+  readonly keywords: readonly string[];
+  readonly fees: string | null;
+  readonly accessConstraints: string | null;
+  readonly providerName: string | null;
+  readonly providerSite: string | null;
+  /** By GeoWebCache's names, e.g. `individualName` and `addressCity`. */
+  readonly contact: Readonly<Record<string, string>>;
+}
+
+export const DEFAULT_SERVICE: ServiceDescription = {
+  title: 'Tilewarden',
+  description: 'Map tiles from a cache',
+  keywords: [],
+  fees: null,
+  accessConstraints: null,
+  providerName: null,
+  providerSite: null,
+  contact: {},
+};
+
+export const CONTACT_FIELDS = [
+  'individualName',
+  'positionName',
+  'addressType',
+  'addressStreet',
+  'addressCity',
+  'addressAdministrativeArea',
+  'addressPostalCode',
+  'addressCountry',
+  'phoneNumber',
+  'faxNumber',
+  'addressEmail',
+] as const;

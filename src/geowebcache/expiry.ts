@@ -1,0 +1,90 @@
+import { type DocumentNode, leaf, listOf } from './document-node.ts';
+import { attributeOf, bodyProblem, entriesOf, integerField, type WireElement } from './wire-element.ts';
+
+interface Rule {
+  readonly minZoom: number;
+  readonly seconds: number;
+}
+
+type Expiry = number | readonly Rule[];
+
+const YEAR = 31_536_000;
+/** What GeoWebCache tells clients when a layer does not say. */
+const DEFAULT_CLIENT_SECONDS = 7200;
+/** Special values of theirs: never, not at all, and as the source says. */
+const NEVER = -2;
+const NOT_AT_ALL = -1;
+const AS_SOURCE_SAYS = -4;
+
+/** Ours has 0 for "never expires" and -1 for "is not kept". */
+export function readCacheExpiry(root: WireElement): {
+  readonly expireCache?: Expiry;
+  readonly followSource?: true;
+} {
+  const given = readExpiry(root, 'expireCache');
+  if (given === undefined) return {};
+  const follows = typeof given === 'number' ? given === AS_SOURCE_SAYS : given.some(isFollowing);
+  const seconds = (value: number) => (value === NEVER || value === AS_SOURCE_SAYS ? 0 : value);
+  return { expireCache: mapped(given, seconds), ...(follows && { followSource: true }) };
+}
+
+/** Ours has -1 for "ask again each time". */
+export function readClientExpiry(root: WireElement): Expiry {
+  const given = readExpiry(root, 'expireClients') ?? DEFAULT_CLIENT_SECONDS;
+  return mapped(given, (value) => {
+    if (value === NEVER) return YEAR;
+    return value === AS_SOURCE_SAYS ? 0 : value;
+  });
+}
+
+/** `expireCache` or `expireCacheList`, and the same for clients. */
+export function writeExpiry(
+  name: 'expireCache' | 'expireClients',
+  value: unknown,
+  follows: boolean,
+): DocumentNode | null {
+  const theirs = (seconds: number) => (follows && seconds === 0 ? AS_SOURCE_SAYS : seconds);
+  if (typeof value === 'number') return leaf(name, theirs(value));
+  if (!Array.isArray(value)) return null;
+  const rules: readonly Rule[] = value;
+  return listOf(
+    `${name}List`,
+    rules.map(({ minZoom, seconds }) => ({
+      name: 'expirationRule',
+      attributes: { minZoom: String(minZoom), expiration: String(theirs(seconds)) },
+      content: [],
+    })),
+  );
+}
+
+function isFollowing({ seconds }: Rule): boolean {
+  return seconds === AS_SOURCE_SAYS;
+}
+
+function mapped(given: Expiry, seconds: (value: number) => number): Expiry {
+  if (typeof given === 'number') return seconds(given);
+  return given.map((rule) => ({ ...rule, seconds: seconds(rule.seconds) }));
+}
+
+function readExpiry(root: WireElement, name: string): Expiry | undefined {
+  const rules = entriesOf(root, `${name}List`, ['expirationRule']) ?? [];
+  if (rules.length > 0) return rules.map(readRule);
+  const seconds = integerField(root, name);
+  if (seconds === undefined || allowed(seconds)) return seconds;
+  throw bodyProblem(`${name} must be a number of seconds, -1 or -2, not ${seconds}`, root.place);
+}
+
+function readRule(rule: WireElement): Rule {
+  const number = (name: string) => {
+    const text = attributeOf(rule, name) ?? '';
+    if (/^-?\d{1,10}$/.test(text)) return Number(text);
+    throw bodyProblem(`An expirationRule must have a whole number as ${name}`, rule.place);
+  };
+  const seconds = number('expiration');
+  if (allowed(seconds)) return { minZoom: number('minZoom'), seconds };
+  throw bodyProblem(`expiration must be a number of seconds, -1 or -2, not ${seconds}`, rule.place);
+}
+
+function allowed(seconds: number): boolean {
+  return seconds >= 0 || [NEVER, NOT_AT_ALL, AS_SOURCE_SAYS].includes(seconds);
+}

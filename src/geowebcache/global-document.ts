@@ -1,0 +1,145 @@
+import { CONTACT_FIELDS, DEFAULT_SERVICE, type ServiceDescription } from '../domain/service-description.ts';
+import { withoutAbsent } from '../lib/without-absent.ts';
+import { type DocumentNode, leaf, nodeOf, textList } from './document-node.ts';
+import { Aside, type ReadWarning, type Shape } from './kept-elements.ts';
+import {
+  bodyProblem,
+  booleanField,
+  entriesOf,
+  integerField,
+  onlyChild,
+  textField,
+  textOf,
+  type WireElement,
+} from './wire-element.ts';
+
+type Remembered = Readonly<Record<string, string | number | boolean>>;
+
+export interface GlobalChange {
+  /** Whole, where the body has any of it. */
+  readonly service?: ServiceDescription;
+  /** Only those that the body has. */
+  readonly remembered: Remembered;
+  readonly warnings: readonly ReadWarning[];
+}
+
+export interface GlobalDocument {
+  readonly service: ServiceDescription;
+  readonly remembered: Remembered;
+  readonly version: string;
+  readonly identifier: string;
+  readonly location: string;
+}
+
+const PROVIDER: Shape = {
+  providerName: null,
+  providerSite: null,
+  serviceContact: Object.fromEntries(CONTACT_FIELDS.map((name) => [name, null])),
+};
+const SHAPE: Shape = {
+  serviceInformation: {
+    title: null,
+    description: null,
+    keywords: null,
+    fees: null,
+    accessConstraints: null,
+    serviceProvider: PROVIDER,
+  },
+  runtimeStatsEnabled: null,
+  lockProvider: null,
+  fullWMS: null,
+  wmtsCiteCompliant: null,
+  backendTimeout: null,
+  cacheBypassAllowed: null,
+  version: null,
+  identifier: null,
+  location: null,
+};
+const DEFAULTS: Remembered = { runtimeStatsEnabled: true, wmtsCiteCompliant: false, backendTimeout: 120 };
+const FLAGS = ['runtimeStatsEnabled', 'fullWMS', 'wmtsCiteCompliant', 'cacheBypassAllowed'];
+/** What to set instead. */
+const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
+  runtimeStatsEnabled: 'statistics are always kept',
+  lockProvider: 'processes of one server share its locks',
+  fullWMS: 'set fullWMS of a layer',
+  wmtsCiteCompliant: 'WMTS follows its standard',
+  backendTimeout: 'set backendTimeout of a layer, which is timeoutSeconds of its source',
+  cacheBypassAllowed: 'set cacheBypassAllowed of a layer',
+};
+
+/** `<global>`: what it does not have stays as it is. Throws `request-invalid`. */
+export function readGlobal(
+  root: WireElement,
+  now: Pick<GlobalDocument, 'version' | 'identifier' | 'location'>,
+): GlobalChange {
+  if (root.name !== 'global') throw bodyProblem(`The root must be global, not "${root.name}"`, root.place);
+  for (const [name, value] of Object.entries(now)) {
+    const given = onlyChild(root, name);
+    if (given && textOf(given) !== value)
+      throw bodyProblem(`Cannot modify read-only property "${name}"`, given.place);
+  }
+  const aside = new Aside();
+  aside.keepStrays(root, SHAPE, {});
+  const remembered: Remembered = withoutAbsent({
+    ...Object.fromEntries(FLAGS.map((name) => [name, booleanField(root, name)])),
+    lockProvider: textField(root, 'lockProvider'),
+    backendTimeout: integerField(root, 'backendTimeout'),
+  });
+  for (const name of Object.keys(remembered)) {
+    if (remembered[name] !== DEFAULTS[name])
+      aside.warn([name], `is kept without effect: ${WITHOUT_EFFECT[name]}`);
+  }
+  const information = onlyChild(root, 'serviceInformation');
+  return { ...(information && { service: serviceOf(information) }), remembered, warnings: aside.warnings };
+}
+
+function serviceOf(information: WireElement): ServiceDescription {
+  const provider = onlyChild(information, 'serviceProvider');
+  const contact = provider && onlyChild(provider, 'serviceContact');
+  const said = (parent: WireElement | null, name: string) =>
+    (parent && onlyChild(parent, name)?.text.trim()) || null;
+  return {
+    title: said(information, 'title') ?? DEFAULT_SERVICE.title,
+    description: said(information, 'description') ?? '',
+    keywords: (entriesOf(information, 'keywords', ['string']) ?? []).map(textOf),
+    fees: said(information, 'fees'),
+    accessConstraints: said(information, 'accessConstraints'),
+    providerName: said(provider, 'providerName'),
+    providerSite: said(provider, 'providerSite'),
+    contact: Object.fromEntries(
+      CONTACT_FIELDS.flatMap((name) => {
+        const text = said(contact, name);
+        return text === null ? [] : [[name, text]];
+      }),
+    ),
+  };
+}
+
+export function writeGlobal({
+  service,
+  remembered,
+  version,
+  identifier,
+  location,
+}: GlobalDocument): DocumentNode {
+  const set = { ...DEFAULTS, ...remembered };
+  const contact = Object.entries(service.contact).map(([name, text]) => leaf(name, text));
+  return nodeOf('global', [
+    nodeOf('serviceInformation', [
+      leaf('title', service.title),
+      leaf('description', service.description),
+      textList('keywords', 'string', service.keywords),
+      nodeOf('serviceProvider', [
+        leaf('providerName', service.providerName),
+        leaf('providerSite', service.providerSite),
+        contact.length === 0 ? null : nodeOf('serviceContact', contact),
+      ]),
+      leaf('fees', service.fees),
+      leaf('accessConstraints', service.accessConstraints),
+    ]),
+    ...Object.entries(set).map(([name, value]) => leaf(name, value)),
+    leaf('version', version),
+    leaf('identifier', identifier),
+    leaf('location', location),
+  ]);
+}

@@ -1,0 +1,113 @@
+import type { GridSet } from '../domain/grid-set.ts';
+import { isRecord } from '../lib/value-path.ts';
+import { withoutAbsent } from '../lib/without-absent.ts';
+import { type DocumentNode, double, doubleList, leaf, nodeOf, textList } from './document-node.ts';
+import { Aside, type KeptElement, type Shape, withKept } from './kept-elements.ts';
+import type { ReadDocument } from './read-layer.ts';
+import {
+  bodyProblem,
+  booleanField,
+  coordsField,
+  entriesOf,
+  integerField,
+  numberField,
+  numberOf,
+  onlyChild,
+  textField,
+  textOf,
+  type WireElement,
+} from './wire-element.ts';
+
+const SHAPE: Shape = {
+  ...Object.fromEntries(
+    [
+      'name description extent alignTopLeft resolutions scaleDenominators levels metersPerUnit pixelSize',
+      'scaleNames tileHeight tileWidth yCoordinateFirst',
+    ].flatMap((names) => names.split(' ').map((name) => [name, null])),
+  ),
+  srs: { number: null },
+};
+const DEFAULT_LEVELS = 18;
+const DEFAULT_TILE_SIZE = 256;
+
+/** A `gridSet`. What is not said has GeoWebCache's default. Throws `request-invalid`. */
+export function readGwcGridSet(root: WireElement): ReadDocument {
+  if (root.name !== 'gridSet') {
+    throw bodyProblem(`The root must be gridSet, not "${root.name}"`, root.place);
+  }
+  const aside = new Aside();
+  aside.keepStrays(root, SHAPE, {});
+  const width = integerField(root, 'tileWidth') ?? DEFAULT_TILE_SIZE;
+  const height = integerField(root, 'tileHeight') ?? DEFAULT_TILE_SIZE;
+  const document = withoutAbsent({
+    name: needed(root, 'name', textField(root, 'name')),
+    description: onlyChild(root, 'description')?.text.trim(),
+    srs: needed(root, 'srs', srsOf(root)),
+    extent: needed(root, 'extent', coordsField(root, 'extent')),
+    ...ladderOf(root),
+    levelNames: entriesOf(root, 'scaleNames', ['string'])?.map(textOf),
+    tileSize: [width, height],
+    metersPerUnit: numberField(root, 'metersPerUnit'),
+    pixelSize: numberField(root, 'pixelSize'),
+    alignTopLeft: booleanField(root, 'alignTopLeft'),
+    yCoordinateFirst: booleanField(root, 'yCoordinateFirst') ?? false,
+  });
+  return { document, kept: aside.kept, warnings: aside.warnings };
+}
+
+function needed<T>(root: WireElement, name: string, value: T | undefined): T {
+  if (value !== undefined) return value;
+  throw bodyProblem(`${name} is missing`, root.place);
+}
+
+function srsOf(root: WireElement): number | undefined {
+  const srs = onlyChild(root, 'srs');
+  return srs ? integerField(srs, 'number') : undefined;
+}
+
+function ladderOf(root: WireElement): object {
+  const numbers = (name: string) => entriesOf(root, name, ['double'])?.map(numberOf);
+  const resolutions = numbers('resolutions');
+  if (resolutions) return { resolutions };
+  const scaleDenominators = numbers('scaleDenominators');
+  if (scaleDenominators) return { scaleDenominators };
+  return { levels: integerField(root, 'levels') ?? DEFAULT_LEVELS };
+}
+
+/** `document`: as it was declared, where it was; scales stay scales. */
+export function writeGwcGridSet(
+  gridSet: GridSet,
+  document: unknown,
+  kept: readonly KeptElement[] = [],
+): DocumentNode {
+  const { extent } = gridSet;
+  const coords = [extent.minX, extent.minY, extent.maxX, extent.maxY];
+  const srs = leaf('number', gridSet.srs);
+  const scales =
+    isRecord(document) && Array.isArray(document.scaleDenominators) ? document.scaleDenominators : null;
+  const root = nodeOf('gridSet', [
+    leaf('name', gridSet.name),
+    leaf('description', gridSet.description || null),
+    nodeOf('srs', [srs]),
+    nodeOf('extent', [doubleList('coords', 'double', coords)]),
+    leaf('alignTopLeft', gridSet.alignTopLeft),
+    scales
+      ? doubleList('scaleDenominators', 'double', scales)
+      : doubleList(
+          'resolutions',
+          'double',
+          gridSet.levels.map((level) => level.resolution),
+        ),
+    double('metersPerUnit', gridSet.metersPerUnit),
+    double('pixelSize', gridSet.pixelSize),
+    textList(
+      'scaleNames',
+      'string',
+      gridSet.levels.map((level) => level.name),
+    ),
+    leaf('tileHeight', gridSet.tileHeight),
+    leaf('tileWidth', gridSet.tileWidth),
+    leaf('yCoordinateFirst', gridSet.yCoordinateFirst),
+  ]);
+  return withKept(root, kept);
+}

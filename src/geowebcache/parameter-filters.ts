@@ -1,0 +1,107 @@
+import { withoutAbsent } from '../lib/without-absent.ts';
+import { type DocumentNode, double, doubleList, leaf, nodeOf, textList } from './document-node.ts';
+import type { Aside, Shape } from './kept-elements.ts';
+import {
+  bodyProblem,
+  childrenNamed,
+  choiceField,
+  entriesOf,
+  numberField,
+  numberOf,
+  onlyChild,
+  textField,
+  textOf,
+  type WireElement,
+} from './wire-element.ts';
+
+/** In the configuration file's form. */
+interface Filter {
+  readonly name: string;
+  readonly default?: string | number;
+  readonly values?: readonly (string | number)[];
+  readonly regex?: string;
+  readonly integers?: readonly number[];
+  readonly floats?: readonly number[];
+  readonly threshold?: number;
+  readonly normalize?: string;
+}
+
+const COMMON = { key: null, defaultValue: null };
+const NORMALIZE = { normalize: { case: null } };
+
+export const FILTER_SHAPES: Shape = {
+  stringParameterFilter: { ...COMMON, ...NORMALIZE, values: null },
+  regexParameterFilter: { ...COMMON, ...NORMALIZE, regex: null },
+  floatParameterFilter: { ...COMMON, values: null, threshold: null },
+  integerParameterFilter: { ...COMMON, values: null, threshold: null },
+};
+
+/** Filters of other kinds are kept by `Aside.keepStrays`. */
+export function readParameterFilters(root: WireElement, aside: Aside): readonly object[] | undefined {
+  const filters = childrenNamed(root, 'parameterFilters').flatMap(({ children }) => children);
+  const known = filters.filter(({ name }) => name in FILTER_SHAPES);
+  return known.length === 0 ? undefined : known.map((filter) => readFilter(filter, aside));
+}
+
+function readFilter(filter: WireElement, aside: Aside): object {
+  const name = textField(filter, 'key');
+  if (name === undefined) throw bodyProblem(`A ${filter.name} must have a key`, filter.place);
+  const given = onlyChild(filter, 'defaultValue');
+  const base = { name, ...(given && !given.nothing && { default: given.text.trim() }) };
+  if (filter.name === 'stringParameterFilter') {
+    return { ...base, ...readNormalize(filter), values: stringValues(filter, base.default ?? '') };
+  }
+  if (filter.name === 'regexParameterFilter') {
+    return { ...base, ...readNormalize(filter), regex: textField(filter, 'regex') ?? '.*' };
+  }
+  const float = filter.name === 'floatParameterFilter';
+  const values = (entriesOf(filter, 'values', [float ? 'float' : 'int']) ?? []).map(numberOf);
+  const threshold = readThreshold(filter, aside);
+  return withoutAbsent({ ...base, [float ? 'floats' : 'integers']: values, threshold });
+}
+
+/** A threshold of 0 leaves only exact matches, which are always right. */
+function readThreshold(filter: WireElement, aside: Aside): number | undefined {
+  const threshold = numberField(filter, 'threshold');
+  if (threshold === undefined || threshold > 0) return threshold;
+  aside.warn(['parameterFilters', filter.name, 'threshold'], `is ${threshold}; the default is used`);
+  return undefined;
+}
+
+/** Without any, only the default may be asked for. */
+function stringValues(filter: WireElement, defaultValue: string): readonly string[] {
+  const values = (entriesOf(filter, 'values', ['string']) ?? []).map(textOf);
+  return values.length === 0 ? [defaultValue] : values;
+}
+
+function readNormalize(filter: WireElement): { readonly normalize?: string } {
+  const normalize = onlyChild(filter, 'normalize');
+  const letters = normalize && choiceField(normalize, 'case', ['NONE', 'UPPER', 'LOWER']);
+  return letters ? { normalize: letters.toLowerCase() } : {};
+}
+
+export function writeParameterFilters(filters: unknown): DocumentNode | null {
+  if (!Array.isArray(filters) || filters.length === 0) return null;
+  return nodeOf('parameterFilters', filters.map(writeFilter));
+}
+
+function writeFilter(filter: Filter): DocumentNode {
+  const given = filter.default === undefined ? null : String(filter.default);
+  const base = [leaf('key', filter.name), leaf('defaultValue', given)];
+  const normalize = filter.normalize
+    ? nodeOf('normalize', [leaf('case', filter.normalize.toUpperCase())])
+    : null;
+  if (filter.integers) {
+    const values = textList('values', 'int', filter.integers);
+    return nodeOf('integerParameterFilter', [...base, values, leaf('threshold', filter.threshold)]);
+  }
+  if (filter.floats) {
+    const values = doubleList('values', 'float', filter.floats);
+    return nodeOf('floatParameterFilter', [...base, values, double('threshold', filter.threshold)]);
+  }
+  if (filter.values) {
+    const values = textList('values', 'string', filter.values.map(String));
+    return nodeOf('stringParameterFilter', [...base, normalize, values]);
+  }
+  return nodeOf('regexParameterFilter', [...base, normalize, leaf('regex', filter.regex ?? '.*')]);
+}

@@ -1,0 +1,239 @@
+import { formatOf } from '../domain/format.ts';
+import { INFO_FORMATS } from '../domain/layer.ts';
+import { withoutAbsent } from '../lib/without-absent.ts';
+import { readCacheExpiry, readClientExpiry } from './expiry.ts';
+import { Aside, type KeptElement, type ReadWarning, type Shape } from './kept-elements.ts';
+import { LEGEND_SHAPE, readLegends } from './legends.ts';
+import { FILTER_SHAPES, readParameterFilters } from './parameter-filters.ts';
+import {
+  bodyProblem,
+  booleanField,
+  childrenNamed,
+  choiceField,
+  coordsField,
+  entriesOf,
+  integerField,
+  numberOf,
+  onlyChild,
+  textField,
+  textOf,
+  type WireElement,
+} from './wire-element.ts';
+
+/** A document in the configuration file's form, and what that form has no place for. */
+export interface ReadDocument {
+  /** Not checked: the reader of the configuration file does that. */
+  readonly document: Readonly<Record<string, unknown>>;
+  readonly kept: readonly KeptElement[];
+  readonly warnings: readonly ReadWarning[];
+}
+
+const GRID_SUBSET_SHAPE: Shape = {
+  gridSetName: null,
+  extent: null,
+  zoomStart: null,
+  zoomStop: null,
+  minCachedLevel: null,
+  maxCachedLevel: null,
+};
+
+const RASTER_FILTERS = ['wmsRasterFilter', 'fileRasterFilter'];
+
+const SHAPE: Shape = {
+  ...Object.fromEntries(
+    [
+      'name blobStoreId enabled advertised transientLayer mimeFormats infoMimeFormats metaWidthHeight gutter',
+      'expireCache expireCacheList expireClients expireClientsList backendTimeout cacheBypassAllowed queryable',
+      'wmsQueryLayers wmsUrl wmsLayers wmsStyles wmsVersion httpUsername httpPassword transparent bgColor',
+      'vendorParameters concurrency httpRequestMode',
+    ].flatMap((names) => names.split(' ').map((name) => [name, null])),
+  ),
+  metaInformation: { title: null, description: null },
+  gridSubsets: { gridSubset: GRID_SUBSET_SHAPE },
+  parameterFilters: FILTER_SHAPES,
+  requestFilters: {
+    circularExtentFilter: { name: null },
+    ...Object.fromEntries(RASTER_FILTERS.map((name) => [name, null])),
+  },
+  legends: LEGEND_SHAPE,
+};
+
+/** What the elements that are kept without an effect would have done. */
+const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
+  formatModifiers: 'is kept without effect: set requestFormat of the source instead',
+  updateSources: 'is kept without effect: use a schedule, or POST /api/v1/layers/{layer}/invalidate',
+  useETags: 'is kept without effect: every tile has an ETag',
+  errorMime: 'is kept without effect: the source is always asked for exceptions in XML',
+  hintsLevel: 'is kept without effect',
+  proxyUrl: 'is kept without effect: the source is asked directly',
+  tiled: 'is kept without effect: write TILED=true into vendorParameters',
+  palette: 'is kept without effect: write PALETTE=… into vendorParameters',
+  cachePrefix: 'is kept without effect: the store says where tiles are kept',
+  metadataURLs: 'is kept without effect',
+  keywords: 'is kept without effect',
+  locale: 'is kept without effect: letters change their case as in Unicode',
+};
+
+/** Fields of a declaration that GeoWebCache's document says something about; others are none of its business. */
+export const LAYER_FIELDS: readonly string[] = [
+  'name enabled advertised transient title description source formats gridSets metatile gutter parameters store',
+  'expireCache followSource expireClients cacheBypass queryable infoFormats legends requestFilters',
+].flatMap((names) => names.split(' '));
+
+/** And of its source. */
+export const SOURCE_FIELDS: readonly string[] = [
+  'type url layers styles queryLayers version transparent bgColor vendorParameters username password',
+  'timeoutSeconds concurrency maxUrlLength',
+].flatMap((names) => names.split(' '));
+
+const DEFAULT_FORMATS = ['image/png', 'image/jpeg'];
+const DEFAULT_GRID_SETS = [{ name: 'EPSG:4326' }, { name: 'EPSG:900913' }];
+const DEFAULT_METATILE = [3, 3];
+/** A form in place of a query string, whatever its length: the least that `maxUrlLength` can be. */
+export const ALWAYS_BY_FORM = 200;
+
+/** A `wmsLayer`. What is not said has GeoWebCache's default. Throws `request-invalid`. */
+export function readGwcLayer(root: WireElement): ReadDocument {
+  if (root.name !== 'wmsLayer') {
+    throw bodyProblem(`Only a wmsLayer can be declared, not "${root.name}"`, root.place);
+  }
+  const aside = new Aside();
+  aside.keepStrays(root, SHAPE, WITHOUT_EFFECT);
+  const meta = onlyChild(root, 'metaInformation');
+  const name = textField(root, 'name');
+  if (name === undefined) throw bodyProblem('name is missing', root.place);
+  const document = withoutAbsent({
+    name,
+    enabled: booleanField(root, 'enabled'),
+    advertised: booleanField(root, 'advertised'),
+    transient: booleanField(root, 'transientLayer'),
+    title: meta ? filledText(meta, 'title') : undefined,
+    description: meta ? filledText(meta, 'description') : undefined,
+    source: readSource(root, name, aside),
+    formats: readFormats(root, aside),
+    gridSets: readGridSubsets(root),
+    metatile: readMetatile(root),
+    gutter: integerField(root, 'gutter'),
+    parameters: readParameterFilters(root, aside),
+    store: filledText(root, 'blobStoreId'),
+    ...readCacheExpiry(root),
+    expireClients: readClientExpiry(root),
+    cacheBypass: booleanField(root, 'cacheBypassAllowed'),
+    queryable: booleanField(root, 'queryable'),
+    infoFormats: readInfoFormats(root, aside),
+    legends: readLegends(root, name),
+    requestFilters: readRequestFilters(root, aside),
+  });
+  return { document, kept: aside.kept, warnings: aside.warnings };
+}
+
+/** An empty element says as much as none. */
+function filledText(parent: WireElement, name: string): string | undefined {
+  const child = onlyChild(parent, name);
+  return child && !child.nothing ? textOf(child) || undefined : undefined;
+}
+
+function readSource(root: WireElement, name: string, aside: Aside) {
+  const urls = entriesOf(root, 'wmsUrl', ['string']) ?? [];
+  if (urls.length === 0) throw bodyProblem('wmsUrl is missing', root.place);
+  const mode = choiceField(root, 'httpRequestMode', ['Get', 'FormPost']);
+  return withoutAbsent({
+    type: 'wms',
+    url: urls.map(textOf),
+    layers: filledText(root, 'wmsLayers') ?? name,
+    styles: filledText(root, 'wmsStyles'),
+    queryLayers: filledText(root, 'wmsQueryLayers'),
+    version: readVersion(root, aside),
+    transparent: booleanField(root, 'transparent') ?? true,
+    bgColor: filledText(root, 'bgColor'),
+    vendorParameters: readVendorParameters(root),
+    username: filledText(root, 'httpUsername'),
+    password: filledText(root, 'httpPassword'),
+    timeoutSeconds: positive(root, 'backendTimeout', aside),
+    concurrency: positive(root, 'concurrency', aside),
+    maxUrlLength: mode === 'FormPost' ? ALWAYS_BY_FORM : undefined,
+  });
+}
+
+/** Whatever has the same requests as 1.1.1 is asked by that number. */
+function readVersion(root: WireElement, aside: Aside): string | undefined {
+  const version = filledText(root, 'wmsVersion');
+  if (version === undefined || version === '1.1.1' || version === '1.3.0') return version;
+  aside.warn(['wmsVersion'], `is ${version}; the source is asked by version 1.1.1`);
+  return '1.1.1';
+}
+
+function readVendorParameters(root: WireElement): Record<string, string> | undefined {
+  const text = filledText(root, 'vendorParameters');
+  return text === undefined ? undefined : Object.fromEntries(new URLSearchParams(text));
+}
+
+/** 0 and less mean the default. */
+function positive(root: WireElement, name: string, aside: Aside): number | undefined {
+  const value = integerField(root, name);
+  if (value === undefined || value > 0) return value;
+  aside.warn([name], `is ${value}; the default is used`);
+  return undefined;
+}
+
+function readFormats(root: WireElement, aside: Aside): readonly string[] {
+  const given = entriesOf(root, 'mimeFormats', ['string']) ?? [];
+  if (given.length === 0) return DEFAULT_FORMATS;
+  const known = given.flatMap((element) => {
+    const format = formatOf(textOf(element));
+    if (!format)
+      keepEntry(aside, 'mimeFormats', element, `${textOf(element)} is a format that is not served`);
+    return format ? [format.mediaType] : [];
+  });
+  if (known.length > 0) return [...new Set(known)];
+  throw bodyProblem('mimeFormats has no format that can be served', given[0]?.place ?? root.place);
+}
+
+function readInfoFormats(root: WireElement, aside: Aside): readonly string[] | undefined {
+  const given = entriesOf(root, 'infoMimeFormats', ['string']) ?? [];
+  const known = given.flatMap((element) => {
+    const text = textOf(element);
+    if ((INFO_FORMATS as readonly string[]).includes(text)) return [text];
+    keepEntry(aside, 'infoMimeFormats', element, `${text} is a format that is not served`);
+    return [];
+  });
+  return known.length === 0 ? undefined : known;
+}
+
+function keepEntry(aside: Aside, list: string, element: WireElement, what: string): void {
+  aside.keep([list], { ...element, name: 'string' }, what);
+}
+
+function readGridSubsets(root: WireElement): readonly object[] {
+  const given = entriesOf(root, 'gridSubsets', ['gridSubset']) ?? [];
+  if (given.length === 0) return DEFAULT_GRID_SETS;
+  return given.map((subset) => {
+    const name = textField(subset, 'gridSetName');
+    if (name === undefined) throw bodyProblem('A gridSubset must have a gridSetName', subset.place);
+    return withoutAbsent({
+      name,
+      extent: coordsField(subset, 'extent'),
+      zoomStart: integerField(subset, 'zoomStart'),
+      zoomStop: integerField(subset, 'zoomStop'),
+      minCachedLevel: integerField(subset, 'minCachedLevel'),
+      maxCachedLevel: integerField(subset, 'maxCachedLevel'),
+    });
+  });
+}
+
+function readMetatile(root: WireElement): readonly number[] {
+  const given = entriesOf(root, 'metaWidthHeight', ['int']) ?? [];
+  if (given.length === 0) return DEFAULT_METATILE;
+  if (given.length === 2) return given.map(numberOf);
+  throw bodyProblem('metaWidthHeight must have two numbers: columns, rows', given[0]?.place ?? root.place);
+}
+
+function readRequestFilters(root: WireElement, aside: Aside): readonly object[] | undefined {
+  const filters = childrenNamed(root, 'requestFilters').flatMap(({ children }) => children);
+  for (const filter of filters.filter(({ name }) => RASTER_FILTERS.includes(name))) {
+    aside.keep(['requestFilters'], filter, 'is kept without effect: tiles are not masked by a raster');
+  }
+  const circular = filters.filter(({ name }) => name === 'circularExtentFilter');
+  if (circular.length === 0) return undefined;
+  return circular.map((filter) => ({ type: 'circular', name: filledText(filter, 'name') ?? 'circular' }));
+}

@@ -1,0 +1,117 @@
+import { isRecord } from '../lib/value-path.ts';
+import { type DocumentNode, doubleList, leaf, listOf, nodeOf, textList } from './document-node.ts';
+import { writeExpiry } from './expiry.ts';
+import { type KeptElement, withKept } from './kept-elements.ts';
+import { writeLegends } from './legends.ts';
+import { writeParameterFilters } from './parameter-filters.ts';
+import { ALWAYS_BY_FORM } from './read-layer.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A layer's document in the configuration file's form, as the `wmsLayer` that GeoWebCache would show. */
+export function writeGwcLayer(document: unknown, kept: readonly KeptElement[] = []): DocumentNode {
+  const layer = isRecord(document) ? document : {};
+  const source = isRecord(layer.source) ? layer.source : {};
+  const root = nodeOf('wmsLayer', [
+    ...commonNodes(layer),
+    ...sourceNodes(source),
+    writeLegends(layer.legends),
+  ]);
+  return withKept(root, kept);
+}
+
+function commonNodes(layer: Fields): readonly (DocumentNode | null)[] {
+  const follows = layer.followSource === true;
+  return [
+    layer.store === 'default' ? null : text('blobStoreId', layer.store),
+    flag('enabled', layer.enabled ?? true),
+    flag('advertised', layer.advertised ?? true),
+    flag('transientLayer', layer.transient),
+    text('name', layer.name),
+    metaInformation(layer),
+    textList('mimeFormats', 'string', texts(layer.formats)),
+    textList('infoMimeFormats', 'string', layer.queryable ? texts(layer.infoFormats) : undefined),
+    listOf('gridSubsets', Array.isArray(layer.gridSets) ? layer.gridSets.map(gridSubset) : undefined),
+    requestFilters(layer.requestFilters),
+    textList('metaWidthHeight', 'int', numbers(layer.metatile)),
+    writeExpiry('expireCache', layer.expireCache, follows),
+    writeExpiry('expireClients', layer.expireClients, false),
+    number('backendTimeout', isRecord(layer.source) ? layer.source.timeoutSeconds : undefined),
+    flag('cacheBypassAllowed', layer.cacheBypass),
+    flag('queryable', layer.queryable),
+    writeParameterFilters(layer.parameters),
+    number('gutter', layer.gutter),
+  ];
+}
+
+/** Of sources of other types there is nothing to be said in these words. */
+function sourceNodes(source: Fields): readonly (DocumentNode | null)[] {
+  if (source.type !== 'wms') return [];
+  const byForm = source.maxUrlLength === ALWAYS_BY_FORM;
+  return [
+    textList('wmsUrl', 'string', texts([source.url].flat())),
+    text('wmsLayers', source.layers),
+    text('wmsStyles', source.styles),
+    text('wmsQueryLayers', source.queryLayers),
+    text('wmsVersion', source.version),
+    text('httpUsername', source.username),
+    text('httpPassword', source.password),
+    flag('transparent', source.transparent),
+    text('bgColor', source.bgColor),
+    text('vendorParameters', queryOf(source.vendorParameters)),
+    number('concurrency', source.concurrency),
+    byForm ? leaf('httpRequestMode', 'FormPost') : null,
+  ];
+}
+
+function metaInformation({ title, description }: Fields): DocumentNode | null {
+  const parts = [text('title', title), text('description', description)].filter((part) => part !== null);
+  return parts.length === 0 ? null : nodeOf('metaInformation', parts);
+}
+
+function gridSubset(given: unknown): DocumentNode {
+  const subset = isRecord(given) ? given : { name: given };
+  const coords = doubleList('coords', 'double', numbers(subset.extent));
+  return nodeOf('gridSubset', [
+    text('gridSetName', subset.name),
+    coords && nodeOf('extent', [coords]),
+    number('zoomStart', subset.zoomStart),
+    number('zoomStop', subset.zoomStop),
+    number('minCachedLevel', subset.minCachedLevel),
+    number('maxCachedLevel', subset.maxCachedLevel),
+  ]);
+}
+
+function requestFilters(filters: unknown): DocumentNode | null {
+  if (!Array.isArray(filters) || filters.length === 0) return null;
+  return nodeOf(
+    'requestFilters',
+    filters.map((filter) => nodeOf('circularExtentFilter', [text('name', isRecord(filter) && filter.name)])),
+  );
+}
+
+function queryOf(parameters: unknown): string | undefined {
+  if (!isRecord(parameters)) return undefined;
+  const pairs = Object.entries(parameters).map(([name, value]): [string, string] => [name, String(value)]);
+  return new URLSearchParams(pairs).toString();
+}
+
+function text(name: string, value: unknown): DocumentNode | null {
+  return typeof value === 'string' && value !== '' ? leaf(name, value) : null;
+}
+
+function number(name: string, value: unknown): DocumentNode | null {
+  return typeof value === 'number' ? leaf(name, value) : null;
+}
+
+function flag(name: string, value: unknown): DocumentNode | null {
+  return typeof value === 'boolean' ? leaf(name, value) : null;
+}
+
+function texts(value: unknown): readonly string[] | undefined {
+  return Array.isArray(value) ? value.map(String) : undefined;
+}
+
+function numbers(value: unknown): readonly number[] | undefined {
+  return Array.isArray(value) ? value.map(Number) : undefined;
+}

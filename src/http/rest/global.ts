@@ -1,0 +1,35 @@
+import type { ServiceSettings } from '../../catalog/service-settings.ts';
+import { type GlobalDocument, readGlobal, writeGlobal } from '../../geowebcache/global-document.ts';
+import type { DocumentFormat } from '../../geowebcache/read-document.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Route } from '../route.ts';
+import { warningHeader } from './layers.ts';
+import { documentAnswer, plainAnswer, readRoot, resourceRoutes } from './representation.ts';
+import { callerName } from './seed.ts';
+
+export interface GlobalDeps {
+  readonly service: ServiceSettings;
+  readonly about: { readonly version: string };
+  /** The configuration file; empty: there is none. */
+  readonly configFile: string;
+}
+
+/** `/rest/global`: what the service says of itself in capabilities. */
+export function globalRoutes({ service, about, configFile }: GlobalDeps): readonly Route[] {
+  const fixed = { version: about.version, identifier: 'tilewarden', location: configFile };
+  return resourceRoutes({ path: '/rest/global', role: () => 'admin', handlers: { GET: show, PUT: put } });
+
+  function show(_: Exchange, format: DocumentFormat) {
+    const document: GlobalDocument = { ...service.current, ...fixed };
+    return documentAnswer(writeGlobal(document), format);
+  }
+
+  async function put(exchange: Exchange, format: DocumentFormat) {
+    const { warnings, remembered, ...change } = readGlobal(readRoot(exchange, format), fixed);
+    const before = service.current;
+    const all = { ...before.remembered, ...remembered };
+    await service.change({ ...change, remembered: all }, callerName(exchange));
+    exchange.change = { target: 'global', before, after: service.current };
+    return plainAnswer(200, '', warningHeader(warnings));
+  }
+}

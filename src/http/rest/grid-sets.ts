@@ -1,0 +1,76 @@
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { CatalogEditor } from '../../catalog/catalog-editor.ts';
+import { invalid, isTilewardenError } from '../../domain/errors.ts';
+import { shortened } from '../../domain/shortened.ts';
+import { readGwcGridSet, writeGwcGridSet } from '../../geowebcache/grid-set-document.ts';
+import type { DocumentFormat } from '../../geowebcache/read-document.ts';
+import type { Answer } from '../answer.ts';
+import type { Exchange } from '../exchange.ts';
+import { HttpProblem } from '../problems.ts';
+import type { Route } from '../route.ts';
+import { keptIn, roleFor, warningHeader } from './layers.ts';
+import { documentAnswer, listAnswer, plainAnswer, readRoot, resourceRoutes } from './representation.ts';
+import { callerName } from './seed.ts';
+
+export interface RestGridSetDeps {
+  readonly catalog: Pick<Catalog, 'gridSets'>;
+  readonly editor: CatalogEditor;
+}
+
+const PATH = '/rest/gridsets';
+
+/** `/rest/gridsets` and `/rest/gridsets/{gridSet}`, as GeoWebCache's clients know them. */
+export function restGridSetRoutes({ catalog, editor }: RestGridSetDeps): readonly Route[] {
+  return [
+    ...resourceRoutes({ path: PATH, role: roleFor, handlers: { GET: list } }),
+    ...resourceRoutes({
+      path: `${PATH}/{gridSet}`,
+      role: roleFor,
+      handlers: { GET: show, PUT: put, DELETE: remove },
+    }),
+  ];
+
+  function list(exchange: Exchange, format: DocumentFormat): Answer {
+    const names = catalog.gridSets.gridSets.map(({ name }) => name);
+    return listAnswer(exchange, format, { names, entry: 'gridSet', path: PATH });
+  }
+
+  async function show(exchange: Exchange, format: DocumentFormat): Promise<Answer> {
+    const gridSet = catalog.gridSets.find(exchange.param('gridSet'));
+    if (!gridSet) throw unknown('get', exchange);
+    const entry = await editor.show('grid-set', gridSet.name);
+    return documentAnswer(writeGwcGridSet(gridSet, entry?.document, keptIn(entry)), format);
+  }
+
+  async function put(exchange: Exchange, format: DocumentFormat): Promise<Answer> {
+    const { document, kept, warnings } = readGwcGridSet(readRoot(exchange, format));
+    if (document.name !== exchange.param('gridSet')) {
+      throw invalid(
+        `name is ${shortened(String(document.name))}, and the address says ${shortened(exchange.param('gridSet'))}.`,
+      );
+    }
+    const options = { by: callerName(exchange), dryRun: false, aside: kept };
+    const { name, created } = await editor.put('grid-set', document, options);
+    exchange.change = { target: `grid-set:${name}`, after: { document } };
+    return plainAnswer(created ? 201 : 200, '', warningHeader(warnings));
+  }
+
+  async function remove(exchange: Exchange): Promise<Answer> {
+    const name = exchange.param('gridSet');
+    try {
+      await editor.remove('grid-set', name, { by: callerName(exchange), dryRun: false });
+    } catch (error) {
+      throw isTilewardenError(error, 'entry-unknown') ? unknown('remove', exchange) : error;
+    }
+    exchange.change = { target: `grid-set:${name}`, after: { removed: true } };
+    return plainAnswer(200, '');
+  }
+}
+
+function unknown(verb: 'get' | 'remove', exchange: Exchange): HttpProblem {
+  const name = shortened(exchange.param('gridSet'));
+  return new HttpProblem(
+    'path-unknown',
+    `Failed to ${verb} GridSet. A GridSet with name "${name}" does not exist.`,
+  );
+}

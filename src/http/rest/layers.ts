@@ -1,0 +1,143 @@
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { CatalogEditor, ShownEntry } from '../../catalog/catalog-editor.ts';
+import { invalid, isTilewardenError } from '../../domain/errors.ts';
+import { shortened } from '../../domain/shortened.ts';
+import type { KeptElement, ReadWarning } from '../../geowebcache/kept-elements.ts';
+import type { DocumentFormat } from '../../geowebcache/read-document.ts';
+import {
+  LAYER_FIELDS,
+  type ReadDocument,
+  readGwcLayer,
+  SOURCE_FIELDS,
+} from '../../geowebcache/read-layer.ts';
+import { writeGwcLayer } from '../../geowebcache/write-layer.ts';
+import { isRecord } from '../../lib/value-path.ts';
+import type { Answer, Headers } from '../answer.ts';
+import { refuseOthers, visibleLayers } from '../door/layer-visibility.ts';
+import type { Exchange } from '../exchange.ts';
+import { HttpProblem } from '../problems.ts';
+import type { Method, Route } from '../route.ts';
+import { headerText } from '../services/tile-headers.ts';
+import { documentAnswer, listAnswer, plainAnswer, readRoot, resourceRoutes } from './representation.ts';
+import { callerName } from './seed.ts';
+
+export interface RestLayerDeps {
+  readonly catalog: Pick<Catalog, 'layer' | 'layers'>;
+  readonly editor: CatalogEditor;
+}
+
+const PATH = '/rest/layers';
+const MOST_WARNINGS = 10;
+
+export const roleFor = (method: Method) => (method === 'GET' ? 'viewer' : 'admin');
+
+/** `/rest/layers` and `/rest/layers/{layer}`, as GeoWebCache's clients know them. */
+export function restLayerRoutes({ catalog, editor }: RestLayerDeps): readonly Route[] {
+  const one = { GET: show, PUT: put, POST: post, DELETE: remove };
+  return [
+    ...resourceRoutes({ path: PATH, role: roleFor, handlers: { GET: list } }),
+    ...resourceRoutes({ path: `${PATH}/{layer}`, role: roleFor, handlers: one }),
+  ];
+
+  async function list(exchange: Exchange, format: DocumentFormat): Promise<Answer> {
+    const layers = await visibleLayers(exchange, catalog.layers());
+    const names = layers.map(({ name }) => name);
+    return listAnswer(exchange, format, { names, entry: 'layer', path: PATH });
+  }
+
+  async function show(exchange: Exchange, format: DocumentFormat): Promise<Answer> {
+    const bound = catalog.layer(nameIn(exchange));
+    if (!bound) throw unknownLayer(exchange);
+    await refuseOthers(exchange, bound.layer);
+    const entry = await editor.show('layer', bound.layer.name);
+    return documentAnswer(writeGwcLayer(entry?.document, keptIn(entry)), format);
+  }
+
+  async function put(exchange: Exchange, format: DocumentFormat): Promise<Answer> {
+    const warnings = await save(exchange, readLayer(exchange, format));
+    return plainAnswer(200, 'layer saved', warningHeader(warnings));
+  }
+
+  async function post(exchange: Exchange, format: DocumentFormat): Promise<Answer> {
+    const read = readLayer(exchange, format);
+    if (!catalog.layer(nameIn(exchange))) {
+      throw invalid(
+        `Layer ${shortened(nameIn(exchange))} is not known by the configuration.Maybe it was loaded from another source, or you're trying to add a new layer and need to do an HTTP PUT ?`,
+      );
+    }
+    await save(exchange, read);
+    return plainAnswer(200, '', ['Warning', '299: Deprecated API. Use PUT instead.']);
+  }
+
+  async function save(exchange: Exchange, read: ReadDocument): Promise<readonly ReadWarning[]> {
+    const former = await editor.show('layer', nameIn(exchange));
+    const options = { by: callerName(exchange), dryRun: false, aside: read.kept };
+    const { name, document } = await editor.put('layer', merged(read.document, former), options);
+    exchange.change = { target: `layer:${name}`, after: { document } };
+    return read.warnings;
+  }
+
+  async function remove(exchange: Exchange): Promise<Answer> {
+    const name = nameIn(exchange);
+    try {
+      await editor.remove('layer', name, { by: callerName(exchange), dryRun: false });
+    } catch (error) {
+      throw isTilewardenError(error, 'entry-unknown') ? unknownLayer(exchange) : error;
+    }
+    exchange.change = { target: `layer:${name}`, after: { removed: true } };
+    return plainAnswer(200, `${name} deleted`);
+  }
+
+  /** A plus sign may stand for a space, unless a layer has one. */
+  function nameIn(exchange: Exchange): string {
+    const name = exchange.param('layer');
+    return catalog.layer(name) || !name.includes('+') ? name : name.replaceAll('+', ' ');
+  }
+
+  function readLayer(exchange: Exchange, format: DocumentFormat): ReadDocument {
+    const read = readGwcLayer(readRoot(exchange, format));
+    if (read.document.name !== nameIn(exchange)) {
+      throw invalid(
+        'There is a mismatch between the name of the  layer in the submission and the URL you specified.',
+      );
+    }
+    if (read.kept.some(({ path }) => path.length === 1 && path[0] === 'parameterFilters')) {
+      throw invalid('parameterFilters contains an element that is not a known ParameterFilter');
+    }
+    return read;
+  }
+
+  function unknownLayer(exchange: Exchange): HttpProblem {
+    return new HttpProblem('path-unknown', `Unknown layer: ${shortened(nameIn(exchange))}`);
+  }
+}
+
+/** What GeoWebCache's documents have no word for stays as it was. */
+function merged(document: ReadDocument['document'], former: ShownEntry | null): object {
+  const before = isRecord(former?.document) ? former.document : {};
+  const source = isRecord(document.source) ? document.source : {};
+  const sourceBefore = isRecord(before.source) && before.source.type === source.type ? before.source : {};
+  return {
+    ...without(before, LAYER_FIELDS),
+    ...document,
+    source: { ...without(sourceBefore, SOURCE_FIELDS), ...source },
+  };
+}
+
+function without(fields: Readonly<Record<string, unknown>>, names: readonly string[]): object {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
+}
+
+export function keptIn(entry: ShownEntry | null): readonly KeptElement[] {
+  return Array.isArray(entry?.aside) ? entry.aside : [];
+}
+
+/** RFC 7234, 5.5.7: what was accepted, but does not do what it says. */
+export function warningHeader(warnings: readonly ReadWarning[]): Headers {
+  return warnings
+    .slice(0, MOST_WARNINGS)
+    .flatMap(({ element, what }) => [
+      'Warning',
+      `299 - "${headerText(`${element} ${what}`).replaceAll(/["\\]/g, "'")}"`,
+    ]);
+}

@@ -1,0 +1,58 @@
+import { type Html, html, pageAnswer } from '../answer/html.ts';
+import { FORM, requireMediaType } from '../door/request-body.ts';
+import type { Exchange } from '../exchange.ts';
+import { HttpProblem, statusOf } from '../problems.ts';
+import type { Route } from '../route.ts';
+
+/** What reading the configuration file again came to. */
+export type Reloaded =
+  | {
+      readonly layers: number;
+      /** Names of layers and grid sets that are new, other than before, or gone. */
+      readonly changed: readonly string[];
+      /** Settings that differ and need a restart. */
+      readonly restart: readonly string[];
+    }
+  /** What is wrong with it; nothing has changed. */
+  | { readonly problems: readonly string[] };
+
+const MOST_NAMED = 100;
+
+/** `POST /rest/reload` with `reload_configuration=1`: takes up what has changed in the configuration file. */
+export function reloadRoutes(reload: () => Promise<Reloaded>): readonly Route[] {
+  return [{ method: 'POST', path: '/rest/reload', role: 'admin', handler }];
+
+  async function handler(exchange: Exchange) {
+    requireMediaType(exchange.headers, [FORM, 'text/xml']);
+    const form = new URLSearchParams(`${exchange.query}&${exchange.body.toString('utf8').trim()}`);
+    if (!form.has('reload_configuration')) {
+      throw new HttpProblem(
+        'header-invalid',
+        'Unknown or malformed request: the form must have reload_configuration=1.',
+      );
+    }
+    const done = await reload();
+    if ('problems' in done) return { ...problemPage(done.problems), status: statusOf('request-invalid') };
+    exchange.change = { target: 'configuration', after: { changed: done.changed.slice(0, MOST_NAMED) } };
+    return donePage(done);
+  }
+}
+
+function problemPage(problems: readonly string[]) {
+  const body = html`<p>There was a problem reloading the configuration; nothing has changed:</p>
+${list(problems)}`;
+  return pageAnswer('The configuration was not reloaded', body);
+}
+
+function donePage({ layers, changed, restart }: Exclude<Reloaded, { problems: unknown }>) {
+  const body = html`<p>TileLayerConfiguration reloaded. Read ${layers} layers from configuration resources.</p>
+${changed.length === 0 ? html`<p>Nothing has changed.</p>` : html`<p>Changed: ${changed.slice(0, MOST_NAMED).join(', ')}. Cached tiles are as they were; truncate the layers whose pictures are others now.</p>`}
+${restart.length === 0 ? html`` : html`<p>Restart the server to apply the changes of: ${restart.join(', ')}.</p>`}`;
+  return pageAnswer('Configuration reloaded', body);
+}
+
+function list(lines: readonly string[]): Html {
+  return html`<ul>
+${lines.map((line) => html`<li>${line}</li>`)}
+</ul>`;
+}

@@ -1,0 +1,90 @@
+import { type DocumentNode, writeDocument } from '../../geowebcache/document-node.ts';
+import { type DocumentFormat, readDocument } from '../../geowebcache/read-document.ts';
+import type { WireElement } from '../../geowebcache/wire-element.ts';
+import { element, writeXml } from '../../lib/xml/write-xml.ts';
+import { type Answer, type Headers, textAnswer, writeJson } from '../answer.ts';
+import { FORM, requireMediaType } from '../door/request-body.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Handler, Method, Route, RouteRole } from '../route.ts';
+
+/** A resource whose ending says how it is written. */
+export interface Resource {
+  /** E.g. `/rest/layers/{layer}`. */
+  readonly path: string;
+  readonly role: (method: Method) => RouteRole;
+  readonly handlers: Readonly<
+    Partial<Record<Method, (exchange: Exchange, format: DocumentFormat) => Answer | Promise<Answer>>>
+  >;
+}
+
+const XML = ['application/xml', 'text/xml'];
+const JSON_TYPES = ['application/json', 'text/json'];
+
+/** At its path, and with `.xml` and `.json`, which go first: the last ending is never part of a name. */
+export function resourceRoutes({ path, role, handlers }: Resource): readonly Route[] {
+  return (['xml', 'json', null] as const).flatMap((ending) =>
+    Object.entries(handlers).map(([name, handler]): Route => {
+      const method = name as Method;
+      const answer: Handler = (exchange) => handler(exchange, ending ?? formatAsked(exchange));
+      return { method, path: ending ? `${path}.${ending}` : path, role: role(method), handler: answer };
+    }),
+  );
+}
+
+/** `?format=json`, or what `Accept` would rather have; XML when nobody says. */
+function formatAsked({ query, headers }: Exchange): DocumentFormat {
+  const named = new URLSearchParams(query).get('format');
+  if (named === 'json' || named === 'xml') return named;
+  const accepted = headers.accept ?? '';
+  const [json, xml] = [accepted.search(/\bjson\b/i), accepted.search(/\bxml\b/i)];
+  return json >= 0 && (xml < 0 || json < xml) ? 'json' : 'xml';
+}
+
+/** The body says what it is; what `curl -d` sends without a word of it is read as the path ends. */
+export function readRoot(exchange: Exchange, format: DocumentFormat): WireElement {
+  const type = requireMediaType(exchange.headers, [...XML, ...JSON_TYPES, FORM]);
+  const said = type === null || type === FORM ? format : XML.includes(type) ? 'xml' : 'json';
+  return readDocument(exchange.body, said);
+}
+
+export function documentAnswer(root: DocumentNode, format: DocumentFormat): Answer {
+  return { status: 200, headers: typeOf(format), body: writeDocument(root, format) };
+}
+
+/** Names, each with the address of what bears it. */
+export function listAnswer(
+  exchange: Exchange,
+  format: DocumentFormat,
+  {
+    names,
+    entry,
+    path,
+  }: { readonly names: readonly string[]; readonly entry: string; readonly path: string },
+): Answer {
+  if (format === 'json') return { status: 200, headers: typeOf(format), body: writeJson(names) };
+  const entries = names.map((name) => {
+    const href = `${exchange.baseUrl}${path}/${addressed(name)}.xml`;
+    const link = element('atom:link', [], {
+      'xmlns:atom': 'http://www.w3.org/2005/Atom',
+      rel: 'alternate',
+      href,
+      type: 'text/xml',
+    });
+    return element(entry, [element('name', name), link]);
+  });
+  const body = `<?xml version="1.0" encoding="UTF-8"?>\n${writeXml(element(`${entry}s`, entries))}`;
+  return { status: 200, headers: typeOf(format), body };
+}
+
+/** Nothing to say, or a word that scripts look for. */
+export function plainAnswer(status: number, text: string, headers: Headers = []): Answer {
+  return textAnswer(status, text, headers);
+}
+
+function addressed(name: string): string {
+  return encodeURIComponent(name).replaceAll('%3A', ':');
+}
+
+function typeOf(format: DocumentFormat): Headers {
+  return ['Content-Type', format === 'xml' ? 'application/xml' : 'application/json'];
+}

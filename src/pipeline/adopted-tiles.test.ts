@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest';
+import { photoLike } from '../../test/fixtures/sample-images.ts';
+import { TILE_SIZE, type TileRoad, tileRoads, until } from '../../test/fixtures/tile-road.ts';
+import { TilewardenError } from '../domain/errors.ts';
+import { formatOf } from '../domain/format.ts';
+import type { TileIndex } from '../domain/tile-key.ts';
+import { encodeImage } from '../raster/encode-image.ts';
+import type { OldCache } from '../storage/old-cache.ts';
+
+const open = tileRoads();
+
+const PNG = await encodeImage(photoLike(TILE_SIZE, TILE_SIZE), { mediaType: 'image/png' });
+const JPEG = await encodeImage(photoLike(TILE_SIZE, TILE_SIZE), { mediaType: 'image/jpeg' });
+const LONG_AGO = Date.UTC(2020, 0, 1);
+
+interface ScriptedCache extends OldCache {
+  readonly asked: TileIndex[];
+  files: Map<string, Buffer>;
+  failing: boolean;
+}
+
+function oldCache(...places: readonly (readonly [string, Buffer])[]): ScriptedCache {
+  const cache: ScriptedCache = {
+    asked: [],
+    files: new Map(places),
+    failing: false,
+    async read({ tile }) {
+      cache.asked.push(tile);
+      if (cache.failing) throw new TilewardenError('store-failed', 'Away.');
+      const bytes = cache.files.get(`${tile.z}/${tile.x}/${tile.y}`);
+      return bytes ? { bytes, changedAt: LONG_AGO } : null;
+    },
+    async close() {},
+  };
+  return cache;
+}
+
+async function stored(road: TileRoad, z: number, x: number, y: number): Promise<boolean> {
+  return (await road.store.get(road.tiles.set, { z, x, y })) !== null;
+}
+
+describe('a tile that only the adopted cache has', () => {
+  it('is a hit, is copied into the store and not looked up again, and the source is left alone', async () => {
+    const cache = oldCache(['3/5/2', PNG]);
+    const road = open({ oldCache: cache });
+    const answer = await road.read(3, 5, 2);
+    expect(answer).toMatchObject({ bytes: PNG, outcome: 'HIT', createdAt: LONG_AGO });
+    expect(await stored(road, 3, 5, 2)).toBe(false);
+    await until(() => road.clock.sleepers > 0);
+    road.clock.advance(1000);
+    await until(() => road.events.some(({ type }) => type === 'stored'));
+    expect(await stored(road, 3, 5, 2)).toBe(true);
+    expect(await road.read(3, 5, 2)).toMatchObject({ bytes: PNG, outcome: 'HIT' });
+    expect([cache.asked.length, road.source.requests.length]).toEqual([1, 0]);
+    expect(road.counts.get('tile-adopted')).toBe(1);
+  });
+
+  it('is copied when the pipeline closes', async () => {
+    const road = open({ oldCache: oldCache(['3/5/2', PNG]) });
+    await road.read(3, 5, 2);
+    await road.close();
+    expect(await stored(road, 3, 5, 2)).toBe(true);
+  });
+
+  it.each([
+    ['cut off', PNG.subarray(0, -20)],
+    ['of another kind', JPEG],
+    ['a page with an error', Buffer.from('<html>not found</html>')],
+  ])('is fetched from the source when its file is %s', async (_, bytes) => {
+    const road = open({ oldCache: oldCache(['3/5/2', bytes]) });
+    const answer = await road.read(3, 5, 2);
+    expect([answer.outcome, await road.shows(answer.bytes, { z: 3, x: 5, y: 2 })]).toEqual(['MISS', true]);
+    expect(road.warnings).toEqual([]);
+  });
+
+  it('is fetched when its JPEG ends too early', async () => {
+    const jpeg = formatOf('image/jpeg');
+    if (!jpeg) throw new Error('no JPEG');
+    const whole = open({ oldCache: oldCache(['3/5/2', JPEG]), layer: { formats: [jpeg] } });
+    expect((await whole.read(3, 5, 2)).outcome).toBe('HIT');
+    const torn = open({ oldCache: oldCache(['3/5/2', JPEG.subarray(0, -300)]), layer: { formats: [jpeg] } });
+    expect((await torn.read(3, 5, 2)).outcome).toBe('MISS');
+  });
+
+  it('is hidden for good by a truncation of its place, and only of its place', async () => {
+    const cache = oldCache(['3/5/2', PNG], ['3/1/1', PNG]);
+    const road = open({ oldCache: cache });
+    const place = { gridSet: road.tiles.set.gridSet, z: 3, rect: { minX: 4, minY: 0, maxX: 7, maxY: 7 } };
+    await road.store.raiseGeneration('roads', [place]);
+    expect((await road.read(3, 5, 2)).outcome).toBe('MISS');
+    expect((await road.read(3, 1, 1)).outcome).toBe('HIT');
+    expect(cache.asked).toEqual([{ z: 3, x: 1, y: 1 }]);
+    const renewed = await road.renew('missing', 3, 3, 3);
+    expect(renewed.upstreamRequests).toBe(1);
+  });
+
+  it('is not stored by a copy that a truncation has overtaken', async () => {
+    const road = open({ oldCache: oldCache(['3/5/2', PNG]) });
+    await road.read(3, 5, 2);
+    await road.store.raiseGeneration('roads');
+    await road.close();
+    expect(await stored(road, 3, 5, 2)).toBe(false);
+    expect(road.warnings).toEqual([]);
+  });
+
+  it('counts as old as its file is', async () => {
+    const road = open({ oldCache: oldCache(['3/5/2', PNG]), layer: { expireCacheSeconds: 3600 } });
+    expect((await road.read(3, 5, 2)).outcome).toBe('MISS');
+    const away = open({
+      oldCache: oldCache(['3/5/2', PNG]),
+      layer: { expireCacheSeconds: 3600, staleIfErrorSeconds: 1e9 },
+    });
+    away.source.answer = () => {
+      throw new TilewardenError('source-unavailable', 'Away.');
+    };
+    expect(await away.read(3, 5, 2)).toMatchObject({ outcome: 'STALE', bytes: PNG });
+    await away.close();
+    expect(await stored(away, 3, 5, 2)).toBe(false);
+  });
+
+  it('is fetched, with a warning, when the adopted cache cannot be read', async () => {
+    const cache = oldCache(['3/5/2', PNG]);
+    cache.failing = true;
+    const road = open({ oldCache: cache });
+    expect((await road.read(3, 5, 2)).outcome).toBe('MISS');
+    expect(road.warnings).toEqual(['what layer roads adopts cannot be read; its source is asked instead']);
+  });
+});
+
+describe('a seed', () => {
+  const block = [4, 5, 6, 7].flatMap((x) => [0, 1, 2, 3].map((y) => [`3/${x}/${y}`, PNG] as const));
+
+  it('copies what the adopted cache has without asking the source', async () => {
+    const road = open({ oldCache: oldCache(...block) });
+    const result = await road.renew('missing', 3, 5, 2);
+    expect(result).toEqual({ made: 0, present: 16, blank: 0, bytes: 16 * PNG.length, upstreamRequests: 0 });
+    expect(road.source.requests).toEqual([]);
+    expect(await stored(road, 3, 7, 3)).toBe(true);
+    expect(road.events).toContainEqual(
+      expect.objectContaining({
+        type: 'stored',
+        tiles: 16,
+        rect: { minX: 4, minY: 0, maxX: 7, maxY: 3 },
+      }),
+    );
+  });
+
+  it('fetches the metatile when one of its tiles is missing there', async () => {
+    const road = open({ oldCache: oldCache(...block.slice(1)) });
+    expect(await road.renew('missing', 3, 5, 2)).toMatchObject({ made: 1, present: 15, upstreamRequests: 1 });
+  });
+
+  it('that renews everything does not look there', async () => {
+    const cache = oldCache(...block);
+    const road = open({ oldCache: cache });
+    expect(await road.renew('all', 3, 5, 2)).toMatchObject({ made: 16, upstreamRequests: 1 });
+    expect(cache.asked).toEqual([]);
+  });
+});

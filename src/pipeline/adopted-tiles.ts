@@ -1,0 +1,195 @@
+import { crc32 } from 'node:zlib';
+import { isTilewardenError } from '../domain/errors.ts';
+import type { TileEvents } from '../domain/tile-events.ts';
+import { type TileIndex, tileSetId } from '../domain/tile-key.ts';
+import type { TileRect } from '../domain/tile-rect.ts';
+import type { Clock } from '../lib/clock.ts';
+import { checkStructure } from '../raster/check-structure.ts';
+import { recogniseImage } from '../raster/recognise-image.ts';
+import type { OldCache } from '../storage/old-cache.ts';
+import type { StoredTile } from '../storage/tile-store.ts';
+import { acceptVectorTile } from './accept-vector-tile.ts';
+import { isFresh } from './freshness.ts';
+import type { PipelineMetrics } from './pipeline-metrics.ts';
+import type { SeldomWarning } from './seldom-warning.ts';
+import type { ResolvedTileSet } from './tile-pipeline.ts';
+
+export interface AdoptedTilesOptions {
+  readonly clock: Clock;
+  readonly events: TileEvents;
+  readonly metrics: PipelineMetrics;
+  readonly warn: SeldomWarning;
+}
+
+type Copy = TileIndex & StoredTile;
+
+interface Batch {
+  readonly tiles: ResolvedTileSet;
+  readonly z: number;
+  /** By place: whoever asks twice before it is stored has it stored once. */
+  readonly copies: Map<string, Copy>;
+}
+
+/** A place that no truncation has touched; what was truncated once is never looked up again. */
+const UNTOUCHED = 0;
+/** Milliseconds that what was served waits for others, so that they are stored together. */
+const COPY_DELAY = 200;
+/** Bytes that wait to be stored; what comes beyond is copied when it is asked for again. */
+const MOST_WAITING = 16 * 1024 ** 2;
+/** A JPEG may have a few bytes behind its end. */
+const JPEG_TAIL = 16;
+const JPEG_END = Buffer.from([0xff, 0xd9]);
+const RIFF_HEADER = 8;
+
+/**
+ * Tiles of the cache that a layer has adopted, behind its store. They are copied there when they are used; memory
+ * holds them only then, so that every truncation that empties the store has emptied all.
+ */
+export class AdoptedTiles {
+  readonly #options: AdoptedTilesOptions;
+  readonly #waiting = new Map<string, Batch>();
+  readonly #stopping = new AbortController();
+  #waitingBytes = 0;
+  #storing: Promise<void> | null = null;
+
+  constructor(options: AdoptedTilesOptions) {
+    this.#options = options;
+  }
+
+  /** For somebody who asks; null: there is none that may be served. */
+  async find(tiles: ResolvedTileSet, tile: TileIndex): Promise<StoredTile | null> {
+    const oldCache = tiles.bound.oldCache?.();
+    if (!oldCache) return null;
+    try {
+      if (!(await this.#isUntouched(tiles, tile.z, rectOf(tile)))) return null;
+    } catch {
+      // A store that fails has said so when it was asked for the tile.
+      return null;
+    }
+    const found = await this.#read(oldCache, tiles, tile);
+    if (found && this.#isFresh(tiles, found)) this.#copyLater(tiles, found);
+    return found;
+  }
+
+  /** For a task: stores those of `missing` that are there and fresh, and answers them. Throws what the store does. */
+  async copy(tiles: ResolvedTileSet, missing: readonly TileIndex[]): Promise<readonly Copy[]> {
+    const oldCache = tiles.bound.oldCache?.();
+    const [first] = missing;
+    if (!oldCache || !first) return [];
+    const untouched = await this.#untouchedOf(tiles, missing);
+    const found = await Promise.all(untouched.map((tile) => this.#read(oldCache, tiles, tile)));
+    const copies = found.filter((copy): copy is Copy => copy !== null && this.#isFresh(tiles, copy));
+    if (copies.length > 0) await this.#store(tiles, first.z, copies);
+    return copies;
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    await this.#storing;
+  }
+
+  async #untouchedOf(tiles: ResolvedTileSet, all: readonly TileIndex[]): Promise<readonly TileIndex[]> {
+    const { z } = all[0] ?? { z: 0 };
+    if (await this.#isUntouched(tiles, z, boundingRect(all))) return all;
+    const each = await Promise.all(all.map((tile) => this.#isUntouched(tiles, z, rectOf(tile))));
+    return all.filter((_, index) => each[index]);
+  }
+
+  async #isUntouched({ bound, set }: ResolvedTileSet, z: number, rect: TileRect): Promise<boolean> {
+    const { layer, gridSet } = set;
+    return (await bound.store.generation(layer, { gridSet, z, rect })) === UNTOUCHED;
+  }
+
+  async #read(oldCache: OldCache, tiles: ResolvedTileSet, tile: TileIndex): Promise<Copy | null> {
+    const { set, subset, format, selection } = tiles;
+    const parameters = set.parametersId === null ? null : selection.values;
+    try {
+      const found = await oldCache.read({ gridSet: subset.gridSet, format, parameters, tile });
+      if (!found || !(await isTile(found.bytes, tiles))) return null;
+      const { bytes, changedAt } = found;
+      const createdAt = Math.floor(Math.min(changedAt, this.#options.clock.now()));
+      this.#options.metrics.count('tile-adopted', set, null);
+      const { z, x, y } = tile;
+      return { z, x, y, bytes, createdAt, checksum: crc32(bytes), freshUntil: null, madeBy: null };
+    } catch (error) {
+      this.#options.warn(error, `what layer ${set.layer} adopts cannot be read; its source is asked instead`);
+      return null;
+    }
+  }
+
+  #isFresh(tiles: ResolvedTileSet, tile: Copy): boolean {
+    return isFresh(tiles, tile.z, tile, this.#options.clock.now());
+  }
+
+  #copyLater(tiles: ResolvedTileSet, copy: Copy): void {
+    if (this.#waitingBytes > MOST_WAITING || this.#stopping.signal.aborted) return;
+    const key = `${copy.z} ${tileSetId(tiles.set)}`;
+    const batch = this.#waiting.get(key) ?? { tiles, z: copy.z, copies: new Map() };
+    this.#waiting.set(key, batch);
+    batch.copies.set(`${copy.x}/${copy.y}`, copy);
+    this.#waitingBytes += copy.bytes.length;
+    this.#storing ??= this.#storeWaiting().finally(() => {
+      this.#storing = null;
+    });
+  }
+
+  async #storeWaiting(): Promise<void> {
+    while (this.#waiting.size > 0) {
+      await this.#options.clock.sleep(COPY_DELAY, this.#stopping.signal).catch(() => {});
+      const batches = [...this.#waiting.values()];
+      this.#waiting.clear();
+      this.#waitingBytes = 0;
+      for (const { tiles, z, copies } of batches) {
+        await this.#store(tiles, z, [...copies.values()]).catch((error: unknown) => this.#notStored(error));
+      }
+    }
+  }
+
+  /** Throws `generation-stale` when a truncation came first. */
+  async #store(
+    { bound, set, selection }: ResolvedTileSet,
+    z: number,
+    copies: readonly Copy[],
+  ): Promise<void> {
+    const change = await bound.store.putMany(set, z, copies, UNTOUCHED);
+    const [rect, at] = [boundingRect(copies), this.#options.clock.now()];
+    this.#options.events.emit({ type: 'stored', set, parameters: selection.values, z, rect, ...change, at });
+  }
+
+  #notStored(error: unknown): void {
+    if (isTilewardenError(error, 'generation-stale')) return;
+    this.#options.warn(error, 'adopted tiles could not be stored; they are served from where they are');
+  }
+}
+
+/** Whether the file is whole and of the kind that its name says. */
+async function isTile(bytes: Buffer, { format }: ResolvedTileSet): Promise<boolean> {
+  try {
+    if (format.kind === 'opaque') return (await acceptVectorTile(bytes, null)) === bytes;
+    const mediaType = recogniseImage(bytes);
+    if (mediaType === null || mediaType !== format.contentType) return false;
+    checkStructure(bytes, mediaType);
+    return hasItsEnd(bytes, mediaType);
+  } catch {
+    return false;
+  }
+}
+
+function hasItsEnd(bytes: Buffer, mediaType: string): boolean {
+  if (mediaType === 'image/jpeg') return bytes.subarray(-JPEG_TAIL).includes(JPEG_END);
+  if (mediaType === 'image/webp') return bytes.readUInt32LE(4) + RIFF_HEADER <= bytes.length;
+  return true;
+}
+
+function rectOf({ x, y }: TileIndex): TileRect {
+  return { minX: x, minY: y, maxX: x, maxY: y };
+}
+
+function boundingRect(tiles: readonly TileIndex[]): TileRect {
+  return {
+    minX: Math.min(...tiles.map(({ x }) => x)),
+    minY: Math.min(...tiles.map(({ y }) => y)),
+    maxX: Math.max(...tiles.map(({ x }) => x)),
+    maxY: Math.max(...tiles.map(({ y }) => y)),
+  };
+}

@@ -1,0 +1,344 @@
+import { adler32 } from './checksums';
+
+/** Codes up to this length are found in one step. */
+const LITERAL_BITS: i32 = 11;
+const DISTANCE_BITS: i32 = 9;
+const LITERAL_MASK: usize = 2047;
+const DISTANCE_MASK: usize = 511;
+const LITERALS: usize = memory.data(2048 * 4, 16);
+const DISTANCES: usize = memory.data(512 * 4, 16);
+/** An entry: what it stands for in the upper half, a flag, four bits of extra bits, four of the code's length. */
+const LITERAL: u32 = 0x100;
+const END: u32 = 0x200;
+
+/** For longer codes: how many there are of each length, and the symbols in the order of their codes. */
+const LITERAL_COUNTS: usize = memory.data(16 * 2, 16);
+const LITERAL_SYMBOLS: usize = memory.data(288 * 2, 16);
+const DISTANCE_COUNTS: usize = memory.data(16 * 2, 16);
+const DISTANCE_SYMBOLS: usize = memory.data(32 * 2, 16);
+const NEXT: usize = memory.data(16 * 2, 16);
+const LENGTHS: usize = memory.data(320, 16);
+
+/** RFC 1951, 3.2.5: what symbols stand for; extra bits in the lowest four. */
+const LENGTH_BASES: usize = memory.data<u16>([
+  0x30, 0x40, 0x50, 0x60, 0x70, 0x80, 0x90, 0xa0, 0xb1, 0xd1, 0xf1, 0x111, 0x132, 0x172, 0x1b2, 0x1f2, 0x233,
+  0x2b3, 0x333, 0x3b3, 0x434, 0x534, 0x634, 0x734, 0x835, 0xa35, 0xc35, 0xe35, 0x1020,
+]);
+/** 3.2.7 */
+const ORDER: usize = memory.data<u8>([16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]);
+const CODES_OF_LENGTHS: i32 = 19;
+const CODE_BITS: i32 = 7;
+
+/** What stood up to 15 bytes before is repeated sixteen bytes at a time: which byte goes where, and how far it reaches. */
+const PATTERNS: usize = memory.data(16 * 16, 16);
+const REACHES: usize = memory.data(16, 16);
+let ready: bool = false;
+
+let at: usize = 0;
+let inputEnd: usize = 0;
+let bits: u64 = 0;
+let have: u64 = 0;
+let outStart: usize = 0;
+let out: usize = 0;
+let limit: usize = 0;
+
+/**
+ * Unpacks a stream of zlib (RFC 1950) of exactly `length` bytes to exactly `expected`; false for anything else. Reads
+ * and writes up to sixteen bytes beyond.
+ */
+export function inflate(from: usize, length: i32, to: usize, expected: i32): bool {
+  if (!ready) preparePatterns();
+  const head = ((<u32>load<u8>(from)) << 8) | load<u8>(from, 1);
+  // Deflate with a window of at most 32 KiB, no dictionary, and a sum that comes out even.
+  if (length < 6 || (head & 0x0f00) !== 0x0800 || head >> 12 > 7 || head & 0x20 || head % 31 !== 0)
+    return false;
+  at = from + 2;
+  inputEnd = from + length - 4;
+  bits = have = 0;
+  outStart = out = to;
+  limit = to + expected;
+  for (let last: u32 = 0; last === 0; ) {
+    refill();
+    last = take(1);
+    if (at - <usize>(have >> 3) > inputEnd || !takeBlock(take(2))) return false;
+  }
+  take(<u32>(have & 7));
+  return (
+    at - <usize>(have >> 3) === inputEnd &&
+    out === limit &&
+    bswap(load<u32>(inputEnd)) === adler32(to, expected)
+  );
+}
+
+function preparePatterns(): void {
+  ready = true;
+  for (let distance: usize = 1; distance < 16; distance++) {
+    for (let i: usize = 0; i < 16; i++) store<u8>(PATTERNS + (distance << 4) + i, <u8>(i % distance));
+    store<u8>(REACHES + distance, <u8>(16 - (16 % distance)));
+  }
+}
+
+/** Afterwards at least 56 bits are at hand. */
+function refill(): void {
+  bits |= load<u64>(at) << have;
+  at += <usize>((63 - have) >> 3);
+  have |= 56;
+}
+
+function take(count: u32): u32 {
+  const value = <u32>bits & ((1 << count) - 1);
+  drop(count);
+  return value;
+}
+
+function drop(count: u32): void {
+  bits >>= <u64>count;
+  have -= <u64>count;
+}
+
+function takeBlock(kind: u32): bool {
+  if (kind === 0) return takeStored();
+  if (kind === 1) return learnFixedCodes() && takeCoded();
+  return kind === 2 && learnCodes() && takeCoded();
+}
+
+function takeStored(): bool {
+  take(<u32>(have & 7));
+  refill();
+  const length = take(16);
+  if (take(16) !== (~length & 0xffff)) return false;
+  const from = at - <usize>(have >> 3);
+  if (from + length > inputEnd || out + length > limit) return false;
+  memory.copy(out, from, length);
+  out += length;
+  at = from + length;
+  bits = have = 0;
+  return true;
+}
+
+function learnFixedCodes(): bool {
+  for (let i = 0; i < 288; i++) store<u8>(LENGTHS + i, i < 144 ? 8 : i < 256 ? 9 : i < 280 ? 7 : 8);
+  const literals = learn(288, LITERALS, LITERAL_BITS, LITERAL_COUNTS, LITERAL_SYMBOLS);
+  memory.fill(LENGTHS, 5, 32);
+  return learn(32, DISTANCES, DISTANCE_BITS, DISTANCE_COUNTS, DISTANCE_SYMBOLS) && literals;
+}
+
+function learnCodes(): bool {
+  const literals = take(5) + 257;
+  const distances = take(5) + 1;
+  const listed = take(4) + 4;
+  if (literals > 286 || distances > 30) return false;
+  memory.fill(LENGTHS, 0, CODES_OF_LENGTHS);
+  for (let i: u32 = 0; i < listed; i++) {
+    refill();
+    store<u8>(LENGTHS + load<u8>(ORDER + i), <u8>take(3));
+  }
+  if (!learn(CODES_OF_LENGTHS, DISTANCES, CODE_BITS, DISTANCE_COUNTS, DISTANCE_SYMBOLS)) return false;
+  if (!takeLengths(literals + distances) || load<u8>(LENGTHS + 256) === 0) return false;
+  const areLearnt = learn(literals, LITERALS, LITERAL_BITS, LITERAL_COUNTS, LITERAL_SYMBOLS);
+  memory.copy(LENGTHS, LENGTHS + literals, distances);
+  return areLearnt && learn(distances, DISTANCES, DISTANCE_BITS, DISTANCE_COUNTS, DISTANCE_SYMBOLS);
+}
+
+/** 16 repeats the last length 3 to 6 times, 17 and 18 stand for 3 to 10 and 11 to 138 zeros. */
+function takeLengths(count: u32): bool {
+  for (let i: u32 = 0; i < count; ) {
+    refill();
+    const entry = load<u32>(DISTANCES + ((<usize>bits & 127) << 2));
+    if (entry === 0) return false;
+    drop(entry & 15);
+    const symbol = entry >> 16;
+    if (symbol < 16) {
+      store<u8>(LENGTHS + i++, <u8>symbol);
+      continue;
+    }
+    if (symbol === 16 && i === 0) return false;
+    const length: u8 = symbol === 16 ? load<u8>(LENGTHS + i - 1) : 0;
+    const times = symbol === 16 ? 3 + take(2) : symbol === 17 ? 3 + take(3) : 11 + take(7);
+    if (i + times > count) return false;
+    memory.fill(LENGTHS + i, length, times);
+    i += times;
+  }
+  return true;
+}
+
+/** Makes a table of the code lengths at LENGTHS. False when they do not make whole codes (as zlib has it: or one alone). */
+function learn(symbols: i32, table: usize, tableBits: i32, counts: usize, sorted: usize): bool {
+  memory.fill(table, 0, 4 << tableBits);
+  memory.fill(counts, 0, 32);
+  for (let i = 0; i < symbols; i++) {
+    const count = counts + ((<usize>load<u8>(LENGTHS + i)) << 1);
+    store<u16>(count, load<u16>(count) + 1);
+  }
+  store<u16>(counts, 0);
+  if (!areWhole(counts, tableBits === CODE_BITS)) return false;
+  let place: u16 = 0;
+  for (let length = 1; length <= 15; length++) {
+    store<u16>(NEXT + (length << 1), place);
+    place += load<u16>(counts + (length << 1));
+  }
+  for (let i = 0; i < symbols; i++) {
+    const length = <usize>load<u8>(LENGTHS + i);
+    if (length === 0) continue;
+    const next = load<u16>(NEXT + (length << 1));
+    store<u16>(NEXT + (length << 1), next + 1);
+    store<u16>(sorted + ((<usize>next) << 1), <u16>i);
+  }
+  fillTable(table, tableBits, counts, sorted);
+  return true;
+}
+
+function areWhole(counts: usize, ofLengths: bool): bool {
+  let left = 1;
+  let longest = 0;
+  for (let length = 1; length <= 15; length++) {
+    const count = load<u16>(counts + (length << 1));
+    left = (left << 1) - count;
+    if (left < 0) return false;
+    if (count > 0) longest = length;
+  }
+  return left === 0 || (!ofLengths && longest <= 1);
+}
+
+function fillTable(table: usize, tableBits: i32, counts: usize, sorted: usize): void {
+  let code: u32 = 0;
+  let place: usize = sorted;
+  for (let length = 1; length <= tableBits; length++) {
+    for (let i = load<u16>(counts + (length << 1)); i > 0; i--, code++, place += 2) {
+      const meaning = meaningOf(load<u16>(place), tableBits);
+      if (meaning === 0) continue;
+      // The first bit of a code comes lowest.
+      const reversed = reverse(code, length);
+      for (let slot = reversed; slot < 1 << tableBits; slot += 1 << length) {
+        store<u32>(table + ((<usize>slot) << 2), meaning | length);
+      }
+    }
+    code <<= 1;
+  }
+}
+
+function reverse(code: u32, length: i32): u32 {
+  let reversed: u32 = 0;
+  for (let i = 0; i < length; i++) reversed |= ((code >> i) & 1) << (length - 1 - i);
+  return reversed;
+}
+
+/** An entry without the code's length; 0 for symbols that there are not. The flag is set to tell others from 0. */
+function meaningOf(symbol: u32, tableBits: i32): u32 {
+  if (tableBits === CODE_BITS) return (symbol << 16) | LITERAL;
+  if (tableBits === DISTANCE_BITS) return symbol < 30 ? distanceMeaning(symbol) : 0;
+  if (symbol < 256) return (symbol << 16) | LITERAL;
+  if (symbol === 256) return END;
+  if (symbol > 285) return 0;
+  const base = <u32>load<u16>(LENGTH_BASES + ((<usize>symbol - 257) << 1));
+  return ((base >> 4) << 16) | ((base & 15) << 4);
+}
+
+/** Two symbols for each power of two. */
+function distanceMeaning(symbol: u32): u32 {
+  if (symbol < 4) return (symbol + 1) << 16;
+  const extra = (symbol >> 1) - 1;
+  return ((((2 + (symbol & 1)) << extra) + 1) << 16) | (extra << 4);
+}
+
+/** A code that is longer than its table's; 0: there is none. */
+function longEntry(hand: u64, tableBits: i32, counts: usize, sorted: usize): u32 {
+  let code: i32 = 0;
+  let first: i32 = 0;
+  let place: i32 = 0;
+  for (let length = 1; length <= 15; length++) {
+    code |= <i32>((hand >> <u64>(length - 1)) & 1);
+    const count = <i32>load<u16>(counts + (length << 1));
+    if (code - count < first) {
+      const meaning = meaningOf(load<u16>(sorted + ((place + code - first) << 1)), tableBits);
+      return meaning === 0 ? 0 : meaning | length;
+    }
+    place += count;
+    first = (first + count) << 1;
+    code <<= 1;
+  }
+  return 0;
+}
+
+/** Symbols up to the end of the block. What is used at each step is in variables of its own, which are faster. */
+function takeCoded(): bool {
+  let from = at;
+  let hand = bits;
+  let left = have;
+  let to = out;
+  const inputLimit = inputEnd + 8;
+  const outputLimit = limit;
+  while (from <= inputLimit) {
+    hand |= load<u64>(from) << left;
+    from += <usize>((63 - left) >> 3);
+    left |= 56;
+    let entry = load<u32>(LITERALS + ((<usize>hand & LITERAL_MASK) << 2));
+    if (entry === 0) {
+      entry = longEntry(hand, LITERAL_BITS, LITERAL_COUNTS, LITERAL_SYMBOLS);
+      if (entry === 0) return false;
+    }
+    hand >>= <u64>(entry & 15);
+    left -= <u64>(entry & 15);
+    if (entry & LITERAL) {
+      if (to + 3 > outputLimit) {
+        if (to >= outputLimit) return false;
+        store<u8>(to++, <u8>(entry >> 16));
+        continue;
+      }
+      store<u8>(to++, <u8>(entry >> 16));
+      entry = load<u32>(LITERALS + ((<usize>hand & LITERAL_MASK) << 2));
+      if (!(entry & LITERAL)) continue;
+      hand >>= <u64>(entry & 15);
+      left -= <u64>(entry & 15);
+      store<u8>(to++, <u8>(entry >> 16));
+      entry = load<u32>(LITERALS + ((<usize>hand & LITERAL_MASK) << 2));
+      if (!(entry & LITERAL)) continue;
+      hand >>= <u64>(entry & 15);
+      left -= <u64>(entry & 15);
+      store<u8>(to++, <u8>(entry >> 16));
+      continue;
+    }
+    if (entry & END) {
+      at = from;
+      bits = hand;
+      have = left;
+      out = to;
+      return true;
+    }
+    let extra = <u64>((entry >> 4) & 15);
+    const length = <usize>(entry >> 16) + (<usize>hand & ((1 << (<usize>extra)) - 1));
+    hand >>= extra;
+    left -= extra;
+    let far = load<u32>(DISTANCES + ((<usize>hand & DISTANCE_MASK) << 2));
+    if (far === 0) far = longEntry(hand, DISTANCE_BITS, DISTANCE_COUNTS, DISTANCE_SYMBOLS);
+    if (far === 0) return false;
+    hand >>= <u64>(far & 15);
+    extra = <u64>((far >> 4) & 15);
+    const distance = <usize>(far >> 16) + (<usize>hand & ((1 << (<usize>extra)) - 1));
+    hand >>= extra;
+    left -= <u64>(far & 15) + extra;
+    if (distance > to - outStart || length > outputLimit - to) return false;
+    repeat(to, distance, length);
+    to += length;
+  }
+  return false;
+}
+
+function repeat(to: usize, distance: usize, length: usize): void {
+  const end = to + length;
+  let from = to - distance;
+  if (distance >= 16) {
+    do {
+      v128.store(to, v128.load(from));
+      to += 16;
+      from += 16;
+    } while (to < end);
+    return;
+  }
+  const word = i8x16.swizzle(v128.load(from), v128.load(PATTERNS + (distance << 4)));
+  const reach = <usize>load<u8>(REACHES + distance);
+  do {
+    v128.store(to, word);
+    to += reach;
+  } while (to < end);
+}

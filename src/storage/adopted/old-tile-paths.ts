@@ -1,0 +1,129 @@
+import type { Format } from '../../domain/format.ts';
+import { geoWebCacheIdOf } from '../../domain/parameter-filter.ts';
+import type { TileIndex } from '../../domain/tile-key.ts';
+import type { OldTileAsked } from '../old-cache.ts';
+import type { FolderAdoptOptions } from './adopt-options.ts';
+
+/** The names of folders and file, from the adopted folder down. */
+type Path = readonly string[];
+
+/**
+ * Where a tile may lie below the adopted folder, the likeliest first; nowhere when the folder does not have its grid
+ * set or parameters, or when a name in the path would lead elsewhere.
+ */
+export function oldTilePaths(
+  options: FolderAdoptOptions,
+  asked: OldTileAsked,
+  layer: string,
+  firstGridSet: string,
+): readonly string[] {
+  const paths = pathsOf(options, asked, layer, firstGridSet);
+  return paths.filter((path) => path.every(isOneName)).map((path) => path.join('/'));
+}
+
+function pathsOf(
+  options: FolderAdoptOptions,
+  asked: OldTileAsked,
+  layer: string,
+  firstGridSet: string,
+): readonly Path[] {
+  const { layout } = options;
+  const { tile, format, gridSet } = asked;
+  if (layout === 'geowebcache') return geoWebCachePaths(options, asked, options.name ?? layer);
+  if (asked.parameters) return [];
+  const below = fromBelow(asked);
+  if (layout === 'mapcache') {
+    const folders = [options.name ?? layer, options.gridSets[gridSet.name] ?? gridSet.name];
+    return withExtensions([...folders, ...inThousands(below)], mapCacheExtensions(format));
+  }
+  const wanted = options.gridSet ?? firstGridSet;
+  if (gridSet.name !== wanted && !gridSet.aliases.includes(wanted)) return [];
+  if (layout === 'tms') return withExtensions(plainly(below), usualExtensions(format));
+  if (layout === 'xyz') return withExtensions(plainly(tile), usualExtensions(format));
+  const counted = options.origin === 'sw' ? below : tile;
+  return withExtensions(MAPPROXY_PATHS[options.paths](counted), mapProxyExtensions(format));
+}
+
+const MAPPROXY_PATHS = { tc: inThousands, mp: inTenThousands, tms: plainly } as const;
+
+/** Rows of the old programs count from the bottom of the grid, where they do not say otherwise. */
+function fromBelow({ gridSet, tile }: OldTileAsked): TileIndex {
+  return { ...tile, y: (gridSet.levels[tile.z]?.rows ?? 0) - 1 - tile.y };
+}
+
+function geoWebCachePaths(
+  options: Extract<FolderAdoptOptions, { readonly layout: 'geowebcache' }>,
+  asked: OldTileAsked,
+  layer: string,
+): readonly Path[] {
+  const { gridSet, format, tile, parameters } = asked;
+  const gridSetFolder = plainName(options.gridSets[gridSet.name] ?? gridSet.name);
+  const suffix = parameters ? `_${geoWebCacheIdOf(parameters)}` : '';
+  const below = fromBelow(asked);
+  const extensions = format.mediaType === 'image/png24' ? ['png24', 'png_24'] : [format.extensions[0]];
+  if (options.paths !== 'default') {
+    const counted = options.paths === 'tms' ? below : tile;
+    return withExtensions([plainName(layer), `${gridSetFolder}${suffix}`, ...plainly(counted)], extensions);
+  }
+  const levelFolder = `${gridSetFolder}_${padded(tile.z, 2)}${suffix}`;
+  return withExtensions([plainName(layer), levelFolder, ...inHalves(below)], extensions);
+}
+
+function plainName(name: string): string {
+  return name.replaceAll(/[: ]/g, '_');
+}
+
+/** A folder holds a square of tiles whose side is about the root of the level's. */
+function inHalves({ z, x, y }: TileIndex): Path {
+  const half = 2 * 2 ** Math.floor(z / 2);
+  const digits = half > 10 ? Math.floor(Math.log10(half)) + 1 : 1;
+  const folder = `${padded(Math.floor(x / half), digits)}_${padded(Math.floor(y / half), digits)}`;
+  return [folder, `${padded(x, 2 * digits)}_${padded(y, 2 * digits)}`];
+}
+
+/** Its own idea of how long a number is: a power of ten, and what lies right above a large one, gets a zero more. */
+function padded(number: number, width: number): string {
+  const length = number > 11 ? Math.ceil(Math.log10(number) - 0.001) : String(number).length;
+  return '0'.repeat(Math.max(0, width - length)) + number;
+}
+
+function plainly({ z, x, y }: TileIndex): Path {
+  return [z, x, y].map(String);
+}
+
+function inThousands({ z, x, y }: TileIndex): Path {
+  return [
+    digits(z, 2),
+    ...[x, y].flatMap((n) => [n / 1e6, (n / 1e3) % 1e3, n % 1e3].map((n) => digits(n, 3))),
+  ];
+}
+
+function inTenThousands({ z, x, y }: TileIndex): Path {
+  return [digits(z, 2), ...[x, y].flatMap((n) => [n / 1e4, n % 1e4].map((n) => digits(n, 4)))];
+}
+
+function digits(number: number, width: number): string {
+  return String(Math.floor(number)).padStart(width, '0');
+}
+
+function withExtensions(path: Path, extensions: readonly string[]): readonly Path[] {
+  const file = path.at(-1) ?? '';
+  return extensions.map((extension) => [...path.slice(0, -1), `${file}.${extension}`]);
+}
+
+/** PNG of every depth may be called plain `png`. */
+function usualExtensions({ extensions, contentType }: Format): readonly string[] {
+  return contentType === 'image/png' ? [...new Set([...extensions, 'png'])] : extensions;
+}
+
+function mapProxyExtensions({ contentType, extensions, kind }: Format): readonly string[] {
+  return kind === 'raster' ? [contentType.replace('image/', '')] : extensions;
+}
+
+function mapCacheExtensions(format: Format): readonly string[] {
+  return format.contentType === 'image/jpeg' ? ['jpg', 'jpeg'] : mapProxyExtensions(format);
+}
+
+function isOneName(name: string): boolean {
+  return name !== '' && name !== '.' && name !== '..' && !/[/\\\0]/.test(name);
+}

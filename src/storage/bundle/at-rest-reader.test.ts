@@ -1,0 +1,104 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import fc from 'fast-check';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { AtRestReader, type TileRow } from './at-rest-reader.ts';
+import { makeBundleFile, openForWriting, putToRest, type Sqlite } from './bundle-file.ts';
+import { bundleLayout } from './bundle-layout.ts';
+
+const set = { layer: 'roads', gridSet: 'EPSG:4326', format: 'image/png', parametersId: null };
+const MAX_KEY = 128 * 128 - 1;
+
+let root: string;
+let path: string;
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'at-rest-'));
+  makeBundleFile(bundleLayout(root), { folder: join(root, '0_0'), set, z: 5, bundleX: 0, bundleY: 0 });
+  path = join(root, '0_0', readdirSync(join(root, '0_0'))[0] ?? '');
+});
+
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+interface Change {
+  readonly key: number;
+  readonly size: number | null;
+  readonly number: number | null;
+  readonly validator: string | null;
+}
+
+const changes = fc.array(
+  fc.record<Change>({
+    key: fc.oneof(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 0, max: MAX_KEY })),
+    size: fc.option(fc.oneof(fc.nat(300), fc.integer({ min: 1900, max: 2100 }), fc.nat(30_000))),
+    number: fc.option(fc.oneof(fc.nat(300), fc.nat(2 ** 31 - 1), fc.constant(1_790_000_000_123))),
+    validator: fc.option(fc.string({ unit: 'grapheme', maxLength: 300 })),
+  }),
+  { maxLength: 300 },
+);
+
+/** As the writer does: with a log, and without it when the last one leaves. */
+function write(work: (db: Sqlite) => void): void {
+  const db = openForWriting(path);
+  work(db);
+  expect(putToRest(db)).toBe(true);
+  db.close();
+}
+
+function applied(db: Sqlite, { key, size, number, validator }: Change): void {
+  if (size === null) db.prepare('DELETE FROM tile WHERE key = ?').run(key);
+  else {
+    const values = [key, number ?? 7, size, number, validator, number, Buffer.alloc(size, key)];
+    db.prepare('REPLACE INTO tile VALUES (?, ?, ?, ?, ?, ?, ?)').run(values);
+  }
+  db.pragma('incremental_vacuum');
+}
+
+/** What SQLite says, key by key. */
+function rows(): ReadonlyMap<number, TileRow> {
+  const db = new Database(path, { readonly: true });
+  const all = db
+    .prepare<[], TileRow & { key: number }>(
+      'SELECT key, created_at, checksum, fresh_until, made_by, bytes FROM tile',
+    )
+    .all();
+  db.close();
+  return new Map(all.map(({ key, ...row }) => [key, row]));
+}
+
+it('reads from a bundle at rest what SQLite reads from it, whatever was written and removed', () => {
+  const reader = new AtRestReader();
+  fc.assert(
+    fc.property(changes, (list) => {
+      write((db) => {
+        for (const change of list) applied(db, change);
+      });
+      const expected = rows();
+      for (const { key } of list) expect(reader.read(path, key)).toEqual(expected.get(key) ?? null);
+    }),
+    { numRuns: 30 },
+  );
+});
+
+it('finds every tile of a full bundle', () => {
+  write((db) => {
+    const fill = db.prepare('INSERT INTO tile VALUES (?, 1, ?, NULL, NULL, NULL, ?)');
+    db.transaction(() => {
+      for (let key = 0; key <= MAX_KEY; key++) fill.run(key, key, Buffer.alloc(key % 3000, key));
+    })();
+  });
+  const reader = new AtRestReader();
+  for (let key = 0; key <= MAX_KEY; key++) expect(reader.read(path, key)).toMatchObject({ checksum: key });
+  expect(reader.read(path, MAX_KEY + 1)).toBeNull();
+});
+
+it('leaves a bundle that somebody writes to, and what is no bundle, to SQLite', () => {
+  const reader = new AtRestReader();
+  expect(reader.read(path, 1)).toBeNull();
+  const db = openForWriting(path);
+  expect(reader.read(path, 1)).toBe('unsure');
+  db.close();
+  expect(reader.read(import.meta.filename, 1)).toBe('unsure');
+});

@@ -1,0 +1,25 @@
+import type { Format } from '../domain/format.ts';
+import type { GridSet } from '../domain/grid-set.ts';
+import type { TileIndex } from '../domain/tile-key.ts';
+
+export interface OldTile {
+  /** As they lie there: nobody has checked them. */
+  readonly bytes: Buffer;
+  /** Milliseconds since 1970. */
+  readonly changedAt: number;
+}
+
+export interface OldTileAsked {
+  readonly gridSet: GridSet;
+  readonly format: Format;
+  /** Complete with defaults; null when every value is its default. */
+  readonly parameters: ReadonlyMap<string, string> | null;
+  readonly tile: TileIndex;
+}
+
+/** The cache that another program has left behind for a layer. It is only read, and never listed. */
+export interface OldCache {
+  /** Null: it has none there. Throws `store-failed` when that cannot be told. */
+  read(asked: OldTileAsked): Promise<OldTile | null>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,288 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { type App, openApp } from '../../src/app.ts';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { encodeImage } from '../../src/raster/encode-image.ts';
+import { writeMbtiles } from '../fixtures/archives.ts';
+import { eventually } from '../fixtures/eventually.ts';
+import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
+import { type PlacedTile, writeGeoWebCache, writeMapProxy, writeXyz } from '../fixtures/old-caches.ts';
+import { paintImage } from '../fixtures/sample-images.ts';
+import { startServer, temporaryFolder } from './server.ts';
+
+const DARK = '?STYLES=dark';
+
+/** A picture of its own for each place. */
+async function pictureOf(z: number, x: number, y: number): Promise<PlacedTile> {
+  const image = paintImage(256, 256, (px, py) => [z * 20, x * 20 + (px >> 6), y * 20 + (py >> 6), 255]);
+  return { z, x, y, bytes: await encodeImage(image, { mediaType: 'image/png' }) };
+}
+
+async function level(z: number): Promise<readonly PlacedTile[]> {
+  const side = Array.from({ length: 2 ** z }, (_, i) => i);
+  return Promise.all(side.flatMap((x) => side.map((y) => pictureOf(z, x, y))));
+}
+
+interface ShownTask {
+  readonly state: string;
+  readonly counters: Readonly<Record<string, number>>;
+}
+
+interface House {
+  readonly wms: MockWms;
+  readonly old: string;
+  app: App;
+  restart(): Promise<void>;
+  tile(z: number, x: number, y: number, query?: string): Promise<{ cache: string | null; bytes: Buffer }>;
+  call(method: string, path: string, body?: unknown): Promise<Response>;
+  seed(
+    request: object,
+  ): Promise<{ readonly state: string; readonly counters: Readonly<Record<string, number>> }>;
+}
+
+const opened: App[] = [];
+afterEach(async () => {
+  for (const app of opened.splice(0)) await app.close();
+});
+
+/** A server in this process with the layer `topp:states`, which adopts what the test says. */
+async function openHouse(adopt: string, more = ''): Promise<House> {
+  const wms = await openMockWms();
+  onTestFinished(() => wms.close());
+  const data = temporaryFolder();
+  const old = join(data, 'old');
+  mkdirSync(old);
+  const config = join(data, 'tilewarden.yaml');
+  writeFileSync(
+    config,
+    `
+upstreams: { '${new URL(wms.url).host}': { allowPrivate: true } }
+${more}
+layers:
+  - name: topp:states
+    source: { type: wms, url: '${wms.url}', layers: states }
+    formats: [image/png, image/jpeg]
+    gridSets: [EPSG:900913, EPSG:4326]
+    parameters: [{ name: STYLES, default: light, values: [light, dark] }]
+    adopt: ${adopt}
+`,
+  );
+  async function start(): Promise<App> {
+    const flags = { config, data: join(data, 'data'), port: '0', 'no-auth': 'true' };
+    const { settings } = loadSettings({ flags, environment: {}, workingFolder: data });
+    const app = await openApp(settings, { log: silentLogger, clock: systemClock, random: systemRandom });
+    opened.push(app);
+    return app;
+  }
+  const house: House = {
+    wms,
+    old,
+    app: await start(),
+    async restart() {
+      await house.app.close();
+      opened.splice(opened.indexOf(house.app), 1);
+      house.app = await start();
+    },
+    async tile(z, x, y, query = '') {
+      const answer = await house.call('GET', `tiles/topp:states/${z}/${x}/${y}.png${query}`);
+      expect(answer.status).toBe(200);
+      return { cache: answer.headers.get('x-cache'), bytes: Buffer.from(await answer.arrayBuffer()) };
+    },
+    call: (method, path, body) =>
+      fetch(new URL(path, house.app.url), {
+        method,
+        // A server that stops would wait for the connections that are kept.
+        headers: {
+          connection: 'close',
+          ...(body !== undefined && {
+            'content-type': typeof body === 'string' ? 'text/xml' : 'application/json',
+          }),
+        },
+        ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      }),
+    async seed(request) {
+      const answer = await house.call('POST', 'api/v1/tasks', { layer: 'topp:states', ...request });
+      expect(answer.status).toBe(201);
+      const { id } = (await answer.json()) as { id: number };
+      return await eventually(
+        'the task ends',
+        async () => (await house.call('GET', `api/v1/tasks/${id}`)).json() as Promise<ShownTask>,
+        ({ state }) => state === 'done' || state === 'aborted',
+      );
+    },
+  };
+  return house;
+}
+
+const GEOWEBCACHE = '{ layout: geowebcache, folder: old }';
+const STATES = { layer: 'topp:states', gridSet: 'EPSG:900913', extension: 'png' };
+
+describe("a folder of GeoWebCache's", () => {
+  it('serves on: every tile is a hit with its own bytes, and the map server is not asked', async () => {
+    const house = await openHouse(GEOWEBCACHE);
+    const tiles = [...(await level(0)), ...(await level(1)), ...(await level(2))];
+    writeGeoWebCache(house.old, STATES, tiles);
+    for (const { z, x, y, bytes } of tiles) {
+      expect(await house.tile(z, x, y)).toEqual({ cache: 'HIT', bytes });
+    }
+    expect(house.wms.requests).toEqual([]);
+  });
+
+  it('has tiles of other styles under the id of their parameters', async () => {
+    const house = await openHouse(GEOWEBCACHE);
+    const dark = await pictureOf(1, 0, 1);
+    const { createHash } = await import('node:crypto');
+    const parametersId = createHash('sha1').update(DARK).digest('hex');
+    writeGeoWebCache(house.old, { ...STATES, parametersId }, [dark]);
+    expect(await house.tile(1, 0, 1, DARK)).toEqual({ cache: 'HIT', bytes: dark.bytes });
+    expect((await house.tile(1, 0, 1)).cache).toBe('MISS');
+  });
+
+  it('is copied by a seed without a question to the map server, and counts as usage only then', async () => {
+    const house = await openHouse(GEOWEBCACHE);
+    const tiles = await level(3);
+    writeGeoWebCache(house.old, STATES, tiles);
+    const usage = async () => {
+      const { layers } = (await (await house.call('GET', 'api/v1/usage')).json()) as {
+        layers: { name: string; bytes: number }[];
+      };
+      return layers.find(({ name }) => name === 'topp:states')?.bytes ?? 0;
+    };
+    expect(await usage()).toBe(0);
+    const { state, counters } = await house.seed({ type: 'seed', zoomStart: 3, zoomStop: 3 });
+    expect([state, counters.present, counters.made, counters.upstreamRequests]).toEqual(['done', 64, 0, 0]);
+    expect(house.wms.requests).toEqual([]);
+    await eventually('the copies are counted', usage, (bytes) => bytes > 0);
+  });
+
+  it('stays hidden where it was truncated, also after a restart, and nowhere else', async () => {
+    const house = await openHouse(GEOWEBCACHE);
+    const tiles = await level(2);
+    writeGeoWebCache(house.old, STATES, tiles);
+    const shown = async (z: number, x: number, y: number) => {
+      const { bytes } = await house.tile(z, x, y);
+      return tiles.some((old) => old.bytes.equals(bytes)) ? 'old' : 'new';
+    };
+    expect(await shown(2, 0, 0)).toBe('old');
+    const west = { type: 'truncate', gridSet: 'EPSG:900913', bounds: [-20037508, -20037508, -1, 20037508] };
+    expect((await house.seed(west)).state).toBe('done');
+    expect(await shown(2, 3, 3)).toBe('old');
+    await house.restart();
+    expect([await shown(2, 3, 2), await shown(2, 0, 0)]).toEqual(['old', 'new']);
+    const all = '<truncateLayer><layerName>topp:states</layerName></truncateLayer>';
+    expect((await house.call('POST', 'masstruncate', all)).status).toBe(200);
+    expect(await shown(2, 3, 3)).toBe('new');
+    await house.restart();
+    expect([await shown(2, 3, 2), await shown(2, 2, 1)]).toEqual(['new', 'new']);
+  });
+
+  it('does not come back in the place of a reseed', async () => {
+    const house = await openHouse(GEOWEBCACHE);
+    writeGeoWebCache(house.old, STATES, await level(1));
+    await house.seed({ type: 'reseed', zoomStart: 1, zoomStop: 1 });
+    await house.seed({ type: 'truncate', zoomStart: 1, zoomStop: 1 });
+    expect((await house.tile(1, 0, 0)).cache).toBe('MISS');
+  });
+});
+
+describe('other caches', () => {
+  it.each([
+    ['MapProxy', '{ layout: mapproxy, folder: old, origin: nw }', 'nw'],
+    ['MapProxy with rows from below', '{ layout: mapproxy, folder: old }', 'sw'],
+  ] as const)('serve on: %s', async (_, adopt, origin) => {
+    const house = await openHouse(adopt);
+    const tiles = await level(2);
+    writeMapProxy(house.old, origin, tiles);
+    for (const { z, x, y, bytes } of tiles)
+      expect(await house.tile(z, x, y)).toEqual({ cache: 'HIT', bytes });
+    expect(house.wms.requests).toEqual([]);
+  });
+
+  it('serve on: a TMS folder behind an XYZ folder and an MBTiles file', async () => {
+    const house = await openHouse(
+      '[{ layout: mbtiles, file: old/a.mbtiles }, { layout: xyz, folder: old/xyz }, { layout: tms, folder: old/tms }]',
+    );
+    const [archived, plain, fromBelow] = await Promise.all([
+      pictureOf(2, 0, 3),
+      pictureOf(2, 1, 3),
+      pictureOf(2, 2, 3),
+    ]);
+    writeMbtiles(join(house.old, 'a.mbtiles'), 'png', [archived]);
+    writeXyz(join(house.old, 'xyz'), 'from-top', [plain]);
+    writeXyz(join(house.old, 'tms'), 'from-bottom', [fromBelow]);
+    for (const { z, x, y, bytes } of [archived, plain, fromBelow]) {
+      expect(await house.tile(z, x, y)).toEqual({ cache: 'HIT', bytes });
+    }
+  });
+});
+
+describe('a layer declared over HTTP', () => {
+  const document = {
+    name: 'adopter',
+    source: { type: 'layer', layer: 'topp:states' },
+    gridSets: ['EPSG:900913'],
+  };
+
+  it('adopts only below the folders that the configuration file allows', async () => {
+    const house = await openHouse(GEOWEBCACHE, 'adoptFolders: [old]');
+    const post = (folder: string) =>
+      house.call('POST', 'api/v1/layers', { ...document, adopt: { layout: 'geowebcache', folder } });
+    for (const folder of ['old', '/etc', `${house.old}/..`, `${house.old}-2`, join(house.old, '..')]) {
+      const answer = await post(folder);
+      expect([answer.status, (await answer.text()).trim()]).toEqual([
+        400,
+        `adopt.folder must be an absolute path below one of adoptFolders: ${house.old}.`,
+      ]);
+    }
+    expect((await post(house.old)).status).toBe(201);
+    const tile = await pictureOf(1, 0, 0);
+    writeGeoWebCache(house.old, { ...STATES, layer: 'adopter' }, [tile]);
+    const served = await fetch(new URL('tiles/adopter/1/0/0.png', house.app.url));
+    expect(Buffer.from(await served.arrayBuffer())).toEqual(tile.bytes);
+  });
+
+  it('adopts nothing where the file allows no folder', async () => {
+    const house = await openHouse(GEOWEBCACHE);
+    const adopt = { layout: 'mbtiles', file: join(house.old, 'a.mbtiles') };
+    const answer = await house.call('POST', 'api/v1/layers', { ...document, adopt });
+    expect([answer.status, (await answer.text()).trim()]).toEqual([
+      400,
+      'adopt.file may name a folder only in the configuration file, or below its adoptFolders.',
+    ]);
+  });
+});
+
+describe('the start of a server', () => {
+  it('does not look at an adopted folder, and a tile is opened by its name, without a listing', async () => {
+    const folder = temporaryFolder();
+    const old = join(folder, 'old');
+    writeGeoWebCache(old, { ...STATES, layer: 'old' }, await level(2));
+    const opens = join(folder, 'opens.txt');
+    writeFileSync(opens, '');
+    const watcher = pathToFileURL(join(import.meta.dirname, '../security/watched-opens.mjs')).href;
+    const server = await startServer({
+      config: `
+layers:
+  - name: old
+    source: { type: world }
+    gridSets: [EPSG:900913]
+    adopt: { layout: geowebcache, folder: '${old}' }
+`,
+      env: { NODE_OPTIONS: `--import ${watcher}`, WATCHED_OPENS: opens },
+    });
+    const seen = () =>
+      readFileSync(opens, 'utf8')
+        .split('\n')
+        .filter((line) => line.includes(old));
+    expect(seen()).toEqual([]);
+    const answer = await fetch(`${server.url}/tiles/old/2/1/1.png`);
+    expect([answer.status, answer.headers.get('x-cache')]).toEqual([200, 'HIT']);
+    expect(seen()).toEqual([`open ${old}/old/EPSG_900913_02/0_0/01_02.png`]);
+    await server.stop();
+  });
+});

@@ -1,0 +1,546 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type App, openApp } from '../../src/app.ts';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import { readSettingsFile } from '../../src/config/settings-file.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { readXml } from '../../src/lib/xml/read-xml.ts';
+import type { XmlElement } from '../../src/lib/xml/xml-element.ts';
+
+const FILE = `
+gridSets:
+  - { name: EPSG:2163, srs: 2163, extent: [-2495667.977678598, -2223677.196231552, 3291070.6104286816, 959189.3312465074],
+      scaleDenominators: [25000000, 1000000, 100000, 25000], tileSize: 200, metersPerUnit: 1, yCoordinateFirst: false }
+layers:
+  - { name: img states, source: { type: wms, url: 'http://127.0.0.1:1/wms?', layers: 'nurc:Img_Sample,topp:states' },
+      gridSets: [EPSG:900913, { name: EPSG:4326, zoomStop: 2 }] }
+  - { name: world, source: { type: world }, gridSets: [EPSG:900913] }
+`;
+
+let data: string;
+let app: App;
+
+async function start(): Promise<void> {
+  const flags = {
+    data: join(data, 'data'),
+    config: join(data, 'tilewarden.yaml'),
+    port: '0',
+    'no-auth': 'true',
+  };
+  const file = readSettingsFile(() => loadSettings({ flags, environment: {}, workingFolder: data }));
+  const surroundings = { log: silentLogger, clock: systemClock, random: systemRandom, file };
+  app = await openApp(file.current.settings, surroundings);
+}
+
+async function call(method: string, path: string, body?: string, type = 'text/xml') {
+  const answer = await fetch(new URL(path.replace(/^\//, ''), app.url), {
+    method,
+    ...(body !== undefined && { body, headers: { 'content-type': type } }),
+  });
+  return {
+    status: answer.status,
+    type: answer.headers.get('content-type'),
+    headers: answer.headers,
+    text: await answer.text(),
+  };
+}
+
+/** Reads a document; `at('a/b')` is the text of the first such element. */
+async function xml(path: string) {
+  const { status, type, text } = await call('GET', path);
+  expect([status, type]).toEqual([200, 'application/xml']);
+  const root = readXml(text, { bytes: 2 ** 20, depth: 20, elements: 10_000, attributes: 32 });
+  const all = (way: string) => {
+    const steps = way.split('/');
+    return steps.reduce<readonly XmlElement[]>(
+      (found, name) => found.flatMap(({ children }) => children.filter((child) => child.name === name)),
+      [root],
+    );
+  };
+  return { root, all, at: (way: string) => all(way)[0]?.text ?? null };
+}
+
+const wmsLayer = (name: string, more = '', url = 'http://example.com/wms1?') =>
+  `<wmsLayer><name>${name}</name><wmsUrl><string>${url}</string></wmsUrl><wmsLayers>remote</wmsLayers>${more}</wmsLayer>`;
+
+beforeAll(async () => {
+  data = await mkdtemp(join(tmpdir(), 'tw-rest-'));
+  await writeFile(join(data, 'tilewarden.yaml'), FILE);
+  await start();
+});
+afterAll(async () => {
+  await app.close();
+  await rm(data, { recursive: true, force: true });
+});
+
+describe('/rest/layers', () => {
+  it('lists names with links, as XML and as JSON, under every prefix', async () => {
+    const { root, all } = await xml('/geowebcache/rest/layers.xml');
+    expect(root.name).toBe('layers');
+    expect(all('layer/name').map(({ text }) => text)).toEqual(['img states', 'world']);
+    const link = all('layer/link')[0];
+    expect(link?.attributes.get('href')).toBe(`${app.url}geowebcache/rest/layers/img%20states.xml`);
+    expect(link?.attributes.get('type')).toBe('text/xml');
+    const json = await call('GET', '/geoserver/gwc/rest/layers.json');
+    expect([json.type, JSON.parse(json.text)]).toEqual(['application/json', ['img states', 'world']]);
+  });
+
+  it.each(['/rest/layers/img%20states.xml', '/rest/layers/img+states.xml', '/rest/layers/img%20states'])(
+    'shows a layer at %s',
+    async (path) => {
+      const { root, at } = await xml(path);
+      expect(root.name).toBe('wmsLayer');
+      expect([
+        at('name'),
+        at('wmsUrl/string'),
+        at('wmsLayers'),
+        at('gridSubsets/gridSubset/gridSetName'),
+      ]).toEqual(['img states', 'http://127.0.0.1:1/wms?', 'nurc:Img_Sample,topp:states', 'EPSG:900913']);
+    },
+  );
+
+  it('chooses the form by ending, by parameter and by Accept', async () => {
+    for (const path of ['img%20states.json', 'img%20states?format=json']) {
+      const { type, text } = await call('GET', `/rest/layers/${path}`);
+      expect([type, JSON.parse(text).wmsLayer.name]).toEqual(['application/json', 'img states']);
+    }
+    const asked = await fetch(`${app.url}rest/layers/world`, { headers: { accept: 'application/json' } });
+    expect(await asked.json()).toHaveProperty('wmsLayer');
+  });
+
+  it('creates, changes, serves, lists and deletes', async () => {
+    const at = '/geowebcache/rest/layers/testLayer.xml';
+    expect(await call('PUT', at, wmsLayer('testLayer'))).toMatchObject({ status: 200, text: 'layer saved' });
+    expect((await xml(at)).at('wmsUrl/string')).toBe('http://example.com/wms1?');
+    const changed = await call('POST', at, wmsLayer('testLayer', '', 'http://example.com/wms2?'));
+    expect([changed.status, changed.text, changed.headers.get('warning')]).toEqual([
+      200,
+      '',
+      '299: Deprecated API. Use PUT instead.',
+    ]);
+    expect((await xml(at)).at('wmsUrl/string')).toBe('http://example.com/wms2?');
+    expect((await call('GET', '/service/wmts?REQUEST=GetCapabilities')).text).toContain('testLayer');
+    expect(await call('DELETE', at)).toMatchObject({ status: 200, text: 'testLayer deleted' });
+    expect(await call('GET', at)).toMatchObject({ status: 404, text: 'Unknown layer: testLayer\n' });
+    expect((await call('GET', '/service/wmts?REQUEST=GetCapabilities')).text).not.toContain('testLayer');
+    expect((await call('DELETE', at)).status).toBe(404);
+  });
+
+  it.each(['a.b.c', 'topp:dotted.name', 'with space', 'slash/inside', '100%'])(
+    'takes a layer named %s',
+    async (name) => {
+      const at = `/rest/layers/${encodeURIComponent(name)}.xml`;
+      expect((await call('PUT', at, wmsLayer(name))).status).toBe(200);
+      expect((await xml(at)).at('name')).toBe(name);
+      expect((await xml(at.replace(/\.xml$/, ''))).at('name')).toBe(name);
+      expect((await call('DELETE', at)).text).toBe(`${name} deleted`);
+    },
+  );
+
+  it('gives back what it has no place for, and warns of it', async () => {
+    const more =
+      '<unheardOf kind="x"><inner>1</inner></unheardOf><requestFilters><wmsRasterFilter><name>mask</name></wmsRasterFilter></requestFilters>';
+    const saved = await call('PUT', '/rest/layers/strange.xml', wmsLayer('strange', more));
+    expect(saved.headers.get('warning')).toMatch(
+      /unheardOf is not known here.*wmsRasterFilter is kept without effect/s,
+    );
+    const shown = await xml('/rest/layers/strange.xml');
+    expect([shown.at('unheardOf/inner'), shown.at('requestFilters/wmsRasterFilter/name')]).toEqual([
+      '1',
+      'mask',
+    ]);
+    const json = JSON.parse((await call('GET', '/rest/layers/strange.json')).text);
+    expect(json.wmsLayer.unheardOf).toEqual({ '@kind': 'x', inner: '1' });
+    await call('PUT', '/rest/layers/strange.json', JSON.stringify(json), 'application/json');
+    expect((await xml('/rest/layers/strange.xml')).at('unheardOf/inner')).toBe('1');
+    await call('DELETE', '/rest/layers/strange.xml');
+  });
+
+  it('never shows a password, and keeps it when the mask comes back', async () => {
+    const secret = '<httpUsername>anna</httpUsername><httpPassword>hush</httpPassword>';
+    await call('PUT', '/rest/layers/closed.xml', wmsLayer('closed', secret));
+    const { text } = await call('GET', '/rest/layers/closed.xml');
+    expect(text).toContain('<httpPassword>********</httpPassword>');
+    await call('PUT', '/rest/layers/closed.xml', text);
+    await app.close();
+    await start();
+    expect((await call('GET', '/rest/layers/closed.xml')).text).toContain('<httpPassword>********');
+    await call('PUT', '/rest/layers/closed.xml', wmsLayer('closed'));
+    expect((await call('GET', '/rest/layers/closed.xml')).text).not.toContain('httpPassword');
+    await call('DELETE', '/rest/layers/closed.xml');
+  });
+
+  it('leaves what GeoWebCache has no word for as it was', async () => {
+    const document = {
+      name: 'ours',
+      attribution: 'us',
+      source: { type: 'wms', url: 'http://example.com/wms', layers: 'a', headers: { 'x-key': '1' } },
+    };
+    await call('PUT', '/api/v1/layers/ours', JSON.stringify(document), 'application/json');
+    await call('PUT', '/rest/layers/ours.xml', wmsLayer('ours', '<gutter>9</gutter>'));
+    const { document: now } = JSON.parse((await call('GET', '/api/v1/layers/ours')).text);
+    expect(now).toMatchObject({
+      attribution: 'us',
+      gutter: 9,
+      source: { layers: 'remote', headers: { 'x-key': '********' } },
+    });
+    await call('DELETE', '/rest/layers/ours.xml');
+  });
+
+  it('forgets a transient layer when the server stops', async () => {
+    await call('PUT', '/rest/layers/brief.xml', wmsLayer('brief', '<transientLayer>true</transientLayer>'));
+    expect((await xml('/rest/layers/brief.xml')).at('transientLayer')).toBe('true');
+    await app.close();
+    await start();
+    expect((await call('GET', '/rest/layers/brief.xml')).status).toBe(404);
+  });
+
+  it.each([
+    [
+      'PUT',
+      '/rest/layers/one.xml',
+      wmsLayer('two'),
+      400,
+      /^There is a mismatch between the name of the {2}layer/,
+    ],
+    [
+      'POST',
+      '/rest/layers/nobody.xml',
+      wmsLayer('nobody'),
+      400,
+      /^Layer nobody is not known by the configuration/,
+    ],
+    ['PUT', '/rest/layers/img%20states.xml', wmsLayer('img states'), 409, /configuration file/],
+    ['DELETE', '/rest/layers/world', undefined, 409, /configuration file/],
+    ['PUT', '/rest/layers/x.xml', '<wmsLayer><name>x</name></wmsLayer>', 400, /^wmsUrl is missing/],
+    ['PUT', '/rest/layers/x.xml', wmsLayer('x', '<gutter>-4</gutter>'), 400, /^gutter must be at least 0/],
+    [
+      'PUT',
+      '/rest/layers/x.xml',
+      wmsLayer('x', '<parameterFilters><cssParameterFilter/></parameterFilters>'),
+      400,
+      /^parameterFilters contains an element that is not a known ParameterFilter/,
+    ],
+    [
+      'PUT',
+      '/rest/layers/x.xml',
+      wmsLayer('x', '<blobStoreId>nowhere</blobStoreId>'),
+      400,
+      /names the store nowhere/,
+    ],
+    ['PUT', '/rest/layers.xml', wmsLayer('x'), 405, /./],
+    ['DELETE', '/rest/layers', undefined, 405, /./],
+  ])('%s %s is refused and changes nothing', async (method, path, body, status, text) => {
+    const before = await call('GET', '/rest/layers.json');
+    const answer = await call(method, path, body);
+    expect([answer.status, answer.type]).toEqual([status, 'text/plain; charset=utf-8']);
+    expect(answer.text).toMatch(text);
+    expect((await call('GET', '/rest/layers.json')).text).toBe(before.text);
+  });
+
+  it('reads bodies by their content type, and by the ending where there is none worth the name', async () => {
+    const json = '{"wmsLayer":{"name":"x","wmsUrl":["http://example.com/wms"]}}';
+    expect((await call('PUT', '/rest/layers/x.xml', json, 'application/json')).status).toBe(200);
+    const form = 'application/x-www-form-urlencoded';
+    expect((await call('PUT', '/rest/layers/x.json', json, form)).status).toBe(200);
+    expect((await call('PUT', '/rest/layers/x', wmsLayer('x'), form)).status).toBe(200);
+    expect((await call('PUT', '/rest/layers/x.xml', wmsLayer('x'), 'text/plain')).status).toBe(415);
+    await call('DELETE', '/rest/layers/x');
+  });
+});
+
+describe('/rest/gridsets', () => {
+  const gridSet = (srs: number, more = '') => `<?xml version="1.0" encoding="UTF-8"?>
+    <gridSet><name>testGridset</name><srs><number>${srs}</number></srs>
+    <extent><coords><double>-2495667.9</double><double>-2223677.1</double><double>3291070.6</double><double>959189.3</double></coords></extent>
+    <alignTopLeft>false</alignTopLeft>
+    <scaleDenominators><double>2.5E7</double><double>1000000.0</double></scaleDenominators>
+    <metersPerUnit>1.0</metersPerUnit><pixelSize>2.8E-4</pixelSize>
+    <scaleNames><string>a</string><string>b</string></scaleNames>
+    <tileHeight>211</tileHeight><tileWidth>211</tileWidth><yCoordinateFirst>false</yCoordinateFirst>${more}</gridSet>`;
+
+  it('lists them, and shows one of the file as Java prints its numbers', async () => {
+    const { all } = await xml('/rest/gridsets.xml');
+    const names = all('gridSet/name').map(({ text }) => text);
+    expect(names).toEqual(
+      expect.arrayContaining(['EPSG:4326', 'EPSG:900913', 'WebMercatorQuad', 'EPSG:2163']),
+    );
+    expect(JSON.parse((await call('GET', '/rest/gridsets.json')).text)).toEqual(names);
+    const shown = await xml('/rest/gridsets/EPSG:2163.xml');
+    const ways = [
+      'srs/number',
+      'extent/coords/double',
+      'scaleDenominators/double',
+      'metersPerUnit',
+      'pixelSize',
+      'tileWidth',
+    ];
+    expect(ways.map(shown.at)).toEqual(['2163', '-2495667.977678598', '2.5E7', '1.0', '2.8E-4', '200']);
+    const json = JSON.parse((await call('GET', '/rest/gridsets/EPSG:2163.json')).text).gridSet;
+    expect(json).toMatchObject({
+      srs: { number: 2163 },
+      scaleDenominators: [25e6, 1e6, 1e5, 25e3],
+      yCoordinateFirst: false,
+    });
+    expect(json.extent.coords).toEqual([
+      -2495667.977678598, -2223677.196231552, 3291070.6104286816, 959189.3312465074,
+    ]);
+  });
+
+  it('creates, changes and deletes', async () => {
+    const at = '/geowebcache/rest/gridsets/testGridset.xml';
+    expect(await call('GET', at)).toMatchObject({
+      status: 404,
+      text: 'Failed to get GridSet. A GridSet with name "testGridset" does not exist.\n',
+    });
+    expect(await call('PUT', at, gridSet(4326))).toMatchObject({ status: 201, text: '' });
+    expect((await xml(at)).at('srs/number')).toBe('4326');
+    expect((await call('PUT', '/rest/gridsets/testGridset', gridSet(2163, '<owner>us</owner>'))).status).toBe(
+      200,
+    );
+    const shown = await xml(at);
+    expect([shown.at('srs/number'), shown.at('owner'), shown.at('scaleNames/string')]).toEqual([
+      '2163',
+      'us',
+      'a',
+    ]);
+    await call(
+      'PUT',
+      '/rest/layers/on.xml',
+      wmsLayer(
+        'on',
+        '<gridSubsets><gridSubset><gridSetName>testGridset</gridSetName></gridSubset></gridSubsets>',
+      ),
+    );
+    expect(await call('DELETE', at)).toMatchObject({
+      status: 409,
+      text: expect.stringContaining('used by layer on'),
+    });
+    await call('DELETE', '/rest/layers/on.xml');
+    expect((await call('DELETE', at)).status).toBe(200);
+    expect(await call('DELETE', at)).toMatchObject({
+      status: 404,
+      text: 'Failed to remove GridSet. A GridSet with name "testGridset" does not exist.\n',
+    });
+  });
+
+  it('keeps what comes with the program, and what the file declares', async () => {
+    const renamed = (name: string) => gridSet(4326).replace('testGridset', name);
+    expect((await call('PUT', '/rest/gridsets/EPSG:4326.xml', renamed('EPSG:4326'))).status).toBe(409);
+    expect((await call('DELETE', '/rest/gridsets/EPSG:2163')).status).toBe(409);
+    expect((await call('PUT', '/rest/gridsets/other.xml', gridSet(4326))).status).toBe(400);
+  });
+});
+
+describe('/rest/blobstores', () => {
+  it('shows our stores in the form that scripts know', async () => {
+    const { all } = await xml('/geowebcache/rest/blobstores.xml');
+    expect(all('blobStore/name').map(({ text }) => text)).toEqual(['default']);
+    expect(all('blobStore/link')[0]?.attributes.get('href')).toBe(
+      `${app.url}geowebcache/rest/blobstores/default.xml`,
+    );
+    expect(JSON.parse((await call('GET', '/rest/blobstores.json')).text)).toEqual(['default']);
+    const { root, at } = await xml('/rest/blobstores/default.xml');
+    expect([
+      root.name,
+      root.attributes.get('default'),
+      at('id'),
+      at('enabled'),
+      at('fileSystemBlockSize'),
+    ]).toEqual(['FileBlobStore', 'true', 'default', 'true', '4096']);
+    const json = JSON.parse((await call('GET', '/rest/blobstores/default.json')).text);
+    expect(json.FileBlobStore).toMatchObject({ '@default': 'true', id: 'default', enabled: true });
+  });
+
+  it('says where stores are declared when one is to be made or removed', async () => {
+    const body = '<FileBlobStore><id>more</id></FileBlobStore>';
+    for (const [method, path] of [
+      ['PUT', 'more'],
+      ['DELETE', 'default.xml'],
+    ] as const) {
+      expect(
+        await call(method, `/rest/blobstores/${path}`, method === 'PUT' ? body : undefined),
+      ).toMatchObject({
+        status: 409,
+        text: expect.stringContaining('under "stores" in the configuration file'),
+      });
+    }
+    expect((await call('GET', '/rest/blobstores/more')).text).toBe(
+      'Failed to get BlobStoreInfo. A BlobStoreInfo with name "more" does not exist.\n',
+    );
+  });
+});
+
+describe('/rest/global', () => {
+  const information = `<serviceInformation><title>Maps of Hobart</title><description>From a cache</description>
+    <keywords><string>WMS</string><string>WMTS</string></keywords>
+    <serviceProvider><providerName>Jane Doe inc.</providerName><providerSite>http://www.example.com/</providerSite>
+    <serviceContact><individualName>Jane Doe</individualName></serviceContact></serviceProvider>
+    <fees>NONE</fees><accessConstraints>NONE</accessConstraints></serviceInformation>`;
+
+  it('keeps what the service says of itself, and capabilities say it', async () => {
+    const put = await call(
+      'PUT',
+      '/geowebcache/rest/global',
+      `<global>${information}<backendTimeout>150</backendTimeout></global>`,
+    );
+    expect([put.status, put.text]).toEqual([200, '']);
+    expect(put.headers.get('warning')).toContain('backendTimeout is kept without effect');
+    const { at, all } = await xml('/rest/global.xml');
+    expect([
+      at('serviceInformation/title'),
+      at('serviceInformation/serviceProvider/serviceContact/individualName'),
+    ]).toEqual(['Maps of Hobart', 'Jane Doe']);
+    expect(all('serviceInformation/keywords/string')).toHaveLength(2);
+    expect([
+      at('runtimeStatsEnabled'),
+      at('wmtsCiteCompliant'),
+      at('backendTimeout'),
+      at('lockProvider'),
+    ]).toEqual(['true', 'false', '150', null]);
+    for (const service of ['wmts', 'wms']) {
+      const { text } = await call('GET', `/service/${service}?SERVICE=${service}&REQUEST=GetCapabilities`);
+      expect(text).toContain('Title>Maps of Hobart<');
+    }
+    const json = JSON.parse((await call('GET', '/rest/global.json')).text).global;
+    expect(json.serviceInformation.keywords).toEqual(['WMS', 'WMTS']);
+  });
+
+  it('changes only what it is sent, takes its own answer back, and lasts', async () => {
+    await call('PUT', '/rest/global.xml', '<global><lockProvider>nioLock</lockProvider></global>');
+    const { text } = await call('GET', '/rest/global.xml');
+    expect((await call('PUT', '/rest/global', text)).status).toBe(200);
+    await app.close();
+    await start();
+    const { at } = await xml('/rest/global.xml');
+    expect([at('lockProvider'), at('serviceInformation/title'), at('backendTimeout')]).toEqual([
+      'nioLock',
+      'Maps of Hobart',
+      '150',
+    ]);
+  });
+
+  it('refuses what cannot be changed', async () => {
+    const answer = await call('PUT', '/rest/global', '<global><location>foobar</location></global>');
+    expect([answer.status, answer.text]).toEqual([
+      400,
+      expect.stringContaining('Cannot modify read-only property "location"'),
+    ]);
+    expect((await call('POST', '/rest/global', '<global/>')).status).toBe(405);
+    expect((await call('DELETE', '/rest/global')).status).toBe(405);
+  });
+});
+
+describe('the smaller resources', () => {
+  it('/rest/bounds tells the tiles of each zoom, rows from the bottom', async () => {
+    expect(await call('GET', '/rest/bounds/img%20states/EPSG:4326/java')).toMatchObject({
+      status: 200,
+      text: '{{0, 0, 1, 0, 0}, {0, 0, 3, 1, 1}, {0, 0, 7, 3, 2}}',
+    });
+    const refused = await Promise.all(
+      ['img+states/4326/java', 'mars/EPSG:4326/java', 'world/EPSG:900913/c'].map((path) =>
+        call('GET', `/rest/bounds/${path}`),
+      ),
+    );
+    expect(refused.map(({ status }) => status)).toEqual([404, 404, 400]);
+    expect(refused[0]?.text).toBe(
+      'org.geowebcache.rest.exception.RestException 404 NOT_FOUND: img+states does not support 4326',
+    );
+    expect(refused[2]?.text).toContain('400 BAD_REQUEST: Unknown or missing format extension : c');
+  });
+
+  it('/rest/filter updates what there is', async () => {
+    const update = '<wmsRasterFilterUpdate><gridSetId>EPSG:4326</gridSetId></wmsRasterFilterUpdate>';
+    expect(await call('POST', '/rest/filter/round/update/xml', update)).toMatchObject({
+      status: 400,
+      text: expect.stringMatching(/^No filter by the name round was found\./),
+    });
+    const filters =
+      '<requestFilters><circularExtentFilter><name>round</name></circularExtentFilter></requestFilters>';
+    await call('PUT', '/rest/layers/disc.xml', wmsLayer('disc', filters));
+    expect(await call('POST', '/rest/filter/round/update/xml', update)).toMatchObject({
+      status: 200,
+      text: 'Filter update completed, no problems encountered.\n',
+    });
+    expect((await call('POST', '/rest/filter/round/update/tar', update)).text).toBe(
+      'Unknow update type tar\n',
+    );
+    await call('DELETE', '/rest/layers/disc.xml');
+  });
+
+  it('/rest/statistics counts hits and misses', async () => {
+    for (const _ of [1, 2]) await fetch(`${app.url}tiles/world/0/0/0.png`);
+    const { root, at } = await xml('/rest/statistics.xml');
+    expect(root.name).toBe('gwcInMemoryCacheStatistics');
+    expect(Number(at('hitCount'))).toBeGreaterThan(0);
+    expect(
+      JSON.parse((await call('GET', '/rest/statistics.json')).text).gwcInMemoryCacheStatistics.totalCount,
+    ).toBeGreaterThan(1);
+  });
+});
+
+describe('/rest/reload', () => {
+  const form = 'application/x-www-form-urlencoded';
+  const reload = () => call('POST', '/geowebcache/rest/reload', 'reload_configuration=1', form);
+  const write = (text: string) => writeFile(join(data, 'tilewarden.yaml'), text);
+
+  it('takes up what has changed in the file, and leaves the rest alone', async () => {
+    await call('PUT', '/rest/layers/img2.xml', wmsLayer('img2'));
+    await write(
+      FILE.replace('name: img states', 'name: img2, title: From the file').replace(
+        'layers:\n',
+        'layers:\n  - { name: more, source: { type: world }, gridSets: [EPSG:4326] }\n',
+      ),
+    );
+    const done = await reload();
+    expect([done.status, done.type]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(done.text).toContain(
+      'TileLayerConfiguration reloaded. Read 3 layers from configuration resources.',
+    );
+    expect(done.text).toMatch(/Changed: .*more.*img2.*img states/);
+    expect((await call('GET', '/rest/layers/img%20states.xml')).status).toBe(404);
+    expect((await xml('/rest/layers/img2.xml')).at('metaInformation/title')).toBe('From the file');
+    expect((await call('GET', '/tiles/more/EPSG:4326/0/0/0.png')).status).toBe(200);
+    await write(FILE);
+    await reload();
+    expect((await xml('/rest/layers/img2.xml')).at('wmsLayers')).toBe('remote');
+    expect((await call('GET', '/rest/layers/more.xml')).status).toBe(404);
+    await call('DELETE', '/rest/layers/img2.xml');
+    expect((await reload()).text).toContain('Nothing has changed.');
+  });
+
+  it('changes nothing by a file with errors, and says what they are', async () => {
+    await write(FILE.replace('type: world', 'type: wrold'));
+    const refused = await reload();
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain('tilewarden.yaml:');
+    expect((await call('GET', '/tiles/world/0/0/0.png')).status).toBe(200);
+    await write(FILE);
+  });
+
+  it('keeps a grid set that a layer declared over HTTP stands on', async () => {
+    const subset = '<gridSubsets><gridSubset><gridSetName>EPSG:2163</gridSetName></gridSubset></gridSubsets>';
+    await call('PUT', '/rest/layers/on.xml', wmsLayer('on', subset));
+    await write(FILE.replace(/gridSets:[\s\S]*?\nlayers:/, 'layers:'));
+    expect(await reload()).toMatchObject({ status: 400, text: expect.stringContaining('layer on') });
+    await write(FILE);
+    await call('DELETE', '/rest/layers/on.xml');
+  });
+
+  it('names the settings that need a restart', async () => {
+    await write(`${FILE}\nmemoryTier: { size: 1 MiB }\n`);
+    expect((await reload()).text).toContain('Restart the server to apply the changes of: memoryTier.');
+    await write(FILE);
+    await reload();
+  });
+
+  it('wants the form that GeoWebCache’s page sends, by POST only', async () => {
+    expect((await call('POST', '/rest/reload', 'a=b', form)).status).toBe(400);
+    for (const method of ['GET', 'PUT', 'DELETE'])
+      expect((await call(method, '/rest/reload')).status).toBe(405);
+  });
+});
