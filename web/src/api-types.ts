@@ -1150,6 +1150,40 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        "POST /api/v1/import": {
+            url: string;
+            layers?: string[];
+        };
+        "/api/v1/preview": {
+            gridSets: {
+                name: string;
+                srs: string;
+                extent: [
+                    number,
+                    number,
+                    number,
+                    number
+                ];
+                zoomStart: number;
+                zoomStop: number;
+                resolutions: number[];
+                tileSize: [
+                    number,
+                    number
+                ];
+                origins: [
+                    number,
+                    number
+                ][];
+            }[];
+            formats: string[];
+            extensions: string[];
+            parameters: {
+                name: string;
+                default: string;
+                values: string[] | null;
+            }[];
+        };
         "/api/v1/series": {
             from: string;
             stepSeconds: number;
