@@ -55,7 +55,10 @@ describe('telling that the map has changed', () => {
   });
 
   it('marks nothing and starts nothing when there is no room for every task that is to renew it', async () => {
-    const { road, invalidation, service } = await seededHouse({ tasks: { maxUnfinished: 2 } });
+    const { road, invalidation, service } = await seededHouse({
+      tasks: { maxUnfinished: 2 },
+      usesOf: ({ z }) => (z === 3 ? 9 : 0),
+    });
     const waiting = await service.create({ layer: 'roads', zoomStart: 0, zoomStop: 0 }, 'tester');
     await service.pause(waiting.id);
     expect(await outcome(3, 0, 0)).toBe('HIT');

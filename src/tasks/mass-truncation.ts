@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BoundLayer } from '../catalog/bound-layer.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { ParameterBook } from '../catalog/parameter-book.ts';
@@ -232,7 +233,11 @@ export function createMassTruncation(options: MassTruncationOptions): MassTrunca
 async function inLanes(layers: readonly string[], work: (layer: string) => Promise<unknown>): Promise<void> {
   const waiting = layers.values();
   const lane = async () => {
-    for (const layer of waiting) await work(layer);
+    for (const layer of waiting) {
+      await work(layer);
+      // What there is nothing to do for is done at once, thousands of times.
+      await nextTurn();
+    }
   };
   await Promise.all(Array.from({ length: LAYERS_AT_ONCE }, lane));
 }
