@@ -4,6 +4,7 @@ import type { TileRect } from '../../domain/tile-rect.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { BlockContent, StoredTile, TileNews, TileStore } from '../tile-store.ts';
+import { CopyVoids } from './copy-voids.ts';
 import { BLOCK_TILES } from './page-index.ts';
 import type { PlacedTile } from './plan-pack-change.ts';
 
@@ -42,6 +43,7 @@ export class DiskTier {
   readonly #options: DiskTierOptions;
   readonly #blocks = new Map<string, KnownBlock>();
   readonly #uses = new Map<string, number>();
+  readonly #voids = new CopyVoids();
   readonly #stopping = new AbortController();
   readonly #loop: Promise<void>;
   /** Tells the copies of this process from those of earlier ones. */
@@ -65,16 +67,23 @@ export class DiskTier {
   async getUnasked(set: TileSetKey, z: number, x: number, y: number): Promise<StoredTile | null> {
     const copy = await this.#read(set, z, x, y);
     if (!copy) return null;
-    const life = await this.#options.copies.validatorOf(set, z, { minX: x, minY: y, maxX: x, maxY: y });
-    return life === this.#life ? { ...copy, madeBy: null } : null;
+    const made = await this.#options.copies.validatorOf(set, z, { minX: x, minY: y, maxX: x, maxY: y });
+    const [life, moment] = made?.split(' ') ?? [];
+    const counts = life === this.#life && this.#voids.isUntouched(set, z, x, y, Number(moment));
+    return counts ? { ...copy, madeBy: null } : null;
+  }
+
+  /** To be noted before the index is asked. */
+  get moment(): number {
+    return this.#voids.now;
   }
 
   /** Behind the answer; a copy that could not be made is made the next time. */
-  keep(set: TileSetKey, z: number, copies: readonly TileCopy[]): void {
+  keep(set: TileSetKey, z: number, copies: readonly TileCopy[], moment: number): void {
     if (this.#waiting >= MOST_WAITING) return;
     this.#waiting++;
     const writes = copies.map(({ tile: { x, y, createdAt, freshUntil, object }, bytes }) => ({
-      ...{ x, y, bytes, createdAt, freshUntil, madeBy: object, validator: this.#life },
+      ...{ x, y, bytes, createdAt, freshUntil, madeBy: object, validator: `${this.#life} ${moment}` },
     }));
     const { copies: store, log } = this.#options;
     this.#copying = this.#copying
@@ -85,28 +94,14 @@ export class DiskTier {
   }
 
   /** What others have changed is no longer answered while the index cannot be asked. */
-  async forget(news: readonly TileNews[]): Promise<void> {
-    const { copies } = this.#options;
-    await this.#copying;
-    for (const one of news) {
-      if (one.kind === 'tiles') await copies.deleteRange(one.set, one.z, one.rect);
-      if (one.kind === 'layer') await copies.dropLayer(one.layer);
-      if (one.kind === 'place') await this.#forgetPlace(one);
-      if (one.kind === 'everything') for await (const layer of copies.layers()) await copies.dropLayer(layer);
-    }
+  forget(news: readonly TileNews[]): void {
+    for (const one of news) this.#voids.note(one);
   }
 
   async close(): Promise<void> {
     this.#stopping.abort();
     await this.#loop;
     await this.#copying;
-  }
-
-  async #forgetPlace({ layer, place }: Extract<TileNews, { kind: 'place' }>): Promise<void> {
-    const { copies } = this.#options;
-    for await (const set of copies.tileSets(layer)) {
-      if (set.gridSet === place.gridSet) await copies.deleteRange(set, place.z, place.rect);
-    }
   }
 
   async #read(set: TileSetKey, z: number, x: number, y: number): Promise<StoredTile | null> {

@@ -24,6 +24,8 @@ interface PackReaderOptions {
 interface FoundTile {
   readonly found: FoundSet;
   readonly row: PackRow;
+  /** Of the disk tier, before the index was asked. */
+  readonly moment: number;
   readonly wanted: PlacedTile;
   readonly others: readonly PlacedTile[];
 }
@@ -62,6 +64,7 @@ export class PackReader {
   }
 
   async #find(set: TileSetKey, { z, x, y }: TileIndex): Promise<FoundTile | null> {
+    const moment = this.#options.tier?.moment ?? 0;
     const answer = await this.#options.index.within(set, z, { minX: x, minY: y, maxX: x, maxY: y });
     const row = answer?.rows[0];
     if (!answer || !row) return null;
@@ -69,13 +72,13 @@ export class PackReader {
     const wanted = tiles.find((one) => one.x === x && one.y === y);
     if (!wanted) return null;
     const others = tiles.filter((one) => one !== wanted && one.object === wanted.object);
-    return { found: answer.found, row, wanted, others };
+    return { found: answer.found, row, moment, wanted, others };
   }
 
   async #fetch(
     set: TileSetKey,
     { z }: TileIndex,
-    { found, row, wanted, others }: FoundTile,
+    { found, row, moment, wanted, others }: FoundTile,
     beside: (tile: TileIndex, stored: StoredTile) => void,
   ): Promise<StoredTile | null> {
     const { bucket, prefix, tier } = this.#options;
@@ -85,7 +88,7 @@ export class PackReader {
     const pack = await this.#flights.run(key, async () => {
       const bytes = await bucket.get(key);
       const read = bytes && readPackObject(bytes);
-      if (read) tier?.keep(set, z, copiesOf([wanted, ...others], read));
+      if (read) tier?.keep(set, z, copiesOf([wanted, ...others], read), moment);
       return read;
     });
     if (!pack) return null;

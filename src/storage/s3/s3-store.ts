@@ -217,7 +217,7 @@ export async function openS3Store(options: S3StoreOptions, tools: S3StoreTools):
     recount: (id) => recountBlock(index, pages, id),
     async news(since) {
       const told = await readPackNews(database, name, pages, since);
-      await tier?.forget(told.news);
+      tier?.forget(told.news);
       return told;
     },
     requests: () => bucket.counts,
