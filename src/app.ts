@@ -104,6 +104,7 @@ async function openParts(
   const deps = {
     ...parts,
     ...blanks,
+    isAway: () => news?.isAway() ?? false,
     ...{ settled, layerState, about, nodes, metrics, readiness, assets, access, clock, log, rest },
   };
   if (!processes) {

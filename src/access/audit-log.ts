@@ -1,12 +1,15 @@
+import type { Database } from '../db/database.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
+import { writeJson } from '../lib/write-json.ts';
 import { type AuditDraft, type AuditEntry, auditEntry } from './audit-entry.ts';
 import { AuditFile } from './audit-file.ts';
+import { createAuditTable } from './audit-table.ts';
 import { type AuditFilter, readAuditFiles } from './read-audit-files.ts';
 
 export interface AuditLog {
-  /** Resolves when the entry is on the disk. Throws `audit-unwritable`: then the change must not be made. */
+  /** Resolves when the entry is durable. Throws `audit-unwritable`: then the change must not be made. */
   record(draft: AuditDraft): Promise<void>;
   /**
    * For what strangers cause, such as failed logins: nobody waits for it, and beyond a few a second they are only
@@ -21,6 +24,8 @@ export interface AuditLog {
 
 export interface AuditLogOptions {
   readonly path: string;
+  /** A database that several nodes share: their log is there, and not in a file. */
+  readonly shared?: Database | null;
   readonly clock: Clock;
   readonly log: Logger;
   readonly maxBytes?: number;
@@ -41,22 +46,26 @@ const MINUTE_MS = 60_000;
 
 export function openAuditLog({
   path,
+  shared = null,
   clock,
   log,
   maxBytes = MAX_BYTES,
   keep = KEEP,
 }: AuditLogOptions): AuditLog {
   const file = new AuditFile({ path, maxBytes, keep });
+  const table = shared && createAuditTable(shared);
+  const append = (lines: readonly string[]) =>
+    table ? table.append(lines, clock.now()) : file.append(lines.join(''));
   const notes = { since: clock.monotonic(), count: 0, leftOut: 0 };
   let waiting: Pending[] = [];
-  let writing: Promise<void> | null = null;
+  let writing: Promise<void> | null = file.reserve().then(writeAll);
 
   /** Entries that wait while one is written go to the disk together. */
   async function writeAll(): Promise<void> {
     while (waiting.length > 0) {
       const batch = waiting;
       waiting = [];
-      await file.append(batch.map(({ line }) => line).join('')).then(
+      await append(batch.map(({ line }) => line)).then(
         () => settle(batch, ({ resolve }) => resolve()),
         (error: unknown) => settle(batch, ({ reject }) => reject(error)),
       );
@@ -108,7 +117,7 @@ export function openAuditLog({
 
     async read(filter) {
       await writing;
-      return readAuditFiles(path, keep, filter);
+      return table ? table.read(filter) : readAuditFiles(path, keep, filter);
     },
 
     async close() {
@@ -123,11 +132,7 @@ function settle(batch: readonly Pending[], end: (pending: Pending) => void): voi
 }
 
 function lineOf(entry: AuditEntry): string {
-  const line = `${JSON.stringify(entry, numbersForBigInts)}\n`;
+  const line = `${writeJson(entry)}\n`;
   if (line.length <= MAX_LINE) return line;
-  return `${JSON.stringify({ ...entry, before: 'too long', after: 'too long' })}\n`;
-}
-
-function numbersForBigInts(_key: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? Number(value) : value;
+  return `${writeJson({ ...entry, before: 'too long', after: 'too long' })}\n`;
 }

@@ -37,6 +37,8 @@ export interface AuthenticatorDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly refused: (login: RefusedLogin) => void;
+  /** A wrong password for this account, whether or not there is one. */
+  readonly failed?: (address: string, account: string) => void;
 }
 
 const USED_EVERY_MS = 60_000;
@@ -124,6 +126,7 @@ export class Authenticator {
         return stored;
       }
       refused({ name: user && name, address });
+      this.#deps.failed?.(address, name);
       return null;
     } catch (error) {
       if (isTilewardenError(error) && error.code === 'attempts-throttled') throw attempt.crowdedOut();

@@ -68,6 +68,12 @@ export class LoginThrottle {
     return this.#attempt(address, account, standing, undos);
   }
 
+  /** Another node has seen a wrong password. */
+  failedElsewhere(address: string, account: string): void {
+    const now = this.#clock.monotonic();
+    for (const bucket of this.#charged(address, account, now)) bucket.take(now);
+  }
+
   #charged(address: string, account: string, now: number): readonly AttemptBucket[] {
     const reserve = this.#trusted.get(pairOf(address, account));
     if (reserve) return [reserve];

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { Database } from '../db/database.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -11,6 +12,7 @@ import { LoginThrottle } from './login-throttle.ts';
 import type { ScryptCost } from './password-hash.ts';
 import { PasswordHasher } from './password-hasher.ts';
 import { createSessionStore, type SessionStore } from './session-store.ts';
+import { openSharedFailures } from './shared-failures.ts';
 import { createTokenStore, type TokenStore } from './token-store.ts';
 import { createUserStore } from './user-store.ts';
 
@@ -43,14 +45,18 @@ export function openAccounts({ database, dataFolder, clock, log, cost }: Account
   const stored = createUserStore(database, clock);
   const tokens = createTokenStore(database, clock);
   const sessions = createSessionStore(database, clock);
-  const audit = openAuditLog({ path: join(dataFolder, 'audit.log'), clock, log });
+  const shared = database.dialect === 'postgres' ? database : null;
+  const audit = openAuditLog({ path: join(dataFolder, 'audit.log'), shared, clock, log });
+  const throttle = new LoginThrottle(clock);
+  const failures = shared && openSharedFailures({ database, instance: randomUUID(), throttle, clock, log });
   const authenticator = new Authenticator({
     users: stored,
     tokens,
     sessions,
     hasher,
     cache: new CredentialCache(clock),
-    throttle: new LoginThrottle(clock),
+    throttle,
+    ...(failures && { failed: failures.failed }),
     clock,
     log,
     refused: ({ name, address }) =>
@@ -74,6 +80,7 @@ export function openAccounts({ database, dataFolder, clock, log, cost }: Account
     ensureAdministrator: (given, exposure = 'network') =>
       ensureAdministrator({ users: stored, hasher, passwordFile, log }, given, exposure),
     async close() {
+      await failures?.close();
       await hasher.close();
       await audit.close();
     },

@@ -65,7 +65,8 @@ async function* entriesOf(file: string): AsyncGenerator<AuditEntry> {
   }
 }
 
-function fits(
+/** Whether the entry is one of those that were asked for. */
+export function fits(
   entry: AuditEntry,
   { actor, source, text, target, outcome, since, until }: AuditFilter,
 ): boolean {

@@ -9,7 +9,7 @@ import { type NodeNews, openNodeNews } from '../nodes/node-news.ts';
 import type { NodeRegistry } from '../nodes/node-registry.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { TILE_NEWS, type TileStore } from '../storage/tile-store.ts';
-import { sharesStores } from './join-nodes.ts';
+import { isShared } from './join-nodes.ts';
 import type { RoadSurroundings } from './open-road.ts';
 
 export interface FollowOptions {
@@ -40,7 +40,7 @@ export async function followNodes(
   open: ClosingStack,
 ): Promise<Following> {
   const { settings, database, registry, processes, events } = options;
-  const shared = settings.database !== null && sharesStores(settings);
+  const shared = isShared(settings);
   let made = 0;
   let heard = 0;
   const others = {

@@ -17,6 +17,11 @@ export interface Membership {
   readonly leads: () => boolean;
 }
 
+/** Whether other nodes may use the same database and stores. */
+export function isShared(settings: Pick<Settings, 'stores' | 'database'>): boolean {
+  return settings.database !== null && sharesStores(settings);
+}
+
 export function sharesStores({ stores }: Pick<Settings, 'stores'>): boolean {
   return Object.values(stores).every(({ type }) => SHARED_STORES.includes(type));
 }
@@ -26,20 +31,20 @@ export async function joinNodes(
   settings: Settings,
   database: Database,
   { clock, log }: RoadSurroundings,
-  roles: readonly NodeRole[],
+  { instance, roles }: { readonly instance: string; readonly roles: readonly NodeRole[] },
   open: ClosingStack,
 ): Promise<Membership> {
   const location = settings.database;
   const self = { name: nodeName(settings, settings.server.port), roles, version: readVersion() };
   if (location === null) {
-    const registry = open.use(await openNodeRegistry({ database, self, clock, log }));
+    const registry = open.use(await openNodeRegistry({ database, instance, self, clock, log }));
     return { registry, lead: leadAlone, leads: () => true };
   }
   const { openServerLock } = await import('../db/postgres/server-lock.ts');
   const lock = await openServerLock({ location, clock, log, shared: sharesStores(settings) });
   if (!lock) throw inUse(settings);
   open.use(lock);
-  const registry = open.use(await openNodeRegistry({ database, self, clock, log }));
+  const registry = open.use(await openNodeRegistry({ database, instance, self, clock, log }));
   const { openLeadership } = await import('../db/postgres/leadership.ts');
   let leading = false;
   const changed = (leads: boolean) => {

@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { warnOfOpenFolder } from '../access/warn-of-open-folder.ts';
@@ -10,17 +11,21 @@ import type { SettingsFile } from '../config/settings-file.ts';
 import type { SettingsHandover } from '../config/settings-handover.ts';
 import { createBoundedCounters } from '../db/bounded-counters.ts';
 import { openDataFolderLock } from '../db/data-folder-lock.ts';
+import type { Database } from '../db/database.ts';
 import { errorCopier } from '../domain/error-copier.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { HttpProcesses } from '../http/processes/http-processes.ts';
 import { type Channel, createChannel } from '../lib/channel.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
+import { createFlightClaims } from '../nodes/flight-claims.ts';
 import type { NodeRole } from '../nodes/node-registry.ts';
+import { createShareBook } from '../nodes/share-book.ts';
 import { addCountsOf } from '../pipeline/counter-feed.ts';
 import { openQuotaService } from '../quota/quota-service.ts';
 import { openCutterThread } from '../raster/open-cutter-thread.ts';
 import { serveDesk } from '../sources/upstream/desk-line.ts';
 import { openUpstreamDesk } from '../sources/upstream/open-upstream-desk.ts';
+import type { Outage } from '../storage/tile-store.ts';
 import { createInvalidation } from '../tasks/invalidation.ts';
 import { createMassTruncation } from '../tasks/mass-truncation.ts';
 import { openTaskService } from '../tasks/open-task-service.ts';
@@ -28,7 +33,7 @@ import { openScheduleService } from '../tasks/schedules/open-schedule-service.ts
 import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
 import { type TaskSettings, taskSettingsFor } from '../tasks/task-settings.ts';
 import { followNodes } from './follow-nodes.ts';
-import { joinNodes } from './join-nodes.ts';
+import { isShared, joinNodes } from './join-nodes.ts';
 import { openRoad, type RoadSurroundings } from './open-road.ts';
 
 export interface NodeSurroundings extends RoadSurroundings {
@@ -60,12 +65,22 @@ export async function openNode(
   open.use(lockDataFolder(settings.data));
   const cutter = open.use(openCutterThread(log));
   let leads = () => false;
-  const sweeping = { ...surroundings, sweeps: () => leads() };
-  const road = await openRoad(settings, sweeping, open, SERVER_AT_THE_GATE, cutter, (base) =>
+  const instance = randomUUID();
+  const shared = isShared(settings);
+  let known: Outage = { isAway: () => false, mayShow: async () => false };
+  const outage: Outage = { isAway: () => known.isAway(), mayShow: () => known.mayShow() };
+  const sharing = {
+    ...surroundings,
+    sweeps: () => leads(),
+    outage,
+    ...(shared && { claims: (base: Database) => createFlightClaims(base, instance, surroundings) }),
+  };
+  const road = await openRoad(settings, sharing, open, SERVER_AT_THE_GATE, cutter, (base) =>
     open.use(
       openUpstreamDesk({
         upstreams: settings.upstreams,
         book: createBoundedCounters(base),
+        ...(shared && { shares: createShareBook(base, instance) }),
         clock,
         random,
         log,
@@ -73,7 +88,13 @@ export async function openNode(
     ),
   );
   const { database, parameters, catalog, events, desk } = road;
-  const { registry, lead, ...membership } = await joinNodes(settings, database, surroundings, roles, open);
+  const { registry, lead, ...membership } = await joinNodes(
+    settings,
+    database,
+    surroundings,
+    { instance, roles },
+    open,
+  );
   leads = membership.leads;
   const { pipelineCounts, activity, blankSuspects, storeRequests } = road;
   const { entries, declared, reader, admit } = road.documents;
@@ -113,6 +134,7 @@ export async function openNode(
     open,
   );
   const { pipeline, news, settled } = following;
+  known = news ?? known;
   const tasks = open.use(
     await openTaskService({
       database,

@@ -18,6 +18,7 @@ import type { ClosingStack } from '../lib/closing-stack.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import { BlankSuspects } from '../pipeline/blank-suspects.ts';
+import type { FlightClaims } from '../pipeline/flights.ts';
 import { LayerActivity } from '../pipeline/layer-activity.ts';
 import { createLayerReader } from '../pipeline/layer-reader.ts';
 import { openTilePipeline } from '../pipeline/open-tile-pipeline.ts';
@@ -33,6 +34,7 @@ import { refusePrivate } from '../sources/upstream/refuse-private.ts';
 import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
 import type { UpstreamDesk } from '../sources/upstream/upstream-desk.ts';
 import { upstreamOptionsFor } from '../sources/upstream/upstream-options.ts';
+import type { Outage } from '../storage/tile-store.ts';
 import { openOldCache } from './open-old-cache.ts';
 import { openSource } from './open-source.ts';
 import { openStores } from './open-stores.ts';
@@ -44,6 +46,9 @@ export interface RoadSurroundings {
   readonly random: Random;
   /** See `StoreTools`. */
   readonly sweeps?: () => boolean;
+  readonly outage?: Outage;
+  /** Where other nodes make tiles too. */
+  readonly claims?: (database: Database) => FlightClaims;
 }
 
 const DATABASE_FILE = 'tilewarden.db';
@@ -131,6 +136,7 @@ export async function openRoad<Desk extends UpstreamDesk>(
       blankAreas: (layer) => blankAreas.list(layer),
       blankSuspects,
       settings: { memoryTierBytes },
+      claims: surroundings.claims?.(database),
     }),
   );
   readLayer = createLayerReader(catalog, pipeline);

@@ -1,10 +1,13 @@
-import type { Kysely, Migration } from 'kysely';
+import type { ExpressionBuilder, Kysely, Migration } from 'kysely';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Schema } from './schema.ts';
 
 /** Statements over the house's tables, the same in both dialects. */
 export type Statements = Kysely<Schema>;
+
+/** What a condition on the rows of a table is built with. */
+export type Conditions<Table extends keyof Schema> = ExpressionBuilder<Schema, Table>;
 
 export type Dialect = 'sqlite' | 'postgres';
 

@@ -4,6 +4,7 @@ import { DatabaseError } from './database-error.ts';
 import { createTables } from './migrations/0001-create-tables.ts';
 import { createNodes } from './migrations/0002-create-nodes.ts';
 import { createPacks } from './migrations/0003-create-packs.ts';
+import { shareAmongNodes } from './migrations/0004-share-among-nodes.ts';
 
 /** Milliseconds that a start waits for another process that is migrating. */
 const PATIENCE = 30_000;
@@ -14,6 +15,7 @@ export function migrationsFor(dialect: Dialect): Readonly<Record<string, Migrati
     '0001-create-tables': createTables(dialect),
     '0002-create-nodes': createNodes(dialect),
     '0003-create-packs': createPacks(dialect),
+    '0004-share-among-nodes': shareAmongNodes(dialect),
   };
 }
 

@@ -17,6 +17,7 @@ export interface HttpServerDeps extends Omit<RouteDeps, 'traffic'> {
   readonly access: Access;
   /** As in `DispatcherOptions`. */
   readonly settled?: (what: 'counts' | 'changes') => Promise<void>;
+  readonly isAway?: () => boolean;
 }
 
 export async function openHttpServer(deps: HttpServerDeps, options: HttpServerOptions): Promise<HttpServer> {
@@ -25,7 +26,7 @@ export async function openHttpServer(deps: HttpServerDeps, options: HttpServerOp
 }
 
 export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions): HttpApp {
-  const { access, accounts, log, clock, quota, settled } = deps;
+  const { access, accounts, log, clock, quota, settled, isAway } = deps;
   const series = createTrafficSeries(clock, () => quota.evicted);
   const counts = new TileCounts();
   const tally = {
@@ -37,7 +38,7 @@ export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions):
   const pipeline = countReads(deps.pipeline, clock, tally);
   const traffic = { counts, series, flush: pipeline.flush };
   const routes = createRoutes({ ...deps, pipeline, traffic }, { ...DEFAULT_LIMITS, ...options.limits });
-  const door = { access, audit: accounts.audit, log, ...(settled && { settled }) };
+  const door = { access, audit: accounts.audit, log, ...(settled && { settled }), ...(isAway && { isAway }) };
   const app = createHttpAppOver(routes, door, options);
   return { ...app, count: (batches) => batches.forEach(tally.add) };
 }

@@ -51,7 +51,7 @@ import { createTerminateAllHandler, createTerminateHandler } from './rest/termin
 import type { Route } from './route.ts';
 import { kmlRoutes } from './services/kml/kml-routes.ts';
 import { createTileJson, wmtsTileJsonRoutes } from './services/tile-json.ts';
-import { openServices, tileServiceRoutes } from './services/tile-service-routes.ts';
+import { openServices, screened, tileServiceRoutes } from './services/tile-service-routes.ts';
 import { wmsRoutes } from './services/wms/wms-routes.ts';
 import { isDryRun } from './wire/read-body.ts';
 
@@ -117,13 +117,13 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
       path: '/tiles/{layer}.json',
       role: 'public',
       sharing,
-      handler: createTileJson(deps.catalog),
+      handler: road.screen(createTileJson(deps.catalog)),
     },
     ...tileServiceRoutes(road),
     ...wmsRoutes(road),
-    ...kmlRoutes(road),
-    ...wmtsTileJsonRoutes(catalog),
-    ...layerPageRoutes(catalog),
+    ...screened(kmlRoutes(road), road.screen),
+    ...screened(wmtsTileJsonRoutes(catalog), road.screen),
+    ...screened(layerPageRoutes(catalog), road.screen),
 
     ...taskRoutes(deps, limits),
     ...scheduleRoutes(deps),

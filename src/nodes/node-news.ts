@@ -35,6 +35,8 @@ const CURRENT_FOR = 4000;
 const WAITED_FOR = CURRENT_FOR + 1000;
 /** Between questions when nobody tells of anything. */
 const INTERVAL = 1000;
+/** A database that takes longer to say what has changed is away. */
+const PATIENCE = 3000;
 /** A reader waits no longer than this for an answer. */
 const READER_PATIENCE = 500;
 const POLL = 100;
@@ -58,18 +60,31 @@ export async function openNodeNews(options: NodeNewsOptions): Promise<NodeNews> 
   async function askNow(): Promise<void> {
     const begun = { monotonic: clock.monotonic(), now: clock.now() };
     try {
-      const at = await database.now();
-      await takeUp();
-      asked = begun;
+      await inTime(askAll(begun));
       away = false;
-      await registry.heard(at);
-      await database.notify(HEARD);
     } catch (error) {
       if (!away && !ending.signal.aborted)
         log.warn({ err: error }, 'what other nodes have changed cannot be asked');
       away = true;
       throw error;
     }
+  }
+
+  async function askAll(begun: typeof asked): Promise<void> {
+    const at = await database.now();
+    await takeUp();
+    asked = begun;
+    await registry.heard(at);
+    await database.notify(HEARD);
+  }
+
+  async function inTime(work: Promise<void>): Promise<void> {
+    const done = new AbortController();
+    const late = clock.sleep(PATIENCE, done.signal).then(() => {
+      throw new Error(`The database has not answered within ${PATIENCE} ms.`);
+    });
+    late.catch(() => {});
+    await Promise.race([work, late]).finally(() => done.abort());
   }
 
   /** One question at a time. Who asks while one is under way, and must know what came since, asks another. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../test/e2e/server.ts';
 import { eventually } from '../../test/fixtures/eventually.ts';
@@ -12,7 +13,8 @@ const quiet = { clock: systemClock, log: silentLogger };
 
 async function join(location: string, name: string, roles: readonly ('serve' | 'worker')[]) {
   const database = await openDatabase({ location, ...quiet });
-  const registry = await openNodeRegistry({ database, self: { name, roles, version: '1.0' }, ...quiet });
+  const self = { name, roles, version: '1.0' };
+  const registry = await openNodeRegistry({ database, instance: randomUUID(), self, ...quiet });
   const leave = async () => {
     await registry.close();
     await database.close();

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Database } from '../db/database.ts';
 import type { NodesTable, RowOf } from '../db/schema.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -21,6 +20,8 @@ export interface NodeEntry {
 
 export interface NodeRegistryOptions {
   readonly database: Database;
+  /** Names this run of the node. */
+  readonly instance: string;
   readonly self: Pick<NodeEntry, 'name' | 'roles' | 'version'>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -51,7 +52,7 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
   const startedAt = await database.now();
   if (database.dialect === 'sqlite') return aloneSince(startedAt, options);
   const row: NodesTable = {
-    instance: randomUUID(),
+    instance: options.instance,
     name: self.name,
     roles: JSON.stringify(self.roles),
     version: self.version,
@@ -67,10 +68,9 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
     row.seen_at = await database.now();
     const { instance, ...rest } = row;
     await database.transaction('nodes', async (query) => {
-      await query
-        .deleteFrom('nodes')
-        .where('seen_at', '<', row.seen_at - SHOWN_FOR)
-        .execute();
+      const longAgo = row.seen_at - SHOWN_FOR;
+      await query.deleteFrom('node_flights').where('expires_at', '<', longAgo).execute();
+      await query.deleteFrom('nodes').where('seen_at', '<', longAgo).execute();
       if (row.leader === 1) {
         await query.updateTable('nodes').set({ leader: 0 }).where('instance', '!=', instance).execute();
       }

@@ -18,7 +18,20 @@ export interface FlightsOptions {
   readonly blanks: BlankWatch;
   readonly warn: SeldomWarning;
   readonly onFailure: FailureListener;
+  /** Left out where no other node makes tiles. */
+  readonly claims?: FlightClaims | undefined;
 }
+
+/** Lets one node at a time make a metatile for those who wait. Without it work is done twice, and nothing is wrong. */
+export interface FlightClaims {
+  /** What gives it back; null: another node is making it. */
+  take(metatile: string): Promise<(() => void) | null>;
+  /** Between two attempts. */
+  pause(signal: AbortSignal): Promise<void>;
+}
+
+/** A node that takes longer to make a metatile is not waited for. */
+const MOST_CLAIMS = 60;
 
 /** Told of everything that ends a flight early, whether or not it is anybody's fault. */
 export type FailureListener = (layer: string, error: unknown) => void;
@@ -102,13 +115,29 @@ export class Flights {
   async #fly(flight: Flight, isThere: () => Promise<boolean>): Promise<void> {
     try {
       if (await isThere()) return flight.end('turned-back');
-      flight.end(await this.#options.maker.make(flight));
+      const release = await this.#claim(flight, isThere);
+      if (!release) return flight.end('turned-back');
+      flight.end(await this.#options.maker.make(flight).finally(release));
     } catch (error) {
       this.#fail(flight, error);
     } finally {
       this.#remove(flight);
       this.#flying.delete(flight);
     }
+  }
+
+  /** Null: another node has made it meanwhile. Pieces of tasks are leased, so that no two nodes make the same. */
+  async #claim(flight: Flight, isThere: () => Promise<boolean>): Promise<(() => void) | null> {
+    const { claims } = this.#options;
+    const { tiles, metatile, priority, generation } = flight.plan;
+    if (!claims || priority === 'task' || generation === null) return () => {};
+    for (let attempt = 0; attempt < MOST_CLAIMS; attempt++) {
+      if (attempt > 0) await claims.pause(flight.signal);
+      if (attempt > 0 && (await isThere())) return null;
+      const release = await claims.take(flightKey(tiles.set, metatile)).catch(() => () => {});
+      if (release) return release;
+    }
+    return () => {};
   }
 
   #fail(flight: Flight, error: unknown): void {

@@ -16,7 +16,7 @@ import { AdoptedTiles } from './adopted-tiles.ts';
 import { BlankSuspects } from './blank-suspects.ts';
 import { BlankWatch, type BlankWatchOptions } from './blank-watch.ts';
 import type { Flight } from './flight.ts';
-import { type FailureListener, Flights, isSourceFailure } from './flights.ts';
+import { type FailureListener, type FlightClaims, Flights, isSourceFailure } from './flights.ts';
 import { isFresh, isKept, mayServeAfterFailure, mayServeWhileRenewing } from './freshness.ts';
 import { type FoundBeside, MemoryTier } from './memory-tier.ts';
 import { MetatileMaker } from './metatile-maker.ts';
@@ -50,6 +50,7 @@ export interface TilePipelineOptions {
   readonly blankAreas?: BlankWatchOptions['areasOf'];
   readonly blankSuspects?: BlankWatchOptions['suspects'];
   readonly onFailure?: FailureListener;
+  readonly claims?: FlightClaims | undefined;
 }
 
 /** A flight that turns back sends its readers to the store again; more often than this is a store that lies. */
@@ -104,7 +105,7 @@ class Pipeline implements TilePipeline {
     });
     const failures = new NegativeMemory({ clock, random, ttlMs: negativeTtlMs });
     const told = { metrics, blanks, warn: this.#warn, onFailure };
-    this.#flights = new Flights({ maker: this.#maker, failures, ...told });
+    this.#flights = new Flights({ maker: this.#maker, failures, ...told, claims: options.claims });
     this.#adopted = new AdoptedTiles({ clock, events, metrics, warn: this.#warn });
     this.#renewer = new Renewer(this.#flights, this.#adopted, clock);
     this.#unsubscribe = events.subscribe((event) => {

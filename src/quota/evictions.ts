@@ -11,6 +11,8 @@ export interface EvictedHour extends Evicted {
 /** What was removed for quotas, kept over restarts. */
 export interface Evictions {
   add(evicted: ReadonlyMap<string, Evicted>, at: number): Promise<void>;
+  /** Takes up what other nodes have removed. */
+  refresh(): Promise<void>;
   /** Since the data folder was made. */
   readonly total: Evicted;
   readonly byLayer: ReadonlyMap<string, Evicted>;
@@ -27,11 +29,15 @@ const HOUR = 3_600_000;
 const KEEP = 31 * 86_400_000;
 const LONG_AGO = 0;
 
-/** Only the server removes tiles for quotas, so its sums are everybody's. */
+/** One node at a time removes tiles for quotas; the others look up its sums. */
 export async function loadEvictions(database: Database): Promise<Evictions> {
   let total = await sumBetween(database.query, LONG_AGO, Number.MAX_SAFE_INTEGER);
-  const byLayer = await sumsOfLayers(database.query);
+  let byLayer = await sumsOfLayers(database.query);
   return {
+    async refresh() {
+      total = await sumBetween(database.query, LONG_AGO, Number.MAX_SAFE_INTEGER);
+      byLayer = await sumsOfLayers(database.query);
+    },
     async add(evicted, at) {
       const sum = sumOf(evicted);
       total = add(total, sum);
@@ -46,7 +52,9 @@ export async function loadEvictions(database: Database): Promise<Evictions> {
     get total() {
       return total;
     },
-    byLayer,
+    get byLayer() {
+      return byLayer;
+    },
     between: (from, to) => sumBetween(database.query, startOf(from, SLICE), to),
     hoursSince: (from) =>
       database.query

@@ -21,7 +21,9 @@ interface Use {
   hits: number;
   lastUsedAt: number;
   frequency: number;
-  unsaved: boolean;
+  /** Of these, what has not been taken to be saved. */
+  newHits: number;
+  newFrequency: number;
 }
 
 interface Level {
@@ -46,32 +48,40 @@ export class PageUses {
     const level = this.#levelFor(set, tile.z);
     const place = Math.floor(tile.y / PAGE_SIZE) * AXIS + Math.floor(tile.x / PAGE_SIZE);
     const use = level.uses.get(place) ?? this.#begin(level, place);
+    use.newFrequency = faded({ frequency: use.newFrequency, lastUsedAt: use.lastUsedAt }, at) + times;
     use.frequency = faded(use, at) + times;
     use.hits += times;
     if (at > use.lastUsedAt) use.lastUsedAt = at;
-    if (use.unsaved) return;
-    use.unsaved = true;
-    this.#unsaved.push({ level, place, use });
+    if (use.newHits === 0) this.#unsaved.push({ level, place, use });
+    use.newHits += times;
   }
 
   get({ set, z, pageX, pageY }: PageName): PageUse | null {
     return this.#levelsOf(set)[z]?.uses.get(pageY * AXIS + pageX) ?? null;
   }
 
-  restore({ set, z, pageX, pageY }: PageName, { hits, lastUsedAt, frequency }: PageUse): void {
+  /** What all nodes have saved; what this one has not is added. */
+  restore({ set, z, pageX, pageY }: PageName, saved: PageUse): void {
     const { uses } = this.#levelFor(set, z);
-    uses.set(pageY * AXIS + pageX, { hits, lastUsedAt, frequency, unsaved: false });
+    const place = pageY * AXIS + pageX;
+    const here = uses.get(place);
+    if (!here) {
+      uses.set(place, { ...useOf(saved), newHits: 0, newFrequency: 0 });
+      return;
+    }
+    const unsaved = { hits: here.newHits, lastUsedAt: here.lastUsedAt, frequency: here.newFrequency };
+    Object.assign(here, addUses(saved, unsaved));
   }
 
   forget({ set, z, pageX, pageY }: PageName): void {
     this.#levelsOf(set)[z]?.uses.delete(pageY * AXIS + pageX);
   }
 
-  /** Some of what has changed since it was last taken. */
+  /** Some of the uses that have come since they were last taken. */
   takeUnsaved(most: number): readonly (PageName & PageUse)[] {
     return this.#unsaved.splice(-most).map(({ level, place, use }) => {
-      use.unsaved = false;
-      const { hits, lastUsedAt, frequency } = use;
+      const { newHits: hits, newFrequency: frequency, lastUsedAt } = use;
+      Object.assign(use, { newHits: 0, newFrequency: 0 });
       return { ...pageAt(level, place), hits, lastUsedAt, frequency };
     });
   }
@@ -85,7 +95,7 @@ export class PageUses {
   }
 
   #begin(level: Level, place: number): Use {
-    const use = { hits: 0, lastUsedAt: 0, frequency: 0, unsaved: false };
+    const use = { hits: 0, lastUsedAt: 0, frequency: 0, newHits: 0, newFrequency: 0 };
     level.uses.set(place, use);
     return use;
   }
@@ -110,6 +120,20 @@ export class PageUses {
 
 function pageAt({ set, z }: Level, place: number): PageName {
   return { set, z, pageX: place % AXIS, pageY: Math.floor(place / AXIS) };
+}
+
+function useOf({ hits, lastUsedAt, frequency }: PageUse): PageUse {
+  return { hits, lastUsedAt, frequency };
+}
+
+/** Uses of one page that were counted apart. */
+export function addUses(one: PageUse, other: PageUse): PageUse {
+  const lastUsedAt = Math.max(one.lastUsedAt, other.lastUsedAt);
+  return {
+    hits: one.hits + other.hits,
+    lastUsedAt,
+    frequency: faded(one, lastUsedAt) + faded(other, lastUsedAt),
+  };
 }
 
 /** The frequency as it is at a later time. A clock that was put back makes nothing grow. */

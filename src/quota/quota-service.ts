@@ -81,11 +81,19 @@ const HISTORY_INTERVAL = 3_600_000;
 
 export async function openQuotaService(options: QuotaServiceOptions): Promise<QuotaService> {
   const { database, stores, parameters: book, events, lead = leadAlone, clock, log } = options;
+  const shared = database.dialect === 'postgres';
   const settings = createQuotaSettings(database);
   const history = createUsageHistory(database);
   const ledger = new Ledger({ stores, clock });
   const uses = new PageUses();
-  const keeper = await UseKeeper.open({ uses, ledger, records: createUseRecords(database), clock, log });
+  const keeper = await UseKeeper.open({
+    uses,
+    ledger,
+    records: createUseRecords(database),
+    shared,
+    clock,
+    log,
+  });
   const unsubscribe = events.subscribe((event) => {
     if (event.type === 'served') uses.count(event.set, event.tile, event.at, event.times);
   });
@@ -120,6 +128,7 @@ export async function openQuotaService(options: QuotaServiceOptions): Promise<Qu
       const growthPerDay = await history.growthPerDay({ ...sum, at: clock.now() });
       const parameters = (await book?.values()) ?? new Map();
       const quota = await settings.read();
+      if (shared) await evictions.refresh();
       const { total: evicted, byLayer: evictedByLayer } = evictions;
       const disks = await disksOf(stores);
       const fullInDays = daysUntilFull({ ...sum, growthPerDay, quota, disks: disks.values() });

@@ -10,6 +10,8 @@ export interface UseKeeperOptions {
   readonly uses: PageUses;
   readonly ledger: Ledger;
   readonly records: UseRecords;
+  /** Other nodes count uses too. */
+  readonly shared: boolean;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -54,6 +56,7 @@ export class UseKeeper {
       await clock.sleep(SAVE_INTERVAL, signal).catch(() => undefined);
       if (signal.aborted) return;
       await this.#save();
+      await this.#hearOthers();
       if (clock.monotonic() - prunedAt < PRUNE_INTERVAL) continue;
       prunedAt = clock.monotonic();
       await this.#prune();
@@ -69,6 +72,18 @@ export class UseKeeper {
       }
     } catch (error) {
       log.warn({ err: error }, 'the uses of tiles could not be recorded; later ones are tried again');
+    }
+  }
+
+  /** What other nodes have recorded. */
+  async #hearOthers(): Promise<void> {
+    const { uses, records, clock, log, shared } = this.#options;
+    if (!shared) return;
+    try {
+      const recorded = await records.since(clock.now() - 3 * SAVE_INTERVAL);
+      for (const use of recorded) uses.restore(use, use);
+    } catch (error) {
+      log.warn({ err: error }, 'the uses of tiles on other nodes could not be read');
     }
   }
 

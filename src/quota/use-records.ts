@@ -1,6 +1,6 @@
-import type { Database, Statements } from '../db/database.ts';
+import type { Conditions, Database, Statements } from '../db/database.ts';
 import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
-import type { PageName, PageUse } from './page-uses.ts';
+import { addUses, type PageName, type PageUse } from './page-uses.ts';
 
 export type RecordedUse = PageName & PageUse;
 
@@ -8,10 +8,15 @@ export type RecordedUse = PageName & PageUse;
 export interface UseRecords {
   /** Some at a time. */
   load(): AsyncIterable<readonly RecordedUse[]>;
+  /** Those of pages that were used at this time or later. Milliseconds since 1970. */
+  since(usedAt: number): Promise<readonly RecordedUse[]>;
+  /** Adds to what others have recorded. */
   save(uses: readonly RecordedUse[]): Promise<void>;
   forget(pages: readonly PageName[]): Promise<void>;
 }
 
+/** Pages that others have used since the last look; more of them are seen when they are used again. */
+const MOST_NEWS = 5000;
 /** Rows read in one go. */
 const SLICE = 1000;
 const KEY = ['tile_set', 'z', 'page_x', 'page_y'] as const;
@@ -26,11 +31,27 @@ export function createUseRecords(database: Database): UseRecords {
         after = rows.at(-1) ?? null;
       }
     },
+    async since(usedAt) {
+      const rows = await database.query
+        .selectFrom('page_uses')
+        .selectAll()
+        .where('last_used_at', '>=', usedAt)
+        .orderBy('last_used_at', 'desc')
+        .limit(MOST_NEWS)
+        .execute();
+      return rows.map(useOf);
+    },
     async save(uses) {
       await database.transaction('page-uses', async (query) => {
+        const recorded = await query.selectFrom('page_uses').selectAll().where(within(uses)).execute();
+        const known = new Map(recorded.map((row) => [placeOf(row), useOf(row)]));
+        const sums = uses.map((use) => {
+          const before = known.get(placeOf(rowOf(use)));
+          return before ? { ...use, ...addUses(before, use) } : use;
+        });
         await query
           .insertInto('page_uses')
-          .values(uses.map(rowOf))
+          .values(sums.map(rowOf))
           .onConflict((conflict) =>
             conflict.columns(KEY).doUpdateSet((row) => ({
               hits: row.ref('excluded.hits'),
@@ -43,24 +64,29 @@ export function createUseRecords(database: Database): UseRecords {
     },
     async forget(pages) {
       await database.transaction('page-uses', async (query) => {
-        await query
-          .deleteFrom('page_uses')
-          .where(({ eb, or, and }) =>
-            or(
-              pages.map(({ set, z, pageX, pageY }) =>
-                and([
-                  eb('tile_set', '=', tileSetId(set)),
-                  eb('z', '=', z),
-                  eb('page_x', '=', pageX),
-                  eb('page_y', '=', pageY),
-                ]),
-              ),
-            ),
-          )
-          .execute();
+        await query.deleteFrom('page_uses').where(within(pages)).execute();
       });
     },
   };
+}
+
+/** What tells the rows of some pages from all others. */
+function within(pages: readonly PageName[]) {
+  return ({ eb, or, and }: Conditions<'page_uses'>) =>
+    or(
+      pages.map(({ set, z, pageX, pageY }) =>
+        and([
+          eb('tile_set', '=', tileSetId(set)),
+          eb('z', '=', z),
+          eb('page_x', '=', pageX),
+          eb('page_y', '=', pageY),
+        ]),
+      ),
+    );
+}
+
+function placeOf({ tile_set, z, page_x, page_y }: UseRow): string {
+  return JSON.stringify([tile_set, z, page_x, page_y]);
 }
 
 type UseRow = Awaited<ReturnType<typeof rowsAfter>>[number];

@@ -23,8 +23,8 @@ import type { CutGrid, CutJob, CutMetatile, CutTile, CutterCounts, TileCutter } 
 
 const PIXEL_BYTES = 4;
 /** Bytes of tiles that are kept in case the same answer or the same pixels come again. */
-const KEPT_ANSWERS = 8 * 1024 * 1024;
-const KEPT_TILES = 4 * 1024 * 1024;
+const KEPT_ANSWERS = 2 * 1024 * 1024;
+const KEPT_TILES = 2 * 1024 * 1024;
 /** What an entry takes besides its bytes, about. */
 const ENTRY_BYTES = 500;
 const KEPT_COLOURS = 512;
@@ -43,7 +43,7 @@ export class MetatileCutter implements TileCutter {
   readonly #answers = new RecentMap<string, CutMetatile>(KEPT_ANSWERS);
   readonly #tiles = new RecentMap<string, CutTile>(KEPT_TILES);
   readonly #plainTiles = new RecentMap<string, Promise<CutTile>>(KEPT_COLOURS);
-  readonly counts: CutterCounts = { decodes: 0, encodes: 0, knownAnswers: 0, knownTiles: 0 };
+  readonly counts: CutterCounts = { decodes: 0, cutJpegs: 0, encodes: 0, knownAnswers: 0, knownTiles: 0 };
 
   async cut(job: CutJob): Promise<CutMetatile> {
     const { picture } = job;
@@ -80,13 +80,13 @@ export class MetatileCutter implements TileCutter {
 
   async #cutAnswer({ grid, format }: CutJob, { bytes, mediaType }: Answer): Promise<CutMetatile> {
     const found = checkType(bytes, mediaType);
-    this.counts.decodes++;
     const asItCame = isOneTile(grid) && found === format && KEPT_TYPES.includes(format);
-    if (isPng(format)) return await this.#cutInMemory(grid, format, bytes, found, asItCame);
     if (found === 'image/jpeg' && format === 'image/jpeg' && !asItCame) {
       const cut = await this.#cutJpeg(grid, bytes);
       if (cut) return cut;
     }
+    this.counts.decodes++;
+    if (isPng(format)) return await this.#cutInMemory(grid, format, bytes, found, asItCame);
     const { width, height } = sizeOf(grid);
     const samples = await decodeSamples(bytes, limitsFor(width, height));
     const look = lookAt(samples, grid.gutter);
@@ -98,6 +98,7 @@ export class MetatileCutter implements TileCutter {
     this.#jpegs ??= new JpegCutter(JPEG_QUALITY);
     const cut = this.#jpegs.cut(bytes, grid);
     if (!cut) return null;
+    this.counts.cutJpegs++;
     const tiles = cut.tiles.map((tile) => {
       if (typeof tile === 'number') return this.#plainTile(grid, 'image/jpeg', tile);
       this.counts.encodes++;

@@ -33,12 +33,15 @@ export interface FinishedProcess {
   readonly stderr: string;
 }
 
-export interface RunningServer {
+export interface RunningServer extends RunningNode {
   /** Without a slash at its end, e.g. `http://127.0.0.1:40123`. */
   readonly url: string;
-  readonly data: string;
   /** The administrator's `Authorization` header. */
   readonly authorization: string;
+}
+
+export interface RunningNode {
+  readonly data: string;
   readonly pid: number;
   stdout(): string;
   stderr(): string;
@@ -50,29 +53,38 @@ export interface RunningServer {
 
 /** A real server process from the build, ended at the latest when the test is over. */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
+  const { child, ...running } = await startNode('serve', READY, options);
+  const url = READY.exec(child.output.stdout)?.[1] ?? '';
+  return { ...running, url, authorization: AUTHORIZATION };
+}
+
+/** A real worker process from the build, without HTTP. */
+export async function startWorker(options: ServerOptions = {}): Promise<RunningNode> {
+  const { child, ...running } = await startNode('worker', /^Tilewarden worker \S+ is ready$/m, options);
+  return running;
+}
+
+async function startNode(command: 'serve' | 'worker', ready: RegExp, options: ServerOptions) {
   const data = options.data ?? temporaryFolder();
   const config = options.config === undefined ? [] : ['--config', writeConfig(options.config)];
-  const child = launch(
-    ['serve', '--port', '0', '--data', data, ...config, ...(options.args ?? [])],
-    options.env,
-  );
+  const port = command === 'serve' ? ['--port', '0'] : [];
+  const child = launch([command, ...port, '--data', data, ...config, ...(options.args ?? [])], options.env);
   const finished = watch(child.process, child.output);
   endWithTest(child, finished);
-  const url = await readyUrl(child.process, child.output);
+  await untilReady(child.process, child.output, ready);
   return {
-    url,
+    child,
     data,
-    authorization: AUTHORIZATION,
     pid: child.process.pid ?? -1,
     stdout: () => child.output.stdout,
     stderr: () => child.output.stderr,
-    async stop() {
+    async stop(): Promise<FinishedProcess> {
       child.process.kill('SIGTERM');
       const end = await soon('the server stops', finished, () => child.output.stderr);
       expectCleanLog(end.stderr, options.expectedLog);
       return end;
     },
-    kill() {
+    kill(): Promise<FinishedProcess> {
       child.process.kill('SIGKILL');
       return finished;
     },
@@ -155,14 +167,12 @@ async function watch(child: ChildProcess, output: Output): Promise<FinishedProce
   return { code, signal, ...output };
 }
 
-async function readyUrl(child: ChildProcess, output: Output): Promise<string> {
+async function untilReady(child: ChildProcess, output: Output, ready: RegExp): Promise<void> {
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
   await eventually(
     'the server is ready or has ended',
     () => `${output.stdout}${output.stderr}`,
-    () => hasEnded() || READY.test(output.stdout),
+    () => hasEnded() || ready.test(output.stdout),
   );
-  const url = READY.exec(output.stdout)?.[1];
-  if (url === undefined) throw new Error(`The server did not start:\n${output.stderr}`);
-  return url;
+  if (!ready.test(output.stdout)) throw new Error(`The server did not start:\n${output.stderr}`);
 }

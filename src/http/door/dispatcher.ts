@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Logger } from '../../lib/logger.ts';
+import { OutOfReach } from '../../lib/out-of-reach.ts';
 import { createSender } from '../answer/send.ts';
 import { watchStream } from '../answer/stream-watch.ts';
 import type { Answer } from '../answer.ts';
@@ -34,6 +35,8 @@ export interface DispatcherOptions {
   readonly elsewhere?: Elsewhere;
   /** Among several processes or nodes: resolves when the others have told what they counted, or obey what has changed. */
   readonly settled?: (what: 'counts' | 'changes') => Promise<void>;
+  /** What everything but tiles needs does not answer: nobody waits for it. */
+  readonly isAway?: () => boolean;
 }
 
 export interface Elsewhere {
@@ -164,6 +167,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   async function admit(request: IncomingMessage, exchange: Exchange, match: Match): Promise<void> {
     refuseBadHost(request, exchange.connection);
     if (match.role !== 'public') {
+      if (options.isAway?.()) throw new OutOfReach('The database cannot be reached now; try again later.');
       exchange.caller = await authenticate(access, request, trusts);
       refuseLesserRole(exchange.caller, match.role);
     }

@@ -1,8 +1,9 @@
 import { type DocumentNode, writeDocument } from '../../geowebcache/document-node.ts';
 import { type DocumentFormat, readDocument } from '../../geowebcache/read-document.ts';
 import type { WireElement } from '../../geowebcache/wire-element.ts';
+import { writeJson } from '../../lib/write-json.ts';
 import { element, writeXml } from '../../lib/xml/write-xml.ts';
-import { type Answer, type Headers, textAnswer, writeJson } from '../answer.ts';
+import { type Answer, type Headers, textAnswer } from '../answer.ts';
 import { FORM, requireMediaType } from '../door/request-body.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Handler, Method, Route, RouteRole } from '../route.ts';

@@ -10,6 +10,7 @@ import { Breaker } from './breaker.ts';
 import { ConcurrencyControl } from './concurrency-control.ts';
 import { type BudgetBook, DailyBudget } from './daily-budget.ts';
 import { HostFigures } from './host-figures.ts';
+import { HostShare, type ShareBook } from './host-share.ts';
 import { linkAbort } from './linked-abort.ts';
 import { type RateTicket, RateWindow } from './rate-window.ts';
 import { SilenceWatch, silenceOf } from './silence-watch.ts';
@@ -25,6 +26,8 @@ export interface HostDeskOptions {
   /** How long a person is kept waiting for a place. Tasks wait until they are stopped. */
   readonly maxInteractiveWaitMs: number;
   readonly book: BudgetBook;
+  /** Of the limits of all nodes together; without it they are this node's. */
+  readonly shares?: ShareBook;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -58,6 +61,7 @@ export class HostDesk {
   readonly #rate: RateWindow | null;
   readonly #quiet: DailyHours;
   readonly #budget: DailyBudget | null;
+  readonly #share: HostShare | null;
   readonly #silence = new SilenceWatch<Ticket>();
   readonly #closing = new AbortController();
   #inFlight = 0;
@@ -74,6 +78,15 @@ export class HostDesk {
     this.#breaker = new Breaker(clock, random);
     this.#rate = limits.ratePerSecond === null ? null : new RateWindow(limits.ratePerSecond);
     this.#quiet = new DailyHours(limits.quietHours, time);
+    this.#share = options.shares
+      ? new HostShare({
+          ...{ host, clock, log, book: options.shares, limit: limits.concurrency },
+          countsSeconds: limits.ratePerSecond !== null,
+          held: () => this.#inFlight,
+          wanted: () => this.#inFlight + this.#line.size,
+          changed: () => this.#shareChanged(),
+        })
+      : null;
     const budget = { host, time, book, clock, log, refilled: () => this.#serve() };
     this.#budget =
       limits.dailyBudget === null ? null : new DailyBudget({ ...budget, limit: limits.dailyBudget });
@@ -87,12 +100,13 @@ export class HostDesk {
     const patience = linkAbort(signal);
     const waited = new AbortController();
     const entering = this.#line.join(priority, patience.signal, again);
+    this.#share?.want();
     this.#serve();
     if (priority === 'interactive') this.#limitPatience(waited.signal, (error) => patience.abort(error));
     try {
       return await entering;
     } finally {
-      waited.abort();
+      waited.abort('entered');
       patience.release();
     }
   }
@@ -135,7 +149,20 @@ export class HostDesk {
     this.#alarm.abort();
     this.#closing.abort();
     for (const priority of PRIORITIES) this.#line.refuseAll(priority, stopping);
+    await this.#share?.close();
     await this.#budget?.close();
+  }
+
+  /** How many may be under way here. */
+  get #limit(): number {
+    return Math.min(this.#places.limit, this.#share?.places ?? Number.POSITIVE_INFINITY);
+  }
+
+  #shareChanged(): void {
+    const { ratePerSecond, concurrency } = this.#options.limits;
+    const share = this.#share?.places ?? 0;
+    if (ratePerSecond !== null && share > 0) this.#rate?.setRate((ratePerSecond * share) / concurrency);
+    this.#serve();
   }
 
   #limitPatience(waited: AbortSignal, giveUp: (error: unknown) => void): void {
@@ -150,7 +177,7 @@ export class HostDesk {
     this.#alarm.abort();
     for (const priority of PRIORITIES) this.#refuseIfClosed(priority);
     for (let next = this.#line.first(); next; next = this.#line.first()) {
-      if (this.#inFlight >= this.#places.limit && !this.#maySendScout(next.priority)) {
+      if (this.#inFlight >= this.#limit && !this.#maySendScout(next.priority)) {
         if (next.priority === 'interactive') this.#listenForSilence();
         return;
       }
@@ -195,7 +222,7 @@ export class HostDesk {
     this.#inFlight++;
     const ticket: Ticket = {
       begunAt,
-      crowded: this.#inFlight >= this.#places.limit,
+      crowded: this.#inFlight >= this.#limit,
       rate: this.#rate?.begin(begunAt) ?? null,
       probe: this.#breaker.begin(),
       again,
@@ -262,12 +289,12 @@ export class HostDesk {
   }
 
   #needsScout(): boolean {
-    return this.#inFlight >= this.#places.limit || this.#breaker.probing;
+    return this.#inFlight >= this.#limit || this.#breaker.probing;
   }
 
   /** Only people wait for a host to speak again; tasks have time. */
   #maySendScout(priority: UpstreamPriority): boolean {
-    return priority === 'interactive' && this.#scoutDelay() === 0;
+    return priority === 'interactive' && this.#limit > 0 && this.#scoutDelay() === 0;
   }
 
   #scoutDelay(): number {

@@ -4,6 +4,7 @@ import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import type { BudgetBook } from './daily-budget.ts';
 import { HostDesk } from './host-desk.ts';
+import type { ShareBook } from './host-share.ts';
 import type { UpstreamDesk } from './upstream-desk.ts';
 import { type UpstreamSettings, upstreamOptionsFor } from './upstream-options.ts';
 
@@ -11,6 +12,7 @@ export interface UpstreamDeskOptions {
   /** By `host:port` or `host`. */
   readonly upstreams: UpstreamSettings;
   readonly book: BudgetBook;
+  readonly shares?: ShareBook;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;

@@ -21,9 +21,9 @@ interface Begun {
  * longer: 0.1 means one in ten seconds.
  */
 export class RateWindow {
-  readonly #windowMs: number;
-  readonly #intervalMs: number;
-  readonly #places: number;
+  #windowMs = 0;
+  #intervalMs = 0;
+  #places = 0;
   /** On their way, the oldest first. */
   readonly #begun = new Set<Begun>();
   /** When places become free again, in order; those before `#head` have been used. */
@@ -32,6 +32,11 @@ export class RateWindow {
   #evenly = Number.NEGATIVE_INFINITY;
 
   constructor(ratePerSecond: number) {
+    this.setRate(ratePerSecond);
+  }
+
+  /** What has begun counts on. */
+  setRate(ratePerSecond: number): void {
     this.#intervalMs = 1000 / ratePerSecond;
     this.#windowMs = Math.max(1000, this.#intervalMs);
     this.#places = Math.max(1, Math.floor(ratePerSecond));

@@ -6,6 +6,7 @@ import { createMapComposer } from '../../../pipeline/map-composer.ts';
 import { createNoticePainter } from '../../../pipeline/notice-painter.ts';
 import type { TilePipeline } from '../../../pipeline/tile-pipeline.ts';
 import type { Answer } from '../../answer.ts';
+import type { LayerScreen } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { Route } from '../../route.ts';
 import { type Kvp, kvpRoutes } from '../kvp.ts';
@@ -23,6 +24,7 @@ export interface WmsDeps {
   readonly documentOf: (document: LayerDocument) => DocumentAnswerer;
   readonly pipeline: Pick<TilePipeline, 'read'>;
   readonly answerTile: TileAnswerer;
+  readonly screen: LayerScreen;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -35,6 +37,7 @@ export function wmsRoutes({
   pipeline,
   answerTile,
   documentOf,
+  screen,
   clock,
   log,
 }: WmsDeps): readonly Route[] {
@@ -49,15 +52,11 @@ export function wmsRoutes({
     ['getfeatureinfo', createGetFeatureInfo(catalog)],
     ['feature_info', createGetFeatureInfo(catalog)],
   ]);
-  const handler = withWmsExceptions(
-    async (exchange) => {
-      const asked = readWmsQuery(exchange);
-      return operationAsked(operations, asked)(exchange, asked);
-    },
-    createNoticePainter(),
-    log,
-  );
-  return kvpRoutes('/service/wms', handler);
+  const answer = screen(async (exchange) => {
+    const asked = readWmsQuery(exchange);
+    return operationAsked(operations, asked)(exchange, asked);
+  });
+  return kvpRoutes('/service/wms', withWmsExceptions(answer, createNoticePainter(), log));
 }
 
 function operationAsked(operations: ReadonlyMap<string, Operation>, asked: Kvp): Operation {

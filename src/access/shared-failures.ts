@@ -1,0 +1,79 @@
+import type { Database } from '../db/database.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { LoginThrottle } from './login-throttle.ts';
+
+export interface SharedFailuresOptions {
+  readonly database: Database;
+  /** Names this process among those on the database. */
+  readonly instance: string;
+  readonly throttle: Pick<LoginThrottle, 'failedElsewhere'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const CHANNEL = 'login-failed';
+/** Milliseconds. Failures that are older have been heard of, or are as good as forgiven. */
+const HEARD_WITHIN = 60_000;
+const KEPT_FOR = 10 * 60_000;
+const LOOK_INTERVAL = 5000;
+const MOST = 1000;
+
+/** Tells the other nodes of wrong passwords, and the throttle of this one of theirs. */
+export function openSharedFailures({ database, instance, throttle, clock, log }: SharedFailuresOptions) {
+  const ending = new AbortController();
+  let nudge = new AbortController();
+  let heard = new Set<number>();
+
+  async function look(): Promise<void> {
+    const now = await database.now();
+    const rows = await database.query
+      .selectFrom('login_failures')
+      .selectAll()
+      .where('at', '>', now - HEARD_WITHIN)
+      .where('instance', '!=', instance)
+      .orderBy('id', 'desc')
+      .limit(MOST)
+      .execute();
+    for (const { id, source, account } of rows) if (!heard.has(id)) throttle.failedElsewhere(source, account);
+    heard = new Set(rows.map(({ id }) => id));
+  }
+
+  async function keepLooking(): Promise<void> {
+    while (!ending.signal.aborted) {
+      nudge = new AbortController();
+      await look().catch((error: unknown) =>
+        log.debug({ err: error }, 'wrong passwords at other nodes could not be asked for'),
+      );
+      const either = AbortSignal.any([nudge.signal, ending.signal]);
+      await clock.sleep(LOOK_INTERVAL, either).catch(() => {});
+    }
+  }
+
+  async function record(source: string, account: string): Promise<void> {
+    const at = await database.now();
+    await database.transaction(null, async (query) => {
+      await query
+        .deleteFrom('login_failures')
+        .where('at', '<', at - KEPT_FOR)
+        .execute();
+      await query.insertInto('login_failures').values({ at, instance, source, account }).execute();
+    });
+    await database.notify(CHANNEL);
+  }
+
+  const stopListening = database.listen(CHANNEL, () => nudge.abort());
+  const looking = keepLooking();
+  return {
+    failed(source: string, account: string): void {
+      record(source, account).catch((error: unknown) =>
+        log.warn({ err: error }, 'other nodes were not told of a wrong password'),
+      );
+    },
+    async close(): Promise<void> {
+      stopListening();
+      ending.abort();
+      await looking;
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import type { Database } from '../db/database.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+
+/** Milliseconds after which a node that makes a metatile is taken to be gone. */
+const LEASE = 30_000;
+/** Milliseconds between attempts while another node makes it. */
+const PAUSE = 150;
+
+/** See `FlightClaims` in `pipeline`: a row for each metatile that a node is making for somebody. */
+export function createFlightClaims(
+  database: Database,
+  instance: string,
+  { clock, log }: { readonly clock: Clock; readonly log: Logger },
+) {
+  async function release(metatile: string): Promise<void> {
+    await database.transaction(null, (query) =>
+      query
+        .deleteFrom('node_flights')
+        .where('metatile', '=', metatile)
+        .where('instance', '=', instance)
+        .execute(),
+    );
+  }
+
+  return {
+    async take(metatile: string): Promise<(() => void) | null> {
+      const now = await database.now();
+      const row = { metatile, instance, expires_at: now + LEASE };
+      const taken = await database.transaction(null, (query) =>
+        query
+          .insertInto('node_flights')
+          .values(row)
+          .onConflict((conflict) =>
+            conflict.column('metatile').doUpdateSet(row).where('node_flights.expires_at', '<', now),
+          )
+          .returning('metatile')
+          .executeTakeFirst(),
+      );
+      if (!taken) return null;
+      return () =>
+        void release(metatile).catch((error: unknown) =>
+          log.debug({ err: error }, 'a claim on a metatile was not given back; it runs out'),
+        );
+    },
+    pause: (signal: AbortSignal) => clock.sleep(PAUSE, signal),
+  };
+}

@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { createPostgresDatabase } from '../../test/fixtures/shared-services.ts';
+import { whenOver } from '../../test/fixtures/when-over.ts';
+import type { Database } from '../db/database.ts';
+import { openDatabase } from '../db/open-database.ts';
+import { systemClock } from '../lib/clock.ts';
+import { silentLogger } from '../lib/logger.ts';
+import { allot, createShareBook } from './share-book.ts';
+
+const HOST = 'maps.example.org';
+
+async function open(): Promise<Database> {
+  const location = await createPostgresDatabase();
+  const database = await openDatabase({ location, clock: systemClock, log: silentLogger });
+  whenOver(() => database.close());
+  return database;
+}
+
+describe('places of a limit', () => {
+  const shares = (wants: readonly number[], limit: number, turn = 0) => [
+    ...allot(
+      wants.map((wanted, i) => ({ instance: String(i), wanted })),
+      limit,
+      turn,
+    ).values(),
+  ];
+
+  it('go to each as wanted while there are enough, else in equal parts', () => {
+    expect(shares([2, 3, 0], 8)).toEqual([2, 3, 0]);
+    expect(shares([9, 9], 8)).toEqual([4, 4]);
+    expect(shares([1, 9, 9], 9)).toEqual([1, 4, 4]);
+  });
+
+  it('go to one after the other when there are fewer than nodes', () => {
+    const turns = [0, 1, 2].map((turn) => shares([5, 5, 5], 1, turn));
+    expect(turns).toEqual([
+      [1, 0, 0],
+      [0, 1, 0],
+      [0, 0, 1],
+    ]);
+  });
+
+  it('never add up to more than the limit, whatever nodes want at once', async () => {
+    const database = await open();
+    const books = ['a', 'b', 'c', 'd'].map((name) => createShareBook(database, name));
+    const held = [0, 0, 0, 0];
+    for (let round = 0; round < 12; round++) {
+      const wishes = books.map((_, i) => (round * (i + 3) * 7) % 11);
+      const granted = await Promise.all(
+        books.map((book, i) => book.renew(HOST, { limit: 7, wanted: wishes[i] ?? 0, held: held[i] ?? 0 })),
+      );
+      for (const [i, { places }] of granted.entries()) held[i] = Math.min(places, wishes[i] ?? 0);
+      const rows = await database.query.selectFrom('node_shares').select('places').execute();
+      expect(rows.reduce((sum, { places }) => sum + places, 0)).toBeLessThanOrEqual(7);
+    }
+  });
+
+  it('of a node that is gone are for the others when its lease has run out', async () => {
+    const database = await open();
+    const [gone, other] = [createShareBook(database, 'a'), createShareBook(database, 'b')];
+    const wish = { limit: 4, wanted: 4, held: 0 };
+    expect(await gone.renew(HOST, wish)).toEqual({ places: 4, alone: true });
+    expect(await other.renew(HOST, wish)).toEqual({ places: 0, alone: false });
+    await database.transaction(null, (query) =>
+      query.updateTable('node_shares').set({ expires_at: 1 }).where('instance', '=', 'a').execute(),
+    );
+    expect(await other.renew(HOST, wish)).toEqual({ places: 4, alone: true });
+  });
+
+  it('are given up as far as they are not in use when another node wants some', async () => {
+    const database = await open();
+    const [first, other] = [createShareBook(database, 'a'), createShareBook(database, 'b')];
+    await first.renew(HOST, { limit: 4, wanted: 4, held: 0 });
+    await other.renew(HOST, { limit: 4, wanted: 4, held: 0 });
+    expect((await first.renew(HOST, { limit: 4, wanted: 4, held: 3 })).places).toBe(2);
+    expect((await other.renew(HOST, { limit: 4, wanted: 4, held: 0 })).places).toBe(1);
+    expect((await first.renew(HOST, { limit: 4, wanted: 4, held: 1 })).places).toBe(2);
+    expect((await other.renew(HOST, { limit: 4, wanted: 4, held: 1 })).places).toBe(2);
+  });
+});

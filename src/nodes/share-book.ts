@@ -1,0 +1,100 @@
+import type { Database, Statements } from '../db/database.ts';
+
+export interface ShareWish {
+  readonly limit: number;
+  readonly wanted: number;
+  readonly held: number;
+}
+
+/** Milliseconds. */
+const LEASE = 15_000;
+/** What cannot be divided evenly goes to one after the other. */
+const TURN = 2000;
+
+interface Claim {
+  readonly instance: string;
+  readonly wanted: number;
+}
+
+/** Divides places among nodes, in the database: see `ShareBook` in `sources/upstream`. */
+export function createShareBook(database: Database, instance: string) {
+  return {
+    renew: async (name: string, { limit, wanted, held }: ShareWish) => {
+      const now = await database.now();
+      return database.transaction(`share ${name}`, async (query) => {
+        const others = await othersOf(query, name, instance, now);
+        const target =
+          allot([...others, { instance, wanted }], limit, Math.floor(now / TURN)).get(instance) ?? 0;
+        const taken = others.reduce((sum, { places }) => sum + places, 0);
+        const places = Math.min(target, Math.max(0, limit - taken));
+        // What is in use is nobody else's until it ends, though nothing more may begin.
+        const kept = Math.max(held, places);
+        await write(query, { name, instance, wanted, places: kept, expires_at: now + LEASE });
+        return { places, alone: others.length === 0 };
+      });
+    },
+  };
+}
+
+async function othersOf(query: Statements, name: string, instance: string, now: number) {
+  await query.deleteFrom('node_shares').where('expires_at', '<', now).execute();
+  return query
+    .selectFrom('node_shares')
+    .selectAll()
+    .where('name', '=', name)
+    .where('instance', '!=', instance)
+    .orderBy('instance')
+    .execute();
+}
+
+interface ShareRow {
+  readonly name: string;
+  readonly instance: string;
+  readonly wanted: number;
+  readonly places: number;
+  readonly expires_at: number;
+}
+
+async function write(query: Statements, row: ShareRow): Promise<void> {
+  if (row.places === 0 && row.wanted === 0) {
+    await query
+      .deleteFrom('node_shares')
+      .where('name', '=', row.name)
+      .where('instance', '=', row.instance)
+      .execute();
+    return;
+  }
+  const { wanted, places, expires_at } = row;
+  await query
+    .insertInto('node_shares')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict.columns(['name', 'instance']).doUpdateSet({ wanted, places, expires_at }),
+    )
+    .execute();
+}
+
+/** To each what it wants while there is enough, else equally much; the rest in turns. */
+export function allot(claims: readonly Claim[], limit: number, turn: number): ReadonlyMap<string, number> {
+  const sorted = [...claims].sort((a, b) => (a.instance < b.instance ? -1 : 1));
+  const shares = new Map(sorted.map(({ instance }) => [instance, 0]));
+  let left = limit;
+  for (;;) {
+    const hungry = sorted.filter(({ instance, wanted }) => (shares.get(instance) ?? 0) < wanted);
+    if (hungry.length === 0 || left === 0) return shares;
+    const each = Math.floor(left / hungry.length);
+    if (each === 0) {
+      for (let i = 0; i < left; i++) {
+        const lucky = hungry[(turn + i) % hungry.length];
+        if (lucky) shares.set(lucky.instance, (shares.get(lucky.instance) ?? 0) + 1);
+      }
+      return shares;
+    }
+    for (const { instance, wanted } of hungry) {
+      const has = shares.get(instance) ?? 0;
+      const more = Math.min(each, wanted - has);
+      shares.set(instance, has + more);
+      left -= more;
+    }
+  }
+}

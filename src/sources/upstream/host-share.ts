@@ -1,0 +1,133 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+
+/** Divides a number of places among the nodes that want some, so that their sum is never above the limit. */
+export interface ShareBook {
+  /** Asks for `wanted` places; says how many this node may use now. Those `held` stay its own until they end. */
+  renew(name: string, wish: ShareWish): Promise<Share>;
+}
+
+export interface ShareWish {
+  readonly limit: number;
+  readonly wanted: number;
+  readonly held: number;
+}
+
+export interface Share {
+  readonly places: number;
+  /** Nobody else has or wants any. */
+  readonly alone: boolean;
+}
+
+export interface HostShareOptions {
+  readonly host: string;
+  readonly limit: number;
+  /** What others have sent within the last second counts too, where requests are counted by the second. */
+  readonly countsSeconds: boolean;
+  readonly book: ShareBook;
+  /** Requests under way, and with those that wait. */
+  readonly held: () => number;
+  readonly wanted: () => number;
+  readonly changed: () => void;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Milliseconds between renewals, and while there is not a single place. */
+const INTERVAL = 1000;
+const STARVED_INTERVAL = 200;
+/** A share that has not been renewed for this long may have been given to others. */
+const VALID_FOR = 10_000;
+/** One that is not needed any more is kept for a moment: the next request finds it. */
+const KEPT_FOR = 3000;
+/** The longest second of others, see `RateWindow`. */
+const SECOND_OF_OTHERS = 1500;
+/** Without the book, hosts are asked one request at a time. */
+const WITHOUT_BOOK = 1;
+
+/** How many requests to a host this node may have under way, of those that all nodes together may. */
+export class HostShare {
+  readonly #options: HostShareOptions;
+  readonly #ending = new AbortController();
+  #places = 0;
+  #renewedAt = Number.NEGATIVE_INFINITY;
+  #failing = false;
+  #running: Promise<void> | null = null;
+
+  constructor(options: HostShareOptions) {
+    this.#options = options;
+  }
+
+  get places(): number {
+    const { clock } = this.#options;
+    if (clock.monotonic() - this.#renewedAt < VALID_FOR) return this.#places;
+    return this.#failing ? WITHOUT_BOOK : 0;
+  }
+
+  /** Somebody wants to ask the host. */
+  want(): void {
+    if (this.#ending.signal.aborted) return;
+    this.#running ??= this.#run().finally(() => {
+      this.#running = null;
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#ending.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { clock, held, wanted } = this.#options;
+    const { signal } = this.#ending;
+    let neededAt = clock.monotonic();
+    while (!signal.aborted && clock.monotonic() - neededAt < KEPT_FOR) {
+      if (wanted() > 0 || held() > 0) neededAt = clock.monotonic();
+      await this.#renew();
+      await clock.sleep(this.places === 0 ? STARVED_INTERVAL : INTERVAL, signal).catch(() => {});
+    }
+    await this.#giveBack();
+  }
+
+  async #renew(): Promise<void> {
+    const { book, host, limit, held, wanted, clock, log } = this.#options;
+    const begun = clock.monotonic();
+    try {
+      const share = await book.renew(host, {
+        limit,
+        wanted: Math.min(limit, Math.max(1, wanted())),
+        held: held(),
+      });
+      await this.#awaitOthers(share);
+      this.#set(share.places, begun);
+      this.#failing = false;
+    } catch (error) {
+      if (!this.#failing)
+        log.warn({ err: error, upstream: host }, 'this node asks a host one request at a time');
+      this.#failing = true;
+    }
+    this.#options.changed();
+  }
+
+  async #awaitOthers({ places, alone }: Share): Promise<void> {
+    const { countsSeconds, clock } = this.#options;
+    if (alone || !countsSeconds || places <= this.#places) return;
+    await clock.sleep(SECOND_OF_OTHERS, this.#ending.signal).catch(() => {});
+  }
+
+  #set(places: number, at: number): void {
+    this.#places = places;
+    this.#renewedAt = at;
+  }
+
+  async #giveBack(): Promise<void> {
+    const { book, host, limit, held, log } = this.#options;
+    this.#set(0, Number.NEGATIVE_INFINITY);
+    await book.renew(host, { limit, wanted: 0, held: held() }).catch((error: unknown) => {
+      log.warn(
+        { err: error, upstream: host },
+        'the share of a host could not be given back; it runs out by itself',
+      );
+    });
+  }
+}

@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { inLength } from '../fixtures/length.ts';
+import { openChaos } from './node-chaos.ts';
+
+const RUNS = inLength(1, 50);
+/** Milliseconds; in the long form a stopped node loses its leases. */
+const [SHORT_OUTAGE, STOP] = [inLength(2500, 6000), inLength(4000, 22_000)];
+
+it.each(Array.from({ length: RUNS }, (_, run) => [run + 1]))(
+  'three nodes lose nothing that was acknowledged and show nothing that was truncated, whatever breaks (run %i)',
+  async () => {
+    const chaos = await openChaos(3);
+    const result = await chaos.run(async () => {
+      await chaos.withoutDatabase('block', 0, SHORT_OUTAGE);
+      await chaos.withoutDatabase('cut', 'all', SHORT_OUTAGE);
+      await chaos.stopped(1, STOP);
+      await chaos.killed(2);
+      await chaos.withoutS3(SHORT_OUTAGE);
+      for (const node of [0, 1, 2]) await chaos.restarted(node);
+    });
+    expect(result.truncations).toBeGreaterThan(0);
+    expect(result.seeds).toBeGreaterThan(0);
+    // 99.9 % of what is asked of nodes that should answer.
+    expect(chaos.failures.slice(0, Math.max(0, chaos.failures.length - result.reads / 1000))).toEqual([]);
+  },
+);

@@ -1,0 +1,241 @@
+/** Nodes on one PostgreSQL and S3 under mixed load, while things break. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { type Cluster, openCluster } from '../e2e/cluster.ts';
+import { temporaryFolder } from '../e2e/server.ts';
+import { LAYER, type TaskServer, tilesOf } from '../e2e/task-server.ts';
+import { eventually } from '../fixtures/eventually.ts';
+import { sharedS3 } from '../fixtures/shared-services.ts';
+import { openDatabaseProxy, openTcpProxy, type TcpProxy } from '../fixtures/tcp-proxy.ts';
+import { whenOver } from '../fixtures/when-over.ts';
+
+interface Member {
+  readonly name: string;
+  readonly data: string;
+  readonly proxy: TcpProxy & { readonly address: string };
+  server: TaskServer;
+  /** Rises with everything that happens to the node; even: it should answer, odd: it may not. */
+  fault: number;
+  /** It cannot ask the database: what it has in memory may be old. */
+  cutOff: boolean;
+}
+
+export interface ChaosResult {
+  readonly reads: number;
+  readonly failedReads: number;
+  readonly truncations: number;
+  readonly seeds: number;
+}
+
+const TILES = [...tilesOf(0, 3)];
+const TRUNCATE = `<truncateLayer><layerName>${LAYER}</layerName></truncateLayer>`;
+const ANY_LOG = /./;
+const READ_PATIENCE = 20_000;
+
+export async function openChaos(count: number) {
+  const { host, port } = addressOf((await sharedS3()).endpoint);
+  const s3 = await openTcpProxy({ host, port });
+  whenOver(() => s3.close());
+  const cluster = await openCluster({ upstream: 'concurrency: 8', endpoint: `http://127.0.0.1:${s3.port}` });
+  const members: Member[] = [];
+  for (let i = 1; i <= count; i++) members.push(await joinCluster(cluster, `node-${i}`));
+  return new Chaos(cluster, members, s3);
+}
+
+async function joinCluster(cluster: Cluster, name: string): Promise<Member> {
+  const proxy = await openDatabaseProxy(cluster.database);
+  whenOver(() => proxy.close());
+  const data = temporaryFolder();
+  return { name, data, proxy, server: await startOn(cluster, name, data, proxy), fault: 0, cutOff: false };
+}
+
+function startOn(cluster: Cluster, name: string, data: string, { address }: { readonly address: string }) {
+  const config = 'tasks: { workers: 1 }';
+  return cluster.serve({ name, data, database: address, config, expectedLog: ANY_LOG });
+}
+
+function addressOf(url: string): { readonly host: string; readonly port: number } {
+  const { hostname, port } = new URL(url);
+  return { host: hostname, port: Number(port) };
+}
+
+export class Chaos {
+  readonly #cluster: Cluster;
+  readonly #members: readonly Member[];
+  readonly #s3: TcpProxy;
+  readonly #over = new AbortController();
+  readonly #tasks: number[] = [];
+  readonly #wrong: string[] = [];
+  #reads = 0;
+  #failed: string[] = [];
+  #truncations = 0;
+
+  constructor(cluster: Cluster, members: readonly Member[], s3: TcpProxy) {
+    this.#cluster = cluster;
+    this.#members = members;
+    this.#s3 = s3;
+  }
+
+  /** Lets people and an administrator do what they do while `faults` happen, and looks at what is left. */
+  async run(faults: (chaos: Chaos) => Promise<void>): Promise<ChaosResult> {
+    for (const { server } of this.#members) for (const at of TILES) await server.tile(at);
+    const load = [...this.#members.map((member) => this.#readOn(member)), this.#administer()];
+    await faults(this).finally(() => this.#over.abort());
+    await Promise.all(load);
+    await this.#settle();
+    expect(this.#wrong).toEqual([]);
+    const [reads, failedReads] = [this.#reads, this.#failed.length];
+    return { reads, failedReads, truncations: this.#truncations, seeds: this.#tasks.length };
+  }
+
+  get failures(): readonly string[] {
+    return this.#failed;
+  }
+
+  /** The database does not answer one node, or all of them. */
+  async withoutDatabase(how: 'block' | 'cut', which: number | 'all', ms: number): Promise<void> {
+    const some = which === 'all' ? this.#members : [this.#member(which)];
+    for (const member of some) {
+      member.cutOff = true;
+      member.proxy[how]();
+    }
+    await pause(ms);
+    for (const { proxy } of some) proxy.mend();
+    for (const member of some) {
+      await this.#untilSound(member);
+      member.cutOff = false;
+    }
+  }
+
+  async withoutS3(ms: number): Promise<void> {
+    this.#s3.cut();
+    await pause(ms);
+    this.#s3.mend();
+  }
+
+  /** Stopped and woken, with its workers. */
+  async stopped(which: number, ms: number): Promise<void> {
+    const member = this.#member(which);
+    const pids = [member.server.pid, ...member.server.workers()];
+    member.fault++;
+    for (const pid of pids) process.kill(pid, 'SIGSTOP');
+    await pause(ms);
+    for (const pid of pids) process.kill(pid, 'SIGCONT');
+    await this.#untilSound(member);
+    member.fault++;
+  }
+
+  async killed(which: number): Promise<void> {
+    const member = this.#member(which);
+    member.fault++;
+    await member.server.kill();
+    await this.#restart(member);
+  }
+
+  async restarted(which: number): Promise<void> {
+    const member = this.#member(which);
+    member.fault++;
+    await member.server.stop();
+    await this.#restart(member);
+  }
+
+  async #restart(member: Member): Promise<void> {
+    member.server = await startOn(this.#cluster, member.name, member.data, member.proxy);
+    member.fault++;
+  }
+
+  #member(which: number): Member {
+    const member = this.#members[which];
+    if (!member) throw new Error(`There is no node ${which}.`);
+    return member;
+  }
+
+  async #untilSound({ server, name }: Member): Promise<void> {
+    await eventually(`${name} is ready`, async () => {
+      const answer = await fetch(`${server.url}/readyz`).catch(() => null);
+      return answer?.status === 200 && (await answer.text()) === 'ready\n';
+    });
+  }
+
+  async #readOn(member: Member): Promise<void> {
+    for (let n = 0; !this.#over.signal.aborted; n++) {
+      const before = member.fault;
+      const { z, x, y } = TILES[(n * 7) % TILES.length] ?? { z: 0, x: 0, y: 0 };
+      const url = `${member.server.url}/tiles/${LAYER}/EPSG:900913/${z}/${x}/${y}.png`;
+      const signal = AbortSignal.timeout(READ_PATIENCE);
+      const status = await statusOf(url, signal);
+      await pause(5);
+      if (before % 2 === 1 || before !== member.fault) continue;
+      this.#reads++;
+      if (status !== 200) this.#failed.push(`${member.name} ${z}/${x}/${y} ${status}`);
+    }
+  }
+
+  async #administer(): Promise<void> {
+    for (let n = 0; !this.#over.signal.aborted; n++) {
+      const member = this.#member(n % this.#members.length);
+      await this.#truncate(member).catch(() => {});
+      if (n % 2 === 0) await this.#seed(member).catch(() => {});
+      await pause(300);
+    }
+  }
+
+  /** Once it is acknowledged, every node that answers and can ask the database shows the new map. */
+  async #truncate({ server }: Member): Promise<void> {
+    const version = ++this.#cluster.wms.version;
+    const answer = await server.request('POST', '/masstruncate', TRUNCATE, 'text/xml');
+    if (answer.status !== 200) return;
+    this.#truncations++;
+    for (const member of this.#members) await this.#look(member, version);
+  }
+
+  async #look(member: Member, version: number): Promise<void> {
+    const before = member.fault;
+    if (before % 2 === 1 || member.cutOff) return;
+    const at = TILES[version % TILES.length] ?? { z: 0, x: 0, y: 0 };
+    const seen = await member.server.expectTiles([at], { version }).then(
+      () => null,
+      (error: unknown) => String(error),
+    );
+    if (seen === null || before !== member.fault || member.cutOff) return;
+    this.#wrong.push(`${member.name} showed ${at.z}/${at.x}/${at.y} not as version ${version}: ${seen}`);
+  }
+
+  async #seed({ server }: Member): Promise<void> {
+    this.#tasks.push(await server.start({ zoomStop: 3, threadCount: 2 }));
+  }
+
+  /** Every task that was accepted has ended, and all nodes say the same. */
+  async #settle(): Promise<void> {
+    const [first, ...others] = this.#members.map(({ server }) => server);
+    if (!first) return;
+    for (const id of this.#tasks) {
+      const task = await first.over(id);
+      expect(task).toMatchObject({ state: 'done', tilesProcessed: task.tilesTotal });
+    }
+    for (const other of others) {
+      await eventually(
+        'all nodes report one usage',
+        async () => [await usageOf(first), await usageOf(other)],
+        ([one, two]) => one === two,
+      );
+    }
+  }
+}
+
+async function usageOf(server: TaskServer): Promise<string> {
+  const answer = await server.request('GET', '/api/v1/usage');
+  expect(answer.status).toBe(200);
+  const { bytes, tiles } = (await answer.json()) as { readonly bytes: number; readonly tiles: number };
+  return `${tiles} tiles, ${bytes} bytes`;
+}
+
+async function statusOf(url: string, signal: AbortSignal): Promise<number | string> {
+  try {
+    const answer = await fetch(url, { signal });
+    await answer.arrayBuffer();
+    return answer.status;
+  } catch (error) {
+    return String(error);
+  }
+}
