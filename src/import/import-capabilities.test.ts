@@ -114,6 +114,24 @@ describe('the capabilities of a WMS', () => {
     expect(layers.map(({ name }) => name)).toEqual(['topp:states', 'inner']);
   });
 
+  it('of a server that lists thousands of CRS come in the usual grid sets only', async () => {
+    const crs = [...Array.from({ length: 60 }, (_, i) => 32601 + i), 4326, 3857].map(
+      (code) => `<CRS>EPSG:${code}</CRS>`,
+    );
+    const { layers, report } = await read(
+      WMS_1_3_0.replace('<CRS>EPSG:3857</CRS><CRS>EPSG:31467</CRS>', crs.join('')),
+      ['inner'],
+    );
+    expect(layers[0]?.gridSets).toEqual([{ name: 'EPSG:900913' }, { name: 'EPSG:4326' }]);
+    expect(report.entries).toContainEqual(
+      expect.objectContaining({
+        fate: 'left out',
+        element: 'CRS',
+        what: expect.stringContaining('and 55 more'),
+      }),
+    );
+  });
+
   it('say which layers there are when another one is wanted', async () => {
     await expect(read(WMS_1_3_0, ['top:states'])).rejects.toThrow('did you mean topp:states?');
   });

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { invalid, isTilewardenError } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { closestName } from '../lib/closest-name.ts';
@@ -5,6 +6,7 @@ import { decodeXml } from '../lib/xml/decode-xml.ts';
 import { readLongXml } from '../lib/xml/read-xml.ts';
 import { type XmlElement, XmlError } from '../lib/xml/xml-element.ts';
 import { CAPABILITIES_LIMITS, wmtsCapabilitiesOf } from '../sources/wmts-capabilities.ts';
+import { createGridSetChooser } from './grid-set-chooser.ts';
 import { type Imported, ImportReport, withoutTwins } from './import-report.ts';
 import { importWmsLayer } from './import-wms.ts';
 import { FittingGridSets, importWmtsLayer } from './import-wmts.ts';
@@ -40,9 +42,9 @@ export function capabilitiesAddress(text: string): URL {
 export async function importCapabilities(bytes: Buffer, options: CapabilitiesImport): Promise<Imported> {
   const root = await readRoot(bytes);
   try {
-    if (root.name === 'Capabilities') return importWmts(root, options);
+    if (root.name === 'Capabilities') return await importWmts(root, options);
     if (root.name === 'WMS_Capabilities' || root.name === 'WMT_MS_Capabilities')
-      return importWms(root, options);
+      return await importWms(root, options);
   } catch (error) {
     if (isTilewardenError(error)) throw error;
     throw invalid(`The capabilities cannot be used: ${messageOf(error)}.`);
@@ -61,24 +63,51 @@ async function readRoot(bytes: Buffer): Promise<XmlElement> {
   }
 }
 
-function importWms(root: XmlElement, { address, only, gridSets }: CapabilitiesImport): Imported {
+async function importWms(
+  root: XmlElement,
+  { address, only, gridSets }: CapabilitiesImport,
+): Promise<Imported> {
   const report = new ImportReport();
   const capabilities = wmsCapabilitiesOf(root);
   const base = serviceAddress(address, capabilities.mapAddress, report);
-  const wanted = pick(capabilities.layers, ({ name }) => name, only);
-  const layers = wanted.flatMap((layer) => importWmsLayer(layer, capabilities, base, gridSets, report) ?? []);
+  const all = await eachInTurn(capabilities.layers, (layer) => layer);
+  const wanted = pick(all, ({ name }) => name, only);
+  const choose = createGridSetChooser(gridSets);
+  const layers = await eachInTurn(wanted, (layer) =>
+    importWmsLayer(layer, capabilities, base, choose(layer.crs), report),
+  );
   return { gridSets: [], layers: withoutTwins(layers, report), report };
 }
 
-function importWmts(root: XmlElement, { address, only, gridSets }: CapabilitiesImport): Imported {
+async function importWmts(
+  root: XmlElement,
+  { address, only, gridSets }: CapabilitiesImport,
+): Promise<Imported> {
   const report = new ImportReport();
   const { layers: known, queryAddress } = wmtsCapabilitiesOf(root);
   const fitting = new FittingGridSets(gridSets, report);
   const isDocument = /\.xml$/i.test(address.pathname);
   const base = isDocument ? address.href : serviceAddress(address, queryAddress, report);
   const wanted = pick([...known.values()], ({ id }) => id, only);
-  const layers = wanted.flatMap((layer) => importWmtsLayer(layer, base, fitting, report) ?? []);
+  const layers = await eachInTurn(wanted, (layer) => importWmtsLayer(layer, base, fitting, report));
   return { gridSets: fitting.declared, layers: withoutTwins(layers, report), report };
+}
+
+/** Layers that are worked on in one turn of the event loop. */
+const IN_A_TURN = 20;
+
+async function eachInTurn<Layer, Read>(
+  layers: Iterable<Layer>,
+  read: (layer: Layer) => Read | null,
+): Promise<readonly Read[]> {
+  const all: Read[] = [];
+  let count = 0;
+  for (const layer of layers) {
+    if (count++ % IN_A_TURN === 0) await nextTurn();
+    const one = read(layer);
+    if (one !== null) all.push(one);
+  }
+  return all;
 }
 
 /** Behind a proxy a document may name a host that nobody else can reach; what was read could be reached. */

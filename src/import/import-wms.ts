@@ -1,28 +1,24 @@
 import { formatOf } from '../domain/format.ts';
-import type { GridSet } from '../domain/grid-set.ts';
 import { INFO_FORMATS } from '../domain/layer.ts';
-import { sameSrs } from '../domain/srs.ts';
 import { withoutAbsent } from '../lib/without-absent.ts';
-import { srsOfCrs } from '../sources/match-grid.ts';
 import { type SubsetDocument, subsetWithin, withinScales } from './fitting-subset.ts';
+import { type ChosenGridSets, isMercator } from './grid-set-chooser.ts';
 import type { ImportedDocument, ImportReport } from './import-report.ts';
 import type { WmsCapabilities, WmsDimension, WmsLayer } from './wms-capabilities.ts';
 
-const MERCATOR = 3857;
 /** Longer lists are not for a configuration file. */
 const MOST_VALUES = 200;
-const GRID_SETS_FOR_ALL = ['EPSG:900913', 'EPSG:4326'];
 
 /** One layer of a WMS, in the configuration file's form; null when it cannot be served. */
 export function importWmsLayer(
   layer: WmsLayer,
   { version, formats, infoFormats }: WmsCapabilities,
   address: string,
-  gridSets: readonly GridSet[],
+  chosen: ChosenGridSets,
   report: ImportReport,
 ): ImportedDocument | null {
   const subject = `layer ${layer.name}`;
-  const subsets = subsetsOf(layer, gridSets, subject, report);
+  const subsets = subsetsOf(layer, chosen, subject, report);
   const served = formatsOf(formats, subject, report);
   if (subsets.length === 0) report.leftOut(subject, 'Layer', 'none of its CRS has a grid set');
   if (served.length === 0) report.leftOut(subject, 'Layer', 'none of its image formats is served here');
@@ -46,7 +42,7 @@ export function importWmsLayer(
       layers: layer.name,
       version,
       transparent: layer.opaque ? undefined : true,
-      srs: mercatorName(layer, mercatorAmong(subsets, gridSets)),
+      srs: srsNames(chosen),
     }),
     formats: served,
     gridSets: subsets,
@@ -73,60 +69,26 @@ function formatsOf(formats: readonly string[], subject: string, report: ImportRe
 
 function subsetsOf(
   layer: WmsLayer,
-  gridSets: readonly GridSet[],
+  { gridSets, leftOut }: ChosenGridSets,
   subject: string,
   report: ImportReport,
 ): readonly SubsetDocument[] {
-  const found: SubsetDocument[] = [];
-  const strange: string[] = [];
-  const chosen = new Set<string>();
-  for (const crs of layer.crs) {
-    const gridSet = gridSetFor(crs, gridSets);
-    if (!gridSet) strange.push(crs);
-    if (!gridSet || chosen.has(gridSet.name)) continue;
-    chosen.add(gridSet.name);
+  const found = gridSets.flatMap((gridSet) => {
     const within = subsetWithin(gridSet, layer.degrees);
     const subset = within && withinScales(within, gridSet, layer.minScale, layer.maxScale);
-    if (subset) found.push(subset);
-    else
-      report.leftOut(
-        subject,
-        'CRS',
-        `${crs}: none of grid set ${gridSet.name} lies in the layer's extent and scales`,
-      );
-  }
+    if (subset) return [subset];
+    report.leftOut(subject, 'CRS', `grid set ${gridSet.name} has nothing of the layer's extent and scales`);
+    return [];
+  });
   if (found.length > 0) report.taken(subject, 'CRS', 'BoundingBox');
-  if (strange.length > 0) {
-    const few =
-      strange.slice(0, 5).join(', ') + (strange.length > 5 ? ` and ${strange.length - 5} more` : '');
-    report.leftOut(subject, 'CRS', `${few}: there is no grid set; declare one in gridSets`);
-  }
-  const rank = ({ name }: SubsetDocument) => [...GRID_SETS_FOR_ALL, name].indexOf(name);
-  return found.sort((a, b) => rank(a) - rank(b));
-}
-
-/** The plain one for a CRS: neither for dense screens nor a second ladder for the same. */
-function gridSetFor(crs: string, gridSets: readonly GridSet[]): GridSet | null {
-  const srs = srsOfCrs(crs);
-  if (srs === null) return null;
-  const alike = gridSets.filter((gridSet) => sameSrs(gridSet.srs, srs));
-  return (
-    alike.find(({ name }) => GRID_SETS_FOR_ALL.includes(name)) ??
-    alike.find(({ tileWidth }) => tileWidth === 256) ??
-    null
-  );
-}
-
-function mercatorAmong(subsets: readonly SubsetDocument[], gridSets: readonly GridSet[]): GridSet | null {
-  const names = subsets.map(({ name }) => name);
-  return gridSets.find(({ name, srs }) => names.includes(name) && sameSrs(srs, MERCATOR)) ?? null;
+  if (leftOut !== '') report.leftOut(subject, 'CRS', leftOut);
+  return found;
 }
 
 /** A server that knows web mercator under another number only has to be asked by that. */
-function mercatorName({ crs }: WmsLayer, gridSet: GridSet | null): Record<string, string> | undefined {
-  if (!gridSet || crs.includes(`EPSG:${MERCATOR}`)) return undefined;
-  const other = crs.find((name) => sameSrs(srsOfCrs(name) ?? 0, MERCATOR));
-  return other === undefined ? undefined : { [gridSet.srs]: other };
+function srsNames({ gridSets, mercatorName }: ChosenGridSets): Record<string, string> | undefined {
+  const gridSet = gridSets.find(({ srs }) => isMercator(`EPSG:${srs}`));
+  return gridSet && mercatorName !== null ? { [gridSet.srs]: mercatorName } : undefined;
 }
 
 function parametersOf(layer: WmsLayer, subject: string, report: ImportReport): readonly object[] | undefined {

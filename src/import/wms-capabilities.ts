@@ -39,8 +39,8 @@ export interface WmsCapabilities {
   readonly mapAddress: string | null;
   readonly formats: readonly string[];
   readonly infoFormats: readonly string[];
-  /** Those that have a name, in the document's order. */
-  readonly layers: readonly WmsLayer[];
+  /** Those that have a name, in the document's order; read while one goes through them. */
+  readonly layers: Iterable<WmsLayer>;
 }
 
 type Inherited = Omit<WmsLayer, 'name' | 'title' | 'abstract'>;
@@ -69,7 +69,7 @@ export function wmsCapabilitiesOf(root: XmlElement): WmsCapabilities {
     mapAddress: getAddressOf(getMap),
     formats: textsIn(getMap, 'Format'),
     infoFormats: getFeatureInfo ? textsIn(getFeatureInfo, 'Format') : [],
-    layers: childrenOf(capability, 'Layer').flatMap((layer) => [...namedLayers(layer, NOTHING)]),
+    layers: namedLayersOf(capability),
   };
 }
 
@@ -79,6 +79,10 @@ function getAddressOf(operation: XmlElement): string | null {
     .flatMap((one) => childrenOf(one, 'Get'))
     .flatMap((get) => childrenOf(get, 'OnlineResource'));
   return resource.map(hrefOf).find((href) => href !== null) ?? null;
+}
+
+function* namedLayersOf(capability: XmlElement): Generator<WmsLayer> {
+  for (const layer of childrenOf(capability, 'Layer')) yield* namedLayers(layer, NOTHING);
 }
 
 function* namedLayers(element: XmlElement, above: Inherited): Generator<WmsLayer> {
@@ -94,7 +98,7 @@ function inheritedBy(element: XmlElement, above: Inherited): Inherited {
   const attribution = childOf(element, 'Attribution');
   return {
     attribution: attribution ? textIn(attribution, 'Title') : above.attribution,
-    crs: [...new Set([...above.crs, ...crsOf(element)])],
+    crs: crsWith(above.crs, crsOf(element)),
     degrees: degreesOf(element) ?? above.degrees,
     styles: byName([...above.styles, ...childrenOf(element, 'Style').map(styleOf)]),
     dimensions: byName([...above.dimensions, ...dimensionsOf(element)]),
@@ -108,6 +112,16 @@ function inheritedBy(element: XmlElement, above: Inherited): Inherited {
 /** The later of two with one name counts. */
 function byName<Named extends { readonly name: string }>(all: readonly Named[]): readonly Named[] {
   return [...new Map(all.map((one) => [one.name, one])).values()].filter(({ name }) => name !== '');
+}
+
+const setsOfCrs = new WeakMap<readonly string[], ReadonlySet<string>>();
+
+/** The same list where nothing is added: some servers have thousands, for thousands of layers. */
+function crsWith(above: readonly string[], own: readonly string[]): readonly string[] {
+  if (own.length === 0) return above;
+  const known = setsOfCrs.get(above) ?? new Set(above);
+  setsOfCrs.set(above, known);
+  return own.every((crs) => known.has(crs)) ? above : [...new Set([...above, ...own])];
 }
 
 /** 1.1.1 has several in one element, with spaces between. */

@@ -52,7 +52,7 @@ describe.skipIf(program === null)('adding a layer in the console', () => {
   it('changes, disables and deletes it again', async () => {
     const { page } = console;
     await console.go('add/copied%20world', 'Edit copied world');
-    await page.getByLabel('Title').fill('Another world');
+    await page.getByRole('textbox', { name: 'Title', exact: true }).fill('Another world');
     await page.getByRole('button', { name: 'Save layer' }).click();
     await page.getByRole('heading', { name: 'Another world', level: 1 }).waitFor();
     await page.getByRole('button', { name: 'Disable' }).click();
@@ -63,6 +63,13 @@ describe.skipIf(program === null)('adding a layer in the console', () => {
     await page.getByRole('button', { name: 'Delete copied world' }).click();
     await page.getByRole('heading', { name: 'Layers', level: 1 }).waitFor();
     await eventually('it is gone', async () => (await layer('copied world')).status === 404);
+  });
+
+  it('lets the server read its configuration file again', async () => {
+    const { page } = console;
+    await console.go('layers', 'Layers');
+    await page.getByRole('button', { name: 'Reload configuration file' }).click();
+    await page.getByText('TileLayerConfiguration reloaded. Read 1 layers').waitFor();
   });
 
   it('says what is wrong with an address, and with a declaration', async () => {

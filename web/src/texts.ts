@@ -197,6 +197,7 @@ export const TEXTS = {
     count: (shown: string, all: string) => `${shown} of ${all}`,
     list: 'List of layers',
     add: 'Add layer',
+    reload: 'Reload configuration file',
     empty: 'No layers yet. Add one here, or under “layers” in the configuration file.',
     noMatch: 'No layer name or title matches.',
     notCached: 'not cached',

@@ -15,6 +15,7 @@ import {
   layersFound,
   titleOf,
 } from './layer-order.ts';
+import { ReloadConfiguration } from './reload-configuration.tsx';
 
 const LayerPage = lazy(() => import('./layer.tsx'));
 
@@ -36,7 +37,7 @@ function LayerList() {
   }, [layers.data, usage.data]);
   return (
     <>
-      <PageHead title={WORDS.title} actions={<AddLink />} />
+      <PageHead title={WORDS.title} actions={<Actions onReloaded={layers.reload} />} />
       <Loaded resource={layers}>
         {() => (rows.length === 0 ? <Empty>{WORDS.empty}</Empty> : <Found rows={rows} />)}
       </Loaded>
@@ -44,12 +45,15 @@ function LayerList() {
   );
 }
 
-function AddLink() {
+function Actions({ onReloaded }: { readonly onReloaded: () => void }) {
   if (!may(useCaller(), 'admin')) return null;
   return (
-    <a className="button primary" href={addressOf('add')}>
-      {WORDS.add}
-    </a>
+    <>
+      <ReloadConfiguration onReloaded={onReloaded} />
+      <a className="button primary" href={addressOf('add')}>
+        {WORDS.add}
+      </a>
+    </>
   );
 }
 
