@@ -56,9 +56,13 @@ export function describeStores({
   return Object.entries(stores).map(([name, store]) => ({
     name,
     type: store.type,
-    folder: store.type === 'memory' ? null : join(data, STORES_FOLDER, name),
-    options: {},
+    folder: store.type === 'bundle' ? join(data, STORES_FOLDER, name) : null,
+    options: store.type === 's3' ? bucketOf(store) : {},
   }));
+}
+
+function bucketOf({ bucket, prefix, endpoint }: Extract<StoreSettings, { type: 's3' }>) {
+  return { bucket, ...(prefix && { prefix }), ...(endpoint && { endpoint }) };
 }
 
 /** For processes that answer no tiles. */

@@ -14,6 +14,7 @@ import { declarationOf } from '../http/wire/schedule-request.ts';
 import { closestName } from '../lib/closest-name.ts';
 import type { Explanation } from '../lib/explain-issue.ts';
 import { sizeOf } from '../lib/size.ts';
+import { someOf } from '../lib/some-of.ts';
 import type { ValuePath } from '../lib/value-path.ts';
 import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
 import { adoptionProblems } from './check-adoptions.ts';
@@ -213,7 +214,7 @@ function checkGridSetNames(
 
 function unknownName(what: string, name: string, known: readonly string[]): string {
   const meant = closestName(name, known);
-  const hint = meant ? `did you mean ${meant}?` : `there are ${known.join(', ')}`;
+  const hint = meant ? `did you mean ${meant}?` : `there are ${someOf(known)}`;
   return `names the ${what} ${name}, which is not declared; ${hint}`;
 }
 

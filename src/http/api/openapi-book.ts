@@ -237,6 +237,23 @@ export const DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = {
     bodyTypes: FORM_TYPES,
     answerType: 'text/html',
   },
+  'GET /rest/bounds/{layer}/{gridSet}/{type}': {
+    ...REST,
+    summary: 'The tiles of a layer at each zoom',
+    answerType: 'text/plain',
+  },
+  'POST /rest/filter/{filter}/update/{type}': {
+    ...REST,
+    summary: 'Update a request filter',
+    bodyTypes: [...XML_TYPES, 'application/zip'],
+    answerType: 'text/plain',
+  },
+  'POST /rest/reload': {
+    ...REST,
+    summary: 'Read the configuration file again',
+    bodyTypes: FORM_TYPES,
+    answerType: 'text/html',
+  },
   ...restPair('masstruncate', (path) => ({
     [`GET ${path}`]: { ...REST, summary: 'The kinds of mass truncation', answerType: 'text/xml' },
     [`POST ${path}`]: {

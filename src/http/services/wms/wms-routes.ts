@@ -15,6 +15,7 @@ import type { TileAnswerer } from '../tile-answer.ts';
 import { withWmsExceptions } from './exception-answer.ts';
 import { createWmsCapabilities } from './get-capabilities.ts';
 import { createGetFeatureInfo } from './get-feature-info.ts';
+import { createGetLegendGraphic } from './get-legend-graphic.ts';
 import { createGetMap } from './get-map.ts';
 import { WmsException } from './wms-exception.ts';
 import { readWmsQuery, required } from './wms-parameters.ts';
@@ -51,6 +52,7 @@ export function wmsRoutes({
     ['capabilities', getCapabilities],
     ['getfeatureinfo', createGetFeatureInfo(catalog)],
     ['feature_info', createGetFeatureInfo(catalog)],
+    ['getlegendgraphic', createGetLegendGraphic(catalog)],
   ]);
   const answer = screen(async (exchange) => {
     const asked = readWmsQuery(exchange);
@@ -74,6 +76,6 @@ function operationAsked(operations: ReadonlyMap<string, Operation>, asked: Kvp):
   throw new WmsException(
     'OperationNotSupported',
     'REQUEST',
-    `There is no request ${shortened(name)}; there are GetMap, GetCapabilities and GetFeatureInfo.`,
+    `There is no request ${shortened(name)}; there are GetMap, GetCapabilities, GetFeatureInfo and GetLegendGraphic.`,
   );
 }
