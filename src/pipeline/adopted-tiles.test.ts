@@ -82,6 +82,13 @@ describe('a tile that only the adopted cache has', () => {
     expect((await torn.read(3, 5, 2)).outcome).toBe('MISS');
   });
 
+  it('may be JPEG or PNG where the layer has a mixture of both', async () => {
+    const mixture = formatOf('image/vnd.jpeg-png');
+    if (!mixture) throw new Error('no mixture');
+    const road = open({ oldCache: oldCache(['3/5/2', JPEG], ['3/5/3', PNG]), layer: { formats: [mixture] } });
+    expect([(await road.read(3, 5, 2)).bytes, (await road.read(3, 5, 3)).bytes]).toEqual([JPEG, PNG]);
+  });
+
   it('is hidden for good by a truncation of its place, and only of its place', async () => {
     const cache = oldCache(['3/5/2', PNG], ['3/1/1', PNG]);
     const road = open({ oldCache: cache });

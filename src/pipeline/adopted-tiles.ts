@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { isTilewardenError } from '../domain/errors.ts';
+import { type Format, isMixed } from '../domain/format.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import { type TileIndex, tileSetId } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
@@ -167,12 +168,17 @@ async function isTile(bytes: Buffer, { format }: ResolvedTileSet): Promise<boole
   try {
     if (format.kind === 'opaque') return (await acceptVectorTile(bytes, null)) === bytes;
     const mediaType = recogniseImage(bytes);
-    if (mediaType === null || mediaType !== format.contentType) return false;
+    if (mediaType === null || !kindsOf(format).includes(mediaType)) return false;
     checkStructure(bytes, mediaType);
     return hasItsEnd(bytes, mediaType);
   } catch {
     return false;
   }
+}
+
+/** A mixture has tiles of two kinds. */
+function kindsOf({ mediaType, contentType }: Format): readonly string[] {
+  return isMixed(mediaType) ? ['image/jpeg', 'image/png'] : [contentType];
 }
 
 function hasItsEnd(bytes: Buffer, mediaType: string): boolean {
