@@ -70,10 +70,7 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
     await database.transaction('nodes', async (query) => {
       const longAgo = row.seen_at - SHOWN_FOR;
       await query.deleteFrom('node_flights').where('expires_at', '<', longAgo).execute();
-      await query
-        .deleteFrom('nodes')
-        .where('seen_at', '<', longAgo)
-        .execute();
+      await query.deleteFrom('nodes').where('seen_at', '<', longAgo).execute();
       if (row.leader === 1) {
         await query.updateTable('nodes').set({ leader: 0 }).where('instance', '!=', instance).execute();
       }
