@@ -8,6 +8,11 @@ import { requireNode, runNode, StepError, say, tool } from './steps.mjs';
 const PARTS = [
   ['test/faults/kill-loop.test.ts', 8, 'a hundred kills of servers and workers while they seed'],
   ['test/faults/ledger-loop.test.ts', 15, 'five hundred kills of a process that writes and evicts'],
+  [
+    'test/faults/node-chaos.test.ts',
+    60,
+    'fifty runs of three nodes under load while everything around them breaks',
+  ],
   ['test/security/mutated-requests.test.ts', 12, 'a hundred thousand mutated requests'],
   ['test/security/mutated-bodies.test.ts', 8, 'three hundred slips in the body of every changing route'],
   ['test/security/hostile-bodies.test.ts', 2, 'every hostile body on every path in every type'],

@@ -11,7 +11,6 @@ import { describeStores } from './app/open-stores.ts';
 import { processSocketOf } from './app/process-socket.ts';
 import { createTakeUp } from './app/take-up-file.ts';
 import { urlOf } from './app/url-of.ts';
-import { openServiceSettings } from './catalog/service-settings.ts';
 import type { LoadedSettings } from './config/load-settings.ts';
 import type { Settings } from './config/settings.ts';
 import { readVersion } from './config/version.ts';
@@ -81,8 +80,7 @@ async function openParts(
   const assets = await loadPages();
   const accounts = open.use(openAccounts({ database, dataFolder: settings.data, clock, log }));
   const { access, initialPassword } = await openDoor(settings, accounts);
-  const service = await openServiceSettings(entries);
-  const parts = { ...node.parts, accounts, service, imports: openImports(road, pipeline, open) };
+  const parts = { ...node.parts, accounts, imports: openImports(road, pipeline, open) };
   const about = { version: readVersion(), startedAt: clock.now() };
   const nodes = registry;
   const eventLoop = open.use(openEventLoopWatch());

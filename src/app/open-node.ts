@@ -5,6 +5,7 @@ import { availableParallelism } from 'node:os';
 import { warnOfOpenFolder } from '../access/warn-of-open-folder.ts';
 import { createCatalogEditor } from '../catalog/catalog-editor.ts';
 import { CATALOG_CHANGED } from '../catalog/catalog-messages.ts';
+import { openServiceSettings, type ServiceSettings } from '../catalog/service-settings.ts';
 import type { LoadedSettings } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import type { SettingsFile } from '../config/settings-file.ts';
@@ -125,8 +126,11 @@ export async function openNode(
     );
     await processes?.settle();
   };
+  const service = await openServiceSettings(entries);
   const refreshCatalog = async () => {
-    if (await declared.refresh()) await announceHere();
+    if (!(await declared.refresh())) return;
+    await service.refresh();
+    await announceHere();
   };
   const following = await followNodes(
     { settings, database, stores, pipeline: road.pipeline, events, registry, refreshCatalog, processes },
@@ -176,6 +180,16 @@ export async function openNode(
     await news?.heardByAll();
   };
   let { gridSetDocuments } = settings;
+  const sharedService: ServiceSettings = {
+    ...service,
+    get current() {
+      return service.current;
+    },
+    async change(change, by) {
+      await service.change(change, by);
+      await news?.heardByAll();
+    },
+  };
   const editor = createCatalogEditor({
     ...{ catalog, entries, declared, reader, admit, parameters, events, clock, announce },
     gridSetDocuments: () => gridSetDocuments,
@@ -199,7 +213,17 @@ export async function openNode(
   };
   return {
     ...{ road, pipeline, registry, stores, entries, news, settled, fileTaker },
-    parts: { catalog, editor, pipeline, tasks, schedules, massTruncation, invalidation, quota },
+    parts: {
+      catalog,
+      editor,
+      pipeline,
+      tasks,
+      schedules,
+      massTruncation,
+      invalidation,
+      quota,
+      service: sharedService,
+    },
   };
 }
 

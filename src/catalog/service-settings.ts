@@ -14,6 +14,8 @@ export interface ServiceSettings {
   readonly current: ServiceDocument;
   /** Durable when it returns. */
   change(change: Partial<ServiceDocument>, by: string): Promise<void>;
+  /** Takes up what another node has changed. */
+  refresh(): Promise<void>;
 }
 
 const PLACE = { kind: 'service', name: 'global' } as const;
@@ -21,8 +23,12 @@ const PLACE = { kind: 'service', name: 'global' } as const;
 export async function openServiceSettings(
   entries: Pick<CatalogEntries, 'get' | 'put'>,
 ): Promise<ServiceSettings> {
-  let current = documentOf((await entries.get(PLACE.kind, PLACE.name))?.document);
+  const read = async () => documentOf((await entries.get(PLACE.kind, PLACE.name))?.document);
+  let current = await read();
   return {
+    async refresh() {
+      current = await read();
+    },
     get current() {
       return current;
     },

@@ -202,7 +202,7 @@ export class Chaos {
   }
 
   async #seed({ server }: Member): Promise<void> {
-    this.#tasks.push(await server.start({ zoomStop: 3, threadCount: 2 }));
+    this.#tasks.push(await server.start({ zoomStop: 3, threadCount: 2, tileFailureRetryCount: 20 }));
   }
 
   /** Every task that was accepted has ended, and all nodes say the same. */

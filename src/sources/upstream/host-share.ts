@@ -38,6 +38,7 @@ const INTERVAL = 1000;
 const STARVED_INTERVAL = 200;
 /** A share that has not been renewed for this long may have been given to others. */
 const VALID_FOR = 10_000;
+const PATIENCE = 2000;
 /** One that is not needed any more is kept for a moment: the next request finds it. */
 const KEPT_FOR = 3000;
 /** The longest second of others, see `RateWindow`. */
@@ -93,11 +94,8 @@ export class HostShare {
     const { book, host, limit, held, wanted, clock, log } = this.#options;
     const begun = clock.monotonic();
     try {
-      const share = await book.renew(host, {
-        limit,
-        wanted: Math.min(limit, Math.max(1, wanted())),
-        held: held(),
-      });
+      const wish = { limit, wanted: Math.min(limit, Math.max(1, wanted())), held: held() };
+      const share = await this.#inTime(book.renew(host, wish));
       await this.#awaitOthers(share);
       this.#set(share.places, begun);
       this.#failing = false;
@@ -107,6 +105,16 @@ export class HostShare {
       this.#failing = true;
     }
     this.#options.changed();
+  }
+
+  /** A book that does not answer is as good as none: somebody waits for a tile. */
+  async #inTime(renewal: Promise<Share>): Promise<Share> {
+    const done = new AbortController();
+    const late = this.#options.clock.sleep(PATIENCE, done.signal).then((): never => {
+      throw new Error(`The database has not answered within ${PATIENCE} ms.`);
+    });
+    late.catch(() => {});
+    return Promise.race([renewal, late]).finally(() => done.abort());
   }
 
   async #awaitOthers({ places, alone }: Share): Promise<void> {
