@@ -14,6 +14,7 @@ const DOORS = {
   export: ['domain', 'storage', 'lib'],
   access: ['domain', 'db', 'lib'],
   geowebcache: ['domain', 'lib'],
+  import: ['domain', 'sources', 'geowebcache', 'lib'],
   nodes: ['domain', 'db', 'lib'],
   http: ['domain', 'catalog', 'pipeline', 'tasks', 'quota', 'access', 'geowebcache', 'nodes', 'lib'],
   config: [
@@ -29,7 +30,7 @@ const DOORS = {
     'http',
     'lib',
   ],
-  cli: ['config', 'lib'],
+  cli: ['config', 'import', 'lib'],
 };
 
 const DRIVERS = {

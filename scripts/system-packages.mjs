@@ -26,6 +26,7 @@ function aptGet(...command) {
   const options = ['-qq', '-y', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=120'];
   return run('apt-get', [...options, ...command], {
     quiet: true,
-    env: { DEBIAN_FRONTEND: 'noninteractive' },
+    // Packages of services start none at this run level.
+    env: { DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' },
   });
 }

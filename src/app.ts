@@ -2,9 +2,11 @@ import { existsSync } from 'node:fs';
 import { access as accessFile, constants, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { type Accounts, openAccounts } from './access/open-accounts.ts';
+import { readCapabilities } from './app/import-settings.ts';
 import { nodeName } from './app/join-nodes.ts';
 import { type NodeSurroundings, openNode, taskSettings } from './app/open-node.ts';
-import { databaseOf } from './app/open-road.ts';
+import { openPreviews } from './app/open-previews.ts';
+import { databaseOf, type Road } from './app/open-road.ts';
 import { describeStores } from './app/open-stores.ts';
 import { processSocketOf } from './app/process-socket.ts';
 import { createTakeUp } from './app/take-up-file.ts';
@@ -14,6 +16,7 @@ import type { Settings } from './config/settings.ts';
 import { readVersion } from './config/version.ts';
 import { openDatabase } from './db/open-database.ts';
 import { TilewardenError } from './domain/errors.ts';
+import type { ImportDeps } from './http/api/imports.ts';
 import { type Access, createAccountAccess, createLoopbackAccess } from './http/door/access.ts';
 import { isLoopbackHost } from './http/door/trusted-proxies.ts';
 import { openHttpServer } from './http/http-app.ts';
@@ -23,6 +26,7 @@ import { primaryPart } from './http/processes/primary-part.ts';
 import type { HttpServer } from './http/server.ts';
 import { ClosingStack } from './lib/closing-stack.ts';
 import { laterOf } from './pipeline/layer-activity.ts';
+import type { TilePipeline } from './pipeline/tile-pipeline.ts';
 import { checkStore } from './storage/check-store.ts';
 
 export interface App {
@@ -76,7 +80,7 @@ async function openParts(
   const assets = await loadPages();
   const accounts = open.use(openAccounts({ database, dataFolder: settings.data, clock, log }));
   const { access, initialPassword } = await openDoor(settings, accounts);
-  const parts = { ...node.parts, accounts };
+  const parts = { ...node.parts, accounts, imports: openImports(road, pipeline, open) };
   const about = { version: readVersion(), startedAt: clock.now() };
   const nodes = registry;
   const eventLoop = open.use(openEventLoopWatch());
@@ -114,6 +118,21 @@ async function openParts(
   processes.serve(primaryPart({ catalog, entries, pipeline, events, access, count: server.count }));
   await registry.listening(nodeName(settings, settings.server.port), urlOf(settings.server));
   return { server, initialPassword, takeUp };
+}
+
+/** What a layer would be, before it is declared. */
+function openImports(
+  { catalog, documents, outside }: Road,
+  pipeline: Pick<TilePipeline, 'read'>,
+  open: ClosingStack,
+): ImportDeps {
+  const { reader } = documents;
+  const previews = open.use(openPreviews({ catalog, reader, pipeline, openSource: outside.openSource }));
+  return {
+    readService: (address, only, signal) => readCapabilities(address, only, outside.upstreams, signal),
+    previewLayer: previews.layer,
+    previewTile: previews.tile,
+  };
 }
 
 /** The accounts of a data folder, for the command line: a server may run on it or not. */

@@ -98,7 +98,7 @@ describe('the packages it stands on', () => {
   it('are held to exact versions', () => {
     const loose = [manifest, readJson('web/package.json') as Manifest]
       .flatMap(({ dependencies, devDependencies }) => Object.entries({ ...dependencies, ...devDependencies }))
-      .filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version));
+      .filter(([, version]) => !/^(npm:[\w@/-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/.test(version));
     expect(loose).toEqual([]);
   });
 

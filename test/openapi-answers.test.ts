@@ -45,6 +45,11 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+/** What an address needs besides its path. */
+const QUERIES: Readonly<Record<string, string>> = {
+  '/api/v1/preview': `?document=${encodeURIComponent('{"name":"seen","source":{"type":"world"}}')}`,
+};
+
 const shown = everyRoute().filter(
   (route) =>
     route.method === 'GET' &&
@@ -56,7 +61,7 @@ const shown = everyRoute().filter(
 it.each(shown.map((route) => [route.path, route] as const))(
   '%s answers what its description says, and nothing else',
   async (path, route) => {
-    const answer = await ask('GET', addressOf(path, 'world'));
+    const answer = await ask('GET', addressOf(path, 'world') + (QUERIES[path] ?? ''));
     const body: unknown = await answer.json();
     expect(answer.status).toBe(200);
     expect(descriptionOf(route).answer?.parse(body)).toEqual(body);

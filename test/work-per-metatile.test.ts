@@ -40,10 +40,22 @@ it('decodes an answer once, and encodes each tile once that is not there already
   const { encodes, knownTiles } = cutter.counts;
   expect(encodes + knownTiles).toBe(1 + 8);
   await cutter.cut(await jobOf(0));
-  expect(cutter.counts).toEqual({ decodes: 1, encodes, knownTiles, knownAnswers: 1 });
+  expect(cutter.counts).toMatchObject({ decodes: 1, encodes, knownTiles, knownAnswers: 1 });
   await cutter.cut(await jobOf(5));
   expect(cutter.counts.decodes).toBe(2);
   expect(cutter.counts.encodes - encodes).toBeLessThanOrEqual(8);
+});
+
+it('cuts a JPEG into JPEG tiles without decoding it', async () => {
+  const { pixels } = paintImage(1024, 1024, (x, y) => [(x * y) & 255, x & 255, y & 255, 255]);
+  const bytes = await sharp(pixels, { raw: { width: 1024, height: 1024, channels: 4 } })
+    .jpeg()
+    .toBuffer();
+  const cutter = new MetatileCutter();
+  const picture = { kind: 'encoded', bytes, mediaType: 'image/jpeg' } as const;
+  const { tiles } = await cutter.cut({ picture, grid: GRID, format: 'image/jpeg' });
+  expect(tiles).toHaveLength(16);
+  expect(cutter.counts).toMatchObject({ decodes: 0, cutJpegs: 1, encodes: 16 });
 });
 
 it('asks the source once and the store three times for a metatile of a reseed', async () => {

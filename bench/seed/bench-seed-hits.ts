@@ -2,11 +2,13 @@
  * Cache hits while a seed runs, beside Apache with mod_mapcache while mapcache_seed runs, and beside both at rest: the
  * same tiles, the same readers (wrk), two seeding threads, an upstream that answers at once.
  *
- *   npm run bench:seed-hits -- [--seconds 5] [--connections 8] [--rounds 3]
+ *   npm run bench:seed-hits -- [--seconds 5] [--connections 8] [--rounds 3] [--processes 2]
+ *
+ * Apache uses all processors; `--processes` says how many of ours answer, by default as many as there are processors.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Contestant, type LoadResult, measureLoad } from '../hits/measure-hits.ts';
@@ -22,6 +24,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '5' },
     connections: { type: 'string', default: '8' },
     rounds: { type: 'string', default: '3' },
+    processes: { type: 'string', default: `${availableParallelism()}` },
   },
 });
 const load = { seconds: Number(values.seconds), connections: Number(values.connections), zoom: READ_ZOOM };
@@ -36,6 +39,7 @@ const server = await startServerProcess(
   join(folder, 'data'),
   `
 log: { level: error }
+server: { processes: ${values.processes} }
 tasks: { workers: 2 }
 upstreams: { '${new URL(upstream.url).host}': { concurrency: 8, allowPrivate: true } }
 layers:

@@ -62,8 +62,11 @@ interface SeedFigures extends Comparison {
 const SLOW_MS = 150;
 const MIB = 1024 ** 2;
 const say = (line: string) => void process.stdout.write(`${line}\n`);
-const median = (numbers: readonly number[]) =>
-  [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
+const median = (numbers: readonly number[]) => {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  const [low = Number.NaN, high = low] = sorted.slice((sorted.length - 1) >> 1, (sorted.length >> 1) + 1);
+  return (low + high) / 2;
+};
 const seeders = SEEDERS.filter(({ name }) => values.seeders.split(',').includes(name));
 
 execFileSync(process.execPath, ['scripts/build.mjs'], { stdio: 'inherit' });

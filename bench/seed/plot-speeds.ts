@@ -4,6 +4,7 @@ export interface SpeedGroup {
 }
 
 const COLOURS = ['#0b6e4f', '#8a8f98', '#c3c7cd'];
+const TITLE = '<title>Tiles seeded in a second by Tilewarden, MapCache and MapProxy</title>';
 const WIDTH = 760;
 const LEFT = 110;
 const BAR = 16;
@@ -28,7 +29,7 @@ export function plotSpeeds(groups: readonly SpeedGroup[]): string {
     return [heading, ...lines];
   });
   const style = 'font-family="sans-serif" font-size="12" fill="#222"';
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${y}" ${style}><rect width="100%" height="100%" fill="#fff"/>\n${parts.join('\n')}\n</svg>\n`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${y}" ${style}>${TITLE}<rect width="100%" height="100%" fill="#fff"/>\n${parts.join('\n')}\n</svg>\n`;
 }
 
 function text(x: number, y: number, content: string, attributes: string): string {

@@ -1,4 +1,4 @@
-import { type FileHandle, open, rename, stat } from 'node:fs/promises';
+import { type FileHandle, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 
 export interface AuditFileOptions {
   readonly path: string;
@@ -10,26 +10,54 @@ export interface AuditFileOptions {
 
 const OWNER_AND_GROUP = 0o640;
 const NEWLINE = 0x0a;
+/** Enough for some hundred changes. */
+const RESERVED_BYTES = 256 * 1024;
 
 /** The file at the end of which lines are put. One caller at a time. */
 export class AuditFile {
   readonly #options: AuditFileOptions;
   #handle: FileHandle | null = null;
+  #reserved = false;
 
   constructor(options: AuditFileOptions) {
     this.#options = options;
   }
 
-  /** Resolves when the text is on the disk. */
+  /** Resolves when the text is on the disk. A full disk gets back the room that was kept for this. */
   async append(text: string): Promise<void> {
     try {
-      const handle = await this.#current();
-      await handle.appendFile(text);
-      await handle.datasync();
+      await this.#write(text);
+      await this.reserve();
     } catch (error) {
       await this.close();
-      throw error;
+      if (!isFull(error) || !(await this.#giveUpReserve())) throw error;
+      await this.#write(text);
     }
+  }
+
+  async #write(text: string): Promise<void> {
+    const handle = await this.#current();
+    await handle.appendFile(text);
+    await handle.datasync();
+  }
+
+  /** Takes room ahead, if there is some: who truncates a layer because the disk is full is to find the log writable. */
+  async reserve(): Promise<void> {
+    if (this.#reserved) return;
+    const room = Buffer.alloc(RESERVED_BYTES, '\n');
+    const taken = writeFile(this.#reserve, room, { mode: OWNER_AND_GROUP }).then(() => true);
+    this.#reserved = await taken.catch(() => false);
+  }
+
+  /** False when there is none. */
+  async #giveUpReserve(): Promise<boolean> {
+    this.#reserved = false;
+    const given = await rm(this.#reserve).then(() => true, ignoreAbsence);
+    return given !== null;
+  }
+
+  get #reserve(): string {
+    return `${this.#options.path}.reserve`;
   }
 
   async close(): Promise<void> {
@@ -81,6 +109,10 @@ async function endTornLine(handle: FileHandle): Promise<void> {
   if (size === 0) return;
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(1), 0, 1, size - 1);
   if (bytesRead === 1 && buffer[0] !== NEWLINE) await handle.appendFile('\n');
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && ['ENOSPC', 'EDQUOT'].includes(String(error.code));
 }
 
 function ignoreAbsence(error: NodeJS.ErrnoException): null {

@@ -2,6 +2,7 @@ import type { Database } from '../db/database.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
+import { writeJson } from '../lib/write-json.ts';
 import { type AuditDraft, type AuditEntry, auditEntry } from './audit-entry.ts';
 import { AuditFile } from './audit-file.ts';
 import { createAuditTable } from './audit-table.ts';
@@ -57,7 +58,7 @@ export function openAuditLog({
     table ? table.append(lines, clock.now()) : file.append(lines.join(''));
   const notes = { since: clock.monotonic(), count: 0, leftOut: 0 };
   let waiting: Pending[] = [];
-  let writing: Promise<void> | null = null;
+  let writing: Promise<void> | null = file.reserve().then(writeAll);
 
   /** Entries that wait while one is written go to the disk together. */
   async function writeAll(): Promise<void> {
@@ -131,11 +132,7 @@ function settle(batch: readonly Pending[], end: (pending: Pending) => void): voi
 }
 
 function lineOf(entry: AuditEntry): string {
-  const line = `${JSON.stringify(entry, numbersForBigInts)}\n`;
+  const line = `${writeJson(entry)}\n`;
   if (line.length <= MAX_LINE) return line;
-  return `${JSON.stringify({ ...entry, before: 'too long', after: 'too long' })}\n`;
-}
-
-function numbersForBigInts(_key: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? Number(value) : value;
+  return `${writeJson({ ...entry, before: 'too long', after: 'too long' })}\n`;
 }

@@ -26,6 +26,7 @@ import { openQuotaService } from '../quota/quota-service.ts';
 import { openCutterThread } from '../raster/open-cutter-thread.ts';
 import { serveDesk } from '../sources/upstream/desk-line.ts';
 import { openUpstreamDesk } from '../sources/upstream/open-upstream-desk.ts';
+import type { Outage } from '../storage/tile-store.ts';
 import { createInvalidation } from '../tasks/invalidation.ts';
 import { createMassTruncation } from '../tasks/mass-truncation.ts';
 import { openTaskService } from '../tasks/open-task-service.ts';
@@ -67,9 +68,12 @@ export async function openNode(
   let leads = () => false;
   const instance = randomUUID();
   const shared = isShared(settings);
+  let known: Outage = { isAway: () => false, mayShow: async () => false };
+  const outage: Outage = { isAway: () => known.isAway(), mayShow: () => known.mayShow() };
   const sharing = {
     ...surroundings,
     sweeps: () => leads(),
+    outage,
     ...(shared && { claims: (base: Database) => createFlightClaims(base, instance, surroundings) }),
   };
   const road = await openRoad(settings, sharing, open, SERVER_AT_THE_GATE, cutter, (base) =>
@@ -134,6 +138,7 @@ export async function openNode(
     open,
   );
   const { pipeline, news, settled } = following;
+  known = news ?? known;
   const tasks = open.use(
     await openTaskService({
       database,

@@ -34,6 +34,7 @@ import { refusePrivate } from '../sources/upstream/refuse-private.ts';
 import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
 import type { UpstreamDesk } from '../sources/upstream/upstream-desk.ts';
 import { upstreamOptionsFor } from '../sources/upstream/upstream-options.ts';
+import type { Outage } from '../storage/tile-store.ts';
 import { openOldCache } from './open-old-cache.ts';
 import { openSource } from './open-source.ts';
 import { openStores } from './open-stores.ts';
@@ -45,6 +46,7 @@ export interface RoadSurroundings {
   readonly random: Random;
   /** See `StoreTools`. */
   readonly sweeps?: () => boolean;
+  readonly outage?: Outage;
   /** Where other nodes make tiles too. */
   readonly claims?: (database: Database) => FlightClaims;
 }
@@ -86,12 +88,14 @@ export async function openRoad<Desk extends UpstreamDesk>(
   );
   // A source that draws from another layer needs the pipeline, which needs the catalog.
   let readLayer: LayerReader = () => null;
+  const opener = (source: SourceSettings) =>
+    openSource(source, upstreams, surroundings, (name) => readLayer(name));
   const catalog = open.use(
     openCatalog({
       layers: settings.layers,
       gridSets: settings.gridSets,
       stores,
-      openSource: (source) => openSource(source, upstreams, surroundings, (name) => readLayer(name)),
+      openSource: opener,
       openOldCache: (declaration) => openOldCache(declaration, clock),
       clock,
       log,
@@ -140,7 +144,8 @@ export async function openRoad<Desk extends UpstreamDesk>(
   open.use(gate);
   const storeRequests = new StoreRequestCounts(opened);
   const noted = { pipelineCounts, activity, blankAreas, blankSuspects, storeRequests };
-  return { database, parameters, catalog, documents, takeUp, pipeline, events, desk, ...noted };
+  const outside = { upstreams, openSource: opener };
+  return { database, parameters, catalog, documents, takeUp, pipeline, events, desk, outside, ...noted };
 }
 
 function hostsOf({ layers }: Settings): ReadonlySet<string> {
@@ -150,3 +155,5 @@ function hostsOf({ layers }: Settings): ReadonlySet<string> {
 export function databaseOf({ database, data }: Settings): string {
   return database ?? join(data, DATABASE_FILE);
 }
+
+export type Road = Awaited<ReturnType<typeof openRoad<UpstreamDesk>>>;

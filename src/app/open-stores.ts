@@ -10,9 +10,10 @@ import type { ClosingStack } from '../lib/closing-stack.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Random, systemRandom } from '../lib/random.ts';
 import { openBundleStore } from '../storage/bundle/bundle-store.ts';
+import { bundleStoreOptions } from '../storage/bundle/bundle-store-options.ts';
 import { guardFreeSpace } from '../storage/guard-free-space.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
-import type { TileStore } from '../storage/tile-store.ts';
+import type { Outage, TileStore } from '../storage/tile-store.ts';
 
 const STORES_FOLDER = 'stores';
 const USUAL_SHAPE: MetatileSize = { columns: 4, rows: 4 };
@@ -29,6 +30,8 @@ export interface StoreTools {
   readonly shapeOf?: (set: TileSetKey) => MetatileSize;
   /** Whether this process removes what nobody needs from stores that several machines share. */
   readonly sweeps?: () => boolean;
+  /** What is known of the database while it is away. */
+  readonly outage?: Outage;
 }
 
 /** Every store that is declared, by its name. */
@@ -53,9 +56,22 @@ export function describeStores({
   return Object.entries(stores).map(([name, store]) => ({
     name,
     type: store.type,
-    folder: store.type === 'memory' ? null : join(data, STORES_FOLDER, name),
-    options: {},
+    folder: store.type === 'bundle' ? join(data, STORES_FOLDER, name) : null,
+    options: store.type === 's3' ? bucketOf(store) : {},
   }));
+}
+
+function bucketOf({ bucket, prefix, endpoint }: Extract<StoreSettings, { type: 's3' }>) {
+  return { bucket, ...(prefix && { prefix }), ...(endpoint && { endpoint }) };
+}
+
+/** For processes that answer no tiles. */
+export function withoutCaches(stores: Settings['stores']): Settings['stores'] {
+  const bare = ({ ...store }: StoreSettings) => {
+    if (store.type === 's3') delete store.cache;
+    return store;
+  };
+  return Object.fromEntries(Object.entries(stores).map(([name, store]) => [name, bare(store)]));
 }
 
 async function openStore(
@@ -64,6 +80,13 @@ async function openStore(
 ): Promise<TileStore> {
   if (store.type === 'memory') return createMemoryStore(store, tools.clock);
   if (store.type === 's3') return openShared(store, tools);
+  return openBundles(store, tools);
+}
+
+async function openBundles(
+  store: Extract<StoreSettings, { type: 'bundle' }>,
+  tools: StoreTools & { readonly root: string },
+): Promise<TileStore> {
   const bundles = await openBundleStore(store, tools);
   return tools.readOnly
     ? bundles
@@ -72,16 +95,28 @@ async function openStore(
 
 async function openShared(
   store: Extract<StoreSettings, { type: 's3' }>,
-  { database, readOnly, ...tools }: StoreTools & { readonly name: string },
+  { database, readOnly, root, ...tools }: StoreTools & { readonly name: string; readonly root: string },
 ): Promise<TileStore> {
   // Nothing is ever in it, so that everything is asked of the process that has the database.
   if (!database) return createMemoryStore({ type: 'memory' }, tools.clock);
   const { openS3Store } = await import('../storage/s3/s3-store.ts');
-  return openS3Store(store, {
-    random: systemRandom,
-    shapeOf: () => USUAL_SHAPE,
-    sweeps: () => !readOnly,
+  const usual = { random: systemRandom, shapeOf: () => USUAL_SHAPE, sweeps: () => !readOnly };
+  if (!store.cache || readOnly) return openS3Store(store, { ...usual, ...tools, database });
+  const copies = await openBundles(bundleStoreOptions.parse({ type: 'bundle' }), {
     ...tools,
     database,
+    readOnly,
+    root,
   });
+  const shared = await openS3Store(store, { ...usual, ...tools, database, copies }).catch(
+    async (error: unknown) => {
+      await copies.close();
+      throw error;
+    },
+  );
+  const close = async () => {
+    await shared.close();
+    await copies.close();
+  };
+  return { ...shared, close };
 }

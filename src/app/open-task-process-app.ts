@@ -9,6 +9,7 @@ import { MetatileCutter } from '../raster/metatile-cutter.ts';
 import { openDeskLine } from '../sources/upstream/desk-line.ts';
 import { openTaskWorker } from '../tasks/task-worker.ts';
 import { openRoad, type RoadSurroundings } from './open-road.ts';
+import { withoutCaches } from './open-stores.ts';
 
 /** Milliseconds that a write waits at a quota. */
 const AT_THE_GATE = { patience: 60_000, withReserve: false };
@@ -29,7 +30,7 @@ export async function openTaskProcessApp(
   try {
     const channel = createChannel(port, errorCopier);
     // Tiles are not answered from here.
-    const quiet = { ...settings, memoryTierBytes: 0 };
+    const quiet = { ...settings, memoryTierBytes: 0, stores: withoutCaches(settings.stores) };
     const openDesk = () => openDeskLine(channel);
     const cutter = new MetatileCutter();
     const tools = { ...surroundings, sweeps: () => false };

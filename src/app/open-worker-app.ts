@@ -3,6 +3,7 @@ import { TilewardenError } from '../domain/errors.ts';
 import { ClosingStack } from '../lib/closing-stack.ts';
 import { workerName } from './join-nodes.ts';
 import { type NodeSurroundings, openNode, taskSettings } from './open-node.ts';
+import { withoutCaches } from './open-stores.ts';
 
 export interface WorkerApp {
   readonly name: string;
@@ -15,7 +16,7 @@ export async function openWorkerApp(given: Settings, surroundings: NodeSurroundi
   refuseIdle(given);
   const name = workerName(given);
   // Tiles are not answered from here.
-  const settings = { ...given, node: name, memoryTierBytes: 0 };
+  const settings = { ...given, node: name, memoryTierBytes: 0, stores: withoutCaches(given.stores) };
   const open = new ClosingStack();
   try {
     await openNode(settings, surroundings, ['worker'], open);

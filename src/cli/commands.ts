@@ -3,7 +3,10 @@ import { clear } from './clear.ts';
 import type { Command } from './command.ts';
 import { exportCommand } from './export.ts';
 import { httpProcess } from './http-process.ts';
+import { importCommand } from './import.ts';
+import { migrateStoreCommand } from './migrate-store.ts';
 import { quota } from './quota.ts';
+import { rebuildIndexCommand } from './rebuild-index.ts';
 import { reseed, seed, truncate } from './seed.ts';
 import { serve } from './serve.ts';
 import { taskProcess } from './task-process.ts';
@@ -24,6 +27,9 @@ export const COMMANDS: readonly Command[] = [
   usage,
   quota,
   exportCommand,
+  migrateStoreCommand,
+  rebuildIndexCommand,
+  importCommand,
   user,
   token,
   checkConfig,

@@ -42,12 +42,13 @@ export const exportCommand: Command = {
   },
 };
 
-function progressOn(
+export function progressOn(
   terminal: Terminal,
+  what = 'tile',
 ): (progress: { readonly tiles: number; readonly expected: number }) => void {
   if (!terminal.columns) return () => {};
   return ({ tiles, expected }) => {
     const share = expected === 0 ? 100 : Math.min(100, Math.floor((tiles / expected) * 100));
-    terminal.err(`\r${String(share).padStart(3)} %  ${countOf(tiles)} of ${amountOf(expected, 'tile')} `);
+    terminal.err(`\r${String(share).padStart(3)} %  ${countOf(tiles)} of ${amountOf(expected, what)} `);
   };
 }

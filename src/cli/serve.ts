@@ -1,5 +1,6 @@
 import { readEnvironment } from '../config/environment.ts';
 import { loadSettings } from '../config/load-settings.ts';
+import type { Settings } from '../config/settings.ts';
 import { readSettingsFile } from '../config/settings-file.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
@@ -34,13 +35,18 @@ export const serve: Command = {
       file,
     });
     if (server.initialPassword) showInitialPassword(server.initialPassword, terminal, log);
-    process.on('SIGHUP', () => void reload(() => server.takeUp(load()), log));
+    if (outlivesTerminal(settings)) process.on('SIGHUP', () => void reload(() => server.takeUp(load()), log));
     terminal.out(`Tilewarden is ready at ${server.url}\n`);
     await stop;
     await closeInTime(server, log);
     return 0;
   },
 };
+
+/** SIGHUP also says that a terminal has been closed: whoever started a plain server in it wants it to end then. */
+function outlivesTerminal({ server: { tls, processes } }: Settings): boolean {
+  return process.stdin.isTTY !== true || tls !== null || processes > 1;
+}
 
 /** On a terminal somebody is looking; a log is kept and read by others, so it learns only where the password is. */
 function showInitialPassword(

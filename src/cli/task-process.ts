@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { settingsFrom } from '../config/settings-handover.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -7,8 +8,10 @@ import type { Command } from './command.ts';
 import { hardenProcess } from './harden-process.ts';
 import { receiveHandover } from './start-process.ts';
 
-/** Answers come before seeding: the server's own process is preferred when both want a processor. */
-const NICENESS = 5;
+/** Answers come before seeding: the server's own process gets ten times as much when both want a processor. */
+const NICENESS = 10;
+/** In Linux each thread has its own; those that are started later take after the one that starts them. */
+const THREADS = '/proc/self/task';
 
 export const taskProcess: Command = {
   name: 'task-process',
@@ -25,7 +28,7 @@ export const taskProcess: Command = {
     if (!process.connected) return 1;
     // Ctrl-C reaches the whole group; the server decides when a worker ends.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
-    setPriority(NICENESS);
+    giveWay();
     hardenProcess();
     const settings = settingsFrom(await receiveHandover());
     const log = createLogger({ level: settings.log.level, pretty: process.stderr.isTTY === true });
@@ -43,3 +46,8 @@ export const taskProcess: Command = {
     return 0;
   },
 };
+
+function giveWay(): void {
+  const threads = existsSync(THREADS) ? readdirSync(THREADS).map(Number) : [process.pid];
+  for (const thread of threads) setPriority(thread, NICENESS);
+}

@@ -1,8 +1,8 @@
 import { isAbsolute, normalize } from 'node:path';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
-import { type Explanation, explainIssues } from '../lib/explain-issue.ts';
-import { isRecord, printPath, type ValuePath } from '../lib/value-path.ts';
+import { type Explanation, explainIssues, printExplanations } from '../lib/explain-issue.ts';
+import { isRecord, type ValuePath } from '../lib/value-path.ts';
 import { placeOfAdoption } from '../storage/adopted/adopt-options.ts';
 import type { AdoptSettings } from './driver-schemas.ts';
 import { createSettingsSchema } from './json-schema.ts';
@@ -23,7 +23,7 @@ export function readLayerDocument(
   adoptFolders: readonly string[] = [],
 ) {
   const [given] = checked('layers', document).layers;
-  if (!given) throw refusal([{ path: [], message: 'The body must be a layer' }]);
+  if (!given) throw refusal([{ path: [], message: 'must be a layer' }]);
   const { declaration, problems } = resolveLayer(given, context);
   const local = given.source.type === 'archive' && given.source.path !== undefined;
   const refused = [
@@ -59,7 +59,7 @@ const SCHEDULES_ELSEWHERE: Explanation = {
 /** As `readLayerDocument`, for a grid set. */
 export function readGridSetDocument(document: unknown): GridSet {
   const [given] = checked('gridSets', document).gridSets;
-  if (!given) throw refusal([{ path: [], message: 'The body must be a grid set' }]);
+  if (!given) throw refusal([{ path: [], message: 'must be a grid set' }]);
   return gridSetOf(given);
 }
 
@@ -102,8 +102,5 @@ function* referencesIn(value: unknown, path: ValuePath): Generator<ValuePath> {
 }
 
 function refusal(problems: readonly Explanation[]): TilewardenError {
-  const sentences = problems.map(({ path, key, message }) =>
-    `${printPath(key === undefined ? path : [...path, key])} ${message}`.trim().replace(/[^.?]$/, '$&.'),
-  );
-  return new TilewardenError('request-invalid', sentences.join(' '));
+  return new TilewardenError('request-invalid', printExplanations(problems, 'The body'));
 }

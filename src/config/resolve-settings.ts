@@ -13,6 +13,8 @@ import { checkProjection } from '../domain/projection.ts';
 import { declarationOf } from '../http/wire/schedule-request.ts';
 import { closestName } from '../lib/closest-name.ts';
 import type { Explanation } from '../lib/explain-issue.ts';
+import { sizeOf } from '../lib/size.ts';
+import { someOf } from '../lib/some-of.ts';
 import type { ValuePath } from '../lib/value-path.ts';
 import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
 import { adoptionProblems } from './check-adoptions.ts';
@@ -21,7 +23,6 @@ import { type LayersByName, sourceProblems } from './check-sources.ts';
 import type { AdoptSettings, SourceSettings } from './driver-schemas.ts';
 import type { Settings } from './settings.ts';
 import type { SettingsDocument } from './settings-schema.ts';
-import { parseSize } from './size.ts';
 
 type GivenGridSet = SettingsDocument['gridSets'][number];
 type GivenLayer = SettingsDocument['layers'][number];
@@ -108,10 +109,6 @@ function layerProblems(
 
 function schedulesOf({ name, schedules }: GivenLayer): readonly ScheduleDeclaration[] {
   return schedules.map((schedule) => declarationOf({ layer: name, ...schedule }));
-}
-
-function sizeOf(size: number | string): number {
-  return typeof size === 'number' ? size : (parseSize(size) ?? 0);
 }
 
 function resolveGridSets(given: readonly GivenGridSet[], problems: Explanation[]): GridSetBook {
@@ -217,7 +214,7 @@ function checkGridSetNames(
 
 function unknownName(what: string, name: string, known: readonly string[]): string {
   const meant = closestName(name, known);
-  const hint = meant ? `did you mean ${meant}?` : `there are ${known.join(', ')}`;
+  const hint = meant ? `did you mean ${meant}?` : `there are ${someOf(known)}`;
   return `names the ${what} ${name}, which is not declared; ${hint}`;
 }
 

@@ -1,16 +1,9 @@
 import { z } from 'zod';
+import { sizeSchema } from '../lib/size.ts';
 import { storeSchema, upstreamSchema } from './driver-schemas.ts';
 import { gridSetSchema } from './grid-set-schema.ts';
 import { layerSchema } from './layer-schema.ts';
-import { parseSize } from './size.ts';
 import { WORLD_LAYER } from './world-layer.ts';
-
-const sizeSchema = z
-  .union([z.int().min(0), z.string()])
-  .refine((size) => typeof size === 'number' || parseSize(size) !== null, {
-    error: 'must be a size such as 64 MiB, 1 GB or 1048576',
-  })
-  .describe('Bytes, or a number with a unit such as 64 MiB');
 
 const prefixSchema = z.string().regex(/^(\/[A-Za-z0-9._~-]+)*$/, {
   error: "must be '' or a path such as /geowebcache, without a slash at its end",

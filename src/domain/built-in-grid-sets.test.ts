@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createBuiltInGridSets } from './built-in-grid-sets.ts';
 import { boundsOfTile, levelOf } from './grid-set.ts';
 import { createGridSetBook } from './grid-set-book.ts';
+import { projectionOf } from './projection.ts';
 import { isWebMercator, sameSrs } from './srs.ts';
 
 const book = createGridSetBook(createBuiltInGridSets());
@@ -17,6 +18,14 @@ describe('the built-in grid sets', () => {
     ['GlobalCRS84Pixel', 18, 2, 1, 1],
     ['GlobalCRS84Scale', 21, 1.25764139776733, 2, 1],
     ['GoogleCRS84Quad', 19, 1.40625, 1, 1],
+    ['WebMercatorQuadx2', 25, 78271.5169640205, 1, 1],
+    ['WorldMercatorWGS84Quad', 25, 156543.033928041, 1, 1],
+    ['UTM01WGS84Quad', 24, 78140.35726026, 1, 2],
+    ['UTM60WGS84Quadx2', 24, 39070.17863013, 1, 2],
+    ['UPSArcticWGS84Quad', 25, 128443.43242384, 1, 1],
+    ['UPSAntarcticWGS84Quadx2', 25, 64221.71621192, 1, 1],
+    ['EuropeanETRS89_LAEAQuad', 16, 17578.125, 1, 1],
+    ['CanadianNAD83_LCC', 26, 38364.660062653, 2, 2],
   ])(
     '%s has %d levels from %d units a pixel, and %d × %d tiles at level 0',
     (name, levels, resolution, columns, rows) => {
@@ -43,6 +52,33 @@ describe('the built-in grid sets', () => {
         expect([name, z, level.columns, level.rows]).toEqual([name, z, columns * 2 ** z, rows * 2 ** z]);
       }
     }
+  });
+
+  it('are as many as GeoWebCache has, and have the scales that the OGC prints', () => {
+    expect(book.gridSets).toHaveLength(141);
+    const scales: readonly (readonly [string, number, number])[] = [
+      ['UTM33WGS84Quad', 0, 279072704.500914],
+      ['UTM33WGS84Quad', 23, 33.2680588365691],
+      ['EuropeanETRS89_LAEAQuad', 15, 1915.8635820661275],
+      ['CanadianNAD83_LCC', 25, 236.235591518802],
+      ['WorldMercatorWGS84Quad', 24, 33.3238997476528],
+    ];
+    for (const [name, z, scale] of scales) {
+      expect(levelOf(book.get(name), z).scaleDenominator / scale).toBeCloseTo(1, 12);
+    }
+    expect(levelOf(book.get('UPSArcticWGS84Quad'), 24).scaleDenominator).toBeCloseTo(27.34223273, 7);
+  });
+
+  it.each([
+    ['UTM32WGS84Quad', 500_000, 5_000_000, 9, 45.15],
+    ['UPSArcticWGS84Quad', 2_000_000, 1_000_000, 0, 81],
+    ['UPSAntarcticWGS84Quad', 2_000_000, 3_000_000, 0, -81],
+    ['EuropeanETRS89_LAEAQuad', 4_321_000, 3_210_000, 10, 52],
+    ['CanadianNAD83_LCC', 0, 0, -95, 49],
+  ])('%s can be turned into degrees', (name, x, y, longitude, latitude) => {
+    const degrees = projectionOf(book.get(name))?.toLonLat(x, y);
+    expect(degrees?.[0]).toBeCloseTo(longitude, 1);
+    expect(degrees?.[1]).toBeCloseTo(latitude, 1);
   });
 
   it('name their levels as clients ask for them', () => {
@@ -75,7 +111,7 @@ describe('the built-in grid sets', () => {
 
   it('know which of them common web maps can use', () => {
     const usable = book.gridSets.filter(isWebMercator).map((gridSet) => gridSet.name);
-    expect(usable).toEqual(['EPSG:900913', 'EPSG:900913x2', 'WebMercatorQuad']);
+    expect(usable).toEqual(['EPSG:900913', 'EPSG:900913x2', 'WebMercatorQuad', 'WebMercatorQuadx2']);
   });
 });
 

@@ -1,9 +1,9 @@
 import type { Bounds } from './bounds.ts';
 import { createGridSet, type GridSet, type GridSetOptions } from './grid-set.ts';
+import { createOgcGridSets, ladder, square } from './ogc-grid-sets.ts';
 
 const WORLD_DEGREES: Bounds = { minX: -180, minY: -90, maxX: 180, maxY: 90 };
 const GOOGLE_HALF_WORLD = 20037508.34;
-const OGC_HALF_WORLD = 20037508.3427892;
 /** 1 : this is the whole world in one tile of 256 pixels. */
 const GOOGLE_CRS84_SCALE = 559082264.0287178;
 const MINUTE = 1 / 60;
@@ -30,8 +30,8 @@ export function createBuiltInGridSets(): readonly GridSet[] {
     mercator(1),
     geodetic(2),
     mercator(2),
-    ...ogcTileMatrixSets(),
     ...wellKnownScaleSets(),
+    ...createOgcGridSets(),
   ];
 }
 
@@ -42,7 +42,7 @@ function geodetic(density: 1 | 2): GridSet {
     description: `Longitude and latitude, two tiles of ${256 * density} pixels at level 0`,
     srs: 4326,
     extent: WORLD_DEGREES,
-    resolutions: halving(0.703125 / density, 22),
+    resolutions: ladder(0.703125 / density, 22),
     tileWidth: 256 * density,
     tileHeight: 256 * density,
   });
@@ -56,31 +56,10 @@ function mercator(density: 1 | 2): GridSet {
     description: `Web mercator, one tile of ${256 * density} pixels at level 0`,
     srs: 900913,
     extent: square(GOOGLE_HALF_WORLD),
-    resolutions: halving(156543.03390625 / density, 31),
+    resolutions: ladder(156543.03390625 / density, 31),
     tileWidth: 256 * density,
     tileHeight: 256 * density,
   });
-}
-
-/** OGC 17-083r4; their levels are named by bare numbers. */
-function ogcTileMatrixSets(): readonly GridSet[] {
-  return [
-    createGridSet({
-      name: 'WebMercatorQuad',
-      description: 'Web mercator as the OGC defines it',
-      srs: 3857,
-      extent: square(OGC_HALF_WORLD),
-      resolutions: halving((2 * OGC_HALF_WORLD) / 256, 25),
-      levelNames: numbers(25),
-      alignTopLeft: true,
-    }),
-    worldInDegrees({
-      name: 'WorldCRS84Quad',
-      description: 'Longitude and latitude as the OGC defines it',
-      resolutions: halving(0.703125, 18),
-      levelNames: numbers(18),
-    }),
-  ];
 }
 
 function wellKnownScaleSets(): readonly GridSet[] {
@@ -98,7 +77,7 @@ function wellKnownScaleSets(): readonly GridSet[] {
     worldInDegrees({
       name: 'GoogleCRS84Quad',
       description: 'Longitude and latitude, one tile at level 0',
-      scaleDenominators: halving(GOOGLE_CRS84_SCALE, 19),
+      scaleDenominators: ladder(GOOGLE_CRS84_SCALE, 19),
     }),
   ];
 }
@@ -110,16 +89,4 @@ function worldInDegrees(options: Omit<GridSetOptions, 'srs' | 'extent'>): GridSe
     alignTopLeft: true,
     ...options,
   });
-}
-
-function halving(first: number, levels: number): readonly number[] {
-  return Array.from({ length: levels }, (_, z) => first / 2 ** z);
-}
-
-function numbers(count: number): readonly string[] {
-  return Array.from({ length: count }, (_, z) => String(z));
-}
-
-function square(half: number): Bounds {
-  return { minX: -half, minY: -half, maxX: half, maxY: half };
 }

@@ -24,6 +24,20 @@ const FORMATS: readonly Format[] = [
   { mediaType: 'image/gif', contentType: 'image/gif', extensions: ['gif'], kind: 'raster', alpha: true },
   { mediaType: 'image/webp', contentType: 'image/webp', extensions: ['webp'], kind: 'raster', alpha: true },
   {
+    mediaType: 'image/vnd.jpeg-png',
+    contentType: 'image/vnd.jpeg-png',
+    extensions: ['jpeg-png'],
+    kind: 'raster',
+    alpha: true,
+  },
+  {
+    mediaType: 'image/vnd.jpeg-png8',
+    contentType: 'image/vnd.jpeg-png8',
+    extensions: ['jpeg-png8'],
+    kind: 'raster',
+    alpha: true,
+  },
+  {
     mediaType: 'application/vnd.mapbox-vector-tile',
     contentType: 'application/vnd.mapbox-vector-tile',
     extensions: ['pbf', 'mvt'],
@@ -31,6 +45,29 @@ const FORMATS: readonly Format[] = [
     alpha: true,
   },
 ];
+
+/** Each tile as JPEG or as the PNG named here, whichever it needs. */
+const MIXED: ReadonlyMap<string, string> = new Map([
+  ['image/vnd.jpeg-png', 'image/png'],
+  ['image/vnd.jpeg-png8', 'image/png8'],
+]);
+
+/** What a picture is made as: of a mixture JPEG where nothing shows through. */
+export function encodingOf(mediaType: string, isOpaque: () => boolean): string {
+  const png = MIXED.get(mediaType);
+  if (png === undefined) return mediaType;
+  return isOpaque() ? 'image/jpeg' : png;
+}
+
+export function isMixed(mediaType: string): boolean {
+  return MIXED.has(mediaType);
+}
+
+/** Of one picture: a mixture is told by its first byte. */
+export function contentTypeOf({ mediaType, contentType }: Format, bytes: Buffer): string {
+  if (!MIXED.has(mediaType)) return contentType;
+  return bytes[0] === 0xff ? 'image/jpeg' : 'image/png';
+}
 
 export const FORMAT_NAMES: readonly string[] = FORMATS.map((format) => format.mediaType);
 

@@ -1,3 +1,4 @@
+import { someOf } from '../lib/some-of.ts';
 import { TilewardenError } from './errors.ts';
 import type { GridSet } from './grid-set.ts';
 import { shortened } from './shortened.ts';
@@ -33,7 +34,7 @@ export function createGridSetBook(gridSets: readonly GridSet[]): GridSetBook {
       if (found) return found;
       throw new TilewardenError(
         'grid-set-unknown',
-        `There is no grid set ${shortened(nameOrAlias)}; there are ${[...byName.keys()].join(', ')}.`,
+        `There is no grid set ${shortened(nameOrAlias)}; there are ${someOf([...byName.keys()])}.`,
       );
     },
   };

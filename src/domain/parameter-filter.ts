@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { RE2JS } from 're2js';
 import { closestName } from '../lib/closest-name.ts';
+import { someOf } from '../lib/some-of.ts';
 import { invalid, TilewardenError } from './errors.ts';
 import { shortened } from './shortened.ts';
 
@@ -58,7 +59,6 @@ const INTEGER = /^[+-]?\d{1,16}$/;
 const FLOAT = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?$/i;
 /** A surrogate without its partner has no UTF-8 form, so two different ones would share an id. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
-const LISTED_IN_MESSAGE = 20;
 
 export function createFixedValuesFilter(options: FixedValuesFilterOptions): ParameterFilter {
   const normalize = caseNormalizer(options.normalize);
@@ -266,7 +266,5 @@ function withDefault(listed: readonly string[], defaultValue: string): readonly 
 function refusal(name: string, value: string, allowed: readonly string[] | null): TilewardenError {
   const violation = `${shortened(value)} violates filter for parameter ${name}`;
   if (!allowed) return new TilewardenError('parameter-refused', violation);
-  const more = allowed.length > LISTED_IN_MESSAGE ? `, and ${allowed.length - LISTED_IN_MESSAGE} more` : '';
-  const list = allowed.slice(0, LISTED_IN_MESSAGE).join(', ');
-  return new TilewardenError('parameter-refused', `${violation}; allowed: ${list}${more}`);
+  return new TilewardenError('parameter-refused', `${violation}; allowed: ${someOf(allowed)}`);
 }

@@ -52,6 +52,8 @@ const BY_CODE: ReadonlyMap<number, string> = new Map([
   [3978, `+proj=lcc +lat_0=49 +lon_0=-95 +lat_1=49 +lat_2=77 +x_0=0 +y_0=0 ${GRS80}`],
   [4258, `+proj=longlat ${GRS80}`],
   [4269, `+proj=longlat ${GRS80}`],
+  [5041, `+proj=stere +lat_0=90 +lon_0=0 +k_0=0.994 +x_0=2000000 +y_0=2000000 ${WGS84}`],
+  [5042, `+proj=stere +lat_0=-90 +lon_0=0 +k_0=0.994 +x_0=2000000 +y_0=2000000 ${WGS84}`],
   [5070, `+proj=aea +lat_0=23 +lon_0=-96 +lat_1=29.5 +lat_2=45.5 +x_0=0 +y_0=0 ${GRS80}`],
   [
     5514,

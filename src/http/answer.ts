@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { writeJson } from '../lib/write-json.ts';
 
 /** Header names and values in turn: the form that costs least to send. */
 export type Headers = readonly string[];
@@ -41,13 +42,4 @@ export function jsonAnswer(value: unknown, headers: Headers = NO_HEADERS, status
     headers: ['Content-Type', 'application/json', ...headers],
     body: writeJson(value),
   };
-}
-
-export function writeJson(value: unknown): string {
-  return JSON.stringify(value, numbersForBigInts);
-}
-
-/** What counts tiles is a bigint inside. Beyond 2^53 a JSON number loses its last digits, which a count that large can spare. */
-function numbersForBigInts(_key: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? Number(value) : value;
 }

@@ -17,6 +17,7 @@ import { catalogChangeRoutes } from './api/catalog-changes.ts';
 import { coverageRoutes } from './api/coverage.ts';
 import { createEventStream } from './api/events.ts';
 import { evictionRoutes } from './api/evictions.ts';
+import { type ImportDeps, importRoutes } from './api/imports.ts';
 import { inspectRoutes } from './api/inspect.ts';
 import { invalidateRoutes } from './api/invalidate.ts';
 import { type LayerDeps, layerRoutes } from './api/layers.ts';
@@ -50,13 +51,14 @@ import { createTerminateAllHandler, createTerminateHandler } from './rest/termin
 import type { Route } from './route.ts';
 import { kmlRoutes } from './services/kml/kml-routes.ts';
 import { createTileJson, wmtsTileJsonRoutes } from './services/tile-json.ts';
-import { openServices, tileServiceRoutes } from './services/tile-service-routes.ts';
+import { openServices, screened, tileServiceRoutes } from './services/tile-service-routes.ts';
 import { wmsRoutes } from './services/wms/wms-routes.ts';
 import { isDryRun } from './wire/read-body.ts';
 
 export interface RouteDeps {
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version' | 'gridSets'>;
   readonly editor: CatalogEditor;
+  readonly imports: ImportDeps;
   readonly service: ServiceSettings;
   readonly pipeline: Pick<TilePipeline, 'read'>;
   /** As in `ReadinessDeps`. */
@@ -115,13 +117,13 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
       path: '/tiles/{layer}.json',
       role: 'public',
       sharing,
-      handler: createTileJson(deps.catalog),
+      handler: road.screen(createTileJson(deps.catalog)),
     },
     ...tileServiceRoutes(road),
     ...wmsRoutes(road),
-    ...kmlRoutes(road),
-    ...wmtsTileJsonRoutes(catalog),
-    ...layerPageRoutes(catalog),
+    ...screened(kmlRoutes(road), road.screen),
+    ...screened(wmtsTileJsonRoutes(catalog), road.screen),
+    ...screened(layerPageRoutes(catalog), road.screen),
 
     ...taskRoutes(deps, limits),
     ...scheduleRoutes(deps),
@@ -132,6 +134,7 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
     ...cacheRoutes(deps),
     ...layerRoutes(deps),
     ...catalogChangeRoutes(deps.editor),
+    ...importRoutes(deps.imports),
     ...restRoutes(deps),
     ...seriesRoutes(seriesOf(traffic)),
     ...aboutRoutes(deps.about),
@@ -151,12 +154,12 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
 
 /** GeoWebCache's resources besides tasks, truncation and quota. */
 function restRoutes(deps: RouteDeps): readonly Route[] {
-  const { rest, traffic, metrics } = deps;
+  const { rest, traffic, metrics, service, about } = deps;
   return [
     ...restLayerRoutes(deps),
     ...restGridSetRoutes(deps),
     ...blobStoreRoutes(rest.stores),
-    ...globalRoutes({ ...deps, configFile: rest.configFile }),
+    ...globalRoutes({ service, about, configFile: rest.configFile }),
     ...boundsRoutes(deps),
     ...filterUpdateRoutes(deps),
     ...reloadRoutes(rest.reload),

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { Server as TlsServer } from 'node:tls';
 import { TilewardenError } from '../domain/errors.ts';
 import { WholeResponse } from './answer/whole-response.ts';
@@ -151,6 +151,8 @@ async function farewell({ server, dispatcher }: HttpApp, limits: HttpLimits): Pr
   const quietAt = () => Math.max(began, dispatcher.lastOnKeptConnection()) + limits.farewell;
   while (performance.now() < Math.min(quietAt(), latest) && (await openConnections(server)) > 0) {
     await delay(FAREWELL_LOOK_MS);
+    // On a busy machine requests have arrived that nobody has read yet: timers come before sockets.
+    await nextTurn();
   }
 }
 
@@ -166,7 +168,8 @@ async function drain(app: HttpApp, limits: HttpLimits): Promise<void> {
   const closed = once(server, 'close');
   server.close();
   // A connection whose last answer ended after the stop began lies idle, and nobody else would close it.
-  const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS);
+  const closeIdle = () => server.closeIdleConnections();
+  const sweep = setInterval(() => setImmediate(closeIdle), IDLE_SWEEP_MS);
   await closed;
   clearTimeout(deadline);
   clearInterval(sweep);

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { allowedKeys } from './allowed-keys.ts';
 import { closestName } from './closest-name.ts';
-import { type ValuePath, valueAt } from './value-path.ts';
+import { printPath, type ValuePath, valueAt } from './value-path.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -27,6 +27,16 @@ interface Context {
   readonly tree: unknown;
   readonly words: IssueWords;
   readonly keysAt: (path: ValuePath) => readonly string[];
+}
+
+/** A sentence for each; `whole` is what is at fault where no field is. */
+export function printExplanations(problems: readonly Explanation[], whole: string): string {
+  return problems
+    .map(({ path, key, message }) => {
+      const place = printPath(key === undefined ? path : [...path, key]);
+      return `${place || whole} ${message}`.replace(/[^.?]$/, '$&.');
+    })
+    .join(' ');
 }
 
 /** What is wrong with `tree`, in words for whoever wrote it. The schema is only made when a key is unknown. */

@@ -1,5 +1,5 @@
 import type { Format } from '../domain/format.ts';
-import { formatOf } from '../domain/format.ts';
+import { contentTypeOf, formatOf } from '../domain/format.ts';
 import { filledImage } from '../raster/raster-image.ts';
 
 export interface BlankTile {
@@ -17,7 +17,7 @@ export function createBlankTiles(): BlankTiles {
     // Loaded only now: a process that answers hits has no other use for the image library.
     const { encodeImage } = await import('../raster/encode-image.ts');
     const bytes = await encodeImage(filledImage(width, height, 0), format);
-    return { bytes, contentType: format.contentType };
+    return { bytes, contentType: contentTypeOf(format, bytes) };
   };
   return (asked, width, height) => {
     const format = asked.alpha ? asked : (formatOf('image/png') ?? asked);

@@ -48,8 +48,11 @@ const SMALL_AT_ONCE = 2;
 const MAX_WAITING = 64;
 /** Rows of tiles, of all maps together: whoever answers hits needs a core meanwhile. */
 const DECODES_AT_ONCE = 1;
-/** Rows of source pixels that are worked on at a time. Between two bands a caller who has gone is noticed. */
-const SOURCE_ROWS_PER_BAND = 512;
+/**
+ * Rows of source pixels that are worked on at a time: the main thread copies them in one turn. Between two bands a
+ * caller who has gone is noticed.
+ */
+const SOURCE_ROWS_PER_BAND = 128;
 
 /** Makes pictures of any place and size from tiles; pixels are worked on by the image library, off the main thread. */
 export function createMapComposer(pipeline: Pick<TilePipeline, 'read'>): MapComposer {

@@ -94,7 +94,8 @@ export class MetatileMaker {
       flight.abort(new TilewardenError('source-timeout', message, { reason: 'deadline' }));
     };
     clock.sleep(flightDeadlineMs, arrived.signal).then(giveUp, () => {});
-    return () => arrived.abort();
+    // With a reason none is made.
+    return () => arrived.abort('arrived');
   }
 
   /** Null: what is in the store is right, and noted so. What a truncation has removed meanwhile is fetched in full. */
@@ -198,19 +199,23 @@ export class MetatileMaker {
   #handOut(flight: Flight, { tiles }: CutMetatile, createdAt: number): void {
     const { freshUntil, validator, plan } = flight;
     const { z, rect } = plan.metatile;
+    const { madeBy } = plan;
     const columns = rect.maxX - rect.minX + 1;
     for (const [i, { bytes, colour, checksum }] of tiles.entries()) {
-      const place = { z, x: rect.minX + (i % columns), y: rect.minY + Math.floor(i / columns) };
-      const blank = colour !== null;
+      const x = rect.minX + (i % columns);
+      const y = rect.minY + Math.floor(i / columns);
+      // Without a spread, which takes ten times as long.
       flight.handOut({
-        ...place,
+        z,
+        x,
+        y,
         bytes,
-        blank,
+        blank: colour !== null,
         createdAt,
         checksum,
         freshUntil,
         validator,
-        madeBy: plan.madeBy,
+        madeBy,
       });
     }
   }

@@ -43,11 +43,14 @@ interface TileSetSum extends Sum {
 export class UsageSums {
   readonly #sets = new Map<string, TileSetSum>();
   readonly #layers = new Map<string, number>();
+  /** Blocks of one tile set mostly come one after the other. */
+  #last: TileSetSum | null = null;
   #total = 0;
   #usage: StoresUsage | null = null;
 
   /** The one object that stands for a tile set here. */
   known(set: TileSetKey): TileSetKey {
+    if (this.#last?.set === set) return set;
     return this.#sets.get(tileSetId(set))?.set ?? set;
   }
 
@@ -58,7 +61,9 @@ export class UsageSums {
   subtract(key: string, block: LedgerBlock): void {
     const sum = this.#count(block, -1);
     sum.keys.delete(key);
-    if (sum.keys.size === 0) this.#sets.delete(tileSetId(block.set));
+    if (sum.keys.size > 0) return;
+    this.#sets.delete(tileSetId(block.set));
+    this.#last = null;
   }
 
   diskBytes(layer: string | null): number {
@@ -93,9 +98,11 @@ export class UsageSums {
   }
 
   #sumFor(set: TileSetKey): TileSetSum {
+    if (this.#last?.set === set) return this.#last;
     const id = tileSetId(set);
     const sum = this.#sets.get(id) ?? { set, bytes: 0, tiles: 0, zooms: new Map(), keys: new Set() };
     this.#sets.set(id, sum);
+    this.#last = sum;
     return sum;
   }
 }

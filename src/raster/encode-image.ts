@@ -1,9 +1,10 @@
 import type { Sharp } from 'sharp';
 import { TilewardenError } from '../domain/errors.ts';
-import type { Format } from '../domain/format.ts';
+import { encodingOf, type Format } from '../domain/format.ts';
 import { imageLibrary } from './image-library.ts';
 import { Pixels } from './pixels.ts';
 import { type ImagePart, type RasterImage, type Samples, samplesOf } from './raster-image.ts';
+import { isOpaque } from './single-colour.ts';
 
 const OPAQUE_GROUND = '#ffffff';
 
@@ -18,12 +19,10 @@ const WRITERS: Readonly<Record<string, (image: Sharp) => Sharp>> = {
 };
 
 /** A picture in a format of ours; for few and small ones, tiles are made by `MetatileCutter`. */
-export async function encodeImage(
-  image: RasterImage,
-  { mediaType }: Pick<Format, 'mediaType'>,
-): Promise<Buffer> {
+export async function encodeImage(image: RasterImage, format: Pick<Format, 'mediaType'>): Promise<Buffer> {
   const { width, height } = image;
   const part = { left: 0, top: 0, width, height };
+  const mediaType = encodingOf(format.mediaType, () => isOpaque(samplesOf(image), part));
   return (
     (isPng(mediaType) && wholePng(image, part, mediaType)) ||
     (await writePart(samplesOf(image), part, mediaType))

@@ -1,6 +1,6 @@
 import sharp, { type Sharp } from 'sharp';
 import { TilewardenError } from '../domain/errors.ts';
-import type { Format } from '../domain/format.ts';
+import { encodingOf, type Format } from '../domain/format.ts';
 import type { RasterImage } from './raster-image.ts';
 
 /** Red, green, blue. */
@@ -31,7 +31,7 @@ export async function encodeMap(
 }
 
 export async function writeMap(image: Sharp, format: Format, background: Colour | null): Promise<Buffer> {
-  const write = WRITERS[format.mediaType];
+  const write = WRITERS[encodingOf(format.mediaType, () => background !== null)];
   if (!write) throw new TilewardenError('format-unknown', `Images are not made as ${format.mediaType}.`);
   return await write(background ? image.flatten({ background: colourOf(background) }) : image).toBuffer();
 }

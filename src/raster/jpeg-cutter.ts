@@ -14,7 +14,7 @@ export interface CutJpeg {
 const GROUP = 16;
 /** Of fixed-point numbers. */
 const ONE = 2 ** 20;
-const END_OF_IMAGE = [0xff, 0xd9];
+const MOST_BYTES_OF_CODES = 16 + 256;
 
 /**
  * Cuts a JPEG into JPEG tiles along its groups of blocks, without making pixels of it: numbers that are finer than
@@ -54,9 +54,9 @@ export class JpegCutter {
   #load(jpeg: OrdinaryJpeg, { columns, rows, tileWidth, tileHeight }: CutGrid): boolean {
     const { scan, steps, codes } = jpeg;
     const work = this.#work;
-    // The marker behind the scan ends it; codes are handed over in the same place before.
-    if (work.reserveJpeg(Math.max(scan.length + 2, 512), columns * rows, tileWidth, tileHeight) === 0)
-      return false;
+    // Codes are handed over in the same place before.
+    const inputBytes = Math.max(scan.length, MOST_BYTES_OF_CODES);
+    if (work.reserveJpeg(inputBytes, columns * rows, tileWidth, tileHeight) === 0) return false;
     const input = work.jpegInput();
     for (const [table, code] of codes.entries()) {
       this.#bytesAt(input, code.length).set(code);
@@ -73,7 +73,6 @@ export class JpegCutter {
       const factors = new Uint32Array(work.memory.buffer, work.jpegFactors() + at, given.length);
       for (const [i, step] of given.entries()) factors[i] = Math.round((ONE * step) / (wanted[i] ?? step));
     }
-    this.#bytesAt(input, scan.length + 2).set(END_OF_IMAGE, scan.length);
     this.#bytesAt(input, scan.length).set(scan);
     return true;
   }
@@ -81,8 +80,8 @@ export class JpegCutter {
   #tile(tile: number, head: Buffer): Buffer | number {
     const colour = this.#work.tileColour(tile) >>> 0;
     if (colour !== 0) return colour;
-    const start = this.#work.tileStart(tile);
-    return Buffer.concat([head, this.#bytesAt(start, this.#work.tileEnd(tile) - start)]);
+    const length = this.#work.layTile(tile);
+    return Buffer.concat([head, this.#bytesAt(this.#work.jpegFile(), length)]);
   }
 
   #look(tiles: readonly (Buffer | number)[], width: number, height: number): PictureLook {

@@ -6,6 +6,7 @@ import { decodeImage } from './decode-image.ts';
 import { MetatileCutter } from './metatile-cutter.ts';
 import { openCutterThread } from './open-cutter-thread.ts';
 import { copyPart, type RasterImage, samplesOf } from './raster-image.ts';
+import { recogniseImage } from './recognise-image.ts';
 import type { CutJob, CutMetatile } from './tile-cutter.ts';
 
 const GRID = { columns: 3, rows: 2, tileWidth: 64, tileHeight: 48, gutter: 5 };
@@ -34,6 +35,39 @@ async function expectTiles({ tiles }: CutMetatile, image: RasterImage): Promise<
     expect(tile.pixels.equals(copyPart(samplesOf(image), part).data), `tile ${i}`).toBe(true);
   }
 }
+
+describe('a mixture of JPEG and PNG', () => {
+  const halfOpen = paintImage(WIDTH, HEIGHT, (x, y) => [
+    x,
+    y,
+    x ^ y,
+    x < 5 + 64 ? 255 : x < 5 + 128 ? 128 : 0,
+  ]);
+
+  it.each([
+    ['image/vnd.jpeg-png', 'image/png'],
+    ['image/vnd.jpeg-png8', 'image/png'],
+  ])('%s has each tile as JPEG where nothing shows through, as PNG otherwise', async (format, png) => {
+    const cutter = new MetatileCutter();
+    for (const job of [
+      await jobOf(halfOpen, format),
+      { picture: { kind: 'pixels', ...halfOpen }, grid: GRID, format } as const,
+    ]) {
+      const { tiles } = await cutter.cut(job);
+      expect(tiles.map(({ bytes }) => recogniseImage(bytes))).toEqual([
+        'image/jpeg',
+        png,
+        png,
+        'image/jpeg',
+        png,
+        png,
+      ]);
+      expect(tiles.map(({ colour }) => colour)).toEqual([null, null, 0, null, null, 0]);
+    }
+    const { tiles } = await cutter.cut(await jobOf(sea, format));
+    expect(recogniseImage(tiles[0]?.bytes ?? Buffer.alloc(0))).toBe('image/jpeg');
+  });
+});
 
 describe('a cutter of metatiles', () => {
   it('cuts the tiles row by row, without what belongs to the neighbours', async () => {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { encodingOf, isMixed } from '../domain/format.ts';
 import { RecentMap } from '../lib/recent-map.ts';
 import { checkType, limitsFor } from './accept-image.ts';
 import { decodeImage, decodeSamples } from './decode-image.ts';
@@ -18,13 +19,13 @@ import {
   samplesOf,
 } from './raster-image.ts';
 import type { ImageMediaType } from './recognise-image.ts';
-import { singleColour, transparentColour, visible } from './single-colour.ts';
+import { isOpaque, singleColour, transparentColour, visible } from './single-colour.ts';
 import type { CutGrid, CutJob, CutMetatile, CutTile, CutterCounts, TileCutter } from './tile-cutter.ts';
 
 const PIXEL_BYTES = 4;
 /** Bytes of tiles that are kept in case the same answer or the same pixels come again. */
-const KEPT_ANSWERS = 8 * 1024 * 1024;
-const KEPT_TILES = 4 * 1024 * 1024;
+const KEPT_ANSWERS = 2 * 1024 * 1024;
+const KEPT_TILES = 2 * 1024 * 1024;
 /** What an entry takes besides its bytes, about. */
 const ENTRY_BYTES = 500;
 const KEPT_COLOURS = 512;
@@ -43,7 +44,7 @@ export class MetatileCutter implements TileCutter {
   readonly #answers = new RecentMap<string, CutMetatile>(KEPT_ANSWERS);
   readonly #tiles = new RecentMap<string, CutTile>(KEPT_TILES);
   readonly #plainTiles = new RecentMap<string, Promise<CutTile>>(KEPT_COLOURS);
-  readonly counts: CutterCounts = { decodes: 0, encodes: 0, knownAnswers: 0, knownTiles: 0 };
+  readonly counts: CutterCounts = { decodes: 0, cutJpegs: 0, encodes: 0, knownAnswers: 0, knownTiles: 0 };
 
   async cut(job: CutJob): Promise<CutMetatile> {
     const { picture } = job;
@@ -72,7 +73,7 @@ export class MetatileCutter implements TileCutter {
     const { width, height } = sizeOf(grid);
     const fits = image.width === width && image.height === height;
     if (!fits || image.pixels.length !== width * height * PIXEL_BYTES) throw refuseImage('wrong-size');
-    if (!isPng(format)) return await this.#writeTiles(grid, format, samplesOf(image));
+    if (!isMadeHere(format)) return await this.#writeTiles(grid, format, samplesOf(image));
     const pixels = this.#room();
     pixels.load(image, grid.tileWidth, grid.tileHeight);
     return await this.#encodeTiles(grid, format, pixels);
@@ -80,13 +81,13 @@ export class MetatileCutter implements TileCutter {
 
   async #cutAnswer({ grid, format }: CutJob, { bytes, mediaType }: Answer): Promise<CutMetatile> {
     const found = checkType(bytes, mediaType);
-    this.counts.decodes++;
     const asItCame = isOneTile(grid) && found === format && KEPT_TYPES.includes(format);
-    if (isPng(format)) return await this.#cutInMemory(grid, format, bytes, found, asItCame);
     if (found === 'image/jpeg' && format === 'image/jpeg' && !asItCame) {
       const cut = await this.#cutJpeg(grid, bytes);
       if (cut) return cut;
     }
+    this.counts.decodes++;
+    if (isMadeHere(format)) return await this.#cutInMemory(grid, format, bytes, found, asItCame);
     const { width, height } = sizeOf(grid);
     const samples = await decodeSamples(bytes, limitsFor(width, height));
     const look = lookAt(samples, grid.gutter);
@@ -98,6 +99,7 @@ export class MetatileCutter implements TileCutter {
     this.#jpegs ??= new JpegCutter(JPEG_QUALITY);
     const cut = this.#jpegs.cut(bytes, grid);
     if (!cut) return null;
+    this.counts.cutJpegs++;
     const tiles = cut.tiles.map((tile) => {
       if (typeof tile === 'number') return this.#plainTile(grid, 'image/jpeg', tile);
       this.counts.encodes++;
@@ -131,7 +133,7 @@ export class MetatileCutter implements TileCutter {
     return this.#pixels;
   }
 
-  /** As PNG. Whatever needs the pixels has taken them when this returns: the next image may be loaded then. */
+  /** As PNG, or as JPEG what is opaque in a mixture. Whatever needs the pixels has taken them when this returns: the next image may be loaded then. */
   #encodeTiles(grid: CutGrid, format: string, pixels: Pixels): Promise<CutTile[]> {
     const { samples } = pixels;
     return Promise.all(
@@ -139,7 +141,8 @@ export class MetatileCutter implements TileCutter {
         const colours = pixels.index(part);
         const colour = colours === 1 ? visible(pixels.colourAt(0)) : transparentColour(samples, part);
         if (colour !== null) return this.#plainTile(grid, format, colour);
-        return this.#encodeTile(pixels, samples, part, colours, format);
+        const encoding = encodingOf(format, () => isOpaque(samples, part));
+        return this.#encodeTile(pixels, samples, part, colours, encoding);
       }),
     );
   }
@@ -158,7 +161,7 @@ export class MetatileCutter implements TileCutter {
       return known;
     }
     this.counts.encodes++;
-    const bytes = encodePng(pixels, part, colours, format);
+    const bytes = isPng(format) ? encodePng(pixels, part, colours, format) : null;
     if (!bytes) return writeWhole(copyPart(samples, part), format);
     const tile = tileOf(bytes, null);
     this.#tiles.set(key, tile, weightOf([tile]));
@@ -187,6 +190,11 @@ export class MetatileCutter implements TileCutter {
     made.catch(() => this.#plainTiles.delete(key));
     return made;
   }
+}
+
+/** PNG, and mixtures with it: the library makes the rest. */
+function isMadeHere(format: string): boolean {
+  return isPng(format) || isMixed(format);
 }
 
 async function encodePlainTile(

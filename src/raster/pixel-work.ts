@@ -32,8 +32,8 @@ export interface PixelWork {
   learnToRead(table: number, at: number): number;
   learnToWrite(table: number, at: number): void;
   cutJpeg(end: number, columns: number, rows: number, across: number, down: number, gutter: number): number;
-  tileStart(tile: number): number;
-  tileEnd(tile: number): number;
+  layTile(tile: number): number;
+  jpegFile(): number;
   tileColour(tile: number): number;
 }
 

@@ -48,6 +48,15 @@ function isTransparent(samples: Samples, part: ImagePart): boolean {
   return true;
 }
 
+export function isOpaque(samples: Samples, part: ImagePart): boolean {
+  if (samples.channels === 3) return true;
+  for (let row = 0; row < part.height; row++) {
+    const [from, to] = rowOf(samples, part, row);
+    for (let at = from + 3; at < to; at += 4) if (samples.data[at] !== OPAQUE) return false;
+  }
+  return true;
+}
+
 function rowOf({ width, channels }: Samples, part: ImagePart, row: number): [start: number, end: number] {
   const start = ((part.top + row) * width + part.left) * channels;
   return [start, start + part.width * channels];

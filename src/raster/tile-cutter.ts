@@ -42,6 +42,8 @@ export interface CutMetatile {
 /** How often each was done; for those who watch that nothing is done twice. */
 export interface CutterCounts {
   decodes: number;
+  /** JPEG that was cut without making pixels of it. */
+  cutJpegs: number;
   encodes: number;
   knownAnswers: number;
   knownTiles: number;

@@ -71,6 +71,19 @@ export interface InfoAnswer {
   readonly mediaType: string | null;
 }
 
+/** The picture that explains a style. */
+export interface LegendRequest {
+  /** Empty: the default one. */
+  readonly style: string;
+  readonly format: string;
+  /** Null: as the server likes. */
+  readonly width: number | null;
+  readonly height: number | null;
+  /** A scale denominator, as it came. */
+  readonly scale: string | null;
+  readonly signal: AbortSignal;
+}
+
 /**
  * Where a layer's pictures come from. Opening a source touches no network: a dead upstream never stops a start.
  * Failures are `source-unavailable`, `source-timeout`, `source-busy` or `source-bad-answer`; an aborted signal
@@ -84,6 +97,8 @@ export interface TileSource {
   fetch(request: SourceRequest): Promise<SourceAnswer>;
   /** A source that cannot be asked what lies at a place has no such method. Fails as `fetch` does. */
   featureInfo?(request: InfoRequest): Promise<InfoAnswer>;
+  /** A source that has no legends has no such method. Fails as `fetch` does. */
+  legend?(request: LegendRequest): Promise<InfoAnswer>;
   /** Where `fetch` would ask first, with nothing secret in it. A source without an address has no such method. */
   addressOf?(request: SourceRequest): string;
   /** What TileJSON tells of vector tiles, as far as the source knows. One that cannot know has no such method. */

@@ -77,6 +77,14 @@ export interface SweepingStatistics {
   readonly bytes: number;
 }
 
+/** What a process knows of a database that is away, for whoever has copies of what it lists. */
+export interface Outage {
+  /** It could not be asked a moment ago. */
+  isAway(): boolean;
+  /** Whether copies may be shown without asking it. */
+  mayShow(): Promise<boolean>;
+}
+
 /** What a store has asked of a server by one kind of request, since this process began. */
 export interface RequestCount {
   /** E.g. `get`. */
@@ -218,6 +226,8 @@ export interface TileStore {
   generation(layer: string, place?: TilePlace): Promise<number>;
   /** For the whole layer, or for these places. */
   raiseGeneration(layer: string, places?: readonly TilePlace[]): Promise<number>;
+  /** Of many whole layers, all or none, where a driver does that quicker than one after the other. */
+  raiseGenerations?(layers: readonly string[]): Promise<void>;
 
   /** Layers that have tiles, whether or not anybody still declares them. */
   layers(): AsyncIterable<string>;

@@ -54,6 +54,22 @@ describe('telling that the map has changed', () => {
     await expect(late).rejects.toMatchObject({ code: 'generation-stale' });
   });
 
+  it('marks nothing and starts nothing when there is no room for every task that is to renew it', async () => {
+    const { road, invalidation, service } = await seededHouse({
+      tasks: { maxUnfinished: 2 },
+      usesOf: ({ z }) => (z === 3 ? 9 : 0),
+    });
+    const waiting = await service.create({ layer: 'roads', zoomStart: 0, zoomStop: 0 }, 'tester');
+    await service.pause(waiting.id);
+    expect(await outcome(3, 0, 0)).toBe('HIT');
+    const generation = await road.store.generation('roads');
+    const renewal = invalidation.invalidate('roads', {}, { createdBy: 'tester' });
+    await expect(renewal).rejects.toMatchObject({ code: 'too-many-tasks' });
+    expect(await outcome(3, 0, 0)).toBe('HIT');
+    expect(await road.store.generation('roads')).toBe(generation);
+    expect(await service.list({ states: ['pending', 'running'], limit: 10 })).toEqual([]);
+  });
+
   it('renews in the background what is there, and nothing else', async () => {
     const { road, invalidation, service } = await seededHouse();
     await road.store.deleteRange(road.tiles.set, 3, { minX: 0, minY: 0, maxX: 3, maxY: 7 });

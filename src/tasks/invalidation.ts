@@ -27,7 +27,7 @@ export interface InvalidationOptions {
   readonly catalog: Pick<Catalog, 'layer'>;
   readonly parameters: Pick<ParameterBook, 'values'>;
   readonly pipeline: Pick<TilePipeline, 'forget'>;
-  readonly tasks: Pick<TaskService, 'create'>;
+  readonly tasks: Pick<TaskService, 'createAll' | 'refuseUnlessRoomFor'>;
   readonly usesOf: UsesOf;
   readonly clock: Clock;
 }
@@ -70,9 +70,8 @@ export function createInvalidation(options: InvalidationOptions): Invalidation {
     throw new TilewardenError('layer-unknown', `There is no layer ${name}.`);
   }
 
-  /** Memory lets go of all there is in the place, also of what the store never had. */
-  async function mark(store: TileStore, layer: Layer, set: TileSetKey, selection: TruncationSelection) {
-    const now = clock.now();
+  /** What there is to mark. */
+  async function look(store: TileStore, layer: Layer, set: TileSetKey, selection: TruncationSelection) {
     const used = new MostUsedPages(set, usesOf);
     const selected = { set, tiles: 0, bytes: 0 };
     const zooms: number[] = [];
@@ -81,15 +80,24 @@ export function createInvalidation(options: InvalidationOptions): Invalidation {
       for await (const rect of rectsOf(store, set, place)) {
         const { tiles, bytes } = await store.count(set, z, rect, selection.olderThan);
         if (tiles === 0) continue;
-        await store.markStale(set, z, rect, now, undefined, selection.olderThan);
         used.see(z, rect);
         selected.tiles += tiles;
         selected.bytes += bytes;
         zooms.push(z);
       }
-      pipeline.forget(set, z, place.rect);
     }
     return { selected, used, zooms } satisfies MarkedSet;
+  }
+
+  /** Memory lets go of all there is in the place, also of what the store never had. */
+  async function mark(store: TileStore, layer: Layer, set: TileSetKey, selection: TruncationSelection) {
+    const now = clock.now();
+    for (const place of placesOf(layer, set.gridSet, selection)) {
+      for await (const rect of rectsOf(store, set, place)) {
+        await store.markStale(set, place.z, rect, now, undefined, selection.olderThan);
+      }
+      pipeline.forget(set, place.z, place.rect);
+    }
   }
 
   async function* setsOf(store: TileStore, layer: string, selection: TruncationSelection) {
@@ -133,18 +141,18 @@ export function createInvalidation(options: InvalidationOptions): Invalidation {
     renew: { readonly createdBy: string } | null,
   ): Promise<InvalidationResult> {
     const { layer, store } = boundLayer(name);
-    await store.raiseGeneration(layer.name, placesToRaise(layer, selection));
-    const marked: MarkedSet[] = [];
+    const seen: MarkedSet[] = [];
     for await (const set of setsOf(store, layer.name, selection)) {
-      marked.push(await mark(store, layer, set, selection));
+      seen.push(await look(store, layer, set, selection));
     }
-    const touched = marked
+    const touched = seen
       .filter(({ selected }) => selected.tiles > 0)
       .sort((a, b) => b.used.uses - a.used.uses || b.selected.tiles - a.selected.tiles);
-    const started: Task[] = [];
-    for (const draft of renew ? await renewalsOf(layer, touched, selection) : []) {
-      started.push(await tasks.create(draft, renew?.createdBy ?? ''));
-    }
+    const renewals = renew ? await renewalsOf(layer, touched, selection) : [];
+    await tasks.refuseUnlessRoomFor(renewals.length);
+    await store.raiseGeneration(layer.name, placesToRaise(layer, selection));
+    for (const { selected } of seen) await mark(store, layer, selected.set, selection);
+    const started = renew ? await tasks.createAll(renewals, renew.createdBy) : [];
     return { marked: touched.map(({ selected }) => selected), tasks: started };
   }
 

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createGate, layerWithDenseTiles, until } from '../../test/fixtures/tile-road.ts';
 import { fill, noted, openTruncationHouse, STYLES, setsOf } from '../../test/fixtures/truncation-house.ts';
+import { TilewardenError } from '../domain/errors.ts';
 import { formatOf } from '../domain/format.ts';
 import { createRegexFilter, parametersIdOf, selectParameters } from '../domain/parameter-filter.ts';
 
@@ -103,6 +104,32 @@ it('clears many layers side by side, and never more than some at once', async ()
   expect(await truncation.truncateAll()).toHaveLength(41);
   expect(most).toBeGreaterThan(1);
   expect(most).toBeLessThanOrEqual(32);
+});
+
+it('marks all layers in one step, and one by one only where the disk has no room for so many marks', async () => {
+  const { house, store, truncation } = await openTruncationHouse();
+  const { set } = house.road.tiles;
+  const steps: string[] = [];
+  const { raiseGeneration } = store;
+  let full = false;
+  Object.assign(store, {
+    async raiseGenerations(layers: readonly string[]) {
+      steps.push(layers.toSorted().join(' and '));
+      if (full) throw new TilewardenError('store-full', 'The disk of the tile store is full.');
+    },
+    async raiseGeneration(layer: string) {
+      steps.push(layer);
+      return raiseGeneration(layer);
+    },
+  });
+  await fill(store, { ...set, layer: 'forgotten' });
+  await truncation.truncateAll();
+  expect(steps).toEqual(['forgotten and roads']);
+  full = true;
+  await fill(store, { ...set, layer: 'forgotten' });
+  await truncation.truncateAll();
+  expect(steps.slice(1).toSorted()).toEqual(['forgotten', 'forgotten and roads', 'roads']);
+  expect(await setsOf(store, 'forgotten')).toEqual([]);
 });
 
 it('clears one combination of parameters over all grid sets and formats', async () => {

@@ -1,7 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BoundLayer } from '../catalog/bound-layer.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { ParameterBook } from '../catalog/parameter-book.ts';
-import { TilewardenError } from '../domain/errors.ts';
+import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { coverageAt } from '../domain/grid-subset.ts';
 import { everySubset, gridSubsetOf, type Layer } from '../domain/layer.ts';
 import { PAGE_SIZE } from '../domain/page.ts';
@@ -85,16 +86,30 @@ export function createMassTruncation(options: MassTruncationOptions): MassTrunca
    * memory lets go after the removal, so that nothing is loaded again from what is being removed.
    */
   async function empty(layer: string, remove: (store: TileStore) => Promise<void>): Promise<void> {
-    await Promise.all(
-      stores().map(async (store) => {
-        await store.raiseGeneration(layer);
-        await remove(store);
-      }),
-    );
+    await Promise.all(stores().map((store) => store.raiseGeneration(layer)));
+    await removeFrom(layer, remove);
+  }
+
+  async function removeFrom(layer: string, remove: (store: TileStore) => Promise<void>): Promise<void> {
+    await Promise.all(stores().map(remove));
     events.emit({ type: 'layer-dropped', layer, at: clock.now() });
   }
 
   const emptyWhole = (layer: string) => empty(layer, (store) => store.dropLayer(layer));
+
+  /** False where a driver cannot do that, or a disk has no room for so many marks. */
+  async function raisedAtOnce(layers: readonly string[]): Promise<boolean> {
+    try {
+      for (const store of stores()) {
+        if (!store.raiseGenerations) return false;
+        await store.raiseGenerations(layers);
+      }
+      return true;
+    } catch (error) {
+      if (isTilewardenError(error, 'store-full')) return false;
+      throw error;
+    }
+  }
 
   async function dropSets(layer: string, doomed: (set: TileSetKey) => boolean): Promise<void> {
     await empty(layer, async (store) => {
@@ -170,11 +185,8 @@ export function createMassTruncation(options: MassTruncationOptions): MassTrunca
 
     async truncateAll() {
       const layers = [...(await allLayers())];
-      const waiting = layers.values();
-      const lane = async () => {
-        for (const layer of waiting) await emptyWhole(layer);
-      };
-      await Promise.all(Array.from({ length: LAYERS_AT_ONCE }, lane));
+      const drop = (layer: string) => removeFrom(layer, (store) => store.dropLayer(layer));
+      await inLanes(layers, (await raisedAtOnce(layers)) ? drop : emptyWhole);
       return layers;
     },
 
@@ -216,6 +228,18 @@ export function createMassTruncation(options: MassTruncationOptions): MassTrunca
       );
     },
   };
+}
+
+async function inLanes(layers: readonly string[], work: (layer: string) => Promise<unknown>): Promise<void> {
+  const waiting = layers.values();
+  const lane = async () => {
+    for (const layer of waiting) {
+      await work(layer);
+      // What there is nothing to do for is done at once, thousands of times.
+      await nextTurn();
+    }
+  };
+  await Promise.all(Array.from({ length: LAYERS_AT_ONCE }, lane));
 }
 
 /** From the page tables alone. */

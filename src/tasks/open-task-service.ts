@@ -16,7 +16,7 @@ import { planRetry } from './plan-retry.ts';
 import { planTask } from './plan-task.ts';
 import { createLeaseStore, type LeaseStore } from './store/lease-store.ts';
 import { TASKS_CHANGED, TASKS_WAITING } from './store/task-rows.ts';
-import { createTaskStore, type TaskStore } from './store/task-store.ts';
+import { createTaskStore, type TaskStore, UNFINISHED } from './store/task-store.ts';
 import { EVERY_FORMAT, TASK_STATES, type Task, type TaskState, type TaskWait } from './task.ts';
 import type { TaskDraft } from './task-draft.ts';
 import { TaskRunner, type TaskRunnerOptions } from './task-runner.ts';
@@ -81,20 +81,32 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
     planTask(draft, { layer: (name) => catalog.layer(name), maxThreadCount: settings.maxThreadCount });
   const paced = (task: Task | null) => task && watch.withPace(task);
 
-  async function record(task: Parameters<TaskStore['create']>[0]): Promise<Task> {
-    const created = await store.create(task, clock.now(), settings.maxUnfinished);
-    if (created) return created;
-    throw new TilewardenError(
+  const tooMany = () =>
+    new TilewardenError(
       'too-many-tasks',
-      `${settings.maxUnfinished} tasks are waiting or running; wait for some to end, or stop them.`,
+      `At most ${settings.maxUnfinished} tasks wait or run at once; wait for some to end, or stop them.`,
     );
+
+  async function record(tasks: Parameters<TaskStore['createAll']>[0]): Promise<readonly Task[]> {
+    const created = await store.createAll(tasks, clock.now(), settings.maxUnfinished);
+    if (created) return created;
+    throw tooMany();
+  }
+
+  function newTask(draft: TaskDraft, createdBy: string) {
+    const { request, plan: cut, tilesTotal } = plan(draft);
+    return { request, plan: cut, tilesTotal, createdBy, idempotencyKey: draft.idempotencyKey ?? null };
   }
 
   return {
     async create(draft, createdBy) {
-      const { request, plan: cut, tilesTotal } = plan(draft);
-      const idempotencyKey = draft.idempotencyKey ?? null;
-      return record({ request, plan: cut, tilesTotal, createdBy, idempotencyKey });
+      return onlyOne(await record([newTask(draft, createdBy)]));
+    },
+    createAll: async (drafts, createdBy) => record(drafts.map((draft) => newTask(draft, createdBy))),
+    async refuseUnlessRoomFor(count) {
+      const counts = await store.countByState();
+      const unfinished = UNFINISHED.reduce((sum, state) => sum + (counts.get(state) ?? 0), 0);
+      if (unfinished + count > settings.maxUnfinished) throw tooMany();
     },
     async estimate(draft) {
       const planned = plan(draft);
@@ -118,7 +130,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
     resume: (id) => store.resume(id),
     async retryFailed(id, createdBy) {
       const retry = await planRetry(store, id);
-      return retry && record({ ...retry, createdBy, idempotencyKey: null });
+      return retry && onlyOne(await record([{ ...retry, createdBy, idempotencyKey: null }]));
     },
     async figures() {
       const counts = await store.countByState();
@@ -185,4 +197,10 @@ function openWorkforce(options: WorkforceOptions, store: TaskStore, leases: Leas
     cancel: (taskId) => runner.cancel(taskId),
     close: () => runner.stop(),
   };
+}
+
+function onlyOne(tasks: readonly Task[]): Task {
+  const [task] = tasks;
+  if (!task) throw new Error('No task was recorded.');
+  return task;
 }

@@ -46,6 +46,10 @@ export interface TaskEvent {
 export interface TaskService {
   /** Throws `layer-unknown`, `request-invalid`, `parameter-refused` or `too-many-tasks`, and then has changed nothing. */
   create(draft: TaskDraft, createdBy: string): Promise<Task>;
+  /** All of them or none. */
+  createAll(drafts: readonly TaskDraft[], createdBy: string): Promise<readonly Task[]>;
+  /** Throws `too-many-tasks`: for those who have something to do first that they would not undo. */
+  refuseUnlessRoomFor(count: number): Promise<void>;
   estimate(draft: TaskDraft): Promise<TaskEstimate>;
   get(id: number): Promise<Task | null>;
   list(filter: TaskFilter): Promise<readonly Task[]>;

@@ -169,7 +169,12 @@ describe("a folder of GeoWebCache's", () => {
       return tiles.some((old) => old.bytes.equals(bytes)) ? 'old' : 'new';
     };
     expect(await shown(2, 0, 0)).toBe('old');
-    const west = { type: 'truncate', gridSet: 'EPSG:900913', bounds: [-20037508, -20037508, -1, 20037508] };
+    const west = {
+      type: 'truncate',
+      zoomStop: 3,
+      gridSet: 'EPSG:900913',
+      bounds: [-20037508, -20037508, -1, 20037508],
+    };
     expect((await house.seed(west)).state).toBe('done');
     expect(await shown(2, 3, 3)).toBe('old');
     await house.restart();

@@ -213,6 +213,29 @@ describe.skipIf(program === null)('forms and tabs of the console', () => {
     expect(await told('Time zone')).toMatch(/^timeZone must be an IANA name .*"Nowhere"\.$/);
   });
 
+  it('keeps what the form does not show when a schedule is edited, and when it is disabled', async () => {
+    const hidden = {
+      priority: 3,
+      tileFailureRetryCount: 2,
+      tileFailureRetryWaitTime: 70,
+      totalFailuresBeforeAborting: 9,
+    };
+    const body = { layer: 'world', name: 'kept', cron: '0 3 1 1 *', zoomStart: 0, zoomStop: 1, ...hidden };
+    const { id } = await api<{ id: number }>('schedules', 'POST', body);
+    const saved = (changes: object) =>
+      eventually('the schedule is saved', async () => {
+        const found = await api<Record<string, unknown>>(`schedules/${id}`);
+        return Object.entries(changes).every(([name, value]) => found[name] === value);
+      });
+    await open.go(`schedules/${id}?edit=`, 'Edit kept');
+    await page.getByLabel('Name').fill('renamed');
+    await button('Save').click();
+    await saved({ ...hidden, name: 'renamed' });
+    await open.go(`schedules/${id}`, 'renamed');
+    await button('Disable').click();
+    await saved({ ...hidden, name: 'renamed', enabled: false });
+  });
+
   it('keeps what another tab changed in the quota and what was typed, shows both, and saves both', async () => {
     const limit = page.getByRole('textbox', { name: 'Limit for all layers' });
     const frequency = page.getByRole('textbox', { name: 'Check every' });

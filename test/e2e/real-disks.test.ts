@@ -224,26 +224,34 @@ it('starts on a disk that is full, and keeps tiles again when there is room', as
   }
 });
 
-it('removes a layer from a disk that is full, and counts what is left', async () => {
-  const server = await serveOn(temporaryFolder(), 'mount -t tmpfs -o size=32m tmpfs $STORES');
-  try {
-    const body = '<truncateLayer><layerName>world</layerName></truncateLayer>';
-    const init = { method: 'POST', headers: { 'content-type': 'text/xml' }, body };
-    const truncate = () => fetch(`${server.url}/masstruncate`, init);
-    expect((await truncate()).status).toBe(200);
-    for (const z of ZOOMS) await cached(server, `${z}/0/0`);
-    await settled(server);
-    untilRefused((at) => writeFileSync(join(server.disk, `filler-${at}`), Buffer.alloc(65_536)));
-    expect((await truncate()).status).toBe(200);
-    await eventually(
-      'nothing is left',
-      () => tilesOf(server),
-      (tiles) => tiles === 0,
+it.each([
+  ['stores', '$STORES'],
+  ['data folder', '$STORES/..'],
+])(
+  'removes a layer for the first time when the disk of the %s is full, and counts what is left',
+  async (_, place) => {
+    const server = await serveOn(
+      temporaryFolder(),
+      `mount -t tmpfs -o size=32m tmpfs ${place} && mkdir -p $STORES`,
     );
-  } finally {
-    await server.stop();
-  }
-});
+    try {
+      const body = '<truncateLayer><layerName>world</layerName></truncateLayer>';
+      const init = { method: 'POST', headers: { 'content-type': 'text/xml' }, body };
+      const truncate = () => fetch(`${server.url}/masstruncate`, init);
+      for (const z of ZOOMS) await cached(server, `${z}/0/0`);
+      await settled(server);
+      untilRefused((at) => writeFileSync(join(server.disk, `filler-${at}`), Buffer.alloc(65_536)));
+      expect((await truncate()).status).toBe(200);
+      await eventually(
+        'nothing is left',
+        () => tilesOf(server),
+        (tiles) => tiles === 0,
+      );
+    } finally {
+      await server.stop();
+    }
+  },
+);
 
 it('serves what is cached on a disk that may only be read, and the rest without keeping it', async () => {
   const folder = temporaryFolder();

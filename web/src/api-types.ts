@@ -75,6 +75,92 @@ export interface components {
             }[];
             nextBefore: number | null;
         };
+        "POST /api/v1/tasks": {
+            layer: string;
+            /**
+             * @default seed
+             * @enum {string}
+             */
+            type?: "seed" | "reseed" | "truncate";
+            gridSet?: string;
+            format?: string;
+            zoomStart?: number;
+            zoomStop?: number;
+            bounds?: [
+                number,
+                number,
+                number,
+                number
+            ];
+            area?: {
+                /** @constant */
+                type: "Polygon";
+                coordinates: [
+                    number,
+                    number
+                ][][];
+            } | {
+                /** @constant */
+                type: "MultiPolygon";
+                coordinates: [
+                    number,
+                    number
+                ][][][];
+            } | {
+                /** @constant */
+                type: "Feature";
+                geometry: {
+                    /** @constant */
+                    type: "Polygon";
+                    coordinates: [
+                        number,
+                        number
+                    ][][];
+                } | {
+                    /** @constant */
+                    type: "MultiPolygon";
+                    coordinates: [
+                        number,
+                        number
+                    ][][][];
+                };
+            } | {
+                /** @constant */
+                type: "FeatureCollection";
+                features: {
+                    /** @constant */
+                    type: "Feature";
+                    geometry: {
+                        /** @constant */
+                        type: "Polygon";
+                        coordinates: [
+                            number,
+                            number
+                        ][][];
+                    } | {
+                        /** @constant */
+                        type: "MultiPolygon";
+                        coordinates: [
+                            number,
+                            number
+                        ][][][];
+                    };
+                }[];
+            };
+            /** @enum {string} */
+            areaCrs?: "EPSG:4326" | "grid-set";
+            parameters?: {
+                [key: string]: string;
+            };
+            threadCount?: number;
+            priority?: number;
+            tileFailureRetryCount?: number;
+            tileFailureRetryWaitTime?: number;
+            totalFailuresBeforeAborting?: number;
+            idempotencyKey?: string;
+            /** @default false */
+            dryRun?: boolean;
+        };
         "/api/v1/tasks/{id}": {
             id: number;
             layer: string;
@@ -166,11 +252,26 @@ export interface components {
                 } | null;
                 zoomStart: number | null;
                 zoomStop: number | null;
-                bounds: number[] | null;
-                area: unknown;
-                areaCrs: string | null;
+                bounds: [
+                    number,
+                    number,
+                    number,
+                    number
+                ] | null;
+                area: {
+                    /** @constant */
+                    type: "MultiPolygon";
+                    coordinates: [
+                        number,
+                        number
+                    ][][][];
+                } | null;
+                areaCrs: ("EPSG:4326" | "grid-set") | null;
                 threadCount: number | null;
                 priority: number | null;
+                tileFailureRetryCount: number | null;
+                tileFailureRetryWaitTime: number | null;
+                totalFailuresBeforeAborting: number | null;
                 nextRuns: string[];
                 lastRun: {
                     dueAt: string;
@@ -183,6 +284,102 @@ export interface components {
                 createdBy: string;
                 createdAt: string;
             }[];
+        };
+        "POST /api/v1/schedules": {
+            layer: string;
+            /**
+             * @default seed
+             * @enum {string}
+             */
+            type?: "seed" | "reseed" | "truncate" | "invalidate";
+            gridSet?: string;
+            format?: string;
+            zoomStart?: number;
+            zoomStop?: number;
+            bounds?: [
+                number,
+                number,
+                number,
+                number
+            ];
+            area?: {
+                /** @constant */
+                type: "Polygon";
+                coordinates: [
+                    number,
+                    number
+                ][][];
+            } | {
+                /** @constant */
+                type: "MultiPolygon";
+                coordinates: [
+                    number,
+                    number
+                ][][][];
+            } | {
+                /** @constant */
+                type: "Feature";
+                geometry: {
+                    /** @constant */
+                    type: "Polygon";
+                    coordinates: [
+                        number,
+                        number
+                    ][][];
+                } | {
+                    /** @constant */
+                    type: "MultiPolygon";
+                    coordinates: [
+                        number,
+                        number
+                    ][][][];
+                };
+            } | {
+                /** @constant */
+                type: "FeatureCollection";
+                features: {
+                    /** @constant */
+                    type: "Feature";
+                    geometry: {
+                        /** @constant */
+                        type: "Polygon";
+                        coordinates: [
+                            number,
+                            number
+                        ][][];
+                    } | {
+                        /** @constant */
+                        type: "MultiPolygon";
+                        coordinates: [
+                            number,
+                            number
+                        ][][][];
+                    };
+                }[];
+            };
+            /** @enum {string} */
+            areaCrs?: "EPSG:4326" | "grid-set";
+            parameters?: {
+                [key: string]: string;
+            };
+            threadCount?: number;
+            priority?: number;
+            tileFailureRetryCount?: number;
+            tileFailureRetryWaitTime?: number;
+            totalFailuresBeforeAborting?: number;
+            name: string;
+            cron: string;
+            /** @default UTC */
+            timeZone?: string;
+            /** @default null */
+            hours?: string | null;
+            /**
+             * @default pause
+             * @enum {string}
+             */
+            overrun?: "pause" | "stop" | "finish";
+            /** @default true */
+            enabled?: boolean;
         };
         "/api/v1/schedules/{id}": {
             id: number;
@@ -205,11 +402,26 @@ export interface components {
             } | null;
             zoomStart: number | null;
             zoomStop: number | null;
-            bounds: number[] | null;
-            area: unknown;
-            areaCrs: string | null;
+            bounds: [
+                number,
+                number,
+                number,
+                number
+            ] | null;
+            area: {
+                /** @constant */
+                type: "MultiPolygon";
+                coordinates: [
+                    number,
+                    number
+                ][][][];
+            } | null;
+            areaCrs: ("EPSG:4326" | "grid-set") | null;
             threadCount: number | null;
             priority: number | null;
+            tileFailureRetryCount: number | null;
+            tileFailureRetryWaitTime: number | null;
+            totalFailuresBeforeAborting: number | null;
             nextRuns: string[];
             lastRun: {
                 dueAt: string;
@@ -222,6 +434,102 @@ export interface components {
             createdBy: string;
             createdAt: string;
         };
+        "PUT /api/v1/schedules/{id}": {
+            layer: string;
+            /**
+             * @default seed
+             * @enum {string}
+             */
+            type?: "seed" | "reseed" | "truncate" | "invalidate";
+            gridSet?: string;
+            format?: string;
+            zoomStart?: number;
+            zoomStop?: number;
+            bounds?: [
+                number,
+                number,
+                number,
+                number
+            ];
+            area?: {
+                /** @constant */
+                type: "Polygon";
+                coordinates: [
+                    number,
+                    number
+                ][][];
+            } | {
+                /** @constant */
+                type: "MultiPolygon";
+                coordinates: [
+                    number,
+                    number
+                ][][][];
+            } | {
+                /** @constant */
+                type: "Feature";
+                geometry: {
+                    /** @constant */
+                    type: "Polygon";
+                    coordinates: [
+                        number,
+                        number
+                    ][][];
+                } | {
+                    /** @constant */
+                    type: "MultiPolygon";
+                    coordinates: [
+                        number,
+                        number
+                    ][][][];
+                };
+            } | {
+                /** @constant */
+                type: "FeatureCollection";
+                features: {
+                    /** @constant */
+                    type: "Feature";
+                    geometry: {
+                        /** @constant */
+                        type: "Polygon";
+                        coordinates: [
+                            number,
+                            number
+                        ][][];
+                    } | {
+                        /** @constant */
+                        type: "MultiPolygon";
+                        coordinates: [
+                            number,
+                            number
+                        ][][][];
+                    };
+                }[];
+            };
+            /** @enum {string} */
+            areaCrs?: "EPSG:4326" | "grid-set";
+            parameters?: {
+                [key: string]: string;
+            };
+            threadCount?: number;
+            priority?: number;
+            tileFailureRetryCount?: number;
+            tileFailureRetryWaitTime?: number;
+            totalFailuresBeforeAborting?: number;
+            name: string;
+            cron: string;
+            /** @default UTC */
+            timeZone?: string;
+            /** @default null */
+            hours?: string | null;
+            /**
+             * @default pause
+             * @enum {string}
+             */
+            overrun?: "pause" | "stop" | "finish";
+            /** @default true */
+            enabled?: boolean;
+        };
         "/api/v1/schedules/{id}/runs": {
             runs: {
                 dueAt: string;
@@ -231,6 +539,159 @@ export interface components {
                 taskId: number | null;
                 detail: string | null;
             }[];
+        };
+        "POST /api/v1/layers/{layer}/truncate": {
+            gridSets?: string[];
+            formats?: string[];
+            parameters?: {
+                [key: string]: string;
+            };
+            zoomStart?: number;
+            zoomStop?: number;
+            bounds?: [
+                number,
+                number,
+                number,
+                number
+            ];
+            area?: {
+                /** @constant */
+                type: "Polygon";
+                coordinates: [
+                    number,
+                    number
+                ][][];
+            } | {
+                /** @constant */
+                type: "MultiPolygon";
+                coordinates: [
+                    number,
+                    number
+                ][][][];
+            } | {
+                /** @constant */
+                type: "Feature";
+                geometry: {
+                    /** @constant */
+                    type: "Polygon";
+                    coordinates: [
+                        number,
+                        number
+                    ][][];
+                } | {
+                    /** @constant */
+                    type: "MultiPolygon";
+                    coordinates: [
+                        number,
+                        number
+                    ][][][];
+                };
+            } | {
+                /** @constant */
+                type: "FeatureCollection";
+                features: {
+                    /** @constant */
+                    type: "Feature";
+                    geometry: {
+                        /** @constant */
+                        type: "Polygon";
+                        coordinates: [
+                            number,
+                            number
+                        ][][];
+                    } | {
+                        /** @constant */
+                        type: "MultiPolygon";
+                        coordinates: [
+                            number,
+                            number
+                        ][][][];
+                    };
+                }[];
+            };
+            /** @enum {string} */
+            areaCrs?: "EPSG:4326" | "grid-set";
+            olderThan?: string;
+            /** @default false */
+            dryRun?: boolean;
+        };
+        "POST /api/v1/layers/{layer}/invalidate": {
+            gridSets?: string[];
+            formats?: string[];
+            parameters?: {
+                [key: string]: string;
+            };
+            zoomStart?: number;
+            zoomStop?: number;
+            bounds?: [
+                number,
+                number,
+                number,
+                number
+            ];
+            area?: {
+                /** @constant */
+                type: "Polygon";
+                coordinates: [
+                    number,
+                    number
+                ][][];
+            } | {
+                /** @constant */
+                type: "MultiPolygon";
+                coordinates: [
+                    number,
+                    number
+                ][][][];
+            } | {
+                /** @constant */
+                type: "Feature";
+                geometry: {
+                    /** @constant */
+                    type: "Polygon";
+                    coordinates: [
+                        number,
+                        number
+                    ][][];
+                } | {
+                    /** @constant */
+                    type: "MultiPolygon";
+                    coordinates: [
+                        number,
+                        number
+                    ][][][];
+                };
+            } | {
+                /** @constant */
+                type: "FeatureCollection";
+                features: {
+                    /** @constant */
+                    type: "Feature";
+                    geometry: {
+                        /** @constant */
+                        type: "Polygon";
+                        coordinates: [
+                            number,
+                            number
+                        ][][];
+                    } | {
+                        /** @constant */
+                        type: "MultiPolygon";
+                        coordinates: [
+                            number,
+                            number
+                        ][][][];
+                    };
+                }[];
+            };
+            /** @enum {string} */
+            areaCrs?: "EPSG:4326" | "grid-set";
+            olderThan?: string;
+            tiles?: string[];
+            /** @default false */
+            renew?: boolean;
+            /** @default false */
+            dryRun?: boolean;
         };
         "/api/v1/layers/{layer}/blank-areas": {
             layer: string;
@@ -259,6 +720,77 @@ export interface components {
                 times: number;
                 refused: boolean;
             }[];
+        };
+        "POST /api/v1/layers/{layer}/blank-areas": {
+            gridSet?: string;
+            zoomStart?: number;
+            zoomStop?: number;
+            bounds?: [
+                number,
+                number,
+                number,
+                number
+            ];
+            area?: {
+                /** @constant */
+                type: "Polygon";
+                coordinates: [
+                    number,
+                    number
+                ][][];
+            } | {
+                /** @constant */
+                type: "MultiPolygon";
+                coordinates: [
+                    number,
+                    number
+                ][][][];
+            } | {
+                /** @constant */
+                type: "Feature";
+                geometry: {
+                    /** @constant */
+                    type: "Polygon";
+                    coordinates: [
+                        number,
+                        number
+                    ][][];
+                } | {
+                    /** @constant */
+                    type: "MultiPolygon";
+                    coordinates: [
+                        number,
+                        number
+                    ][][][];
+                };
+            } | {
+                /** @constant */
+                type: "FeatureCollection";
+                features: {
+                    /** @constant */
+                    type: "Feature";
+                    geometry: {
+                        /** @constant */
+                        type: "Polygon";
+                        coordinates: [
+                            number,
+                            number
+                        ][][];
+                    } | {
+                        /** @constant */
+                        type: "MultiPolygon";
+                        coordinates: [
+                            number,
+                            number
+                        ][][][];
+                    };
+                }[];
+            };
+            /** @enum {string} */
+            areaCrs?: "EPSG:4326" | "grid-set";
+            tiles?: string[];
+            /** @default  */
+            note?: string;
         };
         "/api/v1/layers/{layer}/coverage/{gridSet}": {
             layer: string;
@@ -367,6 +899,34 @@ export interface components {
                 };
             }[];
         };
+        "PUT /api/v1/quota": {
+            enabled?: boolean;
+            diskBlockSize?: number;
+            cacheCleanUpFrequency?: number;
+            /** @enum {string} */
+            cacheCleanUpUnits?: "SECONDS" | "MINUTES" | "HOURS" | "DAYS";
+            cleanUpSeconds?: number;
+            maxConcurrentCleanUps?: number;
+            /** @enum {string} */
+            globalExpirationPolicyName?: "LRU" | "LFU";
+            globalQuota?: {
+                value: number;
+                /** @enum {string} */
+                units: "B" | "KiB" | "MiB" | "GiB" | "TiB";
+                bytes?: number;
+            };
+            layerQuotas?: {
+                layer: string;
+                /** @enum {string} */
+                expirationPolicyName: "LRU" | "LFU";
+                quota: {
+                    value: number;
+                    /** @enum {string} */
+                    units: "B" | "KiB" | "MiB" | "GiB" | "TiB";
+                    bytes?: number;
+                };
+            }[];
+        };
         "/api/v1/usage": {
             bytes: number;
             tiles: number;
@@ -472,6 +1032,11 @@ export interface components {
                 } | null;
             }[];
         };
+        "POST /api/v1/layers": {
+            name?: string;
+        } & {
+            [key: string]: unknown;
+        };
         "/api/v1/layers/{layer}": {
             /** @enum {string} */
             origin: "file" | "database";
@@ -545,6 +1110,11 @@ export interface components {
                 message: string;
             } | null;
         };
+        "PUT /api/v1/layers/{layer}": {
+            name?: string;
+        } & {
+            [key: string]: unknown;
+        };
         "/api/v1/gridsets": {
             gridSets: {
                 name: string;
@@ -568,6 +1138,50 @@ export interface components {
                     columns: number;
                     rows: number;
                 }[];
+            }[];
+        };
+        "POST /api/v1/gridsets": {
+            name?: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "PUT /api/v1/gridsets/{gridSet}": {
+            name?: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "POST /api/v1/import": {
+            url: string;
+            layers?: string[];
+        };
+        "/api/v1/preview": {
+            gridSets: {
+                name: string;
+                srs: string;
+                extent: [
+                    number,
+                    number,
+                    number,
+                    number
+                ];
+                zoomStart: number;
+                zoomStop: number;
+                resolutions: number[];
+                tileSize: [
+                    number,
+                    number
+                ];
+                origins: [
+                    number,
+                    number
+                ][];
+            }[];
+            formats: string[];
+            extensions: string[];
+            parameters: {
+                name: string;
+                default: string;
+                values: string[] | null;
             }[];
         };
         "/api/v1/series": {
@@ -657,6 +1271,18 @@ export interface components {
                 changedAt: string;
             }[];
         };
+        "POST /api/v1/users": {
+            name: string;
+            password: string;
+            /** @enum {string} */
+            role: "viewer" | "operator" | "admin";
+            /**
+             * @default [
+             *       "*"
+             *     ]
+             */
+            layers?: string[];
+        };
         "/api/v1/users/{name}": {
             name: string;
             /** @enum {string} */
@@ -665,6 +1291,12 @@ export interface components {
             passwordIsInitial: boolean;
             createdAt: string;
             changedAt: string;
+        };
+        "PUT /api/v1/users/{name}": {
+            password?: string;
+            /** @enum {string} */
+            role?: "viewer" | "operator" | "admin";
+            layers?: string[];
         };
         "/api/v1/tokens": {
             tokens: {
@@ -679,6 +1311,19 @@ export interface components {
                 lastUsedAt: string | null;
             }[];
         };
+        "POST /api/v1/tokens": {
+            name: string;
+            /** @enum {string} */
+            role: "viewer" | "operator" | "admin";
+            /**
+             * @default [
+             *       "*"
+             *     ]
+             */
+            layers?: string[];
+            /** @default null */
+            expiresAt?: string | null;
+        };
         "/api/v1/me": {
             name: string;
             /** @enum {string} */
@@ -687,6 +1332,14 @@ export interface components {
             /** @enum {string} */
             via: "password" | "session" | "token" | "machine";
             passwordIsInitial: boolean;
+        };
+        "PUT /api/v1/me/password": {
+            current: string;
+            password: string;
+        };
+        "POST /api/v1/session": {
+            name: string;
+            password: string;
         };
         "/api/v1/audit": {
             entries: {

@@ -4,6 +4,7 @@ import type { ComponentType } from 'react';
 const LOADERS = {
   overview: () => import('./pages/overview.tsx'),
   layers: () => import('./pages/layers.tsx'),
+  add: () => import('./pages/add.tsx'),
   seed: () => import('./pages/seed.tsx'),
   tasks: () => import('./pages/tasks.tsx'),
   schedules: () => import('./pages/schedules.tsx'),

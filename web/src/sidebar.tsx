@@ -50,7 +50,7 @@ export function Sidebar({
             <li key={entry}>
               <a
                 href={addressOf(entry)}
-                aria-current={entry === page ? 'page' : undefined}
+                aria-current={entry === (page === 'add' ? 'layers' : page) ? 'page' : undefined}
                 onClick={() => setOpen(false)}
                 onPointerEnter={() => preload(entry)}
                 onFocus={() => preload(entry)}

@@ -134,6 +134,12 @@ begin
     return query select 'generation-stale', 0, 0, null::bytea;
     return;
   end if;
+  -- Several rows are locked in one order, so that no two callers wait for each other.
+  if cardinality(in_x) > 1 then
+    perform from packs p
+      join unnest(in_x, in_y) w (x, y) on p.band = w.y >> 5 and p.x = w.x and p.y = w.y
+      where p.tile_set = in_set and p.z = in_z order by p.y, p.x for update of p;
+  end if;
   if exists (
     select from unnest(in_x, in_y, in_seen) w (x, y, seen)
     left join packs p on p.tile_set = in_set and p.z = in_z and p.band = w.y >> 5 and p.x = w.x and p.y = w.y
@@ -169,6 +175,11 @@ begin
     select in_set, in_z, w.y >> 3, w.x, w.y, 0, 0, 0, 0, 0 from unnest(in_page_x, in_page_y) w (x, y)
     order by w.y, w.x
     on conflict do nothing;
+  if cardinality(in_page_x) > 1 then
+    perform from pack_pages p
+      join unnest(in_page_x, in_page_y) w (x, y) on p.band = w.y >> 3 and p.x = w.x and p.y = w.y
+      where p.tile_set = in_set and p.z = in_z order by p.y, p.x for update of p;
+  end if;
   update pack_pages p set
     tiles = p.tiles + w.tiles, bytes = p.bytes + w.bytes,
     written_at = greatest(p.written_at, in_written_at),

@@ -38,6 +38,46 @@ describe('a layer that is not for everybody', () => {
     }
   });
 
+  it.each([
+    '/tiles/{layer}.json',
+    '/tiles/{layer}/0/0/0.png',
+    '/tiles/{layer}/EPSG:4326/0/0/0.png',
+    '/layers/{layer}',
+    '/service/wmts?REQUEST=GetCapabilities&LAYER={layer}',
+    '/service/wmts?REQUEST=GetTile&LAYER={layer}&FORMAT=image/png&TILEMATRIXSET=EPSG:4326&TILEMATRIX=EPSG:4326:0&TILEROW=0&TILECOL=0',
+    '/service/wmts/rest/{layer}/EPSG:4326/EPSG:4326:0/0/0?format=image/png',
+    '/service/wmts/rest/{layer}/tilejson/png',
+    '/service/wms?REQUEST=GetCapabilities&LAYERS={layer}',
+    '/service/wms?REQUEST=GetMap&LAYERS={layer}&SRS=EPSG:4326&BBOX=-180,-90,0,90&WIDTH=256&HEIGHT=256&FORMAT=image/png',
+    '/service/tms/1.0.0/{layer}',
+    '/service/tms/1.0.0/{layer}/0/0/0.png',
+    '/service/gmaps?LAYERS={layer}&zoom=0&x=0&y=0&format=image/png',
+    '/service/kml/{layer}.kml',
+    '/ogc/collections/{layer}',
+    '/ogc/collections/{layer}/map/tiles',
+  ])('and one that is not there are the same to a stranger: %s', async (path) => {
+    const { get } = await openLayers();
+    const [closed, missing] = [
+      await get(path.replace('{layer}', 'ours'), {}),
+      await get(path.replace('{layer}', 'none'), {}),
+    ];
+    const comparable = ({ status, headers, text }: typeof closed) => ({
+      status,
+      text,
+      challenge: headers['www-authenticate'],
+      caching: headers['cache-control'],
+    });
+    expect(closed.status).toBe(401);
+    expect(comparable(missing)).toEqual(comparable(closed));
+    const vera = { authorization: basic('vera', GOOD_PASSWORD) };
+    expect((await get(path.replace('{layer}', 'none'), vera)).status).toBeOneOf([400, 404]);
+  });
+
+  it('leaves unknown layers as they are where every layer is for everybody', async () => {
+    const { get } = await openAccountApp({ deps: { catalog: catalogOf([layerNamed('world')]) } });
+    expect((await get('/tiles/none/0/0/0.png', {})).status).toBe(404);
+  });
+
   it('is kept by no proxy on the way', async () => {
     const { get } = await openLayers();
     const answer = await get('/tiles/ours/0/0/0.png');

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Logger } from '../../lib/logger.ts';
+import { writeJson } from '../../lib/write-json.ts';
 import type { TaskEvent, TaskService } from '../../tasks/task-service.ts';
-import { writeJson } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Handler } from '../route.ts';

@@ -11,6 +11,7 @@ import {
   userChangesSchema,
   userSchema,
 } from './account-schemas.ts';
+import { importBody, previewQuery } from './imports.ts';
 import {
   auditAnswer,
   auditQuery,
@@ -32,6 +33,7 @@ import {
   dryRunQuery,
   estimateAnswer,
   gridSetListAnswer,
+  importAnswer,
   invalidateAnswer,
   layerAnswer,
   layerListAnswer,
@@ -83,6 +85,21 @@ export const DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = {
     summary: 'Remove a layer that was declared over this interface, and its tiles',
     query: dryRunQuery,
     status: 204,
+  },
+  'POST /api/v1/import': {
+    summary: 'Read the capabilities of a WMS or WMTS as declarations; declares nothing',
+    body: importBody,
+    answer: importAnswer,
+  },
+  'GET /api/v1/preview': {
+    summary: 'What a layer that is not declared would offer',
+    query: previewQuery,
+    answer: layerAnswer.pick({ gridSets: true, formats: true, extensions: true, parameters: true }),
+  },
+  'GET /api/v1/preview/{gridSet}/{z}/{x}/{y}': {
+    summary: 'A tile of a layer that is not declared; nothing is kept',
+    query: previewQuery,
+    answerType: 'image/*',
   },
   'GET /api/v1/gridsets': { summary: 'List the grid sets that layers use', answer: gridSetListAnswer },
   'POST /api/v1/gridsets': { summary: 'Declare a grid set', ...declaring, status: 201 },
@@ -217,6 +234,23 @@ export const DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = {
   'POST /rest/seed/{layer}': {
     ...REST,
     summary: 'Stop tasks of a layer',
+    bodyTypes: FORM_TYPES,
+    answerType: 'text/html',
+  },
+  'GET /rest/bounds/{layer}/{gridSet}/{type}': {
+    ...REST,
+    summary: 'The tiles of a layer at each zoom',
+    answerType: 'text/plain',
+  },
+  'POST /rest/filter/{filter}/update/{type}': {
+    ...REST,
+    summary: 'Update a request filter',
+    bodyTypes: [...XML_TYPES, 'application/zip'],
+    answerType: 'text/plain',
+  },
+  'POST /rest/reload': {
+    ...REST,
+    summary: 'Read the configuration file again',
     bodyTypes: FORM_TYPES,
     answerType: 'text/html',
   },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { OVERRUNS, RUN_STATES, SCHEDULED_WORK } from '../../tasks/schedules/schedule.ts';
-import { time } from './openapi-values.ts';
+import { AREA_CRS } from '../wire/body-values.ts';
+import { area, bounds, time } from './openapi-values.ts';
 
 export const runAnswer = z.object({
   dueAt: time,
@@ -26,11 +27,14 @@ export const scheduleAnswer = z.object({
   parameters: z.record(z.string(), z.string()).nullable(),
   zoomStart: z.number().int().nullable(),
   zoomStop: z.number().int().nullable(),
-  bounds: z.array(z.number()).nullable(),
-  area: z.unknown(),
-  areaCrs: z.string().nullable(),
+  bounds: bounds.nullable(),
+  area: area.nullable(),
+  areaCrs: z.enum(AREA_CRS).nullable(),
   threadCount: z.number().int().nullable(),
   priority: z.number().int().nullable(),
+  tileFailureRetryCount: z.number().int().nullable(),
+  tileFailureRetryWaitTime: z.number().int().nullable(),
+  totalFailuresBeforeAborting: z.number().int().nullable(),
   nextRuns: z.array(time),
   lastRun: runAnswer.nullable(),
   createdBy: z.string(),

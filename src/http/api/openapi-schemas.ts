@@ -2,9 +2,8 @@ import { z } from 'zod';
 import { LAYER_ACCESS, OUTSIDE_ANSWERS } from '../../domain/layer.ts';
 import { TASK_STATES, TASK_TYPES } from '../../tasks/task.ts';
 import { COVERAGE_KINDS } from './coverage-grid.ts';
-import { count, names, parameters, tileSetName, time } from './openapi-values.ts';
+import { area, bounds, count, names, parameters, tileSetName, time } from './openapi-values.ts';
 
-const bounds = z.tuple([z.number(), z.number(), z.number(), z.number()]);
 const zoomExpiry = z
   .array(z.object({ minZoom: z.number().int(), seconds: z.number() }))
   .describe('By rising zoom; goes before the number beside it');
@@ -72,12 +71,7 @@ export const taskAnswer = z.object({
   zoomStart: z.number().int(),
   zoomStop: z.number().int(),
   bounds,
-  area: z
-    .object({
-      type: z.literal('MultiPolygon'),
-      coordinates: z.array(z.array(z.array(z.tuple([z.number(), z.number()])))),
-    })
-    .nullable(),
+  area: area.nullable(),
   onlyStale: z.boolean().describe('Renews what is there and no longer fresh, and makes nothing else'),
   threadCount: z.number().int(),
   priority: z.number().int(),
@@ -347,6 +341,19 @@ export const declarationBody = z
 
 export const dryRunQuery = z.object({
   dryRun: z.enum(['true', 'false']).optional().describe('Only say what would become of cached tiles'),
+});
+
+export const importAnswer = z.strictObject({
+  layers: z.array(z.looseObject({ name: z.string() })).describe('As POST /api/v1/layers takes them'),
+  gridSets: z.array(z.looseObject({ name: z.string() })).describe('As POST /api/v1/gridsets takes them'),
+  report: z.array(
+    z.strictObject({
+      subject: z.string(),
+      element: z.string(),
+      fate: z.enum(['taken', 'changed', 'left out']),
+      what: z.string(),
+    }),
+  ),
 });
 
 export const declarationAnswer = z.object({

@@ -1,9 +1,10 @@
 import { type Caller, mayWorkOn } from '../../access/caller.ts';
 import { type Role, roleSuffices } from '../../access/role.ts';
-import { TilewardenError } from '../../domain/errors.ts';
+import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import type { Layer, LayerAccess } from '../../domain/layer.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
+import type { Handler } from '../route.ts';
 
 /**
  * For every service that shows a layer: throws unless the caller may look at it. Layers are public unless they say
@@ -21,6 +22,35 @@ export async function refuseOthers(exchange: Exchange, layer: Layer): Promise<vo
   const caller = await exchange.identify();
   if (!caller) throw exchange.credentialsNeeded();
   if (!mayLookAt(caller, layer)) throw new HttpProblem('forbidden', `${caller.name} may not see this layer.`);
+}
+
+/** Wraps what answers about layers: says of one that is not there what it says of one that strangers may not see. */
+export type LayerScreen = (handler: Handler) => Handler;
+
+/**
+ * Where any layer is closed, a stranger who asks for an unknown one has to say who it is, as for a closed one. Where
+ * none is there is nothing to hide. Handlers that answer at once still do.
+ */
+export function createLayerScreen(allLayers: () => Promise<readonly Layer[]>): LayerScreen {
+  async function refuse(exchange: Exchange, error: unknown): Promise<never> {
+    if (!isAboutUnknownLayer(error) || (await allLayers()).every(isOpen)) throw error;
+    exchange.audience = 'caller';
+    throw (await exchange.identify()) ? error : exchange.credentialsNeeded();
+  }
+  return (handler) => (exchange) => {
+    try {
+      const answer = handler(exchange);
+      return answer instanceof Promise ? answer.catch((error) => refuse(exchange, error)) : answer;
+    } catch (error) {
+      return refuse(exchange, error);
+    }
+  };
+}
+
+/** Also where a service tells it in a form of its own. */
+function isAboutUnknownLayer(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : null;
+  return isTilewardenError(error, 'layer-unknown') || isTilewardenError(cause, 'layer-unknown');
 }
 
 export function isOpen(layer: Layer): boolean {

@@ -33,8 +33,8 @@ export function blobStoreRoutes(stores: readonly StoreDescription[]): readonly R
   const role = () => 'admin' as const;
   const one = { GET: show, PUT: refuseChange, DELETE: refuseRemoval };
   return [
-    ...resourceRoutes({ path: PATH, role, handlers: { GET: list } }),
-    ...resourceRoutes({ path: `${PATH}/{store}`, role, handlers: one }),
+    ...resourceRoutes({ path: PATH, role, what: 'the stores', handlers: { GET: list } }),
+    ...resourceRoutes({ path: `${PATH}/{store}`, role, what: 'a store', handlers: one }),
   ];
 
   function list(exchange: Exchange, format: DocumentFormat): Answer {

@@ -16,16 +16,21 @@ export interface GlobalDeps {
 
 /** `/rest/global`: what the service says of itself in capabilities. */
 export function globalRoutes({ service, about, configFile }: GlobalDeps): readonly Route[] {
-  const fixed = { version: about.version, identifier: 'tilewarden', location: configFile };
-  return resourceRoutes({ path: '/rest/global', role: () => 'admin', handlers: { GET: show, PUT: put } });
+  const fixed = () => ({ version: about.version, identifier: 'tilewarden', location: configFile });
+  return resourceRoutes({
+    path: '/rest/global',
+    role: () => 'admin',
+    what: 'what the service says of itself',
+    handlers: { GET: show, PUT: put },
+  });
 
   function show(_: Exchange, format: DocumentFormat) {
-    const document: GlobalDocument = { ...service.current, ...fixed };
+    const document: GlobalDocument = { ...service.current, ...fixed() };
     return documentAnswer(writeGlobal(document), format);
   }
 
   async function put(exchange: Exchange, format: DocumentFormat) {
-    const { warnings, remembered, ...change } = readGlobal(readRoot(exchange, format), fixed);
+    const { warnings, remembered, ...change } = readGlobal(readRoot(exchange, format), fixed());
     const before = service.current;
     const all = { ...before.remembered, ...remembered };
     await service.change({ ...change, remembered: all }, callerName(exchange));

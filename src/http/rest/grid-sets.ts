@@ -22,10 +22,11 @@ const PATH = '/rest/gridsets';
 /** `/rest/gridsets` and `/rest/gridsets/{gridSet}`, as GeoWebCache's clients know them. */
 export function restGridSetRoutes({ catalog, editor }: RestGridSetDeps): readonly Route[] {
   return [
-    ...resourceRoutes({ path: PATH, role: roleFor, handlers: { GET: list } }),
+    ...resourceRoutes({ path: PATH, role: roleFor, what: 'the grid sets', handlers: { GET: list } }),
     ...resourceRoutes({
       path: `${PATH}/{gridSet}`,
       role: roleFor,
+      what: 'a grid set',
       handlers: { GET: show, PUT: put, DELETE: remove },
     }),
   ];

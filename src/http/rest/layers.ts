@@ -35,8 +35,8 @@ export const roleFor = (method: Method) => (method === 'GET' ? 'viewer' : 'admin
 export function restLayerRoutes({ catalog, editor }: RestLayerDeps): readonly Route[] {
   const one = { GET: show, PUT: put, POST: post, DELETE: remove };
   return [
-    ...resourceRoutes({ path: PATH, role: roleFor, handlers: { GET: list } }),
-    ...resourceRoutes({ path: `${PATH}/{layer}`, role: roleFor, handlers: one }),
+    ...resourceRoutes({ path: PATH, role: roleFor, what: 'the layers', handlers: { GET: list } }),
+    ...resourceRoutes({ path: `${PATH}/{layer}`, role: roleFor, what: 'a layer', handlers: one }),
   ];
 
   async function list(exchange: Exchange, format: DocumentFormat): Promise<Answer> {

@@ -1,8 +1,10 @@
 import { type DocumentNode, writeDocument } from '../../geowebcache/document-node.ts';
 import { type DocumentFormat, readDocument } from '../../geowebcache/read-document.ts';
 import type { WireElement } from '../../geowebcache/wire-element.ts';
+import { writeJson } from '../../lib/write-json.ts';
 import { element, writeXml } from '../../lib/xml/write-xml.ts';
-import { type Answer, type Headers, textAnswer, writeJson } from '../answer.ts';
+import { type Answer, type Headers, textAnswer } from '../answer.ts';
+import type { RouteDescription } from '../api/openapi-description.ts';
 import { FORM, requireMediaType } from '../door/request-body.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Handler, Method, Route, RouteRole } from '../route.ts';
@@ -12,23 +14,48 @@ export interface Resource {
   /** E.g. `/rest/layers/{layer}`. */
   readonly path: string;
   readonly role: (method: Method) => RouteRole;
+  /** What it is, e.g. `a layer`, for the description of the interface. */
+  readonly what: string;
   readonly handlers: Readonly<
     Partial<Record<Method, (exchange: Exchange, format: DocumentFormat) => Answer | Promise<Answer>>>
   >;
 }
 
+export const REST_TAG = "GeoWebCache's interface";
 const XML = ['application/xml', 'text/xml'];
 const JSON_TYPES = ['application/json', 'text/json'];
 
 /** At its path, and with `.xml` and `.json`, which go first: the last ending is never part of a name. */
-export function resourceRoutes({ path, role, handlers }: Resource): readonly Route[] {
+export function resourceRoutes({ path, role, what, handlers }: Resource): readonly Route[] {
   return (['xml', 'json', null] as const).flatMap((ending) =>
     Object.entries(handlers).map(([name, handler]): Route => {
       const method = name as Method;
       const answer: Handler = (exchange) => handler(exchange, ending ?? formatAsked(exchange));
-      return { method, path: ending ? `${path}.${ending}` : path, role: role(method), handler: answer };
+      const describe = describeMethod(method, what, ending);
+      return {
+        method,
+        path: ending ? `${path}.${ending}` : path,
+        role: role(method),
+        handler: answer,
+        describe,
+      };
     }),
   );
+}
+
+const VERBS: Readonly<Record<Method, string>> = {
+  GET: 'Show',
+  PUT: 'Create or change',
+  POST: 'Change',
+  DELETE: 'Remove',
+};
+
+function describeMethod(method: Method, what: string, ending: DocumentFormat | null): RouteDescription {
+  const types = { xml: XML, json: ['application/json'] };
+  const bodyTypes = ending ? types[ending] : [...XML, ...types.json];
+  const summary = `${VERBS[method]} ${what}`;
+  if (method === 'GET') return { tag: REST_TAG, summary, answerType: types[ending ?? 'xml'][0] ?? '' };
+  return { tag: REST_TAG, summary, answerType: 'text/plain', ...(method !== 'DELETE' && { bodyTypes }) };
 }
 
 /** `?format=json`, or what `Accept` would rather have; XML when nobody says. */

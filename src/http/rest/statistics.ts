@@ -14,7 +14,12 @@ export interface StatisticsDeps {
 
 /** `/rest/statistics`: how tiles were answered since the start, and how full the memory in front of the stores is. */
 export function statisticsRoutes(deps: StatisticsDeps): readonly Route[] {
-  return resourceRoutes({ path: '/rest/statistics', role: () => 'viewer', handlers: { GET: show } });
+  return resourceRoutes({
+    path: '/rest/statistics',
+    role: () => 'viewer',
+    what: 'how tiles were answered',
+    handlers: { GET: show },
+  });
 
   function show(_: Exchange, format: DocumentFormat) {
     const { hits, misses } = countsOf(deps.tileCounts);

@@ -64,7 +64,7 @@ const missing = (map: typeof older): readonly Row[] =>
 const mapErrors = (map: typeof older): readonly Row[] => [
   ...missing(map),
   [map({ REQUEST: null }), 400, 'MissingParameterValue', 'REQUEST', 'REQUEST'],
-  [map({ REQUEST: 'GetLegendGraphic' }), 501, 'OperationNotSupported', 'REQUEST', 'GetMap'],
+  [map({ REQUEST: 'DescribeLayer' }), 501, 'OperationNotSupported', 'REQUEST', 'GetMap'],
   [map({ SERVICE: 'WFS' }), 400, 'InvalidParameterValue', 'SERVICE', 'This is a WMS'],
   [map({ LAYERS: 'nobody' }), 400, 'LayerNotDefined', 'LAYERS', 'no layer nobody'],
   [map({ LAYERS: 'full,nobody' }), 400, 'LayerNotDefined', 'LAYERS', 'no layer nobody'],

@@ -1,6 +1,6 @@
 import type { GridSubset } from '../../domain/grid-subset.ts';
 import type { Layer } from '../../domain/layer.ts';
-import { writeJson } from '../answer.ts';
+import { writeJson } from '../../lib/write-json.ts';
 import type { Handler } from '../route.ts';
 import type { DocumentAnswerer, LayerDocument } from './layer-documents.ts';
 

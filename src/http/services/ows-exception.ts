@@ -32,8 +32,8 @@ export class OwsException extends Error {
   readonly locator: string | null;
 
   /** `message` is shown to the caller. */
-  constructor(code: keyof typeof MEANING, locator: string | null, message: string) {
-    super(message);
+  constructor(code: keyof typeof MEANING, locator: string | null, message: string, options?: ErrorOptions) {
+    super(message, options);
     this.name = 'OwsException';
     this.code = code;
     this.locator = locator;
@@ -46,7 +46,7 @@ export function blaming<Result>(locator: string, read: () => Result): Result {
     return read();
   } catch (error) {
     if (!isTilewardenError(error)) throw error;
-    throw new OwsException('InvalidParameterValue', locator, error.message);
+    throw new OwsException('InvalidParameterValue', locator, error.message, { cause: error });
   }
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isBeyondCircle } from '../../domain/circular-extent.ts';
 import { subsetContains } from '../../domain/grid-subset.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -8,7 +9,7 @@ import type { ResolvedTileSet, TileAnswer, TilePipeline } from '../../pipeline/t
 import { isNotModified } from '../answer/negotiate.ts';
 import { type Answer, withHeaders } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
-import { blankHeaders, createTileReplies } from './tile-headers.ts';
+import { blankHeaders, createTileReplies, headerText } from './tile-headers.ts';
 import { vectorAnswer } from './vector-answer.ts';
 
 /**
@@ -32,10 +33,25 @@ export function createTileAnswerer(pipeline: Pick<TilePipeline, 'read'>, clock: 
       return answerOutside(exchange, tiles, index);
     }
     checkTile(tiles, index);
+    const { circularFilter } = tiles.bound.layer;
+    if (circularFilter !== null && isBeyondCircle(tiles.subset, index)) {
+      return answerFiltered(exchange, tiles, index, circularFilter);
+    }
     const read = pipeline.read(tiles, index, exchange.signal);
     if (!(read instanceof Promise)) return answerWith(exchange, tiles, index, read);
     return read.then((answer) => answerWith(exchange, tiles, index, answer));
   };
+
+  /** As GeoWebCache's request filters: who asks is told by which one. */
+  async function answerFiltered(
+    exchange: Exchange,
+    tiles: ResolvedTileSet,
+    index: TileIndex,
+    filter: string,
+  ): Promise<Answer> {
+    const blank = await answerOutside(exchange, tiles, index);
+    return withHeaders(blank, ['gwc-request-filter', headerText(filter)]);
+  }
 
   function answerWith(
     exchange: Exchange,

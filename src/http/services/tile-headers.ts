@@ -1,4 +1,5 @@
 import { validateHeaderValue } from 'node:http';
+import { contentTypeOf } from '../../domain/format.ts';
 import { boundsOfTile, levelOf } from '../../domain/grid-set.ts';
 import { clientSecondsAt, NOT_KEPT } from '../../domain/layer.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
@@ -15,16 +16,9 @@ const CACHE_RESULT: Readonly<Record<CacheOutcome, string>> = {
   BYPASS: 'MISS',
 };
 
-function tileSetHeaders({ subset, format }: ResolvedTileSet): Headers {
+function tileSetHeaders({ subset }: ResolvedTileSet): Headers {
   const { gridSet } = subset;
-  return [
-    'Content-Type',
-    format.contentType,
-    'geowebcache-gridset',
-    headerText(gridSet.name),
-    'geowebcache-crs',
-    `EPSG:${gridSet.srs}`,
-  ];
+  return ['geowebcache-gridset', headerText(gridSet.name), 'geowebcache-crs', `EPSG:${gridSet.srs}`];
 }
 
 /** The same bytes have the same validator, whichever server or run made them. */
@@ -60,7 +54,7 @@ export class TileReply implements PreparedAnswer {
   }
 
   get headers(): Headers {
-    return [...tileSetHeaders(this.#tiles), ...this.#tileHeaders(), ...this.#lines.expiry(this.#lifetime)];
+    return [...this.#tileHeaders(), ...tileSetHeaders(this.#tiles), ...this.#lines.expiry(this.#lifetime)];
   }
 
   get notModified(): Answer {
@@ -89,7 +83,9 @@ export class TileReply implements PreparedAnswer {
   }
 
   #tileHeaders(): Headers {
-    return [...this.#freshness(), ...placeHeaders(this.#tiles, this.#tile, this.#answer.outcome)];
+    const contentType = contentTypeOf(this.#tiles.format, this.body);
+    const place = placeHeaders(this.#tiles, this.#tile, this.#answer.outcome);
+    return ['Content-Type', contentType, ...this.#freshness(), ...place];
   }
 
   /** What a 304 carries too. */

@@ -4,6 +4,7 @@ import { DEFAULT_SERVICE } from '../../domain/service-description.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
+import { createLayerScreen, type LayerScreen } from '../door/layer-visibility.ts';
 import type { Route } from '../route.ts';
 import { createGmaps, createMgmaps, createQuadkeys } from './gmaps.ts';
 import { createLayerDocuments } from './layer-documents.ts';
@@ -38,17 +39,22 @@ export function openServices(road: TileRoad) {
   const memory = createTileMemory(catalog, answerAccepted);
   const serviceNow = () => road.service?.current.service ?? DEFAULT_SERVICE;
   const documentOf = createLayerDocuments(roll, serviceNow);
-  return { catalog, pipeline, clock, log, roll, answerAccepted, ...memory, documentOf };
+  const screen = createLayerScreen(roll);
+  return { catalog, pipeline, clock, log, roll, screen, answerAccepted, ...memory, documentOf };
 }
 
 const FEATURE_INFO = /\{j\}\/\{i\}$/;
+
+export function screened(routes: readonly Route[], screen: LayerScreen): readonly Route[] {
+  return routes.map((route) => ({ ...route, handler: screen(route.handler) }));
+}
 
 /** The services whose tiles have addresses of their own, and the list of their layers. */
 export function tileServiceRoutes(road: ReturnType<typeof openServices>): readonly Route[] {
   const tile = createTileService(road);
   const sharing = 'anyone';
   const list = createLayerList(road.documentOf);
-  return [
+  const routes: readonly Route[] = [
     { method: 'GET', path: '/tiles.json', role: 'public', sharing, handler: list },
     { method: 'GET', path: '/tiles/{layer}/{z}/{x}/{tile}', role: 'public', sharing, handler: tile },
     {
@@ -65,4 +71,5 @@ export function tileServiceRoutes(road: ReturnType<typeof openServices>): readon
     { method: 'GET', path: '/service/mgmaps', role: 'public', sharing, handler: createMgmaps(road) },
     { method: 'GET', path: '/service/ve', role: 'public', sharing, handler: createQuadkeys(road) },
   ];
+  return screened(routes, road.screen);
 }

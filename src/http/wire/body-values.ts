@@ -20,10 +20,11 @@ export const bounds = z
   })
   .describe("minX, minY, maxX, maxY in the grid set's CRS");
 
+export const AREA_CRS = ['EPSG:4326', 'grid-set'] as const;
 export const AREA_FIELDS = {
   area: geoJsonArea.exactOptional(),
   areaCrs: z
-    .enum(['EPSG:4326', 'grid-set'])
+    .enum(AREA_CRS)
     .exactOptional()
     .describe('What the coordinates of area are in; EPSG:4326, longitude first, when absent'),
 };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { invalid } from '../../domain/errors.ts';
-import { type Explanation, explainIssues } from '../../lib/explain-issue.ts';
-import { isRecord, printPath } from '../../lib/value-path.ts';
+import { explainIssues, printExplanations } from '../../lib/explain-issue.ts';
+import { isRecord } from '../../lib/value-path.ts';
 import { requireMediaType } from '../door/request-body.ts';
 import type { Exchange } from '../exchange.ts';
 
@@ -26,7 +26,7 @@ export function checkBody<Schema extends z.ZodType>(value: unknown, schema: Sche
   if (result.success) return result.data;
   const jsonSchema = () => z.toJSONSchema(schema, { io: 'input' });
   const problems = explainIssues(result.error.issues, value, jsonSchema, WORDS);
-  throw invalid(problems.slice(0, MOST_EXPLAINED).map(printed).join(' '));
+  throw invalid(printExplanations(problems.slice(0, MOST_EXPLAINED), 'The body'));
 }
 
 /** Whether a JSON body says `dryRun`. What cannot be read is not one. */
@@ -47,9 +47,4 @@ function parseJson(body: Buffer): unknown {
     const why = cause instanceof SyntaxError ? cause.message : 'it is not valid UTF-8';
     throw invalid(`The body is not JSON: ${why}.`);
   }
-}
-
-function printed({ path, key, message }: Explanation): string {
-  const place = printPath(key === undefined ? path : [...path, key]);
-  return `${place || 'The body'} ${message}`.replace(/[^.?]$/, '$&.');
 }

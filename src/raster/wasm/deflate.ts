@@ -12,6 +12,7 @@ import {
 /** RFC 1951: lengths and distances of a match. */
 const LONGEST_MATCH: i32 = 258;
 const SHORTEST_MATCH: i32 = 3;
+const FIRST_THREE: u32 = 0xffffff;
 const WINDOW: i32 = 32768;
 /** A match this far back costs more bits than it saves when it is short. */
 const SHORTEST_FAR_MATCH: i32 = 5;
@@ -65,9 +66,12 @@ function takeAll(from: usize, length: i32): void {
 /** Takes the longest of up to three matches, or the bytes of one pixel; returns how many bytes that were. */
 function takeNext(from: usize, at: i32, limit: i32): i32 {
   const here = from + at;
-  let length = at >= near ? sharedBytes(here, here - near, limit) : 0;
+  let length = 0;
   let distance = near;
-  if (length < limit && at >= above && above <= WINDOW) {
+  if (at >= near && ((load<u32>(here) ^ load<u32>(here - near)) & FIRST_THREE) === 0) {
+    length = sharedBytes(here, here - near, limit);
+  }
+  if (length < limit && at >= above && above <= WINDOW && load<u32>(here) === load<u32>(here - above)) {
     const found = sharedBytes(here, here - above, limit);
     if (found > length && found >= SHORTEST_FAR_MATCH) {
       length = found;
@@ -77,7 +81,8 @@ function takeNext(from: usize, at: i32, limit: i32): i32 {
   // Within a run the same bytes stand everywhere: its start is what is to be found again.
   if (length < SHORTEST_MATCH || (distance !== near && length < LONG_ENOUGH)) {
     const back = lastSeen(here, at);
-    const found = back > 0 ? sharedBytes(here, here - back, limit) : 0;
+    const isSame = back > 0 && load<u32>(here) === load<u32>(here - back);
+    const found = isSame ? sharedBytes(here, here - back, limit) : 0;
     if (found > length && found >= shortestSought) {
       length = found;
       distance = back;

@@ -1,20 +1,21 @@
 // The pixel work, compiled to WebAssembly by scripts/pixels.mjs; src/raster/pixels.ts calls it.
 import { FILE, FILTERED, IMAGE, PACKED, ROWS } from './areas';
 import { PALETTE } from './colours';
-import { FACTORS, STEPS } from './cut-jpeg';
+
 import { addToFingerprint, startFingerprint } from './fingerprint';
 import { inflate } from './inflate';
+import { FACTORS, STEPS } from './jpeg-block';
 
 export { reserve } from './areas';
 export { colourAt, indexColours } from './colours';
 export {
   cutJpeg,
   jpegEdges,
+  jpegFile,
   jpegInput,
+  layTile,
   reserveJpeg,
   tileColour,
-  tileEnd,
-  tileStart,
 } from './cut-jpeg';
 export { firstHalf, secondHalf } from './fingerprint';
 export { learnToRead, learnToWrite } from './jpeg-codes';

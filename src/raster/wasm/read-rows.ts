@@ -7,6 +7,7 @@ const GREY: i32 = 0;
 const RGB: i32 = 2;
 const INDEXED: i32 = 3;
 const GREY_ALPHA: i32 = 4;
+const PAETH: u8 = 4;
 
 /** Constants that are loaded stay in registers; those in the code are made anew at each turn of a loop. */
 const SPREAD: usize = memory.data<u8>([0, 1, 2, 255, 3, 4, 5, 255, 6, 7, 8, 255, 9, 10, 11, 255], 16);
@@ -20,14 +21,24 @@ export function readRows(width: i32, height: i32, depth: i32, colourType: i32, c
   const pixelBytes = bytesPerPixel(colourType);
   const length = colourType === INDEXED ? (width * depth + 7) >> 3 : width * pixelBytes;
   let above: usize = 0;
+  let isReady = false;
   for (let y = 0; y < height; y++) {
     const row = FILTERED + <usize>y * (length + 1) + 1;
-    if (!takeFilterOff(row, above, length, pixelBytes)) return false;
+    const next = row + length + 1;
+    if (isReady) isReady = false;
+    else if (above !== 0 && y + 1 < height && pixelBytes > 2 && hasPaeth(row) && hasPaeth(next)) {
+      addPaethTwice(row, next, above, length, pixelBytes);
+      isReady = true;
+    } else if (!takeFilterOff(row, above, length, pixelBytes)) return false;
     const to = IMAGE + ((<usize>y * width) << 2);
     if (!layRow(row, to, width, depth, colourType, colours)) return false;
     above = row;
   }
   return true;
+}
+
+function hasPaeth(row: usize): bool {
+  return load<u8>(row - 1) === PAETH;
 }
 
 function bytesPerPixel(colourType: i32): i32 {
@@ -85,19 +96,50 @@ function addPaeth(row: usize, above: usize, length: i32, step: i32): bool {
   let left = i64x2.splat(0);
   let corner = left;
   for (let x = 0; x < length; x += step) {
-    const up = i16x8.extend_low_i8x16_u(v128.load32_zero(above + x));
-    const here = i16x8.extend_low_i8x16_u(v128.load32_zero(row + x));
+    const up = wide(above + x);
     // The upper bytes of the lanes are zero, and stay so.
-    left = i8x16.add(here, paeth(left, up, corner));
+    left = i8x16.add(wide(row + x), paeth(left, up, corner));
     corner = up;
-    const pixel = i8x16.narrow_i16x8_u(left, left);
-    if (step === 4) v128.store32_lane(row + x, pixel, 0);
-    else {
-      v128.store16_lane(row + x, pixel, 0);
-      v128.store8_lane(row + x + 2, pixel, 2);
-    }
+    storePixel(row + x, left, step);
   }
   return true;
+}
+
+/** Two rows at once, the second a pixel behind: each pixel waits for the one before it, and meanwhile there is time. */
+function addPaethTwice(row: usize, next: usize, above: usize, length: i32, step: i32): void {
+  let left = i64x2.splat(0);
+  let corner = left;
+  let nextLeft = left;
+  let nextCorner = left;
+  for (let x = 0; x < length; x += step) {
+    const up = wide(above + x);
+    const pixel = i8x16.add(wide(row + x), paeth(left, up, corner));
+    if (x > 0) {
+      nextLeft = i8x16.add(wide(next + x - step), paeth(nextLeft, left, nextCorner));
+      nextCorner = left;
+      storePixel(next + x - step, nextLeft, step);
+    }
+    storePixel(row + x, pixel, step);
+    corner = up;
+    left = pixel;
+  }
+  const end = next + length - step;
+  storePixel(end, i8x16.add(wide(end), paeth(nextLeft, left, nextCorner)), step);
+}
+
+/** The bytes of a pixel in lanes of 16 bits. */
+function wide(pixel: usize): v128 {
+  return i16x8.extend_low_i8x16_u(v128.load32_zero(pixel));
+}
+
+function storePixel(to: usize, lanes: v128, step: i32): void {
+  const pixel = i8x16.narrow_i16x8_u(lanes, lanes);
+  if (step === 4) {
+    v128.store32_lane(to, pixel, 0);
+    return;
+  }
+  v128.store16_lane(to, pixel, 0);
+  v128.store8_lane(to + 2, pixel, 2);
 }
 
 function addPaethBytes(row: usize, above: usize, length: i32, step: i32): bool {

@@ -106,7 +106,7 @@ export class HostDesk {
     try {
       return await entering;
     } finally {
-      waited.abort();
+      waited.abort('entered');
       patience.release();
     }
   }

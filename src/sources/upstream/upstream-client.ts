@@ -163,7 +163,7 @@ export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClie
     try {
       return await ask(host, request, stop.signal);
     } finally {
-      done.abort();
+      done.abort('done');
     }
   }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sourceRequest } from '../../../test/contracts/tile-source.ts';
 import { type Format, formatOf } from '../../domain/format.ts';
-import { mapRequestUrl } from './map-request.ts';
+import { legendRequestUrl, mapRequestUrl } from './map-request.ts';
 import { plainNumber } from './plain-number.ts';
 import { wmsSourceOptions } from './wms-source-options.ts';
 
@@ -110,5 +110,33 @@ describe('the options of a wms source', () => {
     ['an unknown key', { layer: 'a' }],
   ])('refuse %s', (_, change) => {
     expect(wmsSourceOptions.safeParse({ ...valid, ...change }).success).toBe(false);
+  });
+});
+
+describe('a GetLegendGraphic request', () => {
+  it('names the first layer and its style, and keeps what the address and the options say', () => {
+    const options = wmsSourceOptions.parse({
+      type: 'wms',
+      url: 'http://maps.example/wms?map=/a.map&request=x',
+      layers: 'a,b',
+      styles: 's,t',
+      vendorParameters: { KEY: 'k' },
+      version: '1.3.0',
+    });
+    const request = { style: '', format: 'image/png', width: 20, height: null, scale: null };
+    const { signal } = new AbortController();
+    const { searchParams } = legendRequestUrl(options.url[0] ?? '', options, { ...request, signal });
+    expect(Object.fromEntries(searchParams)).toEqual({
+      map: '/a.map',
+      KEY: 'k',
+      SERVICE: 'WMS',
+      VERSION: '1.3.0',
+      REQUEST: 'GetLegendGraphic',
+      SLD_VERSION: '1.1.0',
+      LAYER: 'a',
+      STYLE: 's',
+      FORMAT: 'image/png',
+      WIDTH: '20',
+    });
   });
 });

@@ -1,6 +1,6 @@
 import type { Bounds } from '../../domain/bounds.ts';
 import { formatOf } from '../../domain/format.ts';
-import type { InfoRequest, SourceRequest } from '../tile-source.ts';
+import type { InfoRequest, LegendRequest, SourceRequest } from '../tile-source.ts';
 import { plainNumber } from './plain-number.ts';
 import type { WmsSourceOptions } from './wms-source-options.ts';
 
@@ -30,6 +30,29 @@ export function infoRequestUrl(base: string, options: WmsSourceOptions, request:
     [newer ? 'I' : 'X', String(request.i)],
     [newer ? 'J' : 'Y', String(request.j)],
   ]);
+}
+
+/** The GetLegendGraphic address, OGC 05-078r4, 12. Of several layers the first one's. */
+export function legendRequestUrl(base: string, options: WmsSourceOptions, request: LegendRequest): URL {
+  const url = new URL(base);
+  const own = {
+    ...options.vendorParameters,
+    SERVICE: 'WMS',
+    VERSION: options.version,
+    REQUEST: 'GetLegendGraphic',
+    ...(options.version === '1.3.0' && { SLD_VERSION: '1.1.0' }),
+    LAYER: options.layers.split(',')[0] ?? '',
+    STYLE: request.style || (options.styles.split(',')[0] ?? ''),
+    FORMAT: request.format,
+    ...(request.width !== null && { WIDTH: String(request.width) }),
+    ...(request.height !== null && { HEIGHT: String(request.height) }),
+    ...(request.scale !== null && { SCALE: request.scale }),
+  };
+  for (const name of [...url.searchParams.keys()]) {
+    if (Object.hasOwn(own, name.toUpperCase())) url.searchParams.delete(name);
+  }
+  for (const [name, value] of Object.entries(own)) url.searchParams.set(name, value);
+  return url;
 }
 
 function requestUrl(

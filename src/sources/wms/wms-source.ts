@@ -4,11 +4,18 @@ import { Semaphore } from '../../lib/semaphore.ts';
 import { checkAnswerType } from '../answer-type.ts';
 import { requestManners } from '../http-options.ts';
 import { createSourceLife } from '../source-life.ts';
-import type { InfoAnswer, InfoRequest, SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
+import type {
+  InfoAnswer,
+  InfoRequest,
+  LegendRequest,
+  SourceAnswer,
+  SourceRequest,
+  TileSource,
+} from '../tile-source.ts';
 import { pictureRequest, serverAnswer } from '../upstream/server-answer.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { withoutSecrets } from '../upstream/without-secrets.ts';
-import { infoRequestUrl, mapRequest, mapRequestUrl, requestFormat } from './map-request.ts';
+import { infoRequestUrl, legendRequestUrl, mapRequest, mapRequestUrl, requestFormat } from './map-request.ts';
 import type { WmsSourceOptions } from './wms-source-options.ts';
 
 export interface WmsSourceTools {
@@ -48,6 +55,12 @@ export function openWmsSource(options: WmsSourceOptions, { upstream }: WmsSource
     return { bytes, mediaType };
   }
 
+  async function legendFrom(base: string, request: LegendRequest, signal: AbortSignal): Promise<InfoAnswer> {
+    const url = legendRequestUrl(base, options, request);
+    const { bytes, mediaType } = await upstream.get({ url, ...manners, priority: 'interactive', signal });
+    return { bytes, mediaType };
+  }
+
   async function fromAny<Answer>(
     signal: AbortSignal,
     ask: (base: string) => Promise<Answer>,
@@ -76,6 +89,8 @@ export function openWmsSource(options: WmsSourceOptions, { upstream }: WmsSource
     fetch: (request) => life.during(request.signal, (signal) => fetchInTurn(request, signal)),
     featureInfo: (request) =>
       life.during(request.signal, (signal) => fromAny(signal, (base) => askFrom(base, request, signal))),
+    legend: (request) =>
+      life.during(request.signal, (signal) => fromAny(signal, (base) => legendFrom(base, request, signal))),
     close: async () => life.end(),
   };
 }

@@ -57,19 +57,23 @@ function geoWebCachePaths(
   layer: string,
 ): readonly Path[] {
   const { gridSet, format, tile, parameters } = asked;
-  const gridSetFolder = plainName(options.gridSets[gridSet.name] ?? gridSet.name);
+  const gridSetFolder = geoWebCacheFolder(options.gridSets[gridSet.name] ?? gridSet.name);
   const suffix = parameters ? `_${geoWebCacheIdOf(parameters)}` : '';
   const below = fromBelow(asked);
   const extensions = format.mediaType === 'image/png24' ? ['png24', 'png_24'] : [format.extensions[0]];
   if (options.paths !== 'default') {
     const counted = options.paths === 'tms' ? below : tile;
-    return withExtensions([plainName(layer), `${gridSetFolder}${suffix}`, ...plainly(counted)], extensions);
+    return withExtensions(
+      [geoWebCacheFolder(layer), `${gridSetFolder}${suffix}`, ...plainly(counted)],
+      extensions,
+    );
   }
   const levelFolder = `${gridSetFolder}_${padded(tile.z, 2)}${suffix}`;
-  return withExtensions([plainName(layer), levelFolder, ...inHalves(below)], extensions);
+  return withExtensions([geoWebCacheFolder(layer), levelFolder, ...inHalves(below)], extensions);
 }
 
-function plainName(name: string): string {
+/** What GeoWebCache calls the folder of a layer or grid set. */
+export function geoWebCacheFolder(name: string): string {
   return name.replaceAll(/[: ]/g, '_');
 }
 

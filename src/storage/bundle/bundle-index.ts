@@ -55,7 +55,7 @@ const [GONE, RESTING, OPEN] = [0, 1, 2];
 /** Milliseconds after which nobody asks for what is gone any more. */
 const REMEMBERED = 24 * 3_600_000;
 /** Rows read in one go. */
-const SLICE = 200;
+const SLICE = 500;
 const COMPLETE = 1;
 
 /** What is told of a bundle, in the order of the index from which it is read without looking at the page tables. */

@@ -263,6 +263,9 @@ export async function openBundleStore(
 
     generation: (layer, place) => access.patiently(() => generations.read(layer, place)),
     raiseGeneration: (layer, places) => writer.run({ type: 'raise', layer, places }),
+    async raiseGenerations(layers) {
+      await writer.run({ type: 'raise-all', layers });
+    },
 
     async *layers() {
       for await (const name of listFolders(layout.layers)) {
@@ -319,7 +322,8 @@ function tilesIn({ minX, minY, maxX, maxY }: TileRect): number {
 
 async function prepare(layout: BundleLayout, clock: Clock): Promise<Generations> {
   try {
-    mkdirSync(layout.layers, { recursive: true });
+    // Made ahead: a full disk has no room for them, and truncating needs the second.
+    for (const folder of [layout.layers, layout.trash]) mkdirSync(folder, { recursive: true });
     return await patiently(() => openGenerations(layout, 0), clock);
   } catch (error) {
     throw storeFailure(error);

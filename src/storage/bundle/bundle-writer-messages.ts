@@ -84,6 +84,12 @@ export interface RaiseCommand {
   readonly places?: readonly TilePlace[] | undefined;
 }
 
+/** Of many whole layers, all or none. */
+export interface RaiseAllCommand {
+  readonly type: 'raise-all';
+  readonly layers: readonly string[];
+}
+
 /** A folder of bundles is about to be moved away; answers a mark that `close-below` gives back afterwards. */
 export interface DroppingCommand {
   readonly type: 'dropping';
@@ -109,6 +115,7 @@ export type WriterCommand =
   | RestCommand
   | RecountCommand
   | RaiseCommand
+  | RaiseAllCommand
   | DroppingCommand
   | CloseBelowCommand
   | CloseCommand;
@@ -130,6 +137,7 @@ export interface WriterResults {
   readonly rest: null;
   readonly recount: StoreChange;
   readonly raise: number;
+  readonly 'raise-all': null;
   readonly dropping: number;
   readonly 'close-below': null;
   readonly close: null;

@@ -40,6 +40,9 @@ function carryOut(command: WriterCommand): WriterResults[keyof WriterResults] {
       return null;
     case 'recount':
       return writing.recount(command.folder);
+    case 'raise-all':
+      writing.raiseAll(command.layers);
+      return null;
     case 'raise':
       return writing.raise(command.layer, command.places);
     case 'dropping':

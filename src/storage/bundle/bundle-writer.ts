@@ -15,7 +15,12 @@ interface Pending {
 const MAX_IN_FLIGHT = 16;
 /** What a truncation asks for goes before tiles that wait for their turn. */
 const URGENT = 1;
-const URGENT_COMMANDS: ReadonlySet<WriterCommand['type']> = new Set(['raise', 'dropping', 'close-below']);
+const URGENT_COMMANDS: ReadonlySet<WriterCommand['type']> = new Set([
+  'raise',
+  'raise-all',
+  'dropping',
+  'close-below',
+]);
 
 /** The one thread of a store that writes. It is started when first needed, and again after it died. */
 export class BundleWriter {

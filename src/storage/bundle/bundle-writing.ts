@@ -149,6 +149,10 @@ export class BundleWriting {
     return this.#generations.raise(layer, places);
   }
 
+  raiseAll(layers: readonly string[]): void {
+    this.#generations.raiseAll(layers);
+  }
+
   closeIdle(now: number): void {
     for (const [folder, editor] of this.#editors) {
       if (now - editor.usedAt > IDLE_AFTER || !editor.isCurrent()) this.#close(folder);

@@ -1,18 +1,28 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import Database from 'better-sqlite3';
 import { MARKS_KEPT, type TilePlace } from '../tile-store.ts';
 import type { BundleLayout } from './bundle-layout.ts';
 import { makeSharedFile } from './shared-file.ts';
+import { isBusy, isNoRoom, isRefused } from './sqlite-failure.ts';
 
 /** Milliseconds a writer waits for writers of other processes. */
 export const WRITER_PATIENCE = 15_000;
+
+const [RESERVED_PAGES, PAGE_BYTES] = [16, 4096];
+/** One fills a page. */
+const ROW_BYTES = 3000;
+const FILL_RESERVE = `
+  WITH RECURSIVE numbers (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM numbers WHERE id < ${RESERVED_PAGES})
+  REPLACE INTO reserve SELECT id, randomblob(${ROW_BYTES}) FROM numbers`;
 
 /** The generation of each layer, shared by all processes on the store. */
 export interface Generations {
   read(layer: string, place?: TilePlace): number;
   /** Durable when it returns, and seen by every later `read` in any process. */
   raise(layer: string, places?: readonly TilePlace[]): number;
+  /** The same for many whole layers: all of them or none. */
+  raiseAll(layers: readonly string[]): void;
   close(): void;
 }
 
@@ -46,7 +56,8 @@ export function openGenerations(layout: BundleLayout, patience: number): Generat
   const forget = db.prepare<[string, number]>('DELETE FROM mark WHERE layer = ? AND number <= ?');
   const markAll = db.prepare<[string, number]>('INSERT INTO mark (layer, number) VALUES (?, ?)');
   const mark = db.prepare('INSERT INTO mark VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
-  const raise = db.transaction((layer: string, places: readonly TilePlace[] | null) => {
+  const raise = (name: string, places: readonly TilePlace[] | null) => {
+    const layer = JSON.stringify(name);
     const number = upsert.get(layer) ?? 0;
     const floor = places ? number - MARKS_KEPT : number;
     const { changes } = forget.run(layer, floor);
@@ -55,7 +66,12 @@ export function openGenerations(layout: BundleLayout, patience: number): Generat
       mark.run(layer, number, gridSet, z, rect.minX, rect.minY, rect.maxX, rect.maxY);
     }
     return number;
+  };
+  const raiseOne = db.transaction(raise);
+  const raiseAll = db.transaction((layers: readonly string[]) => {
+    for (const layer of layers) raise(layer, null);
   });
+  if (patience > 0) keepReserve(db, layout.generations);
   return {
     read(layer, place) {
       const key = JSON.stringify(layer);
@@ -63,9 +79,38 @@ export function openGenerations(layout: BundleLayout, patience: number): Generat
       const { minX, minY, maxX, maxY } = place.rect;
       return latestAt.get(key, key, place.gridSet, place.z, maxX, minX, maxY, minY) ?? 0;
     },
-    raise: (layer, places) => raise.immediate(JSON.stringify(layer), places ?? null),
+    raise: (layer, places) => withReserve(db, () => raiseOne.immediate(layer, places ?? null)),
+    raiseAll: (layers) => withReserve(db, () => raiseAll.immediate(layers)),
     close: () => db.close(),
   };
+}
+
+/**
+ * Room that was taken while there was some, so that layers can be truncated on a full disk: rows that are given up for
+ * others, and a journal as long as the one of overwriting them.
+ */
+function keepReserve(db: Database.Database, path: string): void {
+  try {
+    const journal = statSync(`${path}-journal`, { throwIfNoEntry: false });
+    db.exec('CREATE TABLE IF NOT EXISTS reserve (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL)');
+    const kept = db.prepare<[], number>('SELECT count(*) FROM reserve').pluck().get() ?? 0;
+    if (kept === RESERVED_PAGES && (journal?.size ?? 0) > RESERVED_PAGES * PAGE_BYTES) return;
+    db.exec(FILL_RESERVE);
+    // Rows that are overwritten in their places are what makes the journal long.
+    db.exec(`UPDATE reserve SET bytes = randomblob(${ROW_BYTES})`);
+  } catch (error) {
+    if (!isRefused(error) && !isBusy(error)) throw error;
+  }
+}
+
+function withReserve<T>(db: Database.Database, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!isNoRoom(error)) throw error;
+    db.exec('DELETE FROM reserve');
+    return work();
+  }
 }
 
 /** A mark without a grid set is of the whole layer. */

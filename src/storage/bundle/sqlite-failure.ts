@@ -66,7 +66,7 @@ export function failureOf(message: FailureMessage): TilewardenError {
   return new TilewardenError(message.code, message.message, details);
 }
 
-function isNoRoom(error: unknown): boolean {
+export function isNoRoom(error: unknown): boolean {
   return error instanceof Error && 'code' in error && NO_ROOM.has(String(error.code));
 }
 

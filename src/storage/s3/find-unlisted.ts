@@ -5,7 +5,7 @@ import { type ParsedKey, parsePackKey } from './pack-key.ts';
 import type { ListedObject } from './s3-bucket.ts';
 
 /** Milliseconds. No write takes so long: what is older and in no row never will be in one. */
-const LONGEST_WRITE = 3_600_000;
+export const LONGEST_WRITE = 3_600_000;
 
 /** Keys of objects that no row names. Keys that are not ours, and objects of stores that the database does not know, stay. */
 export async function findUnlisted(

@@ -90,6 +90,25 @@ export class PackIndex {
     await askIndex(() => query.execute(this.#database.change));
   }
 
+  /** Whether anything is listed of this store. */
+  async isEmpty(): Promise<boolean> {
+    const query = sql`select from tile_sets where store = ${this.#store} and dropped_at is null limit 1`;
+    return (await askIndex(() => query.execute(this.#database.query))).rows.length === 0;
+  }
+
+  /** As `create`, with the number that the keys of its objects have; later ones are greater. */
+  async restore(id: number, set: TileSetKey, shape: MetatileSize): Promise<void> {
+    const { columns, rows } = shape;
+    const insert = sql`insert into tile_sets (id, store, layer, identity, columns, rows) overriding system value
+      values (${id}, ${this.#store}, ${JSON.stringify(set.layer)}, ${tileSetId(set)}, ${columns}, ${rows})
+      on conflict do nothing`;
+    const next = sql`select setval(pg_get_serial_sequence('tile_sets', 'id'), max(id)) from tile_sets`;
+    await askIndex(async () => {
+      await insert.execute(this.#database.change);
+      await next.execute(this.#database.change);
+    });
+  }
+
   /** The packs that touch `rect`, which is at most 128 × 128 tiles; null: the tile set is not in use. */
   async within(
     set: TileSetKey,

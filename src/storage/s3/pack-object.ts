@@ -17,6 +17,10 @@ export interface PackObject extends PackPlace {
   readonly tiles: readonly ObjectTile[];
 }
 
+export interface PackHead extends Omit<PackObject, 'tiles'> {
+  readonly tiles: readonly Omit<PackedTile, 'object'>[];
+}
+
 /** What stands in front of the tiles: who they are and, for each, slot, length, checksum and making. */
 interface Head extends Omit<PackObject, 'tiles'> {
   readonly tiles: readonly (readonly [
@@ -53,6 +57,17 @@ export function writePackObject({ tiles, ...about }: PackObject): Buffer {
   fixed.writeUInt32BE(text.length, MAGIC.length);
   fixed.writeUInt32BE(crc32(text), MAGIC.length + 4);
   return Buffer.concat([fixed, text, ...tiles.map(({ bytes }) => bytes)]);
+}
+
+/** What an object says of its tiles, without their bytes: `start` is its beginning. Null: it is no pack, or there is more to it. */
+export function readPackHead(start: Buffer): PackHead | null {
+  const head = readHead(start);
+  if (!head) return null;
+  const { tiles, ...about } = head;
+  const listed = tiles.map(([slot, length, , createdAt, freshUntil, madeBy, validator]) => ({
+    ...{ slot, length, createdAt, freshUntil, madeBy, validator },
+  }));
+  return { ...about, tiles: listed };
 }
 
 /** Null: it is no pack, or a damaged one. A tile that is not what was written is left out. */

@@ -1,7 +1,8 @@
 import type { TileIndex, TileSetKey } from '../../domain/tile-key.ts';
 import { createKeyedSingleFlight } from '../../lib/keyed-single-flight.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { StoredTile } from '../tile-store.ts';
+import type { Outage, StoredTile } from '../tile-store.ts';
+import type { DiskTier, TileCopy } from './disk-tier.ts';
 import type { FoundSet, PackIndex, PackRow } from './pack-index.ts';
 import { packKey } from './pack-key.ts';
 import { type PackObject, readPackObject } from './pack-object.ts';
@@ -13,6 +14,9 @@ interface PackReaderOptions {
   readonly bucket: S3Bucket;
   readonly prefix: string;
   readonly log: Logger;
+  /** Copies on this machine; null: none. */
+  readonly tier: DiskTier | null;
+  readonly outage: Outage;
   /** Takes tiles out of the index whose bytes are not there. */
   readonly discard: (set: TileSetKey, z: number, tiles: readonly PlacedTile[]) => Promise<void>;
 }
@@ -20,6 +24,8 @@ interface PackReaderOptions {
 interface FoundTile {
   readonly found: FoundSet;
   readonly row: PackRow;
+  /** Of the disk tier, before the index was asked. */
+  readonly moment: number;
   readonly wanted: PlacedTile;
   readonly others: readonly PlacedTile[];
 }
@@ -38,8 +44,16 @@ export class PackReader {
     tile: TileIndex,
     beside: (tile: TileIndex, stored: StoredTile) => void,
   ): Promise<StoredTile | null> {
-    const first = await this.#find(set, tile);
-    if (!first) return null;
+    const { outage } = this.#options;
+    // Nobody waits for a database that is known to be away.
+    const copy = outage.isAway() ? await this.#copyOf(set, tile) : null;
+    if (copy) return copy;
+    const first = await this.#find(set, tile).catch(async (error: unknown) => {
+      const unasked = await this.#copyOf(set, tile);
+      if (unasked) return unasked;
+      throw error;
+    });
+    if (!first || 'bytes' in first) return first;
     const stored = await this.#fetch(set, tile, first, beside);
     if (stored) return stored;
     // An object that is gone was replaced, and removed, since the index was asked.
@@ -50,6 +64,7 @@ export class PackReader {
   }
 
   async #find(set: TileSetKey, { z, x, y }: TileIndex): Promise<FoundTile | null> {
+    const moment = this.#options.tier?.moment ?? 0;
     const answer = await this.#options.index.within(set, z, { minX: x, minY: y, maxX: x, maxY: y });
     const row = answer?.rows[0];
     if (!answer || !row) return null;
@@ -57,20 +72,24 @@ export class PackReader {
     const wanted = tiles.find((one) => one.x === x && one.y === y);
     if (!wanted) return null;
     const others = tiles.filter((one) => one !== wanted && one.object === wanted.object);
-    return { found: answer.found, row, wanted, others };
+    return { found: answer.found, row, moment, wanted, others };
   }
 
   async #fetch(
     set: TileSetKey,
     { z }: TileIndex,
-    { found, row, wanted, others }: FoundTile,
+    { found, row, moment, wanted, others }: FoundTile,
     beside: (tile: TileIndex, stored: StoredTile) => void,
   ): Promise<StoredTile | null> {
-    const { bucket, prefix } = this.#options;
+    const { bucket, prefix, tier } = this.#options;
+    const copy = await tier?.get(set, z, wanted);
+    if (copy) return storedTile(wanted, copy);
     const key = packKey(prefix, { id: found.id, set }, { z, x: row.x, y: row.y }, wanted.object);
     const pack = await this.#flights.run(key, async () => {
       const bytes = await bucket.get(key);
-      return bytes && readPackObject(bytes);
+      const read = bytes && readPackObject(bytes);
+      if (read) tier?.keep(set, z, copiesOf([wanted, ...others], read), moment);
+      return read;
     });
     if (!pack) return null;
     const bytesOf = new Map(pack.tiles.map((tile) => [tile.slot, tile]));
@@ -81,12 +100,25 @@ export class PackReader {
     return storedTile(wanted, bytesOf.get(wanted.slot));
   }
 
+  async #copyOf(set: TileSetKey, { z, x, y }: TileIndex): Promise<StoredTile | null> {
+    const { tier, outage } = this.#options;
+    return tier && (await outage.mayShow()) ? tier.getUnasked(set, z, x, y) : null;
+  }
+
   async #discard(set: TileSetKey, z: number, { wanted }: FoundTile): Promise<null> {
     const { log, discard } = this.#options;
     log.warn({ layer: set.layer, z, x: wanted.x, y: wanted.y }, 'removed a damaged tile; it is made anew');
     await discard(set, z, [wanted]);
     return null;
   }
+}
+
+function copiesOf(tiles: readonly PlacedTile[], { tiles: inside }: PackObject): TileCopy[] {
+  const bytesOf = new Map(inside.map(({ slot, bytes }) => [slot, bytes]));
+  return tiles.flatMap((tile) => {
+    const bytes = bytesOf.get(tile.slot);
+    return bytes?.length === tile.length ? [{ tile, bytes }] : [];
+  });
 }
 
 /** What changes with time the index knows; the bytes and their checksum are the object's. */

@@ -69,6 +69,7 @@ export class PackSweeper {
   #sweptAt: number;
   #auditAt: number;
   #listedUpTo: string | null = null;
+  #checked = false;
 
   constructor(options: PackSweeperOptions) {
     this.#options = options;
@@ -109,6 +110,7 @@ export class PackSweeper {
       if (woken) this.#wake = new AbortController();
       if (!sweeps()) continue;
       try {
+        await this.#forgetFuture();
         await this.#sweepDropped();
         await this.#sweepOrphans(woken);
         await this.#audit();
@@ -118,6 +120,19 @@ export class PackSweeper {
         await clock.sleep(LOOK_INTERVAL * 10, signal).catch(() => {});
       }
     }
+  }
+
+  /** A database that was restored elsewhere counts its transactions anew: what is ahead of it would be news for ever. */
+  async #forgetFuture(): Promise<void> {
+    if (this.#checked) return;
+    const { change } = this.#options.database;
+    const ahead = sql`> pg_snapshot_xmax(pg_current_snapshot())::text::bigint`;
+    await sql`update pack_pages set changed = 0, renewed = 0 where changed ${ahead} or renewed ${ahead}`.execute(
+      change,
+    );
+    await sql`update tile_marks set changed = 0 where changed ${ahead}`.execute(change);
+    await sql`update tile_sets set dropped = 0 where dropped ${ahead}`.execute(change);
+    this.#checked = true;
   }
 
   async #sweepDropped(): Promise<void> {

@@ -7,6 +7,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { RecentMap } from '../../lib/recent-map.ts';
 import { isOvertaken } from '../overtaken.ts';
 import type { StoreChange, TileWrite } from '../tile-store.ts';
+import { LONGEST_WRITE } from './find-unlisted.ts';
 import type { PackedTile } from './pack-detail.ts';
 import type { FoundSet, PackChange, PackIndex, PackRow } from './pack-index.ts';
 import { packKey } from './pack-key.ts';
@@ -18,7 +19,7 @@ export interface PackWriterOptions {
   readonly index: PackIndex;
   readonly bucket: S3Bucket;
   readonly prefix: string;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   /** The random part of a key. */
   readonly randomObject: () => number;
   /** How the tiles of a new tile set are packed. */
@@ -120,7 +121,9 @@ export class PackWriter {
     }));
     let change: StoreChange | null = null;
     try {
+      const begun = clock.monotonic();
       await this.#write(set, found, z, [...packs.values()]);
+      if (clock.monotonic() - begun > LONGEST_WRITE / 2) throw tooLate();
       const seen = written.map(({ x, y }) => ({ x, y, detail: null }));
       const edit = this.#edit(packs);
       change = await this.change(set, found, z, seen, edit, { ...conditions, writtenAt: clock.now() });
@@ -175,6 +178,11 @@ export class PackWriter {
       return [...after.values()];
     };
   }
+}
+
+/** The process stood still, and the objects may be gone already. */
+function tooLate(): TilewardenError {
+  return new TilewardenError('store-failed', 'Writing to the object store took too long.');
 }
 
 function refused(code: 'lease-lost' | 'generation-stale', layer: string): TilewardenError {

@@ -35,6 +35,15 @@ export interface BlockRow extends BlockName {
   readonly bytes: number;
 }
 
+export interface BlockContents {
+  readonly identity: string;
+  readonly columns: number;
+  readonly rows: number;
+  readonly pages: readonly Pick<PageRow, 'x' | 'y' | 'tiles' | 'bytes'>[];
+  /** `detail` in base 64. */
+  readonly packs: readonly { readonly x: number; readonly y: number; readonly detail: string }[];
+}
+
 const PAGE = sql.raw(
   'p.tile_set as set, s.identity, p.z, p.x, p.y, p.tiles, p.bytes, p.written_at as "writtenAt"',
 );
@@ -122,6 +131,20 @@ export class PageIndex {
       from tile_sets s join pack_pages p on p.tile_set = s.id
       where s.store = ${this.#store} and s.dropped_at is not null and s.dropped >= ${since}`;
     return (await askIndex(() => query.execute(this.#database.query))).rows;
+  }
+
+  /** A block's statistics and the packs that touch it, as of one moment; null: its tile set is not in use. */
+  async contents({ set, z, x, y }: BlockName): Promise<BlockContents | null> {
+    const query = sql<BlockContents>`select s.identity, s.columns, s.rows,
+        (select coalesce(json_agg(json_build_object('x', p.x, 'y', p.y, 'tiles', p.tiles, 'bytes', p.bytes)), '[]')
+          from pack_pages p where p.tile_set = s.id and p.z = ${z} and p.band = ${y} and p.x >> 3 = ${x}) as pages,
+        (select coalesce(json_agg(json_build_object('x', p.x, 'y', p.y, 'detail', encode(p.detail, 'base64'))), '[]')
+          from generate_series((${y}::int * ${BLOCK_TILES} / s.rows) >> 5, ((${y}::int + 1) * ${BLOCK_TILES} - 1) / s.rows >> 5) b (band)
+          join packs p on p.tile_set = s.id and p.z = ${z} and p.band = b.band
+            and p.x between ${x}::int * ${BLOCK_TILES} / s.columns and ((${x}::int + 1) * ${BLOCK_TILES} - 1) / s.columns
+            and p.y between ${y}::int * ${BLOCK_TILES} / s.rows and ((${y}::int + 1) * ${BLOCK_TILES} - 1) / s.rows) as packs
+      from tile_sets s where s.id = ${set} and s.store = ${this.#store} and s.dropped_at is null`;
+    return (await askIndex(() => query.execute(this.#database.query))).rows[0] ?? null;
   }
 
   /** Tile sets that have tiles. */

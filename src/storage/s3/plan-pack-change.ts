@@ -1,5 +1,4 @@
 import { pageOf } from '../../domain/page.ts';
-import type { TileRect } from '../../domain/tile-rect.ts';
 import type { StoreChange } from '../tile-store.ts';
 import { type PackedTile, readPackDetail, writePackDetail } from './pack-detail.ts';
 import type { FoundSet, PackChange, PackRow, PageChange } from './pack-index.ts';
@@ -96,8 +95,4 @@ function addPages(
 
 function bySlot(tiles: readonly PackedTile[]): Map<number, PackedTile> {
   return new Map(tiles.map((tile) => [tile.slot, tile]));
-}
-
-export function rectHolds({ minX, minY, maxX, maxY }: TileRect, outer: TileRect): boolean {
-  return outer.minX <= minX && outer.minY <= minY && outer.maxX >= maxX && outer.maxY >= maxY;
 }

@@ -7,10 +7,11 @@ import {
   S3Client,
   type S3ClientConfig,
 } from '@aws-sdk/client-s3';
-import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
+import { TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
+import { Semaphore } from '../../lib/semaphore.ts';
 import type { RequestCount } from '../tile-store.ts';
 import { BucketBreaker } from './bucket-breaker.ts';
 import type { S3StoreOptions } from './s3-store-options.ts';
@@ -46,8 +47,15 @@ interface BucketTools {
 
 /** Tries of one request, with pauses between them that the SDK spreads. */
 const ATTEMPTS = 3;
-/** Milliseconds. */
-const CONNECT_TIMEOUT = 3000;
+/** Somebody waits for what is read. */
+const READ_FIRST = 1;
+
+/** By status. */
+const REFUSALS: ReadonlyMap<number, string> = new Map([
+  [404, 'does not exist; create it, or name another one'],
+  [401, 'may not be used with these credentials'],
+  [403, 'may not be used with these credentials'],
+]);
 
 /** Refuses a bucket that is missing, or that the credentials do not lead to. */
 export async function openS3Bucket(options: S3StoreOptions, tools: BucketTools): Promise<S3Bucket> {
@@ -73,7 +81,7 @@ function clientOptions(options: S3StoreOptions): S3ClientConfig {
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {
-      connectionTimeout: CONNECT_TIMEOUT,
+      connectionTimeout: options.timeoutSeconds * 1000,
       requestTimeout: options.timeoutSeconds * 1000,
       throwOnRequestTimeout: true,
       httpAgent: agent,
@@ -90,6 +98,8 @@ class Bucket implements S3Bucket {
   readonly #options: S3StoreOptions;
   readonly #breaker: BucketBreaker;
   readonly #log: Logger;
+  /** Those who wait for a connection wait here: the SDK would count it as the request's time. */
+  readonly #turns: Semaphore;
   readonly #counts = new Map<string, RequestCount & { requests: number; failures: number; bytes: number }>();
   #told = false;
 
@@ -98,6 +108,7 @@ class Bucket implements S3Bucket {
     this.#options = options;
     this.#breaker = new BucketBreaker(clock, random);
     this.#log = log;
+    this.#turns = new Semaphore(options.connections);
     this.#countRequests();
   }
 
@@ -105,17 +116,21 @@ class Bucket implements S3Bucket {
     return [...this.#counts.values()];
   }
 
+  /** A store that does not answer is no reason not to start: it may be back before anybody asks for a tile. */
   async check(): Promise<void> {
     const { bucket } = this.#options;
     try {
       await this.#client.send(new HeadBucketCommand({ Bucket: bucket }), this.#limit());
     } catch (cause) {
-      const status = statusOf(cause);
-      const why =
-        (status === 404 && 'does not exist; create it, or name another one') ||
-        ((status === 403 || status === 401) && 'may not be used with these credentials') ||
-        'cannot be reached';
-      throw new TilewardenError('config-invalid', `The bucket ${bucket} of a tile store ${why}.`, { cause });
+      const why = REFUSALS.get(statusOf(cause) ?? 0);
+      if (why)
+        throw new TilewardenError('config-invalid', `The bucket ${bucket} of a tile store ${why}.`, {
+          cause,
+        });
+      this.#log.warn(
+        { bucket, err: cause },
+        'the object store cannot be reached; tiles are not stored until it can',
+      );
     }
   }
 
@@ -184,8 +199,19 @@ class Bucket implements S3Bucket {
   }
 
   async #send(operation: string, send: (to: { readonly Bucket: string }) => Promise<number>): Promise<void> {
-    if (!this.#breaker.admits()) throw failed('is not asked for a moment, because it failed several times');
-    const count = this.#countOf(operation);
+    const leave = await this.#turns.acquire(undefined, operation === 'get' ? READ_FIRST : 0);
+    try {
+      if (!this.#breaker.admits()) throw failed('is not asked for a moment, because it failed several times');
+      await this.#try(this.#countOf(operation), send);
+    } finally {
+      leave();
+    }
+  }
+
+  async #try(
+    count: { failures: number; bytes: number },
+    send: (to: { readonly Bucket: string }) => Promise<number>,
+  ): Promise<void> {
     try {
       count.bytes += await send({ Bucket: this.#options.bucket });
       this.#breaker.succeeded();
@@ -194,7 +220,7 @@ class Bucket implements S3Bucket {
       count.failures++;
       this.#breaker.failed();
       this.#tell(this.#breaker.open, cause);
-      throw isTilewardenError(cause) ? cause : failed('failed', cause);
+      throw failed('failed', cause);
     }
   }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { sizeSchema } from '../../lib/size.ts';
 
 export const s3StoreOptions = z
   .strictObject({
@@ -31,6 +32,10 @@ export const s3StoreOptions = z
     secretAccessKey: z.string().min(1).optional(),
     timeoutSeconds: z.number().min(0.1).max(300).default(5).describe('How long one request may take'),
     connections: z.int().min(1).max(1024).default(50).describe('Requests to the store at once'),
+    cache: z
+      .strictObject({ size: sizeSchema })
+      .optional()
+      .describe('Keeps copies of tiles on the disk of this machine, the most recently used up to this size'),
     sweepRequestsPerSecond: z
       .number()
       .positive()

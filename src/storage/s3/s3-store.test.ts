@@ -3,16 +3,11 @@ import { behavesAsTileStore } from '../../../test/contracts/tile-store.ts';
 import { collect, tile } from '../../../test/contracts/tile-store-tools.ts';
 import { eventually } from '../../../test/fixtures/eventually.ts';
 import { requireS3 } from '../../../test/fixtures/s3.ts';
-import { openTestStores, type TestStores } from '../../../test/fixtures/s3-store.ts';
-import type { TileStore } from '../tile-store.ts';
+import { metatile, openTestStores, requestsOf, type TestStores } from '../../../test/fixtures/s3-store.ts';
+import type { Statements } from '../../db/database.ts';
+import { createMemoryStore } from '../memory/memory-store.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
-const block = (x0: number, y0: number, text: string, createdAt = 1) =>
-  Array.from({ length: 16 }, (_, at) =>
-    tile(x0 + (at % 4), y0 + Math.floor(at / 4), `${text} ${at}`, createdAt),
-  );
-const asked = (store: TileStore, operation: string) =>
-  store.requests?.().find((count) => count.operation === operation)?.requests ?? 0;
 
 describe.runIf(requireS3('tiles in S3'))('an s3 store', () => {
   let stores: TestStores;
@@ -21,75 +16,87 @@ describe.runIf(requireS3('tiles in S3'))('an s3 store', () => {
   });
   afterAll(() => stores.close());
 
-  async function withStore(
-    use: (store: TileStore, name: string) => Promise<void>,
-    given: Parameters<TestStores['open']>[1] = {},
-  ): Promise<void> {
-    const name = `s${Math.random().toString(36).slice(2)}`;
-    const store = await stores.open(name, given);
-    try {
-      await use(store, name);
-    } finally {
-      await store.close();
-    }
-  }
-
   behavesAsTileStore({ open: () => stores.open(), modelRuns: 30 });
 
   it('writes a metatile with one request and reads it with one, which brings the tiles beside it', () =>
-    withStore(async (store) => {
-      await store.putMany(set, 9, block(4, 8, 'map'), 0);
-      expect(asked(store, 'put')).toBe(1);
+    stores.using(async (store) => {
+      await store.putMany(set, 9, metatile(4, 8, 'map'), 0);
+      expect(requestsOf(store, 'put')).toBe(1);
       const beside: string[] = [];
       const found = await store.get(set, { z: 9, x: 5, y: 9 }, ({ x, y }, { bytes }) =>
         beside.push(`${x},${y} ${bytes.toString()}`),
       );
       expect(found?.bytes.toString()).toBe('map 5');
-      expect(asked(store, 'get')).toBe(1);
+      expect(requestsOf(store, 'get')).toBe(1);
       expect(beside).toHaveLength(15);
       expect(beside).toContain('7,11 map 15');
     }));
 
+  it('stores a new metatile with one statement, and replaces one with two', async () => {
+    let statements = 0;
+    const counting = (queries: Statements) =>
+      new Proxy(queries, {
+        get(target, name) {
+          if (name === 'getExecutor') statements++;
+          const value: unknown = Reflect.get(target, name, target);
+          return typeof value === 'function' ? value.bind(target) : value;
+        },
+      });
+    const { query, change } = stores.database;
+    const database = { ...stores.database, query: counting(query), change: counting(change) };
+    await stores.using(
+      async (store) => {
+        await store.putMany(set, 9, metatile(0, 0, 'first'), 0);
+        statements = 0;
+        await store.putMany(set, 9, metatile(4, 0, 'new'), 0);
+        expect(statements).toBe(1);
+        await store.putMany(set, 9, metatile(4, 0, 'again', 2), 0);
+        expect(statements).toBe(3);
+      },
+      { database, sweeps: () => false },
+    );
+  });
+
   it('asks once for a pack that many want at the same time', () =>
-    withStore(async (store) => {
-      await store.putMany(set, 9, block(0, 0, 'map'), 0);
-      const places = block(0, 0, '').map(({ x, y }) => ({ z: 9, x, y }));
+    stores.using(async (store) => {
+      await store.putMany(set, 9, metatile(0, 0, 'map'), 0);
+      const places = metatile(0, 0, '').map(({ x, y }) => ({ z: 9, x, y }));
       await Promise.all(places.map((place) => store.get(set, place)));
-      expect(asked(store, 'get')).toBeLessThan(16);
-      expect(asked(store, 'head-bucket') + asked(store, 'list')).toBe(1);
+      expect(requestsOf(store, 'get')).toBeLessThan(16);
+      expect(requestsOf(store, 'head-bucket') + requestsOf(store, 'list')).toBe(1);
     }));
 
   it('keeps single tiles in packs of one where its tiles are made one by one', () =>
-    withStore(
+    stores.using(
       async (store) => {
         await store.putMany(set, 9, [tile(4, 4, 'a'), tile(5, 4, 'b')], 0);
-        expect(asked(store, 'put')).toBe(2);
+        expect(requestsOf(store, 'put')).toBe(2);
         expect((await store.get(set, { z: 9, x: 5, y: 4 }))?.bytes.toString()).toBe('b');
       },
       { shapeOf: () => ({ columns: 1, rows: 1 }) },
     ));
 
   it('shows every node at once what another has stored, replaced and truncated', () =>
-    withStore(async (one, name) => {
+    stores.using(async (one, name) => {
       const other = await stores.open(name);
       const text = async () => (await other.get(set, { z: 9, x: 1, y: 1 }))?.bytes.toString() ?? null;
-      await one.putMany(set, 9, block(0, 0, 'first', 1), 0);
+      await one.putMany(set, 9, metatile(0, 0, 'first', 1), 0);
       expect(await text()).toBe('first 5');
-      await other.putMany(set, 9, block(0, 0, 'second', 2), 0);
+      await other.putMany(set, 9, metatile(0, 0, 'second', 2), 0);
       await one.raiseGeneration('roads');
       expect(await text()).toBe('second 5');
       await one.dropLayer('roads');
       expect(await text()).toBeNull();
-      await expect(other.putMany(set, 9, block(0, 0, 'late', 3), 0)).rejects.toMatchObject({
+      await expect(other.putMany(set, 9, metatile(0, 0, 'late', 3), 0)).rejects.toMatchObject({
         code: 'generation-stale',
       });
-      await other.putMany(set, 9, block(0, 0, 'third', 4), 1);
+      await other.putMany(set, 9, metatile(0, 0, 'third', 4), 1);
       expect((await one.get(set, { z: 9, x: 1, y: 1 }))?.bytes.toString()).toBe('third 5');
       await other.close();
     }));
 
   it('stores nothing for a lease that is lost', () =>
-    withStore(async (store) => {
+    stores.using(async (store) => {
       const { id } = await insertTask(stores);
       await stores.database.change
         .insertInto('task_leases')
@@ -104,21 +111,21 @@ describe.runIf(requireS3('tiles in S3'))('an s3 store', () => {
           crashes: 0,
         })
         .execute();
-      await store.putMany(set, 9, block(0, 0, 'mine'), 0, 7);
+      await store.putMany(set, 9, metatile(0, 0, 'mine'), 0, 7);
       await stores.database.change.updateTable('task_leases').set({ token: 8 }).execute();
-      const late = store.putMany(set, 9, block(0, 0, 'late', 5), 0, 7);
+      const late = store.putMany(set, 9, metatile(0, 0, 'late', 5), 0, 7);
       await expect(late).rejects.toMatchObject({ code: 'lease-lost' });
       expect((await store.get(set, { z: 9, x: 0, y: 0 }))?.bytes.toString()).toBe('mine 0');
     }));
 
   it('tells what was replaced, removed and truncated, and not what is new', () =>
-    withStore(async (store) => {
+    stores.using(async (store) => {
       const since = async (cursor: number | null) => (await store.news?.(cursor)) ?? { news: [], cursor: 0 };
-      await store.putMany(set, 9, block(0, 0, 'map', 1), 0);
+      await store.putMany(set, 9, metatile(0, 0, 'map', 1), 0);
       const { cursor } = await since(null);
-      await store.putMany(set, 9, block(32, 0, 'new', 1), 0);
+      await store.putMany(set, 9, metatile(32, 0, 'new', 1), 0);
       expect((await since(cursor)).news).toEqual([]);
-      await store.putMany(set, 9, block(0, 0, 'again', 2), 0);
+      await store.putMany(set, 9, metatile(0, 0, 'again', 2), 0);
       const rect = { minX: 0, minY: 0, maxX: 15, maxY: 15 };
       expect((await since(cursor)).news).toEqual([{ kind: 'tiles', set, z: 9, rect }]);
       const place = { gridSet: set.gridSet, z: 9, rect };
@@ -130,31 +137,8 @@ describe.runIf(requireS3('tiles in S3'))('an s3 store', () => {
       expect((await since(2 ** 50)).news).toEqual([{ kind: 'everything' }]);
     }));
 
-  it('removes the objects of tiles that were replaced or dropped, a thousand with one request', () =>
-    withStore(
-      async (store) => {
-        const tiles = Array.from({ length: 1100 }, (_, x) => tile(x, 0, 'a', 1));
-        await store.putMany(set, 12, tiles, 0);
-        await store.putMany(
-          set,
-          12,
-          tiles.slice(0, 5).map((one) => ({ ...one, createdAt: 2 })),
-          0,
-        );
-        expect(await store.sweeping()).toMatchObject({ files: 5 });
-        await store.dropLayer('roads');
-        await eventually(
-          'all objects are gone',
-          () => store.sweeping(),
-          ({ files }) => files === 0,
-        );
-        expect(asked(store, 'delete')).toBe(3);
-      },
-      { shapeOf: () => ({ columns: 1, rows: 1 }) },
-    ));
-
   it('makes a tile anew whose object is gone, and counts it no longer', () =>
-    withStore(async (store, name) => {
+    stores.using(async (store, name) => {
       await store.putMany(set, 9, [tile(0, 0, 'lost')], 0);
       const bucket = await stores.bucket(name);
       const { objects } = await bucket.list((await stores.options(name)).prefix, null);
@@ -165,7 +149,7 @@ describe.runIf(requireS3('tiles in S3'))('an s3 store', () => {
     }));
 
   it('makes a tile anew whose bytes are damaged, and keeps those beside it', () =>
-    withStore(async (store, name) => {
+    stores.using(async (store, name) => {
       await store.putMany(set, 9, [tile(0, 0, 'whole'), tile(1, 0, 'broken')], 0);
       const bucket = await stores.bucket(name);
       const [object] = (await bucket.list((await stores.options(name)).prefix, null)).objects;
@@ -175,6 +159,48 @@ describe.runIf(requireS3('tiles in S3'))('an s3 store', () => {
       expect(await store.get(set, { z: 9, x: 1, y: 0 })).toBeNull();
       expect((await store.get(set, { z: 9, x: 0, y: 0 }))?.bytes.toString()).toBe('whole');
       bucket.close();
+    }));
+
+  it('answers copies of its disk tier only while the index names the same object', () =>
+    stores.using(async (store, name) => {
+      const copies = createMemoryStore({ type: 'memory' });
+      let alone = false;
+      let away = false;
+      const outage = { isAway: () => false, mayShow: async () => alone };
+      const database = { ...stores.database };
+      Object.defineProperty(database, 'query', {
+        get: () => {
+          if (away) throw new Error('away');
+          return stores.database.query;
+        },
+      });
+      const near = await stores.open(name, {
+        database,
+        copies,
+        cache: { size: '1 MiB' },
+        outage,
+      });
+      const text = async () => (await near.get(set, { z: 9, x: 1, y: 1 }))?.bytes.toString() ?? null;
+      const cursor = (await near.news?.(null))?.cursor ?? 0;
+      await store.putMany(set, 9, metatile(0, 0, 'first', 1), 0);
+      expect(await text()).toBe('first 5');
+      await eventually('the pack is copied', () => copies.get(set, { z: 9, x: 2, y: 2 }));
+      expect(await text()).toBe('first 5');
+      expect(requestsOf(near, 'get')).toBe(1);
+      away = true;
+      await expect(text()).rejects.toMatchObject({ code: 'store-failed' });
+      alone = true;
+      expect(await text()).toBe('first 5');
+      away = false;
+      await store.putMany(set, 9, metatile(0, 0, 'second', 2), 0);
+      expect(await text()).toBe('second 5');
+      await store.raiseGeneration('roads');
+      await store.dropLayer('roads');
+      expect(await text()).toBeNull();
+      await near.news?.(cursor);
+      away = true;
+      await expect(text()).rejects.toMatchObject({ code: 'store-failed' });
+      await near.close();
     }));
 
   it('says at the start that its bucket is missing, or that its database cannot hold the index', async () => {

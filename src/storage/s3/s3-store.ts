@@ -7,8 +7,10 @@ import { intersectRects, rectContains, type TileRect } from '../../domain/tile-r
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
-import type { StoreChange, TileStore } from '../tile-store.ts';
-import { readPackBlocks } from './pack-blocks.ts';
+import { sizeOf } from '../../lib/size.ts';
+import type { Outage, StoreChange, TileStore } from '../tile-store.ts';
+import { DiskTier } from './disk-tier.ts';
+import { readPackBlocks, recountBlock } from './pack-blocks.ts';
 import { createPackGenerations } from './pack-generations.ts';
 import { PackIndex } from './pack-index.ts';
 import { OBJECT_BYTES } from './pack-key.ts';
@@ -29,6 +31,10 @@ export interface S3StoreTools {
   readonly shapeOf: (set: TileSetKey) => MetatileSize;
   /** Whether this process removes objects that nobody needs; one of all nodes is enough. */
   readonly sweeps: () => boolean;
+  /** Where copies of tiles are kept if the options ask for it. */
+  readonly copies?: TileStore | null;
+  /** Without it no copy is answered while the database is away. */
+  readonly outage?: Outage;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -54,7 +60,9 @@ export async function openS3Store(options: S3StoreOptions, tools: S3StoreTools):
       await editWithin(set, z, rect, (tile) => (tile.object === object ? null : tile));
     }
   };
-  const reader = new PackReader({ index, bucket, prefix, log, discard });
+  const tier = openTier(options, tools);
+  const outage = tools.outage ?? { isAway: () => false, mayShow: async () => false };
+  const reader = new PackReader({ index, bucket, prefix, log, discard, tier, outage });
   const sweeper = new PackSweeper({
     ...tools,
     bucket,
@@ -206,14 +214,24 @@ export async function openS3Store(options: S3StoreOptions, tools: S3StoreTools):
       }
     },
     blocks: (since) => readPackBlocks(pages, since),
-    news: (since) => readPackNews(database, name, pages, since),
+    recount: (id) => recountBlock(index, pages, id),
+    async news(since) {
+      const told = await readPackNews(database, name, pages, since);
+      tier?.forget(told.news);
+      return told;
+    },
     requests: () => bucket.counts,
 
     async close() {
       await sweeper.close();
+      await tier?.close();
       bucket.close();
     },
   };
+}
+
+function openTier({ cache }: S3StoreOptions, { copies = null, clock, log }: S3StoreTools): DiskTier | null {
+  return cache && copies ? new DiskTier({ copies, size: sizeOf(cache.size), clock, log }) : null;
 }
 
 function isEnd(part: TileRect, block: TileRect): boolean {
@@ -226,7 +244,7 @@ function sumOf(tiles: readonly PlacedTile[], createdBefore = Number.POSITIVE_INF
 }
 
 /** The index of an s3 store needs what SQLite does not have. */
-function checkDatabase(name: string, database: Database): void {
+export function checkDatabase(name: string, database: Database): void {
   if (database.dialect === 'postgres') return;
   const message = `The store ${name} has the type s3, which keeps its index in PostgreSQL: set database to a postgres:// URL.`;
   throw new TilewardenError('config-invalid', message);

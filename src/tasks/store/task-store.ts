@@ -37,6 +37,8 @@ export interface Retention {
 export interface TaskStore {
   /** The task, or the one that was made before under the same idempotency key. Null when too many are unfinished. */
   create(task: NewTask, now: number, maxUnfinished: number): Promise<Task | null>;
+  /** The same for several: all of them, or null and none. */
+  createAll(tasks: readonly NewTask[], now: number, maxUnfinished: number): Promise<readonly Task[] | null>;
   get(id: number): Promise<Task | null>;
   list(filter: TaskFilter): Promise<readonly Task[]>;
   active(layer: string | null): Promise<readonly Task[]>;
@@ -63,7 +65,7 @@ export interface TaskStore {
 
 /** Tiles; a task of no more is let past longer ones, so that it ends within seconds. */
 const EXPRESS_TILES = 256n;
-const UNFINISHED: readonly TaskState[] = ['pending', 'running', 'paused'];
+export const UNFINISHED: readonly TaskState[] = ['pending', 'running', 'paused'];
 const FINISHED: readonly TaskState[] = ['done', 'aborted'];
 const LONGEST_LIST = 1000;
 /** New tasks come one after the other: they are counted, and a key stands for one. */
@@ -74,9 +76,26 @@ const WORK = [TASKS_CHANGED, TASKS_WAITING];
 export function createTaskStore(database: Database): TaskStore {
   const { query } = database;
 
+  async function createAll(tasks: readonly NewTask[], now: number, maxUnfinished: number) {
+    const refused = new Error('too many tasks');
+    const create = async (inside: Statements) => {
+      const created: Task[] = [];
+      for (const task of tasks) {
+        const made = await createTask(inside, task, now, maxUnfinished);
+        if (!made) throw refused;
+        created.push(made);
+      }
+      return created;
+    };
+    return changeTasks(database, WORK, create, CREATION).catch((error: unknown) => {
+      if (error === refused) return null;
+      throw error;
+    });
+  }
+
   return {
-    create: (task, now, maxUnfinished) =>
-      changeTasks(database, WORK, (inside) => createTask(inside, task, now, maxUnfinished), CREATION),
+    create: async (task, now, maxUnfinished) => (await createAll([task], now, maxUnfinished))?.[0] ?? null,
+    createAll,
 
     async get(id) {
       const row = await query.selectFrom('tasks').selectAll().where('id', '=', id).executeTakeFirst();

@@ -1,8 +1,15 @@
 import type { components } from '../api-types.ts';
 import { TEXTS } from '../texts.ts';
 
+type Schemas = components['schemas'];
+
 /** What the server answers to `GET` of a path. */
-export type Answer<Path extends keyof components['schemas']> = components['schemas'][Path];
+export type Answer<Path extends Extract<keyof Schemas, `/${string}`>> = Schemas[Path];
+
+type BodyRoute = Exclude<keyof Schemas, `/${string}`>;
+
+/** What the server reads, e.g. `POST /api/v1/tasks`. */
+export type Body<Route extends BodyRoute> = Schemas[Route];
 
 /** A failure as the server told it, or that it could not be asked. */
 export class Problem extends Error {
@@ -43,7 +50,7 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
 export async function send<T>(
   method: 'POST' | 'PUT' | 'DELETE',
   path: string,
-  body?: unknown,
+  body?: Body<BodyRoute>,
   options?: SendOptions,
 ): Promise<T> {
   return (await ask<T>(method, path, body, options)).data;

@@ -11,6 +11,7 @@ import VectorSource from 'ol/source/Vector.js';
 import Fill from 'ol/style/Fill.js';
 import Stroke from 'ol/style/Stroke.js';
 import Style from 'ol/style/Style.js';
+import type { Body } from '../api/client.ts';
 import { coordinateText } from '../format.ts';
 import type { ConsoleMap } from './console-map.ts';
 
@@ -21,17 +22,20 @@ export type Area =
   /** Min x, min y, max x and max y as typed. */
   | { readonly kind: 'bounds'; readonly typed: readonly string[] }
   /** GeoJSON. */
-  | { readonly kind: 'shape'; readonly shape: object; readonly crs: 'grid-set' | 'EPSG:4326' };
+  | { readonly kind: 'shape'; readonly shape: Shape; readonly crs: 'grid-set' | 'EPSG:4326' };
+
+/** GeoJSON. */
+export type Shape = NonNullable<Body<'POST /api/v1/tasks'>['area']>;
+type Corners = NonNullable<Body<'POST /api/v1/tasks'>['bounds']>;
 
 export const WHOLE: Area = { kind: 'whole' };
 
 /** Null unless all four are numbers in their order. */
-export function boundsIn({ typed }: Extract<Area, { kind: 'bounds' }>): readonly number[] | null {
+export function boundsIn({ typed }: Extract<Area, { kind: 'bounds' }>): Corners | null {
   const numbers = typed.map((text) => (text.trim() === '' ? Number.NaN : Number(text)));
   const [minX = 0, minY = 0, maxX = 0, maxY = 0] = numbers;
-  return numbers.length === 4 && numbers.every(Number.isFinite) && minX <= maxX && minY <= maxY
-    ? numbers
-    : null;
+  const right = numbers.length === 4 && numbers.every(Number.isFinite) && minX <= maxX && minY <= maxY;
+  return right ? [minX, minY, maxX, maxY] : null;
 }
 
 export function coordinateTexts(numbers: readonly number[]): readonly string[] {
@@ -80,7 +84,8 @@ export class AreaDrawing {
     draw.on('drawend', ({ feature }) => {
       const geometry = feature.getGeometry();
       if (!(geometry instanceof Polygon)) return;
-      const shape = { type: 'Polygon', coordinates: geometry.getCoordinates() };
+      const coordinates = geometry.getCoordinates() as [number, number][][];
+      const shape: Shape = { type: 'Polygon', coordinates };
       this.#onDrawn({ kind: 'shape', shape, crs: 'grid-set' });
     });
     return draw;

@@ -10,6 +10,8 @@ export interface TileSet {
   readonly format: string;
   /** Values that differ from the default, by name. */
   readonly parameters: Readonly<Record<string, string>>;
+  /** The declaration as text, of a layer that is not declared yet. */
+  readonly preview?: string;
 }
 
 /** What an address asks for, as far as the layer offers it. */
@@ -40,7 +42,10 @@ export function tileAddress(
   x: number | string,
   y: number | string,
 ): string {
-  const { layer, gridSet, parameters } = set;
+  const { layer, gridSet, parameters, preview } = set;
+  if (preview !== undefined) {
+    return `api/v1/preview/${part(gridSet.name)}/${z}/${x}/${y}?${new URLSearchParams({ document: preview })}`;
+  }
   const path = `tiles/${part(layer.name)}/${part(gridSet.name)}/${z}/${x}/${y}.${extensionOf(set)}`;
   const query = new URLSearchParams(parameters).toString();
   return query === '' ? path : `${path}?${query}`;

@@ -11,6 +11,7 @@ import { addressOf, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 import { Addresses } from './layer-addresses.tsx';
+import { LayerChanges } from './layer-changes.tsx';
 import { LayerMap } from './layer-map.tsx';
 
 type Usage = Answer<'/api/v1/usage'>;
@@ -191,6 +192,7 @@ function Actions({ set, onEmptied }: { readonly set: TileSet; readonly onEmptied
       <a className="button primary" href={addressOf('seed', name, wishesOf(set))}>
         {WORDS.seed}
       </a>
+      <LayerChanges layer={set.layer} />
       <button type="button" className="danger" disabled={action.busy} onClick={() => void ask()}>
         {WORDS.empty}
       </button>

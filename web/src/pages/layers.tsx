@@ -5,6 +5,7 @@ import { agoText, bytesText, countText, timeText } from '../format.ts';
 import { Choice, Empty, Field, Loaded, PageHead } from '../parts/basics.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { addressOf, changeQuery, useRoute } from '../route.ts';
+import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 import {
   LAYER_ORDERS,
@@ -14,6 +15,7 @@ import {
   layersFound,
   titleOf,
 } from './layer-order.ts';
+import { ReloadConfiguration } from './reload-configuration.tsx';
 
 const LayerPage = lazy(() => import('./layer.tsx'));
 
@@ -35,10 +37,22 @@ function LayerList() {
   }, [layers.data, usage.data]);
   return (
     <>
-      <PageHead title={WORDS.title} />
+      <PageHead title={WORDS.title} actions={<Actions onReloaded={layers.reload} />} />
       <Loaded resource={layers}>
         {() => (rows.length === 0 ? <Empty>{WORDS.empty}</Empty> : <Found rows={rows} />)}
       </Loaded>
+    </>
+  );
+}
+
+function Actions({ onReloaded }: { readonly onReloaded: () => void }) {
+  if (!may(useCaller(), 'admin')) return null;
+  return (
+    <>
+      <ReloadConfiguration onReloaded={onReloaded} />
+      <a className="button primary" href={addressOf('add')}>
+        {WORDS.add}
+      </a>
     </>
   );
 }

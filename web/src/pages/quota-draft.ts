@@ -1,4 +1,4 @@
-import type { Answer } from '../api/client.ts';
+import type { Answer, Body } from '../api/client.ts';
 import { bytesText } from '../format.ts';
 import { TEXTS } from '../texts.ts';
 
@@ -52,7 +52,7 @@ export function draftOf(quota: Quota, changes: Changes): Draft {
 }
 
 /** The body of `PUT /api/v1/quota`: what was changed, and no more. Limits of layers are one list there. */
-export function bodyOf(draft: Draft, changes: Changes): object {
+export function bodyOf(draft: Draft, changes: Changes): Body<'PUT /api/v1/quota'> {
   const { enabled, policy, frequency, frequencyUnits, layers } = changes;
   const changed = (...names: (keyof Draft)[]) => names.some((name) => changes[name] !== undefined);
   return {
@@ -65,7 +65,7 @@ export function bodyOf(draft: Draft, changes: Changes): object {
   };
 }
 
-function layerBody([layer, { value, units, policy }]: readonly [string, LayerDraft]): object {
+function layerBody([layer, { value, units, policy }]: readonly [string, LayerDraft]) {
   return { layer, expirationPolicyName: policy, quota: { value: Number(value), units } };
 }
 

@@ -1,10 +1,11 @@
-import type { Answer } from '../api/client.ts';
+import type { Answer, Body } from '../api/client.ts';
 import { cronFault } from '../cron-text.ts';
 import type { LayerInfo } from '../map/tile-set.ts';
 import { TEXTS } from '../texts.ts';
 import { type Faults, type Plan, planFrom, queryOf, readPlan, TASK_TYPES, type Work } from './seed-plan.ts';
 
 export type Schedule = Answer<'/api/v1/schedules/{id}'>;
+type Saved = Body<'POST /api/v1/schedules'>;
 
 /** The form as it is typed. */
 export interface ScheduleDraft {
@@ -17,9 +18,17 @@ export interface ScheduleDraft {
   readonly overrun: Schedule['overrun'];
   readonly enabled: boolean;
   readonly plan: Plan;
-  /** The form does not show it. */
-  readonly priority: number | null;
+  readonly unshown: Unshown;
 }
+
+/** What the form does not show, and keeps. */
+const UNSHOWN = [
+  'priority',
+  'tileFailureRetryCount',
+  'tileFailureRetryWaitTime',
+  'totalFailuresBeforeAborting',
+] as const;
+type Unshown = Partial<Record<(typeof UNSHOWN)[number], number>>;
 
 const WORDS = TEXTS.schedules;
 export const WORK: readonly Work[] = [...TASK_TYPES, 'invalidate'];
@@ -43,15 +52,20 @@ export function draftOf(
     overrun: schedule?.overrun ?? 'pause',
     enabled: schedule?.enabled ?? true,
     plan,
-    priority: schedule?.priority ?? null,
+    unshown: schedule ? unshownOf(schedule) : {},
   };
+}
+
+function unshownOf(schedule: Schedule): Unshown {
+  return Object.fromEntries(
+    UNSHOWN.flatMap((name) => (schedule[name] === null ? [] : [[name, schedule[name]] as const])),
+  );
 }
 
 /** What of it says what is done. */
 function given(schedule: Schedule) {
   const { layer, type, gridSet, format, parameters, zoomStart, zoomStop } = schedule;
-  const { bounds, threadCount, areaCrs } = schedule;
-  const area = schedule.area as object | null;
+  const { bounds, threadCount, area, areaCrs } = schedule;
   return {
     layer,
     type,
@@ -68,8 +82,8 @@ function given(schedule: Schedule) {
 }
 
 /** The body of `POST /api/v1/schedules`, or what is wrong, by field. */
-export function readDraft(draft: ScheduleDraft): { readonly body: object | null; readonly faults: Faults } {
-  const { plan, name, cron, timeZone, from, until, overrun, enabled, priority } = draft;
+export function readDraft(draft: ScheduleDraft): { readonly body: Saved | null; readonly faults: Faults } {
+  const { plan, name, cron, timeZone, from, until, overrun, enabled, unshown } = draft;
   const { request, faults: planFaults } = readPlan(plan);
   const wrong = cronFault(cron);
   const faults = {
@@ -80,19 +94,18 @@ export function readDraft(draft: ScheduleDraft): { readonly body: object | null;
   };
   if (!request || Object.keys(faults).length > 0) return { body: null, faults };
   const hours = from === '' ? {} : { hours: `${from}-${until}` };
-  const order = priority === null ? {} : { priority };
   return {
-    body: { name: name.trim(), cron, timeZone, ...hours, overrun, enabled, ...request, ...order },
+    body: { name: name.trim(), cron, timeZone, ...hours, overrun, enabled, ...request, ...unshown },
     faults,
   };
 }
 
 /** The same schedule, enabled or disabled. */
-export function switchedBody(schedule: Schedule): object {
-  const { name, cron, timeZone, hours, overrun, enabled, priority } = schedule;
-  const all = { ...given(schedule), name, cron, timeZone, hours, overrun, priority };
-  const known = Object.entries(all).filter(([, value]) => value !== null);
-  return { ...Object.fromEntries(known), enabled: !enabled };
+export function switchedBody(schedule: Schedule): Saved {
+  const { name, cron, timeZone, hours, overrun, enabled } = schedule;
+  const what = Object.entries(given(schedule)).filter(([, value]) => value !== null);
+  const when = { layer: schedule.layer, name, cron, timeZone, hours, overrun, enabled: !enabled };
+  return { ...Object.fromEntries(what), ...when, ...unshownOf(schedule) };
 }
 
 /** The server has a sentence for each field, which begins with its name. */

@@ -1,4 +1,5 @@
-import { type Area, boundsIn, coordinateTexts, WHOLE } from '../map/draw-area.ts';
+import type { Body } from '../api/client.ts';
+import { type Area, boundsIn, coordinateTexts, type Shape, WHOLE } from '../map/draw-area.ts';
 import { type LayerInfo, parameterWishes, type TileSet, tileSetFrom } from '../map/tile-set.ts';
 import { TEXTS } from '../texts.ts';
 
@@ -16,20 +17,11 @@ export interface Plan {
   readonly threadCount: string;
 }
 
-/** The body of `POST /api/v1/tasks`. */
-export interface TaskRequest {
-  readonly layer: string;
-  readonly type: Work;
-  readonly gridSet: string;
-  readonly format: string;
-  readonly parameters: Readonly<Record<string, string>>;
-  readonly zoomStart: number;
-  readonly zoomStop: number;
-  readonly threadCount: number;
-  readonly bounds?: readonly number[];
-  readonly area?: object;
-  readonly areaCrs?: string;
-}
+/** What a task and a schedule have in common of their bodies. */
+type Asked = Body<'POST /api/v1/schedules'>;
+type Always = 'layer' | 'gridSet' | 'format' | 'parameters' | 'zoomStart' | 'zoomStop' | 'threadCount';
+export type TaskRequest = Required<Pick<Asked, Always>> &
+  Pick<Asked, 'bounds' | 'area' | 'areaCrs'> & { readonly type: Work };
 
 /** By field. */
 export type Faults = Readonly<Partial<Record<string, string>>>;
@@ -89,7 +81,7 @@ export function queryOf(given: Given): Record<string, string> {
 
 /** The request that made a task. Its area stands there in the grid set's CRS, its bounds are then those of the area. */
 export function requestOfTask(
-  task: Omit<TaskRequest, 'area' | 'areaCrs'> & { readonly area: object | null },
+  task: Omit<TaskRequest, 'area' | 'areaCrs'> & { readonly area: Shape | null },
 ): TaskRequest {
   const { layer, type, gridSet, format, parameters, zoomStart, zoomStop, threadCount, bounds, area } = task;
   const what = { layer, type, gridSet, format, parameters, zoomStart, zoomStop, threadCount };
@@ -118,7 +110,7 @@ function areaFrom(query: URLSearchParams): Area {
   if (area !== null) {
     const crs = query.get('areaCrs') === 'grid-set' ? 'grid-set' : 'EPSG:4326';
     try {
-      return { kind: 'shape', shape: JSON.parse(area) as object, crs };
+      return { kind: 'shape', shape: JSON.parse(area) as Shape, crs };
     } catch {
       return { kind: 'bounds', typed: [area] };
     }

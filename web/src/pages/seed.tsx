@@ -76,6 +76,7 @@ function Start({
   const [asking, setAsking] = useState(false);
   const start = () =>
     action.run(async () => {
+      if (!request) return null;
       const task = await send<Task>('POST', 'api/v1/tasks', request);
       goTo(addressOf('tasks', String(task.id)));
       return null;

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { invalid } from '../../../domain/errors.ts';
 import { shortened } from '../../../domain/shortened.ts';
+import { writeJson } from '../../../lib/write-json.ts';
 import { isNotModified } from '../../answer/negotiate.ts';
-import { type Answer, writeJson } from '../../answer.ts';
+import type { Answer } from '../../answer.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { PageWriter } from '../../pages/page.ts';
 import { HttpProblem } from '../../problems.ts';

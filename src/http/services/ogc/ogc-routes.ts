@@ -5,7 +5,7 @@ import { everySubset, gridSubsetOf, type Layer } from '../../../domain/layer.ts'
 import { shortened } from '../../../domain/shortened.ts';
 import type { Logger } from '../../../lib/logger.ts';
 import type { Answer } from '../../answer.ts';
-import { isOpen, refuseStrangers, visibleLayers } from '../../door/layer-visibility.ts';
+import { isOpen, type LayerScreen, refuseStrangers, visibleLayers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
 import { createPageWriter } from '../../pages/page.ts';
 import { HttpProblem } from '../../problems.ts';
@@ -38,6 +38,7 @@ export interface OgcDeps {
   readonly catalog: Pick<Catalog, 'layer'>;
   readonly roll: LayerRoll;
   readonly answerAccepted: TileAnswerer;
+  readonly screen: LayerScreen;
   readonly log: Logger;
 }
 
@@ -57,7 +58,7 @@ export function ogcRoutes(deps: OgcDeps): readonly Route[] {
       path,
       role: 'public',
       sharing: 'anyone',
-      handler: withProblemDetails(handler, deps.log),
+      handler: withProblemDetails(deps.screen(handler), deps.log),
       summary,
       gives,
     });

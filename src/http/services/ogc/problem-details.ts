@@ -1,8 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 import { isTilewardenError } from '../../../domain/errors.ts';
 import type { Logger } from '../../../lib/logger.ts';
+import { writeJson } from '../../../lib/write-json.ts';
 import type { Answer, Headers } from '../../answer.ts';
-import { writeJson } from '../../answer.ts';
 import { CallerGone } from '../../exchange.ts';
 import { HttpProblem, problemOf } from '../../problems.ts';
 import type { Handler } from '../../route.ts';

@@ -1,5 +1,5 @@
 import { isTilewardenError } from '../../../domain/errors.ts';
-import { formatOf } from '../../../domain/format.ts';
+import { contentTypeOf, formatOf } from '../../../domain/format.ts';
 import type { Logger } from '../../../lib/logger.ts';
 import { element, writeXml } from '../../../lib/xml/write-xml.ts';
 import { checkMapSize } from '../../../pipeline/map-composer.ts';
@@ -83,7 +83,11 @@ async function pictureOf(
   const body = await paint({ ...frame, text }, signal).catch(unlessBusy);
   if (!body) return null;
   // It is meant to be shown in place of the map, and programs show no picture that comes with an error's status.
-  return { status: 200, headers: ['Content-Type', frame.format.contentType, ...report.headers], body };
+  return {
+    status: 200,
+    headers: ['Content-Type', contentTypeOf(frame.format, body), ...report.headers],
+    body,
+  };
 }
 
 function unlessBusy(error: unknown): null {

@@ -1,6 +1,6 @@
 import type { Catalog } from '../../../catalog/catalog.ts';
 import { isTilewardenError } from '../../../domain/errors.ts';
-import type { Format } from '../../../domain/format.ts';
+import { contentTypeOf, type Format } from '../../../domain/format.ts';
 import { clientSecondsAt } from '../../../domain/layer.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { ComposedMap, MapComposer } from '../../../pipeline/map-composer.ts';
@@ -157,7 +157,12 @@ function mapAnswer(exchange: Exchange, map: AskedMap, made: ComposedMap, more: H
   if (isNotModified(exchange.headers, etag, made.createdAt ?? Number.POSITIVE_INFINITY)) {
     return { status: 304, headers: freshness, body: null };
   }
-  const headers = ['Content-Type', map.format.contentType, ...freshness, ...placeHeaders(map, made)];
+  const headers = [
+    'Content-Type',
+    contentTypeOf(map.format, made.bytes),
+    ...freshness,
+    ...placeHeaders(map, made),
+  ];
   return { status: 200, headers, body: made.bytes };
 }
 

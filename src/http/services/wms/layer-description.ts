@@ -1,8 +1,9 @@
 import type { Bounds } from '../../../domain/bounds.ts';
 import type { GridSubset } from '../../../domain/grid-subset.ts';
-import type { Layer } from '../../../domain/layer.ts';
+import type { Layer, Legend } from '../../../domain/layer.ts';
 import { type Html as Markup, html as markup } from '../../answer/html.ts';
 import { extentsByCrs, geographicExtent } from '../geographic-extent.ts';
+import { legendAddress, legendsOf } from '../legend-address.ts';
 import { stylesOf } from '../wmts/layer-styles.ts';
 import { crsNames, isYFirst } from './wms-crs.ts';
 import { isDimension } from './wms-parameters.ts';
@@ -23,8 +24,19 @@ ${newer ? geographicBox(layer) : latLonBox(layer)}
 ${boundingBoxes(layer, version)}
 ${dimensions(layer, version)}
 ${layer.attribution === '' ? NOTHING : markup`<Attribution><Title>${layer.attribution}</Title></Attribution>`}
-${stylesOf(layer).map((name) => markup`<Style><Name>${name}</Name><Title>${name}</Title></Style>`)}
+${stylesOf(layer).map((name, index) => style(layer, name, index === 0))}
 </Layer>`;
+}
+
+function style(layer: Layer, name: string, isDefault: boolean): Markup {
+  const legends = legendsOf(layer, name, isDefault).map((legend) => legendUrl(layer, legend));
+  return markup`<Style><Name>${name}</Name><Title>${name}</Title>${legends}</Style>`;
+}
+
+/** WMS 1.3.0, 7.2.4.6.5: only with its size. */
+function legendUrl(layer: Layer, legend: Legend): Markup {
+  if (legend.width === null || legend.height === null) return NOTHING;
+  return markup`<LegendURL width="${legend.width}" height="${legend.height}"><Format>${legend.format}</Format><OnlineResource xmlns:xlink="http://www.w3.org/1999/xlink" xlink:type="simple" xlink:href="${legendAddress(layer, legend)}"/></LegendURL>`;
 }
 
 function crsList(layer: Layer, version: WmsVersion): readonly Markup[] {

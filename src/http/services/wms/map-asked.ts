@@ -9,6 +9,7 @@ import { checkMapSize } from '../../../pipeline/map-composer.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
 import type { Kvp } from '../kvp.ts';
+import { boundLayer } from '../tiles.ts';
 import { type AskedCrs, crsAsked, isYFirst, subsetsIn } from './wms-crs.ts';
 import { blamingWms, WmsException } from './wms-exception.ts';
 import { parametersAsked, required, wholeNumber } from './wms-parameters.ts';
@@ -43,11 +44,7 @@ export function layersAsked(
   if (names.length > MAX_LAYERS) {
     throw new WmsException('InvalidParameterValue', parameter, `A map has at most ${MAX_LAYERS} layers.`);
   }
-  return names.map((name) => {
-    const bound = catalog.layer(name);
-    if (bound) return bound;
-    throw new WmsException('LayerNotDefined', parameter, `There is no layer ${shortened(name)}.`);
-  });
+  return names.map((name) => blamingWms('LayerNotDefined', parameter, () => boundLayer(catalog, name)));
 }
 
 /** WMS 1.3.0, 7.3.3.4: as many styles as layers, or none at all. */

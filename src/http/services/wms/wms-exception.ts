@@ -22,8 +22,8 @@ export class WmsException extends Error {
   readonly locator: string;
 
   /** `message` is shown to the caller. */
-  constructor(code: WmsCode, locator: string, message: string) {
-    super(message);
+  constructor(code: WmsCode, locator: string, message: string, options?: ErrorOptions) {
+    super(message, options);
     this.name = 'WmsException';
     this.code = code;
     this.locator = locator;
@@ -41,6 +41,6 @@ export function blamingWms<Result>(code: WmsCode, locator: string, read: () => R
     return read();
   } catch (error) {
     if (!isTilewardenError(error)) throw error;
-    throw new WmsException(code, locator, error.message);
+    throw new WmsException(code, locator, error.message, { cause: error });
   }
 }

@@ -6,6 +6,7 @@ import { createMapComposer } from '../../../pipeline/map-composer.ts';
 import { createNoticePainter } from '../../../pipeline/notice-painter.ts';
 import type { TilePipeline } from '../../../pipeline/tile-pipeline.ts';
 import type { Answer } from '../../answer.ts';
+import type { LayerScreen } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { Route } from '../../route.ts';
 import { type Kvp, kvpRoutes } from '../kvp.ts';
@@ -14,6 +15,7 @@ import type { TileAnswerer } from '../tile-answer.ts';
 import { withWmsExceptions } from './exception-answer.ts';
 import { createWmsCapabilities } from './get-capabilities.ts';
 import { createGetFeatureInfo } from './get-feature-info.ts';
+import { createGetLegendGraphic } from './get-legend-graphic.ts';
 import { createGetMap } from './get-map.ts';
 import { WmsException } from './wms-exception.ts';
 import { readWmsQuery, required } from './wms-parameters.ts';
@@ -23,6 +25,7 @@ export interface WmsDeps {
   readonly documentOf: (document: LayerDocument) => DocumentAnswerer;
   readonly pipeline: Pick<TilePipeline, 'read'>;
   readonly answerTile: TileAnswerer;
+  readonly screen: LayerScreen;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -35,6 +38,7 @@ export function wmsRoutes({
   pipeline,
   answerTile,
   documentOf,
+  screen,
   clock,
   log,
 }: WmsDeps): readonly Route[] {
@@ -48,16 +52,13 @@ export function wmsRoutes({
     ['capabilities', getCapabilities],
     ['getfeatureinfo', createGetFeatureInfo(catalog)],
     ['feature_info', createGetFeatureInfo(catalog)],
+    ['getlegendgraphic', createGetLegendGraphic(catalog)],
   ]);
-  const handler = withWmsExceptions(
-    async (exchange) => {
-      const asked = readWmsQuery(exchange);
-      return operationAsked(operations, asked)(exchange, asked);
-    },
-    createNoticePainter(),
-    log,
-  );
-  return kvpRoutes('/service/wms', handler);
+  const answer = screen(async (exchange) => {
+    const asked = readWmsQuery(exchange);
+    return operationAsked(operations, asked)(exchange, asked);
+  });
+  return kvpRoutes('/service/wms', withWmsExceptions(answer, createNoticePainter(), log));
 }
 
 function operationAsked(operations: ReadonlyMap<string, Operation>, asked: Kvp): Operation {
@@ -75,6 +76,6 @@ function operationAsked(operations: ReadonlyMap<string, Operation>, asked: Kvp):
   throw new WmsException(
     'OperationNotSupported',
     'REQUEST',
-    `There is no request ${shortened(name)}; there are GetMap, GetCapabilities and GetFeatureInfo.`,
+    `There is no request ${shortened(name)}; there are GetMap, GetCapabilities, GetFeatureInfo and GetLegendGraphic.`,
   );
 }

@@ -1,5 +1,6 @@
 import type { BoundLayer } from '../../../catalog/bound-layer.ts';
 import type { Catalog } from '../../../catalog/catalog.ts';
+import { TilewardenError } from '../../../domain/errors.ts';
 import { formatOf } from '../../../domain/format.ts';
 import { coverageAt, createGridSubset, type GridSubset } from '../../../domain/grid-subset.ts';
 import { formatOfLayer, gridSubsetOf, type Layer } from '../../../domain/layer.ts';
@@ -42,7 +43,9 @@ export function layerAsked(catalog: Pick<Catalog, 'layer'>, asked: Kvp): BoundLa
   const name = required(asked, 'LAYER');
   const bound = catalog.layer(name);
   if (bound) return bound;
-  throw new OwsException('InvalidParameterValue', 'LAYER', `LAYER ${shortened(name)} is not known.`);
+  const message = `LAYER ${shortened(name)} is not known.`;
+  const cause = new TilewardenError('layer-unknown', message);
+  throw new OwsException('InvalidParameterValue', 'LAYER', message, { cause });
 }
 
 export function required(asked: Kvp, name: string, locator = name): string {

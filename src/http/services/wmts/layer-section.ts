@@ -1,10 +1,11 @@
 import type { GridSet } from '../../../domain/grid-set.ts';
 import type { GridSubset } from '../../../domain/grid-subset.ts';
-import type { Layer } from '../../../domain/layer.ts';
+import type { Layer, Legend } from '../../../domain/layer.ts';
 import { escapeXml } from '../../../lib/xml/write-xml.ts';
 import { type Html as Markup, html as markup } from '../../answer/html.ts';
 import { BASE } from '../document-template.ts';
 import { extentsByCrs, geographicExtent } from '../geographic-extent.ts';
+import { legendAddress, legendsOf } from '../legend-address.ts';
 import { type CrsNames, corners } from './grid-set-crs.ts';
 import { type Dimension, dimensionsOf, stylesOf } from './layer-styles.ts';
 
@@ -19,7 +20,7 @@ ${layer.description === '' ? NOTHING : markup`<ows:Abstract>${layer.description}
 ${wgs84Box(layer)}
 <ows:Identifier>${layer.name}</ows:Identifier>
 ${boundingBoxes(layer, crsOf)}
-${stylesOf(layer).map(style)}
+${stylesOf(layer).map((name, index) => style(layer, name, index === 0))}
 ${layer.formats.map(({ mediaType }) => markup`<Format>${mediaType}</Format>`)}
 ${layer.infoFormats.map((mediaType) => markup`<InfoFormat>${mediaType}</InfoFormat>`)}
 ${dimensions.map(dimension)}
@@ -29,8 +30,22 @@ ${layer.infoFormats.map((mediaType) => resourceUrl(layer, FEATURE_INFO, mediaTyp
 </Layer>`;
 }
 
-function style(name: string, index: number): Markup {
-  return markup`<Style isDefault="${String(index === 0)}"><ows:Identifier>${name}</ows:Identifier></Style>`;
+function style(layer: Layer, name: string, isDefault: boolean): Markup {
+  const legends = legendsOf(layer, name, isDefault).map((legend) => legendUrl(layer, legend));
+  return markup`<Style isDefault="${String(isDefault)}"><ows:Identifier>${name}</ows:Identifier>${legends}</Style>`;
+}
+
+/** OGC 07-057r7, table 7. */
+function legendUrl(layer: Layer, legend: Legend): Markup {
+  const numbers = {
+    minScaleDenominator: legend.minScale,
+    maxScaleDenominator: legend.maxScale,
+    width: legend.width,
+    height: legend.height,
+  };
+  const given = Object.entries(numbers).filter(([, value]) => value !== null);
+  const attributes = { markup: given.map(([name, value]) => ` ${name}="${value}"`).join('') };
+  return markup`<LegendURL format="${legend.format}"${attributes} xlink:href="${legendAddress(layer, legend)}"/>`;
 }
 
 function dimension({ name, defaultValue, values }: Dimension): Markup {

@@ -2,6 +2,7 @@ import type { Catalog } from '../../../catalog/catalog.ts';
 import { shortened } from '../../../domain/shortened.ts';
 import type { Logger } from '../../../lib/logger.ts';
 import type { Answer } from '../../answer.ts';
+import type { LayerScreen } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { Handler, Route } from '../../route.ts';
 import { type Kvp, kvpRoutes, pairsOf, readKvp } from '../kvp.ts';
@@ -16,6 +17,7 @@ import { createGetTile, required } from './get-tile.ts';
 export interface WmtsDeps extends TileMemory {
   readonly catalog: Pick<Catalog, 'layer'>;
   readonly documentOf: (document: LayerDocument) => DocumentAnswerer;
+  readonly screen: LayerScreen;
   readonly log: Logger;
 }
 
@@ -48,10 +50,10 @@ export function wmtsRoutes(deps: WmtsDeps): readonly Route[] {
     path,
     role: 'public',
     sharing: 'anyone',
-    handler: withOwsExceptions(handler, deps.log),
+    handler: withOwsExceptions(deps.screen(handler), deps.log),
   });
   return [
-    ...kvpRoutes('/service/wmts', withOwsExceptions(deps.remembering(answerPairs), deps.log)),
+    ...kvpRoutes('/service/wmts', withOwsExceptions(deps.screen(deps.remembering(answerPairs)), deps.log)),
     route(`${REST}/WMTSCapabilities.xml`, async (exchange) => getCapabilities(exchange, readQuery(exchange))),
     ...TILE_PATHS.map((path) =>
       route(

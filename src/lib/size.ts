@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 const UNITS: Readonly<Record<string, number>> = {
   b: 1,
   kb: 1e3,
@@ -10,6 +12,13 @@ const UNITS: Readonly<Record<string, number>> = {
   tib: 2 ** 40,
 };
 
+export const sizeSchema = z
+  .union([z.int().min(0), z.string()])
+  .refine((size) => typeof size === 'number' || parseSize(size) !== null, {
+    error: 'must be a size such as 64 MiB, 1 GB or 1048576',
+  })
+  .describe('Bytes, or a number with a unit such as 64 MiB');
+
 /** `64 MiB`, `1.5 GB` or a plain number of bytes; null when it is none of these. */
 export function parseSize(text: string): number | null {
   const match = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/i.exec(text.trim());
@@ -17,4 +26,9 @@ export function parseSize(text: string): number | null {
   if (!match || unit === undefined) return null;
   const bytes = Math.round(Number(match[1]) * unit);
   return Number.isSafeInteger(bytes) ? bytes : null;
+}
+
+/** Bytes, of what the schema has let pass. */
+export function sizeOf(size: number | string): number {
+  return typeof size === 'number' ? size : (parseSize(size) ?? 0);
 }

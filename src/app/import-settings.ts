@@ -1,0 +1,147 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { checkImported } from '../config/check-imported.ts';
+import { readVersion } from '../config/version.ts';
+import { parseYamlFile } from '../config/yaml-file.ts';
+import { createBuiltInGridSets } from '../domain/built-in-grid-sets.ts';
+import { invalid, isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import { type ImportedUser, importUsers } from '../import/import-accounts.ts';
+import { capabilitiesAddress, importCapabilities } from '../import/import-capabilities.ts';
+import { importGeoWebCache } from '../import/import-geowebcache.ts';
+import { importMapCache } from '../import/import-mapcache.ts';
+import { importMapProxy } from '../import/import-mapproxy.ts';
+import { importQuota } from '../import/import-quota.ts';
+import type { Imported, ImportedDocument, ImportReport } from '../import/import-report.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import { decodeXml } from '../lib/xml/decode-xml.ts';
+import { readLongXml } from '../lib/xml/read-xml.ts';
+import { type XmlElement, XmlError } from '../lib/xml/xml-element.ts';
+import { openUpstreamClient, type UpstreamClient } from '../sources/upstream/upstream-client.ts';
+import { hostAndPort } from '../sources/upstream/upstream-options.ts';
+import { geoWebCacheFolder } from '../storage/adopted/old-tile-paths.ts';
+
+/** What an import comes to, all of it checked. */
+export interface ImportedSettings {
+  readonly gridSets: readonly ImportedDocument[];
+  readonly layers: readonly ImportedDocument[];
+  /** Body of `PUT /api/v1/quota`; null: it says nothing of a quota. */
+  readonly quota: object | null;
+  readonly users: readonly ImportedUser[];
+  readonly report: ImportReport;
+}
+
+const CONFIGURATION_FILES = ['geowebcache.xml', 'mapproxy.yaml', 'mapcache.xml'];
+const QUOTA_FILE = 'geowebcache-diskquota.xml';
+const USERS_FILE = 'users.properties';
+const LIMITS = { bytes: 256 * 2 ** 20, depth: 32, elements: 20_000_000, attributes: 64 };
+
+/** The operator's own machine asks: any host will do. */
+export async function importFromAddress(
+  address: string,
+  only: readonly string[] | null,
+  { log, clock }: { readonly log: Logger; readonly clock: Clock },
+): Promise<ImportedSettings> {
+  const host = hostAndPort(capabilitiesAddress(address));
+  const upstreams = openUpstreamClient({
+    userAgent: `Tilewarden/${readVersion()}`,
+    upstreams: {},
+    configuredHosts: new Set([host]),
+    clock,
+    log,
+  });
+  try {
+    return checked(await readCapabilities(address, only, upstreams));
+  } finally {
+    await upstreams.close();
+  }
+}
+
+/** Through a client that says which hosts may be asked. Not checked. */
+export async function readCapabilities(
+  address: string,
+  only: readonly string[] | null,
+  upstreams: UpstreamClient,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<Imported> {
+  const url = capabilitiesAddress(address);
+  const { bytes } = await upstreams.get({ url, priority: 'interactive', signal }).catch((error: unknown) => {
+    if (!isTilewardenError(error)) throw error;
+    const why = error.cause instanceof Error ? ` ${error.cause.message}.` : '';
+    throw new TilewardenError(error.code, `${url.host} cannot be read: ${error.message}${why}`, {
+      cause: error,
+    });
+  });
+  return importCapabilities(bytes, { address: url, only, gridSets: createBuiltInGridSets() });
+}
+
+/** A configuration file of another program, or the folder where it lies. `users`: its file of users, if elsewhere. */
+export async function importFromFile(path: string, users: string | null): Promise<ImportedSettings> {
+  const file = configurationAt(path);
+  if (/\.ya?ml$/i.test(file))
+    return checked(importMapProxy(readYaml(file), { folder: dirname(file), resolve, isThere: existsSync }));
+  const root = await readXmlFile(file);
+  if (root.name === 'mapcache') return checked(importMapCache(root, { isThere: existsSync }));
+  return importGeoWebCacheFolder(root, dirname(file), users);
+}
+
+async function importGeoWebCacheFolder(
+  root: XmlElement,
+  folder: string,
+  users: string | null,
+): Promise<ImportedSettings> {
+  const gridSets = createBuiltInGridSets();
+  const hasTiles = (base: string, layer: string) => existsSync(join(base, geoWebCacheFolder(layer)));
+  const imported = importGeoWebCache(root, { folder, gridSets, hasTiles });
+  const { report } = imported;
+  const quotaFile = join(folder, QUOTA_FILE);
+  const usersFile = users === null ? join(folder, USERS_FILE) : resolve(users);
+  const hasUsers = users !== null || existsSync(usersFile);
+  return {
+    ...checked(imported),
+    quota: existsSync(quotaFile) ? importQuota(await readXmlFile(quotaFile), report) : null,
+    users: hasUsers ? importUsers(readBytes(usersFile).toString('utf8'), report) : [],
+  };
+}
+
+function checked({ gridSets, layers, report }: Imported): ImportedSettings {
+  const { refused, ...usable } = checkImported({ gridSets, layers });
+  for (const { subject, message } of refused) report.leftOut(subject, 'all of it', message);
+  return { ...usable, quota: null, users: [], report };
+}
+
+function configurationAt(path: string): string {
+  const full = resolve(path);
+  if (!existsSync(full)) throw invalid(`There is no file or folder ${path}.`);
+  if (!statSync(full).isDirectory()) return full;
+  const file = CONFIGURATION_FILES.map((name) => join(full, name)).find(existsSync);
+  if (file !== undefined) return file;
+  throw invalid(
+    `The folder ${path} has none of ${CONFIGURATION_FILES.join(', ')}; name the configuration file.`,
+  );
+}
+
+function readBytes(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    throw invalid(`${file} cannot be read (${why}).`);
+  }
+}
+
+function readYaml(file: string): unknown {
+  const { value, problems } = parseYamlFile(basename(file), readBytes(file).toString('utf8'));
+  if (problems.length > 0) throw invalid(problems.join('\n'));
+  return value;
+}
+
+async function readXmlFile(file: string): Promise<XmlElement> {
+  try {
+    return await readLongXml(decodeXml(readBytes(file)), LIMITS);
+  } catch (error) {
+    if (!(error instanceof XmlError)) throw error;
+    const { line, column } = error.place;
+    throw invalid(`${basename(file)}:${line}:${column} is not XML: ${error.message}.`);
+  }
+}

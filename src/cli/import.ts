@@ -1,0 +1,167 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, writeFileSync } from 'node:fs';
+import type { ImportedSettings } from '../app/import-settings.ts';
+import { writeSettingsFile } from '../config/write-settings-file.ts';
+import { systemClock } from '../lib/clock.ts';
+import { createLogger } from '../lib/logger.ts';
+import { CLIENT_FLAGS } from './client-flags.ts';
+import type { Command, FlagValues, Terminal } from './command.ts';
+import { misuse } from './command-failure.ts';
+import { reportText } from './import-report-text.ts';
+import { amountOf } from './plain-words.ts';
+import { type ServerClient, ServerRefusal, serverClientFor } from './server-client.ts';
+
+/** What an import has; grid sets go with the layers. */
+const PARTS = ['layers', 'quota', 'users'];
+/** Bytes. */
+const PASSWORD_LENGTH = 15;
+
+export const importCommand: Command = {
+  name: 'import',
+  summary:
+    'read layers from a WMS, a WMTS or another program’s configuration, as YAML or into a running server',
+  operands: { usage: 'FILE | FOLDER | URL', least: 1, most: 1 },
+  flags: [
+    {
+      name: 'layer',
+      placeholder: 'NAME',
+      help: 'only this layer of a URL; may be repeated',
+      repeatable: true,
+    },
+    { name: 'output', placeholder: 'FILE', help: 'write the YAML to a file that is not there yet' },
+    {
+      name: 'users',
+      placeholder: 'FILE',
+      help: 'GeoWebCache’s users.properties, if not beside its configuration',
+    },
+    {
+      name: 'only',
+      placeholder: PARTS.join('|'),
+      help: 'leave out the other parts; may be repeated',
+      repeatable: true,
+    },
+    { name: 'apply', placeholder: null, help: 'declare everything in the running server; prints no YAML' },
+    {
+      name: 'replace',
+      placeholder: null,
+      help: 'with --apply: replace layers and grid sets of the same name',
+    },
+    { name: 'quiet', placeholder: null, help: 'report only what was changed and left out' },
+    ...CLIENT_FLAGS,
+  ],
+  async run(flags, terminal, given) {
+    const [source = ''] = given.operands;
+    checkFlags(flags);
+    const parts = given.repeated.get('only') ?? PARTS;
+    const all = await readFrom(source, flags, given.repeated.get('layer') ?? null);
+    const imported = partsOf(all, parts);
+    terminal.err(reportText(all.report.entries, flags.quiet !== undefined));
+    if (imported.layers.length + imported.users.length === 0 && !imported.quota) {
+      terminal.err('Nothing was imported.\n');
+      return 1;
+    }
+    return flags.apply === undefined
+      ? writeYaml(imported, flags, terminal)
+      : apply(imported, flags, terminal);
+  },
+};
+
+function partsOf(all: ImportedSettings, parts: readonly string[]): ImportedSettings {
+  const strange = parts.find((part) => !PARTS.includes(part));
+  if (strange !== undefined) throw misuse(`--only must be one of ${PARTS.join(', ')}, not ${strange}.`);
+  const has = (part: string) => parts.includes(part);
+  return {
+    ...all,
+    ...(!has('layers') && { layers: [], gridSets: [] }),
+    ...(!has('quota') && { quota: null }),
+    ...(!has('users') && { users: [] }),
+  };
+}
+
+function checkFlags({ apply: applies, replace, output }: FlagValues): void {
+  if (replace !== undefined && applies === undefined) throw misuse('--replace goes only with --apply.');
+  if (output !== undefined && applies !== undefined) throw misuse('--output does not go with --apply.');
+  if (output !== undefined && existsSync(output))
+    throw misuse(`${output} is there already; name another file.`);
+}
+
+async function readFrom(
+  source: string,
+  flags: FlagValues,
+  only: readonly string[] | null,
+): Promise<ImportedSettings> {
+  const { importFromAddress, importFromFile } = await import('../app/import-settings.ts');
+  if (!/^https?:\/\//i.test(source)) {
+    if (only) throw misuse('--layer goes only with the address of a service.');
+    return importFromFile(source, flags.users ?? null);
+  }
+  const log = createLogger({ level: 'error', pretty: process.stderr.isTTY === true });
+  return importFromAddress(source, only, { log, clock: systemClock });
+}
+
+function writeYaml(
+  { gridSets, layers, quota, users }: ImportedSettings,
+  flags: FlagValues,
+  terminal: Terminal,
+): number {
+  const yaml = writeSettingsFile({ ...(gridSets.length > 0 && { gridSets }), layers });
+  if (flags.output === undefined) terminal.out(yaml);
+  else writeFileSync(flags.output, yaml, { flag: 'wx', mode: 0o640 });
+  const where = flags.output ?? 'standard output';
+  terminal.err(
+    `Wrote ${amountOf(layers.length, 'layer')} and ${amountOf(gridSets.length, 'grid set')} to ${where}.\n`,
+  );
+  if (quota || users.length > 0) {
+    terminal.err(
+      'Disk quota and users are not part of a configuration file: run the server, then this with --apply --only quota --only users.\n',
+    );
+  }
+  return 0;
+}
+
+async function apply(imported: ImportedSettings, flags: FlagValues, terminal: Terminal): Promise<number> {
+  const client = serverClientFor(flags);
+  const replace = flags.replace !== undefined;
+  let refused = 0;
+  const attempt = async (what: string, send: () => Promise<unknown>) => {
+    try {
+      await send();
+      return true;
+    } catch (error) {
+      if (!(error instanceof ServerRefusal)) throw error;
+      refused++;
+      terminal.err(`${what} was refused: ${error.message}\n`);
+      return false;
+    }
+  };
+  for (const [kind, path, documents] of [
+    ['Grid set', '/api/v1/gridsets', imported.gridSets],
+    ['Layer', '/api/v1/layers', imported.layers],
+  ] as const) {
+    for (const document of documents) {
+      await attempt(`${kind} ${document.name}`, () => declare(client, path, document, replace));
+    }
+  }
+  if (imported.quota) await attempt('The disk quota', () => client.put('/api/v1/quota', imported.quota));
+  for (const { name, role } of imported.users) {
+    const password = randomBytes(PASSWORD_LENGTH).toString('base64url');
+    const user = { name, role, password, layers: ['*'] };
+    const added = await attempt(`User ${name}`, () => client.post('/api/v1/users', user));
+    if (added) terminal.out(`${name}  ${role}  ${password}\n`);
+  }
+  const all =
+    imported.gridSets.length + imported.layers.length + imported.users.length + (imported.quota ? 1 : 0);
+  terminal.err(`Applied ${all - refused} of ${all} to ${client.server}.\n`);
+  return refused === 0 ? 0 : 1;
+}
+
+function declare(
+  client: ServerClient,
+  path: string,
+  document: { readonly name: string },
+  replace: boolean,
+): Promise<unknown> {
+  return replace
+    ? client.put(`${path}/${encodeURIComponent(document.name)}`, document)
+    : client.post(path, document);
+}

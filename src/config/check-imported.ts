@@ -1,0 +1,50 @@
+import { type Explanation, explainIssues } from '../lib/explain-issue.ts';
+import { printPath } from '../lib/value-path.ts';
+import { createSettingsSchema } from './json-schema.ts';
+import { WORDS } from './load-settings.ts';
+import { resolveSettings } from './resolve-settings.ts';
+import { settingsSchema } from './settings-schema.ts';
+
+interface Named {
+  readonly name: string;
+}
+
+interface Documents<Document extends Named> {
+  readonly gridSets: readonly Document[];
+  readonly layers: readonly Document[];
+}
+
+export interface CheckedImport<Document extends Named> extends Documents<Document> {
+  readonly refused: readonly { readonly subject: string; readonly message: string }[];
+}
+
+/** Those that the configuration file may have as they are; of the others what is wrong with them. */
+export function checkImported<Document extends Named>(given: Documents<Document>): CheckedImport<Document> {
+  let { gridSets, layers } = given;
+  const refused: { readonly subject: string; readonly message: string }[] = [];
+  // A grid set that goes may leave layers without theirs.
+  for (;;) {
+    const problems = problemsOf({ gridSets, layers });
+    if (problems.length === 0) return { gridSets, layers, refused };
+    const bad = { gridSets: new Set<number>(), layers: new Set<number>() };
+    for (const { path, key, message } of problems) {
+      const [list, index, ...rest] = path;
+      if ((list !== 'gridSets' && list !== 'layers') || typeof index !== 'number') throw new Error(message);
+      bad[list].add(index);
+      const name = (list === 'layers' ? layers : gridSets)[index]?.name ?? '';
+      const field = printPath(key === undefined ? rest : [...rest, key]);
+      refused.push({
+        subject: `${list === 'layers' ? 'layer' : 'grid set'} ${name}`,
+        message: `${field} ${message}`.trim(),
+      });
+    }
+    gridSets = gridSets.filter((_, index) => !bad.gridSets.has(index));
+    layers = layers.filter((_, index) => !bad.layers.has(index));
+  }
+}
+
+function problemsOf(tree: object): readonly Explanation[] {
+  const result = settingsSchema.safeParse(tree);
+  if (!result.success) return explainIssues(result.error.issues, tree, createSettingsSchema, WORDS);
+  return resolveSettings(result.data).problems;
+}

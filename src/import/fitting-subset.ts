@@ -1,0 +1,71 @@
+import type { GridSet } from '../domain/grid-set.ts';
+import { projectionOf } from '../domain/projection.ts';
+
+/** A layer's part of a grid set, in the configuration file's form. */
+export interface SubsetDocument {
+  readonly name: string;
+  readonly extent?: readonly number[];
+  readonly zoomStart?: number;
+  readonly zoomStop?: number;
+}
+
+/** Of scale denominators; servers round them. */
+const TOLERANCE = 0.01;
+/** Points along an edge: its middle bulges. */
+const STEPS = 8;
+/** Share of the grid set's extent below which a difference is none. */
+const ALL_OF_IT = 1e-3;
+
+/** The part of a grid set that lies in a box of degrees; null: none of it does. */
+export function subsetWithin(gridSet: GridSet, degrees: readonly number[] | null): SubsetDocument | null {
+  const extent = degrees && extentIn(gridSet, degrees);
+  if (!extent) return { name: gridSet.name };
+  const { minX, minY, maxX, maxY } = gridSet.extent;
+  const [west = minX, south = minY, east = maxX, north = maxY] = extent;
+  const clipped = [Math.max(west, minX), Math.max(south, minY), Math.min(east, maxX), Math.min(north, maxY)];
+  const [left = 0, bottom = 0, right = 0, top = 0] = clipped;
+  if (left >= right || bottom >= top) return null;
+  const slack = (maxX - minX) * ALL_OF_IT;
+  const whole = left - minX < slack && bottom - minY < slack && maxX - right < slack && maxY - top < slack;
+  return whole ? { name: gridSet.name } : { name: gridSet.name, extent: clipped };
+}
+
+/** minX, minY, maxX, maxY around the box; null where the CRS is not known or does not reach. */
+function extentIn(gridSet: GridSet, degrees: readonly number[]): readonly number[] | null {
+  const projection = projectionOf(gridSet);
+  if (!projection) return null;
+  const [west = 0, south = 0, east = 0, north = 0] = degrees;
+  const shares = Array.from({ length: STEPS + 1 }, (_, step) => step / STEPS);
+  const places = shares.flatMap((u) =>
+    shares.flatMap((v) => {
+      const latitude = Math.min(89.9, Math.max(-89.9, south + (north - south) * v));
+      const place = projection.fromLonLat(west + (east - west) * u, latitude);
+      return place ? [place] : [];
+    }),
+  );
+  if (places.length === 0) return null;
+  const [xs, ys] = [places.map(([x]) => x), places.map(([, y]) => y)];
+  const exact = [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)];
+  return gridSet.srs === 4326 ? degrees : exact.map((value) => Math.round(value * 100) / 100);
+}
+
+/** Only the zooms whose scale lies between the two; null: none does. */
+export function withinScales(
+  subset: SubsetDocument,
+  gridSet: GridSet,
+  minScale: number | null,
+  maxScale: number | null,
+): SubsetDocument | null {
+  const fits = gridSet.levels.map(
+    ({ scaleDenominator }) =>
+      scaleDenominator >= (minScale ?? 0) * (1 - TOLERANCE) &&
+      scaleDenominator <= (maxScale ?? Number.POSITIVE_INFINITY) * (1 + TOLERANCE),
+  );
+  const [zoomStart, zoomStop] = [fits.indexOf(true), fits.lastIndexOf(true)];
+  if (zoomStart === -1) return null;
+  return {
+    ...subset,
+    ...(zoomStart > 0 && { zoomStart }),
+    ...(zoomStop < gridSet.levels.length - 1 && { zoomStop }),
+  };
+}

@@ -1,0 +1,152 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { invalid, isTilewardenError } from '../domain/errors.ts';
+import type { GridSet } from '../domain/grid-set.ts';
+import { closestName } from '../lib/closest-name.ts';
+import { decodeXml } from '../lib/xml/decode-xml.ts';
+import { readLongXml } from '../lib/xml/read-xml.ts';
+import { type XmlElement, XmlError } from '../lib/xml/xml-element.ts';
+import { CAPABILITIES_LIMITS, wmtsCapabilitiesOf } from '../sources/wmts-capabilities.ts';
+import { createGridSetChooser } from './grid-set-chooser.ts';
+import { type Imported, ImportReport, withoutTwins } from './import-report.ts';
+import { importWmsLayer } from './import-wms.ts';
+import { FittingGridSets, importWmtsLayer } from './import-wmts.ts';
+import { wmsCapabilitiesOf } from './wms-capabilities.ts';
+
+export interface CapabilitiesImport {
+  /** Where the document was read. */
+  readonly address: URL;
+  /** Names of layers to be taken; null: all. */
+  readonly only: readonly string[] | null;
+  /** Those that are there already. */
+  readonly gridSets: readonly GridSet[];
+}
+
+/** Parameters of a request for capabilities, which are none of the service's own. */
+const REQUEST_PARAMETERS = /^(service|request|version|acceptversions|format|updatesequence|sections)$/i;
+const SERVICE_EXCEPTION = /Exception/;
+
+/** The address to read capabilities from, for the address of a service or of such a document. */
+export function capabilitiesAddress(text: string): URL {
+  if (!URL.canParse(text) || !/^https?:/.test(text))
+    throw invalid(`${text} is not an http or https address.`);
+  const url = new URL(text);
+  const has = (name: string) => [...url.searchParams.keys()].some((key) => key.toLowerCase() === name);
+  if (has('request') || /\.xml$/i.test(url.pathname)) return url;
+  const wmts = /wmts/i.test(url.pathname) || /[?&]service=wmts/i.test(url.search);
+  if (!has('service')) url.searchParams.set('SERVICE', wmts ? 'WMTS' : 'WMS');
+  url.searchParams.set('REQUEST', 'GetCapabilities');
+  return url;
+}
+
+/** Reads WMS 1.1.1 and 1.3.0 and WMTS 1.0.0. Throws `request-invalid`. */
+export async function importCapabilities(bytes: Buffer, options: CapabilitiesImport): Promise<Imported> {
+  const root = await readRoot(bytes);
+  try {
+    if (root.name === 'Capabilities') return await importWmts(root, options);
+    if (root.name === 'WMS_Capabilities' || root.name === 'WMT_MS_Capabilities')
+      return await importWms(root, options);
+  } catch (error) {
+    if (isTilewardenError(error)) throw error;
+    throw invalid(`The capabilities cannot be used: ${messageOf(error)}.`);
+  }
+  const why = SERVICE_EXCEPTION.test(root.name) ? `: ${textOf(root).slice(0, 300)}` : '';
+  throw invalid(`The address answers with ${root.name}, not with capabilities of a WMS or WMTS${why}.`);
+}
+
+async function readRoot(bytes: Buffer): Promise<XmlElement> {
+  try {
+    return await readLongXml(decodeXml(bytes), { ...CAPABILITIES_LIMITS, doctype: 'passed-over' });
+  } catch (error) {
+    if (!(error instanceof XmlError)) throw error;
+    const { line, column } = error.place;
+    throw invalid(`The answer is not XML: ${error.message} (line ${line}, column ${column}).`);
+  }
+}
+
+async function importWms(
+  root: XmlElement,
+  { address, only, gridSets }: CapabilitiesImport,
+): Promise<Imported> {
+  const report = new ImportReport();
+  const capabilities = wmsCapabilitiesOf(root);
+  const base = serviceAddress(address, capabilities.mapAddress, report);
+  const all = await eachInTurn(capabilities.layers, (layer) => layer);
+  const wanted = pick(all, ({ name }) => name, only);
+  const choose = createGridSetChooser(gridSets);
+  const layers = await eachInTurn(wanted, (layer) =>
+    importWmsLayer(layer, capabilities, base, choose(layer.crs), report),
+  );
+  return { gridSets: [], layers: withoutTwins(layers, report), report };
+}
+
+async function importWmts(
+  root: XmlElement,
+  { address, only, gridSets }: CapabilitiesImport,
+): Promise<Imported> {
+  const report = new ImportReport();
+  const { layers: known, queryAddress } = wmtsCapabilitiesOf(root);
+  const fitting = new FittingGridSets(gridSets, report);
+  const isDocument = /\.xml$/i.test(address.pathname);
+  const base = isDocument ? address.href : serviceAddress(address, queryAddress, report);
+  const wanted = pick([...known.values()], ({ id }) => id, only);
+  const layers = await eachInTurn(wanted, (layer) => importWmtsLayer(layer, base, fitting, report));
+  return { gridSets: fitting.declared, layers: withoutTwins(layers, report), report };
+}
+
+/** Layers that are worked on in one turn of the event loop. */
+const IN_A_TURN = 20;
+
+async function eachInTurn<Layer, Read>(
+  layers: Iterable<Layer>,
+  read: (layer: Layer) => Read | null,
+): Promise<readonly Read[]> {
+  const all: Read[] = [];
+  let count = 0;
+  for (const layer of layers) {
+    if (count++ % IN_A_TURN === 0) await nextTurn();
+    const one = read(layer);
+    if (one !== null) all.push(one);
+  }
+  return all;
+}
+
+/** Behind a proxy a document may name a host that nobody else can reach; what was read could be reached. */
+function serviceAddress(address: URL, told: string | null, report: ImportReport): string {
+  const own = new URL(address.href);
+  for (const key of [...own.searchParams.keys()]) {
+    if (REQUEST_PARAMETERS.test(key)) own.searchParams.delete(key);
+  }
+  const said = told !== null && URL.canParse(told, address.href) ? new URL(told, address.href) : null;
+  if (said?.origin === own.origin && said.search.replace(/[?&]+$/, '') !== '')
+    return said.href.replace(/[?&]+$/, '');
+  if (said && said.origin !== own.origin) {
+    report.changed('service', 'OnlineResource', `is at ${said.origin}; the address that was read is used`);
+  }
+  return own.href.replace(/[?&]+$/, '');
+}
+
+function pick<Layer>(
+  layers: readonly Layer[],
+  nameOf: (layer: Layer) => string,
+  only: readonly string[] | null,
+): readonly Layer[] {
+  if (only === null) return layers;
+  const byName = new Map(layers.map((layer) => [nameOf(layer), layer]));
+  return only.map((name) => {
+    const found = byName.get(name);
+    if (found) return found;
+    const meant = closestName(name, [...byName.keys()]);
+    const some = [...byName.keys()].slice(0, 20).join(', ');
+    throw invalid(
+      `The service has no layer ${name}; ${meant ? `did you mean ${meant}?` : `it has ${some}.`}`,
+    );
+  });
+}
+
+function textOf(root: XmlElement): string {
+  return [root.text.trim(), ...root.children.map(textOf)].filter((text) => text !== '').join(' ');
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

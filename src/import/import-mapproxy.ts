@@ -1,0 +1,194 @@
+import { invalid } from '../domain/errors.ts';
+import { formatOf } from '../domain/format.ts';
+import { isRecord } from '../lib/value-path.ts';
+import { withoutAbsent } from '../lib/without-absent.ts';
+import { importMapProxySource } from './import-mapproxy-source.ts';
+import { type Imported, type ImportedDocument, ImportReport, withoutTwins } from './import-report.ts';
+import {
+  listOf,
+  type MapProxyGrid,
+  MapProxyGrids,
+  numberOf,
+  pairOf,
+  type Table,
+  tableIn,
+} from './mapproxy-grids.ts';
+
+export interface MapProxyImport {
+  /** Where the configuration lies, absolute. */
+  readonly folder: string;
+  /** Makes an absolute path of one that is relative to a folder. */
+  readonly resolve: (folder: string, path: string) => string;
+  readonly isThere: (path: string) => boolean;
+}
+
+const DEFAULT_GRIDS = ['GLOBAL_WEBMERCATOR'];
+const LAYOUTS = ['tc', 'mp', 'tms'];
+
+/** `mapproxy.yaml`. Throws `request-invalid` for another document. */
+export function importMapProxy(tree: unknown, options: MapProxyImport): Imported {
+  if (!isRecord(tree) || !('caches' in tree) || !('layers' in tree)) {
+    throw invalid('This is not a MapProxy configuration with layers and caches.');
+  }
+  const report = new ImportReport();
+  for (const section of Object.keys(tree)) {
+    if (['layers', 'caches', 'sources', 'grids'].includes(section)) report.taken('mapproxy.yaml', section);
+    else if (section === 'globals')
+      report.changed(
+        'mapproxy.yaml',
+        section,
+        'only base_dir, meta_size and meta_buffer of its cache are used',
+      );
+    else
+      report.leftOut(
+        'mapproxy.yaml',
+        section,
+        section === 'services' ? 'every service is offered for every layer' : 'is not known here',
+      );
+  }
+  const reader = new MapProxyReader(tree, options, report);
+  const layers = namedLayers(tree.layers).flatMap((layer) => reader.layer(layer) ?? []);
+  return { gridSets: reader.declared(), layers: withoutTwins(layers, report), report };
+}
+
+class MapProxyReader {
+  readonly #tree: Table;
+  readonly #options: MapProxyImport;
+  readonly #report: ImportReport;
+  readonly #grids: MapProxyGrids;
+
+  constructor(tree: Table, options: MapProxyImport, report: ImportReport) {
+    this.#tree = tree;
+    this.#options = options;
+    this.#report = report;
+    this.#grids = new MapProxyGrids(tableIn(tree, 'grids'), report);
+  }
+
+  declared(): readonly ImportedDocument[] {
+    return this.#grids.documents();
+  }
+
+  layer(layer: Table): ImportedDocument | null {
+    const name = String(layer.name);
+    const subject = `layer ${name}`;
+    const refuse = (what: string) => {
+      this.#report.leftOut(subject, 'all of it', what);
+      return null;
+    };
+    const [cacheName, ...others] = listOf(layer.tile_sources ?? layer.sources).map(String);
+    const caches = tableIn(this.#tree, 'caches');
+    if (cacheName === undefined || others.length > 0)
+      return refuse('it is put together from several sources');
+    if (!Object.hasOwn(caches, cacheName))
+      return refuse(`${cacheName} is not one of the caches: its maps are not cached there`);
+    const cache = tableIn(caches, cacheName);
+    const grids = listOf(cache.grids ?? DEFAULT_GRIDS).flatMap((grid) => this.#grids.of(String(grid)) ?? []);
+    if (grids.length === 0) return refuse('none of its grids can be used');
+    const [sourceName, ...more] = listOf(cache.sources).map(String);
+    if (sourceName === undefined || more.length > 0)
+      return refuse(`cache ${cacheName} does not have exactly one source`);
+    const source = importMapProxySource(
+      tableIn(tableIn(this.#tree, 'sources'), sourceName),
+      grids,
+      subject,
+      this.#report,
+    );
+    if (!source) return refuse(`source ${sourceName} cannot be used`);
+    const format = formatOf(
+      typeof cache.format === 'string' && cache.format.includes('/')
+        ? cache.format
+        : `image/${cache.format ?? 'png'}`,
+    );
+    if (!format) return refuse(`its format ${String(cache.format)} is not served here`);
+    this.#tellCache(subject, cache);
+    return withoutAbsent({
+      name,
+      title: typeof layer.title === 'string' ? layer.title : undefined,
+      source,
+      formats: [format.mediaType],
+      gridSets: grids.map(({ name: gridSet, zoomStop }) =>
+        zoomStop === null ? gridSet : { name: gridSet, zoomStop },
+      ),
+      metatile: pairOf(cache.meta_size ?? this.#global('meta_size')),
+      gutter: numberOf(cache.meta_buffer ?? this.#global('meta_buffer')) ?? 80,
+      adopt: this.#adoptions(cacheName, cache, grids, subject),
+    }) as ImportedDocument;
+  }
+
+  #tellCache(subject: string, cache: Table): void {
+    const used = ['grids', 'sources', 'format', 'meta_size', 'meta_buffer', 'cache'];
+    this.#report.taken(
+      subject,
+      'name',
+      ...Object.keys(cache)
+        .filter((key) => used.includes(key))
+        .map((key) => `cache.${key}`),
+    );
+    for (const key of Object.keys(cache).filter((one) => !used.includes(one))) {
+      this.#report.leftOut(subject, `cache.${key}`, 'has no counterpart');
+    }
+  }
+
+  #global(key: string): unknown {
+    return tableIn(tableIn(this.#tree, 'globals'), 'cache')[key];
+  }
+
+  #adoptions(
+    name: string,
+    cache: Table,
+    grids: readonly MapProxyGrid[],
+    subject: string,
+  ): readonly object[] | undefined {
+    const { folder, resolve, isThere } = this.#options;
+    const how = tableIn(cache, 'cache');
+    const type = how.type ?? 'file';
+    const base = resolve(folder, String(this.#global('base_dir') ?? 'cache_data'));
+    const adopted = grids.flatMap((grid, at): object[] => {
+      if (type === 'mbtiles') {
+        const file = resolve(base, String(how.filename ?? `${name}.mbtiles`));
+        return at === 0 && isThere(file) ? [{ layout: 'mbtiles', file, gridSet: grid.name }] : [];
+      }
+      const paths = String(how.directory_layout ?? 'tc');
+      if (type !== 'file' || !LAYOUTS.includes(paths)) return [];
+      const place =
+        how.directory === undefined
+          ? resolve(base, subfolder(name, how, grid))
+          : resolve(folder, String(how.directory));
+      return isThere(place)
+        ? [{ layout: 'mapproxy', folder: place, gridSet: grid.name, paths, origin: grid.origin }]
+        : [];
+    });
+    if (adopted.length > 0)
+      this.#report.changed(
+        subject,
+        'cache',
+        `its tiles are adopted: ${adopted.map((one) => Object.values(one)[1]).join(', ')}`,
+      );
+    else
+      this.#report.leftOut(
+        subject,
+        'cache',
+        `there are no tiles of type ${String(type)} that can be adopted`,
+      );
+    return adopted.length > 0 ? adopted : undefined;
+  }
+}
+
+function subfolder(name: string, how: Table, grid: MapProxyGrid): string {
+  return how.use_grid_names === true ? `${name}/${grid.name}` : `${name}_${grid.srs}`;
+}
+
+/** Layers with a name, those inside groups too; an old form has them by name. */
+function namedLayers(given: unknown): readonly Table[] {
+  if (isRecord(given) && !Array.isArray(given)) {
+    return Object.entries(given).map(([name, layer]) => ({ name, ...(isRecord(layer) ? layer : {}) }));
+  }
+  return listOf(given).flatMap((layer) => {
+    if (!isRecord(layer)) return [];
+    const own =
+      layer.name !== undefined && (layer.sources !== undefined || layer.tile_sources !== undefined)
+        ? [layer]
+        : [];
+    return [...own, ...namedLayers(layer.layers ?? [])];
+  });
+}

@@ -1,0 +1,58 @@
+import { invalid } from '../domain/errors.ts';
+import { wireElementOf } from '../geowebcache/read-document.ts';
+import {
+  booleanField,
+  childrenNamed,
+  integerField,
+  numberField,
+  onlyChild,
+  textField,
+  type WireElement,
+} from '../geowebcache/wire-element.ts';
+import { withoutAbsent } from '../lib/without-absent.ts';
+import type { XmlElement } from '../lib/xml/xml-element.ts';
+import type { ImportReport } from './import-report.ts';
+
+const SUBJECT = 'disk quota';
+const NOT_HERE: Readonly<Record<string, string>> = {
+  quotaStore: 'usage is counted in the tile stores',
+  diskBlockSize: 'what tiles really take is counted',
+};
+
+/** `geowebcache-diskquota.xml` as the body of `PUT /api/v1/quota`. Throws `request-invalid`. */
+export function importQuota(xml: XmlElement, report: ImportReport): object {
+  const root = wireElementOf(xml);
+  if (root.name !== 'gwcQuotaConfiguration') {
+    throw invalid(`The root must be gwcQuotaConfiguration, not ${root.name}.`);
+  }
+  for (const { name } of root.children) {
+    const why = NOT_HERE[name];
+    if (why) report.leftOut(SUBJECT, name, why);
+    else report.taken(SUBJECT, name);
+  }
+  const layerQuotas = childrenNamed(root, 'layerQuotas').flatMap((list) => list.children);
+  return withoutAbsent({
+    enabled: booleanField(root, 'enabled'),
+    cacheCleanUpFrequency: integerField(root, 'cacheCleanUpFrequency'),
+    cacheCleanUpUnits: textField(root, 'cacheCleanUpUnits'),
+    maxConcurrentCleanUps: integerField(root, 'maxConcurrentCleanUps'),
+    globalExpirationPolicyName: textField(root, 'globalExpirationPolicyName'),
+    globalQuota: quotaIn(root, 'globalQuota'),
+    layerQuotas: layerQuotas.length > 0 ? layerQuotas.map(layerQuota) : undefined,
+  });
+}
+
+function layerQuota(entry: WireElement): object {
+  return withoutAbsent({
+    layer: textField(entry, 'layer'),
+    expirationPolicyName: textField(entry, 'expirationPolicyName'),
+    quota: quotaIn(entry, 'quota'),
+  });
+}
+
+function quotaIn(parent: WireElement, name: string): object | undefined {
+  const quota = onlyChild(parent, name);
+  return quota
+    ? withoutAbsent({ value: numberField(quota, 'value'), units: textField(quota, 'units') })
+    : undefined;
+}

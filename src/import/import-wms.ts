@@ -1,0 +1,130 @@
+import { formatOf } from '../domain/format.ts';
+import { INFO_FORMATS } from '../domain/layer.ts';
+import { withoutAbsent } from '../lib/without-absent.ts';
+import { type SubsetDocument, subsetWithin, withinScales } from './fitting-subset.ts';
+import { type ChosenGridSets, isMercator } from './grid-set-chooser.ts';
+import type { ImportedDocument, ImportReport } from './import-report.ts';
+import type { WmsCapabilities, WmsDimension, WmsLayer } from './wms-capabilities.ts';
+
+/** Longer lists are not for a configuration file. */
+const MOST_VALUES = 200;
+
+/** One layer of a WMS, in the configuration file's form; null when it cannot be served. */
+export function importWmsLayer(
+  layer: WmsLayer,
+  { version, formats, infoFormats }: WmsCapabilities,
+  address: string,
+  chosen: ChosenGridSets,
+  report: ImportReport,
+): ImportedDocument | null {
+  const subject = `layer ${layer.name}`;
+  const subsets = subsetsOf(layer, chosen, subject, report);
+  const served = formatsOf(formats, subject, report);
+  if (subsets.length === 0) report.leftOut(subject, 'Layer', 'none of its CRS has a grid set');
+  if (served.length === 0) report.leftOut(subject, 'Layer', 'none of its image formats is served here');
+  if (subsets.length === 0 || served.length === 0) return null;
+  report.taken(subject, 'Name', ...(layer.title ? ['Title'] : []), ...(layer.abstract ? ['Abstract'] : []));
+  const known = infoFormats.filter((format) => (INFO_FORMATS as readonly string[]).includes(format));
+  const queryable = layer.queryable && known.length > 0;
+  if (queryable) report.taken(subject, 'queryable');
+  if (layer.queryable && !queryable) {
+    report.leftOut(subject, 'queryable', 'none of the formats of GetFeatureInfo is served here');
+  }
+  const legends = legendsOf(layer, subject, report);
+  return withoutAbsent({
+    name: layer.name,
+    title: layer.title || undefined,
+    description: layer.abstract || undefined,
+    attribution: layer.attribution || undefined,
+    source: withoutAbsent({
+      type: 'wms',
+      url: address,
+      layers: layer.name,
+      version,
+      transparent: layer.opaque ? undefined : true,
+      srs: srsNames(chosen),
+    }),
+    formats: served,
+    gridSets: subsets,
+    parameters: parametersOf(layer, subject, report),
+    queryable: queryable || undefined,
+    infoFormats: queryable ? known : undefined,
+    legends: legends.length > 0 ? legends : undefined,
+  }) as ImportedDocument;
+}
+
+function formatsOf(formats: readonly string[], subject: string, report: ImportReport): readonly string[] {
+  const served = new Set<string>();
+  for (const name of formats) {
+    const format = formatOf(name);
+    if (format) served.add(format.mediaType);
+    else report.leftOut(subject, 'GetMap.Format', `${name} is not served here`);
+  }
+  // Deeper and flatter kinds of PNG are made from PNG when somebody adds them; GIF is for want of better.
+  const usual = ['image/png', 'image/jpeg', 'image/webp'].filter((name) => served.has(name));
+  const taken = usual.length === 0 && served.has('image/gif') ? ['image/gif'] : usual;
+  if (taken.length > 0) report.taken(subject, 'GetMap.Format');
+  return taken;
+}
+
+function subsetsOf(
+  layer: WmsLayer,
+  { gridSets, leftOut }: ChosenGridSets,
+  subject: string,
+  report: ImportReport,
+): readonly SubsetDocument[] {
+  const found = gridSets.flatMap((gridSet) => {
+    const within = subsetWithin(gridSet, layer.degrees);
+    const subset = within && withinScales(within, gridSet, layer.minScale, layer.maxScale);
+    if (subset) return [subset];
+    report.leftOut(subject, 'CRS', `grid set ${gridSet.name} has nothing of the layer's extent and scales`);
+    return [];
+  });
+  if (found.length > 0) report.taken(subject, 'CRS', 'BoundingBox');
+  if (leftOut !== '') report.leftOut(subject, 'CRS', leftOut);
+  return found;
+}
+
+/** A server that knows web mercator under another number only has to be asked by that. */
+function srsNames({ gridSets, mercatorName }: ChosenGridSets): Record<string, string> | undefined {
+  const gridSet = gridSets.find(({ srs }) => isMercator(`EPSG:${srs}`));
+  return gridSet && mercatorName !== null ? { [gridSet.srs]: mercatorName } : undefined;
+}
+
+function parametersOf(layer: WmsLayer, subject: string, report: ImportReport): readonly object[] | undefined {
+  const styles = layer.styles.map(({ name }) => name);
+  const parameters: object[] = [];
+  if (styles.length > 1) {
+    parameters.push({ name: 'STYLES', default: styles[0], values: styles });
+    report.taken(subject, 'Style');
+  }
+  for (const dimension of layer.dimensions) {
+    const filter = filterOf(dimension);
+    if (filter) parameters.push(filter);
+    if (filter) report.taken(subject, `Dimension ${dimension.name}`);
+    else
+      report.leftOut(
+        subject,
+        `Dimension ${dimension.name}`,
+        'its values are not a short list; declare a parameter',
+      );
+  }
+  return parameters.length > 0 ? parameters : undefined;
+}
+
+/** OGC 06-042, C.2: time and elevation are asked for by name, others with `dim_`. */
+function filterOf({ name, default: standard, values }: WmsDimension): object | null {
+  const listed = values.split(',').map((value) => value.trim());
+  if (values === '' || listed.length > MOST_VALUES || listed.some((value) => value.includes('/')))
+    return null;
+  const plain = /^(time|elevation)$/i.test(name) ? name.toUpperCase() : `DIM_${name.toUpperCase()}`;
+  return { name: plain, default: standard, values: listed };
+}
+
+function legendsOf(layer: WmsLayer, subject: string, report: ImportReport): readonly object[] {
+  return layer.styles.flatMap(({ name, legend }) => {
+    if (!legend || legend.width < 1 || legend.height < 1) return [];
+    report.taken(subject, 'Style.LegendURL');
+    return [{ style: name, ...legend }];
+  });
+}

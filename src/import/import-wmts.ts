@@ -1,0 +1,214 @@
+import { boundsOf } from '../domain/bounds.ts';
+import { formatOf } from '../domain/format.ts';
+import { createGridSet, type GridSet } from '../domain/grid-set.ts';
+import { sameSrs } from '../domain/srs.ts';
+import { withoutAbsent } from '../lib/without-absent.ts';
+import { matchTile, srsOfCrs } from '../sources/match-grid.ts';
+import type { TileMatrixSet, WmtsLayer } from '../sources/wmts-capabilities.ts';
+import { type SubsetDocument, subsetWithin } from './fitting-subset.ts';
+import type { ImportedDocument, ImportReport } from './import-report.ts';
+
+/** OGC 07-057r7, 6.1: metres that a pixel is taken to measure. */
+const PIXEL_SIZE = 0.00028;
+/** Grid sets that clients know by these names go before others that fit as well. */
+const PREFERRED = ['EPSG:900913', 'EPSG:4326'];
+
+/** Grid sets for the tile matrix sets of a document: those that are there, or new ones. */
+export class FittingGridSets {
+  readonly declared: ImportedDocument[] = [];
+  readonly #known: GridSet[];
+  readonly #report: ImportReport;
+  readonly #fitting = new Map<TileMatrixSet, Fit | null>();
+
+  constructor(known: readonly GridSet[], report: ImportReport) {
+    const rank = ({ name }: GridSet) => [...PREFERRED, name].indexOf(name);
+    this.#known = [...known].sort((a, b) => rank(a) - rank(b));
+    this.#report = report;
+  }
+
+  /** Null: nothing fits, and none can be made. */
+  of(set: TileMatrixSet): Fit | null {
+    const known = this.#fitting.get(set);
+    if (known !== undefined) return known;
+    const fit = this.#find(set) ?? this.#declare(set);
+    this.#fitting.set(set, fit);
+    return fit;
+  }
+
+  #find(set: TileMatrixSet): Fit | null {
+    for (const gridSet of this.#known) {
+      const zooms = zoomsIn(set, gridSet);
+      // Of one that has all of theirs nothing is lost.
+      if (zooms && zooms.count === set.matrices.length) return { gridSet, ...zooms };
+    }
+    return null;
+  }
+
+  #declare(set: TileMatrixSet): Fit | null {
+    const subject = `tile matrix set ${set.id}`;
+    const document = gridSetDocument(set, this.#nameFor(set.id));
+    const gridSet =
+      document && attempted(() => createGridSet({ ...document, extent: boundsOf(document.extent) }));
+    const zooms = gridSet && zoomsIn(set, gridSet);
+    if (!document || !gridSet || zooms?.count !== set.matrices.length) {
+      this.#report.leftOut(
+        subject,
+        'TileMatrixSet',
+        'its zooms do not share origin and tile size, or its CRS has no EPSG code',
+      );
+      return null;
+    }
+    const { tileWidth, tileHeight, ...rest } = document;
+    this.declared.push({ ...rest, tileSize: [tileWidth, tileHeight] });
+    this.#known.push(gridSet);
+    this.#report.taken(subject, 'TileMatrixSet');
+    return { gridSet, ...zooms };
+  }
+
+  #nameFor(id: string): string {
+    const taken = (name: string) =>
+      this.#known.some((one) => one.name === name || one.aliases.includes(name));
+    for (let number = 1; ; number++) {
+      const name = number === 1 ? id : `${id} ${number}`;
+      if (!taken(name)) return name;
+    }
+  }
+}
+
+export interface Fit {
+  readonly gridSet: GridSet;
+  readonly zoomStart: number;
+  readonly zoomStop: number;
+}
+
+/** The zooms of ours that are matrices of theirs, if they follow each other. */
+function zoomsIn(
+  set: TileMatrixSet,
+  gridSet: GridSet,
+): (Omit<Fit, 'gridSet'> & { readonly count: number }) | null {
+  const srs = srsOfCrs(set.crs);
+  if (srs === null || !sameSrs(srs, gridSet.srs)) return null;
+  const links = [{ set, limits: new Map() }];
+  const has = gridSet.levels.map((_, z) => matchTile(links, gridSet, { z, x: 0, y: 0 }) !== null);
+  const [zoomStart, zoomStop] = [has.indexOf(true), has.lastIndexOf(true)];
+  const count = has.filter(Boolean).length;
+  return zoomStart !== -1 && count === zoomStop - zoomStart + 1 ? { zoomStart, zoomStop, count } : null;
+}
+
+interface GridSetDocument {
+  readonly name: string;
+  readonly srs: number;
+  readonly extent: readonly [number, number, number, number];
+  readonly scaleDenominators: readonly number[];
+  readonly levelNames: readonly string[];
+  readonly tileWidth: number;
+  readonly tileHeight: number;
+  readonly alignTopLeft: true;
+}
+
+/** From the finest matrix, whose tiles lie closest around what there is. */
+function gridSetDocument(set: TileMatrixSet, name: string): GridSetDocument | null {
+  const srs = srsOfCrs(set.crs);
+  const matrices = [...set.matrices].sort((a, b) => b.scaleDenominator - a.scaleDenominator);
+  const finest = matrices.at(-1);
+  if (srs === null || !finest) return null;
+  const probe = attempted(() =>
+    createGridSet({ name: 'probe', srs, extent: boundsOf([0, 0, 1, 1]), scaleDenominators: [1000] }),
+  );
+  if (!probe) return null;
+  const [first, second] = finest.topLeftCorner;
+  const yFirst = probe.yCoordinateFirst && !/CRS:?84$/i.test(set.crs);
+  const [left, top] = yFirst ? [second, first] : [first, second];
+  const resolution = (finest.scaleDenominator * PIXEL_SIZE) / probe.metersPerUnit;
+  const right = left + finest.columns * finest.tileWidth * resolution;
+  const bottom = top - finest.rows * finest.tileHeight * resolution;
+  return {
+    name,
+    srs,
+    extent: [left, bottom, right, top],
+    scaleDenominators: matrices.map(({ scaleDenominator }) => scaleDenominator),
+    levelNames: matrices.map(({ id }) => id),
+    tileWidth: finest.tileWidth,
+    tileHeight: finest.tileHeight,
+    alignTopLeft: true,
+  };
+}
+
+function attempted<Made>(make: () => Made): Made | null {
+  try {
+    return make();
+  } catch {
+    return null;
+  }
+}
+
+/** One layer of a WMTS, in the configuration file's form; null when it cannot be served. */
+export function importWmtsLayer(
+  layer: WmtsLayer,
+  address: string,
+  fitting: FittingGridSets,
+  report: ImportReport,
+): ImportedDocument | null {
+  const subject = `layer ${layer.id}`;
+  const subsets = subsetsOf(layer, fitting, subject, report);
+  const formats = formatsOf(layer, subject, report);
+  if (subsets.length === 0) report.leftOut(subject, 'Layer', 'none of its tile matrix sets has a grid set');
+  if (formats.length === 0) report.leftOut(subject, 'Layer', 'none of its formats is served here');
+  if (subsets.length === 0 || formats.length === 0) return null;
+  report.taken(subject, 'Identifier', 'TileMatrixSetLink', 'Format');
+  const styles = layer.styles.length > 1 ? layer.styles : [];
+  if (styles.length > 0) report.taken(subject, 'Style');
+  for (const name of layer.dimensions.keys()) {
+    report.changed(
+      subject,
+      `Dimension ${name}`,
+      'its default is asked for; declare a parameter for other values',
+    );
+  }
+  return withoutAbsent({
+    name: layer.id,
+    title: layer.title || undefined,
+    description: layer.abstract || undefined,
+    source: { type: 'wmts', url: address, layer: layer.id },
+    formats,
+    gridSets: subsets,
+    parameters: styles.length > 0 ? [{ name: 'STYLES', default: layer.style, values: styles }] : undefined,
+  }) as ImportedDocument;
+}
+
+function subsetsOf(
+  layer: WmtsLayer,
+  fitting: FittingGridSets,
+  subject: string,
+  report: ImportReport,
+): readonly SubsetDocument[] {
+  const found = new Map<string, SubsetDocument>();
+  for (const { set, limits } of layer.links) {
+    const fit = fitting.of(set);
+    if (!fit) {
+      report.leftOut(subject, 'TileMatrixSetLink', `${set.id} has no grid set`);
+      continue;
+    }
+    const { gridSet, zoomStart, zoomStop } = fit;
+    const subset = subsetWithin(gridSet, layer.degrees);
+    if (!subset || found.has(gridSet.name)) continue;
+    const last = gridSet.levels.length - 1;
+    found.set(gridSet.name, {
+      ...subset,
+      ...(zoomStart > 0 && { zoomStart }),
+      ...(zoomStop < last && { zoomStop }),
+    });
+    if (limits.size > 0)
+      report.changed(subject, 'TileMatrixSetLimits', 'the extent of the layer is used instead');
+  }
+  return [...found.values()];
+}
+
+function formatsOf({ formats }: WmtsLayer, subject: string, report: ImportReport): readonly string[] {
+  const known = formats.flatMap((name) => {
+    const format = formatOf(name);
+    if (!format) report.leftOut(subject, 'Format', `${name} is not served here`);
+    return format ? [format.mediaType] : [];
+  });
+  return [...new Set(known)];
+}

@@ -1,0 +1,181 @@
+import { childOf, childrenOf, hrefOf, textIn, type XmlElement } from '../lib/xml/xml-element.ts';
+
+export interface WmsStyle {
+  readonly name: string;
+  readonly legend: {
+    readonly url: string;
+    readonly format: string;
+    readonly width: number;
+    readonly height: number;
+  } | null;
+}
+
+export interface WmsDimension {
+  readonly name: string;
+  readonly default: string;
+  readonly values: string;
+}
+
+/** A layer with all that it has from the layers around it. */
+export interface WmsLayer {
+  readonly name: string;
+  readonly title: string;
+  readonly abstract: string;
+  readonly attribution: string;
+  /** As the document spells them. */
+  readonly crs: readonly string[];
+  /** West, south, east, north; null: not said. */
+  readonly degrees: readonly number[] | null;
+  readonly styles: readonly WmsStyle[];
+  readonly dimensions: readonly WmsDimension[];
+  readonly queryable: boolean;
+  readonly opaque: boolean;
+  readonly minScale: number | null;
+  readonly maxScale: number | null;
+}
+
+export interface WmsCapabilities {
+  readonly version: '1.1.1' | '1.3.0';
+  readonly mapAddress: string | null;
+  readonly formats: readonly string[];
+  readonly infoFormats: readonly string[];
+  /** Those that have a name, in the document's order; read while one goes through them. */
+  readonly layers: Iterable<WmsLayer>;
+}
+
+type Inherited = Omit<WmsLayer, 'name' | 'title' | 'abstract'>;
+
+const NOTHING: Inherited = {
+  attribution: '',
+  crs: [],
+  degrees: null,
+  styles: [],
+  dimensions: [],
+  queryable: false,
+  opaque: false,
+  minScale: null,
+  maxScale: null,
+};
+
+/** OGC 06-042 and OGC 01-068r3. Throws an `Error` that says what is missing. */
+export function wmsCapabilitiesOf(root: XmlElement): WmsCapabilities {
+  const capability = childOf(root, 'Capability');
+  const request = capability && childOf(capability, 'Request');
+  const getMap = request && childOf(request, 'GetMap');
+  if (!capability || !getMap) throw new Error('the capabilities have no GetMap');
+  const getFeatureInfo = childOf(request, 'GetFeatureInfo');
+  return {
+    version: root.attributes.get('version')?.startsWith('1.3') ? '1.3.0' : '1.1.1',
+    mapAddress: getAddressOf(getMap),
+    formats: textsIn(getMap, 'Format'),
+    infoFormats: getFeatureInfo ? textsIn(getFeatureInfo, 'Format') : [],
+    layers: namedLayersOf(capability),
+  };
+}
+
+function getAddressOf(operation: XmlElement): string | null {
+  const http = childrenOf(operation, 'DCPType').flatMap((type) => childrenOf(type, 'HTTP'));
+  const resource = http
+    .flatMap((one) => childrenOf(one, 'Get'))
+    .flatMap((get) => childrenOf(get, 'OnlineResource'));
+  return resource.map(hrefOf).find((href) => href !== null) ?? null;
+}
+
+function* namedLayersOf(capability: XmlElement): Generator<WmsLayer> {
+  for (const layer of childrenOf(capability, 'Layer')) yield* namedLayers(layer, NOTHING);
+}
+
+function* namedLayers(element: XmlElement, above: Inherited): Generator<WmsLayer> {
+  const own = inheritedBy(element, above);
+  const name = textIn(element, 'Name');
+  if (name !== '')
+    yield { ...own, name, title: textIn(element, 'Title'), abstract: textIn(element, 'Abstract') };
+  for (const inner of childrenOf(element, 'Layer')) yield* namedLayers(inner, own);
+}
+
+/** OGC 06-042, 7.2.4.8: what is added to, and what replaces. */
+function inheritedBy(element: XmlElement, above: Inherited): Inherited {
+  const attribution = childOf(element, 'Attribution');
+  return {
+    attribution: attribution ? textIn(attribution, 'Title') : above.attribution,
+    crs: crsWith(above.crs, crsOf(element)),
+    degrees: degreesOf(element) ?? above.degrees,
+    styles: byName([...above.styles, ...childrenOf(element, 'Style').map(styleOf)]),
+    dimensions: byName([...above.dimensions, ...dimensionsOf(element)]),
+    queryable: flag(element, 'queryable') ?? above.queryable,
+    opaque: flag(element, 'opaque') ?? above.opaque,
+    minScale: numberIn(element, 'MinScaleDenominator') ?? above.minScale,
+    maxScale: numberIn(element, 'MaxScaleDenominator') ?? above.maxScale,
+  };
+}
+
+/** The later of two with one name counts. */
+function byName<Named extends { readonly name: string }>(all: readonly Named[]): readonly Named[] {
+  return [...new Map(all.map((one) => [one.name, one])).values()].filter(({ name }) => name !== '');
+}
+
+const setsOfCrs = new WeakMap<readonly string[], ReadonlySet<string>>();
+
+/** The same list where nothing is added: some servers have thousands, for thousands of layers. */
+function crsWith(above: readonly string[], own: readonly string[]): readonly string[] {
+  if (own.length === 0) return above;
+  const known = setsOfCrs.get(above) ?? new Set(above);
+  setsOfCrs.set(above, known);
+  return own.every((crs) => known.has(crs)) ? above : [...new Set([...above, ...own])];
+}
+
+/** 1.1.1 has several in one element, with spaces between. */
+function crsOf(element: XmlElement): readonly string[] {
+  return [...textsIn(element, 'CRS'), ...textsIn(element, 'SRS').flatMap((text) => text.split(/\s+/))];
+}
+
+function degreesOf(element: XmlElement): readonly number[] | null {
+  const newer = childOf(element, 'EX_GeographicBoundingBox');
+  const names = ['westBoundLongitude', 'southBoundLatitude', 'eastBoundLongitude', 'northBoundLatitude'];
+  if (newer) return finite(names.map((name) => textIn(newer, name)));
+  const older = childOf(element, 'LatLonBoundingBox');
+  return older && finite(['minx', 'miny', 'maxx', 'maxy'].map((name) => older.attributes.get(name) ?? ''));
+}
+
+function finite(texts: readonly string[]): readonly number[] | null {
+  const numbers = texts.map((text) => (text === '' ? Number.NaN : Number(text)));
+  return numbers.every(Number.isFinite) ? numbers : null;
+}
+
+function styleOf(element: XmlElement): WmsStyle {
+  const legend = childOf(element, 'LegendURL');
+  const resource = legend && childOf(legend, 'OnlineResource');
+  const url = resource && hrefOf(resource);
+  const size = (name: string) => Number(legend?.attributes.get(name) ?? 0) || 0;
+  return {
+    name: textIn(element, 'Name'),
+    legend:
+      legend && url
+        ? { url, format: textIn(legend, 'Format'), width: size('width'), height: size('height') }
+        : null,
+  };
+}
+
+/** 1.1.1 has the values of a Dimension in an Extent beside it. */
+function dimensionsOf(element: XmlElement): readonly WmsDimension[] {
+  const extents = childrenOf(element, 'Extent');
+  return childrenOf(element, 'Dimension').map((dimension) => {
+    const name = dimension.attributes.get('name') ?? '';
+    const said = extents.find(({ attributes }) => attributes.get('name') === name) ?? dimension;
+    return { name, default: said.attributes.get('default') ?? '', values: said.text.trim() };
+  });
+}
+
+function flag({ attributes }: XmlElement, name: string): boolean | null {
+  const text = attributes.get(name);
+  return text === undefined ? null : text === '1' || text === 'true';
+}
+
+function numberIn(element: XmlElement, name: string): number | null {
+  const text = textIn(element, name);
+  return text === '' || !Number.isFinite(Number(text)) ? null : Number(text);
+}
+
+function textsIn(element: XmlElement, name: string): readonly string[] {
+  return childrenOf(element, name).map(({ text }) => text.trim());
+}

@@ -1,0 +1,28 @@
+import type { BoundLayer } from '../catalog/bound-layer.ts';
+import { invalid, TilewardenError } from '../domain/errors.ts';
+import { recogniseImage } from '../raster/recognise-image.ts';
+import type { LegendRequest } from '../sources/tile-source.ts';
+
+export interface LegendPicture {
+  readonly bytes: Buffer;
+  /** What the bytes are, whatever the server called them. */
+  readonly mediaType: string;
+}
+
+const MAX_BYTES = 4 * 1024 * 1024;
+
+/** Asks the layer's source for the picture that explains a style. Nothing of it is kept. */
+export async function askLegend(
+  { layer, source }: BoundLayer,
+  request: LegendRequest,
+): Promise<LegendPicture> {
+  const asked = source();
+  if (!asked.legend) throw invalid(`Layer ${layer.name} has no legend: its source is not a WMS.`);
+  const { bytes } = await asked.legend(request);
+  const mediaType = recogniseImage(bytes);
+  if (mediaType && bytes.length <= MAX_BYTES) return { bytes, mediaType };
+  throw new TilewardenError('source-bad-answer', 'The map source did not send a legend.', {
+    reason: mediaType ? 'too-long' : 'wrong-type',
+    cause: new Error(bytes.toString('utf8', 0, 1000)),
+  });
+}

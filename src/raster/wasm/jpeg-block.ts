@@ -1,0 +1,242 @@
+import { codesToWrite, longEntry, QUICK_BITS, quickCodes } from './jpeg-codes';
+
+/** Tables: luma and chroma for the first number of a block, luma and chroma for the others. */
+const OTHERS: usize = 2;
+const END_OF_BLOCK: u32 = 0;
+const SIXTEEN_ZEROS: u32 = 0xf0;
+const LARGEST_FIRST: u32 = 11;
+const LARGEST_OTHER: u32 = 10;
+/** Fixed-point numbers have so many bits behind the point. */
+export const POINT: u32 = 20;
+/** What lies in the midst of two numbers becomes the smaller, which takes fewer bits and is as near. */
+const HALF: u32 = (1 << 19) - 1;
+
+/** In the order of the file, luma then chroma: the step of its numbers as f32, and what becomes of one in the tiles. */
+export const STEPS: usize = memory.data(2 * 64 * 4, 16);
+export const FACTORS: usize = memory.data(2 * 64 * 4, 16);
+/** The place in its block of each number in the order of the file (ITU-T T.81, figure A.6). */
+const ORDER: usize = memory.data<u8>([
+  0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7,
+  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46,
+  53, 60, 61, 54, 47, 55, 62, 63,
+]);
+
+/** First numbers of the last blocks, by component: in the file, and in the tile that is being written. */
+const FIRSTS: usize = memory.data(3 * 4, 16);
+const TILE_FIRSTS: usize = memory.data(3 * 4, 16);
+/** Blocks of the tile so far, and whether none of them differs from those before it. */
+let written: i32 = 0;
+let flat: bool = false;
+
+/** What is read next, the next bit highest, of which `have` count; and where the bytes behind it are. */
+let from: usize = 0;
+let bits: u64 = 0;
+let have: u64 = 0;
+/** What is not yet written: the lowest `count` bits. */
+let to: usize = 0;
+let held: u64 = 0;
+let count: u64 = 0;
+
+/** Of a tile, while another one is being written. */
+export const STATE_BYTES: usize = 40;
+
+export function startReading(at: usize): void {
+  from = at;
+  bits = have = 0;
+  memory.fill(FIRSTS, 0, 12);
+}
+
+/** Whether less than a byte is left up to `end`, and nothing behind it was read. */
+export function isReadUpTo(end: usize): bool {
+  const left = <i64>((<isize>(end - from)) << 3) + <i64>have;
+  return left >= 0 && left < 8;
+}
+
+/** Whether more than that has been read. */
+export function isBeyond(end: usize): bool {
+  return <i64>((<isize>(end - from)) << 3) + <i64>have < 0;
+}
+
+export function startTile(at: usize): void {
+  to = at;
+  held = count = 0;
+  written = 0;
+  flat = true;
+  memory.fill(TILE_FIRSTS, 0, 12);
+}
+
+export function writtenTo(): usize {
+  return to;
+}
+
+export function leaveTile(state: usize): void {
+  store<u64>(state, held);
+  store<u64>(state, count, 8);
+  store<u32>(state, <u32>to, 16);
+  memory.copy(state + 20, TILE_FIRSTS, 12);
+  store<i32>(state, flat ? 1 : 0, 32);
+}
+
+export function goOnWithTile(state: usize): void {
+  held = load<u64>(state);
+  count = load<u64>(state, 8);
+  to = load<u32>(state, 16);
+  memory.copy(TILE_FIRSTS, state + 20, 12);
+  flat = isFlat(state);
+  written = 6;
+}
+
+export function firstOf(state: usize, component: usize): i32 {
+  return load<i32>(state + 20 + (component << 2));
+}
+
+export function isFlat(state: usize): bool {
+  return load<i32>(state, 32) !== 0;
+}
+
+/** Fills up the last byte with ones. */
+export function endTile(): void {
+  put(127, 7);
+}
+
+function put(value: u32, length: u32): void {
+  held = (held << (<u64>length)) | value;
+  count += <u64>length;
+  store<u64>(to, bswap(held << (64 - count)));
+  to += <usize>(count >> 3);
+  count &= 7;
+}
+
+/** Reads a block and, unless it belongs to no tile, writes it with the tiles' steps; false for what cannot be. */
+export function takeBlock(component: usize, isWritten: bool, kept: usize): bool {
+  const table: usize = component === 0 ? 0 : 1;
+  refill();
+  let entry = load<u32>(quickCodes(table) + ((<usize>(bits >> (64 - QUICK_BITS))) << 2));
+  if (entry === 0) entry = longEntry(table, <u32>(bits >> 48));
+  const size = entry & 0xff;
+  if (entry === 0 || size > LARGEST_FIRST) return false;
+  const raw = size === 0 ? 0 : <u32>((bits << (<u64>((entry >> 8) & 0xff))) >> <u64>(64 - size));
+  bits <<= <u64>(entry >> 16);
+  have -= <u64>(entry >> 16);
+  const place = FIRSTS + (component << 2);
+  const first = load<i32>(place) + signed(raw, size);
+  store<i32>(place, first);
+  if (kept !== 0) store<f32>(kept, <f32>first * load<f32>(STEPS + (table << 8)));
+  if (isWritten && !writeFirst(component, table, first)) return false;
+  return takeOthers(table, isWritten, kept);
+}
+
+function refill(): void {
+  bits |= bswap(load<u64>(from)) >> have;
+  from += <usize>((63 - have) >> 3);
+  have |= 56;
+}
+
+/** ITU-T T.81, F.2.2.1: the upper half of the numbers of a size is positive. */
+function signed(raw: u32, size: u32): i32 {
+  return size === 0 || raw >> (size - 1) !== 0 ? <i32>raw : <i32>raw - (1 << size) + 1;
+}
+
+function writeFirst(component: usize, table: usize, first: i32): bool {
+  const magnitude = <i32>((<u64>abs(first) * load<u32>(FACTORS + (table << 8)) + HALF) >> POINT);
+  const value = first < 0 ? -magnitude : magnitude;
+  const place = TILE_FIRSTS + (component << 2);
+  const difference = value - load<i32>(place);
+  store<i32>(place, value);
+  // The first of luma and of each chroma, at 0, 4 and 5, have nothing before them in their tile.
+  const isFirst = written < 6 && (written === 0 || written >= 4);
+  if (written < 6) written++;
+  if (difference !== 0 && !isFirst) flat = false;
+  const size = 32 - clz(abs(difference));
+  const code = load<u32>(codesToWrite(table) + (size << 2));
+  if (code === 0) return false;
+  const number = difference < 0 ? ~abs(difference) & ((1 << size) - 1) : difference;
+  put(((code >> 8) << size) | number, (code & 0xff) + size);
+  return true;
+}
+
+/**
+ * All numbers of a block but the first: they are most of a file. What is used at each turn is in variables of its own, and
+ * there is next to nothing that a processor could guess wrong: a number that vanishes is written with no bits.
+ */
+function takeOthers(table: usize, isWritten: bool, kept: usize): bool {
+  const quick = quickCodes(OTHERS + table);
+  const codes = codesToWrite(OTHERS + table);
+  const factors = FACTORS + (table << 8);
+  let at = from;
+  let hand = bits;
+  let left = have;
+  let out = to;
+  let rest = held;
+  let restCount = count;
+  let zeros: u32 = 0;
+  let last: u32 = 0;
+  let wrong: u32 = 0;
+  let k: u32 = 1;
+  while (k < 64) {
+    hand |= bswap(load<u64>(at)) >> left;
+    at += <usize>((63 - left) >> 3);
+    left |= 56;
+    let entry = load<u32>(quick + ((<usize>(hand >> (64 - QUICK_BITS))) << 2));
+    if (entry === 0) entry = longEntry(OTHERS + table, <u32>(hand >> 48));
+    const size = entry & 15;
+    const run = (entry >> 4) & 15;
+    if (size === 0) {
+      hand <<= <u64>(entry >> 16);
+      left -= <u64>(entry >> 16);
+      if (entry !== 0 && (entry & 0xff) === END_OF_BLOCK) break;
+      if ((entry & 0xff) !== SIXTEEN_ZEROS || k > 48) return false;
+      k += 16;
+      zeros += 16;
+      continue;
+    }
+    k += run;
+    if (k > 63 || size > LARGEST_OTHER) return false;
+    const raw = <u32>((hand << (<u64>((entry >> 8) & 0xff))) >> <u64>(64 - size));
+    hand <<= <u64>(entry >> 16);
+    left -= <u64>(entry >> 16);
+    // All ones for a negative number, which is written as its magnitude's opposite.
+    const negative = (raw >> (size - 1)) - 1;
+    const given = (raw ^ negative) & ((1 << size) - 1);
+    if (kept !== 0) keep(kept, table, k, <i32>((given ^ negative) - negative));
+    zeros += run;
+    const magnitude = (given * load<u32>(factors + (k << 2)) + HALF) >> POINT;
+    for (; zeros > 15 && magnitude !== 0; zeros -= 16) {
+      const code = load<u32>(codes + (SIXTEEN_ZEROS << 2));
+      rest = (rest << (<u64>(code & 0xff))) | (code >> 8);
+      restCount += <u64>(code & 0xff);
+      store<u64>(out, bswap(rest << (64 - restCount)));
+      out += <usize>(restCount >> 3);
+      restCount &= 7;
+    }
+    const isThere = <u32>-(<i32>(magnitude !== 0));
+    const bitsOf = 32 - clz(magnitude);
+    const code = load<u32>(codes + ((((zeros & 15) << 4) | bitsOf) << 2)) & isThere;
+    wrong |= <u32>(code === 0) & isThere;
+    const value = (magnitude ^ negative) & ((1 << bitsOf) - 1);
+    rest = (rest << (<u64>((code & 0xff) + bitsOf))) | ((code >> 8) << bitsOf) | value;
+    restCount += <u64>((code & 0xff) + bitsOf);
+    store<u64>(out, bswap(rest << (64 - restCount)));
+    out += <usize>(restCount >> 3);
+    restCount &= 7;
+    last = (k & isThere) | (last & ~isThere);
+    zeros = (zeros + 1) & ~isThere;
+    k++;
+  }
+  from = at;
+  bits = hand;
+  have = left;
+  if (!isWritten) return true;
+  to = out;
+  held = rest;
+  count = restCount;
+  if (last !== 0) flat = false;
+  const code = load<u32>(codes + (END_OF_BLOCK << 2));
+  if (last !== 63) put(code >> 8, code & 0xff);
+  return wrong === 0;
+}
+
+function keep(block: usize, table: usize, k: u32, value: i32): void {
+  const place = block + ((<usize>load<u8>(ORDER + k)) << 2);
+  store<f32>(place, <f32>value * load<f32>(STEPS + (table << 8) + (k << 2)));
+}

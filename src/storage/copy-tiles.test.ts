@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import { collect, tile } from '../../test/contracts/tile-store-tools.ts';
+import { copyTiles } from './copy-tiles.ts';
+import { createMemoryStore } from './memory/memory-store.ts';
+import type { TileStore } from './tile-store.ts';
+
+const roads = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
+const rivers = { ...roads, layer: 'rivers' };
+const open = () => createMemoryStore({ type: 'memory' });
+const quietly = { layer: null, signal: new AbortController().signal, onProgress: () => {} };
+
+async function contents(store: TileStore): Promise<string[]> {
+  const found: string[] = [];
+  for (const layer of await collect(store.layers())) {
+    for (const set of await collect(store.tileSets(layer))) {
+      for (const z of new Set((await collect(store.pages(set))).map((page) => page.z))) {
+        for (const { x, y } of await collect(store.tiles(set, z))) {
+          const { bytes, createdAt, freshUntil, madeBy } = (await store.get(set, { z, x, y })) ?? {};
+          found.push(`${layer} ${z}/${x}/${y} ${bytes} ${createdAt} ${freshUntil} ${madeBy}`);
+        }
+      }
+    }
+  }
+  return found.sort();
+}
+
+async function filled(): Promise<TileStore> {
+  const store = open();
+  await store.putMany(
+    roads,
+    9,
+    [{ ...tile(1, 2, 'a', 100), freshUntil: 900, madeBy: 7 }, tile(40, 2, 'b', 200)],
+    0,
+  );
+  await store.putMany(rivers, 3, [tile(0, 0, 'c', 300)], 0);
+  return store;
+}
+
+describe('copying a store', () => {
+  it('brings every tile with its age, freshness and maker, and says how far it is', async () => {
+    const [from, to] = [await filled(), open()];
+    const seen: string[] = [];
+    const onProgress = ({ tiles, expected }: { tiles: number; expected: number }) =>
+      seen.push(`${tiles}/${expected}`);
+    expect(await copyTiles({ ...quietly, from, to, onProgress })).toEqual({ tiles: 3, bytes: 3, present: 0 });
+    expect(await contents(to)).toEqual(await contents(from));
+    expect(seen.at(-1)).toBe('3/3');
+  });
+
+  it('copies nothing twice, but what was renewed or removed since', async () => {
+    const [from, to] = [await filled(), open()];
+    await copyTiles({ ...quietly, from, to });
+    expect(await copyTiles({ ...quietly, from, to })).toMatchObject({ tiles: 3, present: 3 });
+    await from.putMany(roads, 9, [tile(1, 2, 'A', 10_000_000)], 0);
+    await from.deleteRange(roads, 9, { minX: 40, minY: 2, maxX: 40, maxY: 2 });
+    expect(await copyTiles({ ...quietly, from, to })).toMatchObject({ tiles: 2, present: 1 });
+    expect(await contents(to)).toEqual(await contents(from));
+  });
+
+  it('keeps to one layer when one is named', async () => {
+    const [from, to] = [await filled(), open()];
+    await copyTiles({ ...quietly, from, to, layer: 'rivers' });
+    expect(await collect(to.layers())).toEqual(['rivers']);
+  });
+
+  it('does not bring back what is truncated while it is read', async () => {
+    const [from, to] = [await filled(), open()];
+    let truncated = false;
+    const present: TileStore['present'] = async (set, ...rest) => {
+      const found = await from.present(set, ...rest);
+      if (set.layer === 'rivers' && !truncated) {
+        truncated = true;
+        for (const store of [from, to]) {
+          await store.raiseGeneration('rivers');
+          await store.dropLayer('rivers');
+        }
+      }
+      return found;
+    };
+    await copyTiles({ ...quietly, from: { ...from, present }, to });
+    expect(await collect(to.layers())).toEqual(['roads']);
+  });
+
+  it('fails when what it reads back is not what it has written', async () => {
+    const [from, to] = [await filled(), open()];
+    const get: TileStore['get'] = async (set, place) => {
+      const found = await to.get(set, place);
+      return found && { ...found, bytes: Buffer.from('other') };
+    };
+    await expect(copyTiles({ ...quietly, from, to: { ...to, get } })).rejects.toMatchObject({
+      code: 'store-failed',
+    });
+  });
+
+  it('stops when it is told to, and goes on where it was', async () => {
+    const [from, to] = [await filled(), open()];
+    const stop = new AbortController();
+    const onProgress = () => stop.abort(new Error('enough'));
+    await expect(copyTiles({ ...quietly, from, to, signal: stop.signal, onProgress })).rejects.toThrow(
+      'enough',
+    );
+    expect(await copyTiles({ ...quietly, from, to })).toMatchObject({ tiles: 3, present: 1 });
+  });
+});

@@ -1,0 +1,143 @@
+import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import { PAGE_SIZE } from '../domain/page.ts';
+import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
+import type { TileRect } from '../domain/tile-rect.ts';
+import type { PageStatistics, StoredTile, TileStore, TileWrite } from './tile-store.ts';
+
+export interface CopyOptions {
+  readonly from: TileStore;
+  readonly to: TileStore;
+  /** Null: all layers that have tiles. */
+  readonly layer: string | null;
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: { readonly tiles: number; readonly expected: number }) => void;
+}
+
+export interface CopyResult {
+  readonly tiles: number;
+  readonly bytes: number;
+  /** How many of them an earlier run has copied. */
+  readonly present: number;
+}
+
+/** A page is copied again when a truncation, or another writer, was in the way. */
+const MOST_ATTEMPTS = 5;
+/** Milliseconds. A tile that was written a moment ago was made less than this before. */
+const LONGEST_MAKING = 600_000;
+
+/**
+ * Makes `to` hold what `from` holds, page by page: what is missing or older is copied and read back, what is no longer
+ * in `from` is removed. Both may be in use meanwhile. Pages that are the same in both are left alone, so that a copy that
+ * was interrupted goes on where it was.
+ */
+export async function copyTiles({ from, to, layer, signal, onProgress }: CopyOptions): Promise<CopyResult> {
+  const total = { tiles: 0, bytes: 0, present: 0 };
+  let expected = 0;
+  for await (const { tiles } of pagesOf(from, layer)) expected += tiles;
+  for await (const page of pagesOf(from, layer)) {
+    signal.throwIfAborted();
+    const present = await isCopied(from, to, page);
+    const copied = present ? page : await copyPage(from, to, page, signal);
+    total.tiles += copied.tiles;
+    total.bytes += copied.bytes;
+    total.present += present ? page.tiles : 0;
+    onProgress({ tiles: total.tiles, expected });
+  }
+  for await (const page of pagesOf(to, layer)) await removeStrays(from, to, page);
+  return total;
+}
+
+async function* pagesOf(store: TileStore, layer: string | null): AsyncGenerator<PageStatistics> {
+  for await (const name of layer === null ? store.layers() : [layer]) {
+    for await (const set of store.tileSets(name)) yield* store.pages(set);
+  }
+}
+
+function rectOf({ pageX, pageY }: PageStatistics): TileRect {
+  const [minX, minY] = [pageX * PAGE_SIZE, pageY * PAGE_SIZE];
+  return { minX, minY, maxX: minX + PAGE_SIZE - 1, maxY: minY + PAGE_SIZE - 1 };
+}
+
+/** As many tiles and bytes, and as many that are as recent as the last write: copies keep their age. */
+async function isCopied(from: TileStore, to: TileStore, page: PageStatistics): Promise<boolean> {
+  const { set, z, tiles, bytes, writtenAt } = page;
+  const there = await to.count(set, z, rectOf(page));
+  if (there.tiles !== tiles || there.bytes !== bytes) return false;
+  const recent = (store: TileStore) => store.present(set, z, rectOf(page), writtenAt - LONGEST_MAKING);
+  const [ours, theirs] = await Promise.all([recent(from), recent(to)]);
+  return ours.length === theirs.length;
+}
+
+async function copyPage(from: TileStore, to: TileStore, page: PageStatistics, signal: AbortSignal) {
+  const { set, z } = page;
+  for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+    signal.throwIfAborted();
+    // Noted before anything is read: what is truncated meanwhile is not put.
+    const generation = await to.generation(set.layer, { gridSet: set.gridSet, z, rect: rectOf(page) });
+    const tiles = await readPage(from, page);
+    const stored = await to.putMany(set, z, tiles, generation).catch(falseIfOutdated);
+    if (stored && (await isSame(to, set, z, tiles))) {
+      return { tiles: tiles.length, bytes: tiles.reduce((sum, { bytes }) => sum + bytes.length, 0) };
+    }
+  }
+  const place = `${set.layer}, zoom ${z}, page ${page.pageX},${page.pageY}`;
+  throw new TilewardenError('store-failed', `The copy of a page is not what was copied: ${place}.`);
+}
+
+function falseIfOutdated(error: unknown): false {
+  if (isTilewardenError(error, 'generation-stale')) return false;
+  throw error;
+}
+
+async function readPage(store: TileStore, page: PageStatistics): Promise<TileWrite[]> {
+  const places = await store.present(page.set, page.z, rectOf(page), 0);
+  const found = await readAll(store, page.set, page.z, places);
+  return places.flatMap(({ x, y }) => {
+    const tile = found.get(`${x} ${y}`);
+    if (!tile) return [];
+    const { bytes, createdAt, freshUntil, madeBy } = tile;
+    return [{ x, y, bytes, createdAt, freshUntil, madeBy }];
+  });
+}
+
+/** What comes beside a tile is not asked for again. */
+async function readAll(
+  store: TileStore,
+  set: TileSetKey,
+  z: number,
+  places: readonly Pick<TileIndex, 'x' | 'y'>[],
+): Promise<ReadonlyMap<string, StoredTile>> {
+  const found = new Map<string, StoredTile>();
+  for (const { x, y } of places) {
+    if (found.has(`${x} ${y}`)) continue;
+    const tile = await store.get(set, { z, x, y }, (other, stored) =>
+      found.set(`${other.x} ${other.y}`, stored),
+    );
+    if (tile) found.set(`${x} ${y}`, tile);
+  }
+  return found;
+}
+
+/** Whether each tile is there, or one that is newer. */
+async function isSame(
+  store: TileStore,
+  set: TileSetKey,
+  z: number,
+  tiles: readonly TileWrite[],
+): Promise<boolean> {
+  const found = await readAll(store, set, z, tiles);
+  return tiles.every(({ x, y, bytes, createdAt }) => {
+    const tile = found.get(`${x} ${y}`);
+    return tile !== undefined && (tile.bytes.equals(bytes) || tile.createdAt > createdAt);
+  });
+}
+
+async function removeStrays(from: TileStore, to: TileStore, page: PageStatistics): Promise<void> {
+  const { set, z } = page;
+  const present = (store: TileStore) => store.present(set, z, rectOf(page), 0);
+  const [copies, originals] = [await present(to), await present(from)];
+  const kept = new Set(originals.map(({ x, y }) => `${x} ${y}`));
+  for (const { x, y } of copies) {
+    if (!kept.has(`${x} ${y}`)) await to.deleteRange(set, z, { minX: x, minY: y, maxX: x, maxY: y });
+  }
+}

@@ -1,0 +1,163 @@
+import { randomBytes } from 'node:crypto';
+import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
+import type { TileRect } from '../../domain/tile-rect.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { BlockContent, StoredTile, TileNews, TileStore } from '../tile-store.ts';
+import { CopyVoids } from './copy-voids.ts';
+import { BLOCK_TILES } from './page-index.ts';
+import type { PlacedTile } from './plan-pack-change.ts';
+
+export interface DiskTierOptions {
+  /** Keeps the copies; nobody else uses it. Closing it is the caller's business. */
+  readonly copies: TileStore;
+  /** Bytes. */
+  readonly size: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** A tile of the index with its bytes. */
+export interface TileCopy {
+  readonly tile: PlacedTile;
+  readonly bytes: Buffer;
+}
+
+interface KnownBlock extends Pick<BlockContent, 'set' | 'z' | 'diskBytes'> {
+  readonly rect: TileRect;
+}
+
+/** Milliseconds. */
+const LOOK_INTERVAL = 5000;
+/** What is left of the size when the least recently used copies have gone. */
+const LEFT = 0.9;
+/** Packs waiting to be copied; what comes beyond is not. */
+const MOST_WAITING = 64;
+
+/**
+ * Copies of packed tiles on this machine's disk. Each is kept with the object it came from: a copy counts only if the
+ * index names the same object, so it is never older than what is stored. While nobody can ask the index, only copies
+ * count that were made since this process began and that no news has touched.
+ */
+export class DiskTier {
+  readonly #options: DiskTierOptions;
+  readonly #blocks = new Map<string, KnownBlock>();
+  readonly #uses = new Map<string, number>();
+  readonly #voids = new CopyVoids();
+  readonly #stopping = new AbortController();
+  readonly #loop: Promise<void>;
+  /** Tells the copies of this process from those of earlier ones. */
+  readonly #life = randomBytes(6).toString('hex');
+  #cursor: number | null = null;
+  #waiting = 0;
+  #copying: Promise<unknown> = Promise.resolve();
+
+  constructor(options: DiskTierOptions) {
+    this.#options = options;
+    this.#loop = this.#keepWithin();
+  }
+
+  /** Null: it is not there, or of another object. */
+  async get(set: TileSetKey, z: number, tile: PlacedTile): Promise<StoredTile | null> {
+    const copy = await this.#read(set, z, tile.x, tile.y);
+    return copy?.madeBy === tile.object && copy.bytes.length === tile.length ? copy : null;
+  }
+
+  /** For when the index cannot be asked. */
+  async getUnasked(set: TileSetKey, z: number, x: number, y: number): Promise<StoredTile | null> {
+    const copy = await this.#read(set, z, x, y);
+    if (!copy) return null;
+    const made = await this.#options.copies.validatorOf(set, z, { minX: x, minY: y, maxX: x, maxY: y });
+    const [life, moment] = made?.split(' ') ?? [];
+    const counts = life === this.#life && this.#voids.isUntouched(set, z, x, y, Number(moment));
+    return counts ? { ...copy, madeBy: null } : null;
+  }
+
+  /** To be noted before the index is asked. */
+  get moment(): number {
+    return this.#voids.now;
+  }
+
+  /** Behind the answer; a copy that could not be made is made the next time. */
+  keep(set: TileSetKey, z: number, copies: readonly TileCopy[], moment: number): void {
+    if (this.#waiting >= MOST_WAITING) return;
+    this.#waiting++;
+    const writes = copies.map(({ tile: { x, y, createdAt, freshUntil, object }, bytes }) => ({
+      ...{ x, y, bytes, createdAt, freshUntil, madeBy: object, validator: `${this.#life} ${moment}` },
+    }));
+    const { copies: store, log } = this.#options;
+    this.#copying = this.#copying
+      .then(() => store.generation(set.layer))
+      .then((generation) => store.putMany(set, z, writes, generation))
+      .catch((error: unknown) => log.debug({ err: error }, 'tiles could not be copied to the disk tier'))
+      .finally(() => this.#waiting--);
+  }
+
+  /** What others have changed is no longer answered while the index cannot be asked. */
+  forget(news: readonly TileNews[]): void {
+    for (const one of news) this.#voids.note(one);
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    await this.#loop;
+    await this.#copying;
+  }
+
+  async #read(set: TileSetKey, z: number, x: number, y: number): Promise<StoredTile | null> {
+    const { copies, clock } = this.#options;
+    const copy = copies.getNow?.(set, { z, x, y }) ?? (await copies.get(set, { z, x, y }).catch(() => null));
+    if (copy) this.#uses.set(blockName(set, z, x, y), clock.now());
+    return copy;
+  }
+
+  async #keepWithin(): Promise<void> {
+    const { clock, log } = this.#options;
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      await this.#look().catch((error: unknown) =>
+        log.warn({ err: error }, 'the disk tier could not be looked at'),
+      );
+      await clock.sleep(LOOK_INTERVAL, signal).catch(() => {});
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { copies, size } = this.#options;
+    const changes = await copies.blocks(this.#cursor);
+    if (changes.complete) this.#blocks.clear();
+    for await (const { id, content } of changes.blocks) {
+      this.#blocks.delete(id);
+      const [page] = content?.pages ?? [];
+      if (content && page)
+        this.#blocks.set(id, { ...content, rect: rectOfBlock(page.pageX >> 3, page.pageY >> 3) });
+    }
+    this.#cursor = changes.complete && changes.cursor === 0 ? null : changes.cursor;
+    const used = [...this.#blocks.values()].reduce((sum, { diskBytes }) => sum + diskBytes, 0);
+    if (used > size) await this.#evict(used - size * LEFT);
+  }
+
+  /** Whole blocks, the least recently used first. */
+  async #evict(bytes: number): Promise<void> {
+    const { copies } = this.#options;
+    const usedAt = ({ set, z, rect }: KnownBlock) =>
+      this.#uses.get(blockName(set, z, rect.minX, rect.minY)) ?? 0;
+    let left = bytes;
+    for (const [id, block] of [...this.#blocks].sort(([, a], [, b]) => usedAt(a) - usedAt(b))) {
+      if (left <= 0) return;
+      await copies.deleteRange(block.set, block.z, block.rect, this.#stopping.signal);
+      this.#blocks.delete(id);
+      this.#uses.delete(blockName(block.set, block.z, block.rect.minX, block.rect.minY));
+      left -= block.diskBytes;
+    }
+  }
+}
+
+function blockName(set: TileSetKey, z: number, x: number, y: number): string {
+  return `${tileSetId(set)} ${z} ${Math.floor(x / BLOCK_TILES)} ${Math.floor(y / BLOCK_TILES)}`;
+}
+
+function rectOfBlock(x: number, y: number): TileRect {
+  const [minX, minY] = [x * BLOCK_TILES, y * BLOCK_TILES];
+  return { minX, minY, maxX: minX + BLOCK_TILES - 1, maxY: minY + BLOCK_TILES - 1 };
+}

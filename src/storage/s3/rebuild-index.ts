@@ -1,0 +1,171 @@
+import { TilewardenError } from '../../domain/errors.ts';
+import { tileSetId } from '../../domain/tile-key.ts';
+import { Semaphore } from '../../lib/semaphore.ts';
+import type { PackedTile } from './pack-detail.ts';
+import { type FoundSet, PackIndex } from './pack-index.ts';
+import { type ParsedKey, parsePackKey } from './pack-key.ts';
+import { type PackHead, readPackHead } from './pack-object.ts';
+import { PackWriter, UNCONDITIONAL } from './pack-writer.ts';
+import type { PackEdit } from './plan-pack-change.ts';
+import { type ListedObject, openS3Bucket, type S3Bucket } from './s3-bucket.ts';
+import { checkDatabase, type S3StoreTools } from './s3-store.ts';
+import type { S3StoreOptions } from './s3-store-options.ts';
+
+export interface RebuildTools extends Pick<S3StoreTools, 'name' | 'database' | 'clock' | 'random' | 'log'> {
+  /** Whether an index that is not empty is added to: an earlier attempt was interrupted. */
+  readonly resume: boolean;
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: { readonly packs: number; readonly expected: number }) => void;
+}
+
+export interface RebuildResult {
+  readonly packs: number;
+  readonly tiles: number;
+  /** Objects that are not packs, are damaged, or belong to tile sets that were dropped and filled again. */
+  readonly leftOut: number;
+}
+
+/** Bytes that the head of nearly every pack fits into. */
+const HEAD_BYTES = 16_384;
+
+/**
+ * Lists in PostgreSQL what lies in the bucket, for a database that is lost. Of several objects at one place the tiles
+ * that were made last count. What was truncated or evicted and not yet removed from the bucket comes back.
+ */
+export async function rebuildIndex(options: S3StoreOptions, tools: RebuildTools): Promise<RebuildResult> {
+  const { name, database, clock, resume } = tools;
+  checkDatabase(name, database);
+  const index = new PackIndex(database, name);
+  if (!resume && !(await index.isEmpty())) throw notEmpty(name);
+  const bucket = await openS3Bucket(options, tools);
+  try {
+    const { prefix, connections } = options;
+    const unused = { randomObject: () => 0, shapeOf: () => ({ columns: 1, rows: 1 }) };
+    const writer = new PackWriter({ index, bucket, prefix, clock, ...unused });
+    return await new Rebuild({
+      ...tools,
+      index,
+      writer,
+      bucket,
+      prefix,
+      turns: new Semaphore(connections),
+    }).run();
+  } finally {
+    bucket.close();
+  }
+}
+
+interface RebuildParts extends RebuildTools {
+  readonly index: PackIndex;
+  readonly writer: PackWriter;
+  readonly bucket: S3Bucket;
+  readonly prefix: string;
+  readonly turns: Semaphore;
+}
+
+class Rebuild {
+  readonly #parts: RebuildParts;
+  /** The greatest number of each tile set, by where its objects lie. */
+  readonly #latest = new Map<string, number>();
+  readonly #sets = new Map<string, Promise<FoundSet>>();
+  #packs = 0;
+  #tiles = 0;
+  #leftOut = 0;
+
+  constructor(parts: RebuildParts) {
+    this.#parts = parts;
+  }
+
+  async run(): Promise<RebuildResult> {
+    let expected = 0;
+    for await (const { key } of this.#objects()) {
+      const parsed = parsePackKey(this.#parts.prefix, key);
+      if (!parsed) continue;
+      expected++;
+      this.#latest.set(folderOf(key), Math.max(parsed.id, this.#latest.get(folderOf(key)) ?? 0));
+    }
+    const underWay = new Set<Promise<void>>();
+    for await (const { key } of this.#objects()) {
+      const leave = await this.#parts.turns.acquire(this.#parts.signal);
+      const adding = this.#add(key).finally(() => {
+        leave();
+        underWay.delete(adding);
+        this.#parts.onProgress({ packs: this.#packs, expected });
+      });
+      underWay.add(adding);
+      // Its failure is noticed below, or by the next one.
+      adding.catch(() => {});
+    }
+    await Promise.all(underWay);
+    return { packs: this.#packs, tiles: this.#tiles, leftOut: this.#leftOut };
+  }
+
+  async *#objects(): AsyncGenerator<ListedObject> {
+    const { bucket, prefix, signal } = this.#parts;
+    let next: string | null = null;
+    do {
+      signal.throwIfAborted();
+      const page: Awaited<ReturnType<S3Bucket['list']>> = await bucket.list(prefix, next);
+      yield* page.objects;
+      next = page.next;
+    } while (next !== null);
+  }
+
+  async #add(key: string): Promise<void> {
+    const parsed = parsePackKey(this.#parts.prefix, key);
+    const isLatest = parsed && this.#latest.get(folderOf(key)) === parsed.id;
+    const head = isLatest ? await this.#headOf(key) : null;
+    if (!parsed || !head) {
+      this.#leftOut++;
+      return;
+    }
+    const found = await this.#setOf(parsed, head);
+    const { set, z, x, y, tiles } = head;
+    const edit = newest(parsed, tiles);
+    const writtenAt = Math.max(...tiles.map(({ createdAt }) => createdAt));
+    const seen = [{ x, y, detail: null }];
+    await this.#parts.writer.change(set, found, z, seen, edit, { ...UNCONDITIONAL, writtenAt });
+    this.#packs++;
+    this.#tiles += tiles.length;
+  }
+
+  async #headOf(key: string): Promise<PackHead | null> {
+    const { bucket } = this.#parts;
+    const start = await bucket.get(key, HEAD_BYTES);
+    const head = start && readPackHead(start);
+    if (head || !start || start.length < HEAD_BYTES) return head;
+    const whole = await bucket.get(key);
+    return whole && readPackHead(whole);
+  }
+
+  #setOf({ id }: ParsedKey, { set, columns, rows }: PackHead): Promise<FoundSet> {
+    const known = this.#sets.get(tileSetId(set));
+    if (known) return known;
+    const restored = this.#parts.index
+      .restore(id, set, { columns, rows })
+      .then(() => ({ id, columns, rows }));
+    this.#sets.set(tileSetId(set), restored);
+    return restored;
+  }
+}
+
+function newest({ object }: ParsedKey, tiles: PackHead['tiles']): PackEdit {
+  return (_, before) => {
+    const after = new Map<number, PackedTile>(before.map((tile) => [tile.slot, tile]));
+    for (const tile of tiles) {
+      const present = after.get(tile.slot);
+      if (!present || present.createdAt < tile.createdAt) after.set(tile.slot, { ...tile, object });
+    }
+    return [...after.values()];
+  };
+}
+
+/** Layer and tile set, without the number. */
+function folderOf(key: string): string {
+  return key.split('/').slice(0, -3).join('/');
+}
+
+function notEmpty(name: string): TilewardenError {
+  const message = `The index of the store ${name} is not empty. Rebuilding is for a database that is lost; with --resume an interrupted attempt goes on.`;
+  return new TilewardenError('config-invalid', message);
+}

@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { collect, NOTHING, sortedPages, tile } from '../../../test/contracts/tile-store-tools.ts';
+import { eventually } from '../../../test/fixtures/eventually.ts';
+import { openFaultProxy } from '../../../test/fixtures/fault-proxy.ts';
+import { requireS3 } from '../../../test/fixtures/s3.ts';
+import { metatile, openTestStores, requestsOf, type TestStores } from '../../../test/fixtures/s3-store.ts';
+import { sharedS3 } from '../../../test/fixtures/shared-services.ts';
+import { tileSetId } from '../../domain/tile-key.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import { systemRandom } from '../../lib/random.ts';
+import { copyTiles } from '../copy-tiles.ts';
+import { createMemoryStore } from '../memory/memory-store.ts';
+import { findUnlisted } from './find-unlisted.ts';
+import { rebuildIndex } from './rebuild-index.ts';
+
+const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
+
+describe.runIf(requireS3('tiles in S3'))('the upkeep of an s3 store', () => {
+  let stores: TestStores;
+  beforeAll(async () => {
+    stores = await openTestStores();
+  });
+  afterAll(() => stores.close());
+
+  it('removes the objects of tiles that were replaced or dropped, a thousand with one request', async () => {
+    let sweeps = false;
+    const singles = { shapeOf: () => ({ columns: 1, rows: 1 }), sweeps: () => sweeps };
+    await stores.using(async (store) => {
+      const tiles = Array.from({ length: 1100 }, (_, x) => tile(x, 0, 'a', 1));
+      await store.putMany(set, 12, tiles, 0);
+      const renewed = tiles.slice(0, 5).map((one) => ({ ...one, createdAt: 2 }));
+      await store.putMany(set, 12, renewed, 0);
+      expect(await store.sweeping()).toMatchObject({ files: 5 });
+      sweeps = true;
+      await store.dropLayer('roads');
+      const isOver = ({ files }: { readonly files: number }) => files === 0;
+      await eventually('all objects are gone', () => store.sweeping(), isOver);
+      expect(requestsOf(store, 'delete')).toBe(3);
+    }, singles);
+  });
+
+  it('is listed again from its bucket when the database is lost, with the newest of each tile', () =>
+    stores.using(async (store, name) => {
+      await store.putMany(set, 9, metatile(0, 0, 'old', 1), 0);
+      await store.putMany(set, 9, metatile(2, 0, 'new', 2), 0);
+      await store.putMany(
+        { ...set, layer: 'rivers' },
+        3,
+        [{ ...tile(5, 6, 'r', 9), validator: '"v"', madeBy: 4 }],
+        0,
+      );
+      const lost = await openTestStores();
+      const rebuild = async (resume: boolean) =>
+        rebuildIndex(await stores.options(name), {
+          ...{ name, database: lost.database, clock: systemClock, random: systemRandom, log: silentLogger },
+          ...{ resume, signal: new AbortController().signal, onProgress: () => {} },
+        });
+      expect(await rebuild(false)).toMatchObject({ packs: 4, leftOut: 0 });
+      await expect(rebuild(false)).rejects.toMatchObject({ code: 'config-invalid' });
+      await rebuild(true);
+      const again = await lost.open(name, await stores.options(name));
+      const text = async (x: number) => (await again.get(set, { z: 9, x, y: 0 }))?.bytes.toString();
+      expect([await text(0), await text(2), await text(5)]).toEqual(['old 0', 'new 0', 'new 3']);
+      expect(await again.get({ ...set, layer: 'rivers' }, { z: 3, x: 5, y: 6 })).toMatchObject({ madeBy: 4 });
+      expect(sortedPages(await collect(again.pages(set)))).toEqual(
+        sortedPages(await collect(store.pages(set))),
+      );
+      await again.dropLayer('rivers');
+      await again.putMany({ ...set, layer: 'rivers' }, 3, [tile(5, 6, 'again', 10)], 0);
+      await again.close();
+      await lost.close();
+    }));
+
+  it('is filled from bundles and emptied into them by copying', () =>
+    stores.using(async (store) => {
+      const memory = createMemoryStore({ type: 'memory' });
+      await memory.putMany(set, 9, [...metatile(0, 0, 'a', 5), ...metatile(14, 14, 'b', 6)], 0);
+      const order = { layer: null, signal: new AbortController().signal, onProgress: () => {} };
+      expect(await copyTiles({ ...order, from: memory, to: store })).toMatchObject({ tiles: 32, present: 0 });
+      expect(await copyTiles({ ...order, from: memory, to: store })).toMatchObject({
+        tiles: 32,
+        present: 32,
+      });
+      const back = createMemoryStore({ type: 'memory' });
+      await copyTiles({ ...order, from: store, to: back });
+      expect((await back.get(set, { z: 9, x: 17, y: 17 }))?.bytes.toString()).toBe('b 15');
+      expect(sortedPages(await collect(back.pages(set)))).toEqual(
+        sortedPages(await collect(memory.pages(set))),
+      );
+    }));
+
+  it('leaves an object store alone that fails or is slow, and asks it again when it is back', async () => {
+    const proxy = await openFaultProxy((await sharedS3()).endpoint);
+    await stores.using(
+      async (store) => {
+        await store.putMany(set, 9, metatile(0, 0, 'map'), 0);
+        const get = () => store.get(set, { z: 9, x: 0, y: 0 });
+        proxy.mode = 'fail';
+        for (let failure = 0; failure < 5; failure++)
+          await expect(get()).rejects.toMatchObject({ code: 'store-failed' });
+        await expect(get()).rejects.toMatchObject({
+          message: 'The object store is not asked for a moment, because it failed several times.',
+        });
+        proxy.mode = 'pass';
+        await eventually('it is asked again', () => get().catch(() => null));
+        expect((await get())?.bytes.toString()).toBe('map 0');
+      },
+      { endpoint: proxy.url },
+    );
+    await stores.using(
+      async (store) => {
+        proxy.mode = 'slow';
+        const late = store.putMany(set, 9, metatile(0, 0, 'map'), 0);
+        await expect(late).rejects.toMatchObject({ code: 'store-failed' });
+        expect(await store.count(set, 9, { minX: 0, minY: 0, maxX: 9, maxY: 9 })).toEqual(NOTHING);
+      },
+      { endpoint: proxy.url, timeoutSeconds: 0.2 },
+    );
+    await proxy.close();
+  });
+
+  it('finds objects that a crash has left without a row, but not those that may still be written', () =>
+    stores.using(async (store, name) => {
+      await store.putMany(set, 9, metatile(0, 0, 'map'), 0);
+      const bucket = await stores.bucket(name);
+      const { prefix } = await stores.options(name);
+      const [listed] = (await bucket.list(prefix, null)).objects;
+      const left = `${listed?.key.slice(0, -12)}0123456789ab`;
+      const foreign = [`${prefix}notes.txt`, `${listed?.key.replace(/\/\d+\/9\//, '/99999/9/')}`];
+      for (const key of [left, ...foreign]) await bucket.put(key, Buffer.from('x'));
+      const { objects } = await bucket.list(prefix, null);
+      expect(objects).toHaveLength(4);
+      expect(await findUnlisted(stores.database, name, prefix, objects, Date.now())).toEqual([]);
+      const later = Date.now() + 2 * 3_600_000;
+      expect(await findUnlisted(stores.database, name, prefix, objects, later)).toEqual([left]);
+      bucket.close();
+    }));
+
+  it('counts a block tile by tile, and mends statistics that are wrong', () =>
+    stores.using(async (store) => {
+      await store.putMany(set, 9, [...metatile(120, 120, 'map'), ...metatile(4, 4, 'more')], 0);
+      const ids = (await collect((await store.blocks(null)).blocks)).map(({ id }) => id);
+      const drifts = () => Promise.all(ids.map((id) => store.recount?.(id)));
+      const right = sortedPages(await collect(store.pages(set)));
+      expect(await drifts()).toEqual(ids.map(() => NOTHING));
+      const mine = stores.database.query
+        .selectFrom('tile_sets')
+        .select('id')
+        .where('identity', '=', tileSetId(set));
+      await stores.database.change
+        .updateTable('pack_pages')
+        .set({ tiles: 1, bytes: 1 })
+        .where('tile_set', 'in', mine)
+        .where('x', '=', 0)
+        .execute();
+      expect(sortedPages(await collect(store.pages(set)))).not.toEqual(right);
+      expect((await drifts()).reduce((sum, drift) => sum + (drift?.tiles ?? 0), 0)).toBe(15);
+      expect(sortedPages(await collect(store.pages(set)))).toEqual(right);
+    }));
+});

@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../fixtures/eventually.ts';
+import { sharedBrowser } from '../fixtures/shared-services.ts';
+import { requirePackage } from '../fixtures/system-packages.ts';
+import { type ConsolePage, openConsole } from './console-browser.ts';
+import { type RunningServer, startServer } from './server.ts';
+
+const program = requirePackage('chromium', 'chromium', 'adding layers in the console');
+
+describe.skipIf(program === null)('adding a layer in the console', () => {
+  let server: RunningServer;
+  let console: ConsolePage;
+
+  beforeAll(async () => {
+    // It reads its own WMS: a map service like any other.
+    server = await startServer({ config: "upstreams: { '127.0.0.1': { allowPrivate: true } }" });
+    console = await openConsole(await sharedBrowser(program), server.url);
+    await console.signIn();
+  });
+  afterAll(async () => {
+    await console?.close();
+    await server?.stop();
+  });
+
+  async function layer(name: string) {
+    const path = `${server.url}/api/v1/layers/${encodeURIComponent(name)}`;
+    const answer = await fetch(path, { headers: { authorization: server.authorization } });
+    return { status: answer.status, json: answer.ok ? await answer.json() : null };
+  }
+
+  it('reads the capabilities of a service, shows the layer on a map, and saves it', async () => {
+    const { page } = console;
+    await console.go('layers', 'Layers');
+    await page.getByRole('link', { name: 'Add layer' }).click();
+    await page.getByRole('heading', { name: 'Add layer', level: 1 }).waitFor();
+    await page.getByLabel('Address of a WMS or WMTS').fill(`${server.url}/service/wms`);
+    await page.getByRole('button', { name: 'Read capabilities' }).click();
+    await page.getByRole('button', { name: /The world/ }).click();
+    await page.getByLabel('Name', { exact: true }).fill('copied world');
+    const tile = page.waitForResponse((response) => response.url().includes('/api/v1/preview/EPSG'));
+    expect((await tile).headers()['content-type']).toBe('image/png');
+    expect(await console.accessibilityFaults()).toEqual([]);
+    await page.getByRole('button', { name: 'Save layer' }).click();
+    await page.getByRole('heading', { name: 'The world', level: 1 }).waitFor();
+    expect((await layer('copied world')).json).toMatchObject({
+      origin: 'database',
+      document: { source: { type: 'wms', layers: 'world' } },
+    });
+    expect(console.complaints()).toEqual([]);
+  });
+
+  it('changes, disables and deletes it again', async () => {
+    const { page } = console;
+    await console.go('add/copied%20world', 'Edit copied world');
+    await page.getByRole('textbox', { name: 'Title', exact: true }).fill('Another world');
+    await page.getByRole('button', { name: 'Save layer' }).click();
+    await page.getByRole('heading', { name: 'Another world', level: 1 }).waitFor();
+    await page.getByRole('button', { name: 'Disable' }).click();
+    await page.getByRole('button', { name: 'Enable' }).waitFor();
+    expect((await layer('copied world')).json).toMatchObject({ document: { enabled: false } });
+    await page.getByRole('button', { name: 'Delete layer…' }).click();
+    await page.getByLabel('Type copied world to confirm').fill('copied world');
+    await page.getByRole('button', { name: 'Delete copied world' }).click();
+    await page.getByRole('heading', { name: 'Layers', level: 1 }).waitFor();
+    await eventually('it is gone', async () => (await layer('copied world')).status === 404);
+  });
+
+  it('lets the server read its configuration file again', async () => {
+    const { page } = console;
+    await console.go('layers', 'Layers');
+    await page.getByRole('button', { name: 'Reload configuration file' }).click();
+    await page.getByText('TileLayerConfiguration reloaded. Read 1 layers').waitFor();
+  });
+
+  it('says what is wrong with an address, and with a declaration', async () => {
+    const { page } = console;
+    await console.go('add', 'Add layer');
+    await page.getByLabel('Address of a WMS or WMTS').fill(`${server.url}/healthz`);
+    await page.getByRole('button', { name: 'Read capabilities' }).click();
+    await page.getByText('The answer is not XML').waitFor();
+    await page.getByRole('button', { name: 'Write it by hand' }).click();
+    await page.getByRole('button', { name: 'Save layer' }).click();
+    await page.getByText('source.url must be an http or https address').first().waitFor();
+  });
+});

@@ -1,0 +1,207 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openApp } from '../../src/app.ts';
+import { COMMANDS } from '../../src/cli/commands.ts';
+import { runCli } from '../../src/cli/run-cli.ts';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { temporaryFolder } from './server.ts';
+
+async function run(...args: readonly string[]) {
+  let [out, err] = ['', ''];
+  const code = await runCli(['import', ...args], COMMANDS, {
+    out: (text) => {
+      out += text;
+    },
+    err: (text) => {
+      err += text;
+    },
+  });
+  return { code, out, err };
+}
+
+/** A server that keeps nobody waiting when it stops. */
+async function openServer(config = ''): Promise<string> {
+  const folder = temporaryFolder();
+  const file = join(folder, 'tilewarden.yaml');
+  writeFileSync(file, config);
+  const flags = { config: file, data: join(folder, 'data'), port: '0', 'no-auth': 'true' };
+  const { settings } = loadSettings({ flags, environment: {}, workingFolder: folder });
+  const app = await openApp(settings, { log: silentLogger, clock: systemClock, random: systemRandom });
+  onTestFinished(() => app.close());
+  return app.url.replace(/\/$/, '');
+}
+
+const ALLOWING = "upstreams: { '127.0.0.1': { allowPrivate: true } }\nlayers: []";
+
+const get = async (url: string) => {
+  const answer = await fetch(url, { headers: { connection: 'close' } });
+  const text = await answer.text();
+  return { status: answer.status, json: answer.ok ? JSON.parse(text) : null };
+};
+
+async function serveDocument(text: string): Promise<string> {
+  const server = createServer((_, response) => response.end(text));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe('tilewarden import URL', () => {
+  it('writes YAML that a server starts with, from a WMTS and a WMS', async () => {
+    const other = await openServer();
+    const folder = temporaryFolder();
+    for (const service of ['wmts', 'wms?version=1.1.1', 'wms?version=1.3.0']) {
+      const file = join(folder, `${service.replace(/\W/g, '-')}.yaml`);
+      const { code, out, err } = await run(`${other}/service/${service}`, '--output', file);
+      expect([code, out, err]).toEqual([0, '', expect.stringContaining('Wrote 1 layer and')]);
+      const { settings } = loadSettings({ flags: { config: file }, environment: {}, workingFolder: folder });
+      expect(settings.layers.map(({ name }) => name)).toEqual(['world']);
+    }
+    expect((await run(`${other}/service/wms`, '--output', join(folder, 'wmts.yaml'))).code).toBe(2);
+  });
+
+  it('declares layers in a running server, once', async () => {
+    const [other, server] = [await openServer(), await openServer(ALLOWING)];
+    const first = await run(`${other}/service/wms`, '--layer', 'world', '--apply', '--server', server);
+    expect([first.code, first.out, first.err]).toEqual([0, '', expect.stringContaining('Applied 1 of 1')]);
+    expect((await get(`${server}/api/v1/layers/world`)).json).toMatchObject({ origin: 'database' });
+    const again = await run(`${other}/service/wms`, '--apply', '--server', server);
+    expect([again.code, again.err]).toEqual([
+      1,
+      expect.stringContaining('Layer world was refused: The name is taken'),
+    ]);
+    expect((await run(`${other}/service/wms`, '--apply', '--replace', '--server', server)).code).toBe(0);
+  });
+
+  it('says what is wrong with an address', async () => {
+    const page = await serveDocument('<html/>');
+    expect(await run(page)).toMatchObject({ code: 1, err: expect.stringContaining('answers with html') });
+    const nobody = await run('http://127.0.0.1:9/wms');
+    expect(nobody).toMatchObject({ code: 1, err: expect.stringContaining('127.0.0.1:9 cannot be read') });
+    expect(await run(page, '--replace')).toMatchObject({ code: 2 });
+  });
+});
+
+describe('POST /api/v1/import', () => {
+  const post = (server: string, body: object) =>
+    fetch(`${server}/api/v1/import`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', connection: 'close' },
+      body: JSON.stringify(body),
+    });
+
+  it('answers declarations and a report, and declares nothing', async () => {
+    const [other, server] = [await openServer(), await openServer(ALLOWING)];
+    const answer = await post(server, { url: `${other}/service/wmts`, layers: ['world'] });
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toMatchObject({
+      layers: [{ name: 'world', source: { type: 'wmts', layer: 'world' } }],
+      report: expect.arrayContaining([expect.objectContaining({ subject: 'layer world', fate: 'taken' })]),
+    });
+    expect((await get(`${server}/api/v1/layers/world`)).status).toBe(404);
+  });
+
+  it('does not reach private addresses that the file does not allow', async () => {
+    const [other, server] = [await openServer(), await openServer('layers: []')];
+    for (const url of [`${other}/service/wms`, 'http://169.254.169.254/latest', 'http://localhost:1/wms']) {
+      const answer = await post(server, { url });
+      expect([answer.status, await answer.text()]).toEqual([502, expect.stringContaining('cannot be read')]);
+    }
+    for (const body of [{ url: 'file:///etc/passwd' }, { address: 'x' }]) {
+      const answer = await post(server, body);
+      expect([answer.status, await answer.text()]).toEqual([400, expect.any(String)]);
+    }
+  });
+
+  it('shows tiles of a layer that is not declared, and keeps none', async () => {
+    const [other, server] = [await openServer(), await openServer(ALLOWING)];
+    const document = {
+      name: 'seen',
+      source: { type: 'wms', url: `${other}/service/wms`, layers: 'world' },
+      gridSets: ['EPSG:900913'],
+    };
+    const query = new URLSearchParams({ document: JSON.stringify(document) });
+    expect((await get(`${server}/api/v1/preview?${query}`)).json).toMatchObject({
+      formats: ['image/png'],
+      gridSets: [{ name: 'EPSG:900913' }],
+    });
+    const tile = await fetch(`${server}/api/v1/preview/EPSG:900913/1/0/0?${query}`, {
+      headers: { connection: 'close' },
+    });
+    expect([tile.status, tile.headers.get('content-type')]).toEqual([200, 'image/png']);
+    expect((await tile.arrayBuffer()).byteLength).toBeGreaterThan(0);
+    expect((await get(`${server}/api/v1/usage`)).json).toMatchObject({ layers: [] });
+    expect((await get(`${server}/api/v1/layers`)).json).toEqual({ layers: [] });
+    expect((await get(`${server}/api/v1/preview/EPSG:900913/1/0/0?document=x`)).status).toBe(400);
+  });
+});
+
+describe('tilewarden import FOLDER', () => {
+  it("takes GeoWebCache's layers, quota and users over into a running server", async () => {
+    const gwc = temporaryFolder();
+    writeFileSync(
+      join(gwc, 'geowebcache.xml'),
+      `<gwcConfiguration><layers><wmsLayer><name>topp:states</name><wmsUrl><string>http://maps.example.org/wms</string></wmsUrl>
+       </wmsLayer></layers></gwcConfiguration>`,
+    );
+    mkdirSync(join(gwc, 'topp_states'));
+    writeFileSync(
+      join(gwc, 'geowebcache-diskquota.xml'),
+      '<gwcQuotaConfiguration><enabled>true</enabled><globalQuota><value>7</value><units>GiB</units></globalQuota></gwcQuotaConfiguration>',
+    );
+    writeFileSync(join(gwc, 'users.properties'), 'anna=secret,ROLE_USER\n');
+    const server = await openServer(`adoptFolders: ['${gwc}']\nlayers: []`);
+    const { code, out, err } = await run(gwc, '--apply', '--server', server);
+    expect([code, err]).toEqual([0, expect.stringContaining('Applied 3 of 3')]);
+    expect(out).toMatch(/^anna {2}viewer {2}\S{20}\n$/);
+    const { json } = await get(`${server}/api/v1/layers/topp%3Astates`);
+    expect(json).toMatchObject({ document: { adopt: { layout: 'geowebcache', folder: gwc } } });
+    expect((await get(`${server}/api/v1/quota`)).json).toMatchObject({
+      enabled: true,
+      globalQuota: { value: 7 },
+    });
+  });
+
+  it('writes five thousand layers as YAML that can be loaded', async () => {
+    const folder = temporaryFolder();
+    const one = (
+      n: number,
+    ) => `<wmsLayer><name>layer ${n}</name><metaInformation><title>Layer ${n}</title></metaInformation>
+      <mimeFormats><string>image/png</string></mimeFormats><parameterFilters><stringParameterFilter><key>STYLES</key>
+      <defaultValue>a</defaultValue><values><string>a</string><string>b</string></values></stringParameterFilter></parameterFilters>
+      <wmsUrl><string>http://maps.example.org/wms</string></wmsUrl><wmsLayers>l${n}</wmsLayers></wmsLayer>`;
+    const layers = Array.from({ length: 5000 }, (_, n) => one(n)).join('');
+    writeFileSync(
+      join(folder, 'geowebcache.xml'),
+      `<gwcConfiguration><layers>${layers}</layers></gwcConfiguration>`,
+    );
+    const file = join(folder, 'tilewarden.yaml');
+    const { code, err } = await run(folder, '--output', file, '--quiet');
+    expect([code, err]).toEqual([0, `Wrote 5,000 layers and 0 grid sets to ${file}.\n`]);
+    expect(readFileSync(file, 'utf8')).toContain('- name: layer 4999\n');
+    const { settings } = loadSettings({ flags: {}, environment: {}, workingFolder: folder });
+    expect(settings.layers).toHaveLength(5000);
+  });
+
+  it('says which file is missing or broken', async () => {
+    const folder = temporaryFolder();
+    expect(await run(folder)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('has none of geowebcache.xml'),
+    });
+    writeFileSync(join(folder, 'geowebcache.xml'), '<gwcConfiguration>');
+    expect(await run(folder)).toMatchObject({ code: 1, err: expect.stringContaining('geowebcache.xml:1:') });
+    expect(await run(join(folder, 'nothing'))).toMatchObject({ code: 1 });
+    writeFileSync(join(folder, 'geowebcache.xml'), '<gwcConfiguration/>');
+    expect(await run(folder)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('Nothing was imported'),
+    });
+  });
+});

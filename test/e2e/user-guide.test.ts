@@ -1,0 +1,229 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type App, openApp } from '../../src/app.ts';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import { readSettingsFile } from '../../src/config/settings-file.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+
+const PASSWORD = 'a long enough password';
+const FILES: Readonly<Record<string, string>> = {
+  'layer.xml': `<wmsLayer><name>layer1</name><mimeFormats><string>image/png</string></mimeFormats>
+    <gridSubsets><gridSubset><gridSetName>EPSG:900913</gridSetName></gridSubset></gridSubsets>
+    <wmsUrl><string>http://localhost:8080/geoserver/wms</string></wmsUrl><wmsLayers>topp:states</wmsLayers></wmsLayer>`,
+  'gridset.xml': `<gridSet><name>gridSet1</name><srs><number>2163</number></srs>
+    <extent><coords><double>-2495667.9</double><double>-2223677.1</double><double>3291070.6</double><double>959189.3</double></coords></extent>
+    <scaleDenominators><double>25000000</double><double>1000000</double></scaleDenominators>
+    <tileHeight>200</tileHeight><tileWidth>200</tileWidth></gridSet>`,
+  'global.xml': '<global><backendTimeout>120</backendTimeout></global>',
+};
+
+let folder: string;
+let app: App;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tw-guide-'));
+  for (const [name, text] of Object.entries(FILES)) await writeFile(join(folder, name), text);
+  const world = (name: string) => `  - { name: '${name}', source: { type: world } }\n`;
+  await writeFile(
+    join(folder, 'tilewarden.yaml'),
+    `upstreams: { 'localhost:8080': { allowPrivate: true } }\nlayers:\n${['nurc:Arc_Sample', 'topp:states'].map(world).join('')}`,
+  );
+  const flags = { data: join(folder, 'data'), config: join(folder, 'tilewarden.yaml'), port: '0' };
+  const environment = { TILEWARDEN_ADMIN_PASSWORD: PASSWORD };
+  const file = readSettingsFile(() => loadSettings({ flags, environment, workingFolder: folder }));
+  const surroundings = { log: silentLogger, clock: systemClock, random: systemRandom, file };
+  app = await openApp(file.current.settings, surroundings);
+});
+afterAll(async () => {
+  await app.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** As the guide has it, but for server, user and password. */
+async function curl(...given: string[]): Promise<{ readonly status: number; readonly body: string }> {
+  const args = given.map((arg) => arg.replace(/^http:\/\/localhost:80[89]0\//, app.url));
+  const all = ['-s', '-u', `admin:${PASSWORD}`, '-w', '\n%{http_code}', ...args];
+  const { stdout } = await promisify(execFile)('curl', all, { cwd: folder });
+  const end = stdout.lastIndexOf('\n');
+  return { status: Number(stdout.slice(end + 1)), body: stdout.slice(0, end) };
+}
+
+const XML = ['-H', 'Content-type: text/xml'];
+const HOST = 'http://localhost:8080/geowebcache/rest';
+
+it.each<[what: string, args: string[], status: number, body: RegExp]>([
+  ['layers are listed', [`${HOST}/layers`], 200, /<layers><layer><name>nurc:Arc_Sample/],
+  [
+    'a layer is added',
+    ['-XPUT', ...XML, '-d', '@layer.xml', `${HOST}/layers/layer1.xml`],
+    200,
+    /^layer saved$/,
+  ],
+  [
+    'it is changed, under the prefix of GeoServer',
+    ['-XPUT', ...XML, '-d', '@layer.xml', 'http://localhost:8080/geoserver/gwc/rest/layers/layer1.xml'],
+    200,
+    /^layer saved$/,
+  ],
+  ['it is shown', [`${HOST}/layers/layer1.xml`], 200, /<wmsLayers>topp:states<\/wmsLayers>/],
+  [
+    'it is deleted',
+    ['-XDELETE', 'http://localhost:8080/geoserver/gwc/rest/layers/layer1.xml'],
+    200,
+    /^layer1 deleted$/,
+  ],
+  ['grid sets are listed', [`${HOST}/gridsets`], 200, /<gridSets><gridSet><name>EPSG:4326/],
+  [
+    'a grid set is added',
+    ['-XPUT', '-H', 'Content-type: application/xml', '-d', '@gridset.xml', `${HOST}/gridsets/gridSet1.xml`],
+    201,
+    /^$/,
+  ],
+  [
+    'it is deleted',
+    ['-XDELETE', 'http://localhost:8080/geoserver/gwc/rest/gridsets/gridSet1.xml'],
+    200,
+    /^$/,
+  ],
+  ['stores are listed', [`${HOST}/blobstores`], 200, /<blobStores><blobStore><name>default/],
+  ['global settings are shown', ['-XGET', `${HOST}/global.xml`], 200, /<global><serviceInformation>/],
+  ['and changed', ['-XPUT', ...XML, '-d', '@global.xml', `${HOST}/global.xml`], 200, /^$/],
+  [
+    'a layer is truncated',
+    [
+      '-XPOST',
+      ...XML,
+      '-d',
+      '<seedRequest><name>nurc:Arc_Sample</name><srs><number>4326</number></srs><zoomStart>1</zoomStart><zoomStop>12</zoomStop><format>image/png</format><type>truncate</type><threadCount>2</threadCount></seedRequest>',
+      `${HOST}/seed/nurc:Arc_Sample.xml`,
+    ],
+    200,
+    /^$/,
+  ],
+  [
+    'a part of it is truncated, in JSON with single quotes and a brace too many',
+    [
+      '-XPOST',
+      '-H',
+      'Content-type: application/json',
+      '-d',
+      "{'seedRequest':{'name':'topp:states','bounds':{'coords':{ 'double':['-124.0','22.0','66.0','72.0']}},'srs':{'number':4326},'zoomStart':1,'zoomStop':12,'format':'image\\/png','type':'truncate','threadCount':4}}}",
+      `${HOST}/seed/nurc:Arc_Sample.json`,
+    ],
+    200,
+    /^$/,
+  ],
+  [
+    'tasks of a layer are listed',
+    ['-XGET', `${HOST}/seed/topp:states.json`],
+    200,
+    /^\{"long-array-array":\[/,
+  ],
+  [
+    'tasks are listed',
+    ['-XGET', 'http://localhost:8080/geoserver/gwc/rest/seed.json'],
+    200,
+    /^\{"long-array-array":\[/,
+  ],
+  ['tasks are stopped', ['-d', 'kill_all=all', `${HOST}/seed`], 200, /<html/],
+  ['tasks of a layer are stopped', ['-d', 'kill_all=all', `${HOST}/seed/topp:states`], 200, /<html/],
+  [
+    'kinds of mass truncation are listed',
+    ['-XGET', ...XML, `${HOST}/masstruncate`],
+    200,
+    /<requestType>truncateLayer/,
+  ],
+  [
+    'a layer is emptied',
+    [
+      '-X',
+      'POST',
+      ...XML,
+      '-d',
+      '<truncateLayer><layerName>topp:states</layerName></truncateLayer>',
+      `${HOST}/masstruncate`,
+    ],
+    200,
+    /^$/,
+  ],
+  ['the quota is shown', ['-XGET', `${HOST}/diskquota.xml`], 200, /<maxConcurrentCleanUps>2</],
+  ['the quota is shown in JSON', ['-XGET', `${HOST}/diskquota.json`], 200, /"maxConcurrentCleanUps":2/],
+  [
+    'a number below one is refused',
+    [
+      'http://localhost:8090/geowebcache/rest/diskquota.xml',
+      '-X',
+      'PUT',
+      '-d',
+      '<gwcQuotaConfiguration><maxConcurrentCleanUps>-1</maxConcurrentCleanUps></gwcQuotaConfiguration>',
+    ],
+    400,
+    /maxConcurrentCleanUps shall be a positive integer: -1/,
+  ],
+  [
+    'an unknown unit is refused',
+    [
+      'http://localhost:8090/geowebcache/rest/diskquota.json',
+      '-X',
+      'PUT',
+      '-d',
+      '{gwcQuotaConfiguration:{globalQuota:{value:100,units:ZZiB}}}',
+    ],
+    400,
+    /ZZiB[\s\S]*---- Debugging information ----/,
+  ],
+  [
+    'the quota is set',
+    [
+      'http://localhost:8090/geowebcache/rest/diskquota.xml',
+      '-X',
+      'PUT',
+      '-d',
+      '<gwcQuotaConfiguration><enabled>true</enabled><globalQuota><value>100</value><units>GiB</units></globalQuota></gwcQuotaConfiguration>',
+    ],
+    200,
+    /<value>100<\/value><units>GiB<\/units>/,
+  ],
+  [
+    'the policy is set',
+    [
+      'http://localhost:8090/geowebcache/rest/diskquota.json',
+      '-X',
+      'PUT',
+      '-d',
+      '{gwcQuotaConfiguration:{globalQuota:{value:100,units:MiB},globalExpirationPolicyName:LRU}}',
+    ],
+    200,
+    /"globalExpirationPolicyName":"LRU"/,
+  ],
+  [
+    'the configuration is reloaded',
+    ['-d', 'reload_configuration=1', `${HOST}/reload`],
+    200,
+    /TileLayerConfiguration reloaded. Read 2 layers/,
+  ],
+])('with the calls of the user guide %s', async (_what, args, status, body) => {
+  const answer = await curl(...args);
+  expect(answer.status, answer.body).toBe(status);
+  expect(answer.body).toMatch(body);
+});
+
+it('nobody gets in without a password', async () => {
+  for (const path of [
+    'layers',
+    'layers/world.xml',
+    'gridsets',
+    'blobstores',
+    'global',
+    'bounds/world/EPSG:4326/java',
+    'statistics',
+  ]) {
+    expect((await curl('-u', 'nobody:wrong password', `${HOST}/${path}`)).status, path).toBe(401);
+  }
+});

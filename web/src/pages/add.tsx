@@ -1,0 +1,208 @@
+import { type FormEvent, useMemo, useState } from 'react';
+import { type Answer, part, send } from '../api/client.ts';
+import { useAction } from '../api/use-action.ts';
+import { useResource } from '../api/use-resource.ts';
+import { countText } from '../format.ts';
+import type { LayerInfo } from '../map/tile-set.ts';
+import {
+  Card,
+  Copy,
+  Empty,
+  Field,
+  Loaded,
+  PageHead,
+  ProblemNotice,
+  TextField,
+  Wide,
+} from '../parts/basics.tsx';
+import { curl } from '../parts/curl.ts';
+import { VirtualList } from '../parts/virtual-list.tsx';
+import { useRoute } from '../route.ts';
+import { may, useCaller } from '../session.tsx';
+import { TEXTS } from '../texts.ts';
+import { type Declaration, DeclarationEditor } from './declaration-editor.tsx';
+
+/** What `POST /api/v1/import` answers. */
+interface Found {
+  readonly layers: readonly Declaration[];
+  readonly gridSets: readonly Declaration[];
+  readonly report: readonly {
+    readonly subject: string;
+    readonly element: string;
+    readonly fate: 'taken' | 'changed' | 'left out';
+    readonly what: string;
+  }[];
+}
+
+const WORDS = TEXTS.add;
+const ROW_HEIGHT = 44;
+const STARTING_POINT: Declaration = {
+  name: 'new-layer',
+  source: { type: 'wms', url: 'https://', layers: '' },
+  formats: ['image/png'],
+  gridSets: ['EPSG:900913'],
+};
+
+/** `#/add`: a new layer; `#/add/NAME` changes one that was declared here, `#/add?copy=NAME` begins with another. */
+export default function Add() {
+  const caller = useCaller();
+  const { item, query } = useRoute();
+  if (!may(caller, 'admin')) return <Empty>{WORDS.needAdmin}</Empty>;
+  const copied = query.get('copy');
+  if (item !== '' || copied !== null)
+    return <Existing key={item + copied} name={item || (copied ?? '')} isCopy={item === ''} />;
+  return <FromService />;
+}
+
+function Existing({ name, isCopy }: { readonly name: string; readonly isCopy: boolean }) {
+  const layer = useResource<Answer<'/api/v1/layers/{layer}'>>(`api/v1/layers/${part(name)}`);
+  return (
+    <>
+      <PageHead title={isCopy ? WORDS.copyTitle(name) : WORDS.editTitle(name)} />
+      <Loaded resource={layer}>
+        {(data) => <Editor layer={data} version={layer.version} isCopy={isCopy} />}
+      </Loaded>
+    </>
+  );
+}
+
+function Editor(props: {
+  readonly layer: LayerInfo;
+  readonly version: string | null;
+  readonly isCopy: boolean;
+}) {
+  const { layer, version, isCopy } = props;
+  const document = layer.document as Declaration | null;
+  if (!document || (!isCopy && layer.origin !== 'database')) return <Empty>{WORDS.fromFile}</Empty>;
+  if (!isCopy) return <DeclarationEditor document={document} version={version} />;
+  return <DeclarationEditor document={{ ...document, name: WORDS.copyName(document.name) }} version={null} />;
+}
+
+function FromService() {
+  const action = useAction();
+  const [url, setUrl] = useState('');
+  const [found, setFound] = useState<Found | null>(null);
+  const [chosen, setChosen] = useState<Declaration | null>(null);
+  const read = (event: FormEvent) => {
+    event.preventDefault();
+    setChosen(null);
+    void action.run(async () => {
+      setFound(null);
+      setFound(await send<Found>('POST', 'api/v1/import', { url }));
+      return null;
+    });
+  };
+  return (
+    <>
+      <PageHead
+        title={WORDS.title}
+        actions={
+          <button type="button" onClick={() => setChosen(STARTING_POINT)}>
+            {WORDS.byHand}
+          </button>
+        }
+      />
+      <div className="stack">
+        <Card title={WORDS.service}>
+          <form className="stack" onSubmit={read}>
+            <TextField
+              label={WORDS.url}
+              help={WORDS.urlHelp}
+              type="url"
+              required
+              value={url}
+              placeholder="https://maps.example.org/wms"
+              onChange={({ target }) => setUrl(target.value)}
+            />
+            <div className="row">
+              <button type="submit" className="primary" disabled={action.busy}>
+                {action.busy ? WORDS.reading : WORDS.read}
+              </button>
+            </div>
+            <ProblemNotice problem={action.problem} />
+            {url !== '' && <Copy text={curl('POST', 'api/v1/import', { url })} label={WORDS.curl} />}
+          </form>
+        </Card>
+        {found && <Choices found={found} chosen={chosen} onChoose={setChosen} />}
+        {chosen && (
+          <DeclarationEditor
+            key={chosen.name}
+            document={chosen}
+            version={null}
+            gridSets={neededBy(chosen, found)}
+          />
+        )}
+      </div>
+    </>
+  );
+}
+
+function neededBy(layer: Declaration, found: Found | null): readonly Declaration[] {
+  const text = JSON.stringify(layer.gridSets ?? []);
+  return found?.gridSets.filter(({ name }) => text.includes(JSON.stringify(name))) ?? [];
+}
+
+function Choices(props: {
+  readonly found: Found;
+  readonly chosen: Declaration | null;
+  readonly onChoose: (layer: Declaration) => void;
+}) {
+  const { found, chosen } = props;
+  const [search, setSearch] = useState('');
+  const layers = useMemo(() => {
+    const wanted = search.toLowerCase();
+    return found.layers.filter(({ name, title }) =>
+      `${name} ${String(title ?? '')}`.toLowerCase().includes(wanted),
+    );
+  }, [found, search]);
+  return (
+    <Card title={WORDS.found(countText(found.layers.length))}>
+      <div className="stack">
+        <Field label={TEXTS.layers.search}>
+          <input type="search" value={search} onChange={({ target }) => setSearch(target.value)} />
+        </Field>
+        {layers.length === 0 && <Empty>{TEXTS.layers.noMatch}</Empty>}
+        <VirtualList items={layers} rowHeight={ROW_HEIGHT} label={WORDS.list} keyOf={({ name }) => name}>
+          {(layer) => (
+            <button
+              type="button"
+              className="plain service-layer"
+              aria-pressed={layer.name === chosen?.name}
+              onClick={() => props.onChoose(layer)}
+            >
+              <strong className="name">{String(layer.title ?? layer.name)}</strong>
+              <span className="small quiet">{layer.name}</span>
+            </button>
+          )}
+        </VirtualList>
+        <Report found={found} />
+      </div>
+    </Card>
+  );
+}
+
+/** What has no place here, or another one. */
+function Report({ found }: { readonly found: Found }) {
+  const told = found.report.filter(({ fate }) => fate !== 'taken');
+  const lines = [...new Map(told.map((line) => [JSON.stringify(line), line])).values()];
+  if (lines.length === 0) return null;
+  return (
+    <details>
+      <summary>{WORDS.report(countText(lines.length))}</summary>
+      <Wide label={WORDS.report('')}>
+        <table className="snug">
+          <tbody>
+            {lines.slice(0, 500).map(({ subject, element, fate, what }) => (
+              <tr key={`${subject} ${element} ${fate} ${what}`}>
+                <td>{WORDS.fates[fate]}</td>
+                <td>{subject}</td>
+                <td>{element}</td>
+                <td>{what}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Wide>
+    </details>
+  );
+}

@@ -1,0 +1,155 @@
+import { useDeferredValue, useMemo, useState } from 'react';
+import { ask, type Problem, part } from '../api/client.ts';
+import { useAction } from '../api/use-action.ts';
+import { useResource } from '../api/use-resource.ts';
+import { MapBox } from '../map/map-box.tsx';
+import { type LayerInfo, type TileSet, tileSetFrom } from '../map/tile-set.ts';
+import { Card, Choice, Copy, Field, ProblemNotice, TextField } from '../parts/basics.tsx';
+import { curl } from '../parts/curl.ts';
+import { addressOf, goTo } from '../route.ts';
+import { TEXTS } from '../texts.ts';
+
+export type Declaration = Readonly<Record<string, unknown>> & { readonly name: string };
+
+const WORDS = TEXTS.add;
+const NO_WISHES = new URLSearchParams();
+
+/** The declaration of a layer, to be adjusted, looked at and saved. With a version it replaces that one. */
+export function DeclarationEditor(props: {
+  readonly document: Declaration;
+  /** Of what is replaced; null: it is new. */
+  readonly version: string | null;
+  /** Grid sets that the layer needs and that are to be declared with it. */
+  readonly gridSets?: readonly Declaration[];
+}) {
+  const [text, setText] = useState(() => JSON.stringify(props.document, null, 2));
+  const action = useAction();
+  const document = useMemo(() => parsed(text), [text]);
+  const path = props.version === null ? 'api/v1/layers' : `api/v1/layers/${part(props.document.name)}`;
+  const method = props.version === null ? 'POST' : 'PUT';
+  const change = (fields: object) => document && setText(JSON.stringify({ ...document, ...fields }, null, 2));
+  const save = () =>
+    action.run(async () => {
+      if (!document) return null;
+      await declareGridSets(props.gridSets ?? [], text);
+      await ask(method, path, document, { version: props.version });
+      goTo(addressOf('layers', document.name));
+      return null;
+    });
+  return (
+    <div className="grid">
+      <Card title={WORDS.declaration} className="span-6">
+        <div className="stack">
+          <div className="form-grid tops">
+            <TextField
+              label={WORDS.name}
+              value={document?.name ?? ''}
+              disabled={document === null || props.version !== null}
+              onChange={({ target }) => change({ name: target.value })}
+            />
+            <TextField
+              label={WORDS.layerTitle}
+              value={String(document?.title ?? '')}
+              disabled={document === null}
+              onChange={({ target }) => change({ title: target.value })}
+            />
+          </div>
+          <Field label={WORDS.json}>
+            <textarea
+              className="mono"
+              rows={18}
+              spellCheck={false}
+              value={text}
+              aria-invalid={document === null}
+              onChange={({ target }) => setText(target.value)}
+            />
+          </Field>
+          {document === null && <p className="small field-error">{WORDS.notJson}</p>}
+          <ProblemNotice problem={action.problem} />
+          <div className="row">
+            <button
+              type="button"
+              className="primary"
+              disabled={document === null || action.busy}
+              onClick={() => void save()}
+            >
+              {WORDS.save}
+            </button>
+          </div>
+          {document && <Copy text={curl(method, path, document)} label={WORDS.curl} />}
+        </div>
+      </Card>
+      <Card title={WORDS.preview} className="span-6 tall">
+        {document && <Preview document={document} needed={props.gridSets ?? []} />}
+      </Card>
+    </div>
+  );
+}
+
+/** The map as the server would draw it. Nothing of it is cached. */
+function Preview({
+  document,
+  needed,
+}: {
+  readonly document: Declaration;
+  readonly needed: readonly Declaration[];
+}) {
+  const shown = useDeferredValue(JSON.stringify(previewed(document)));
+  const offer = useResource<Pick<LayerInfo, 'gridSets' | 'formats' | 'extensions' | 'parameters'>>(
+    `api/v1/preview?${new URLSearchParams({ document: shown })}`,
+  );
+  const [gridSet, setGridSet] = useState('');
+  const [failed, setFailed] = useState(false);
+  const set = useMemo((): TileSet | null => {
+    if (!offer.data) return null;
+    const layer = { ...offer.data, name: `preview ${shown}` } as LayerInfo;
+    const found = tileSetFrom(layer, new URLSearchParams({ gridSet })) ?? tileSetFrom(layer, NO_WISHES);
+    return found && { ...found, preview: shown };
+  }, [offer.data, shown, gridSet]);
+  if (offer.problem) return <PreviewProblem problem={offer.problem} needed={needed} />;
+  if (!set) return <p className="empty">{TEXTS.loading}</p>;
+  return (
+    <div className="stack">
+      <Choice
+        label={TEXTS.layer.gridSet}
+        value={set.gridSet.name}
+        options={set.layer.gridSets.map(({ name }) => [name, name])}
+        onChange={setGridSet}
+      />
+      <MapBox
+        set={set}
+        label={WORDS.previewMap}
+        events={{ onTileFailed: () => setFailed(true) }}
+        onReady={() => {}}
+      />
+      {failed && <p className="notice warn small">{WORDS.previewFailed}</p>}
+    </div>
+  );
+}
+
+function PreviewProblem(props: { readonly problem: Problem; readonly needed: readonly Declaration[] }) {
+  if (props.needed.length > 0) return <p className="notice small">{WORDS.previewLater}</p>;
+  return <ProblemNotice problem={props.problem} />;
+}
+
+/** What the picture depends on: it stands in the address of each tile. */
+function previewed({ name, source, formats, gridSets }: Declaration): object {
+  const first = Array.isArray(formats) ? formats.slice(0, 1) : formats;
+  return { name, source, formats: first, gridSets };
+}
+
+/** Those that the text names; one that is there already is the one that is meant. */
+async function declareGridSets(gridSets: readonly Declaration[], text: string): Promise<void> {
+  for (const gridSet of gridSets.filter(({ name }) => text.includes(JSON.stringify(name)))) {
+    await ask('PUT', `api/v1/gridsets/${part(gridSet.name)}`, gridSet);
+  }
+}
+
+function parsed(text: string): Declaration | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && 'name' in value ? (value as Declaration) : null;
+  } catch {
+    return null;
+  }
+}
