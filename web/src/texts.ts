@@ -680,6 +680,13 @@ export const TEXTS = {
     part: 'Package',
     partVersion: 'Version',
     partLicence: 'Licence',
-    nodes: { title: 'Nodes', name: 'Name', roles: 'Roles', seen: 'Last seen', leader: 'leader' },
+    nodes: {
+      title: 'Nodes',
+      name: 'Name',
+      roles: 'Roles',
+      started: 'Started',
+      seen: 'Last seen',
+      leader: 'leader',
+    },
   },
 } as const;

@@ -77,7 +77,7 @@ function Nodes() {
                   <th>{words.name}</th>
                   <th>{words.roles}</th>
                   <th>{WORDS.version}</th>
-                  <th>{WORDS.started}</th>
+                  <th>{words.started}</th>
                   <th>{words.seen}</th>
                 </tr>
               </thead>
