@@ -229,7 +229,44 @@ const massTruncation = (
   mayBeAbsent,
 });
 
+/** Read leniently: what is not known is kept aside. Whatever becomes of it, nothing else changes. */
+const RESOURCES: readonly (readonly [path: string, body: Readonly<Record<string, unknown>>])[] = [
+  [
+    '/rest/layers/{layer}',
+    {
+      wmsLayer: {
+        name: 'declared',
+        mimeFormats: { string: ['image/png'] },
+        gridSubsets: { gridSubset: [{ gridSetName: 'EPSG:4326', zoomStart: 0, zoomStop: 3 }] },
+        wmsUrl: { string: ['http://maps.test/wms'] },
+        wmsLayers: 'a',
+      },
+    },
+  ],
+  [
+    '/rest/gridsets/{gridSet}',
+    {
+      gridSet: {
+        name: 'declared',
+        srs: { number: 3857 },
+        extent: { coords: { double: [0, 0, 1000, 1000] } },
+        resolutions: { double: [4, 2, 1] },
+        tileWidth: 256,
+        tileHeight: 256,
+      },
+    },
+  ],
+  ['/rest/global', { global: { serviceInformation: { title: 'Tiles', description: 'Of maps' } } }],
+];
+
 export const REST_BODIES: readonly BodyRoute[] = [
+  ...RESOURCES.flatMap(([resource, body]) =>
+    ['json', 'xml'].map((format) => ({
+      ...declaring(`PUT ${resource}.${format}`),
+      body,
+      mayBeAbsent: pathsIn(body, []).map((path) => path.join('.')),
+    })),
+  ),
   ...['json', 'xml'].map((format) => ({
     method: 'POST',
     path: `/rest/seed/a.${format}`,
