@@ -115,9 +115,10 @@ async function lookAt(folder: string, acknowledged: ReadonlyMap<string, number>)
     await ledger.refresh();
     const counted = await recount(store, acknowledged);
     const evicted = (await loadEvictions(database)).total.pages;
+    const drift = driftOf(ledger, counted);
     await store.close();
     const onDisk = Math.abs(ledger.diskBytes(null) - (await diskBytesWithoutIndex(folder)));
-    return { ...counted, evicted, drift: driftOf(ledger, counted) + onDisk };
+    return { ...counted, evicted, drift: drift + onDisk };
   } finally {
     await database.close();
   }
