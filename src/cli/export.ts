@@ -1,9 +1,5 @@
-import { readEnvironment } from '../config/environment.ts';
-import { loadSettings } from '../config/load-settings.ts';
-import { systemClock } from '../lib/clock.ts';
-import { createLogger } from '../lib/logger.ts';
 import type { Command, Terminal } from './command.ts';
-import { INTERRUPTED, openInterruption } from './interruption.ts';
+import { runLocalJob } from './local-job.ts';
 import { amountOf, countOf, sizeOf } from './plain-words.ts';
 import { SETTING_FLAGS } from './setting-flags.ts';
 import { ORDER_FLAGS, selectedTiles } from './task-order.ts';
@@ -17,28 +13,13 @@ export const exportCommand: Command = {
   flags: [...ORDER_FLAGS.filter(({ name }) => NARROWING.includes(name)), ...SETTING_FLAGS],
   async run(flags, terminal, given) {
     const [layer = '', target = ''] = given.operands;
-    const { settings } = loadSettings({
-      flags,
-      environment: readEnvironment(),
-      workingFolder: process.cwd(),
-    });
-    const log = createLogger({ level: 'warn', pretty: process.stderr.isTTY === true });
-    const interruption = openInterruption();
-    const { exportLayer } = await import('../app/export-layer.ts');
-    try {
-      const onProgress = progressOn(terminal);
-      const job = { ...selectedTiles(flags, given), layer, target, signal: interruption.signal, onProgress };
-      const { tiles, present, bytes } = await exportLayer(settings, job, { log, clock: systemClock });
+    return runLocalJob(flags, terminal, 'to continue', async (settings, { signal, ...tools }) => {
+      const { exportLayer } = await import('../app/export-layer.ts');
+      const job = { ...selectedTiles(flags, given), layer, target, signal, onProgress: progressOn(terminal) };
+      const { tiles, present, bytes } = await exportLayer(settings, job, tools);
       const before = present === 0 ? '' : `, ${countOf(present)} of them by an earlier attempt`;
-      terminal.out(`Exported ${amountOf(tiles, 'tile')} to ${target} (${sizeOf(bytes)})${before}.\n`);
-      return 0;
-    } catch (error) {
-      if (!interruption.signal.aborted) throw error;
-      terminal.err('Interrupted. Run the same command again to continue.\n');
-      return INTERRUPTED;
-    } finally {
-      interruption.close();
-    }
+      return `Exported ${amountOf(tiles, 'tile')} to ${target} (${sizeOf(bytes)})${before}.`;
+    });
   },
 };
 

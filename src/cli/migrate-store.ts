@@ -1,10 +1,6 @@
-import { readEnvironment } from '../config/environment.ts';
-import { loadSettings } from '../config/load-settings.ts';
-import { systemClock } from '../lib/clock.ts';
-import { createLogger } from '../lib/logger.ts';
 import type { Command } from './command.ts';
 import { progressOn } from './export.ts';
-import { INTERRUPTED, openInterruption } from './interruption.ts';
+import { runLocalJob } from './local-job.ts';
 import { amountOf, countOf, sizeOf } from './plain-words.ts';
 import { SETTING_FLAGS } from './setting-flags.ts';
 
@@ -18,26 +14,12 @@ export const migrateStoreCommand: Command = {
   ],
   async run(flags, terminal, { operands: [from = '', to = ''] }) {
     const { layer = null, ...others } = flags;
-    const { settings } = loadSettings({
-      flags: others,
-      environment: readEnvironment(),
-      workingFolder: process.cwd(),
-    });
-    const log = createLogger({ level: 'warn', pretty: process.stderr.isTTY === true });
-    const interruption = openInterruption();
-    const { migrateStore } = await import('../app/migrate-store.ts');
-    try {
-      const order = { from, to, layer, signal: interruption.signal, onProgress: progressOn(terminal) };
-      const { tiles, bytes, present } = await migrateStore(settings, order, { log, clock: systemClock });
+    return runLocalJob(others, terminal, 'to continue', async (settings, { signal, ...tools }) => {
+      const { migrateStore } = await import('../app/migrate-store.ts');
+      const order = { from, to, layer, signal, onProgress: progressOn(terminal) };
+      const { tiles, bytes, present } = await migrateStore(settings, order, tools);
       const before = present === 0 ? '' : `, ${countOf(present)} of them were there already`;
-      terminal.out(`Copied ${amountOf(tiles, 'tile')} from ${from} to ${to} (${sizeOf(bytes)})${before}.\n`);
-      return 0;
-    } catch (error) {
-      if (!interruption.signal.aborted) throw error;
-      terminal.err('Interrupted. Run the same command again to continue.\n');
-      return INTERRUPTED;
-    } finally {
-      interruption.close();
-    }
+      return `Copied ${amountOf(tiles, 'tile')} from ${from} to ${to} (${sizeOf(bytes)})${before}.`;
+    });
   },
 };

@@ -1,10 +1,6 @@
-import { readEnvironment } from '../config/environment.ts';
-import { loadSettings } from '../config/load-settings.ts';
-import { systemClock } from '../lib/clock.ts';
-import { createLogger } from '../lib/logger.ts';
 import type { Command } from './command.ts';
 import { progressOn } from './export.ts';
-import { INTERRUPTED, openInterruption } from './interruption.ts';
+import { runLocalJob } from './local-job.ts';
 import { amountOf, countOf } from './plain-words.ts';
 import { SETTING_FLAGS } from './setting-flags.ts';
 
@@ -17,29 +13,16 @@ export const rebuildIndexCommand: Command = {
     ...SETTING_FLAGS,
   ],
   async run({ resume, ...flags }, terminal, { operands: [store = ''] }) {
-    const { settings } = loadSettings({
-      flags,
-      environment: readEnvironment(),
-      workingFolder: process.cwd(),
-    });
-    const log = createLogger({ level: 'warn', pretty: process.stderr.isTTY === true });
-    const interruption = openInterruption();
-    const { rebuildIndexOf } = await import('../app/rebuild-index.ts');
     const show = progressOn(terminal, 'pack');
-    try {
+    return runLocalJob(flags, terminal, 'with --resume to continue', async (settings, tools) => {
+      const { rebuildIndexOf } = await import('../app/rebuild-index.ts');
       const { packs, tiles, leftOut } = await rebuildIndexOf(settings, store, {
-        ...{ log, clock: systemClock, resume: resume !== undefined, signal: interruption.signal },
+        ...tools,
+        resume: resume !== undefined,
         onProgress: ({ packs: done, expected }) => show({ tiles: done, expected }),
       });
       const others = leftOut === 0 ? '' : `; left out ${amountOf(leftOut, 'object')}`;
-      terminal.out(`Listed ${countOf(tiles)} tiles in ${amountOf(packs, 'pack')}${others}.\n`);
-      return 0;
-    } catch (error) {
-      if (!interruption.signal.aborted) throw error;
-      terminal.err('Interrupted. Run the same command again with --resume to continue.\n');
-      return INTERRUPTED;
-    } finally {
-      interruption.close();
-    }
+      return `Listed ${countOf(tiles)} tiles in ${amountOf(packs, 'pack')}${others}.`;
+    });
   },
 };
