@@ -8,7 +8,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createBuiltInGridSets } from '../../src/domain/built-in-grid-sets.ts';
+import { builtInGridSets } from '../../src/domain/built-in-grid-sets.ts';
 import { TilewardenError } from '../../src/domain/errors.ts';
 import { formatOf } from '../../src/domain/format.ts';
 import { createGridSubset } from '../../src/domain/grid-subset.ts';
@@ -32,7 +32,7 @@ const SIDE = Math.min(2 ** Z, Math.ceil(Math.sqrt(Number(process.argv[2] ?? 16_3
 
 const root = mkdtempSync(join(tmpdir(), 'tilewarden-bench-'));
 const folder = join(root, 'old');
-const gridSet = createBuiltInGridSets().find(({ name }) => name === 'EPSG:900913');
+const gridSet = builtInGridSets().find(({ name }) => name === 'EPSG:900913');
 const format = formatOf('image/png');
 if (!gridSet || !format) throw new Error('no such grid set or format');
 

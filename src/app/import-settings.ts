@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { checkImported } from '../config/check-imported.ts';
 import { readVersion } from '../config/version.ts';
 import { parseYamlFile } from '../config/yaml-file.ts';
-import { createBuiltInGridSets } from '../domain/built-in-grid-sets.ts';
+import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { invalid, isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { type ImportedUser, importUsers } from '../import/import-accounts.ts';
 import { capabilitiesAddress, importCapabilities } from '../import/import-capabilities.ts';
@@ -72,7 +72,7 @@ export async function readCapabilities(
       cause: error,
     });
   });
-  return importCapabilities(bytes, { address: url, only, gridSets: createBuiltInGridSets() });
+  return importCapabilities(bytes, { address: url, only, gridSets: builtInGridSets() });
 }
 
 /** A configuration file of another program, or the folder where it lies. `users`: its file of users, if elsewhere. */
@@ -90,7 +90,7 @@ async function importGeoWebCacheFolder(
   folder: string,
   users: string | null,
 ): Promise<ImportedSettings> {
-  const gridSets = createBuiltInGridSets();
+  const gridSets = builtInGridSets();
   const hasTiles = (base: string, layer: string) => existsSync(join(base, geoWebCacheFolder(layer)));
   const imported = importGeoWebCache(root, { folder, gridSets, hasTiles });
   const { report } = imported;

@@ -5,7 +5,7 @@ import type {
   ParameterDeclaration,
 } from '../catalog/layer-declaration.ts';
 import { boundsOf } from '../domain/bounds.ts';
-import { createBuiltInGridSets } from '../domain/built-in-grid-sets.ts';
+import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 import { createGridSet, type GridSet } from '../domain/grid-set.ts';
 import { createGridSetBook, type GridSetBook } from '../domain/grid-set-book.ts';
@@ -112,7 +112,7 @@ function schedulesOf({ name, schedules }: GivenLayer): readonly ScheduleDeclarat
 }
 
 function resolveGridSets(given: readonly GivenGridSet[], problems: Explanation[]): GridSetBook {
-  const gridSets: GridSet[] = [...createBuiltInGridSets()];
+  const gridSets: GridSet[] = [...builtInGridSets()];
   for (const [index, options] of given.entries()) {
     attempt(['gridSets', index], problems, () => {
       const gridSet = toGridSet(options);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { createBuiltInGridSets } from './built-in-grid-sets.ts';
+import { builtInGridSets } from './built-in-grid-sets.ts';
 import { boundsOfTile, levelOf } from './grid-set.ts';
 import { createGridSetBook } from './grid-set-book.ts';
 import { projectionOf } from './projection.ts';
 import { isWebMercator, sameSrs } from './srs.ts';
 
-const book = createGridSetBook(createBuiltInGridSets());
+const book = createGridSetBook(builtInGridSets());
 
 describe('the built-in grid sets', () => {
   it.each([
@@ -127,12 +127,12 @@ describe('a book of grid sets', () => {
   });
 
   it('refuses two grid sets of one name', () => {
-    const [first] = createBuiltInGridSets();
+    const [first] = builtInGridSets();
     expect(() => createGridSetBook(first ? [first, first] : [])).toThrow('two grid sets named EPSG:4326');
   });
 
   it('prefers a name to an alias', () => {
-    const [geodetic, mercator] = createBuiltInGridSets();
+    const [geodetic, mercator] = builtInGridSets();
     if (!geodetic || !mercator) throw new Error('no built-in grid sets');
     const renamed = { ...geodetic, name: 'EPSG:3857' };
     expect(createGridSetBook([mercator, renamed]).find('EPSG:3857')).toBe(renamed);

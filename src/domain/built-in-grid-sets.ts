@@ -23,9 +23,11 @@ const ROUND_SCALES = [
   ...[500, 250, 100],
 ];
 
-/** The grid sets that are there without being declared, under GeoWebCache's names. */
-export function createBuiltInGridSets(): readonly GridSet[] {
-  return [
+let made: readonly GridSet[] | null = null;
+
+/** The grid sets that are there without being declared, under GeoWebCache's names; made when first asked for. */
+export function builtInGridSets(): readonly GridSet[] {
+  made ??= [
     geodetic(1),
     mercator(1),
     geodetic(2),
@@ -33,6 +35,7 @@ export function createBuiltInGridSets(): readonly GridSet[] {
     ...wellKnownScaleSets(),
     ...createOgcGridSets(),
   ];
+  return made;
 }
 
 /** `density` 2 makes tiles of 512 pixels that cover the same ground. */

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { createBuiltInGridSets } from './built-in-grid-sets.ts';
+import { builtInGridSets } from './built-in-grid-sets.ts';
 import { isBeyondCircle } from './circular-extent.ts';
 import { createGridSubset } from './grid-subset.ts';
 
-const mercator = createBuiltInGridSets().find(({ name }) => name === 'EPSG:900913');
+const mercator = builtInGridSets().find(({ name }) => name === 'EPSG:900913');
 
 it('leaves the corners out and the middle in, as GeoWebCache counts', () => {
   if (!mercator) throw new Error('no grid set');

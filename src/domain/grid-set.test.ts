@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { anyGridSet, anyPlace, customGridSet } from '../../test/fixtures/grid-arbitraries.ts';
-import { createBuiltInGridSets } from './built-in-grid-sets.ts';
+import { builtInGridSets } from './built-in-grid-sets.ts';
 import {
   boundsOfTile,
   createGridSet,
@@ -138,7 +138,7 @@ describe('a tile', () => {
   }
 
   it('is found again by its bounds, at the corners of every level of every built-in grid set', () => {
-    for (const gridSet of createBuiltInGridSets()) {
+    for (const gridSet of builtInGridSets()) {
       for (const [z, { columns, rows }] of gridSet.levels.entries()) {
         expectRoundTrip(gridSet, z, 0, 0);
         expectRoundTrip(gridSet, z, columns - 1, rows - 1);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { PLAIN_LAYER } from '../../test/fixtures/plain-layer.ts';
-import { createBuiltInGridSets } from './built-in-grid-sets.ts';
+import { builtInGridSets } from './built-in-grid-sets.ts';
 import { type Format, formatOf, formatOfExtension } from './format.ts';
 import { createGridSetBook } from './grid-set-book.ts';
 import { createGridSubset } from './grid-subset.ts';
 import { checkLayerName, formatOfLayer, gridSubsetOf, type Layer } from './layer.ts';
 
-const book = createGridSetBook(createBuiltInGridSets());
+const book = createGridSetBook(builtInGridSets());
 
 function needFormat(mediaType: string): Format {
   const format = formatOf(mediaType);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createBuiltInGridSets } from './built-in-grid-sets.ts';
+import { builtInGridSets } from './built-in-grid-sets.ts';
 import { boundsOfTile, createGridSet } from './grid-set.ts';
 import { coverageAt, createGridSubset } from './grid-subset.ts';
 import { retinaSubset } from './retina.ts';
@@ -7,7 +7,7 @@ import { retinaSubset } from './retina.ts';
 const extent = { minX: 0, minY: 0, maxX: 1000, maxY: 700 };
 
 describe('a grid set for dense screens', () => {
-  it.each(createBuiltInGridSets().map((gridSet) => [gridSet.name, gridSet] as const))(
+  it.each(builtInGridSets().map((gridSet) => [gridSet.name, gridSet] as const))(
     'has the tiles of %s in their places, with twice the pixels',
     (name, gridSet) => {
       const plain = createGridSubset(gridSet, { zoomStart: 1 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { anyGridSet, anySubset, partOf, share } from '../../test/fixtures/grid-arbitraries.ts';
 import type { Bounds } from './bounds.ts';
-import { createBuiltInGridSets } from './built-in-grid-sets.ts';
+import { builtInGridSets } from './built-in-grid-sets.ts';
 import { boundsOfRect, createGridSet, type GridSet } from './grid-set.ts';
 import { createGridSetBook } from './grid-set-book.ts';
 import { coverageAt, createGridSubset, type GridSubset, subsetContains } from './grid-subset.ts';
@@ -10,7 +10,7 @@ import { type Metatile, metatileImage, metatileOf, metatilesOf } from './metatil
 import { countRange, type TileRange, tileRangeOf } from './tile-range.ts';
 import { intersectRects, rectContains, type TileRect } from './tile-rect.ts';
 
-const book = createGridSetBook(createBuiltInGridSets());
+const book = createGridSetBook(builtInGridSets());
 const MERCATOR = book.get('EPSG:900913');
 /** Iterating more than this proves nothing new. */
 const FEW = 3000n;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createBuiltInGridSets } from '../domain/built-in-grid-sets.ts';
+import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { javaDouble, writeDocument } from './document-node.ts';
 import { readGwcGridSet, writeGwcGridSet } from './grid-set-document.ts';
 import { type DocumentFormat, readDocument } from './read-document.ts';
@@ -250,7 +250,7 @@ describe("GeoWebCache's document of a grid set", () => {
   });
 
   it('is written as Java prints its numbers, and as plain ones in JSON', () => {
-    const gridSet = createBuiltInGridSets().find(({ name }) => name === 'EPSG:4326');
+    const gridSet = builtInGridSets().find(({ name }) => name === 'EPSG:4326');
     if (!gridSet) throw new Error('no grid set');
     const node = writeGwcGridSet(gridSet, null);
     expect(writeDocument(node, 'xml')).toMatch(

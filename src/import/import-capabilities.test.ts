@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { checkImported } from '../config/check-imported.ts';
-import { createBuiltInGridSets } from '../domain/built-in-grid-sets.ts';
+import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { capabilitiesAddress, importCapabilities } from './import-capabilities.ts';
 
-const gridSets = createBuiltInGridSets();
+const gridSets = builtInGridSets();
 
 async function read(
   xml: string,

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { checkImported } from '../config/check-imported.ts';
-import { createBuiltInGridSets } from '../domain/built-in-grid-sets.ts';
+import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { readXml } from '../lib/xml/read-xml.ts';
 import { importUsers } from './import-accounts.ts';
 import { importGeoWebCache } from './import-geowebcache.ts';
 import { importQuota } from './import-quota.ts';
 import { ImportReport } from './import-report.ts';
 
-const gridSets = createBuiltInGridSets();
+const gridSets = builtInGridSets();
 
 function read(inner: string, hasTiles: (folder: string, layer: string) => boolean = () => false) {
   const xml = readXml(

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createBuiltInGridSets } from '../../src/domain/built-in-grid-sets.ts';
+import { builtInGridSets } from '../../src/domain/built-in-grid-sets.ts';
 import { isTilewardenError } from '../../src/domain/errors.ts';
 import { type Format, formatOf } from '../../src/domain/format.ts';
 import { createGridSubset } from '../../src/domain/grid-subset.ts';
@@ -36,7 +36,7 @@ export function sourceRequest({
   tiles = 2,
   ...changes
 }: RequestChanges = {}): SourceRequest {
-  const gridSet = changes.gridSet ?? createBuiltInGridSets().find((known) => known.name === name);
+  const gridSet = changes.gridSet ?? builtInGridSets().find((known) => known.name === name);
   if (!gridSet) throw new Error(`no grid set ${name}`);
   const metatile = metatileAt(createGridSubset(gridSet), { columns: tiles, rows: tiles }, 2, 0, 0);
   if (!metatile) throw new Error('no metatile');

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createBuiltInGridSets } from '../../src/domain/built-in-grid-sets.ts';
+import { builtInGridSets } from '../../src/domain/built-in-grid-sets.ts';
 import { type Format, formatOf } from '../../src/domain/format.ts';
 import { createGridSubset } from '../../src/domain/grid-subset.ts';
 import { type Metatile, metatileAt, metatileImage } from '../../src/domain/metatile.ts';
@@ -48,7 +48,7 @@ describe.runIf(program)('a WMS layer on MapServer', () => {
 
   /** As MapServer sends it, 2×2 tiles. */
   async function fetchEncoded(version: string, gridSetName: string, column: number, row: number, gutter = 0) {
-    const gridSet = createBuiltInGridSets().find(({ name }) => name === gridSetName);
+    const gridSet = builtInGridSets().find(({ name }) => name === gridSetName);
     if (!gridSet) throw new Error('no such grid set');
     const metatile = metatileAt(
       createGridSubset(gridSet),
@@ -114,7 +114,7 @@ describe.runIf(program)('a WMS layer on MapServer', () => {
 
   /** The world in one tile of web mercator. */
   async function fetchWorld(declared: object, parameters: readonly [string, string][] = []) {
-    const gridSet = createBuiltInGridSets().find(({ name }) => name === 'EPSG:900913');
+    const gridSet = builtInGridSets().find(({ name }) => name === 'EPSG:900913');
     if (!gridSet) throw new Error('no grid set');
     const options = wmsSourceOptions.parse({ type: 'wms', url: mapServer.url, ...declared });
     const metatile = metatileAt(createGridSubset(gridSet), { columns: 1, rows: 1 }, 0, 0, 0) as Metatile;

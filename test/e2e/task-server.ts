@@ -10,7 +10,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished } from 'vitest';
-import { createBuiltInGridSets } from '../../src/domain/built-in-grid-sets.ts';
+import { builtInGridSets } from '../../src/domain/built-in-grid-sets.ts';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
@@ -218,7 +218,7 @@ export function* tilesOf(zoomStart: number, zoomStop: number): Generator<TileAt>
 
 /** What the mock WMS draws there. */
 export function pictureOf({ z, x, y }: TileAt, gridSetName: string, version: number): Buffer {
-  const gridSet = createBuiltInGridSets().find(({ name }) => name === gridSetName);
+  const gridSet = builtInGridSets().find(({ name }) => name === gridSetName);
   const level = gridSet?.levels[z];
   if (!gridSet || !level) throw new Error(`no zoom ${z} in ${gridSetName}`);
   const size = gridSet.tileWidth * level.resolution;

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { createBuiltInGridSets } from '../../domain/built-in-grid-sets.ts';
+import { builtInGridSets } from '../../domain/built-in-grid-sets.ts';
 import { formatOf } from '../../domain/format.ts';
 import { adoptOptions, type FolderAdoptOptions } from './adopt-options.ts';
 import { oldTilePaths } from './old-tile-paths.ts';
 
-const GRID_SETS = createBuiltInGridSets();
+const GRID_SETS = builtInGridSets();
 
 interface Asked {
   readonly gridSet?: string;

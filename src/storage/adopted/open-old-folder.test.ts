@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { whenOver } from '../../../test/fixtures/when-over.ts';
-import { createBuiltInGridSets } from '../../domain/built-in-grid-sets.ts';
+import { builtInGridSets } from '../../domain/built-in-grid-sets.ts';
 import { formatOf } from '../../domain/format.ts';
 import { openOldFolder } from './open-old-folder.ts';
 
@@ -27,7 +27,7 @@ function read(z: number, x: number, y: number, options: { folder?: string; withi
     { layout: 'xyz', folder: options.folder ?? join(folder, 'old'), gridSet: undefined, within },
     { layer: 'states', gridSet: 'EPSG:900913' },
   );
-  const gridSet = createBuiltInGridSets().find(({ name }) => name === 'EPSG:900913');
+  const gridSet = builtInGridSets().find(({ name }) => name === 'EPSG:900913');
   const format = formatOf('image/png');
   if (!gridSet || !format) throw new Error('no such grid set or format');
   return cache.read({ gridSet, format, parameters: null, tile: { z, x, y } });

@@ -1,5 +1,5 @@
 import type { Bounds } from '../../../domain/bounds.ts';
-import { createBuiltInGridSets } from '../../../domain/built-in-grid-sets.ts';
+import { builtInGridSets } from '../../../domain/built-in-grid-sets.ts';
 import type { GridLevel, GridSet } from '../../../domain/grid-set.ts';
 import { sameSrs } from '../../../domain/srs.ts';
 
@@ -56,7 +56,7 @@ interface ScaleSet {
 }
 
 function wellKnownScaleSets(): readonly ScaleSet[] {
-  const builtIn = new Map(createBuiltInGridSets().map((gridSet) => [gridSet.name, gridSet]));
+  const builtIn = new Map(builtInGridSets().map((gridSet) => [gridSet.name, gridSet]));
   const scaleSet = (name: string, srs: number, from = name, levels?: number): ScaleSet => ({
     urn: `urn:ogc:def:wkss:OGC:1.0:${name}`,
     srs,
