@@ -69,13 +69,13 @@ describe('an administrator who has lost the password', () => {
 
   it('sets a new one at the machine, while the server runs, in files that no stranger there can read', async () => {
     const server = await startServer();
-    expect(await who(server.url, server.authorization)).toBe(200);
+    expect(await who(server.url, basic('admin', ADMIN_PASSWORD))).toBe(200);
     for (const name of ['tilewarden.db', 'tilewarden.db-wal']) {
       expect(statSync(join(server.data, name)).mode & 0o007, name).toBe(0);
     }
     const done = tilewarden(server.data, ['user', 'passwd', 'admin'], `${NEW_PASSWORD}\n`);
     expect(done).toMatchObject({ status: 0 });
-    expect(await who(server.url, server.authorization)).toBe(401);
+    expect(await who(server.url, basic('admin', ADMIN_PASSWORD))).toBe(401);
     expect(await who(server.url, basic('admin', NEW_PASSWORD))).toBe(200);
     await server.stop();
   });

@@ -3,14 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { MockWms } from '../fixtures/mock-wms.ts';
 import { createPostgresDatabase, sharedS3 } from '../fixtures/shared-services.ts';
 import { type RunningNode, startServer, startWorker } from './server.ts';
-import {
-  openWms,
-  PASSWORD,
-  roadsConfig,
-  speakTo,
-  type TaskServer,
-  type TaskServerOptions,
-} from './task-server.ts';
+import { openWms, roadsConfig, speakTo, type TaskServer, type TaskServerOptions } from './task-server.ts';
 
 export interface NodeOptions {
   readonly name?: string;
@@ -52,7 +45,7 @@ export async function openCluster(
   const optionsOf = ({ name = `node-${++count}`, config = '', data, ...given }: NodeOptions) => ({
     config: `stores: ${JSON.stringify({ default: store })}\n${config}\n${roadsConfig(wms, roads)}`,
     // The library warns of Node.js 20 on standard error.
-    env: { TILEWARDEN_ADMIN_PASSWORD: PASSWORD, AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
+    env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
     args: ['--node', name, '--database', given.database ?? database],
     ...(data !== undefined && { data }),
     expectedLog: new RegExp([BUSY, given.expectedLog].flatMap((log) => log?.source ?? []).join('|')),

@@ -7,7 +7,7 @@ import { eventually } from '../fixtures/eventually.ts';
 import { format } from '../fixtures/http-app.ts';
 import { photoLike } from '../fixtures/sample-images.ts';
 import { startServer } from './server.ts';
-import { PASSWORD, type ShownTask, speakTo, type TaskServer } from './task-server.ts';
+import { type ShownTask, speakTo, type TaskServer } from './task-server.ts';
 
 const MIB = 2 ** 20;
 const TOLERATED = 64 * MIB;
@@ -119,7 +119,7 @@ function watchUsage(server: TaskServer) {
 it('seeds into a full quota: what nobody uses goes, what was just made stays, and the task says so', async () => {
   const tiles = await openTileServer();
   const config = configOf(tiles.url);
-  const server = speakTo(await startServer({ config, env: { TILEWARDEN_ADMIN_PASSWORD: PASSWORD } }));
+  const server = speakTo(await startServer({ config }));
   expect((await server.over(await seed(server, 'old', OLD_TILES))).state).toBe('done');
   const used = [1, 6, 11];
   expect(await askFor(server, used)).toEqual(['HIT', 'HIT', 'HIT']);

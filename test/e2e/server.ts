@@ -1,19 +1,21 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { eventually, soon } from '../fixtures/eventually.ts';
+import { ADMIN_PASSWORD } from '../fixtures/first-data.ts';
+import { firstData } from '../fixtures/shared-services.ts';
 import { keepLog, whenOver } from '../fixtures/when-over.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const READY = /^Tilewarden is ready at (https?:\/\/\S+)\/$/m;
 
-/** Of the user `admin` on every server started here. */
-export const ADMIN_PASSWORD = 'a password for tests only';
-const AUTHORIZATION = `Basic ${Buffer.from(`admin:${ADMIN_PASSWORD}`).toString('base64')}`;
+const BY_PASSWORD = `Basic ${Buffer.from(`admin:${ADMIN_PASSWORD}`).toString('base64')}`;
+/** By data folder, where it is not the password. */
+const authorizations = new Map<string, string>();
 
 export interface ServerOptions {
   /** Text of the configuration file; none when left out. */
@@ -55,7 +57,7 @@ export interface RunningNode {
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   const { child, ...running } = await startNode('serve', READY, options);
   const url = READY.exec(child.output.stdout)?.[1] ?? '';
-  return { ...running, url, authorization: AUTHORIZATION };
+  return { ...running, url, authorization: authorizations.get(running.data) ?? BY_PASSWORD };
 }
 
 /** A real worker process from the build, without HTTP. */
@@ -65,7 +67,7 @@ export async function startWorker(options: ServerOptions = {}): Promise<RunningN
 }
 
 async function startNode(command: 'serve' | 'worker', ready: RegExp, options: ServerOptions) {
-  const data = options.data ?? temporaryFolder();
+  const data = options.data ?? (await freshData(options));
   const config = options.config === undefined ? [] : ['--config', writeConfig(options.config)];
   const port = command === 'serve' ? ['--port', '0'] : [];
   const child = launch([command, ...port, '--data', data, ...config, ...(options.args ?? [])], options.env);
@@ -102,6 +104,16 @@ export async function runTilewarden(
   return soon(`tilewarden ${args.join(' ')} ends`, finished, () => child.output.stdout + child.output.stderr);
 }
 
+/** Empty where accounts are kept elsewhere or the password is another; with the administrator in it otherwise. */
+async function freshData({ config = '', env = {}, args = [] }: ServerOptions): Promise<string> {
+  const data = temporaryFolder();
+  if ('TILEWARDEN_ADMIN_PASSWORD' in env || /postgres/.test([config, ...args].join())) return data;
+  const { folder, token } = await firstData();
+  cpSync(folder, data, { recursive: true });
+  authorizations.set(data, `Bearer ${token}`);
+  return data;
+}
+
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'tilewarden-e2e-'));
   whenOver(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
@@ -130,6 +142,8 @@ function endWithTest({ process: child, output }: Launched, finished: Promise<Fin
     log.forget();
   });
 }
+
+export { ADMIN_PASSWORD };
 
 interface Launched {
   readonly process: ChildProcess;

@@ -17,9 +17,7 @@ import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { expectedImage } from '../fixtures/mock-wms-pixels.ts';
 import { type RunningServer, startServer } from './server.ts';
 
-export const PASSWORD = 'a long enough sentence';
 export const LAYER = 'roads';
-const AUTHORIZATION = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`;
 const AT_ONCE = 8;
 
 export interface TileAt {
@@ -132,8 +130,8 @@ ${options.layers ?? ''}`;
 
 export async function startTaskServer(wms: MockWms, options: TaskServerOptions = {}): Promise<TaskServer> {
   const server = await startServer({
-    config: roadsConfig(wms, options),
-    env: { TILEWARDEN_ADMIN_PASSWORD: PASSWORD },
+    // One worker does what two do; test/faults has two.
+    config: `tasks: { workers: 1 }\n${roadsConfig(wms, options)}`,
     ...(options.data !== undefined && { data: options.data }),
     ...(options.args && { args: options.args }),
     ...(options.expectedLog && { expectedLog: options.expectedLog }),
@@ -145,7 +143,7 @@ export function speakTo(server: RunningServer): TaskServer {
   const request: TaskServer['request'] = (method, path, body, contentType) =>
     fetch(server.url + path, {
       method,
-      headers: { authorization: AUTHORIZATION, ...(contentType && { 'content-type': contentType }) },
+      headers: { authorization: server.authorization, ...(contentType && { 'content-type': contentType }) },
       ...(body !== undefined && { body }),
     });
 

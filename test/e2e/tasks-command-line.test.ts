@@ -5,21 +5,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
-import { runTilewarden, startServer, temporaryFolder } from './server.ts';
-import {
-  LAYER,
-  openWms,
-  PASSWORD,
-  shareTaskServer,
-  startTaskServer,
-  type TaskServer,
-  tilesOf,
-} from './task-server.ts';
+import { ADMIN_PASSWORD, runTilewarden, startServer, temporaryFolder } from './server.ts';
+import { LAYER, openWms, shareTaskServer, startTaskServer, type TaskServer, tilesOf } from './task-server.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 
 function environmentFor(server: TaskServer): Record<string, string> {
-  return { TILEWARDEN_SERVER: server.url, TILEWARDEN_PASSWORD: PASSWORD };
+  return { TILEWARDEN_SERVER: server.url, TILEWARDEN_PASSWORD: ADMIN_PASSWORD };
 }
 
 /** Runs to the end as the administrator. */

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import { sharedMapServer } from '../fixtures/shared-services.ts';
 import { requirePackage } from '../fixtures/system-packages.ts';
-import { runTilewarden, startServer } from './server.ts';
-import { PASSWORD, speakTo } from './task-server.ts';
+import { ADMIN_PASSWORD, runTilewarden, startServer } from './server.ts';
+import { speakTo } from './task-server.ts';
 
 const program = requirePackage('cgi-mapserver', 'mapserv', 'seeding from MapServer');
 const HALF_WORLD = 20037508.342789244;
@@ -20,8 +20,8 @@ layers:
     metatile: [2, 2]
     gutter: 0
 `;
-    const server = speakTo(await startServer({ config, env: { TILEWARDEN_ADMIN_PASSWORD: PASSWORD } }));
-    const env = { TILEWARDEN_SERVER: server.url, TILEWARDEN_PASSWORD: PASSWORD };
+    const server = speakTo(await startServer({ config }));
+    const env = { TILEWARDEN_SERVER: server.url, TILEWARDEN_PASSWORD: ADMIN_PASSWORD };
     const seed = await runTilewarden(['seed', 'land', '--zoom-stop', '3', '--threads', '4', '--json'], {
       env,
     });

@@ -5,7 +5,6 @@ import { startServer, writeConfig } from './server.ts';
 import {
   LAYER,
   openWms,
-  PASSWORD,
   roadsConfig,
   type ShownTask,
   shareTaskServer,
@@ -75,7 +74,7 @@ describe('seeding over the REST interface', () => {
     wms.answer = 'good';
     wms.release();
     const task = await server.over(id);
-    expect(task).toMatchObject({ state: 'done', reason: null, type: 'seed', createdBy: 'admin' });
+    expect(task).toMatchObject({ state: 'done', reason: null, type: 'seed', createdBy: 'token:tests' });
     expect(task).toMatchObject({ tilesProcessed: 341, tilesTotal: 341 });
     expect(task.counters).toMatchObject({ made: 341, present: 0, removed: 0, failed: 0 });
     expect(task.counters.upstreamRequests).toBe(wms.requests.length);
@@ -137,8 +136,7 @@ describe('a configuration file that is edited while the server runs', () => {
   it('does not reach the workers before the server has read it', async () => {
     const wms = await openWms();
     const config = writeConfig(roadsConfig(wms));
-    const env = { TILEWARDEN_ADMIN_PASSWORD: PASSWORD };
-    const server = speakTo(await startServer({ args: ['--config', config], env }));
+    const server = speakTo(await startServer({ args: ['--config', config] }));
     writeFileSync(config, 'layers: [');
 
     const id = await server.start({ type: 'seed', gridSetId: 'EPSG:900913', zoomStop: 1, threadCount: 1 });

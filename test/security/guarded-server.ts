@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { type RunningServer, type ServerOptions, startServer } from '../e2e/server.ts';
+import { ADMIN_PASSWORD, type RunningServer, type ServerOptions, startServer } from '../e2e/server.ts';
 
 /** One tile in each of two grid sets: whatever a hostile request starts is over at once. */
 export const SMALL_LAYER = 'small';
@@ -11,8 +11,13 @@ layers:
     gridSets: [{ name: EPSG:900913, zoomStop: 0 }]
 `;
 
-export async function startGuardedServer(options: ServerOptions = {}): Promise<RunningServer> {
-  return startServer({ config: CONFIG, ...options });
+/** With nobody but the user `admin`, who comes with a password: hostile requests may revoke tokens. */
+export async function startGuardedServer({ env, ...options }: ServerOptions = {}): Promise<RunningServer> {
+  return startServer({
+    config: CONFIG,
+    env: { TILEWARDEN_ADMIN_PASSWORD: ADMIN_PASSWORD, ...env },
+    ...options,
+  });
 }
 
 /** Resident memory of a process, in bytes. */
