@@ -52,13 +52,15 @@ type WorkforceOptions = TaskServiceOptions & Pick<TaskRunnerOptions, 'taskWaits'
 
 /** Those who do the work. */
 interface Workforce {
+  /** There is work, perhaps for others: processes are started if there are none. */
+  start(): void;
   wake(): void;
   cancel(taskId: number): void;
   close(): Promise<void>;
 }
 
 /** Other nodes do it. */
-const NOBODY: Workforce = { wake() {}, cancel() {}, async close() {} };
+const NOBODY: Workforce = { start() {}, wake() {}, cancel() {}, async close() {} };
 /** Earlier tasks that an estimate of time rests on. */
 const EARLIER_TASKS = 5;
 
@@ -75,8 +77,11 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   const taskWaits = (id: number, wait: TaskWait) => watch.noteWait(id, wait);
   const workforce = openWorkforce({ ...options, taskWaits }, store, leases);
   const stopListening = database.listen(TASKS_WAITING, () => workforce.wake());
-  // Elsewhere others may hand in tasks at any time, and the word of it may be lost.
-  if (database.dialect !== 'sqlite' || (await store.active(null)).length > 0) workforce.wake();
+  // The word that other nodes have handed in a task may be lost.
+  await watch.subscribe(null, ({ task }) => {
+    if (task.state === 'pending' || task.state === 'running') workforce.start();
+  });
+  if ((await store.active(null)).length > 0) workforce.wake();
   const plan = (draft: TaskDraft) =>
     planTask(draft, { layer: (name) => catalog.layer(name), maxThreadCount: settings.maxThreadCount });
   const paced = (task: Task | null) => task && watch.withPace(task);
@@ -193,6 +198,7 @@ function openWorkforce(options: WorkforceOptions, store: TaskStore, leases: Leas
     log,
   });
   return {
+    start() {},
     wake: () => runner.wake(),
     cancel: (taskId) => runner.cancel(taskId),
     close: () => runner.stop(),

@@ -40,7 +40,9 @@ export interface WorkerPoolOptions {
 }
 
 export interface WorkerPool {
-  /** There is work. The processes are started by the first such call, and stay. */
+  /** Starts the processes, which stay. */
+  start(): void;
+  /** There is work for them, which are started if need be. */
   wake(): void;
   cancel(taskId: number): void;
   /** Asks the workers to hand their pieces back, and ends those that do not in time. */
@@ -104,6 +106,7 @@ export function openWorkerPool(options: WorkerPoolOptions): WorkerPool {
   }
 
   return {
+    start,
     wake() {
       start();
       for (const { channel } of workers) channel.tell(WORK, null);

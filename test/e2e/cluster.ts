@@ -2,22 +2,29 @@
 import { randomBytes } from 'node:crypto';
 import type { MockWms } from '../fixtures/mock-wms.ts';
 import { createPostgresDatabase, sharedS3 } from '../fixtures/shared-services.ts';
-import { type RunningNode, startServer, startWorker } from './server.ts';
-import { openWms, roadsConfig, speakTo, type TaskServer, type TaskServerOptions } from './task-server.ts';
+import { type RunningNode, type ServerOptions, startServer, startWorker } from './server.ts';
+import { openWms, roadsConfig, speakTo, type TaskServer } from './task-server.ts';
 
-export interface NodeOptions {
+export interface ClusterOptions {
+  /** Limits of the mock WMS. */
+  readonly upstream?: string;
+  /** Settings of the store, beside those that lead to the shared S3. */
+  readonly store?: object;
+}
+
+export interface NodeOptions extends Pick<ServerOptions, 'data' | 'expectedLog'> {
   readonly name?: string;
   /** The way to the database, when it is not the straight one. */
   readonly database?: string;
-  readonly expectedLog?: RegExp;
-  /** Further lines of the configuration file. */
-  readonly config?: string;
-  readonly data?: string;
+  /** Processes that perform tasks; a server has none unless told. */
+  readonly workers?: number;
 }
 
 export interface Cluster {
   readonly wms: MockWms;
   readonly database: string;
+  /** As in the configuration file. */
+  readonly store: object;
   serve(options?: NodeOptions): Promise<TaskServer>;
   work(options?: NodeOptions): Promise<RunningNode>;
 }
@@ -25,35 +32,28 @@ export interface Cluster {
 /** On a busy machine an answer of the database may take longer than a node waits for it; it asks again. */
 const BUSY = /what other nodes have changed cannot be asked|the database cannot be reached; trying again/;
 
-export async function openCluster(
-  roads: TaskServerOptions & { readonly endpoint?: string } = {},
-): Promise<Cluster> {
+/** For one test, or in a hook for all tests of a file. */
+export async function openCluster({ upstream, store: given }: ClusterOptions = {}): Promise<Cluster> {
   const wms = await openWms();
   const database = await createPostgresDatabase();
-  const s3 = await sharedS3();
   const prefix = `nodes-${randomBytes(6).toString('hex')}/`;
-  const store = {
-    type: 's3',
-    bucket: s3.bucket,
-    endpoint: roads.endpoint ?? s3.endpoint,
-    pathStyle: true,
-    prefix,
-    accessKeyId: s3.accessKeyId,
-    secretAccessKey: s3.secretAccessKey,
-  };
+  const store = { type: 's3', ...(await sharedS3()), pathStyle: true, prefix, ...given };
   let count = 0;
-  const optionsOf = ({ name = `node-${++count}`, config = '', data, ...given }: NodeOptions) => ({
-    config: `stores: ${JSON.stringify({ default: store })}\n${config}\n${roadsConfig(wms, roads)}`,
-    // The library warns of Node.js 20 on standard error.
-    env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
-    args: ['--node', name, '--database', given.database ?? database],
-    ...(data !== undefined && { data }),
-    expectedLog: new RegExp([BUSY, given.expectedLog].flatMap((log) => log?.source ?? []).join('|')),
+  const optionsOf = ({ name = `node-${++count}`, workers, expectedLog, ...options }: NodeOptions) => ({
+    config: [
+      `stores: ${JSON.stringify({ default: store })}`,
+      `tasks: { workers: ${workers} }`,
+      roadsConfig(wms, { ...(upstream && { upstream }) }),
+    ].join('\n'),
+    args: ['--node', name, '--database', options.database ?? database],
+    ...(options.data !== undefined && { data: options.data }),
+    expectedLog: new RegExp([BUSY, expectedLog].flatMap((log) => log?.source ?? []).join('|')),
   });
   return {
     wms,
     database,
-    serve: async (options = {}) => speakTo(await startServer(optionsOf(options))),
-    work: (options = {}) => startWorker(optionsOf(options)),
+    store,
+    serve: async (options = {}) => speakTo(await startServer(optionsOf({ workers: 0, ...options }))),
+    work: (options = {}) => startWorker(optionsOf({ workers: 1, ...options })),
   };
 }

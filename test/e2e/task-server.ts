@@ -9,12 +9,13 @@
  *   });
  */
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { builtInGridSets } from '../../src/domain/built-in-grid-sets.ts';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { expectedImage } from '../fixtures/mock-wms-pixels.ts';
+import { whenOver } from '../fixtures/when-over.ts';
 import { type RunningServer, startServer } from './server.ts';
 
 export const LAYER = 'roads';
@@ -110,7 +111,7 @@ export function shareTaskServer(
 /** Opened before the server and closed after it. */
 export async function openWms(): Promise<MockWms> {
   const wms = await openMockWms();
-  onTestFinished(() => wms.close());
+  whenOver(() => wms.close());
   return wms;
 }
 

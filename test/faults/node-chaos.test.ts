@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { inLength } from '../fixtures/length.ts';
+import { inLength, isLong } from '../fixtures/length.ts';
 import { openChaos } from './node-chaos.ts';
 
 const RUNS = inLength(1, 50);
@@ -16,7 +16,8 @@ it.each(Array.from({ length: RUNS }, (_, run) => [run + 1]))(
       await chaos.stopped(1, STOP);
       await chaos.killed(2);
       await chaos.withoutS3(SHORT_OUTAGE);
-      for (const node of [0, 1, 2]) await chaos.restarted(node);
+      // In the short form one: the second was stopped, and the third is the one that was killed.
+      for (const node of isLong ? [0, 1, 2] : [0]) await chaos.restarted(node);
     });
     expect(result.truncations).toBeGreaterThan(0);
     expect(result.seeds).toBeGreaterThan(0);

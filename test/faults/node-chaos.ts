@@ -5,6 +5,7 @@ import { type Cluster, openCluster } from '../e2e/cluster.ts';
 import { temporaryFolder } from '../e2e/server.ts';
 import { LAYER, type TaskServer, tilesOf } from '../e2e/task-server.ts';
 import { eventually } from '../fixtures/eventually.ts';
+import { inLength } from '../fixtures/length.ts';
 import { sharedS3 } from '../fixtures/shared-services.ts';
 import { openDatabaseProxy, openTcpProxy, type TcpProxy } from '../fixtures/tcp-proxy.ts';
 import { whenOver } from '../fixtures/when-over.ts';
@@ -30,15 +31,19 @@ export interface ChaosResult {
 const TILES = [...tilesOf(0, 3)];
 const TRUNCATE = `<truncateLayer><layerName>${LAYER}</layerName></truncateLayer>`;
 const ANY_LOG = /./;
+/** Milliseconds. */
 const READ_PATIENCE = 20_000;
+const READ_PAUSE = inLength(25, 5);
+const ADMINISTRATOR_PAUSE = inLength(1000, 300);
 
 export async function openChaos(count: number) {
   const { host, port } = addressOf((await sharedS3()).endpoint);
   const s3 = await openTcpProxy({ host, port });
   whenOver(() => s3.close());
-  const cluster = await openCluster({ upstream: 'concurrency: 8', endpoint: `http://127.0.0.1:${s3.port}` });
-  const members: Member[] = [];
-  for (let i = 1; i <= count; i++) members.push(await joinCluster(cluster, `node-${i}`));
+  const store = { endpoint: `http://127.0.0.1:${s3.port}` };
+  const cluster = await openCluster({ upstream: 'concurrency: 8', store });
+  const names = Array.from({ length: count }, (_, i) => `node-${i + 1}`);
+  const members = await Promise.all(names.map((name) => joinCluster(cluster, name)));
   return new Chaos(cluster, members, s3);
 }
 
@@ -50,8 +55,7 @@ async function joinCluster(cluster: Cluster, name: string): Promise<Member> {
 }
 
 function startOn(cluster: Cluster, name: string, data: string, { address }: { readonly address: string }) {
-  const config = 'tasks: { workers: 1 }';
-  return cluster.serve({ name, data, database: address, config, expectedLog: ANY_LOG });
+  return cluster.serve({ name, data, database: address, workers: 1, expectedLog: ANY_LOG });
 }
 
 function addressOf(url: string): { readonly host: string; readonly port: number } {
@@ -164,7 +168,7 @@ export class Chaos {
       const url = `${member.server.url}/tiles/${LAYER}/EPSG:900913/${z}/${x}/${y}.png`;
       const signal = AbortSignal.timeout(READ_PATIENCE);
       const status = await statusOf(url, signal);
-      await pause(5);
+      await pause(READ_PAUSE);
       if (before % 2 === 1 || before !== member.fault) continue;
       this.#reads++;
       if (status !== 200) this.#failed.push(`${member.name} ${z}/${x}/${y} ${status}`);
@@ -176,7 +180,7 @@ export class Chaos {
       const member = this.#member(n % this.#members.length);
       await this.#truncate(member).catch(() => {});
       if (n % 2 === 0) await this.#seed(member).catch(() => {});
-      await pause(300);
+      await pause(ADMINISTRATOR_PAUSE);
     }
   }
 

@@ -70,6 +70,8 @@ export class HostShare {
     if (this.#ending.signal.aborted) return;
     this.#running ??= this.#run().finally(() => {
       this.#running = null;
+      // Somebody may have come while the share was given back.
+      if (this.#options.wanted() > 0) this.want();
     });
   }
 

@@ -7,6 +7,7 @@ import {
   S3Client,
   type S3ClientConfig,
 } from '@aws-sdk/client-s3';
+import { state as sdkState } from '@aws-sdk/core/client';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
@@ -59,6 +60,8 @@ const REFUSALS: ReadonlyMap<number, string> = new Map([
 
 /** Refuses a bucket that is missing, or that the credentials do not lead to. */
 export async function openS3Bucket(options: S3StoreOptions, tools: BucketTools): Promise<S3Bucket> {
+  // The SDK warns on standard error of its future versions; ours is pinned and runs on Node.js 20.
+  sdkState.warningEmitted = true;
   const client = new S3Client(clientOptions(options));
   const bucket = new Bucket(client, options, tools);
   try {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { behavesAsTileStore } from '../../../test/contracts/tile-store.ts';
 import { collect, tile } from '../../../test/contracts/tile-store-tools.ts';
 import { eventually } from '../../../test/fixtures/eventually.ts';
+import { inLength } from '../../../test/fixtures/length.ts';
 import { requireS3 } from '../../../test/fixtures/s3.ts';
 import { metatile, openTestStores, requestsOf, type TestStores } from '../../../test/fixtures/s3-store.ts';
 import type { Statements } from '../../db/database.ts';
@@ -16,7 +17,7 @@ describe.runIf(requireS3('tiles in S3'))('an s3 store', () => {
   });
   afterAll(() => stores.close());
 
-  behavesAsTileStore({ open: () => stores.open(), modelRuns: 30 });
+  behavesAsTileStore({ open: () => stores.open(), modelRuns: inLength(8, 60) });
 
   it('writes a metatile with one request and reads it with one, which brings the tiles beside it', () =>
     stores.using(async (store) => {

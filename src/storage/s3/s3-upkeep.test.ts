@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { collect, NOTHING, sortedPages, tile } from '../../../test/contracts/tile-store-tools.ts';
 import { eventually } from '../../../test/fixtures/eventually.ts';
@@ -5,6 +6,7 @@ import { openFaultProxy } from '../../../test/fixtures/fault-proxy.ts';
 import { requireS3 } from '../../../test/fixtures/s3.ts';
 import { metatile, openTestStores, requestsOf, type TestStores } from '../../../test/fixtures/s3-store.ts';
 import { sharedS3 } from '../../../test/fixtures/shared-services.ts';
+import type { Database } from '../../db/database.ts';
 import { tileSetId } from '../../domain/tile-key.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
@@ -27,8 +29,9 @@ describe.runIf(requireS3('tiles in S3'))('the upkeep of an s3 store', () => {
     let sweeps = false;
     const singles = { shapeOf: () => ({ columns: 1, rows: 1 }), sweeps: () => sweeps };
     await stores.using(async (store) => {
-      const tiles = Array.from({ length: 1100 }, (_, x) => tile(x, 0, 'a', 1));
+      const tiles = Array.from({ length: 50 }, (_, x) => tile(x, 0, 'a', 1));
       await store.putMany(set, 12, tiles, 0);
+      await addCopies(stores.database, 21);
       const renewed = tiles.slice(0, 5).map((one) => ({ ...one, createdAt: 2 }));
       await store.putMany(set, 12, renewed, 0);
       expect(await store.sweeping()).toMatchObject({ files: 5 });
@@ -159,3 +162,11 @@ describe.runIf(requireS3('tiles in S3'))('the upkeep of an s3 store', () => {
       expect(sortedPages(await collect(store.pages(set)))).toEqual(right);
     }));
 });
+
+/** More rows like those that are there, beside them; objects that are not there are removed as others are. */
+async function addCopies({ change }: Database, copies: number): Promise<void> {
+  await sql`insert into packs (tile_set, band, x, y, z, detail)
+    select tile_set, band, x + 1000 * copy, y, z, detail from packs, generate_series(1, ${sql.lit(copies)}) copy`.execute(
+    change,
+  );
+}
