@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { ROLES, type Role } from '../access/role.ts';
+import { ROLES, type Role } from '../access/caller.ts';
 import type { Answer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 

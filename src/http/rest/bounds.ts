@@ -1,8 +1,8 @@
 import type { Catalog } from '../../catalog/catalog.ts';
+import { shortened } from '../../domain/errors.ts';
 import { levelOf } from '../../domain/grid-set.ts';
 import { coverageAt, type GridSubset } from '../../domain/grid-subset.ts';
 import { findGridSubset } from '../../domain/layer.ts';
-import { shortened } from '../../domain/shortened.ts';
 import { textAnswer } from '../answer.ts';
 import { refuseOthers } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';

@@ -1,6 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import { invalid } from '../../domain/errors.ts';
-import { shortened } from '../../domain/shortened.ts';
+import { invalid, shortened } from '../../domain/errors.ts';
 import { textAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';

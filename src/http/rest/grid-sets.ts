@@ -1,7 +1,6 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { CatalogEditor } from '../../catalog/catalog-editor.ts';
-import { invalid, isTilewardenError } from '../../domain/errors.ts';
-import { shortened } from '../../domain/shortened.ts';
+import { invalid, isTilewardenError, shortened } from '../../domain/errors.ts';
 import { readGwcGridSet, writeGwcGridSet } from '../../geowebcache/grid-set-document.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import { type Answer, textAnswer } from '../answer.ts';
