@@ -8,9 +8,8 @@ import { type NodeSurroundings, openNode, taskSettings } from './app/open-node.t
 import { openPreviews } from './app/open-previews.ts';
 import { databaseOf, type Road } from './app/open-road.ts';
 import { describeStores } from './app/open-stores.ts';
-import { processSocketOf } from './app/process-socket.ts';
+import { processSocketOf, urlOf } from './app/process-socket.ts';
 import { createTakeUp } from './app/take-up-file.ts';
-import { urlOf } from './app/url-of.ts';
 import type { LoadedSettings } from './config/load-settings.ts';
 import type { Settings } from './config/settings.ts';
 import { readVersion } from './config/version.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { createSettingsSchema, type JsonSchema } from '../src/config/json-schema.ts';
-import { CONFIG_FILE, SETTING_OVERRIDES } from '../src/config/setting-overrides.ts';
+import { CONFIG_FILE, SETTING_OVERRIDES, variableOf } from '../src/config/setting-overrides.ts';
 
 const page = readFileSync(new URL('../docs/settings.md', import.meta.url), 'utf8');
 
@@ -22,6 +22,9 @@ it('the page about settings tells of every key of the configuration file', () =>
 });
 
 it('the page about settings tells of every flag and variable', () => {
-  const names = [CONFIG_FILE, ...SETTING_OVERRIDES].flatMap(({ flag, variable }) => [`--${flag} `, variable]);
+  const names = [CONFIG_FILE, ...SETTING_OVERRIDES].flatMap((setting) => [
+    `--${setting.flag} `,
+    variableOf(setting),
+  ]);
   expect(names.filter((name) => !page.includes(name))).toEqual([]);
 });

@@ -7,7 +7,6 @@ import type { Caller } from './caller.ts';
 import type { CredentialCache } from './credential-cache.ts';
 import type { Attempt, LoginThrottle } from './login-throttle.ts';
 import type { PasswordHasher } from './password-hasher.ts';
-import { readAuthorization } from './read-authorization.ts';
 import type { SessionStore } from './session-store.ts';
 import type { ApiToken, TokenStore } from './token-store.ts';
 import type { User } from './user.ts';
@@ -21,13 +20,13 @@ export interface Presented {
   readonly address: string;
 }
 
-export interface RefusedLogin {
+interface RefusedLogin {
   /** Null when there is no such user: people type passwords into the wrong field. */
   readonly name: string | null;
   readonly address: string;
 }
 
-export interface AuthenticatorDeps {
+interface AuthenticatorDeps {
   readonly users: UserStore;
   readonly tokens: TokenStore;
   readonly sessions: SessionStore;
@@ -186,4 +185,30 @@ function callerOf({ name, role, layers }: User, via: 'password' | 'session'): Ca
 
 function sameRights(user: User, caller: Caller): boolean {
   return user.role === caller.role && JSON.stringify(user.layers) === JSON.stringify(caller.layers);
+}
+
+/** What an `Authorization` header says; null when it says nothing that we understand. */
+export type Authorization =
+  | { readonly scheme: 'basic'; readonly name: string; readonly password: string }
+  | { readonly scheme: 'bearer'; readonly secret: string };
+
+const LONGEST = 1024;
+
+function readAuthorization(header: string): Authorization | null {
+  if (header.length > LONGEST) return null;
+  const [, scheme = '', rest = ''] = /^([A-Za-z]+) +(\S+) *$/.exec(header) ?? [];
+  if (scheme.toLowerCase() === 'bearer') return { scheme: 'bearer', secret: rest };
+  if (scheme.toLowerCase() !== 'basic') return null;
+  return readBasic(rest);
+}
+
+/** RFC 7617, 2: base64 of the name, a colon and the password, in UTF-8 as our challenge asks. */
+function readBasic(encoded: string): Authorization | null {
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(encoded)) return null;
+  const bytes = Buffer.from(encoded, 'base64');
+  const text = bytes.toString('utf8');
+  if (!Buffer.from(text, 'utf8').equals(bytes)) return null;
+  const colon = text.indexOf(':');
+  if (colon < 0) return null;
+  return { scheme: 'basic', name: text.slice(0, colon), password: text.slice(colon + 1) };
 }

@@ -1,5 +1,3 @@
-import type { Role } from './role.ts';
-
 /** Who is asking. */
 export interface Caller {
   /** A user's name, or `token:NAME`. */
@@ -38,4 +36,12 @@ function holdsInOrder(text: string, parts: readonly string[]): boolean {
     from = at + part.length;
   }
   return true;
+}
+
+export const ROLES = ['viewer', 'operator', 'admin'] as const;
+/** Each role may do what the ones before it may: look; seed, stop and truncate; everything. */
+export type Role = (typeof ROLES)[number];
+
+export function roleSuffices(role: Role, needed: Role): boolean {
+  return ROLES.indexOf(role) >= ROLES.indexOf(needed);
 }

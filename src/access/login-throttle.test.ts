@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createHeldClock } from '../../test/fixtures/accounts.ts';
-import { LoginThrottle } from './login-throttle.ts';
-import { sourceOf } from './source-of.ts';
+import { LoginThrottle, sourceOf } from './login-throttle.ts';
 
 function setUp() {
   const clock = createHeldClock();

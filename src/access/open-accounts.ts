@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Database } from '../db/database.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -30,7 +31,7 @@ export interface Accounts {
   close(): Promise<void>;
 }
 
-export interface AccountsOptions {
+interface AccountsOptions {
   readonly database: Database;
   readonly dataFolder: string;
   readonly clock: Clock;
@@ -85,4 +86,13 @@ export function openAccounts({ database, dataFolder, clock, log, cost }: Account
       await audit.close();
     },
   };
+}
+
+const WRITABLE_BY_ALL = 0o002;
+
+/** Whoever can write into the data folder can make themselves an administrator. */
+export async function warnOfOpenFolder(folder: string, log: Logger): Promise<void> {
+  const { mode } = await stat(folder);
+  if ((mode & WRITABLE_BY_ALL) === 0 || process.platform === 'win32') return;
+  log.warn({ folder }, `everybody on this machine can write into the data folder; say: chmod o-w ${folder}`);
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CHEAP } from '../../test/fixtures/accounts.ts';
+import type { Standing } from './login-throttle.ts';
 import { DEFAULT_COST, parseStored } from './password-hash.ts';
 import { PasswordHasher, type PasswordHasherOptions } from './password-hasher.ts';
-import type { Standing } from './standing.ts';
 
 function open(options: PasswordHasherOptions = { cost: CHEAP }): PasswordHasher {
   const hasher = new PasswordHasher(options);

@@ -1,6 +1,7 @@
 import type { Worker } from 'node:worker_threads';
 import { TilewardenError } from '../domain/errors.ts';
 import { spawnThread } from '../lib/spawn-thread.ts';
+import { STANDINGS, type Standing } from './login-throttle.ts';
 import {
   createSalt,
   createUnmatchable,
@@ -12,7 +13,6 @@ import {
   sameCost,
   sameKey,
 } from './password-hash.ts';
-import { STANDINGS, type Standing } from './standing.ts';
 
 export interface DerivationJob {
   readonly password: string;

@@ -3,7 +3,7 @@ import type { TokensTable } from '../db/schema.ts';
 import { invalid, TilewardenError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createTokenSecret, hashSecret } from './api-token.ts';
-import type { Role } from './role.ts';
+import type { Role } from './caller.ts';
 import { checkAccountName, checkLayerPatterns, checkRole, checkScope } from './user.ts';
 
 /** Lets a script in without anybody's password. */

@@ -2,7 +2,7 @@ import type { Database, Statements } from '../db/database.ts';
 import type { UsersTable } from '../db/schema.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Role } from './role.ts';
+import type { Role } from './caller.ts';
 import { checkScope, type User } from './user.ts';
 
 export interface StoredUser extends User {

@@ -1,6 +1,5 @@
 import { invalid } from '../domain/errors.ts';
-import { mayWorkOnAll } from './caller.ts';
-import { ROLES, type Role } from './role.ts';
+import { mayWorkOnAll, ROLES, type Role } from './caller.ts';
 
 export interface User {
   readonly name: string;

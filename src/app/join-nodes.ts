@@ -1,8 +1,7 @@
 import { hostname } from 'node:os';
 import type { Settings } from '../config/settings.ts';
 import { readVersion } from '../config/version.ts';
-import type { Database } from '../db/database.ts';
-import { type Lead, leadAlone } from '../db/lead.ts';
+import { type Database, type Lead, leadAlone } from '../db/database.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import { type NodeRegistry, type NodeRole, openNodeRegistry } from '../nodes/node-registry.ts';

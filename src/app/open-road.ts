@@ -28,15 +28,20 @@ import { StoreRequestCounts } from '../pipeline/store-request-counts.ts';
 import { createQuotaCredit } from '../quota/quota-credit.ts';
 import { QuotaGate, type QuotaGateOptions } from '../quota/quota-gate.ts';
 import type { TileCutter } from '../raster/tile-cutter.ts';
+import { openArchiveSource } from '../sources/archive/archive-source.ts';
+import { openLayerSource } from '../sources/layer/layer-source.ts';
 import type { LayerReader } from '../sources/layer-reader.ts';
-import { hostsNamedIn } from '../sources/upstream/hosts-named-in.ts';
-import { refusePrivate } from '../sources/upstream/refuse-private.ts';
-import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
+import type { TileSource } from '../sources/tile-source.ts';
+import { hostsNamedIn, refusePrivate } from '../sources/upstream/address-guard.ts';
+import { openUpstreamClient, type UpstreamClient } from '../sources/upstream/upstream-client.ts';
 import type { UpstreamDesk } from '../sources/upstream/upstream-desk.ts';
 import { upstreamOptionsFor } from '../sources/upstream/upstream-options.ts';
+import { openWmsSource } from '../sources/wms/wms-source.ts';
+import { openWmtsSource } from '../sources/wmts/wmts-source.ts';
+import { openWorldSource } from '../sources/world/world-source.ts';
+import { openXyzSource } from '../sources/xyz/xyz-source.ts';
 import type { Outage } from '../storage/tile-store.ts';
 import { openOldCache } from './open-old-cache.ts';
-import { openSource } from './open-source.ts';
 import { openStores } from './open-stores.ts';
 
 /** What a test must be able to hold. */
@@ -157,3 +162,17 @@ export function databaseOf({ database, data }: Settings): string {
 }
 
 export type Road = Awaited<ReturnType<typeof openRoad<UpstreamDesk>>>;
+
+export function openSource(
+  source: SourceSettings,
+  upstreams: UpstreamClient,
+  { log, clock }: { readonly log: Logger; readonly clock: Clock },
+  readLayer: LayerReader,
+): TileSource {
+  if (source.type === 'layer') return openLayerSource(source, { readLayer });
+  if (source.type === 'world') return openWorldSource(source, { logger: log });
+  if (source.type === 'archive') return openArchiveSource(source, { upstream: upstreams, clock });
+  if (source.type === 'wmts') return openWmtsSource(source, { upstream: upstreams, clock });
+  if (source.type === 'xyz') return openXyzSource(source, { upstream: upstreams });
+  return openWmsSource(source, { upstream: upstreams });
+}

@@ -9,7 +9,7 @@ import { readTlsFiles } from '../http/door/tls.ts';
 import { createHttpProcesses } from '../http/processes/http-processes.ts';
 import { sharesStores } from './join-nodes.ts';
 import { keepsInMemory, type NodeSurroundings } from './open-node.ts';
-import { urlOf } from './url-of.ts';
+import { urlOf } from './process-socket.ts';
 
 export interface ServerSurroundings extends Omit<NodeSurroundings, 'processes'> {
   /** Starts a process that opens an HTTP process app, which listens on this port. */

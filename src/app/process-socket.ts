@@ -14,3 +14,8 @@ export function processSocketOf({ data }: Pick<Settings, 'data'>): string {
   const name = createHash('sha256').update(data).digest('hex').slice(0, 24);
   return join(tmpdir(), `tilewarden-${name}.sock`);
 }
+
+/** Where a server with these settings answers, with a slash at the end. */
+export function urlOf({ host, port, tls }: Pick<Settings['server'], 'host' | 'port' | 'tls'>): string {
+  return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}/`;
+}

@@ -1,6 +1,5 @@
-import { TilewardenError } from '../domain/errors.ts';
+import { shortened, TilewardenError } from '../domain/errors.ts';
 import { everySubset } from '../domain/layer.ts';
-import { shortened } from '../domain/shortened.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';

@@ -3,9 +3,8 @@ import { readEnvironment } from '../config/environment.ts';
 import { loadSettings } from '../config/load-settings.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
-import type { FlagValues } from './command.ts';
-import { CommandFailure } from './command-failure.ts';
-import { PRIVATE_FILES } from './private-files.ts';
+import { CommandFailure, type Flag, type FlagValues } from './command.ts';
+import { PRIVATE_FILES } from './harden-process.ts';
 
 type Accounts = Awaited<ReturnType<typeof import('../app.ts')['openAccountsApp']>>;
 
@@ -58,6 +57,15 @@ export async function changeAccounts<Result>(
 /** Whoever is at the machine; no user's name holds a colon. */
 export function consoleActor(): string {
   return `console:${userInfo().username}`;
+}
+
+/** `action`: the one that takes them. */
+export function accountFlags(action: string): readonly Flag[] {
+  const layers = `layers to work on, e.g. topp:*,world; all when absent (${action})`;
+  return [
+    { name: 'role', placeholder: 'ROLE', help: `${ROLES.join(', ')} (${action})` },
+    { name: 'layers', placeholder: 'PATTERNS', help: layers },
+  ];
 }
 
 /** `topp:*,world` as a list; every layer when nothing is said. */

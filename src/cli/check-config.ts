@@ -1,8 +1,6 @@
-import { describeSettings } from '../config/describe-settings.ts';
 import { readEnvironment } from '../config/environment.ts';
-import { loadSettings } from '../config/load-settings.ts';
-import type { Command } from './command.ts';
-import { SETTING_FLAGS } from './setting-flags.ts';
+import { describeSettings, loadSettings } from '../config/load-settings.ts';
+import { type Command, SETTING_FLAGS } from './command.ts';
 
 export const checkConfig: Command = {
   name: 'check-config',

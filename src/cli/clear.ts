@@ -1,10 +1,7 @@
 import { z } from 'zod';
-import { CLIENT_FLAGS } from './client-flags.ts';
-import type { Command } from './command.ts';
-import { CommandFailure } from './command-failure.ts';
-import { withSuggestion } from './layer-suggestion.ts';
+import { CLIENT_FLAGS, type Command } from './command.ts';
 import { amountOf, sizeOf } from './plain-words.ts';
-import { serverClientFor } from './server-client.ts';
+import { readAnswer, serverClientFor, withSuggestion } from './server-client.ts';
 
 const clearedSchema = z.object({ tiles: z.number(), bytes: z.number(), tileSets: z.array(z.unknown()) });
 
@@ -27,10 +24,7 @@ export const clear: Command = {
     const answer = await client.post(path, body).catch(async (error: unknown) => {
       throw await withSuggestion(error, layer, client);
     });
-    const read = clearedSchema.safeParse(answer);
-    if (!read.success)
-      throw new CommandFailure('The server answered with something unknown; is it another version?');
-    const { tiles, bytes, tileSets } = read.data;
+    const { tiles, bytes, tileSets } = readAnswer(clearedSchema, answer);
     const what = `${amountOf(tiles, 'tile')}, ${sizeOf(bytes)}, in ${amountOf(tileSets.length, 'tile set')}`;
     terminal.out(
       flags.json === undefined

@@ -1,3 +1,11 @@
+import { CLIENT_OVERRIDES } from '../config/client-settings.ts';
+import {
+  CONFIG_FILE,
+  SETTING_OVERRIDES,
+  type SettingOverride,
+  variableOf,
+} from '../config/setting-overrides.ts';
+
 export interface Flag {
   readonly name: string;
   /** What stands for the value in the help; null for a flag that has none. */
@@ -8,7 +16,7 @@ export interface Flag {
 }
 
 /** What stands on the line beside the flags, e.g. the name of a layer. */
-export interface Operands {
+interface Operands {
   /** As the help shows them, e.g. `LAYER`. */
   readonly usage: string;
   readonly least: number;
@@ -41,4 +49,34 @@ export interface Command {
   readonly flags: readonly Flag[];
   /** Resolves with the exit code. Throws `CommandFailure` with what to tell the user. */
   run(flags: FlagValues, terminal: Terminal, given: Given): Promise<number>;
+}
+
+/** A command cannot do what it was asked; the message is all that the user is told. */
+export class CommandFailure extends Error {
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode = 1) {
+    super(message);
+    this.name = 'CommandFailure';
+    this.exitCode = exitCode;
+  }
+}
+
+/** What was asked makes no sense, whatever the server says. */
+export function misuse(message: string): CommandFailure {
+  return new CommandFailure(message, 2);
+}
+
+/** How a command that speaks to a running server is told where it is. */
+export const CLIENT_FLAGS = flagsOf(CLIENT_OVERRIDES);
+
+/** The settings that can be given on the command line. */
+export const SETTING_FLAGS = flagsOf([CONFIG_FILE, ...SETTING_OVERRIDES]);
+
+function flagsOf(overrides: readonly Omit<SettingOverride, 'path'>[]): readonly Flag[] {
+  return overrides.map(({ flag, placeholder, help }) => ({
+    name: flag,
+    placeholder,
+    help: `${help}; or ${variableOf({ flag })}`,
+  }));
 }

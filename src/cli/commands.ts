@@ -1,15 +1,14 @@
 import { checkConfig } from './check-config.ts';
+import { httpProcess, taskProcess } from './child-processes.ts';
 import { clear } from './clear.ts';
 import type { Command } from './command.ts';
 import { exportCommand } from './export.ts';
-import { httpProcess } from './http-process.ts';
 import { importCommand } from './import.ts';
 import { migrateStoreCommand } from './migrate-store.ts';
 import { quota } from './quota.ts';
 import { rebuildIndexCommand } from './rebuild-index.ts';
 import { reseed, seed, truncate } from './seed.ts';
 import { serve } from './serve.ts';
-import { taskProcess } from './task-process.ts';
 import { tasks } from './tasks.ts';
 import { token } from './token.ts';
 import { usage } from './usage.ts';

@@ -1,7 +1,6 @@
-import type { Command, Terminal } from './command.ts';
+import { type Command, SETTING_FLAGS, type Terminal } from './command.ts';
 import { runLocalJob } from './local-job.ts';
 import { amountOf, countOf, sizeOf } from './plain-words.ts';
-import { SETTING_FLAGS } from './setting-flags.ts';
 import { ORDER_FLAGS, selectedTiles } from './task-order.ts';
 
 const NARROWING = ['grid-set', 'zoom-start', 'zoom-stop', 'bounds', 'format', 'parameter'];

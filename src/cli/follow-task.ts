@@ -1,11 +1,11 @@
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
 import type { Terminal } from './command.ts';
-import { INTERRUPTED } from './interruption.ts';
+import { INTERRUPTED, openInterruption } from './interruption.ts';
 import { outcomeOf, progressBar, progressFacts } from './progress-bar.ts';
 import { type ServerClient, ServerRefusal, ServerUnreachable, TOO_MANY_REQUESTS } from './server-client.ts';
 import { isOver, readTask, type TaskDocument } from './task-document.ts';
 
-export interface FollowOptions {
+interface FollowOptions {
   readonly client: ServerClient;
   readonly terminal: Terminal;
   readonly clock: Clock;
@@ -118,4 +118,25 @@ function createShow({ terminal, json, clock, client }: FollowOptions): Show {
       return INTERRUPTED;
     },
   };
+}
+
+/** Shows a task's progress until it is over or Ctrl-C ends the watching. Resolves with the exit code. */
+export async function watchTask(
+  task: TaskDocument,
+  client: ServerClient,
+  terminal: Terminal,
+  json: boolean,
+): Promise<number> {
+  const interruption = openInterruption();
+  try {
+    return await followTask(task, {
+      client,
+      terminal,
+      clock: systemClock,
+      json,
+      signal: interruption.signal,
+    });
+  } finally {
+    interruption.close();
+  }
 }

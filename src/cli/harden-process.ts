@@ -1,8 +1,19 @@
-import { PRIVATE_FILES } from './private-files.ts';
+import type { Logger } from '../lib/logger.ts';
 
 /** For processes that work for others, before they load anything. See docs/decisions/0068. */
 export function hardenProcess(): void {
   process.umask(PRIVATE_FILES);
   // As --disable-proto=delete does: what a caller names `__proto__` then leads nowhere.
   Reflect.deleteProperty(Object.prototype, '__proto__');
+}
+
+/** Passwords and tokens lie hashed in the data folder: nobody but its owner and group reads what we write. */
+export const PRIVATE_FILES = 0o027;
+
+/** A process in an unknown state does not go on serving; whoever supervises it starts a new one. */
+export function exitOnTheUnforeseen(log: Logger): void {
+  process.on('uncaughtException', (error, origin) => {
+    log.error({ err: error, origin }, 'unforeseen failure, the server ends');
+    process.exit(1);
+  });
 }

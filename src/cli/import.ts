@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import type { ImportedSettings } from '../app/import-settings.ts';
-import { writeSettingsFile } from '../config/write-settings-file.ts';
+import { writeSettingsFile } from '../config/yaml-file.ts';
+import type { ImportFate, ReportEntry } from '../import/import-report.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
-import { CLIENT_FLAGS } from './client-flags.ts';
-import type { Command, FlagValues, Terminal } from './command.ts';
-import { misuse } from './command-failure.ts';
-import { reportText } from './import-report-text.ts';
+import { CLIENT_FLAGS, type Command, type FlagValues, misuse, type Terminal } from './command.ts';
 import { amountOf } from './plain-words.ts';
 import { type ServerClient, ServerRefusal, serverClientFor } from './server-client.ts';
 
@@ -164,4 +162,30 @@ function declare(
   return replace
     ? client.put(`${path}/${encodeURIComponent(document.name)}`, document)
     : client.post(path, document);
+}
+
+/** Subjects that are named; of more the number is told. */
+const NAMED = 3;
+
+/** What became of what, the same of several subjects on one line. */
+function reportText(entries: readonly ReportEntry[], quiet: boolean): string {
+  const fates: readonly ImportFate[] = quiet ? ['changed', 'left out'] : ['taken', 'changed', 'left out'];
+  return fates.flatMap((fate) => linesOf(entries.filter((entry) => entry.fate === fate))).join('');
+}
+
+function linesOf(entries: readonly ReportEntry[]): readonly string[] {
+  const alike = new Map<string, { entry: ReportEntry; subjects: Set<string> }>();
+  for (const entry of entries) {
+    const key = JSON.stringify([entry.element, entry.what]);
+    const known = alike.get(key) ?? { entry, subjects: new Set<string>() };
+    known.subjects.add(entry.subject);
+    alike.set(key, known);
+  }
+  return [...alike.values()].map(({ entry, subjects }) => lineOf(entry, [...subjects]));
+}
+
+function lineOf({ fate, element, what }: ReportEntry, subjects: readonly string[]): string {
+  const more = subjects.length - NAMED;
+  const named = subjects.slice(0, NAMED).join(', ') + (more > 0 ? ` and ${amountOf(more, 'other')}` : '');
+  return `${fate.padEnd(8)}  ${element} of ${named}${what === '' ? '' : `: ${what}`}\n`;
 }

@@ -1,8 +1,7 @@
-import type { Command } from './command.ts';
+import { type Command, SETTING_FLAGS } from './command.ts';
 import { progressOn } from './export.ts';
 import { runLocalJob } from './local-job.ts';
 import { amountOf, countOf, sizeOf } from './plain-words.ts';
-import { SETTING_FLAGS } from './setting-flags.ts';
 
 export const migrateStoreCommand: Command = {
   name: 'migrate-store',

@@ -34,3 +34,12 @@ export function durationOf(seconds: number): string {
 export function amountOf(number: number, thing: string): string {
   return `${countOf(number)} ${thing}${number === 1 ? '' : 's'}`;
 }
+
+/** Rows as lines, each column as wide as its widest cell. The first row has the headings. */
+export function columns(rows: readonly (readonly string[])[], rightAligned: readonly string[] = []): string {
+  const [headings = []] = rows;
+  const widths = headings.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
+  const cellOf = (cell: string, at: number) =>
+    rightAligned.includes(headings[at] ?? '') ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0);
+  return rows.map((row) => `${row.map(cellOf).join('  ').trimEnd()}\n`).join('');
+}

@@ -89,7 +89,7 @@ describe('the end of a task', () => {
 describe('the list of tasks', () => {
   it('has a row for each, its numbers under each other', () => {
     const other = { ...running, id: 12, layer: 'topp:states', tilesTotal: 5, tilesProcessed: 5 };
-    expect(taskTable([running, other]).split('\n')).toEqual([
+    expect(taskTable([running, other]).trimEnd().split('\n')).toEqual([
       'ID  LAYER        TYPE  STATE    TILES  TOTAL  FAILED        LEFT  STARTED BY',
       ' 7  world        seed  running  2,340  5,461       3  1 min 10 s  anna',
       '12  topp:states  seed  running      5      5       3  1 min 10 s  anna',

@@ -1,9 +1,7 @@
 import { z } from 'zod';
-import { CLIENT_FLAGS } from './client-flags.ts';
-import { columns } from './columns.ts';
-import type { Command, FlagValues } from './command.ts';
-import { CommandFailure, misuse } from './command-failure.ts';
-import { serverClientFor } from './server-client.ts';
+import { CLIENT_FLAGS, type Command, type FlagValues, misuse } from './command.ts';
+import { columns } from './plain-words.ts';
+import { readAnswer, serverClientFor } from './server-client.ts';
 
 const sizeSchema = z.object({ value: z.number(), units: z.string() });
 const quotaSchema = z.object({
@@ -38,8 +36,9 @@ export const quota: Command = {
     if (word !== 'get' && word !== 'set')
       throw misuse('Say: tilewarden quota get, or tilewarden quota set …');
     const client = serverClientFor(flags);
-    const now = readQuota(await client.get(PATH));
-    const document = word === 'get' ? now : readQuota(await client.put(PATH, changeOf(flags, now)));
+    const now = readAnswer(quotaSchema, await client.get(PATH));
+    const document =
+      word === 'get' ? now : readAnswer(quotaSchema, await client.put(PATH, changeOf(flags, now)));
     const text = flags.json === undefined ? describeQuota(document) : JSON.stringify(document);
     terminal.out(`${text.trimEnd()}\n`);
     return 0;
@@ -97,10 +96,4 @@ function everyOf(text: string | undefined): object {
   if (frequency === undefined || unit === undefined)
     throw misuse(`"${text}" is no time; say e.g. "10 SECONDS".`);
   return { cacheCleanUpFrequency: Number(frequency), cacheCleanUpUnits: unit.toUpperCase() };
-}
-
-function readQuota(answer: unknown): QuotaDocument {
-  const read = quotaSchema.safeParse(answer);
-  if (read.success) return read.data;
-  throw new CommandFailure('The server answered with something else than its quota; is it another version?');
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Command } from './command.ts';
-import { CommandFailure } from './command-failure.ts';
+import { type Command, CommandFailure } from './command.ts';
 import { runCli } from './run-cli.ts';
 
 const fly: Command = {

@@ -1,13 +1,18 @@
 import { clear } from './clear.ts';
-import { CLIENT_FLAGS } from './client-flags.ts';
-import type { Command, Flag, FlagValues, Given, Terminal } from './command.ts';
-import { misuse } from './command-failure.ts';
-import { withSuggestion } from './layer-suggestion.ts';
+import {
+  CLIENT_FLAGS,
+  type Command,
+  type Flag,
+  type FlagValues,
+  type Given,
+  misuse,
+  type Terminal,
+} from './command.ts';
+import { watchTask } from './follow-task.ts';
 import { amountOf, durationOf, sizeOf } from './plain-words.ts';
-import { type ServerClient, serverClientFor } from './server-client.ts';
+import { type ServerClient, serverClientFor, withSuggestion } from './server-client.ts';
 import { type EstimateDocument, readEstimate, readTask } from './task-document.ts';
 import { ORDER_FLAGS, taskOrder } from './task-order.ts';
-import { watchTask } from './watch-task.ts';
 
 const FLAGS: readonly Flag[] = [
   ...ORDER_FLAGS,

@@ -5,10 +5,8 @@ import { readSettingsFile } from '../config/settings-file.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
-import type { Command, Terminal } from './command.ts';
-import { exitOnTheUnforeseen } from './exit-on-the-unforeseen.ts';
-import { hardenProcess } from './harden-process.ts';
-import { SETTING_FLAGS } from './setting-flags.ts';
+import { type Command, SETTING_FLAGS, type Terminal } from './command.ts';
+import { exitOnTheUnforeseen, hardenProcess } from './harden-process.ts';
 import { startHttpProcess, startTaskProcess } from './start-process.ts';
 import { closeInTime, waitForStop } from './stop-signals.ts';
 

@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request as requestPlainly } from 'node:http';
 import { request as requestSecurely } from 'node:https';
+import { z } from 'zod';
 import { type ClientSettings, type Credentials, readClientSettings } from '../config/client-settings.ts';
 import { readEnvironment } from '../config/environment.ts';
-import type { FlagValues } from './command.ts';
-import { CommandFailure } from './command-failure.ts';
+import { closestName } from '../lib/closest-name.ts';
+import { CommandFailure, type FlagValues } from './command.ts';
 
 /** Speaks to a running server. Every failure is a `CommandFailure` or `ServerUnreachable` in words for people. */
 export interface ServerClient {
@@ -31,7 +32,7 @@ const TIMEOUT_MS = 30_000;
 const SUCCESS = 200;
 const REDIRECTION = 300;
 const UNAUTHORIZED = 401;
-export const NOT_FOUND = 404;
+const NOT_FOUND = 404;
 export const TOO_MANY_REQUESTS = 429;
 const UNREACHABLE: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
@@ -155,4 +156,34 @@ function readJson(text: string, server: string): unknown {
   } catch {
     throw new CommandFailure(`What answers at ${server} is not Tilewarden, or a proxy stands in between.`);
   }
+}
+
+const layerListSchema = z.object({ layers: z.array(z.object({ name: z.string() })) });
+const MOST_NAMED = 10;
+
+/** When a layer is unknown, what the server does have is worth a second request. */
+export async function withSuggestion(error: unknown, layer: string, client: ServerClient): Promise<unknown> {
+  if (!(error instanceof ServerRefusal) || error.status !== NOT_FOUND) return error;
+  const names = await layerNames(client);
+  return new ServerRefusal(error.status, `${error.message}${suggestion(layer, names)}`);
+}
+
+async function layerNames(client: ServerClient): Promise<readonly string[]> {
+  const answer = await client.get('/tiles.json').catch(() => null);
+  const list = layerListSchema.safeParse(answer);
+  return list.success ? list.data.layers.map(({ name }) => name) : [];
+}
+
+function suggestion(given: string, names: readonly string[]): string {
+  const meant = closestName(given, names);
+  if (meant !== null) return ` Did you mean ${meant}?`;
+  if (names.length === 0) return '';
+  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : '';
+  return ` There are: ${names.slice(0, MOST_NAMED).join(', ')}${more}.`;
+}
+
+export function readAnswer<Schema extends z.ZodType>(schema: Schema, answer: unknown): z.output<Schema> {
+  const read = schema.safeParse(answer);
+  if (read.success) return read.data;
+  throw new CommandFailure('The server answered with something unknown; is it another version?');
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CommandFailure } from './command-failure.ts';
+import { readAnswer } from './server-client.ts';
 
 /** What the commands need of a task as `/api/v1/tasks` shows it; the rest is passed on as it is. */
 const taskSchema = z.looseObject({
@@ -49,16 +49,10 @@ const estimateSchema = z.object({
 export type TaskDocument = z.output<typeof taskSchema>;
 export type EstimateDocument = z.output<typeof estimateSchema>;
 
-export const readTask = (value: unknown): TaskDocument => readAs(taskSchema, value);
-export const readTasks = (value: unknown): readonly TaskDocument[] => readAs(taskListSchema, value).tasks;
-export const readEstimate = (value: unknown): EstimateDocument => readAs(estimateSchema, value);
+export const readTask = (value: unknown): TaskDocument => readAnswer(taskSchema, value);
+export const readTasks = (value: unknown): readonly TaskDocument[] => readAnswer(taskListSchema, value).tasks;
+export const readEstimate = (value: unknown): EstimateDocument => readAnswer(estimateSchema, value);
 
 export function isOver({ state }: TaskDocument): boolean {
   return state === 'done' || state === 'aborted';
-}
-
-function readAs<T>(schema: z.ZodType<T>, value: unknown): T {
-  const read = schema.safeParse(value);
-  if (read.success) return read.data;
-  throw new CommandFailure('The server answered something else than a task; is it of another version?');
 }

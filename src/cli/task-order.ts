@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Flag, FlagValues, Given } from './command.ts';
-import { misuse } from './command-failure.ts';
+import { type Flag, type FlagValues, type Given, misuse } from './command.ts';
 
 /** What of a request the flags say; everything else is left to the server's defaults. */
 export const ORDER_FLAGS: readonly Flag[] = [

@@ -1,21 +1,12 @@
-import { countOf, durationOf } from './plain-words.ts';
+import { columns, countOf, durationOf } from './plain-words.ts';
 import { outcomeOf, progressFacts } from './progress-bar.ts';
 import { isOver, type TaskDocument } from './task-document.ts';
 
-const HEADINGS = ['ID', 'LAYER', 'TYPE', 'STATE', 'TILES', 'TOTAL', 'FAILED', 'LEFT', 'STARTED BY'] as const;
-const RIGHT_ALIGNED: ReadonlySet<string> = new Set(['ID', 'TILES', 'TOTAL', 'FAILED', 'LEFT']);
+const HEADINGS = ['ID', 'LAYER', 'TYPE', 'STATE', 'TILES', 'TOTAL', 'FAILED', 'LEFT', 'STARTED BY'];
+const RIGHT_ALIGNED = ['ID', 'TILES', 'TOTAL', 'FAILED', 'LEFT'];
 
 export function taskTable(tasks: readonly TaskDocument[]): string {
-  const rows = [HEADINGS, ...tasks.map(rowOf)];
-  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => aligned(cell, column, widths))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+  return columns([HEADINGS, ...tasks.map(rowOf)], RIGHT_ALIGNED);
 }
 
 /** Everything about one task that a person asks first. */
@@ -50,9 +41,4 @@ function rowOf(task: TaskDocument): readonly string[] {
     task.state === 'running' && task.secondsRemaining >= 0 ? durationOf(task.secondsRemaining) : '',
     task.createdBy,
   ];
-}
-
-function aligned(cell: string, column: number, widths: readonly number[]): string {
-  const width = widths[column] ?? 0;
-  return RIGHT_ALIGNED.has(HEADINGS[column] ?? '') ? cell.padStart(width) : cell.padEnd(width);
 }

@@ -1,11 +1,9 @@
 import { closestName } from '../lib/closest-name.ts';
-import { CLIENT_FLAGS } from './client-flags.ts';
-import type { Command, FlagValues, Terminal } from './command.ts';
-import { misuse } from './command-failure.ts';
+import { CLIENT_FLAGS, type Command, type FlagValues, misuse, type Terminal } from './command.ts';
+import { watchTask } from './follow-task.ts';
 import { type ServerClient, serverClientFor } from './server-client.ts';
 import { readTask, readTasks, type TaskDocument } from './task-document.ts';
 import { describeTask, taskTable } from './task-table.ts';
-import { watchTask } from './watch-task.ts';
 
 const ACTIONS = ['list', 'show', 'watch', 'cancel', 'pause', 'resume', 'retry'] as const;
 type Action = (typeof ACTIONS)[number];
@@ -49,7 +47,7 @@ async function list(client: ServerClient, flags: FlagValues, terminal: Terminal)
     return 0;
   }
   const none = flags.all === undefined ? 'No active tasks. --all lists finished tasks too.' : 'No tasks.';
-  terminal.out(`${found.length === 0 ? none : taskTable(found)}\n`);
+  terminal.out(found.length === 0 ? `${none}\n` : taskTable(found));
   return 0;
 }
 

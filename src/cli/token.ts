@@ -1,9 +1,14 @@
 import { systemClock } from '../lib/clock.ts';
-import { changeAccounts, consoleActor, layersIn, roleIn, withAccounts } from './account-command.ts';
-import { columns } from './columns.ts';
-import type { Command, FlagValues, Terminal } from './command.ts';
-import { CommandFailure } from './command-failure.ts';
-import { SETTING_FLAGS } from './setting-flags.ts';
+import {
+  accountFlags,
+  changeAccounts,
+  consoleActor,
+  layersIn,
+  roleIn,
+  withAccounts,
+} from './account-command.ts';
+import { type Command, CommandFailure, type FlagValues, SETTING_FLAGS, type Terminal } from './command.ts';
+import { columns } from './plain-words.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -12,12 +17,7 @@ export const token: Command = {
   summary: 'create and revoke API tokens, in the data folder itself',
   operands: { usage: 'create NAME, revoke ID, or list', least: 1, most: 2 },
   flags: [
-    { name: 'role', placeholder: 'ROLE', help: 'viewer, operator or admin (create)' },
-    {
-      name: 'layers',
-      placeholder: 'PATTERNS',
-      help: 'layers it may change, e.g. topp:*,world; all when absent (create)',
-    },
+    ...accountFlags('create'),
     { name: 'expires', placeholder: 'WHEN', help: 'e.g. 90d or 2027-01-31; never when absent (create)' },
     ...SETTING_FLAGS,
   ],

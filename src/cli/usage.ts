@@ -1,10 +1,7 @@
 import { z } from 'zod';
-import { CLIENT_FLAGS } from './client-flags.ts';
-import { columns } from './columns.ts';
-import type { Command } from './command.ts';
-import { CommandFailure } from './command-failure.ts';
-import { amountOf, countOf, sizeOf } from './plain-words.ts';
-import { serverClientFor } from './server-client.ts';
+import { CLIENT_FLAGS, type Command } from './command.ts';
+import { amountOf, columns, countOf, sizeOf } from './plain-words.ts';
+import { readAnswer, serverClientFor } from './server-client.ts';
 
 const amount = { bytes: z.number(), tiles: z.number() };
 const usageSchema = z.object({
@@ -39,7 +36,7 @@ export const usage: Command = {
     ...CLIENT_FLAGS,
   ],
   async run(flags, terminal) {
-    const document = readUsage(await serverClientFor(flags).get('/api/v1/usage'));
+    const document = readAnswer(usageSchema, await serverClientFor(flags).get('/api/v1/usage'));
     const text =
       flags.json === undefined ? describeUsage(document, flags.sets !== undefined) : JSON.stringify(document);
     terminal.out(`${text.trimEnd()}\n`);
@@ -105,10 +102,4 @@ function bar(part: number, whole: number): string {
   const share = whole === 0 ? 0 : part / whole;
   const full = Math.min(BAR, Math.round(share * BAR));
   return `${FULL.repeat(full)}${EMPTY.repeat(BAR - full)} ${Math.round(share * 100)} %`;
-}
-
-function readUsage(answer: unknown): UsageDocument {
-  const read = usageSchema.safeParse(answer);
-  if (read.success) return read.data;
-  throw new CommandFailure('The server answered with something else than its usage; is it another version?');
 }

@@ -1,9 +1,8 @@
-import { changeAccounts, layersIn, roleIn, withAccounts } from './account-command.ts';
-import { columns } from './columns.ts';
-import type { Command, FlagValues, Terminal } from './command.ts';
-import { CommandFailure } from './command-failure.ts';
-import { readPassword } from './read-password.ts';
-import { SETTING_FLAGS } from './setting-flags.ts';
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import { accountFlags, changeAccounts, layersIn, roleIn, withAccounts } from './account-command.ts';
+import { type Command, CommandFailure, type FlagValues, SETTING_FLAGS, type Terminal } from './command.ts';
+import { columns } from './plain-words.ts';
 
 type Action = (name: string, flags: FlagValues, terminal: Terminal) => Promise<void>;
 
@@ -17,15 +16,7 @@ export const user: Command = {
   name: 'user',
   summary: 'add and remove users and set their passwords, in the data folder itself',
   operands: { usage: 'add|passwd|remove NAME, or list', least: 1, most: 2 },
-  flags: [
-    { name: 'role', placeholder: 'ROLE', help: 'viewer, operator or admin (add)' },
-    {
-      name: 'layers',
-      placeholder: 'PATTERNS',
-      help: 'layers they may change, e.g. topp:*,world; all when absent (add)',
-    },
-    ...SETTING_FLAGS,
-  ],
+  flags: [...accountFlags('add'), ...SETTING_FLAGS],
   async run(flags, terminal, { operands: [what = '', name] }) {
     if (what === 'list' && name === undefined) return list(flags, terminal);
     const action = ACTIONS.get(what);
@@ -79,4 +70,30 @@ async function remove(name: string, flags: FlagValues, terminal: Terminal): Prom
 
 function changeOf(what: string, name: string) {
   return { action: `user ${what}`, target: `user:${name}` };
+}
+
+/** Asked for twice on a terminal, without showing it; otherwise the first line of standard input. */
+async function readPassword(terminal: Terminal): Promise<string> {
+  if (process.stdin.isTTY !== true) return firstLine();
+  const password = await ask(terminal, 'Password: ');
+  if (password === (await ask(terminal, 'Repeat password: '))) return password;
+  throw new CommandFailure('The two passwords differ; nothing was changed.');
+}
+
+async function ask(terminal: Terminal, question: string): Promise<string> {
+  terminal.err(question);
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const reader = createInterface({ input: process.stdin, output: nowhere, terminal: true, historySize: 0 });
+  try {
+    return await reader.question('');
+  } finally {
+    reader.close();
+    terminal.err('\n');
+  }
+}
+
+async function firstLine(): Promise<string> {
+  const reader = createInterface({ input: process.stdin });
+  for await (const line of reader) return line;
+  throw new CommandFailure('The password is read from standard input, and there is none.');
 }

@@ -3,10 +3,8 @@ import { loadSettings } from '../config/load-settings.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
-import type { Command } from './command.ts';
-import { exitOnTheUnforeseen } from './exit-on-the-unforeseen.ts';
-import { hardenProcess } from './harden-process.ts';
-import { SETTING_FLAGS } from './setting-flags.ts';
+import { type Command, SETTING_FLAGS } from './command.ts';
+import { exitOnTheUnforeseen, hardenProcess } from './harden-process.ts';
 import { startTaskProcess } from './start-process.ts';
 import { closeInTime, waitForStop } from './stop-signals.ts';
 

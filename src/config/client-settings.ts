@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Environment } from './environment.ts';
-import { SettingsError } from './settings-error.ts';
+import { SettingsError } from './load-settings.ts';
+import { variableOf } from './setting-overrides.ts';
 
 /** Where a command finds the server it speaks to, and as whom. */
 export interface ClientSettings {
@@ -15,26 +16,15 @@ export type Credentials =
   | { readonly kind: 'token'; readonly token: string };
 
 export const CLIENT_OVERRIDES = [
-  {
-    flag: 'server',
-    variable: 'TILEWARDEN_SERVER',
-    placeholder: 'URL',
-    help: 'the running server (http://127.0.0.1:8080)',
-  },
-  { flag: 'user', variable: 'TILEWARDEN_USER', placeholder: 'NAME', help: 'who is asking (admin)' },
+  { flag: 'server', placeholder: 'URL', help: 'the running server (http://127.0.0.1:8080)' },
+  { flag: 'user', placeholder: 'NAME', help: 'who is asking (admin)' },
   {
     flag: 'password',
-    variable: 'TILEWARDEN_PASSWORD',
     placeholder: 'PASSWORD',
     help: 'their password; others on this machine can see a flag, so rather use the variable',
   },
-  {
-    flag: 'password-file',
-    variable: 'TILEWARDEN_PASSWORD_FILE',
-    placeholder: 'FILE',
-    help: 'a file with the password on one line',
-  },
-  { flag: 'token', variable: 'TILEWARDEN_TOKEN', placeholder: 'TOKEN', help: 'a token instead of a user' },
+  { flag: 'password-file', placeholder: 'FILE', help: 'a file with the password on one line' },
+  { flag: 'token', placeholder: 'TOKEN', help: 'a token instead of a user' },
 ] as const;
 
 type ClientFlag = (typeof CLIENT_OVERRIDES)[number]['flag'];
@@ -48,8 +38,7 @@ export function readClientSettings(input: {
   readonly workingFolder: string;
 }): ClientSettings {
   const given = (name: ClientFlag): string | null => {
-    const variable = CLIENT_OVERRIDES.find(({ flag }) => flag === name)?.variable ?? '';
-    return input.flags[name] ?? (input.environment[variable] || null);
+    return input.flags[name] ?? (input.environment[variableOf({ flag: name })] || null);
   };
   const address = addressOf(given('server') ?? USUAL_SERVER);
   const file = given('password-file');

@@ -1,10 +1,23 @@
 import { z } from 'zod';
 import { FORMAT_NAMES } from '../domain/format.ts';
 import { INFO_FORMATS, LAYER_ACCESS, NOT_KEPT, OUTSIDE_ANSWERS } from '../domain/layer.ts';
+import { scheduleBody } from '../http/wire/schedule-request.ts';
 import { httpAddress } from '../sources/http-options.ts';
+import { SCHEDULED_WORK } from '../tasks/schedules/schedule.ts';
 import { adoptSchema, sourceSchema } from './driver-schemas.ts';
 import { extentSchema } from './grid-set-schema.ts';
-import { scheduleSchema } from './schedule-schema.ts';
+
+/** What `POST /api/v1/schedules` takes, below the layer it is for; polygons are drawn in the console. */
+const scheduleSchema = scheduleBody
+  .omit({
+    layer: true,
+    area: true,
+    areaCrs: true,
+    tileFailureRetryCount: true,
+    tileFailureRetryWaitTime: true,
+    totalFailuresBeforeAborting: true,
+  })
+  .extend({ type: z.enum(SCHEDULED_WORK).describe('What to do') });
 
 const MAX_ZOOM = 30;
 const MAX_METATILE = 20;
@@ -80,7 +93,7 @@ const expirySchema = z.union([
 /** YAML reads `default: 5` as a number; a parameter's value is text in the end. */
 const textSchema = z.union([z.string(), z.number()]);
 
-export const parameterSchema = z
+const parameterSchema = z
   .strictObject({
     name: z.string().min(1).describe('Name of the request parameter'),
     default: textSchema.default('').describe('What an absent value stands for'),

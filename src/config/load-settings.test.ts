@@ -2,9 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { describeSettings } from './describe-settings.ts';
-import { type LoadedSettings, loadSettings, type SettingsInput } from './load-settings.ts';
-import { SettingsError } from './settings-error.ts';
+import {
+  describeSettings,
+  type LoadedSettings,
+  loadSettings,
+  SettingsError,
+  type SettingsInput,
+} from './load-settings.ts';
 
 let folder: string;
 

@@ -1,15 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { dump } from 'js-yaml';
+import { TilewardenError } from '../domain/errors.ts';
 import { type Explanation, explainIssues } from '../lib/explain-issue.ts';
 import { isRecord, printPath, type ValuePath } from '../lib/value-path.ts';
-import { readAdminPassword } from './admin-password.ts';
 import type { Environment } from './environment.ts';
 import { createSettingsSchema } from './json-schema.ts';
 import { resolveSettings } from './resolve-settings.ts';
 import { maskSecrets, type RevealedTree, revealSecrets } from './secrets.ts';
-import { CONFIG_FILE, SETTING_OVERRIDES, type SettingOverride } from './setting-overrides.ts';
+import { CONFIG_FILE, SETTING_OVERRIDES, type SettingOverride, variableOf } from './setting-overrides.ts';
 import type { Settings } from './settings.ts';
-import { SettingsError } from './settings-error.ts';
 import { completeSettings, type SettingsHandover } from './settings-handover.ts';
 import { type SettingsDocument, settingsSchema } from './settings-schema.ts';
 import { parseYamlFile, type YamlFile } from './yaml-file.ts';
@@ -73,10 +73,10 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
 function givenOverrides({ flags, environment }: SettingsInput): readonly GivenOverride[] {
   return SETTING_OVERRIDES.flatMap((override) => {
     const flag = flags[override.flag];
-    const variable = environment[override.variable] || undefined;
+    const variable = environment[variableOf(override)] || undefined;
     const text = flag ?? variable;
     if (text === undefined) return [];
-    const origin = flag !== undefined ? `--${override.flag}` : override.variable;
+    const origin = flag !== undefined ? `--${override.flag}` : variableOf(override);
     return [{ override, value: givenValue(override, text), origin }];
   });
 }
@@ -93,11 +93,11 @@ function findConfigFile(
   overrides: readonly GivenOverride[],
 ): string | null {
   const flag = flags[CONFIG_FILE.flag];
-  const named = flag ?? (environment[CONFIG_FILE.variable] || undefined);
+  const named = flag ?? (environment[variableOf(CONFIG_FILE)] || undefined);
   if (named !== undefined) {
     const path = resolve(workingFolder, named);
     if (existsSync(path)) return path;
-    const origin = flag !== undefined ? `--${CONFIG_FILE.flag}` : CONFIG_FILE.variable;
+    const origin = flag !== undefined ? `--${CONFIG_FILE.flag}` : variableOf(CONFIG_FILE);
     throw new SettingsError([`${origin}  there is no file ${named}`]);
   }
   const data = overrides.find(({ override }) => override.flag === 'data')?.value ?? DEFAULT_DATA;
@@ -108,21 +108,21 @@ function findConfigFile(
 function readConfigFile(path: string | null): YamlFile | null {
   if (path === null) return null;
   const name = basename(path);
-  const text = readText(path, name);
+  const text = readText(path, `${name} `);
   const file = parseYamlFile(name, text);
   if (file.problems.length > 0 || isRecord(file.value)) return file;
   throw new SettingsError([`${name}:1:1  must be a map of settings such as "server:" and "layers:"`]);
 }
 
-function readText(path: string, name: string): string {
+function readText(path: string, subject: string): string {
   try {
     const text = readFileSync(path, 'utf8');
     if (text.length <= MAX_CONFIG_BYTES) return text;
   } catch (error) {
     const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    throw new SettingsError([`${name}  cannot be read (${why})`]);
+    throw new SettingsError([`${subject} cannot be read (${why})`]);
   }
-  throw new SettingsError([`${name}  is larger than ${MAX_CONFIG_BYTES} bytes`]);
+  throw new SettingsError([`${subject} is larger than ${MAX_CONFIG_BYTES} bytes`]);
 }
 
 function mergeOverrides(tree: unknown, overrides: readonly GivenOverride[]): unknown {
@@ -160,4 +160,44 @@ function checkDocument(revealed: RevealedTree, locate: Locate): SettingsDocument
   const problems = [...revealed.problems, ...issues].map(locate);
   if (!result.success || problems.length > 0) throw new SettingsError(problems);
   return result.data;
+}
+
+/** The effective settings as a configuration file would have them, secrets masked. */
+export function describeSettings({ shown, configFile }: LoadedSettings): string {
+  const from = configFile ? `# from ${configFile}` : '# no configuration file; these are the defaults';
+  return `${from}\n${dump(shown, { lineWidth: 110, noRefs: true })}`;
+}
+
+const VARIABLE = 'TILEWARDEN_ADMIN_PASSWORD';
+const FILE_VARIABLE = 'TILEWARDEN_ADMIN_PASSWORD_FILE';
+
+/** What the first administrator's password is to be; null when nobody says. Not a flag: flags are seen by everybody on the machine. */
+function readAdminPassword(input: {
+  readonly environment: Environment;
+  readonly workingFolder: string;
+}): string | null {
+  const { environment, workingFolder } = input;
+  const password = environment[VARIABLE] || null;
+  const file = environment[FILE_VARIABLE] || null;
+  if (password !== null && file !== null) {
+    throw new SettingsError([`${FILE_VARIABLE}  cannot be given together with ${VARIABLE}`]);
+  }
+  return file === null ? password : readPasswordFile(resolve(workingFolder, file));
+}
+
+function readPasswordFile(path: string): string {
+  const text = readText(path, `${FILE_VARIABLE}  the file`).replace(/\r?\n$/, '');
+  if (text !== '' && !text.includes('\n')) return text;
+  throw new SettingsError([`${FILE_VARIABLE}  the file must hold the password on one line`]);
+}
+
+/** Everything that is wrong with the settings, one line each, ready for a terminal. */
+export class SettingsError extends TilewardenError {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super('config-invalid', problems.join('\n'));
+    this.name = 'SettingsError';
+    this.problems = problems;
+  }
 }

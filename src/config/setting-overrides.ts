@@ -1,7 +1,6 @@
 /** Settings that a flag or an environment variable can give, and where they stand in the file. */
 export interface SettingOverride {
   readonly flag: string;
-  readonly variable: string;
   readonly path: readonly string[];
   /** Null: the flag takes no value. */
   readonly placeholder: string | null;
@@ -11,17 +10,20 @@ export interface SettingOverride {
   readonly turnsOff?: true;
 }
 
+/** The environment variable that says the same, e.g. `TILEWARDEN_LOG_LEVEL`. */
+export function variableOf({ flag }: { readonly flag: string }): string {
+  return `TILEWARDEN_${flag.toUpperCase().replaceAll('-', '_')}`;
+}
+
 export const SETTING_OVERRIDES: readonly SettingOverride[] = [
   {
     flag: 'host',
-    variable: 'TILEWARDEN_HOST',
     path: ['server', 'host'],
     placeholder: 'ADDRESS',
     help: 'address to listen on (127.0.0.1)',
   },
   {
     flag: 'port',
-    variable: 'TILEWARDEN_PORT',
     path: ['server', 'port'],
     placeholder: 'PORT',
     help: 'port to listen on, 0 picks a free one (8080)',
@@ -29,36 +31,26 @@ export const SETTING_OVERRIDES: readonly SettingOverride[] = [
   },
   {
     flag: 'processes',
-    variable: 'TILEWARDEN_PROCESSES',
     path: ['server', 'processes'],
     placeholder: 'N',
     help: 'processes that answer HTTP on the one port (1)',
     numeric: true,
   },
-  {
-    flag: 'data',
-    variable: 'TILEWARDEN_DATA',
-    path: ['data'],
-    placeholder: 'FOLDER',
-    help: 'where tiles and state are kept (./data)',
-  },
+  { flag: 'data', path: ['data'], placeholder: 'FOLDER', help: 'where tiles and state are kept (./data)' },
   {
     flag: 'database',
-    variable: 'TILEWARDEN_DATABASE',
     path: ['database'],
     placeholder: 'URL',
     help: 'postgres:// URL (SQLite in the data folder)',
   },
   {
     flag: 'node',
-    variable: 'TILEWARDEN_NODE',
     path: ['node'],
     placeholder: 'NAME',
     help: 'name of this node among those that share the database (host name and port)',
   },
   {
     flag: 'no-auth',
-    variable: 'TILEWARDEN_NO_AUTH',
     path: ['access', 'enabled'],
     placeholder: null,
     help: 'let everybody on this machine do everything; only where no other machine can connect',
@@ -66,14 +58,12 @@ export const SETTING_OVERRIDES: readonly SettingOverride[] = [
   },
   {
     flag: 'memory-tier',
-    variable: 'TILEWARDEN_MEMORY_TIER',
     path: ['memoryTier', 'size'],
     placeholder: 'SIZE',
     help: 'memory for tiles in front of the stores, e.g. 256 MiB (64 MiB)',
   },
   {
     flag: 'log-level',
-    variable: 'TILEWARDEN_LOG_LEVEL',
     path: ['log', 'level'],
     placeholder: 'LEVEL',
     help: 'debug, info, warn, error or silent (info)',
@@ -82,7 +72,6 @@ export const SETTING_OVERRIDES: readonly SettingOverride[] = [
 
 export const CONFIG_FILE = {
   flag: 'config',
-  variable: 'TILEWARDEN_CONFIG',
   placeholder: 'FILE',
   help: 'configuration file (tilewarden.yaml beside the data folder, if present)',
 } as const;

@@ -3,7 +3,26 @@ import { sizeSchema } from '../lib/size.ts';
 import { storeSchema, upstreamSchema } from './driver-schemas.ts';
 import { gridSetSchema } from './grid-set-schema.ts';
 import { layerSchema } from './layer-schema.ts';
-import { WORLD_LAYER } from './world-layer.ts';
+
+const LAST_ZOOM = 12;
+
+/** What is served when nobody has declared a layer: a map that needs nothing but the package. */
+const WORLD_LAYER: z.input<typeof layerSchema> = {
+  name: 'world',
+  title: 'The world',
+  description: 'Land, seas and borders, drawn from Natural Earth data',
+  attribution: 'Made with Natural Earth',
+  source: { type: 'world' },
+  formats: ['image/png', 'image/jpeg', 'image/webp'],
+  gridSets: [
+    { name: 'EPSG:900913', zoomStart: 0, zoomStop: LAST_ZOOM },
+    { name: 'EPSG:4326', zoomStart: 0, zoomStop: LAST_ZOOM },
+  ],
+  parameters: [{ name: 'STYLES', default: 'light', values: ['light', 'dark', 'outline'] }],
+  expireClients: 3600,
+  fullWMS: true,
+  retina: true,
+};
 
 const prefixSchema = z.string().regex(/^(\/[A-Za-z0-9._~-]+)*$/, {
   error: "must be '' or a path such as /geowebcache, without a slash at its end",

@@ -1,4 +1,4 @@
-import { CORE_SCHEMA, load, type State, YAMLException } from 'js-yaml';
+import { CORE_SCHEMA, dump, load, type State, YAMLException } from 'js-yaml';
 import { isRecord, type ValuePath } from '../lib/value-path.ts';
 
 export interface YamlFile {
@@ -127,4 +127,12 @@ function startOfContent(text: string, position: number): number {
   const blank = /(?:\s+|#.*)*/y;
   blank.lastIndex = position;
   return position + (blank.exec(text)?.[0].length ?? 0);
+}
+
+/** One line for each setting of a layer, so that people can read on. */
+const NESTED_ON_LINES = 3;
+
+/** The text of a configuration file, or of a part of one. */
+export function writeSettingsFile(tree: object): string {
+  return dump(tree, { schema: CORE_SCHEMA, noRefs: true, lineWidth: -1, flowLevel: NESTED_ON_LINES });
 }

@@ -1,6 +1,7 @@
 import type { ExpressionBuilder, Kysely, Migration } from 'kysely';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
+import { OutOfReach } from '../lib/out-of-reach.ts';
 import type { Schema } from './schema.ts';
 
 /** Statements over the house's tables, the same in both dialects. */
@@ -49,3 +50,32 @@ export interface DatabaseOptions {
   /** By name, carried out in the order of their names; those of this version when left out. */
   readonly migrations?: Readonly<Record<string, Migration>>;
 }
+
+export class DatabaseError extends OutOfReach {
+  readonly code: 'database-ahead' | 'database-busy' | 'database-unreachable';
+
+  constructor(code: DatabaseError['code'], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'DatabaseError';
+    this.code = code;
+  }
+}
+
+/**
+ * Does what one node does for all: `work` runs while this node is the one, with a signal that aborts at once when it is
+ * not any more, and again when it is anew. A node that was stopped notices late, so what the work does twice must do no
+ * harm.
+ */
+export type Lead = (work: (signal: AbortSignal) => Promise<void>) => { close(): Promise<void> };
+
+/** For the only node there is. */
+export const leadAlone: Lead = (work) => {
+  const ending = new AbortController();
+  const running = work(ending.signal);
+  return {
+    async close() {
+      ending.abort();
+      await running;
+    },
+  };
+};

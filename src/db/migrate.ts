@@ -1,6 +1,5 @@
 import { type Migration, type MigrationProvider, Migrator } from 'kysely';
-import type { DatabaseOptions, Dialect, Statements } from './database.ts';
-import { DatabaseError } from './database-error.ts';
+import { DatabaseError, type DatabaseOptions, type Dialect, type Statements } from './database.ts';
 import { createTables } from './migrations/0001-create-tables.ts';
 import { createNodes } from './migrations/0002-create-nodes.ts';
 import { createPacks } from './migrations/0003-create-packs.ts';

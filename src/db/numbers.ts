@@ -47,3 +47,9 @@ async function one(query: Statements, expression: string): Promise<number> {
   const { rows } = await sql<{ number: number }>`select ${sql.raw(expression)} as number`.execute(query);
   return rows[0]?.number ?? 0;
 }
+
+/** A whole number from the database: a `bigint` only where a double would not hold it exactly. */
+export function exactNumber(value: bigint): number | bigint {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : value;
+}

@@ -1,6 +1,5 @@
-import type { Bounds } from './bounds.ts';
+import { type Bounds, type Polygon, polygonHolds } from './bounds.ts';
 import { boundsOfTile, type GridSet } from './grid-set.ts';
-import { type Polygon, polygonHolds } from './polygon.ts';
 import { type Point, projectionOf } from './projection.ts';
 import { RETINA_SUFFIX } from './retina.ts';
 import type { TileRect } from './tile-rect.ts';

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { builtInGridSets } from './built-in-grid-sets.ts';
-import { isBeyondCircle } from './circular-extent.ts';
-import { createGridSubset } from './grid-subset.ts';
+import { createGridSubset, isBeyondCircle } from './grid-subset.ts';
 
 const mercator = builtInGridSets().find(({ name }) => name === 'EPSG:900913');
 

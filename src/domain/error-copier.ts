@@ -1,6 +1,5 @@
 import { type ErrorCode, isTilewardenError, TilewardenError } from './errors.ts';
-import { HostClosed, hostClosedIn } from './host-closed.ts';
-import type { HostClosing } from './upstream-status.ts';
+import { HostClosed, type HostClosing, hostClosedIn } from './upstream-status.ts';
 
 interface WrittenError {
   readonly code: ErrorCode;

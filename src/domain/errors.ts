@@ -44,7 +44,7 @@ export type ErrorCode =
   | 'entry-changed'
   | 'stopping';
 
-export interface ErrorDetails {
+interface ErrorDetails {
   readonly cause?: unknown;
   /** Why a source's answer was refused, e.g. `service-exception`; one of a short list, for counting. */
   readonly reason?: string;
@@ -73,4 +73,11 @@ export function invalid(message: string): TilewardenError {
 
 export function isTilewardenError(error: unknown, ...codes: ErrorCode[]): error is TilewardenError {
   return error instanceof TilewardenError && (codes.length === 0 || codes.includes(error.code));
+}
+
+const SHOWN = 100;
+
+/** What of a stranger's text may be repeated in a message. */
+export function shortened(text: string): string {
+  return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
 }

@@ -1,7 +1,6 @@
-import { someOf } from '../lib/some-of.ts';
-import { TilewardenError } from './errors.ts';
+import { someOf } from '../lib/closest-name.ts';
+import { shortened, TilewardenError } from './errors.ts';
 import type { GridSet } from './grid-set.ts';
-import { shortened } from './shortened.ts';
 
 /** The grid sets that layers can choose from. */
 export interface GridSetBook {

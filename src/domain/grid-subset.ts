@@ -1,10 +1,8 @@
-import type { Bounds } from './bounds.ts';
-import { intersectBounds } from './bounds.ts';
+import { type Bounds, intersectBounds } from './bounds.ts';
 import { TilewardenError } from './errors.ts';
-import type { GridSet } from './grid-set.ts';
-import { tilesOfBounds } from './grid-set.ts';
-import type { TileRect } from './tile-rect.ts';
-import { rectContains } from './tile-rect.ts';
+import { type GridSet, levelOf, tilesOfBounds } from './grid-set.ts';
+import type { TileIndex } from './tile-key.ts';
+import { rectContains, type TileRect } from './tile-rect.ts';
 
 /** The part of a grid set that a layer offers. */
 export interface GridSubset {
@@ -19,7 +17,7 @@ export interface GridSubset {
   readonly coverages: readonly (TileRect | null)[];
 }
 
-export interface GridSubsetOptions {
+interface GridSubsetOptions {
   readonly extent?: Bounds;
   readonly zoomStart?: number;
   readonly zoomStop?: number;
@@ -72,4 +70,20 @@ export function coverageAt(subset: GridSubset, z: number): TileRect | null {
 export function subsetContains(subset: GridSubset, z: number, x: number, y: number): boolean {
   const coverage = coverageAt(subset, z);
   return coverage !== null && Number.isInteger(x) && Number.isInteger(y) && rectContains(coverage, x, y);
+}
+
+/**
+ * Whether a tile lies beyond the circle around the middle of what the layer offers, by GeoWebCache's arithmetic: whole
+ * tiles, rows from the bottom, a quarter of the longer side and one more as radius.
+ */
+export function isBeyondCircle(subset: GridSubset, { z, x, y }: TileIndex): boolean {
+  const coverage = coverageAt(subset, z);
+  if (!coverage) return false;
+  const width = coverage.maxX - coverage.minX;
+  const height = coverage.maxY - coverage.minY;
+  const radius = Math.floor(Math.max(width, height) / 4) + 1;
+  const last = levelOf(subset.gridSet, z).rows - 1;
+  const fromMiddleX = coverage.minX + Math.floor(width / 2) - x;
+  const fromMiddleY = last - coverage.maxY + Math.floor(height / 2) - (last - y);
+  return Math.round(Math.hypot(fromMiddleX, fromMiddleY)) > radius;
 }

@@ -1,10 +1,9 @@
 import type { BlankArea } from './blank-area.ts';
-import { TilewardenError } from './errors.ts';
+import { shortened, TilewardenError } from './errors.ts';
 import { type Format, formatOf, formatOfExtension } from './format.ts';
 import type { GridSubset } from './grid-subset.ts';
 import type { MetatileSize } from './metatile.ts';
 import type { ParameterFilter } from './parameter-filter.ts';
-import { shortened } from './shortened.ts';
 
 export const LAYER_ACCESS = ['public', 'authenticated', 'viewer', 'operator', 'admin'] as const;
 /** Who may look at a layer: anybody, whoever has logged in (as `viewer`), or who has at least this role. */

@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
 import { RE2JS } from 're2js';
-import { closestName } from '../lib/closest-name.ts';
-import { someOf } from '../lib/some-of.ts';
-import { invalid, TilewardenError } from './errors.ts';
-import { shortened } from './shortened.ts';
+import { closestName, someOf } from '../lib/closest-name.ts';
+import { invalid, shortened, TilewardenError } from './errors.ts';
 
 /** Decides which values of one request parameter make a tile set of their own. */
 export interface ParameterFilter {

@@ -1,9 +1,8 @@
 import proj4 from 'proj4';
 import type { Bounds } from './bounds.ts';
-import { TilewardenError } from './errors.ts';
+import { shortened, TilewardenError } from './errors.ts';
 import type { GridSet } from './grid-set.ts';
 import { definitionOfSrs } from './projection-definitions.ts';
-import { shortened } from './shortened.ts';
 import { sameSrs } from './srs.ts';
 
 /** x and y, or longitude and latitude in degrees. */

@@ -20,3 +20,17 @@ export interface TileIndex {
 export function tileSetId(set: TileSetKey): string {
   return JSON.stringify([set.layer, set.gridSet, set.format, set.parametersId]);
 }
+
+/** Tiles along a side of a page, the unit of use counting and eviction. */
+export const PAGE_SIZE = 16;
+
+/** The page that holds a tile index, on either axis. */
+export function pageOf(tileIndex: number): number {
+  return Math.floor(tileIndex / PAGE_SIZE);
+}
+
+/** The id of the task that made a tile; `MADE_BY_REQUEST`: somebody asked for it; null: not known. */
+export type TileMaker = number | null;
+
+/** Tasks count from 1. */
+export const MADE_BY_REQUEST = 0;

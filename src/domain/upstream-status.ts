@@ -1,3 +1,5 @@
+import { isTilewardenError } from './errors.ts';
+
 /**
  * closed ─► open ─► half-open ─► closed
  *             ▲         │
@@ -86,3 +88,35 @@ const FAILURES: Readonly<Record<string, string>> = {
 
 /** Says how it goes with every host that has been asked since the start, or has limits of its own. */
 export type UpstreamReport = () => readonly UpstreamStatus[];
+
+/** The cause of a failure whose request was never sent: its host is left alone until a moment that is known. */
+export class HostClosed extends Error {
+  readonly host: string;
+  readonly closing: HostClosing;
+
+  constructor(host: string, closing: HostClosing) {
+    super(`${host} is left alone until ${new Date(closing.until).toISOString()}: ${closing.reason}`);
+    this.name = 'HostClosed';
+    this.host = host;
+    this.closing = closing;
+  }
+}
+
+/** Null when the failure is of another kind. */
+export function hostClosedIn(error: unknown): HostClosed | null {
+  return isTilewardenError(error) && error.cause instanceof HostClosed ? error.cause : null;
+}
+
+/** What stands before a map server says so when there is nobody behind it. */
+const NOBODY_THERE = [502, 503, 504];
+
+/** Nobody is there to be asked: what was asked for is not to blame, and anything else would have fared the same. */
+export function isHostAway(error: unknown): boolean {
+  if (!isTilewardenError(error, 'source-unavailable')) return false;
+  return error.reason === 'connection' || NOBODY_THERE.includes(statusOf(error.cause));
+}
+
+/** What a server answered instead of what was asked for; 0 when it did not answer. */
+export function statusOf(cause: unknown): number {
+  return cause instanceof Error && 'status' in cause ? Number(cause.status) : 0;
+}

@@ -1,7 +1,6 @@
 import { extname } from 'node:path';
 import { TilewardenError } from '../domain/errors.ts';
-import { PAGE_SIZE } from '../domain/page.ts';
-import type { TileSetKey } from '../domain/tile-key.ts';
+import { PAGE_SIZE, type TileSetKey } from '../domain/tile-key.ts';
 import { tileRangeOf } from '../domain/tile-range.ts';
 import { intersectRects, rectContains, type TileRect } from '../domain/tile-rect.ts';
 import type { TileStore } from '../storage/tile-store.ts';

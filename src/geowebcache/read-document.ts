@@ -1,5 +1,4 @@
-import { decodeXml } from '../lib/xml/decode-xml.ts';
-import { readXml } from '../lib/xml/read-xml.ts';
+import { decodeXml, readXml } from '../lib/xml/read-xml.ts';
 import { type XmlElement, XmlError } from '../lib/xml/xml-element.ts';
 import { readJson } from './read-json.ts';
 import { bodyProblem, onlyChild, requireFields, type WireElement } from './wire-element.ts';

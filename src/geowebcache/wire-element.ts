@@ -1,5 +1,4 @@
-import { invalid, type TilewardenError } from '../domain/errors.ts';
-import { shortened } from '../domain/shortened.ts';
+import { invalid, shortened, type TilewardenError } from '../domain/errors.ts';
 import { closestName } from '../lib/closest-name.ts';
 
 /** Where something stands in a body, both counted from 1. */

@@ -1,6 +1,6 @@
-import { ROLES, type Role } from '../access/role.ts';
+import type { z } from 'zod';
+import { ROLES, type Role } from '../access/caller.ts';
 import type { Answer } from './answer.ts';
-import type { RouteDescription } from './api/openapi-description.ts';
 import type { Exchange } from './exchange.ts';
 
 /** `public`: anybody; nobody asks who is calling. */
@@ -28,6 +28,26 @@ export interface Route {
   readonly asksOnly?: (exchange: Exchange) => boolean;
   /** For `/api/v1/openapi.json`. */
   readonly describe?: RouteDescription;
+}
+
+/** What the interface's own document says of a route. Schemas are the ones that read, where a schema reads. */
+export interface RouteDescription {
+  /** One line, e.g. `List tasks`. */
+  readonly summary: string;
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodType;
+  /** Other media types the body may come as; without it `application/json`. */
+  readonly bodyTypes?: readonly string[];
+  /** What a body of `text/plain` is, where one is taken beside JSON. */
+  readonly plainBody?: string;
+  /** The answer has an `ETag`; a change honours it as `If-Match`. */
+  readonly versioned?: boolean;
+  /** Of JSON answers. */
+  readonly answer?: z.ZodType;
+  /** 200 unless said otherwise. */
+  readonly status?: number;
+  /** Of answers that are not JSON, e.g. `text/event-stream`. */
+  readonly answerType?: string;
 }
 
 export function checkRoutes(routes: readonly Route[]): void {

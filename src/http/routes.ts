@@ -1,3 +1,4 @@
+import type { Accounts } from '../access/open-accounts.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogEditor } from '../catalog/catalog-editor.ts';
 import type { ServiceSettings } from '../catalog/service-settings.ts';
@@ -8,10 +9,10 @@ import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import type { QuotaService } from '../quota/quota-service.ts';
 import type { Invalidation } from '../tasks/invalidation.ts';
 import type { MassTruncation } from '../tasks/mass-truncation.ts';
-import type { ScheduleService } from '../tasks/schedules/schedule-service.ts';
+import type { ScheduleService } from '../tasks/schedules/schedule.ts';
 import type { TaskService } from '../tasks/task-service.ts';
 import { type About, aboutRoutes } from './api/about.ts';
-import { type AccountParts, accountRoutes } from './api/account-routes.ts';
+import { auditRoutes } from './api/audit.ts';
 import { type BlankAreaDeps, blankAreaRoutes } from './api/blank-areas.ts';
 import { catalogChangeRoutes } from './api/catalog-changes.ts';
 import { coverageRoutes } from './api/coverage.ts';
@@ -21,15 +22,19 @@ import { type ImportDeps, importRoutes } from './api/imports.ts';
 import { inspectRoutes } from './api/inspect.ts';
 import { invalidateRoutes } from './api/invalidate.ts';
 import { type LayerDeps, layerRoutes } from './api/layers.ts';
+import { meRoutes } from './api/me.ts';
 import { nodeRoutes } from './api/nodes.ts';
 import { openApiRoutes } from './api/openapi.ts';
 import { quotaRoutes } from './api/quota.ts';
 import { scheduleRoutes } from './api/schedules.ts';
 import { seriesRoutes, type TrafficSeries } from './api/series.ts';
+import { sessionRoutes } from './api/session.ts';
 import { createTaskApi } from './api/tasks.ts';
+import { tokenRoutes } from './api/tokens.ts';
 import { truncateRoutes } from './api/truncate.ts';
 import { upstreamRoutes } from './api/upstreams.ts';
 import { usageRoutes } from './api/usage.ts';
+import { userRoutes } from './api/users.ts';
 import type { HttpLimits } from './limits.ts';
 import { type MetricsDeps, metricsRoutes } from './metrics/metrics-routes.ts';
 import { answerAlive, createReadiness } from './metrics/probes.ts';
@@ -83,7 +88,7 @@ export interface RouteDeps {
 }
 
 /** What GeoWebCache's resources tell of the settings. */
-export interface RestSettings {
+interface RestSettings {
   readonly stores: readonly StoreDescription[];
   readonly memoryTierBytes: number;
   /** Its path; empty: there is none. */
@@ -92,7 +97,7 @@ export interface RestSettings {
 }
 
 /** How tiles were answered; `flush` first, to count the present turn too. */
-export interface TileTraffic {
+interface TileTraffic {
   readonly counts: TileCounts;
   readonly series: TrafficSeries;
   flush(): void;
@@ -232,5 +237,17 @@ function taskRoutes(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
     { method: 'POST', path: '/api/v1/tasks/{id}/resume', role: 'operator', handler: tasks.resume },
     { method: 'POST', path: '/api/v1/tasks/{id}/retry', role: 'operator', handler: tasks.retry },
     { method: 'GET', path: '/api/v1/events', role: 'viewer', handler: events },
+  ];
+}
+
+type AccountParts = Pick<Accounts, 'users' | 'tokens' | 'sessions' | 'authenticator' | 'audit'>;
+
+function accountRoutes(accounts: AccountParts): readonly Route[] {
+  return [
+    ...userRoutes(accounts.users),
+    ...tokenRoutes(accounts.tokens),
+    ...meRoutes(accounts),
+    ...sessionRoutes(accounts),
+    ...auditRoutes(accounts.audit),
   ];
 }

@@ -5,13 +5,12 @@ import type { TileEvents } from '../domain/tile-events.ts';
 import { type TileIndex, tileSetId } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
-import { checkStructure } from '../raster/check-structure.ts';
-import { recogniseImage } from '../raster/recognise-image.ts';
+import { checkStructure, recogniseImage } from '../raster/check-structure.ts';
 import type { OldCache } from '../storage/old-cache.ts';
 import type { StoredTile } from '../storage/tile-store.ts';
 import { acceptVectorTile } from './accept-vector-tile.ts';
 import { isFresh } from './freshness.ts';
-import type { PipelineMetrics } from './pipeline-metrics.ts';
+import type { PipelineMetrics } from './pipeline-counters.ts';
 import type { SeldomWarning } from './seldom-warning.ts';
 import type { ResolvedTileSet } from './tile-pipeline.ts';
 

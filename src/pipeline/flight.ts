@@ -1,9 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Metatile } from '../domain/metatile.ts';
-import type { TileIndex } from '../domain/tile-key.ts';
-import type { TileMaker } from '../domain/tile-maker.ts';
-import { createDeferred, type Deferred } from '../lib/deferred.ts';
-import { orAborted } from '../lib/or-aborted.ts';
+import type { TileIndex, TileMaker } from '../domain/tile-key.ts';
+import { createDeferred, type Deferred, orAborted } from '../lib/deferred.ts';
 import type { StoredTile } from '../storage/tile-store.ts';
 import type { ResolvedTileSet } from './tile-pipeline.ts';
 

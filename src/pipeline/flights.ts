@@ -1,14 +1,14 @@
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
-import { hostClosedIn } from '../domain/host-closed.ts';
 import type { Metatile } from '../domain/metatile.ts';
 import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
 import { intersectRects, type TileRect } from '../domain/tile-rect.ts';
+import { hostClosedIn } from '../domain/upstream-status.ts';
 import type { TileNews } from '../storage/tile-store.ts';
 import type { BlankWatch } from './blank-watch.ts';
 import { Flight, type FlightPlan } from './flight.ts';
 import type { MetatileMaker } from './metatile-maker.ts';
 import type { NegativeMemory } from './negative-memory.ts';
-import type { PipelineMetrics } from './pipeline-metrics.ts';
+import type { PipelineMetrics } from './pipeline-counters.ts';
 import type { SeldomWarning } from './seldom-warning.ts';
 
 export interface FlightsOptions {

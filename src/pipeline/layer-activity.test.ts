@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { TilewardenError } from '../domain/errors.ts';
-import { HostClosed } from '../domain/host-closed.ts';
 import { createTileEvents } from '../domain/tile-events.ts';
+import { HostClosed } from '../domain/upstream-status.ts';
 import { LayerActivity } from './layer-activity.ts';
 
 const HOUR = 3_600_000;

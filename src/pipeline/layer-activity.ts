@@ -1,6 +1,6 @@
 import { isTilewardenError } from '../domain/errors.ts';
-import { hostClosedIn } from '../domain/host-closed.ts';
 import type { TileEvent, TileEvents } from '../domain/tile-events.ts';
+import { hostClosedIn } from '../domain/upstream-status.ts';
 import type { Clock } from '../lib/clock.ts';
 
 /** How the making of tiles last failed. */

@@ -1,6 +1,6 @@
 import type { BoundLayer } from '../catalog/bound-layer.ts';
 import { invalid, TilewardenError } from '../domain/errors.ts';
-import { recogniseImage } from '../raster/recognise-image.ts';
+import { recogniseImage } from '../raster/check-structure.ts';
 import type { LegendRequest } from '../sources/tile-source.ts';
 
 export interface LegendPicture {

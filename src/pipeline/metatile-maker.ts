@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { Clock } from '../lib/clock.ts';
-import { orAborted } from '../lib/or-aborted.ts';
+import { orAborted } from '../lib/deferred.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import { Turnstile } from '../lib/turnstile.ts';
 import { refuseImage } from '../raster/image-refusal.ts';
@@ -14,7 +14,7 @@ import type { BlankWatch } from './blank-watch.ts';
 import type { Flight } from './flight.ts';
 import { isKept } from './freshness.ts';
 import type { MemoryTier } from './memory-tier.ts';
-import type { PipelineMetrics } from './pipeline-metrics.ts';
+import type { PipelineMetrics } from './pipeline-counters.ts';
 import type { SeldomWarning } from './seldom-warning.ts';
 
 export interface MetatileMakerOptions {

@@ -3,8 +3,7 @@ import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { subsetContains } from '../domain/grid-subset.ts';
 import { type Metatile, metatileOf } from '../domain/metatile.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
-import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
-import { MADE_BY_REQUEST } from '../domain/tile-maker.ts';
+import { MADE_BY_REQUEST, type TileIndex, type TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -21,7 +20,7 @@ import { isFresh, isKept, mayServeAfterFailure, mayServeWhileRenewing } from './
 import { type FoundBeside, MemoryTier } from './memory-tier.ts';
 import { MetatileMaker } from './metatile-maker.ts';
 import { NegativeMemory } from './negative-memory.ts';
-import { noMetrics, type PipelineMetrics } from './pipeline-metrics.ts';
+import { noMetrics, type PipelineMetrics } from './pipeline-counters.ts';
 import { DEFAULT_PIPELINE_SETTINGS, type PipelineSettings } from './pipeline-settings.ts';
 import { Renewer } from './renewer.ts';
 import { checkTile, metatileSizeOf, SINGLE_TILE } from './resolve-tile-set.ts';

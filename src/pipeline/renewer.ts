@@ -1,6 +1,5 @@
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
-import type { TileIndex } from '../domain/tile-key.ts';
-import { MADE_BY_REQUEST } from '../domain/tile-maker.ts';
+import { MADE_BY_REQUEST, type TileIndex } from '../domain/tile-key.ts';
 import { intersectRects, rectContains, type TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { AdoptedTiles } from './adopted-tiles.ts';

@@ -1,5 +1,5 @@
-import { PAGE_SIZE } from '../domain/page.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
+import { PAGE_SIZE } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import { type Candidate, type EvictionQueue, isInUse } from './eviction-queue.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { daysUntilFull } from './days-until-full.ts';
+import { daysUntilFull } from './usage-history.ts';
 
 const GIB = 2 ** 30;
 

@@ -1,5 +1,4 @@
-import { PAGE_SIZE } from '../domain/page.ts';
-import { type TileIndex, type TileSetKey, tileSetId } from '../domain/tile-key.ts';
+import { PAGE_SIZE, type TileIndex, type TileSetKey, tileSetId } from '../domain/tile-key.ts';
 
 /** How often and how lately a page was asked for. */
 export interface PageUse {

@@ -1,8 +1,8 @@
 import { hideSecrets } from '../lib/hide-secrets.ts';
+import { type ImageMediaType, recogniseImage } from './check-structure.ts';
 import { type DecodeLimits, decodeImage } from './decode-image.ts';
 import { refuseImage } from './image-refusal.ts';
 import type { RasterImage } from './raster-image.ts';
-import { type ImageMediaType, recogniseImage } from './recognise-image.ts';
 
 /** Characters of a server's own words that are kept for the log. */
 const EXCERPT_LENGTH = 500;

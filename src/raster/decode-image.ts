@@ -1,10 +1,9 @@
+import type sharp from 'sharp';
 import type { Metadata, Sharp } from 'sharp';
 import { isTilewardenError } from '../domain/errors.ts';
-import { checkStructure } from './check-structure.ts';
-import { imageLibrary } from './image-library.ts';
+import { checkStructure, recogniseImage } from './check-structure.ts';
 import { refuseImage } from './image-refusal.ts';
 import type { RasterImage, Samples } from './raster-image.ts';
-import { recogniseImage } from './recognise-image.ts';
 
 export interface DecodeLimits {
   readonly maxPixels: number;
@@ -48,4 +47,14 @@ function checkMetadata({ width, height, pages }: Metadata, limits: DecodeLimits)
   if (size && (width !== size.width || height !== size.height)) {
     throw refuseImage('wrong-size', new Error(`it is ${width}×${height}, not ${size.width}×${size.height}`));
   }
+}
+
+type ImageLibrary = typeof sharp;
+
+/** Loaded when it is first needed: who only cuts ordinary PNG has no use for its 30 MB and a tenth of a second. */
+export async function imageLibrary(): Promise<ImageLibrary> {
+  const { default: library } = await import('sharp');
+  // It remembers operations in case they come again; ours never do.
+  library.cache(false);
+  return library;
 }

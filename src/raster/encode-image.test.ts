@@ -3,10 +3,10 @@ import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { mapLike, paintImage, photoLike } from '../../test/fixtures/sample-images.ts';
 import { formatOf } from '../domain/format.ts';
+import { recogniseImage } from './check-structure.ts';
 import { decodeImage } from './decode-image.ts';
 import { encodeImage } from './encode-image.ts';
 import type { RasterImage } from './raster-image.ts';
-import { recogniseImage } from './recognise-image.ts';
 
 async function encode(image: RasterImage, mediaType: string): Promise<Buffer> {
   const format = formatOf(mediaType);

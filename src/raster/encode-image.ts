@@ -1,7 +1,7 @@
 import type { Sharp } from 'sharp';
 import { TilewardenError } from '../domain/errors.ts';
 import { encodingOf, type Format } from '../domain/format.ts';
-import { imageLibrary } from './image-library.ts';
+import { imageLibrary } from './decode-image.ts';
 import { Pixels } from './pixels.ts';
 import { type ImagePart, type RasterImage, type Samples, samplesOf } from './raster-image.ts';
 import { isOpaque } from './single-colour.ts';

@@ -2,11 +2,11 @@ import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { mapLike, paintImage, photoLike } from '../../test/fixtures/sample-images.ts';
 import { silentLogger } from '../lib/logger.ts';
+import { recogniseImage } from './check-structure.ts';
 import { decodeImage } from './decode-image.ts';
 import { MetatileCutter } from './metatile-cutter.ts';
 import { openCutterThread } from './open-cutter-thread.ts';
 import { copyPart, type RasterImage, samplesOf } from './raster-image.ts';
-import { recogniseImage } from './recognise-image.ts';
 import type { CutJob, CutMetatile } from './tile-cutter.ts';
 
 const GRID = { columns: 3, rows: 2, tileWidth: 64, tileHeight: 48, gutter: 5 };

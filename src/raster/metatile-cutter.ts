@@ -3,6 +3,7 @@ import { crc32 } from 'node:zlib';
 import { encodingOf, isMixed } from '../domain/format.ts';
 import { RecentMap } from '../lib/recent-map.ts';
 import { checkType, limitsFor } from './accept-image.ts';
+import type { ImageMediaType } from './check-structure.ts';
 import { decodeImage, decodeSamples } from './decode-image.ts';
 import { encodeImage, encodePng, isPng, JPEG_QUALITY, writePart } from './encode-image.ts';
 import { refuseImage } from './image-refusal.ts';
@@ -18,7 +19,6 @@ import {
   type Samples,
   samplesOf,
 } from './raster-image.ts';
-import type { ImageMediaType } from './recognise-image.ts';
 import { isOpaque, singleColour, transparentColour, visible } from './single-colour.ts';
 import type { CutGrid, CutJob, CutMetatile, CutTile, CutterCounts, TileCutter } from './tile-cutter.ts';
 

@@ -1,3 +1,4 @@
+import sharp from 'sharp';
 import type { RasterImage } from './raster-image.ts';
 
 const BYTES_PER_PIXEL = 4;
@@ -17,4 +18,15 @@ export function placeImage(onto: RasterImage, image: RasterImage, left: number, 
     const to = ((top + row) * onto.width + left) * BYTES_PER_PIXEL;
     image.pixels.copy(onto.pixels, to, row * rowBytes, (row + 1) * rowBytes);
   }
+}
+
+/** `top` on `bottom`, both of one size; off the main thread. */
+export async function layOver(bottom: RasterImage, top: RasterImage): Promise<RasterImage> {
+  const { width, height } = bottom;
+  const raw = { width, height, channels: 4 } as const;
+  const pixels = await sharp(bottom.pixels, { raw })
+    .composite([{ input: top.pixels, raw }])
+    .raw()
+    .toBuffer();
+  return { width, height, pixels };
 }

@@ -1,5 +1,4 @@
-import { decodeXml } from '../lib/xml/decode-xml.ts';
-import { readXml } from '../lib/xml/read-xml.ts';
+import { decodeXml, readXml } from '../lib/xml/read-xml.ts';
 import {
   childOf,
   childrenOf,

@@ -1,6 +1,5 @@
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
-import { PAGE_SIZE } from '../domain/page.ts';
-import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
+import { PAGE_SIZE, type TileIndex, type TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { PageStatistics, StoredTile, TileStore, TileWrite } from './tile-store.ts';
 

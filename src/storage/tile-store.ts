@@ -1,5 +1,4 @@
-import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
-import type { TileMaker } from '../domain/tile-maker.ts';
+import type { TileIndex, TileMaker, TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 
 export interface StoredTile {
@@ -258,4 +257,15 @@ export interface TileStore {
   room?(): Promise<StoreRoom | null>;
 
   close(): Promise<void>;
+}
+
+/** Milliseconds. A fetch takes less; a greater distance comes from a clock that has been set back. */
+const LONGEST_RACE = 300_000;
+
+/**
+ * Whether a tile asked of its source at `createdAt` comes too late: one that was asked for after it is there. What is
+ * ahead of `now` was made before the clock was set back.
+ */
+export function isOvertaken(createdAt: number, presentSince: number, now: number): boolean {
+  return createdAt < presentSince && presentSince <= now && presentSince - createdAt < LONGEST_RACE;
 }

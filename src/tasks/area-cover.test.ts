@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Polygon } from '../domain/polygon.ts';
+import type { Polygon } from '../domain/bounds.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import { countCovered, createAreaCover, type ZoomGeometry } from './area-cover.ts';
 

@@ -1,5 +1,5 @@
+import type { Polygon } from '../domain/bounds.ts';
 import { type GridSet, levelOf } from '../domain/grid-set.ts';
-import type { Polygon } from '../domain/polygon.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 
 /** Rows of tiles that all have the same covered columns. */

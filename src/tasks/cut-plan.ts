@@ -1,5 +1,5 @@
 import type { MetatileSize } from '../domain/metatile.ts';
-import { PAGE_SIZE } from '../domain/page.ts';
+import { PAGE_SIZE } from '../domain/tile-key.ts';
 import type { TileRangeLevel } from '../domain/tile-range.ts';
 import { intersectRects } from '../domain/tile-rect.ts';
 import type { ZoomGeometry } from './area-cover.ts';

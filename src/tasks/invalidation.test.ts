@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { openTaskHouse, type TaskHouse, type TaskHouseOptions } from '../../test/fixtures/task-house.ts';
-import { pageOf } from '../domain/page.ts';
+import { pageOf } from '../domain/tile-key.ts';
 
 let house: TaskHouse;
 afterEach(() => house.close());

@@ -1,8 +1,7 @@
 import { isTilewardenError } from '../domain/errors.ts';
-import { statusOf } from '../domain/host-away.ts';
-import { HostClosed } from '../domain/host-closed.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
+import { HostClosed, statusOf } from '../domain/upstream-status.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { Semaphore } from '../lib/semaphore.ts';

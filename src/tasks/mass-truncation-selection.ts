@@ -1,9 +1,8 @@
 import type { Bounds } from '../domain/bounds.ts';
-import { TilewardenError } from '../domain/errors.ts';
+import { shortened, TilewardenError } from '../domain/errors.ts';
 import { type GridSet, tilesOfBounds } from '../domain/grid-set.ts';
 import { everySubset, findGridSubset, type Layer } from '../domain/layer.ts';
 import { denseNameOf } from '../domain/retina.ts';
-import { shortened } from '../domain/shortened.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { intersectRects, type TileRect } from '../domain/tile-rect.ts';
 import type { TilePlace, TileStore } from '../storage/tile-store.ts';

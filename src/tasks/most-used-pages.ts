@@ -1,5 +1,4 @@
-import { pageOf } from '../domain/page.ts';
-import type { TileSetKey } from '../domain/tile-key.ts';
+import { pageOf, type TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 
 export interface PageOfSet {

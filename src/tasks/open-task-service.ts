@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
-import type { Database } from '../db/database.ts';
-import { type Lead, leadAlone } from '../db/lead.ts';
+import { type Database, type Lead, leadAlone } from '../db/database.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -9,23 +8,20 @@ import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { estimateTask } from './estimate-task.ts';
-import { keepHistory } from './history-keeper.ts';
 import { openLeaseReaper } from './lease-reaper.ts';
 import type { TilesChange } from './lease-run.ts';
-import { planRetry } from './plan-retry.ts';
-import { planTask } from './plan-task.ts';
+import { planRetry, planTask } from './plan-task.ts';
 import { createLeaseStore, type LeaseStore } from './store/lease-store.ts';
 import { TASKS_CHANGED, TASKS_WAITING } from './store/task-rows.ts';
 import { createTaskStore, type TaskStore, UNFINISHED } from './store/task-store.ts';
 import { EVERY_FORMAT, TASK_STATES, type Task, type TaskState, type TaskWait } from './task.ts';
 import type { TaskDraft } from './task-draft.ts';
 import { TaskRunner, type TaskRunnerOptions } from './task-runner.ts';
-import type { TaskService } from './task-service.ts';
-import type { TaskSettings } from './task-settings.ts';
+import type { TaskService, TaskSettings } from './task-service.ts';
 import { TaskWatch } from './task-watch.ts';
 import { openWorkerPool, type WorkerProcess } from './worker-pool.ts';
 
-export interface TaskServiceOptions {
+interface TaskServiceOptions {
   readonly database: Database;
   readonly catalog: Pick<Catalog, 'layer'>;
   readonly pipeline: TilePipeline;
@@ -209,4 +205,29 @@ function onlyOne(tasks: readonly Task[]): Task {
   const [task] = tasks;
   if (!task) throw new Error('No task was recorded.');
   return task;
+}
+
+interface HistoryKeeperOptions {
+  readonly store: TaskStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly settings: Pick<TaskSettings, 'keepDays' | 'keepFinished'>;
+}
+
+const DAY = 86_400_000;
+/** Milliseconds. */
+const LOOK_INTERVAL = 600_000;
+
+/** Forgets finished tasks that are older or more than is kept. */
+async function keepHistory(
+  { store, clock, log, settings }: HistoryKeeperOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    const endedBefore = clock.now() - settings.keepDays * DAY;
+    await store
+      .forget({ endedBefore, keep: settings.keepFinished })
+      .catch((error: unknown) => log.warn({ err: error }, 'old tasks could not be forgotten'));
+    await clock.sleep(LOOK_INTERVAL, signal).catch(() => {});
+  }
 }

@@ -1,10 +1,9 @@
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
-import { isHostAway } from '../domain/host-away.ts';
-import { type HostClosed, hostClosedIn } from '../domain/host-closed.ts';
 import { type Metatile, metatileAt } from '../domain/metatile.ts';
 import { denseNameOf } from '../domain/retina.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { intersectRects, type TileRect } from '../domain/tile-rect.ts';
+import { type HostClosed, hostClosedIn, isHostAway } from '../domain/upstream-status.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Semaphore } from '../lib/semaphore.ts';
 import { metatileSizeOf } from '../pipeline/resolve-tile-set.ts';

@@ -1,17 +1,16 @@
 import type { BoundLayer } from '../catalog/bound-layer.ts';
-import { type Bounds, intersectBounds } from '../domain/bounds.ts';
-import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import { type Bounds, intersectBounds, type Polygon } from '../domain/bounds.ts';
+import { isTilewardenError, shortened, TilewardenError } from '../domain/errors.ts';
 import { levelOf } from '../domain/grid-set.ts';
 import type { GridSubset } from '../domain/grid-subset.ts';
 import type { Layer } from '../domain/layer.ts';
-import type { Polygon } from '../domain/polygon.ts';
-import { shortened } from '../domain/shortened.ts';
 import { tileRangeOf } from '../domain/tile-range.ts';
 import { metatileSizeOf, resolveTileSet } from '../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
 import { type AreaCover, countCovered, createAreaCover, zoomGeometryOf } from './area-cover.ts';
 import { cutSeedPlan, cutTruncatePlan, onlyPages } from './cut-plan.ts';
-import { EVERY_FORMAT, TASK_TYPES, type TaskRequest, type TaskType } from './task.ts';
+import type { NewTask, TaskStore } from './store/task-store.ts';
+import { EVERY_FORMAT, isFinal, TASK_TYPES, type TaskRequest, type TaskType } from './task.ts';
 import { areaIn, boundsOfArea, WEB_MERCATOR_CODES } from './task-area.ts';
 import type { TaskDraft } from './task-draft.ts';
 import type { TaskPlan } from './task-plan.ts';
@@ -24,7 +23,7 @@ export interface PlannedTask {
   readonly tilesTotal: bigint;
 }
 
-export interface PlanOptions {
+interface PlanOptions {
   readonly layer: (name: string) => BoundLayer | null;
   readonly maxThreadCount: number;
 }
@@ -240,4 +239,30 @@ function describe({ minX, minY, maxX, maxY }: Bounds): string {
 
 function invalid(message: string): TilewardenError {
   return new TilewardenError('request-invalid', message);
+}
+
+/** Failed steps that one new task takes up; what is beyond it stays with the old task for another. */
+const MOST_STEPS = 10_000;
+
+/** A task over what a finished one has given up; null when it is not finished or nothing failed. */
+export async function planRetry(
+  store: TaskStore,
+  id: number,
+): Promise<Pick<NewTask, 'request' | 'plan' | 'tilesTotal'> | null> {
+  const task = await store.get(id);
+  const old = await store.plan(id);
+  if (!task || !old || !isFinal(task.state)) return null;
+  const failed = await store.givenUp(id, MOST_STEPS);
+  if (failed.length === 0) return null;
+  const plan: TaskPlan = {
+    ...old,
+    levels: failed.map(({ z, rect }) => ({
+      z,
+      rect,
+      blockColumns: old.stepColumns,
+      blockRows: old.stepRows,
+    })),
+  };
+  const tilesTotal = failed.reduce((sum, { tiles }) => sum + tiles, 0n);
+  return { request: task.request, plan, tilesTotal };
 }

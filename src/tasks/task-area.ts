@@ -1,7 +1,6 @@
-import type { Bounds } from '../domain/bounds.ts';
+import type { Bounds, Polygon } from '../domain/bounds.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
-import type { Polygon } from '../domain/polygon.ts';
 import type { TaskDraft } from './task-draft.ts';
 
 export const WEB_MERCATOR_CODES: ReadonlySet<number> = new Set([3857, 900913, 102100, 102113]);

@@ -1,4 +1,4 @@
-import type { Polygon } from '../domain/polygon.ts';
+import type { Polygon } from '../domain/bounds.ts';
 import type { PagePlace } from './cut-plan.ts';
 
 /**

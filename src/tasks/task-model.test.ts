@@ -12,9 +12,8 @@ import { silentLogger } from '../lib/logger.ts';
 import { type Lease, NO_COUNTS } from './store/lease.ts';
 import { createLeaseStore, type LeaseStore } from './store/lease-store.ts';
 import { createTaskStore, type TaskStore } from './store/task-store.ts';
-import type { TaskState } from './task.ts';
+import { isFinal, type TaskState } from './task.ts';
 import { stepsOf } from './task-plan.ts';
-import { isFinal } from './task-state.ts';
 
 /** What we expect to be true of a task, whatever has happened. */
 interface Expected {

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { TASK_STATES } from './task.ts';
-import { isFinal, stateAfter, statesBefore } from './task-state.ts';
+import { isFinal, stateAfter, statesBefore, TASK_STATES } from './task.ts';
 
 it('a task goes from pending over running to done', () => {
   expect(stateAfter('pending', 'started')).toBe('running');

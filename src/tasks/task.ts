@@ -1,5 +1,4 @@
-import type { Bounds } from '../domain/bounds.ts';
-import type { Polygon } from '../domain/polygon.ts';
+import type { Bounds, Polygon } from '../domain/bounds.ts';
 import type { HostClosing } from '../domain/upstream-status.ts';
 
 export const TASK_TYPES = ['seed', 'reseed', 'truncate'] as const;
@@ -48,7 +47,7 @@ export interface TaskRequest {
   readonly priority: number;
 }
 
-export interface TaskCounters {
+interface TaskCounters {
   readonly made: number;
   readonly present: number;
   readonly removed: number;
@@ -93,4 +92,30 @@ export interface Task {
   readonly createdAt: number;
   readonly startedAt: number | null;
   readonly endedAt: number | null;
+}
+
+/** What can happen to a task. `lost`: the processes that worked on it are gone. */
+export type TaskHappening = 'started' | 'lost' | 'finished' | 'failed' | 'killed' | 'paused' | 'resumed';
+
+const TRANSITIONS: Readonly<Record<TaskState, Partial<Readonly<Record<TaskHappening, TaskState>>>>> = {
+  pending: { started: 'running', killed: 'aborted', failed: 'aborted', paused: 'paused' },
+  running: { lost: 'pending', finished: 'done', failed: 'aborted', killed: 'aborted', paused: 'paused' },
+  paused: { resumed: 'pending', killed: 'aborted' },
+  done: {},
+  aborted: {},
+};
+
+/** The state after it, or null when it cannot happen in this state. */
+export function stateAfter(state: TaskState, happening: TaskHappening): TaskState | null {
+  return TRANSITIONS[state][happening] ?? null;
+}
+
+/** The states in which something can happen, for statements that change many tasks at once. */
+export function statesBefore(happening: TaskHappening): readonly TaskState[] {
+  const states = Object.keys(TRANSITIONS) as TaskState[];
+  return states.filter((state) => stateAfter(state, happening) !== null);
+}
+
+export function isFinal(state: TaskState): boolean {
+  return Object.keys(TRANSITIONS[state]).length === 0;
 }

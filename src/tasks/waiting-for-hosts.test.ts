@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { openTaskHouse, type TaskHouse } from '../../test/fixtures/task-house.ts';
 import { until } from '../../test/fixtures/tile-road.ts';
 import { TilewardenError } from '../domain/errors.ts';
-import { HostClosed } from '../domain/host-closed.ts';
+import { HostClosed } from '../domain/upstream-status.ts';
 import type { SourceAnswer, SourceRequest } from '../sources/tile-source.ts';
 
 let house: TaskHouse | null = null;

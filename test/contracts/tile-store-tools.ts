@@ -1,5 +1,4 @@
-import { pageOf } from '../../src/domain/page.ts';
-import type { TileSetKey } from '../../src/domain/tile-key.ts';
+import { pageOf, type TileSetKey } from '../../src/domain/tile-key.ts';
 import type { PageStatistics, StoreChange, TileStore, TileWrite } from '../../src/storage/tile-store.ts';
 
 export const NOTHING: StoreChange = { tiles: 0, bytes: 0 };

@@ -6,7 +6,7 @@ import { createPostgresDatabase, sharedS3 } from '../fixtures/shared-services.ts
 import { whenOver } from '../fixtures/when-over.ts';
 import { type Cluster, openCluster } from './cluster.ts';
 import { runTilewarden, startServer, writeConfig } from './server.ts';
-import { LAYER, PASSWORD, roadsConfig, speakTo, type TaskServer, type TileAt } from './task-server.ts';
+import { LAYER, roadsConfig, speakTo, type TaskServer, type TileAt } from './task-server.ts';
 
 const TRUNCATE = `<truncateLayer><layerName>${LAYER}</layerName></truncateLayer>`;
 /** Two tiles of one metatile. */
@@ -88,8 +88,7 @@ describe.runIf(requireS3('a server whose tiles lie in S3'))('a server whose tile
     const config = (store: string) =>
       `stores: ${stores}\ntasks: { workers: 0 }\n${roads.replace('gutter: 0', `gutter: 0\n    store: ${store}`)}`;
     const args = ['--database', await createPostgresDatabase()];
-    const env = { TILEWARDEN_ADMIN_PASSWORD: PASSWORD };
-    const before = speakTo(await startServer({ config: config('local'), args, env }));
+    const before = speakTo(await startServer({ config: config('local'), args }));
     expect(await look(before, HERE)).toBe('MISS');
     await untilStored(before);
     const { data } = before;
@@ -101,7 +100,7 @@ describe.runIf(requireS3('a server whose tiles lie in S3'))('a server whose tile
       /^Copied 16 tiles from local to default \(.*\)\.\n$/,
     );
     await before.stop();
-    const after = speakTo(await startServer({ config: config('default'), data, args, env }));
+    const after = speakTo(await startServer({ config: config('default'), data, args }));
     expect([await look(after, HERE), await look(after, BESIDE)]).toEqual(['HIT', 'HIT']);
     await after.stop();
     expect((await copy('default', 'local')).stdout).toContain('16 of them were there already');

@@ -9,7 +9,7 @@ import { DEFAULT_PIPELINE_SETTINGS } from '../../src/pipeline/pipeline-settings.
 import { createMemoryBudgetBook, openUpstreamDesk } from '../../src/sources/upstream/open-upstream-desk.ts';
 import { upstreamOptions } from '../../src/sources/upstream/upstream-options.ts';
 import { type OpenTaskService, openTaskService } from '../../src/tasks/open-task-service.ts';
-import { taskSettingsFor } from '../../src/tasks/task-settings.ts';
+import { taskSettingsFor } from '../../src/tasks/task-service.ts';
 import { openTileRoad, type TileRoad } from '../fixtures/tile-road.ts';
 import { createVirtualClock, nextTurn, type VirtualClock } from '../fixtures/virtual-clock.ts';
 import type { Scenario } from './scenario.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/lib/clock.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../../src/sources/tile-source.ts';
-import { endOf } from '../../src/sources/upstream/request-end.ts';
+import { endOf } from '../../src/sources/upstream/upstream-client.ts';
 import type { UpstreamDesk } from '../../src/sources/upstream/upstream-desk.ts';
 import {
   failureOfStatus,

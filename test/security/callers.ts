@@ -1,4 +1,4 @@
-import type { Role } from '../../src/access/role.ts';
+import type { Role } from '../../src/access/caller.ts';
 import {
   basic,
   createHeldClock,

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mayWorkOn } from '../../src/access/caller.ts';
-import { roleSuffices } from '../../src/access/role.ts';
+import { mayWorkOn, roleSuffices } from '../../src/access/caller.ts';
 import { textAnswer } from '../../src/http/answer.ts';
 import { createAccountAccess } from '../../src/http/door/access.ts';
 import type { Route, RouteRole } from '../../src/http/route.ts';

@@ -1,5 +1,4 @@
-import type { DatabaseOptions } from '../database.ts';
-import type { Lead } from '../lead.ts';
+import type { DatabaseOptions, Lead } from '../database.ts';
 import { connectSession, endSession, type SessionClient } from './session-client.ts';
 
 export interface LeadershipOptions extends DatabaseOptions {

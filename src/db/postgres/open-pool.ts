@@ -1,8 +1,7 @@
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import pg from 'pg';
-import type { DatabaseOptions } from '../database.ts';
-import { DatabaseError } from '../database-error.ts';
-import { exactNumber } from '../exact-number.ts';
+import { DatabaseError, type DatabaseOptions } from '../database.ts';
+import { exactNumber } from '../numbers.ts';
 
 /** Milliseconds. */
 const CONNECT_TIMEOUT = 5000;

@@ -1,8 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import { Semaphore } from '../../lib/semaphore.ts';
-import type { Database, DatabaseOptions } from '../database.ts';
-import { DatabaseError } from '../database-error.ts';
+import { type Database, DatabaseError, type DatabaseOptions } from '../database.ts';
 import { migrate } from '../migrate.ts';
 import type { Schema } from '../schema.ts';
 import { openNotifications } from './notifications.ts';

@@ -1,8 +1,8 @@
 import type BetterSqlite3 from 'better-sqlite3';
 import { CompiledQuery, type DatabaseConnection, type Driver, type QueryResult } from 'kysely';
 import type { Clock } from '../../lib/clock.ts';
-import { DatabaseError } from '../database-error.ts';
-import { exactNumber } from '../exact-number.ts';
+import { DatabaseError } from '../database.ts';
+import { exactNumber } from '../numbers.ts';
 
 /** Milliseconds that a transaction waits for another process's. */
 const LONGEST_WAIT = 10_000;

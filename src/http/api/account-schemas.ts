@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ROLES } from '../../access/role.ts';
+import { ROLES } from '../../access/caller.ts';
 
 const layers = z.array(z.string());
 const role = z.enum(ROLES);

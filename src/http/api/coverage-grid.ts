@@ -1,5 +1,5 @@
 import { coverageAt } from '../../domain/grid-subset.ts';
-import { PAGE_SIZE } from '../../domain/page.ts';
+import { PAGE_SIZE } from '../../domain/tile-key.ts';
 import { intersectRects, type TileRect } from '../../domain/tile-rect.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 

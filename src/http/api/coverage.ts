@@ -1,10 +1,9 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import { type Bounds, boundsOf } from '../../domain/bounds.ts';
-import { invalid, TilewardenError } from '../../domain/errors.ts';
+import { invalid, shortened, TilewardenError } from '../../domain/errors.ts';
 import { boundsOfRect, tilesOfBounds } from '../../domain/grid-set.ts';
 import { coverageAt } from '../../domain/grid-subset.ts';
-import { PAGE_SIZE } from '../../domain/page.ts';
-import { shortened } from '../../domain/shortened.ts';
+import { PAGE_SIZE } from '../../domain/tile-key.ts';
 import { countTiles, intersectRects, type TileRect } from '../../domain/tile-rect.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';

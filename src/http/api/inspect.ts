@@ -1,9 +1,7 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import { boundsOfTile } from '../../domain/grid-set.ts';
 import { metatileOf } from '../../domain/metatile.ts';
-import { pageOf } from '../../domain/page.ts';
-import type { TileIndex } from '../../domain/tile-key.ts';
-import { MADE_BY_REQUEST, type TileMaker } from '../../domain/tile-maker.ts';
+import { MADE_BY_REQUEST, pageOf, type TileIndex, type TileMaker } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { sourceRequestOf } from '../../pipeline/accept-answer.ts';
 import { freshUntil } from '../../pipeline/freshness.ts';
@@ -16,7 +14,7 @@ import { type Answer, jsonAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
-import { vectorAnswer } from '../services/vector-answer.ts';
+import { vectorAnswer } from '../services/tile-answer.ts';
 import { integerParam, requestedTileSet } from './layer-tiles.ts';
 
 export interface InspectDeps {

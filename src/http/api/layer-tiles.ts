@@ -1,6 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import { invalid } from '../../domain/errors.ts';
-import { shortened } from '../../domain/shortened.ts';
+import { invalid, shortened } from '../../domain/errors.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import { refuseOthers } from '../door/layer-visibility.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ROLES } from '../../access/role.ts';
+import { ROLES } from '../../access/caller.ts';
 import { names, time } from './openapi-values.ts';
 
 const role = z.enum(ROLES);

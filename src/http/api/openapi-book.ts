@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { RouteDescription } from '../route.ts';
 import { blankAreaBody } from '../wire/blank-area-request.ts';
 import { quotaBody } from '../wire/quota-body.ts';
 import { scheduleBody } from '../wire/schedule-request.ts';
@@ -21,7 +22,6 @@ import {
   userAnswer,
 } from './openapi-account-schemas.ts';
 import { blankAreaAnswer, blankAreaListAnswer } from './openapi-blank-schemas.ts';
-import type { RouteDescription } from './openapi-description.ts';
 import { evictionsAnswer, evictionsQuery, quotaAnswer, usageAnswer } from './openapi-quota-schemas.ts';
 import { runAnswer, runListAnswer, scheduleAnswer, scheduleListAnswer } from './openapi-schedule-schemas.ts';
 import {
@@ -50,15 +50,12 @@ import {
   zoomCoverageQuery,
 } from './openapi-schemas.ts';
 
-const REST = { tag: "GeoWebCache's interface" };
-const XML_TYPES = ['text/xml', 'application/xml'];
-const JSON_TYPES = ['application/json'];
-const FORM_TYPES = ['application/x-www-form-urlencoded'];
+type Descriptions = Readonly<Record<string, RouteDescription>>;
 
-/** By method and path, for the routes whose own declaration does not say it. */
 const declaring = { query: dryRunQuery, body: declarationBody, answer: declarationAnswer };
 
-export const DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = {
+/** Of our own interface, by method and path. The console takes its types from here. */
+export const API_DESCRIPTIONS = {
   'GET /api/v1/tasks': { summary: 'List tasks, newest first', query: taskListQuery, answer: taskListAnswer },
   'POST /api/v1/tasks': {
     summary: 'Start a task, or with dryRun tell what it would be',
@@ -211,71 +208,47 @@ export const DESCRIPTIONS: Readonly<Record<string, RouteDescription>> = {
     answer: nodeListAnswer,
   },
   'GET /api/v1/openapi.json': { summary: 'This document', answerType: 'application/json' },
+} satisfies Descriptions;
 
-  'GET /rest/seed.json': { ...REST, summary: 'The numbers of all tasks', answerType: 'application/json' },
-  'POST /rest/seed': {
-    ...REST,
-    summary: 'Stop tasks of every layer',
-    bodyTypes: FORM_TYPES,
-    answerType: 'text/html',
-  },
-  'GET /rest/seed/{layer}.json': {
-    ...REST,
-    summary: "The numbers of a layer's tasks",
-    answerType: 'application/json',
-  },
-  'GET /rest/seed/{layer}.xml': {
-    ...REST,
-    summary: "The numbers of a layer's tasks",
-    answerType: 'application/json',
-  },
-  'POST /rest/seed/{layer}.json': { ...REST, summary: 'Seed, reseed or truncate', bodyTypes: JSON_TYPES },
-  'POST /rest/seed/{layer}.xml': { ...REST, summary: 'Seed, reseed or truncate', bodyTypes: XML_TYPES },
-  'POST /rest/seed/{layer}': {
-    ...REST,
-    summary: 'Stop tasks of a layer',
-    bodyTypes: FORM_TYPES,
-    answerType: 'text/html',
-  },
-  'GET /rest/bounds/{layer}/{gridSet}/{type}': {
-    ...REST,
-    summary: 'The tiles of a layer at each zoom',
-    answerType: 'text/plain',
-  },
-  'POST /rest/filter/{filter}/update/{type}': {
-    ...REST,
-    summary: 'Update a request filter',
-    bodyTypes: [...XML_TYPES, 'application/zip'],
-    answerType: 'text/plain',
-  },
-  'POST /rest/reload': {
-    ...REST,
-    summary: 'Read the configuration file again',
-    bodyTypes: FORM_TYPES,
-    answerType: 'text/html',
-  },
-  ...restPair('masstruncate', (path) => ({
-    [`GET ${path}`]: { ...REST, summary: 'The kinds of mass truncation', answerType: 'text/xml' },
-    [`POST ${path}`]: {
-      ...REST,
-      summary: 'Empty a layer, or parts of it, at once',
-      bodyTypes: [...XML_TYPES, ...JSON_TYPES],
-    },
-  })),
-  ...quotaPair('xml', XML_TYPES),
-  ...quotaPair('json', JSON_TYPES),
+const XML_TYPES = ['text/xml', 'application/xml'];
+const JSON_TYPES = ['application/json'];
+const FORM_TYPES = ['application/x-www-form-urlencoded'];
+
+/** By method and path, for the routes whose own declaration does not say it. */
+export const DESCRIPTIONS: Descriptions = {
+  ...API_DESCRIPTIONS,
+  'GET /rest/seed.json': rest('The numbers of all tasks', 'application/json'),
+  'POST /rest/seed': rest('Stop tasks of every layer', 'text/html', FORM_TYPES),
+  'GET /rest/seed/{layer}.json': rest("The numbers of a layer's tasks", 'application/json'),
+  'GET /rest/seed/{layer}.xml': rest("The numbers of a layer's tasks", 'application/json'),
+  'POST /rest/seed/{layer}.json': rest('Seed, reseed or truncate', null, JSON_TYPES),
+  'POST /rest/seed/{layer}.xml': rest('Seed, reseed or truncate', null, XML_TYPES),
+  'POST /rest/seed/{layer}': rest('Stop tasks of a layer', 'text/html', FORM_TYPES),
+  'GET /rest/bounds/{layer}/{gridSet}/{type}': rest('The tiles of a layer at each zoom', 'text/plain'),
+  'POST /rest/filter/{filter}/update/{type}': rest('Update a request filter', 'text/plain', [
+    ...XML_TYPES,
+    'application/zip',
+  ]),
+  'POST /rest/reload': rest('Read the configuration file again', 'text/html', FORM_TYPES),
+  // GeoWebCache's clients use both.
+  ...bulkDescriptions(''),
+  ...bulkDescriptions('/rest'),
 };
 
-type Descriptions = Readonly<Record<string, RouteDescription>>;
-
-/** With `/rest` and without: GeoWebCache's clients use both. */
-function restPair(name: string, describe: (path: string) => Descriptions): Descriptions {
-  return { ...describe(`/${name}`), ...describe(`/rest/${name}`) };
+function bulkDescriptions(prefix: string): Descriptions {
+  return {
+    [`GET ${prefix}/masstruncate`]: rest('The kinds of mass truncation', 'text/xml'),
+    [`POST ${prefix}/masstruncate`]: rest('Empty a layer, or parts of it, at once', null, [
+      ...XML_TYPES,
+      ...JSON_TYPES,
+    ]),
+    [`GET ${prefix}/diskquota.xml`]: rest('Show the quota', 'text/xml'),
+    [`PUT ${prefix}/diskquota.xml`]: rest('Change the quota', null, XML_TYPES),
+    [`GET ${prefix}/diskquota.json`]: rest('Show the quota', 'application/json'),
+    [`PUT ${prefix}/diskquota.json`]: rest('Change the quota', null, JSON_TYPES),
+  };
 }
 
-function quotaPair(format: 'xml' | 'json', types: readonly string[]): Descriptions {
-  return restPair(`diskquota.${format}`, (path) => ({
-    [`GET ${path}`]: { ...REST, summary: 'Show the quota', answerType: types[0] ?? '' },
-    [`PUT ${path}`]: { ...REST, summary: 'Change the quota', bodyTypes: types },
-  }));
+function rest(summary: string, answerType: string | null, bodyTypes?: readonly string[]): RouteDescription {
+  return { summary, ...(answerType && { answerType }), ...(bodyTypes && { bodyTypes }) };
 }

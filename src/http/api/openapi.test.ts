@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { createTestApp } from '../../../test/fixtures/http-app.ts';
 import { everyRoute } from '../../../test/security/every-route.ts';
@@ -48,10 +47,4 @@ describe('the document of the interface', () => {
       },
     });
   });
-});
-
-it('is what the types of the console were made from (npm run web:types writes them anew)', async () => {
-  const { apiTypes } = await import('../../../scripts/write-api-types.ts');
-  const written = await readFile(new URL('../../../web/src/api-types.ts', import.meta.url), 'utf8');
-  expect(await apiTypes()).toBe(written);
 });

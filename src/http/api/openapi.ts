@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { jsonAnswer } from '../answer.ts';
-import type { Route } from '../route.ts';
+import type { Route, RouteDescription } from '../route.ts';
 import { DESCRIPTIONS } from './openapi-book.ts';
-import type { RouteDescription } from './openapi-description.ts';
 
 /** Below these lies what is administered; the rest are map services with standards of their own. */
 const ADMINISTERED = /^\/(api\/v1|rest|masstruncate|diskquota)\b/;
@@ -62,7 +61,7 @@ function operationOf(route: Route): object {
   const about = descriptionOf(route);
   return {
     summary: about.summary,
-    tags: [about.tag ?? tagOf(route.path)],
+    tags: [tagOf(route.path)],
     description: route.role === 'public' ? 'Open to anybody.' : `Needs the role ${route.role}.`,
     ...(route.role === 'public' && { security: [] }),
     parameters: [...pathParameters(route.path), ...queryParameters(about), ...conditions(route, about)],

@@ -1,6 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import type { Schedule } from '../../tasks/schedules/schedule.ts';
-import type { ScheduleService } from '../../tasks/schedules/schedule-service.ts';
+import type { Schedule, ScheduleService } from '../../tasks/schedules/schedule.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import { refuseForeignLayer } from '../door/gate.ts';
 import type { Exchange } from '../exchange.ts';

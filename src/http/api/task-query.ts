@@ -1,5 +1,4 @@
-import { invalid } from '../../domain/errors.ts';
-import { shortened } from '../../domain/shortened.ts';
+import { invalid, shortened } from '../../domain/errors.ts';
 import { withoutAbsent } from '../../lib/without-absent.ts';
 import { TASK_STATES, TASK_TYPES } from '../../tasks/task.ts';
 import type { TaskFilter } from '../../tasks/task-service.ts';

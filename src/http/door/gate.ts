@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import { type Caller, mayWorkOn } from '../../access/caller.ts';
-import { type Role, roleSuffices } from '../../access/role.ts';
+import { type Caller, mayWorkOn, type Role, roleSuffices } from '../../access/caller.ts';
 import type { HttpLimits } from '../limits.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Access, Credentials } from './access.ts';

@@ -1,5 +1,4 @@
-import { type Caller, mayWorkOn } from '../../access/caller.ts';
-import { type Role, roleSuffices } from '../../access/role.ts';
+import { type Caller, mayWorkOn, type Role, roleSuffices } from '../../access/caller.ts';
 import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import type { Layer, LayerAccess } from '../../domain/layer.ts';
 import type { Exchange } from '../exchange.ts';

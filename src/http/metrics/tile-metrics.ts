@@ -1,5 +1,4 @@
-import type { CountedEvent } from '../../pipeline/pipeline-counters.ts';
-import type { PipelineCount } from '../../pipeline/pipeline-metrics.ts';
+import type { CountedEvent, PipelineCount } from '../../pipeline/pipeline-counters.ts';
 import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import type { Family, MetricSheet } from './metric-sheet.ts';
 import type { TileCountSeries } from './tile-counts.ts';

@@ -2,7 +2,6 @@ import type { GridSubset } from '../../domain/grid-subset.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { isWebMercator } from '../../domain/srs.ts';
 import { geographicBoxOf } from '../services/geographic-extent.ts';
-import { addressPart, scriptString, shellWord } from './quoting.ts';
 
 /** Something to paste into a client. */
 export interface Snippet {
@@ -82,10 +81,6 @@ function openLayers(offer: Offer): Snippet {
     client: 'OpenLayers',
     how: 'Into a script of a page that has an element with the id map.',
     text: `import Map from 'ol/Map.js';
-import View from 'ol/View.js';
-import WMTSCapabilities from 'ol/format/WMTSCapabilities.js';
-import TileLayer from 'ol/layer/Tile.js';
-import WMTS, { optionsFromCapabilities } from 'ol/source/WMTS.js';
 
 const answer = await fetch(${scriptString(capabilitiesUrl(offer))});
 const capabilities = new WMTSCapabilities().read(await answer.text());
@@ -188,4 +183,20 @@ function ogcApi({ base, layer }: Offer): Snippet {
     how: 'The address of the layer; GDAL takes it with OGCAPI: in front.',
     text: `${base}/ogc/collections/${addressPart(layer.name)}`,
   };
+}
+
+/** For a POSIX shell: whatever stands in it is one word. */
+function shellWord(text: string): string {
+  return `'${text.replaceAll("'", `'"'"'`)}'`;
+}
+
+/** For JavaScript, in single quotes as people write them. */
+function scriptString(text: string): string {
+  const inner = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'");
+  return `'${inner}'`;
+}
+
+/** One part of a path or query; the apostrophe too, so that the address can stand in any quotes. */
+export function addressPart(text: string): string {
+  return encodeURIComponent(text).replaceAll("'", '%27');
 }

@@ -6,9 +6,8 @@ import { withHeaders } from '../answer.ts';
 import { isOpen, refuseStrangers } from '../door/layer-visibility.ts';
 import type { Route } from '../route.ts';
 import { boundLayer } from '../services/tiles.ts';
-import { type Snippet, snippetsFor } from './client-snippets.ts';
+import { addressPart, type Snippet, snippetsFor } from './client-snippets.ts';
 import { createPageWriter } from './page.ts';
-import { addressPart } from './quoting.ts';
 
 const NOTHING = html``;
 

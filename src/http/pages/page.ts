@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type Html, html } from '../answer/html.ts';
 import type { Answer } from '../answer.ts';
-import { COPY_SCRIPT } from './copy-script.ts';
-import { PAGE_STYLE } from './page-style.ts';
 
-export interface Page {
+interface Page {
   readonly title: string;
   /** What follows the heading. */
   readonly body: Html;
@@ -71,3 +69,39 @@ function policyOf(style: string, script: string): string {
 function hashOf(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 }
+
+/** Puts a button on every address; without scripts the page is the same save for the buttons. */
+const COPY_SCRIPT = `
+for (const block of document.querySelectorAll('pre')) {
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.textContent = 'Copy';
+  button.addEventListener('click', async () => {
+    await navigator.clipboard.writeText(block.textContent);
+    button.textContent = 'Copied';
+    setTimeout(() => { button.textContent = 'Copy'; }, 2000);
+  });
+  block.after(button);
+}
+`;
+
+/** In the colours that the caller's system asks for. */
+const PAGE_STYLE = `
+:root { color-scheme: light dark; --line: light-dark(#d5dbe0, #3a444d); --soft: light-dark(#f3f5f7, #1d242a); --link: light-dark(#0b5cad, #7db8f0); }
+body { margin: 0; font: 16px/1.5 system-ui, sans-serif; background: light-dark(#fff, #14191d); color: light-dark(#1b2329, #e4e9ed); }
+main { max-width: 60rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
+h1 { font-size: 1.7rem; margin: 0 0 .5rem; overflow-wrap: anywhere; }
+h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; }
+h3 { font-size: 1rem; margin: 1.25rem 0 .25rem; }
+a { color: var(--link); }
+dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .25rem 1rem; margin: .5rem 0; }
+dt { font-weight: 600; }
+dd { margin: 0; overflow-wrap: anywhere; }
+pre { margin: 0; padding: .75rem 1rem; background: var(--soft); border: 1px solid var(--line); border-radius: 6px; overflow-x: auto; font: 13px/1.5 ui-monospace, monospace; }
+pre + button { margin: .25rem 0 .75rem; font: inherit; font-size: .85rem; padding: .15rem .75rem; }
+code { font: .85em ui-monospace, monospace; overflow-wrap: anywhere; }
+small { color: light-dark(#55626c, #a3b0ba); }
+table { border-collapse: collapse; display: block; overflow-x: auto; }
+th, td { text-align: left; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
+img.preview { display: block; max-width: 100%; margin: 1rem 0; border: 1px solid var(--line); border-radius: 6px; }
+`;

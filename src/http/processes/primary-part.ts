@@ -1,7 +1,6 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { CatalogEntries } from '../../catalog/catalog-entries.ts';
-import { TilewardenError } from '../../domain/errors.ts';
-import { shortened } from '../../domain/shortened.ts';
+import { shortened, TilewardenError } from '../../domain/errors.ts';
 import type { TileEvents } from '../../domain/tile-events.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';

@@ -1,6 +1,5 @@
 import { subsetContains } from '../../domain/grid-subset.ts';
-import { PAGE_SIZE } from '../../domain/page.ts';
-import type { TileIndex } from '../../domain/tile-key.ts';
+import { PAGE_SIZE, type TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isFresh } from '../../pipeline/freshness.ts';
 import { MemoryTier } from '../../pipeline/memory-tier.ts';

@@ -1,5 +1,4 @@
-import { TilewardenError } from '../../domain/errors.ts';
-import { shortened } from '../../domain/shortened.ts';
+import { shortened, TilewardenError } from '../../domain/errors.ts';
 import { type DocumentNode, leaf, nodeOf } from '../../geowebcache/document-node.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import type { Answer } from '../answer.ts';

@@ -1,13 +1,13 @@
 import type { Catalog } from '../../catalog/catalog.ts';
+import { shortened } from '../../domain/errors.ts';
 import { levelOf } from '../../domain/grid-set.ts';
 import { coverageAt, type GridSubset } from '../../domain/grid-subset.ts';
 import { findGridSubset } from '../../domain/layer.ts';
-import { shortened } from '../../domain/shortened.ts';
+import { textAnswer } from '../answer.ts';
 import { refuseOthers } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
 import { statusOf } from '../problems.ts';
 import type { Route } from '../route.ts';
-import { plainAnswer } from './representation.ts';
 
 /** `/rest/bounds/{layer}/{gridSet}/java`: which tiles a layer has at each zoom, as a Java program would write it down. */
 export function boundsRoutes({ catalog }: { readonly catalog: Pick<Catalog, 'layer'> }): readonly Route[] {
@@ -26,7 +26,7 @@ export function boundsRoutes({ catalog }: { readonly catalog: Pick<Catalog, 'lay
         `${shortened(layer ?? '')} does not support ${shortened(gridSet ?? '')}`,
       );
     }
-    if (type?.toLowerCase() === 'java') return plainAnswer(200, coverages(subset));
+    if (type?.toLowerCase() === 'java') return textAnswer(200, coverages(subset));
     return refusal('request-invalid', `Unknown or missing format extension : ${shortened(type ?? '')}`);
   }
 }
@@ -37,7 +37,7 @@ const NAMES = { 'layer-unknown': 'NOT_FOUND', 'request-invalid': 'BAD_REQUEST' }
 export function refusal(code: keyof typeof NAMES, message: string) {
   const status = statusOf(code);
   const text = `org.geowebcache.rest.exception.RestException ${status} ${NAMES[code]}: ${message}`;
-  return plainAnswer(status, text, ['Cache-Control', 'no-store']);
+  return textAnswer(status, text, ['Cache-Control', 'no-store']);
 }
 
 /** `{{minX, minY, maxX, maxY, z}, …}`, rows from the bottom. */

@@ -1,6 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import { invalid } from '../../domain/errors.ts';
-import { shortened } from '../../domain/shortened.ts';
+import { invalid, shortened } from '../../domain/errors.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import type { LayerQuota, QuotaConfiguration } from '../../quota/quota-configuration.ts';
 import type { QuotaSettings } from '../../quota/quota-settings.ts';

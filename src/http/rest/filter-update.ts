@@ -1,9 +1,8 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import { invalid } from '../../domain/errors.ts';
-import { shortened } from '../../domain/shortened.ts';
+import { invalid, shortened } from '../../domain/errors.ts';
+import { textAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
-import { plainAnswer } from './representation.ts';
 
 /** `POST /rest/filter/{filter}/update/{xml|zip}`: what is computed from the extent is always up to date. */
 export function filterUpdateRoutes({
@@ -23,7 +22,7 @@ export function filterUpdateRoutes({
     }
     const type = exchange.param('type');
     if (!/^(xml|zip)$/i.test(type)) throw invalid(`Unknow update type ${shortened(type)}`);
-    return plainAnswer(200, 'Filter update completed, no problems encountered.\n');
+    return textAnswer(200, 'Filter update completed, no problems encountered.\n');
   }
 
   function isKnown(name: string): boolean {

@@ -1,10 +1,11 @@
 import type { ServiceSettings } from '../../catalog/service-settings.ts';
 import { type GlobalDocument, readGlobal, writeGlobal } from '../../geowebcache/global-document.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
+import { textAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
 import { warningHeader } from './layers.ts';
-import { documentAnswer, plainAnswer, readRoot, resourceRoutes } from './representation.ts';
+import { documentAnswer, readRoot, resourceRoutes } from './representation.ts';
 import { callerName } from './seed.ts';
 
 export interface GlobalDeps {
@@ -35,6 +36,6 @@ export function globalRoutes({ service, about, configFile }: GlobalDeps): readon
     const all = { ...before.remembered, ...remembered };
     await service.change({ ...change, remembered: all }, callerName(exchange));
     exchange.change = { target: 'global', before, after: service.current };
-    return plainAnswer(200, '', warningHeader(warnings));
+    return textAnswer(200, '', warningHeader(warnings));
   }
 }

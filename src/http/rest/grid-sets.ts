@@ -1,15 +1,14 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { CatalogEditor } from '../../catalog/catalog-editor.ts';
-import { invalid, isTilewardenError } from '../../domain/errors.ts';
-import { shortened } from '../../domain/shortened.ts';
+import { invalid, isTilewardenError, shortened } from '../../domain/errors.ts';
 import { readGwcGridSet, writeGwcGridSet } from '../../geowebcache/grid-set-document.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
-import type { Answer } from '../answer.ts';
+import { type Answer, textAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
 import { keptIn, roleFor, warningHeader } from './layers.ts';
-import { documentAnswer, listAnswer, plainAnswer, readRoot, resourceRoutes } from './representation.ts';
+import { documentAnswer, listAnswer, readRoot, resourceRoutes } from './representation.ts';
 import { callerName } from './seed.ts';
 
 export interface RestGridSetDeps {
@@ -53,7 +52,7 @@ export function restGridSetRoutes({ catalog, editor }: RestGridSetDeps): readonl
     const options = { by: callerName(exchange), dryRun: false, aside: kept };
     const { name, created } = await editor.put('grid-set', document, options);
     exchange.change = { target: `grid-set:${name}`, after: { document } };
-    return plainAnswer(created ? 201 : 200, '', warningHeader(warnings));
+    return textAnswer(created ? 201 : 200, '', warningHeader(warnings));
   }
 
   async function remove(exchange: Exchange): Promise<Answer> {
@@ -64,7 +63,7 @@ export function restGridSetRoutes({ catalog, editor }: RestGridSetDeps): readonl
       throw isTilewardenError(error, 'entry-unknown') ? unknown('remove', exchange) : error;
     }
     exchange.change = { target: `grid-set:${name}`, after: { removed: true } };
-    return plainAnswer(200, '');
+    return textAnswer(200, '');
   }
 }
 

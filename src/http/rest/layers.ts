@@ -1,7 +1,6 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { CatalogEditor, ShownEntry } from '../../catalog/catalog-editor.ts';
-import { invalid, isTilewardenError } from '../../domain/errors.ts';
-import { shortened } from '../../domain/shortened.ts';
+import { invalid, isTilewardenError, shortened } from '../../domain/errors.ts';
 import type { KeptElement, ReadWarning } from '../../geowebcache/kept-elements.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import {
@@ -12,13 +11,13 @@ import {
 } from '../../geowebcache/read-layer.ts';
 import { writeGwcLayer } from '../../geowebcache/write-layer.ts';
 import { isRecord } from '../../lib/value-path.ts';
-import type { Answer, Headers } from '../answer.ts';
+import { type Answer, type Headers, textAnswer } from '../answer.ts';
 import { refuseOthers, visibleLayers } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Method, Route } from '../route.ts';
 import { headerText } from '../services/tile-headers.ts';
-import { documentAnswer, listAnswer, plainAnswer, readRoot, resourceRoutes } from './representation.ts';
+import { documentAnswer, listAnswer, readRoot, resourceRoutes } from './representation.ts';
 import { callerName } from './seed.ts';
 
 export interface RestLayerDeps {
@@ -55,7 +54,7 @@ export function restLayerRoutes({ catalog, editor }: RestLayerDeps): readonly Ro
 
   async function put(exchange: Exchange, format: DocumentFormat): Promise<Answer> {
     const warnings = await save(exchange, readLayer(exchange, format));
-    return plainAnswer(200, 'layer saved', warningHeader(warnings));
+    return textAnswer(200, 'layer saved', warningHeader(warnings));
   }
 
   async function post(exchange: Exchange, format: DocumentFormat): Promise<Answer> {
@@ -66,7 +65,7 @@ export function restLayerRoutes({ catalog, editor }: RestLayerDeps): readonly Ro
       );
     }
     await save(exchange, read);
-    return plainAnswer(200, '', ['Warning', '299: Deprecated API. Use PUT instead.']);
+    return textAnswer(200, '', ['Warning', '299: Deprecated API. Use PUT instead.']);
   }
 
   async function save(exchange: Exchange, read: ReadDocument): Promise<readonly ReadWarning[]> {
@@ -85,7 +84,7 @@ export function restLayerRoutes({ catalog, editor }: RestLayerDeps): readonly Ro
       throw isTilewardenError(error, 'entry-unknown') ? unknownLayer(exchange) : error;
     }
     exchange.change = { target: `layer:${name}`, after: { removed: true } };
-    return plainAnswer(200, `${name} deleted`);
+    return textAnswer(200, `${name} deleted`);
   }
 
   /** A plus sign may stand for a space, unless a layer has one. */

@@ -3,11 +3,10 @@ import { type DocumentFormat, readDocument } from '../../geowebcache/read-docume
 import type { WireElement } from '../../geowebcache/wire-element.ts';
 import { writeJson } from '../../lib/write-json.ts';
 import { element, writeXml } from '../../lib/xml/write-xml.ts';
-import { type Answer, type Headers, textAnswer } from '../answer.ts';
-import type { RouteDescription } from '../api/openapi-description.ts';
+import type { Answer, Headers } from '../answer.ts';
 import { FORM, requireMediaType } from '../door/request-body.ts';
 import type { Exchange } from '../exchange.ts';
-import type { Handler, Method, Route, RouteRole } from '../route.ts';
+import type { Handler, Method, Route, RouteDescription, RouteRole } from '../route.ts';
 
 /** A resource whose ending says how it is written. */
 export interface Resource {
@@ -21,7 +20,6 @@ export interface Resource {
   >;
 }
 
-export const REST_TAG = "GeoWebCache's interface";
 const XML = ['application/xml', 'text/xml'];
 const JSON_TYPES = ['application/json', 'text/json'];
 
@@ -54,8 +52,8 @@ function describeMethod(method: Method, what: string, ending: DocumentFormat | n
   const types = { xml: XML, json: ['application/json'] };
   const bodyTypes = ending ? types[ending] : [...XML, ...types.json];
   const summary = `${VERBS[method]} ${what}`;
-  if (method === 'GET') return { tag: REST_TAG, summary, answerType: types[ending ?? 'xml'][0] ?? '' };
-  return { tag: REST_TAG, summary, answerType: 'text/plain', ...(method !== 'DELETE' && { bodyTypes }) };
+  if (method === 'GET') return { summary, answerType: types[ending ?? 'xml'][0] ?? '' };
+  return { summary, answerType: 'text/plain', ...(method !== 'DELETE' && { bodyTypes }) };
 }
 
 /** `?format=json`, or what `Accept` would rather have; XML when nobody says. */
@@ -101,11 +99,6 @@ export function listAnswer(
   });
   const body = `<?xml version="1.0" encoding="UTF-8"?>\n${writeXml(element(`${entry}s`, entries))}`;
   return { status: 200, headers: typeOf(format), body };
-}
-
-/** Nothing to say, or a word that scripts look for. */
-export function plainAnswer(status: number, text: string, headers: Headers = []): Answer {
-  return textAnswer(status, text, headers);
 }
 
 function addressed(name: string): string {

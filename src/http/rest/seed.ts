@@ -1,6 +1,7 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import { refuseUnknownParameters } from '../../domain/parameter-filter.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
+import type { Task, TaskState } from '../../tasks/task.ts';
 import type { TaskService } from '../../tasks/task-service.ts';
 import { type Answer, textAnswer } from '../answer.ts';
 import { FORM, requireMediaType } from '../door/request-body.ts';
@@ -8,7 +9,6 @@ import type { Exchange } from '../exchange.ts';
 import type { Handler } from '../route.ts';
 import { boundLayer } from '../services/tiles.ts';
 import { readSeedRequest } from '../wire/seed-request.ts';
-import { writeTaskList } from '../wire/task-list.ts';
 
 export interface SeedDeps {
   readonly catalog: Pick<Catalog, 'layer'>;
@@ -54,4 +54,23 @@ export function callerName(exchange: Exchange): string {
 
 function taskListAnswer(body: string): Answer {
   return { status: 200, headers: ['Content-Type', 'application/json'], body };
+}
+
+/** Section 3 of the specification. A paused task waits, as a pending one does. */
+const STATUS_CODES: Readonly<Record<TaskState, number>> = {
+  aborted: -1,
+  pending: 0,
+  paused: 0,
+  running: 1,
+  done: 2,
+};
+
+/** Section 2.2 of the specification. Counts are 64-bit and written digit by digit: a JSON number of JavaScript would round them. */
+function writeTaskList(tasks: readonly Task[]): string {
+  return `{"long-array-array":[${tasks.map(writeRow).join(',')}]}`;
+}
+
+function writeRow(task: Task): string {
+  const seconds = Math.ceil(task.secondsRemaining);
+  return `[${task.tilesProcessed},${task.tilesTotal},${seconds},${task.id},${STATUS_CODES[task.state]}]`;
 }

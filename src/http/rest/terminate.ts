@@ -1,6 +1,5 @@
 import { mayWorkOn, mayWorkOnAll } from '../../access/caller.ts';
-import { invalid } from '../../domain/errors.ts';
-import { shortened } from '../../domain/shortened.ts';
+import { invalid, shortened } from '../../domain/errors.ts';
 import type { Task } from '../../tasks/task.ts';
 import type { CancelSelector } from '../../tasks/task-service.ts';
 import { type Html, html, pageAnswer } from '../answer/html.ts';

@@ -1,3 +1,7 @@
+import type { Format } from '../../domain/format.ts';
+import type { Exchange } from '../exchange.ts';
+import { HttpProblem } from '../problems.ts';
+
 interface Wish {
   readonly type: string;
   /** 0 to 1; 0: on no account. */
@@ -52,4 +56,16 @@ function readWish(text: string): Wish {
   const weight = parameters.find((parameter) => /^q\s*=/.test(parameter));
   const quality = weight === undefined ? 1 : Number(weight.replace(/^q\s*=\s*/, ''));
   return { type, quality: Number.isNaN(quality) ? 0 : Math.min(Math.max(quality, 0), 1) };
+}
+
+/** What the caller's `Accept` likes best of these; the first without one. Answers then vary by that header. */
+export function formatAccepted(exchange: Exchange, offered: readonly Format[]): Format {
+  const types = [...new Set(offered.map(({ contentType }) => contentType))];
+  const chosen = chooseMediaType(exchange.headers.accept, types);
+  const found = offered.find(({ contentType }) => contentType === chosen);
+  if (found) return found;
+  throw new HttpProblem('not-acceptable', `There is ${types.join(', ')}; Accept allows none of it.`, [
+    'Vary',
+    'Accept',
+  ]);
 }

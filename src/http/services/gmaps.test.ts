@@ -13,7 +13,7 @@ import {
 } from '../../../test/fixtures/http-app.ts';
 import { createGridSubset } from '../../domain/grid-subset.ts';
 import { createAccountAccess } from '../door/access.ts';
-import { tileOfQuadkey } from './quadkey.ts';
+import { tileOfQuadkey } from './gmaps.ts';
 
 function spying() {
   const asked: string[] = [];

@@ -1,21 +1,18 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import { invalid } from '../../domain/errors.ts';
-import { levelOf } from '../../domain/grid-set.ts';
+import { invalid, shortened, TilewardenError } from '../../domain/errors.ts';
+import { levelOf, MAX_LEVELS } from '../../domain/grid-set.ts';
 import type { Layer } from '../../domain/layer.ts';
-import { shortened } from '../../domain/shortened.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import { isOpen, refuseStrangers } from '../door/layer-visibility.ts';
 import type { Handler } from '../route.ts';
-import { bypassAsked } from './bypass-asked.ts';
 import { type Kvp, readKvp } from './kvp.ts';
-import { tileOfQuadkey } from './quadkey.ts';
-import { parametersOf } from './query-parameters.ts';
+import { bypassAsked, parametersOf } from './query-parameters.ts';
 import type { TileMemory } from './tile-memory.ts';
 import { boundLayer } from './tiles.ts';
 import { webMercatorSubset } from './web-mercator.ts';
 
-export interface GmapsDeps extends TileMemory {
+interface GmapsDeps extends TileMemory {
   readonly catalog: Pick<Catalog, 'layer'>;
 }
 
@@ -87,4 +84,22 @@ function checkCoordinate(name: 'X' | 'Y', value: number, count: number): void {
 
 function defaultFormat(layer: Layer): string | null {
   return layer.formats.some(({ mediaType }) => mediaType === PREFERRED_FORMAT) ? PREFERRED_FORMAT : null;
+}
+
+const QUADKEY = /^[0-3]*$/;
+
+/** One digit for each zoom, from the top: 1 adds a column, 2 a row, 3 both. `213` is column 3, row 5 at zoom 3. */
+export function tileOfQuadkey(quadkey: string): TileIndex {
+  if (!QUADKEY.test(quadkey) || quadkey.length >= MAX_LEVELS) {
+    throw new TilewardenError(
+      'request-invalid',
+      `A quadkey is made of at most ${MAX_LEVELS - 1} digits 0 to 3, such as 0231; this is not: ${shortened(quadkey)}`,
+    );
+  }
+  let [x, y] = [0, 0];
+  for (const digit of quadkey) {
+    x = 2 * x + (Number(digit) % 2);
+    y = 2 * y + Math.floor(Number(digit) / 2);
+  }
+  return { z: quadkey.length, x, y };
 }

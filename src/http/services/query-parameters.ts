@@ -1,5 +1,7 @@
-import { TilewardenError } from '../../domain/errors.ts';
+import { invalid, TilewardenError } from '../../domain/errors.ts';
 import type { ParameterFilter } from '../../domain/parameter-filter.ts';
+import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
+import type { Kvp } from './kvp.ts';
 
 const NONE: ReadonlyMap<string, string> = new Map();
 
@@ -19,4 +21,12 @@ export function parametersOf(
     found.set(name, value);
   }
   return found;
+}
+
+/** `cached=false`, as GeoWebCache's clients ask for a picture straight from the source. The layer must allow it. */
+export function bypassAsked(asked: Kvp, tiles: ResolvedTileSet): ResolvedTileSet {
+  if (asked('CACHED')?.toLowerCase() !== 'false') return tiles;
+  const { layer } = tiles.bound;
+  if (layer.cacheBypass) return { ...tiles, bypass: true };
+  throw invalid(`Layer ${layer.name} is not configured to allow bypassing the cache.`);
 }

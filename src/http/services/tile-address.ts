@@ -1,8 +1,7 @@
-import { TilewardenError } from '../../domain/errors.ts';
+import { shortened, TilewardenError } from '../../domain/errors.ts';
 import { type Format, formatOfExtension } from '../../domain/format.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { RETINA_SUFFIX } from '../../domain/retina.ts';
-import { shortened } from '../../domain/shortened.ts';
 
 /** Plain decimal, without sign, leading zero or exponent, so that one tile has one address. */
 const INDEX = /^(?:0|[1-9]\d{0,9})$/;

@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto';
-import { isBeyondCircle } from '../../domain/circular-extent.ts';
-import { subsetContains } from '../../domain/grid-subset.ts';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { isBeyondCircle, subsetContains } from '../../domain/grid-subset.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { isGzip } from '../../pipeline/accept-vector-tile.ts';
 import { createBlankTiles } from '../../pipeline/blank-tiles.ts';
 import { checkTile } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet, TileAnswer, TilePipeline } from '../../pipeline/tile-pipeline.ts';
-import { isNotModified } from '../answer/negotiate.ts';
-import { type Answer, withHeaders } from '../answer.ts';
+import { acceptsGzip, isNotModified } from '../answer/negotiate.ts';
+import { type Answer, type Headers, withHeaders } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import { blankHeaders, createTileReplies, headerText } from './tile-headers.ts';
-import { vectorAnswer } from './vector-answer.ts';
 
 /**
  * Throws `tile-outside`, unless the layer wants a transparent tile there, and what the pipeline throws. Whether the
@@ -105,4 +106,18 @@ function createOutsideAnswerer(clock: Clock): TileAnswerer {
 function isOnGrid({ subset }: ResolvedTileSet, { z, x, y }: TileIndex): boolean {
   const level = subset.gridSet.levels[z];
   return level !== undefined && x >= 0 && x < level.columns && y >= 0 && y < level.rows;
+}
+
+const unzip = promisify(gunzip);
+
+/** A vector tile lies in the store as its source packed it. It goes out so to whoever can unpack it, to others unpacked. */
+export async function vectorAnswer(
+  acceptEncoding: string | string[] | undefined,
+  answer: TileAnswer,
+): Promise<{ readonly answer: TileAnswer; readonly headers: Headers }> {
+  if (!isGzip(answer.bytes)) return { answer, headers: [] };
+  const vary = ['Vary', 'Accept-Encoding'];
+  if (acceptsGzip(acceptEncoding)) return { answer, headers: ['Content-Encoding', 'gzip', ...vary] };
+  // Other bytes are another representation: their length, and with it the validator, is another one.
+  return { answer: { ...answer, bytes: await unzip(answer.bytes) }, headers: vary };
 }

@@ -1,5 +1,4 @@
-import { invalid, isTilewardenError, type TilewardenError } from '../../domain/errors.ts';
-import { shortened } from '../../domain/shortened.ts';
+import { invalid, isTilewardenError, shortened, type TilewardenError } from '../../domain/errors.ts';
 import { type DocumentFormat, readDocument } from '../../geowebcache/read-document.ts';
 import {
   bodyProblem,

@@ -1,5 +1,4 @@
-import { invalid } from '../../domain/errors.ts';
-import { shortened } from '../../domain/shortened.ts';
+import { invalid, shortened } from '../../domain/errors.ts';
 import { type DocumentFormat, readDocument } from '../../geowebcache/read-document.ts';
 import {
   bodyProblem,

@@ -1,5 +1,5 @@
 import type { Task, TaskWait } from '../../tasks/task.ts';
-import { waitText } from '../../tasks/task-waits.ts';
+import { waitText } from '../../tasks/task-watch.ts';
 
 /** A task as our own interface and its events show it. Times are ISO 8601, in UTC. */
 export function taskDocument(task: Task): object {

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { polygonOfBounds } from '../../domain/blank-area.ts';
 import type { Bounds } from '../../domain/bounds.ts';
-import { invalid } from '../../domain/errors.ts';
+import { invalid, shortened } from '../../domain/errors.ts';
 import { boundsOfTile, type GridSet, levelOf } from '../../domain/grid-set.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { projectionOf } from '../../domain/projection.ts';
-import { shortened } from '../../domain/shortened.ts';
 import { isWebMercator } from '../../domain/srs.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { TaskDraft } from '../../tasks/task-draft.ts';

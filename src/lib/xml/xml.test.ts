@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeXml } from './decode-xml.ts';
-import { readXml } from './read-xml.ts';
+import { decodeXml, readXml } from './read-xml.ts';
 import { element, writeXml } from './write-xml.ts';
 import { XmlError } from './xml-element.ts';
 

@@ -1,18 +1,18 @@
+import { type FileHandle, open } from 'node:fs/promises';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import { isWebMercator } from '../../domain/srs.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { type HttpOptions, requestManners } from '../http-options.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { type Archive, VECTOR_TILE } from './archive.ts';
 import type { ArchiveSourceOptions } from './archive-source-options.ts';
-import { createLocalFileParts } from './local-file-parts.ts';
 import { openMbtiles } from './mbtiles.ts';
-import { openPmtilesArchive } from './pmtiles-archive.ts';
-import { createRemoteFileParts } from './remote-file-parts.ts';
+import { type FileParts, openPmtilesArchive } from './pmtiles-archive.ts';
 
-export interface ArchiveSourceTools {
+interface ArchiveSourceTools {
   /** Shared with other sources; closing it is its owner's business. */
   readonly upstream: UpstreamClient;
   readonly clock: Clock;
@@ -79,4 +79,61 @@ function notOffered({ gridSets }: ArchiveSourceOptions, gridSet: GridSet): Tilew
     `The tile archive has no tiles in grid set ${gridSet.name}; it has ${offered}.`,
     { reason: 'grid-set' },
   );
+}
+
+/** Parts of a file of this machine. It is opened for each read, so that a file put in its place is seen at once. */
+function createLocalFileParts(path: string): FileParts {
+  return {
+    async read(offset, length, { signal }) {
+      signal.throwIfAborted();
+      const file = await open(path, 'r');
+      try {
+        return await readPart(file, offset, length);
+      } finally {
+        await file.close();
+      }
+    },
+    close: async () => {},
+  };
+}
+
+async function readPart(file: FileHandle, offset: number, length: number) {
+  const { ino, size, mtimeMs } = await file.stat();
+  // What an archive says of its own lengths is not believed before the file is known to be that long.
+  const bytes = Buffer.alloc(Math.max(0, Math.min(length, size - offset)));
+  let filled = 0;
+  while (filled < bytes.length) {
+    const { bytesRead } = await file.read(bytes, filled, bytes.length - filled, offset + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return { bytes: bytes.subarray(0, filled), version: `${ino}-${size}-${mtimeMs}` };
+}
+
+const PARTIAL_CONTENT = 206;
+
+/** Parts of a file on a web server, asked for by range (RFC 9110, 14) on the one way out of the house. */
+function createRemoteFileParts(url: string, options: HttpOptions, upstream: UpstreamClient): FileParts {
+  const { headers, ...manners } = requestManners(options);
+  return {
+    async read(offset, length, { priority, signal }) {
+      const { status, bytes, etag } = await upstream.get({
+        url: new URL(url),
+        headers: { ...headers, range: `bytes=${offset}-${offset + length - 1}` },
+        ...manners,
+        priority,
+        signal,
+        alsoAccept: [PARTIAL_CONTENT],
+      });
+      // RFC 9110, 14.2: a server may ignore ranges and send all of it.
+      const part = status === PARTIAL_CONTENT ? bytes : bytes.subarray(offset, offset + length);
+      return { bytes: part, version: strongTag(etag) };
+    },
+    close: async () => {},
+  };
+}
+
+/** RFC 9110, 8.8.1: a weak tag does not promise the same bytes. */
+function strongTag(etag: string | null): string | null {
+  return etag?.startsWith('W/') ? null : etag;
 }

@@ -1,5 +1,7 @@
+import { TilewardenError } from '../../domain/errors.ts';
+
 /** One tile as it lies in an archive. */
-export interface ArchivedTile {
+interface ArchivedTile {
   readonly bytes: Buffer;
   /** What the archive says its tiles are; null when it does not. */
   readonly mediaType: string | null;
@@ -20,3 +22,24 @@ export interface ArchiveAccess {
 }
 
 export const VECTOR_TILE = 'application/vnd.mapbox-vector-tile';
+
+/** The archive is not there, or is no archive. `detail` is for the log. */
+export function archiveUnavailable(detail: unknown): TilewardenError {
+  return new TilewardenError('source-unavailable', 'The tile archive cannot be read.', {
+    reason: 'archive',
+    cause: detail,
+  });
+}
+
+export function archiveDamaged(detail: string): TilewardenError {
+  return new TilewardenError('source-bad-answer', 'The tile archive is damaged.', {
+    reason: 'archive',
+    cause: new Error(detail),
+  });
+}
+
+/** What an archive's library or the file system throws, in our words. An aborted signal's reason goes through. */
+export function archiveFailure(error: unknown, signal: AbortSignal): unknown {
+  if (signal.aborted) return signal.reason;
+  return error instanceof TilewardenError ? error : archiveUnavailable(error);
+}

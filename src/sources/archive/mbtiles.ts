@@ -1,8 +1,7 @@
 import { statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import type { Clock } from '../../lib/clock.ts';
-import { type Archive, VECTOR_TILE } from './archive.ts';
-import { archiveFailure, archiveUnavailable } from './archive-failure.ts';
+import { type Archive, archiveFailure, archiveUnavailable, VECTOR_TILE } from './archive.ts';
 
 /** MBTiles 1.3: the values of `format`. */
 const MEDIA_TYPES: Readonly<Record<string, string>> = {

@@ -1,8 +1,14 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip } from 'node:zlib';
 import { type Header, PMTiles, type RangeResponse, ResolvedValueCache } from 'pmtiles';
-import { type Archive, type ArchiveAccess, VECTOR_TILE } from './archive.ts';
-import { archiveDamaged, archiveFailure, archiveUnavailable } from './archive-failure.ts';
+import {
+  type Archive,
+  type ArchiveAccess,
+  archiveDamaged,
+  archiveFailure,
+  archiveUnavailable,
+  VECTOR_TILE,
+} from './archive.ts';
 
 /** Parts of a file, wherever it lies. */
 export interface FileParts {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createAddressGuard } from './address-guard.ts';
-import { hostsNamedIn } from './hosts-named-in.ts';
+import { createAddressGuard, hostsNamedIn } from './address-guard.ts';
 
 const strict = createAddressGuard({ allowPrivate: false });
 const lenient = createAddressGuard({ allowPrivate: true });

@@ -1,5 +1,7 @@
 import { type LookupAddress, lookup as resolveName } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { TilewardenError } from '../../domain/errors.ts';
+import { hostAndPort } from './upstream-options.ts';
 
 /**
  * Never a map server: this host by another name, link-local with the clouds' metadata services, multicast, reserved;
@@ -40,7 +42,7 @@ const PRIVATE = [
   '2002::/16',
 ];
 
-export interface AddressGuard {
+interface AddressGuard {
   /** Why a literal address may not be spoken to; null when it may. Names are judged when they are resolved. */
   refuses(hostname: string): AddressRefused | null;
   /** For sockets: a name of which any address is not allowed does not resolve. */
@@ -114,4 +116,41 @@ function blockListOf(subnets: readonly string[]): BlockList {
     list.addSubnet(address, Number(prefix), isIP(address) === 6 ? 'ipv6' : 'ipv4');
   }
   return list;
+}
+
+const ADDRESS = /^https?:\/\//i;
+
+/** Every `host:port` that stands in these settings of sources, whatever they call their addresses. */
+export function hostsNamedIn(settings: unknown): ReadonlySet<string> {
+  return new Set(
+    addressesIn(settings, [''])
+      .filter((address) => URL.canParse(address))
+      .map((address) => hostAndPort(new URL(address))),
+  );
+}
+
+/** `{s}` stands for one of several subdomains; what else is in braces stands below the host. */
+function addressesIn(value: unknown, subdomains: readonly string[]): readonly string[] {
+  if (typeof value === 'string') {
+    return ADDRESS.test(value) ? subdomains.map((name) => value.replaceAll('{s}', name)) : [];
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  const own =
+    'subdomains' in value && Array.isArray(value.subdomains) ? value.subdomains.map(String) : subdomains;
+  return Object.values(value).flatMap((inner) => addressesIn(inner, own));
+}
+
+/**
+ * For sources that come over the network: an address that would be refused whenever it is asked is refused at once.
+ * Names are judged when they are resolved.
+ */
+export function refusePrivate(source: unknown, isAllowed: (host: string) => boolean): void {
+  const guard = createAddressGuard({ allowPrivate: false });
+  for (const host of hostsNamedIn(source)) {
+    if (isAllowed(host) || !guard.refuses(host.replace(/:\d+$/, ''))) continue;
+    throw new TilewardenError(
+      'request-invalid',
+      `source names ${host}, a loopback, private or reserved address. Over HTTP it is accepted only if the configuration file allows the host, with upstreams: { '${host}': { allowPrivate: true } }.`,
+    );
+  }
 }

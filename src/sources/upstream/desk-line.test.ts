@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createChannelPair } from '../../../test/fixtures/channel-pair.ts';
 import { createVirtualClock } from '../../../test/fixtures/virtual-clock.ts';
-import { hostClosedIn } from '../../domain/host-closed.ts';
+import { hostClosedIn } from '../../domain/upstream-status.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { openDeskLine, serveDesk } from './desk-line.ts';
 import { createMemoryBudgetBook, openUpstreamDesk } from './open-upstream-desk.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createVirtualClock, type VirtualClock } from '../../../test/fixtures/virtual-clock.ts';
 import { isTilewardenError, type TilewardenError } from '../../domain/errors.ts';
-import { hostClosedIn } from '../../domain/host-closed.ts';
+import { hostClosedIn } from '../../domain/upstream-status.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { createMemoryBudgetBook, openUpstreamDesk } from './open-upstream-desk.ts';
 import type { Permit, RequestEnd, UpstreamPriority } from './upstream-desk.ts';

@@ -1,6 +1,10 @@
 import { TilewardenError } from '../../domain/errors.ts';
-import { HostClosed } from '../../domain/host-closed.ts';
-import type { HostClosing, HostState, UpstreamStatus } from '../../domain/upstream-status.ts';
+import {
+  HostClosed,
+  type HostClosing,
+  type HostState,
+  type UpstreamStatus,
+} from '../../domain/upstream-status.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { DailyHours } from '../../lib/daily-hours.ts';
 import { LocalTime } from '../../lib/local-time.ts';

@@ -1,3 +1,5 @@
+import { TilewardenError } from '../../domain/errors.ts';
+import { isSecretName } from '../../lib/hide-secrets.ts';
 import type { SourceAnswer, SourceRequest } from '../tile-source.ts';
 import { NOT_MODIFIED } from './answer-freshness.ts';
 import type { UpstreamAnswer, UpstreamRequest } from './upstream-client.ts';
@@ -19,4 +21,34 @@ export function serverAnswer(
   if (status === NOT_MODIFIED) return { kind: 'unchanged', freshSeconds };
   check(mediaType);
   return { kind: 'encoded', bytes, mediaType, freshSeconds, validator };
+}
+
+const HIDDEN = '***';
+
+/** An address as it may be shown to whoever may look at a layer: no user, no password, no key in the query. */
+export function withoutSecrets(url: URL): string {
+  const shown = new URL(url);
+  shown.username = '';
+  shown.password = '';
+  shown.hash = '';
+  for (const name of new Set(shown.searchParams.keys())) {
+    if (isSecretName(name)) shown.searchParams.set(name, HIDDEN);
+  }
+  return shown.toString();
+}
+
+/** A server answers with the type that was asked for. What is no image is left for the gate to name. */
+export function checkAnswerType(mediaType: string | null, asked: string): void {
+  if (!mediaType?.startsWith('image/') || plainType(mediaType) === plainType(asked)) return;
+  throw new TilewardenError(
+    'source-bad-answer',
+    'The map source sent an image of another type than was asked for.',
+    { reason: 'wrong-type', cause: new Error(`asked for ${asked}, got ${mediaType}`) },
+  );
+}
+
+/** `image/png; mode=8bit`, `image/png8` and `image/x-png` are all `image/png`. */
+function plainType(mediaType: string): string {
+  const type = (mediaType.split(';')[0] ?? '').trim().toLowerCase().replace('image/x-', 'image/');
+  return type.replace(/^image\/png\d+$/, 'image/png').replace(/^image\/p?jpe?g$/, 'image/jpeg');
 }

@@ -1,5 +1,5 @@
 import { Pool } from 'undici';
-import { TilewardenError } from '../../domain/errors.ts';
+import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { systemRandom } from '../../lib/random.ts';
@@ -8,9 +8,8 @@ import { type AnswerFreshness, conditionOf, freshnessOf, NOT_MODIFIED } from './
 import { type LinkedAbort, linkAbort } from './linked-abort.ts';
 import { createMemoryBudgetBook, openUpstreamDesk } from './open-upstream-desk.ts';
 import { readAnswer, textOf } from './read-answer.ts';
-import { endOf } from './request-end.ts';
-import type { UpstreamDesk, UpstreamPriority } from './upstream-desk.ts';
-import { failureOfConnection, timedOut, unavailable } from './upstream-failure.ts';
+import type { RequestEnd, UpstreamDesk, UpstreamPriority } from './upstream-desk.ts';
+import { BadStatus, failureOfConnection, timedOut, unavailable } from './upstream-failure.ts';
 import { hostAndPort, type UpstreamSettings, upstreamOptionsFor } from './upstream-options.ts';
 
 export interface UpstreamRequest {
@@ -237,4 +236,29 @@ function methodOf({ form }: UpstreamRequest): { method: 'GET' } | { method: 'POS
 function mediaTypeOf(header: string | undefined): string | null {
   const type = header?.split(';')[0]?.trim().toLowerCase();
   return type ? type : null;
+}
+
+const TOO_MUCH = [429, 503];
+
+/** What the end of a request says about its host; `failure` is null when all went well. */
+export function endOf(failure: unknown, ms: number): RequestEnd {
+  if (failure === null) return { kind: 'answered', reason: null, ms, retryAfterMs: null };
+  if (!isTilewardenError(failure) || failure.reason === 'stopping') {
+    return { kind: 'left', reason: null, ms, retryAfterMs: null };
+  }
+  const retryAfterMs = failure.retryAfterSeconds === null ? null : failure.retryAfterSeconds * 1000;
+  return { kind: kindOf(failure), reason: reasonOf(failure), ms, retryAfterMs };
+}
+
+function kindOf({ code, reason, cause }: TilewardenError): RequestEnd['kind'] {
+  if (reason === 'address-refused' || code === 'source-bad-answer') return 'refused';
+  if (cause instanceof BadStatus && TOO_MUCH.includes(cause.status)) return 'overloaded';
+  // The pipeline has waited long enough; the host has not answered.
+  return 'failed';
+}
+
+/** There are as many reasons as statuses, at most. */
+function reasonOf({ code, reason, cause }: TilewardenError): string {
+  if (cause instanceof BadStatus) return `status-${cause.status}`;
+  return code === 'source-timeout' ? 'timeout' : (reason ?? code);
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { withoutSecrets } from './without-secrets.ts';
+import { withoutSecrets } from './server-answer.ts';
 
 it.each([
   ['http://mary:pw@maps.test/wms?LAYERS=roads', 'http://maps.test/wms?LAYERS=roads'],

@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sourceRequest } from '../../../test/contracts/tile-source.ts';
 import { type Format, formatOf } from '../../domain/format.ts';
-import { legendRequestUrl, mapRequestUrl } from './map-request.ts';
-import { plainNumber } from './plain-number.ts';
+import { legendRequestUrl, mapRequestUrl, plainNumber } from './map-request.ts';
 import { wmsSourceOptions } from './wms-source-options.ts';
 
 function query(options: object, changes: Parameters<typeof sourceRequest>[0] = {}): URLSearchParams {

@@ -1,7 +1,6 @@
 import { isTilewardenError } from '../../domain/errors.ts';
-import { hostClosedIn } from '../../domain/host-closed.ts';
+import { hostClosedIn } from '../../domain/upstream-status.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
-import { checkAnswerType } from '../answer-type.ts';
 import { requestManners } from '../http-options.ts';
 import { createSourceLife } from '../source-life.ts';
 import type {
@@ -12,9 +11,8 @@ import type {
   SourceRequest,
   TileSource,
 } from '../tile-source.ts';
-import { pictureRequest, serverAnswer } from '../upstream/server-answer.ts';
+import { checkAnswerType, pictureRequest, serverAnswer, withoutSecrets } from '../upstream/server-answer.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
-import { withoutSecrets } from '../upstream/without-secrets.ts';
 import { infoRequestUrl, legendRequestUrl, mapRequest, mapRequestUrl, requestFormat } from './map-request.ts';
 import type { WmsSourceOptions } from './wms-source-options.ts';
 

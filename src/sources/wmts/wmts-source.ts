@@ -1,14 +1,12 @@
 import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { orAborted } from '../../lib/or-aborted.ts';
-import { checkAnswerType } from '../answer-type.ts';
+import { orAborted } from '../../lib/deferred.ts';
 import { requestManners } from '../http-options.ts';
 import { matchTile } from '../match-grid.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
-import { pictureRequest, serverAnswer } from '../upstream/server-answer.ts';
+import { checkAnswerType, pictureRequest, serverAnswer, withoutSecrets } from '../upstream/server-answer.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
-import { withoutSecrets } from '../upstream/without-secrets.ts';
 import type { WmtsCapabilities, WmtsLayer } from '../wmts-capabilities.ts';
 import { CapabilitiesKeeper } from './capabilities-keeper.ts';
 import type { WmtsSourceOptions } from './wmts-source-options.ts';

@@ -1,7 +1,7 @@
 import type { Worker } from 'node:worker_threads';
 import { TilewardenError } from '../../domain/errors.ts';
+import { orAborted } from '../../lib/deferred.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { orAborted } from '../../lib/or-aborted.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import type { DrawingJob, DrawingResult } from './drawing-job.ts';
 

@@ -1,12 +1,12 @@
 import { type Canvas, createCanvas, Path2D, type SKRSContext2D } from '@napi-rs/canvas';
-import { graticuleOf } from './graticule.ts';
-import { paintGraticule } from './graticule-painter.ts';
+import { type PathSink, SvgPathSink, UNITS_PER_PIXEL } from './clip-path.ts';
+import { type Graticule, graticuleOf } from './graticule.ts';
 import { paintDegrees, paintNames } from './label-painter.ts';
 import { createTextMeasure, registerMapFont } from './map-font.ts';
+import { projectLatitude } from './map-projection.ts';
 import type { MapShape } from './map-shape.ts';
 import { type MapStyle, type MapStyleName, mapStyleOf, type Stroke } from './map-style.ts';
 import type { MapView } from './map-view.ts';
-import { type PathSink, SvgPathSink, UNITS_PER_PIXEL } from './path-sink.ts';
 import { ShapeTracer } from './shape-tracer.ts';
 import type { WorldAtlas } from './world-atlas.ts';
 import { WorldLibrary } from './world-library.ts';
@@ -145,4 +145,19 @@ function inUnits(context: SKRSContext2D, draw: () => void): void {
   context.scale(1 / UNITS_PER_PIXEL, 1 / UNITS_PER_PIXEL);
   draw();
   context.restore();
+}
+
+function paintGraticule(context: SKRSContext2D, view: MapView, style: MapStyle, graticule: Graticule): void {
+  const north = -projectLatitude(view.projection, 90) / view.resolutionY - view.top;
+  const south = -projectLatitude(view.projection, -90) / view.resolutionY - view.top;
+  const top = Math.max(0, north);
+  const bottom = Math.min(view.height, south);
+  for (const { degrees, at } of graticule.meridians) {
+    context.fillStyle = degrees % 360 === 0 ? style.mainLines : style.graticule;
+    if (bottom > top) context.fillRect(at, top, 1, bottom - top);
+  }
+  for (const { degrees, at } of graticule.parallels) {
+    context.fillStyle = degrees === 0 ? style.mainLines : style.graticule;
+    context.fillRect(0, at, view.width, 1);
+  }
 }

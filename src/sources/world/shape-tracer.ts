@@ -1,7 +1,6 @@
-import { type ClipBox, clipRing, sendNearSegments } from './clip-path.ts';
+import { type ClipBox, clipRing, type PathSink, sendNearSegments } from './clip-path.ts';
 import type { MapShape } from './map-shape.ts';
 import type { MapView } from './map-view.ts';
-import type { PathSink } from './path-sink.ts';
 import { PixelPath } from './pixel-path.ts';
 
 /** Nothing that is drawn reaches further beyond its line than this, in pixels. */

@@ -1,19 +1,16 @@
-import { TilewardenError } from '../../domain/errors.ts';
+import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import { formatOf, formatOfExtension } from '../../domain/format.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import { isWebMercator } from '../../domain/srs.ts';
-import { checkAnswerType } from '../answer-type.ts';
 import { requestManners } from '../http-options.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
-import { pictureRequest, serverAnswer } from '../upstream/server-answer.ts';
+import { checkAnswerType, pictureRequest, serverAnswer, withoutSecrets } from '../upstream/server-answer.ts';
 import type { UpstreamAnswer, UpstreamClient, UpstreamRequest } from '../upstream/upstream-client.ts';
-import { withoutSecrets } from '../upstream/without-secrets.ts';
-import { withoutWords } from '../without-words.ts';
 import { type TileTemplate, tileUrl } from './tile-url.ts';
 import type { XyzSourceOptions } from './xyz-source-options.ts';
 
-export interface XyzSourceTools {
+interface XyzSourceTools {
   /** Shared with other sources; closing it is its owner's business. */
   readonly upstream: UpstreamClient;
 }
@@ -98,4 +95,21 @@ function shownAddress(options: XyzSourceOptions, request: SourceRequest): string
   const template = templateFor(options, request.gridSet);
   const masked = Object.fromEntries(Object.keys(template.keys).map((name) => [name, '***']));
   return withoutSecrets(tileUrl({ ...template, keys: masked }, request.gridSet, tileOf(request)));
+}
+
+const HIDDEN = '***';
+
+/** A server may repeat in its error page what it was asked. The same failure with none of these words in its cause. */
+function withoutWords(error: unknown, words: readonly string[]): unknown {
+  if (!isTilewardenError(error) || !(error.cause instanceof Error)) return error;
+  const hidden = words.flatMap((word) => [word, encodeURIComponent(word)]);
+  const told = error.cause.message;
+  if (!hidden.some((word) => told.includes(word))) return error;
+  const cause = new Error(hidden.reduce((text, word) => text.replaceAll(word, HIDDEN), told));
+  const { code, message, reason, retryAfterSeconds } = error;
+  return new TilewardenError(code, message, {
+    cause,
+    ...(reason !== null && { reason }),
+    ...(retryAfterSeconds !== null && { retryAfterSeconds }),
+  });
 }

@@ -12,9 +12,9 @@ import {
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { TileSetKey } from '../../domain/tile-key.ts';
+import { isNodeError } from './bundle-folders.ts';
 import type { BundleAddress, BundleLayout } from './bundle-layout.ts';
 import { WRITER_PATIENCE } from './generations.ts';
-import { isNodeError } from './node-error.ts';
 import { isBusy } from './sqlite-failure.ts';
 import { moveToTrash } from './trash.ts';
 

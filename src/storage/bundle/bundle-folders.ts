@@ -2,7 +2,6 @@ import { opendir } from 'node:fs/promises';
 import type { TileRect } from '../../domain/tile-rect.ts';
 import { bundleIndexOf } from './bundle-grid.ts';
 import { parseBundleFolder } from './bundle-layout.ts';
-import { isNodeError } from './node-error.ts';
 
 /** Up to this many bundles it is quicker to look for each than to list the folder they are in. */
 const MAX_PROBED = 64;
@@ -49,4 +48,8 @@ export async function* bundlesTouching(
     const { bundleX, bundleY } = bundle;
     if (bundleX >= minX && bundleX <= maxX && bundleY >= minY && bundleY <= maxY) yield bundle;
   }
+}
+
+export function isNodeError(error: unknown, ...codes: string[]): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
 }

@@ -1,4 +1,4 @@
-import { PAGE_SIZE } from '../../domain/page.ts';
+import { PAGE_SIZE } from '../../domain/tile-key.ts';
 import { intersectRects, type TileRect } from '../../domain/tile-rect.ts';
 
 /** Tiles along a side of a bundle. */

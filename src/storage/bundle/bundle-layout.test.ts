@@ -1,8 +1,7 @@
 import { isAbsolute, relative, sep } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { PAGE_SIZE } from '../../domain/page.ts';
-import type { TileSetKey } from '../../domain/tile-key.ts';
+import { PAGE_SIZE, type TileSetKey } from '../../domain/tile-key.ts';
 import { rectContains, type TileRect } from '../../domain/tile-rect.ts';
 import {
   BUNDLE_SIZE,

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { TileSetKey } from '../../domain/tile-key.ts';
+import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import { readableName } from '../readable-name.ts';
 
 /** Where things lie under the root of a bundle store. */
@@ -54,4 +54,28 @@ export function bundleFolder(setFolder: string, z: number, bundleX: number, bund
 export function parseBundleFolder(name: string): readonly [number, number] | null {
   const match = /^(\d+)_(\d+)$/.exec(name);
   return match ? [Number(match[1]), Number(match[2])] : null;
+}
+
+/** Working a folder's name out costs more than reading a tile, so the names asked for last are remembered. */
+const MAX_REMEMBERED = 2000;
+
+export function createTileSetFolders(layout: BundleLayout): (set: TileSetKey) => string {
+  const remembered = new Map<string, string>();
+  const byObject = new WeakMap<TileSetKey, string>();
+
+  function folderOf(set: TileSetKey): string {
+    const id = tileSetId(set);
+    const known = remembered.get(id);
+    if (known !== undefined) return known;
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+    const folder = tileSetFolder(layout, set);
+    remembered.set(id, folder);
+    return folder;
+  }
+
+  return (set) => {
+    const folder = byObject.get(set) ?? folderOf(set);
+    byObject.set(set, folder);
+    return folder;
+  };
 }

@@ -1,5 +1,4 @@
-import { PAGE_SIZE } from '../../domain/page.ts';
-import type { TileSetKey } from '../../domain/tile-key.ts';
+import { PAGE_SIZE, type TileSetKey } from '../../domain/tile-key.ts';
 import type { PageStatistics, TileEntry } from '../tile-store.ts';
 import type { ListedBundle } from './bundle-folders.ts';
 import { BUNDLE_SIZE, placeOfKey, placeOfPage } from './bundle-grid.ts';

@@ -20,7 +20,13 @@ import {
   listLevels,
 } from './bundle-folders.ts';
 import { bundleIndexOf, bundleRect, coverOfBundle, keyOfTile, keysOfPage } from './bundle-grid.ts';
-import { type BundleLayout, bundleFolder, bundleLayout, layerFolder } from './bundle-layout.ts';
+import {
+  type BundleLayout,
+  bundleFolder,
+  bundleLayout,
+  createTileSetFolders,
+  layerFolder,
+} from './bundle-layout.ts';
 import { pageStatistics, tileEntry, tilePlace } from './bundle-listing.ts';
 import { type OpenBundle, READERS_LEASE, type ValidatorRow } from './bundle-reader.ts';
 import type { BundleStoreOptions } from './bundle-store-options.ts';
@@ -30,7 +36,6 @@ import { type Generations, openGenerations, syncFolder } from './generations.ts'
 import { storeFailure } from './sqlite-failure.ts';
 import { Sweeper } from './sweeper.ts';
 import { packTiles } from './tile-batch.ts';
-import { createTileSetFolders } from './tile-set-folders.ts';
 import { measureTrash, moveToTrash } from './trash.ts';
 
 export interface BundleStoreTools {

@@ -1,5 +1,4 @@
-import type { TileSetKey } from '../../domain/tile-key.ts';
-import type { TileMaker } from '../../domain/tile-maker.ts';
+import type { TileMaker, TileSetKey } from '../../domain/tile-key.ts';
 import type { TileRect } from '../../domain/tile-rect.ts';
 import type { StoreChange, StoredTile, TilePlace } from '../tile-store.ts';
 import type { FailureMessage } from './sqlite-failure.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
-import { isNodeError } from './node-error.ts';
+import { isNodeError } from './bundle-folders.ts';
 
 /**
  * An SQLite file that is whole, in its journal mode, from the first moment another process can see it. Of several

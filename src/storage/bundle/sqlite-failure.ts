@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { type ErrorCode, isTilewardenError, TilewardenError } from '../../domain/errors.ts';
-import { isNodeError } from './node-error.ts';
+import { isNodeError } from './bundle-folders.ts';
 
 const NO_ROOM = new Set(['SQLITE_FULL', 'SQLITE_IOERR_SHMSIZE', 'ENOSPC', 'EDQUOT']);
 

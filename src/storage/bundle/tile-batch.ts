@@ -1,4 +1,4 @@
-import type { TileMaker } from '../../domain/tile-maker.ts';
+import type { TileMaker } from '../../domain/tile-key.ts';
 import type { TileWrite } from '../tile-store.ts';
 import { bundleIndexOf, keyOfTile } from './bundle-grid.ts';
 import { type BundleAddress, bundleFolder } from './bundle-layout.ts';

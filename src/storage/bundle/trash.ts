@@ -4,7 +4,7 @@ import { lstat, opendir, rm, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.ts';
 import type { SweepingStatistics } from '../tile-store.ts';
-import { isNodeError } from './node-error.ts';
+import { isNodeError } from './bundle-folders.ts';
 
 /** Bytes a file system gives for each block that `lstat` counts. */
 const BLOCK_BYTES = 512;

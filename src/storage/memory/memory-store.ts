@@ -1,11 +1,10 @@
 import { crc32 } from 'node:zlib';
 import { TilewardenError } from '../../domain/errors.ts';
-import { pageOf } from '../../domain/page.ts';
-import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
+import { pageOf, type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import { intersectRects, rectAround, rectContains, type TileRect } from '../../domain/tile-rect.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
-import { isOvertaken } from '../overtaken.ts';
 import {
+  isOvertaken,
   MARKS_KEPT,
   type PageStatistics,
   type StoreBlock,

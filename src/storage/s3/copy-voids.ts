@@ -1,5 +1,4 @@
-import { pageOf } from '../../domain/page.ts';
-import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
+import { pageOf, type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import type { TileNews } from '../tile-store.ts';
 
 /** Pages that are told apart; when there are more, no copy made before counts. */

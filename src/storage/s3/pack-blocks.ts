@@ -1,5 +1,4 @@
-import { pageOf } from '../../domain/page.ts';
-import type { TileSetKey } from '../../domain/tile-key.ts';
+import { pageOf, type TileSetKey } from '../../domain/tile-key.ts';
 import type { BlockChanges, PageStatistics, StoreBlock, StoreChange } from '../tile-store.ts';
 import type { PackIndex, PageChange } from './pack-index.ts';
 import { NOTHING } from './pack-writer.ts';

@@ -1,4 +1,4 @@
-import type { TileMaker } from '../../domain/tile-maker.ts';
+import type { TileMaker } from '../../domain/tile-key.ts';
 import { OBJECT_BYTES } from './pack-key.ts';
 
 /** What the index knows of a tile. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
-import { PAGE_SIZE } from '../../domain/page.ts';
+import { PAGE_SIZE } from '../../domain/tile-key.ts';
 import type { TileNews } from '../tile-store.ts';
 import { askIndex } from './index-failure.ts';
 import { type PageIndex, tileSetOf } from './page-index.ts';

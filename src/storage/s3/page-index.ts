@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
-import { PAGE_SIZE } from '../../domain/page.ts';
-import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
+import { PAGE_SIZE, type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import type { TileRect } from '../../domain/tile-rect.ts';
 import { askIndex } from './index-failure.ts';
 import { LARGEST_INDEX } from './pack-index.ts';

@@ -1,4 +1,4 @@
-import { pageOf } from '../../domain/page.ts';
+import { pageOf } from '../../domain/tile-key.ts';
 import type { StoreChange } from '../tile-store.ts';
 import { type PackedTile, readPackDetail, writePackDetail } from './pack-detail.ts';
 import type { FoundSet, PackChange, PackRow, PageChange } from './pack-index.ts';

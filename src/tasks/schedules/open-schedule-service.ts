@@ -1,12 +1,10 @@
-import type { Database } from '../../db/database.ts';
-import { type Lead, leadAlone } from '../../db/lead.ts';
+import { type Database, type Lead, leadAlone } from '../../db/database.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Invalidation } from '../invalidation.ts';
 import type { TaskService } from '../task-service.ts';
-import type { ScheduleDeclaration } from './schedule.ts';
+import type { ScheduleDeclaration, ScheduleService } from './schedule.ts';
 import { ScheduleRunner } from './schedule-runner.ts';
-import type { ScheduleService } from './schedule-service.ts';
 import { createScheduleStore, type ScheduleStore } from './schedule-store.ts';
 import { createTimetable } from './timetable.ts';
 

@@ -1,7 +1,6 @@
 import type { Statements } from '../../db/database.ts';
 import { changeNumber } from '../../db/numbers.ts';
-import type { TaskErrorSample } from '../task.ts';
-import { stateAfter } from '../task-state.ts';
+import { stateAfter, type TaskErrorSample } from '../task.ts';
 import type { TaskRow } from './task-rows.ts';
 
 /**

@@ -1,10 +1,16 @@
 import type { Database, Statements } from '../../db/database.ts';
 import { changeHorizon, changeNumber, dialectOf, nextToken } from '../../db/numbers.ts';
 import type { TileRect } from '../../domain/tile-rect.ts';
-import type { Task, TaskRequest, TaskState } from '../task.ts';
+import {
+  stateAfter,
+  statesBefore,
+  type Task,
+  type TaskHappening,
+  type TaskRequest,
+  type TaskState,
+} from '../task.ts';
 import { pieceCount, type TaskPlan } from '../task-plan.ts';
 import type { CancelSelector, TaskFilter } from '../task-service.ts';
-import { stateAfter, statesBefore, type TaskHappening } from '../task-state.ts';
 import { changeTasks, lockTasks, TASKS_CHANGED, TASKS_WAITING, type TaskRow, taskOf } from './task-rows.ts';
 
 export interface NewTask {

@@ -1,4 +1,3 @@
-import { element } from './element.ts';
 import type { LayerEntry, ParameterEntry } from './layer-list.ts';
 import type { Selection } from './selection.ts';
 
@@ -79,4 +78,11 @@ function fill(
 ): void {
   select.replaceChildren(...options.map(([value, text]) => new Option(text, value)));
   select.value = chosen;
+}
+
+/** The element of the page with this id, which is of this kind. */
+export function element<Kind extends HTMLElement>(id: string, kind: new () => Kind): Kind {
+  const found = document.getElementById(id);
+  if (found instanceof kind) return found;
+  throw new Error(`The page has no ${kind.name} called ${id}.`);
 }

@@ -1,6 +1,5 @@
 import './landing.css';
-import { showChoices } from './choices.ts';
-import { element } from './element.ts';
+import { element, showChoices } from './choices.ts';
 import { fetchLayers, type LayerEntry } from './layer-list.ts';
 import { selectionOf } from './selection.ts';
 import { type MapReport, TileMap } from './tile-map.ts';

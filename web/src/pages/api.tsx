@@ -4,7 +4,6 @@ import { Card, Copy, Field, Loaded, PageHead } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
 import { changeQuery, useRoute } from '../route.ts';
 import { TEXTS } from '../texts.ts';
-import type { OpenApi, Operation } from './open-api.ts';
 import { schemaText } from './schema-text.ts';
 
 const WORDS = TEXTS.api;
@@ -108,4 +107,25 @@ function OperationView({ entry: { method, path, operation } }: { readonly entry:
       {method === 'GET' && <Copy label={path} text={curl('GET', relative)} />}
     </details>
   );
+}
+
+/** As much of `openapi.json` as the pages read. */
+interface OpenApi {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+interface Operation {
+  readonly summary: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly parameters: readonly {
+    readonly name: string;
+    readonly in: 'path' | 'query';
+    readonly description?: string;
+    readonly schema: object;
+  }[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: object }>> };
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: object }>> }>
+  >;
 }

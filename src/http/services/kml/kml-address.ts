@@ -1,11 +1,10 @@
 import type { BoundLayer } from '../../../catalog/bound-layer.ts';
 import type { Catalog } from '../../../catalog/catalog.ts';
-import { invalid, TilewardenError } from '../../../domain/errors.ts';
+import { invalid, shortened, TilewardenError } from '../../../domain/errors.ts';
 import { formatOfExtension } from '../../../domain/format.ts';
 import { levelOf } from '../../../domain/grid-set.ts';
 import type { GridSubset } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
-import { shortened } from '../../../domain/shortened.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
 import { boundLayer } from '../tiles.ts';
 

@@ -9,7 +9,7 @@ import type { Answer } from '../../answer.ts';
 import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { Handler, Route } from '../../route.ts';
-import { documentAnswer } from '../document-answer.ts';
+import { documentAnswer } from '../info-answer.ts';
 import { parametersOf } from '../query-parameters.ts';
 import { formatNamed } from '../tile-address.ts';
 import type { TileAnswerer } from '../tile-answer.ts';

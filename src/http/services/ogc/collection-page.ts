@@ -1,5 +1,4 @@
-import { TilewardenError } from '../../../domain/errors.ts';
-import { shortened } from '../../../domain/shortened.ts';
+import { shortened, TilewardenError } from '../../../domain/errors.ts';
 import type { Exchange } from '../../exchange.ts';
 import { readKvp } from '../kvp.ts';
 import { jsonLink, type OgcLink, selfLinks } from './ogc-link.ts';

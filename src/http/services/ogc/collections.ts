@@ -3,8 +3,7 @@ import { geographicExtent } from '../geographic-extent.ts';
 import { stylesOf } from '../wmts/layer-styles.ts';
 import { type CollectionPage, pageLinks } from './collection-page.ts';
 import { CRS84, type OgcCrsNames } from './ogc-crs.ts';
-import { HTML_TYPE, jsonLink, type OgcLink, ogcRelation, selfLinks } from './ogc-link.ts';
-import { pathPart } from './path-part.ts';
+import { HTML_TYPE, jsonLink, type OgcLink, ogcRelation, pathPart, selfLinks } from './ogc-link.ts';
 import { collectionUrl, formatsOf, tilesetsUrl } from './tilesets.ts';
 
 export function describeCollections(

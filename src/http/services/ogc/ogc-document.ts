@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { invalid } from '../../../domain/errors.ts';
-import { shortened } from '../../../domain/shortened.ts';
+import { invalid, shortened } from '../../../domain/errors.ts';
 import { writeJson } from '../../../lib/write-json.ts';
 import { isNotModified } from '../../answer/negotiate.ts';
 import type { Answer } from '../../answer.ts';

@@ -30,3 +30,8 @@ export function selfLinks(href: string): readonly OgcLink[] {
     { href: `${href}${query}f=html`, rel: 'alternate', type: HTML_TYPE, title: 'This document as HTML' },
   ];
 }
+
+/** RFC 3986, 3.3: a colon may stand in a path, and clients look for names such as `EPSG:4326` in addresses. */
+export function pathPart(name: string): string {
+  return encodeURIComponent(name).replaceAll('%3A', ':');
+}

@@ -1,8 +1,8 @@
 import type { BoundLayer } from '../../../catalog/bound-layer.ts';
 import type { Catalog } from '../../../catalog/catalog.ts';
+import { shortened } from '../../../domain/errors.ts';
 import type { GridSet } from '../../../domain/grid-set.ts';
 import { everySubset, gridSubsetOf, type Layer } from '../../../domain/layer.ts';
-import { shortened } from '../../../domain/shortened.ts';
 import type { Logger } from '../../../lib/logger.ts';
 import type { Answer } from '../../answer.ts';
 import { isOpen, type LayerScreen, refuseStrangers, visibleLayers } from '../../door/layer-visibility.ts';
@@ -21,9 +21,8 @@ import { describeCollection, describeCollections, describeStyle, describeStyles 
 import { describeConformance, describeLanding } from './landing.ts';
 import { createOgcCrsNames } from './ogc-crs.ts';
 import { createDocumentAnswerer } from './ogc-document.ts';
-import { jsonLink, selfLinks } from './ogc-link.ts';
+import { jsonLink, pathPart, selfLinks } from './ogc-link.ts';
 import { createOgcTile } from './ogc-tile.ts';
-import { pathPart } from './path-part.ts';
 import { withProblemDetails } from './problem-details.ts';
 import { describeTileMatrixSet } from './tile-matrix-set.ts';
 import {

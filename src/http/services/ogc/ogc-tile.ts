@@ -1,15 +1,14 @@
 import type { BoundLayer } from '../../../catalog/bound-layer.ts';
-import { TilewardenError } from '../../../domain/errors.ts';
+import { shortened, TilewardenError } from '../../../domain/errors.ts';
 import { type Format, formatOf } from '../../../domain/format.ts';
 import { coverageAt, type GridSubset } from '../../../domain/grid-subset.ts';
 import { gridSubsetOf } from '../../../domain/layer.ts';
-import { shortened } from '../../../domain/shortened.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
 import { type Answer, withHeaders } from '../../answer.ts';
 import type { Exchange } from '../../exchange.ts';
 import { HttpProblem } from '../../problems.ts';
-import { formatAccepted } from '../format-accepted.ts';
+import { formatAccepted } from '../accept.ts';
 import { formatNamed, indexOf } from '../tile-address.ts';
 import type { TileAnswerer } from '../tile-answer.ts';
 import { formatParameter } from './ogc-document.ts';

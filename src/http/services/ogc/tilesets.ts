@@ -4,8 +4,7 @@ import type { Layer } from '../../../domain/layer.ts';
 import { geographicBoxOf } from '../geographic-extent.ts';
 import type { OgcCrsNames } from './ogc-crs.ts';
 import { CRS84 } from './ogc-crs.ts';
-import { jsonLink, type OgcLink, ogcRelation, selfLinks } from './ogc-link.ts';
-import { pathPart } from './path-part.ts';
+import { jsonLink, type OgcLink, ogcRelation, pathPart, selfLinks } from './ogc-link.ts';
 import { describeLimits } from './tile-matrix-set.ts';
 
 /** Pictures, or the data themselves. */

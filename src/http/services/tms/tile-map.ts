@@ -1,10 +1,9 @@
 import type { BoundLayer } from '../../../catalog/bound-layer.ts';
 import type { Catalog } from '../../../catalog/catalog.ts';
-import { TilewardenError } from '../../../domain/errors.ts';
+import { shortened, TilewardenError } from '../../../domain/errors.ts';
 import type { Format } from '../../../domain/format.ts';
 import type { GridSubset } from '../../../domain/grid-subset.ts';
 import { gridSubsetOf, type Layer } from '../../../domain/layer.ts';
-import { shortened } from '../../../domain/shortened.ts';
 import { formatNamed } from '../tile-address.ts';
 import { boundLayer } from '../tiles.ts';
 

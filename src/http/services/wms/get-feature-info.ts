@@ -1,7 +1,7 @@
 import type { BoundLayer } from '../../../catalog/bound-layer.ts';
 import type { Catalog } from '../../../catalog/catalog.ts';
+import { shortened } from '../../../domain/errors.ts';
 import type { Layer } from '../../../domain/layer.ts';
-import { shortened } from '../../../domain/shortened.ts';
 import { askFeatureInfo } from '../../../pipeline/feature-info.ts';
 import type { Answer } from '../../answer.ts';
 import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';

@@ -1,5 +1,5 @@
 import type { Catalog } from '../../../catalog/catalog.ts';
-import { shortened } from '../../../domain/shortened.ts';
+import { shortened } from '../../../domain/errors.ts';
 import { askLegend } from '../../../pipeline/legend.ts';
 import type { Answer } from '../../answer.ts';
 import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';

@@ -8,8 +8,8 @@ import { isNotModified } from '../../answer/negotiate.ts';
 import type { Answer, Headers } from '../../answer.ts';
 import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
-import { bypassAsked } from '../bypass-asked.ts';
 import type { Kvp } from '../kvp.ts';
+import { bypassAsked } from '../query-parameters.ts';
 import type { TileAnswerer } from '../tile-answer.ts';
 import { headerText, lifetimeHeaders } from '../tile-headers.ts';
 import {

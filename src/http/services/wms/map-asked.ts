@@ -1,10 +1,10 @@
 import type { BoundLayer } from '../../../catalog/bound-layer.ts';
 import type { Catalog } from '../../../catalog/catalog.ts';
 import type { Bounds } from '../../../domain/bounds.ts';
+import { shortened } from '../../../domain/errors.ts';
 import { type Format, formatOf } from '../../../domain/format.ts';
 import type { GridSubset } from '../../../domain/grid-subset.ts';
 import { formatOfLayer } from '../../../domain/layer.ts';
-import { shortened } from '../../../domain/shortened.ts';
 import { checkMapSize } from '../../../pipeline/map-composer.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';

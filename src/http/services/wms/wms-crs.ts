@@ -1,7 +1,7 @@
+import { shortened } from '../../../domain/errors.ts';
 import type { GridSet } from '../../../domain/grid-set.ts';
 import type { GridSubset } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
-import { shortened } from '../../../domain/shortened.ts';
 import { sameSrs } from '../../../domain/srs.ts';
 import type { Kvp } from '../kvp.ts';
 import { WmsException } from './wms-exception.ts';

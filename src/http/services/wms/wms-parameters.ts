@@ -1,6 +1,6 @@
+import { shortened } from '../../../domain/errors.ts';
 import type { Layer } from '../../../domain/layer.ts';
 import type { ParameterFilter } from '../../../domain/parameter-filter.ts';
-import { shortened } from '../../../domain/shortened.ts';
 import type { Exchange } from '../../exchange.ts';
 import { type Kvp, pairsOf, readKvp } from '../kvp.ts';
 import { DEFAULT, isStyleFilter } from '../wmts/layer-styles.ts';

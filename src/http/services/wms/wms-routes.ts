@@ -1,5 +1,5 @@
 import type { Catalog } from '../../../catalog/catalog.ts';
-import { shortened } from '../../../domain/shortened.ts';
+import { shortened } from '../../../domain/errors.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/logger.ts';
 import { createMapComposer } from '../../../pipeline/map-composer.ts';

@@ -1,4 +1,4 @@
-import { shortened } from '../../../domain/shortened.ts';
+import { shortened } from '../../../domain/errors.ts';
 import type { Kvp } from '../kvp.ts';
 import { WmsException } from './wms-exception.ts';
 

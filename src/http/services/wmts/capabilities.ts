@@ -1,11 +1,10 @@
-import type { GridSet } from '../../../domain/grid-set.ts';
+import type { GridLevel, GridSet } from '../../../domain/grid-set.ts';
 import type { Layer } from '../../../domain/layer.ts';
 import type { ServiceDescription } from '../../../domain/service-description.ts';
 import { type Html as Markup, html as markup } from '../../answer/html.ts';
 import { BASE, type DocumentWriter } from '../document-template.ts';
-import type { CrsNames } from './grid-set-crs.ts';
+import { type CrsNames, type GridSetCrs, ogcScale, position } from './grid-set-crs.ts';
 import { describeLayer } from './layer-section.ts';
-import { describeMatrixSet } from './matrix-set-section.ts';
 
 const NAMESPACES = markup`xmlns="http://www.opengis.net/wmts/1.0" xmlns:ows="http://www.opengis.net/ows/1.1" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.opengis.net/wmts/1.0 http://schemas.opengis.net/wmts/1.0/wmtsGetCapabilities_response.xsd"`;
 
@@ -73,4 +72,24 @@ function operation(name: string): Markup {
 function metadataAddresses(): Markup {
   return markup`<ServiceMetadataURL xlink:href="${BASE}/service/wmts?SERVICE=WMTS&amp;VERSION=1.0.0&amp;REQUEST=GetCapabilities"/>
 <ServiceMetadataURL xlink:href="${BASE}/service/wmts/rest/WMTSCapabilities.xml"/>`;
+}
+
+/**
+ * OGC 07-057r7, tables 13 and 14; in the order of its schema. Levels deeper than `zoomStop` are left out: not every
+ * client looks at the limits of a layer before it asks for the deepest level of its grid set.
+ */
+function describeMatrixSet(gridSet: GridSet, zoomStop: number, crs: GridSetCrs): Markup {
+  const { wellKnownScaleSet: scaleSet } = crs;
+  const known = scaleSet === null ? [] : [markup`<WellKnownScaleSet>${scaleSet}</WellKnownScaleSet>`];
+  return markup`<TileMatrixSet>
+<ows:Identifier>${gridSet.name}</ows:Identifier>
+<ows:SupportedCRS>${crs.urn}</ows:SupportedCRS>
+${known}
+${gridSet.levels.slice(0, zoomStop + 1).map((level) => matrix(gridSet, level, crs))}
+</TileMatrixSet>`;
+}
+
+function matrix(gridSet: GridSet, level: GridLevel, crs: GridSetCrs): Markup {
+  const corner = position(crs, gridSet.extent.minX, level.top);
+  return markup`<TileMatrix><ows:Identifier>${level.name}</ows:Identifier><ScaleDenominator>${ogcScale(gridSet, level)}</ScaleDenominator><TopLeftCorner>${corner}</TopLeftCorner><TileWidth>${gridSet.tileWidth}</TileWidth><TileHeight>${gridSet.tileHeight}</TileHeight><MatrixWidth>${level.columns}</MatrixWidth><MatrixHeight>${level.rows}</MatrixHeight></TileMatrix>`;
 }

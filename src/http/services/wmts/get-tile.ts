@@ -1,11 +1,10 @@
 import type { BoundLayer } from '../../../catalog/bound-layer.ts';
 import type { Catalog } from '../../../catalog/catalog.ts';
-import { TilewardenError } from '../../../domain/errors.ts';
+import { shortened, TilewardenError } from '../../../domain/errors.ts';
 import { formatOf } from '../../../domain/format.ts';
 import { coverageAt, createGridSubset, type GridSubset } from '../../../domain/grid-subset.ts';
 import { formatOfLayer, gridSubsetOf, type Layer } from '../../../domain/layer.ts';
 import type { ParameterFilter } from '../../../domain/parameter-filter.ts';
-import { shortened } from '../../../domain/shortened.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';

@@ -1,5 +1,5 @@
 import type { Catalog } from '../../../catalog/catalog.ts';
-import { shortened } from '../../../domain/shortened.ts';
+import { shortened } from '../../../domain/errors.ts';
 import type { Logger } from '../../../lib/logger.ts';
 import type { Answer } from '../../answer.ts';
 import type { LayerScreen } from '../../door/layer-visibility.ts';
