@@ -34,3 +34,11 @@ export function durationOf(seconds: number): string {
 export function amountOf(number: number, thing: string): string {
   return `${countOf(number)} ${thing}${number === 1 ? '' : 's'}`;
 }
+
+/** A text of the server, whose times are ISO 8601 in UTC: 2026-01-31 13:00:00 */
+export function withLocalTimes(text: string, timeZone?: string): string {
+  // Swedish dates are written as ISO 8601 has them.
+  return text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) =>
+    new Date(time).toLocaleString('sv-SE', { timeZone }),
+  );
+}
