@@ -50,6 +50,8 @@ for (const [at, bundles] of counts.entries())
 say(`many : few = ${((best[1] ?? 0) / (best[0] ?? 1)).toFixed(2)}`);
 
 async function usage(url: string, what: string): Promise<void> {
+  // The first request of a process loads what speaks HTTP.
+  await fetch(`${url}/healthz`);
   const begun = performance.now();
   const answer = await fetch(`${url}/api/v1/usage`);
   const { bytes } = (await answer.json()) as { bytes: number };

@@ -43,3 +43,11 @@ export function columns(rows: readonly (readonly string[])[], rightAligned: read
     rightAligned.includes(headings[at] ?? '') ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0);
   return rows.map((row) => `${row.map(cellOf).join('  ').trimEnd()}\n`).join('');
 }
+
+/** A text of the server, whose times are ISO 8601 in UTC: 2026-01-31 13:00:00 */
+export function withLocalTimes(text: string, timeZone?: string): string {
+  // Swedish dates are written as ISO 8601 has them.
+  return text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) =>
+    new Date(time).toLocaleString('sv-SE', { timeZone }),
+  );
+}

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { withLocalTimes } from './plain-words.ts';
 import { outcomeOf, progressBar } from './progress-bar.ts';
 import type { TaskDocument } from './task-document.ts';
 import { describeTask, taskTable } from './task-table.ts';
@@ -59,6 +60,14 @@ describe('the progress of a task', () => {
     expect(progressBar(paused, 60)).toContain('paused');
     const pending = { ...running, state: 'pending', reason: 'no thread is free' } as const;
     expect(describeTask(pending)).toContain('waiting (no thread is free)');
+  });
+
+  it('says until when in local time, once', () => {
+    const reason = 'host maps.test:80 is failing (HTTP 503); paused until 2026-01-31T12:00:00.000Z';
+    expect(withLocalTimes(reason, 'Europe/Berlin')).toMatch(/; paused until 2026-01-31 13:00:00$/);
+    const described = describeTask({ ...running, reason });
+    expect(described).not.toContain('12:00:00.000Z');
+    expect(described.split('HTTP 503')).toHaveLength(2);
   });
 });
 

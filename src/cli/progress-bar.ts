@@ -1,4 +1,4 @@
-import { amountOf, countOf, durationOf, sizeOf } from './plain-words.ts';
+import { amountOf, countOf, durationOf, sizeOf, withLocalTimes } from './plain-words.ts';
 import type { TaskDocument } from './task-document.ts';
 
 const LONGEST_BAR = 30;
@@ -23,7 +23,7 @@ export function progressFacts(task: TaskDocument): string {
   const { tilesProcessed, tilesTotal, tilesPerSecond, secondsRemaining, counters, state } = task;
   const facts = [
     `${countOf(tilesProcessed)} of ${amountOf(tilesTotal, 'tile')}`,
-    state === 'running' ? (task.reason ?? '') : waiting(task),
+    withLocalTimes(state === 'running' ? (task.reason ?? '') : waiting(task)),
     tilesPerSecond > 0 ? `${countOf(tilesPerSecond)}/s` : '',
     state === 'running' && secondsRemaining >= 0 ? `${durationOf(secondsRemaining)} left` : '',
     counters.failed > 0 ? `${countOf(counters.failed)} failed` : '',
@@ -34,7 +34,8 @@ export function progressFacts(task: TaskDocument): string {
 /** How a task ended, with what there is to know about failures. */
 export function outcomeOf(task: TaskDocument): string {
   const { id, type, layer, state, reason, counters, errors } = task;
-  const ending = state === 'done' ? 'is done' : `was aborted: ${reason ?? 'no reason is known'}`;
+  const ending =
+    state === 'done' ? 'is done' : `was aborted: ${withLocalTimes(reason ?? 'no reason is known')}`;
   const lines = [`Task ${id}, ${type} ${layer}, ${ending}`, `  ${countersOf(task)}${took(task)}`];
   if (counters.failed === 0) return lines.join('\n');
   const samples = errors.slice(-3).map(({ z, x, y, message }) => `  failed at ${z}/${x}/${y}: ${message}`);
@@ -61,7 +62,7 @@ export function countersOf({ type, counters, tilesProcessed, tilesTotal }: TaskD
 }
 
 function waiting({ state, reason }: TaskDocument): string {
-  return state === 'pending' ? `waiting${reason === null ? '' : ` (${reason})`}` : state;
+  return `${state === 'pending' ? 'waiting' : state}${reason === null ? '' : ` (${reason})`}`;
 }
 
 function took({ startedAt, endedAt }: TaskDocument): string {

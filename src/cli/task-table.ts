@@ -1,4 +1,4 @@
-import { columns, countOf, durationOf } from './plain-words.ts';
+import { columns, countOf, durationOf, withLocalTimes } from './plain-words.ts';
 import { outcomeOf, progressFacts } from './progress-bar.ts';
 import { isOver, type TaskDocument } from './task-document.ts';
 
@@ -20,13 +20,12 @@ export function describeTask(task: TaskDocument): string {
   const lines = [
     head,
     `  ${what.join(' · ')} · ${threads}`,
-    `  asked for by ${task.createdBy} at ${task.createdAt}`,
+    `  asked for by ${task.createdBy} at ${withLocalTimes(task.createdAt)}`,
   ];
-  const reason = task.reason === null || isOver(task) ? [] : [`  ${task.reason}`];
   const failures = isOver(task)
     ? []
     : task.errors.slice(-3).map(({ z, x, y, message }) => `  failed at ${z}/${x}/${y}: ${message}`);
-  return [...lines, ...reason, ...failures].join('\n');
+  return [...lines, ...failures].join('\n');
 }
 
 function rowOf(task: TaskDocument): readonly string[] {

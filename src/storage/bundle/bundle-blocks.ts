@@ -93,19 +93,20 @@ export class BundleBlocks {
   }
 
   async *#tell(since: number | null, cursor: { value: number }): AsyncGenerator<StoreBlock> {
+    const open = await this.#openBundles();
     let last: Pick<IndexedBundle, 'change' | 'id'> = since === null ? BEGINNING : { change: since, id: LAST };
     for (let rows = this.#changesAfter(last); rows.length > 0; rows = this.#changesAfter(last)) {
       for (const row of rows) {
         last = row;
         cursor.value = row.change;
-        if (row.state !== 'open') this.#looks.delete(row.id);
+        if (row.state === 'open') open.add(row.id);
+        if (row.state !== 'open') for (const known of [open, this.#looks]) known.delete(row.id);
         if (row.state === 'gone' && since !== null) yield { id: row.id, content: null };
         if (row.state === 'resting' && row.summary) yield this.#blockOf(row.id, row.summary);
       }
       await nextTurn();
     }
     const unmarked = [...this.#unmarked];
-    const open = this.#index?.open().map((row) => row.id) ?? [];
     for (const [at, id] of [...open, ...unmarked].entries()) {
       if (at % LOOKS_IN_A_TURN === LOOKS_IN_A_TURN - 1) await nextTurn();
       const block = await this.#lookAt(id, since === null);
@@ -113,6 +114,17 @@ export class BundleBlocks {
     }
     for (const id of unmarked) await this.#compareOne(id);
     void this.#compareOnce();
+  }
+
+  /** Before the changes are told: what opens or comes to rest meanwhile is among those. */
+  async #openBundles(): Promise<Set<string>> {
+    const found = new Set<string>();
+    const after = (row: number) => this.#index?.openAfter(row) ?? [];
+    for (let rows = after(0); rows.length > 0; rows = after(rows.at(-1)?.row ?? 0)) {
+      for (const { id } of rows) found.add(id);
+      await nextTurn();
+    }
+    return found;
   }
 
   /** A complete index is told first: comparing looks at every file, and nobody waits for it. */

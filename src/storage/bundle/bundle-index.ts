@@ -200,11 +200,13 @@ export class BundleIndex {
     this.#db.pragma(`user_version = ${COMPLETE}`);
   }
 
-  open(): readonly IndexedBundle[] {
+  /** Bundles that have to be looked at, behind a row of the table, some at a time. */
+  openAfter(row: number): readonly { readonly row: number; readonly id: string }[] {
     return this.#db
-      .prepare<[], Row>(`SELECT ${COLUMNS} FROM content WHERE state = ${OPEN}`)
-      .all()
-      .map((row) => this.#bundleOf(row));
+      .prepare<[number], { row: number; id: string }>(
+        `SELECT rowid AS row, id FROM content WHERE state = ${OPEN} AND rowid > ? ORDER BY rowid LIMIT ${SLICE}`,
+      )
+      .all(row);
   }
 
   find(id: string): IndexedBundle | null {
