@@ -24,7 +24,7 @@ describe('stopping', () => {
     expect(response.headers.get('content-type')).toContain('text/html');
     expect(await response.text()).toContain(`[${id}: ${LAYER}, seed, running]`);
     expect(await server.list()).toEqual([]);
-    expect(await server.task(id)).toMatchObject({ state: 'aborted', reason: 'stopped by admin' });
+    expect(await server.task(id)).toMatchObject({ state: 'aborted', reason: 'stopped by token:tests' });
 
     await eventually(
       'the upstream is left alone',
