@@ -1,7 +1,7 @@
 import { type FormEvent, useState } from 'react';
 import { send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
-import { DoneNotice, Field, ProblemNotice } from '../parts/basics.tsx';
+import { ActionNotices, Input } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
 
 const WORDS = TEXTS.accounts;
@@ -21,29 +21,26 @@ export function OwnPassword() {
   };
   return (
     <form className="form-grid" onSubmit={submit}>
-      <Field label={WORDS.current}>
-        <input
-          type="password"
-          autoComplete="current-password"
-          required
-          value={current}
-          onChange={({ target }) => setCurrent(target.value)}
-        />
-      </Field>
-      <Field label={WORDS.fresh}>
-        <input
-          type="password"
-          autoComplete="new-password"
-          required
-          value={password}
-          onChange={({ target }) => setPassword(target.value)}
-        />
-      </Field>
+      <Input
+        label={WORDS.current}
+        type="password"
+        autoComplete="current-password"
+        required
+        value={current}
+        onText={setCurrent}
+      />
+      <Input
+        label={WORDS.fresh}
+        type="password"
+        autoComplete="new-password"
+        required
+        value={password}
+        onText={setPassword}
+      />
       <button type="submit" disabled={action.busy}>
         {WORDS.change}
       </button>
-      <ProblemNotice problem={action.problem} />
-      <DoneNotice text={action.done} />
+      <ActionNotices action={action} />
     </form>
   );
 }
