@@ -8,20 +8,6 @@ import { AuditFile } from './audit-file.ts';
 import { createAuditTable } from './audit-table.ts';
 import { type AuditFilter, readAuditFiles } from './read-audit-files.ts';
 
-export interface AuditLog {
-  /** Resolves when the entry is durable. Throws `audit-unwritable`: then the change must not be made. */
-  record(draft: AuditDraft): Promise<void>;
-  /**
-   * For what strangers cause, such as failed logins: nobody waits for it, and beyond a few a second they are only
-   * counted, so that nobody can drive the changes of administrators out of the log.
-   */
-  note(draft: AuditDraft): void;
-  /** Newest first, with all that was recorded or noted before the call. */
-  read(filter: AuditFilter): Promise<readonly AuditEntry[]>;
-  /** Writes what is waiting. */
-  close(): Promise<void>;
-}
-
 export interface AuditLogOptions {
   readonly path: string;
   /** A database that several nodes share: their log is there, and not in a file. */
@@ -44,6 +30,8 @@ const MAX_LINE = 64 * 1024;
 const NOTES_PER_MINUTE = 120;
 const MINUTE_MS = 60_000;
 
+export type AuditLog = ReturnType<typeof openAuditLog>;
+
 export function openAuditLog({
   path,
   shared = null,
@@ -51,7 +39,7 @@ export function openAuditLog({
   log,
   maxBytes = MAX_BYTES,
   keep = KEEP,
-}: AuditLogOptions): AuditLog {
+}: AuditLogOptions) {
   const file = new AuditFile({ path, maxBytes, keep });
   const table = shared && createAuditTable(shared);
   const append = (lines: readonly string[]) =>
@@ -92,7 +80,8 @@ export function openAuditLog({
   }
 
   return {
-    async record(draft) {
+    /** Resolves when the entry is durable. Throws `audit-unwritable`: then the change must not be made. */
+    async record(draft: AuditDraft): Promise<void> {
       try {
         await put(auditEntry(draft, clock.now()));
       } catch (cause) {
@@ -105,7 +94,11 @@ export function openAuditLog({
       }
     },
 
-    note(draft) {
+    /**
+     * For what strangers cause, such as failed logins: nobody waits for it, and beyond a few a second they are only
+     * counted, so that nobody can drive the changes of administrators out of the log.
+     */
+    note(draft: AuditDraft): void {
       if (!withinLimit()) return;
       const { leftOut } = notes;
       notes.leftOut = 0;
@@ -115,12 +108,14 @@ export function openAuditLog({
       });
     },
 
-    async read(filter) {
+    /** Newest first, with all that was recorded or noted before the call. */
+    async read(filter: AuditFilter): Promise<readonly AuditEntry[]> {
       await writing;
       return table ? table.read(filter) : readAuditFiles(path, keep, filter);
     },
 
-    async close() {
+    /** Writes what is waiting. */
+    async close(): Promise<void> {
       await writing;
       await file.close();
     },

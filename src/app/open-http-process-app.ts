@@ -13,18 +13,12 @@ import type { Logger } from '../lib/logger.ts';
 import { openStores } from './open-stores.ts';
 import { processSocketOf } from './process-socket.ts';
 
-export interface HttpProcessApp {
-  /** Resolves when the primary wants it to end and everything is answered. */
-  readonly stopped: Promise<void>;
-  close(): Promise<void>;
-}
-
 /** One of several processes that answer HTTP; `port` leads to the primary. It has neither database nor sources. */
 export async function openHttpProcessApp(
   settings: Settings,
   { log, clock }: { readonly log: Logger; readonly clock: Clock },
   port: ProcessPort,
-): Promise<HttpProcessApp> {
+) {
   const open = new ClosingStack();
   try {
     const stores = await openStores(settings, { log, clock, database: null, readOnly: true }, open);
@@ -53,7 +47,11 @@ export async function openHttpProcessApp(
       clock,
       log,
     });
-    return { stopped, close: () => open.close() };
+    return {
+      /** Resolves when the primary wants it to end and everything is answered. */
+      stopped,
+      close: (): Promise<void> => open.close(),
+    };
   } catch (error) {
     await open.close();
     throw error;

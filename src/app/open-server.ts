@@ -16,14 +16,10 @@ export interface ServerSurroundings extends Omit<NodeSurroundings, 'processes'> 
   readonly forkHttpProcess: (port: number) => ChildProcess;
 }
 
-export interface Server extends App {}
-
 /** The server with as many processes as the settings say. */
-export async function openServer(settings: Settings, surroundings: ServerSurroundings): Promise<Server> {
+export async function openServer(settings: Settings, surroundings: ServerSurroundings): Promise<App> {
   const count = processCount(settings);
-  if (count === 1) {
-    return await openApp(settings, surroundings);
-  }
+  if (count === 1) return openApp(settings, surroundings);
   return openPrimary(settings, surroundings, count);
 }
 
@@ -32,11 +28,7 @@ function processCount(settings: Settings): number {
   return keepsInMemory(settings) || sharesStores(settings) ? 1 : settings.server.processes;
 }
 
-async function openPrimary(
-  given: Settings,
-  surroundings: ServerSurroundings,
-  count: number,
-): Promise<Server> {
+async function openPrimary(given: Settings, surroundings: ServerSurroundings, count: number): Promise<App> {
   const { clock, log } = surroundings;
   const port = given.server.port || (await freePort(given.server.host));
   const onPort = (some: Settings) => ({

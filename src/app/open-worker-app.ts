@@ -5,14 +5,8 @@ import { workerName } from './join-nodes.ts';
 import { type NodeSurroundings, openNode, taskSettings } from './open-node.ts';
 import { withoutCaches } from './open-stores.ts';
 
-export interface WorkerApp {
-  readonly name: string;
-  /** Hands its pieces back, then closes everything in reverse order. */
-  close(): Promise<void>;
-}
-
 /** A node that performs tasks, and answers nobody. */
-export async function openWorkerApp(given: Settings, surroundings: NodeSurroundings): Promise<WorkerApp> {
+export async function openWorkerApp(given: Settings, surroundings: NodeSurroundings) {
   refuseIdle(given);
   const name = workerName(given);
   // Tiles are not answered from here.
@@ -20,7 +14,11 @@ export async function openWorkerApp(given: Settings, surroundings: NodeSurroundi
   const open = new ClosingStack();
   try {
     await openNode(settings, surroundings, ['worker'], open);
-    return { name, close: () => open.close() };
+    return {
+      name,
+      /** Hands its pieces back, then closes everything in reverse order. */
+      close: (): Promise<void> => open.close(),
+    };
   } catch (error) {
     await open.close();
     throw error;

@@ -1,5 +1,5 @@
 import { isAbsolute, normalize } from 'node:path';
-import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import { invalid, isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { type Explanation, explainIssues, printExplanations } from '../lib/explain-issue.ts';
 import { isRecord, type ValuePath } from '../lib/value-path.ts';
@@ -102,5 +102,5 @@ function* referencesIn(value: unknown, path: ValuePath): Generator<ValuePath> {
 }
 
 function refusal(problems: readonly Explanation[]): TilewardenError {
-  return new TilewardenError('request-invalid', printExplanations(problems, 'The body'));
+  return invalid(printExplanations(problems, 'The body'));
 }

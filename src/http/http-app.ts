@@ -4,7 +4,8 @@ import type { Access } from './door/access.ts';
 import { isLoopbackHost } from './door/trusted-proxies.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
 import { countReads, type TileBatch, TileCounts } from './metrics/tile-counts.ts';
-import { createRoutes, type RouteDeps } from './routes.ts';
+import type { RouteDeps } from './route-deps.ts';
+import { createRoutes } from './routes.ts';
 import {
   createHttpAppOver,
   type HttpApp,

@@ -14,10 +14,10 @@ import type { LedgerPage } from './ledger-block.ts';
 import { faded, type PageName, type PageUse, PageUses } from './page-uses.ts';
 import type { QuotaConfiguration } from './quota-configuration.ts';
 import { createQuotaCredit } from './quota-credit.ts';
-import { createQuotaSettings, type QuotaSettings } from './quota-settings.ts';
+import { createQuotaSettings } from './quota-settings.ts';
 import { Recounter } from './recounter.ts';
 import { createUsageHistory, daysUntilFull, type UsageHistory } from './usage-history.ts';
-import type { Amount, StoresUsage } from './usage-report.ts';
+import type { StoresUsage } from './usage-report.ts';
 import { UseKeeper } from './use-keeper.ts';
 import { createUseRecords } from './use-records.ts';
 
@@ -51,33 +51,12 @@ export interface UsageReport extends StoresUsage {
   readonly parameters: ReadonlyMap<string, ParameterValues>;
 }
 
-export interface QuotaService {
-  readonly settings: QuotaSettings;
-  /** Exact as of some moment after the call. */
-  usage(): Promise<UsageReport>;
-  /** What was removed for quotas between two times, to within a few seconds. */
-  evictedBetween(from: number, to: number): Promise<Evicted>;
-  /** Hours in which something was removed for quotas, layer by layer; of the last month. */
-  evictedHours(since: number): Promise<readonly EvictedHour[]>;
-  /** The pages of a tile set that have tiles, at every zoom; exact as `usage` is. */
-  pages(set: TileSetKey): Promise<readonly (LedgerPage & { readonly z: number })[]>;
-  /** When a layer's tiles were last seen to change, without looking anew; null: nothing is known of it. */
-  changedAt(layer: string): number | null;
-  /** Null: not asked for since anybody counts. */
-  useOf(page: PageName): PageUse | null;
-  /** Hits that fade with time, as of now. */
-  frequencyOf(page: PageName): number;
-  /** Since the data folder was made. */
-  readonly evicted: Evicted;
-  /** By how much statistics were found wrong and mended, since the server started. Nought, but for a bug. */
-  readonly drift: Amount;
-  close(): Promise<void>;
-}
-
 /** Milliseconds. */
 const HISTORY_INTERVAL = 3_600_000;
 
-export async function openQuotaService(options: QuotaServiceOptions): Promise<QuotaService> {
+export type QuotaService = Awaited<ReturnType<typeof openQuotaService>>;
+
+export async function openQuotaService(options: QuotaServiceOptions) {
   const { database, stores, parameters: book, events, lead = leadAlone, clock, log } = options;
   const shared = database.dialect === 'postgres';
   const settings = createQuotaSettings(database);
@@ -119,7 +98,8 @@ export async function openQuotaService(options: QuotaServiceOptions): Promise<Qu
 
   return {
     settings,
-    async usage() {
+    /** Exact as of some moment after the call. */
+    async usage(): Promise<UsageReport> {
       await ledger.refresh();
       const sum = ledger.usage();
       const sweeping = await sweepingOf(stores);
@@ -142,25 +122,33 @@ export async function openQuotaService(options: QuotaServiceOptions): Promise<Qu
         parameters,
       };
     },
-    evictedBetween: (from, to) => evictions.between(from, to),
-    evictedHours: (since) => evictions.hoursSince(since),
-    async pages(set) {
+    /** What was removed for quotas between two times, to within a few seconds. */
+    evictedBetween: (from: number, to: number): Promise<Evicted> => evictions.between(from, to),
+    /** Hours in which something was removed for quotas, layer by layer; of the last month. */
+    evictedHours: (since: number): Promise<readonly EvictedHour[]> => evictions.hoursSince(since),
+    /** The pages of a tile set that have tiles, at every zoom; exact as `usage` is. */
+    async pages(set: TileSetKey): Promise<readonly (LedgerPage & { readonly z: number })[]> {
       await ledger.refresh();
       return ledger.blocksOf(set).flatMap(({ z, pages }) => pages.map((page) => ({ ...page, z })));
     },
-    changedAt: (layer) => ledger.changedAt(layer),
-    useOf: (page) => uses.get(page),
-    frequencyOf(page) {
+    /** When a layer's tiles were last seen to change, without looking anew; null: nothing is known of it. */
+    changedAt: (layer: string): number | null => ledger.changedAt(layer),
+    /** Null: not asked for since anybody counts. */
+    useOf: (page: PageName): PageUse | null => uses.get(page),
+    /** Hits that fade with time, as of now. */
+    frequencyOf(page: PageName): number {
       const use = uses.get(page);
       return use ? faded(use, clock.now()) : 0;
     },
+    /** Since the data folder was made. */
     get evicted() {
       return evictions.total;
     },
+    /** By how much statistics were found wrong and mended, since the server started. Nought, but for a bug. */
     get drift() {
       return recounter.drift;
     },
-    async close() {
+    async close(): Promise<void> {
       unsubscribe();
       await Promise.all(jobs.map((job) => job.close()));
       await keeper.close();

@@ -39,14 +39,6 @@ export interface WorkerPoolOptions {
   readonly log: Logger;
 }
 
-export interface WorkerPool {
-  /** There is work. The processes are started by the first such call, and stay. */
-  wake(): void;
-  cancel(taskId: number): void;
-  /** Asks the workers to hand their pieces back, and ends those that do not in time. */
-  close(): Promise<void>;
-}
-
 /** Milliseconds. */
 const FIRST_PAUSE = 200;
 const LONGEST_PAUSE = 10_000;
@@ -54,8 +46,10 @@ const LONGEST_PAUSE = 10_000;
 const SOUND_LIFE = 30_000;
 const STOP_PATIENCE = 6000;
 
+export type WorkerPool = ReturnType<typeof openWorkerPool>;
+
 /** Keeps a number of worker processes alive from the first work on: a server that only serves tiles has none. */
-export function openWorkerPool(options: WorkerPoolOptions): WorkerPool {
+export function openWorkerPool(options: WorkerPoolOptions) {
   const { clock, log, random } = options;
   const ending = new AbortController();
   const workers = new Set<WorkerProcess>();
@@ -104,14 +98,16 @@ export function openWorkerPool(options: WorkerPoolOptions): WorkerPool {
   }
 
   return {
-    wake() {
+    /** There is work. The processes are started by the first such call, and stay. */
+    wake(): void {
       start();
       for (const { channel } of workers) channel.tell(WORK, null);
     },
-    cancel(taskId) {
+    cancel(taskId: number): void {
       for (const { channel } of workers) channel.tell(CANCEL, { taskId });
     },
-    async close() {
+    /** Asks the workers to hand their pieces back, and ends those that do not in time. */
+    async close(): Promise<void> {
       ending.abort();
       for (const { channel } of workers) channel.tell(STOP, null);
       const done = new AbortController();

@@ -1,6 +1,7 @@
 import type { BoundLayer } from '../../catalog/bound-layer.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import type { Layer } from '../../domain/layer.ts';
+import { isoTime } from '../../lib/clock.ts';
 import type { LayerState } from '../../pipeline/layer-activity.ts';
 import { layerOffer } from '../services/layer-list.ts';
 
@@ -18,14 +19,10 @@ export function layerSummary(layer: Layer, state: LayerState) {
 
 function stateDocument({ changedAt, failures, lastFailure }: LayerState) {
   return {
-    changedAt: timeOf(changedAt),
+    changedAt: isoTime(changedAt),
     failures,
-    lastFailure: lastFailure && { ...lastFailure, at: timeOf(lastFailure.at) },
+    lastFailure: lastFailure && { ...lastFailure, at: isoTime(lastFailure.at) },
   };
-}
-
-function timeOf(milliseconds: number | null): string | null {
-  return milliseconds === null ? null : new Date(milliseconds).toISOString();
 }
 
 /** All that a client must know to show, seed or truncate a layer, where it comes from, and its settings in effect. */

@@ -1,25 +1,16 @@
-import type { Catalog } from '../../catalog/catalog.ts';
-import type { CatalogEditor } from '../../catalog/catalog-editor.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import type { Layer } from '../../domain/layer.ts';
-import type { LayerState } from '../../pipeline/layer-activity.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import { refuseOthers, visibleLayers } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
+import type { RouteDeps } from '../route-deps.ts';
 import { boundLayer } from '../services/tiles.ts';
 import { entityTag } from './catalog-changes.ts';
 import { gridSetDocument, layerDocument, layerSummary } from './layers-document.ts';
 
-export interface LayerDeps {
-  readonly catalog: Pick<Catalog, 'layer' | 'layers'>;
-  readonly editor: Pick<CatalogEditor, 'show'>;
-  /** What has happened to a layer; from memory, since a list asks for thousands. */
-  readonly layerState: (name: string) => LayerState;
-}
-
 /** `/api/v1/layers`, `/api/v1/layers/{layer}` and `/api/v1/gridsets`: what is declared. */
-export function layerRoutes({ catalog, editor, layerState }: LayerDeps): readonly Route[] {
+export function layerRoutes({ catalog, editor, layerState }: RouteDeps): readonly Route[] {
   const path = '/api/v1/layers';
   return [
     { method: 'GET', path, role: 'viewer', handler: list },

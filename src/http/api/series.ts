@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
+import { isoTime } from '../../lib/clock.ts';
 import { jsonAnswer } from '../answer.ts';
 import type { TileTally } from '../metrics/tile-counts.ts';
 import type { Route } from '../route.ts';
@@ -89,7 +90,7 @@ export function createTrafficSeries(clock: Clock, evicted: () => Evictions): Tra
         Array.from({ length }, (_, place) => Math.round(ring[(first + place) % MINUTES] ?? 0));
       const columns = FIELDS.map((field) => [field, inOrder(ringOf(field))] as const);
       return {
-        from: new Date(first * MINUTE_MS).toISOString(),
+        from: isoTime(first * MINUTE_MS),
         stepSeconds: MINUTE_MS / 1000,
         ...Object.fromEntries(columns),
       };
@@ -101,7 +102,13 @@ export function createTrafficSeries(clock: Clock, evicted: () => Evictions): Tra
 const NOT_OURS: ReadonlySet<string> = new Set(['caller-gone', 'tile-outside']);
 
 /** `/api/v1/series` */
-export function seriesRoutes(series: Pick<TrafficSeries, 'document'>): readonly Route[] {
-  const handler = () => jsonAnswer(series.document());
+export function seriesRoutes(traffic: {
+  readonly series: Pick<TrafficSeries, 'document'>;
+  flush(): void;
+}): readonly Route[] {
+  const handler = () => {
+    traffic.flush();
+    return jsonAnswer(traffic.series.document());
+  };
   return [{ method: 'GET', path: '/api/v1/series', role: 'viewer', handler }];
 }

@@ -1,5 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import { invalid, shortened, TilewardenError } from '../../domain/errors.ts';
+import { invalid, shortened } from '../../domain/errors.ts';
 import { levelOf, MAX_LEVELS } from '../../domain/grid-set.ts';
 import type { Layer } from '../../domain/layer.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
@@ -91,8 +91,7 @@ const QUADKEY = /^[0-3]*$/;
 /** One digit for each zoom, from the top: 1 adds a column, 2 a row, 3 both. `213` is column 3, row 5 at zoom 3. */
 export function tileOfQuadkey(quadkey: string): TileIndex {
   if (!QUADKEY.test(quadkey) || quadkey.length >= MAX_LEVELS) {
-    throw new TilewardenError(
-      'request-invalid',
+    throw invalid(
       `A quadkey is made of at most ${MAX_LEVELS - 1} digits 0 to 3, such as 0231; this is not: ${shortened(quadkey)}`,
     );
   }

@@ -42,16 +42,6 @@ export interface UpstreamAnswer extends AnswerFreshness {
   readonly etag: string | null;
 }
 
-/**
- * The one way out of the house: all sources share it, so that a host's limits hold for all of them together.
- * Answers only with a complete, plain 200 or a status the request accepts too; fails as `TileSource` says, without retrying.
- */
-export interface UpstreamClient {
-  get(request: UpstreamRequest): Promise<UpstreamAnswer>;
-  /** Ends what is under way. */
-  close(): Promise<void>;
-}
-
 export interface UpstreamLimits {
   readonly connectMs: number;
   readonly firstByteMs: number;
@@ -89,7 +79,13 @@ interface Host {
   readonly pool: Pool;
 }
 
-export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClient {
+export type UpstreamClient = ReturnType<typeof openUpstreamClient>;
+
+/**
+ * The one way out of the house: all sources share it, so that a host's limits hold for all of them together.
+ * Answers only with a complete, plain 200 or a status the request accepts too; fails as `TileSource` says, without retrying.
+ */
+export function openUpstreamClient(options: UpstreamClientOptions) {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const hosts = new Map<string, Host>();
   const desk = options.desk ?? openDeskFor(options);
@@ -206,7 +202,7 @@ export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClie
   }
 
   return {
-    async get(request) {
+    async get(request: UpstreamRequest): Promise<UpstreamAnswer> {
       const stop = linkAbort(request.signal, closing.signal);
       try {
         stop.signal.throwIfAborted();
@@ -215,7 +211,8 @@ export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClie
         stop.release();
       }
     },
-    async close() {
+    /** Ends what is under way. */
+    async close(): Promise<void> {
       closing.abort(
         new TilewardenError('source-unavailable', 'The server is stopping.', { reason: 'stopping' }),
       );
