@@ -1,19 +1,16 @@
 import type { Database } from '../db/database.ts';
 import { TilewardenError } from '../domain/errors.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import { writeJson } from '../lib/write-json.ts';
 import { type AuditDraft, type AuditEntry, auditEntry } from './audit-entry.ts';
 import { AuditFile } from './audit-file.ts';
 import { createAuditTable } from './audit-table.ts';
 import { type AuditFilter, readAuditFiles } from './read-audit-files.ts';
 
-export interface AuditLogOptions {
+export interface AuditLogOptions extends Surroundings {
   readonly path: string;
   /** A database that several nodes share: their log is there, and not in a file. */
   readonly shared?: Database | null;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly maxBytes?: number;
   readonly keep?: number;
 }

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Database } from '../db/database.ts';
-import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import { AccountDesk } from './account-desk.ts';
 import { openAuditLog } from './audit-log.ts';
 import { Authenticator } from './authenticator.ts';
@@ -17,11 +17,9 @@ import { openSharedFailures } from './shared-failures.ts';
 import { createTokenStore } from './token-store.ts';
 import { createUserStore } from './user-store.ts';
 
-interface AccountsOptions {
+interface AccountsOptions extends Surroundings {
   readonly database: Database;
   readonly dataFolder: string;
-  readonly clock: Clock;
-  readonly log: Logger;
   /** What a password check costs; a test may make it cheap. */
   readonly cost?: ScryptCost;
 }

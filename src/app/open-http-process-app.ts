@@ -7,16 +7,15 @@ import { type SettingsHandover, settingsFrom } from '../config/settings-handover
 import { errorCopier } from '../domain/error-copier.ts';
 import { openHttpProcess } from '../http/processes/http-process.ts';
 import { createChannel, type ProcessPort } from '../lib/channel.ts';
-import type { Clock } from '../lib/clock.ts';
 import { ClosingStack } from '../lib/closing-stack.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import { openStores } from './open-stores.ts';
 import { processSocketOf } from './process-socket.ts';
 
 /** One of several processes that answer HTTP; `port` leads to the primary. It has neither database nor sources. */
 export async function openHttpProcessApp(
   settings: Settings,
-  { log, clock }: { readonly log: Logger; readonly clock: Clock },
+  { log, clock }: Surroundings,
   port: ProcessPort,
 ) {
   const open = new ClosingStack();

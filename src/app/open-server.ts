@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { type App, openApp } from '../app.ts';
 import type { LoadedSettings } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
-import { TilewardenError } from '../domain/errors.ts';
+import { misconfigured } from '../domain/errors.ts';
 import { readTlsFiles } from '../http/door/tls.ts';
 import { createHttpProcesses } from '../http/processes/http-processes.ts';
 import { sharesStores } from './join-nodes.ts';
@@ -90,8 +90,7 @@ function refuseMoving(current: Settings, next: Settings): void {
     current.server.port !== next.server.port ||
     processCount(current) !== processCount(next);
   if (!moved) return;
-  throw new TilewardenError(
-    'config-invalid',
+  throw misconfigured(
     'server.host, server.port, server.processes, data and database change with a restart only.',
   );
 }

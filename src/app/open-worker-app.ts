@@ -1,5 +1,5 @@
 import type { Settings } from '../config/settings.ts';
-import { TilewardenError } from '../domain/errors.ts';
+import { misconfigured } from '../domain/errors.ts';
 import { ClosingStack } from '../lib/closing-stack.ts';
 import { workerName } from './join-nodes.ts';
 import { type NodeSurroundings, openNode, taskSettings } from './open-node.ts';
@@ -27,11 +27,10 @@ export async function openWorkerApp(given: Settings, surroundings: NodeSurroundi
 
 function refuseIdle(settings: Settings): void {
   if (settings.database === null) {
-    throw new TilewardenError(
-      'config-invalid',
+    throw misconfigured(
       'A worker takes its tasks from a PostgreSQL that servers use too; name it with --database. With a database in the data folder the server itself performs tasks.',
     );
   }
   if (taskSettings(settings).workers > 0) return;
-  throw new TilewardenError('config-invalid', 'tasks.workers is 0: this worker would perform nothing.');
+  throw misconfigured('tasks.workers is 0: this worker would perform nothing.');
 }

@@ -1,16 +1,13 @@
 import type { Database } from '../db/database.ts';
 import { parametersIdOf } from '../domain/parameter-filter.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 
 export type ParameterValues = ReadonlyMap<string, string>;
 
-export interface ParameterBookOptions {
+export interface ParameterBookOptions extends Surroundings {
   readonly database: Database;
   readonly events: TileEvents;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** Milliseconds after which an id is written down again, so that it is seen to be in use. */

@@ -1,8 +1,6 @@
-import type { Bounds } from './bounds.ts';
-import { expandBounds } from './bounds.ts';
+import { type Bounds, expandBounds } from './bounds.ts';
 import { boundsOfRect, type GridSet, levelOf } from './grid-set.ts';
-import type { GridSubset } from './grid-subset.ts';
-import { coverageAt } from './grid-subset.ts';
+import { coverageAt, type GridSubset } from './grid-subset.ts';
 import { intersectRects, rectContains, type TileRect } from './tile-rect.ts';
 
 /** How many tiles are fetched from a source at once. */

@@ -1,4 +1,4 @@
-import { TilewardenError } from '../domain/errors.ts';
+import { misconfigured } from '../domain/errors.ts';
 import { createTrafficSeries } from './api/series.ts';
 import type { Access } from './door/access.ts';
 import { isLoopbackHost } from './door/trusted-proxies.ts';
@@ -46,8 +46,7 @@ export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions):
 
 function refuseOpenDoor(access: Access, host: string): void {
   if (!access.loopbackOnly || isLoopbackHost(host)) return;
-  throw new TilewardenError(
-    'config-invalid',
+  throw misconfigured(
     `Without accounts (--no-auth) the server listens on loopback only, e.g. 127.0.0.1; ${host} can be reached from outside.`,
   );
 }

@@ -3,8 +3,7 @@ import type { BlankAreas } from '../catalog/blank-areas.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogEditor } from '../catalog/catalog-editor.ts';
 import type { ServiceSettings } from '../catalog/service-settings.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import type { NodeRegistry } from '../nodes/node-registry.ts';
 import type { BlankSuspects } from '../pipeline/blank-suspects.ts';
 import type { LayerState } from '../pipeline/layer-activity.ts';
@@ -24,7 +23,7 @@ import type { StoreDescription } from './rest/blob-stores.ts';
 import type { Reloaded } from './rest/reload.ts';
 
 /** What the handlers of all routes work with; each takes what it needs. */
-export interface RouteDeps {
+export interface RouteDeps extends Surroundings {
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version' | 'gridSets'>;
   readonly editor: CatalogEditor;
   readonly imports: ImportDeps;
@@ -48,8 +47,6 @@ export interface RouteDeps {
   readonly metrics: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'quota'>;
   readonly accounts: Pick<Accounts, 'users' | 'tokens' | 'sessions' | 'authenticator' | 'audit'>;
   readonly assets: readonly WebAsset[];
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** What GeoWebCache's resources tell of the settings. */

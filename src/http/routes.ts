@@ -43,8 +43,9 @@ import { createTerminateAllHandler, createTerminateHandler } from './rest/termin
 import type { Route } from './route.ts';
 import type { RouteDeps } from './route-deps.ts';
 import { kmlRoutes } from './services/kml/kml-routes.ts';
+import { openServices } from './services/open-services.ts';
 import { createTileJson, wmtsTileJsonRoutes } from './services/tile-json.ts';
-import { openServices, screened, tileServiceRoutes } from './services/tile-service-routes.ts';
+import { screened, tileServiceRoutes } from './services/tile-service-routes.ts';
 import { wmsRoutes } from './services/wms/wms-routes.ts';
 
 /** Everything the server answers, under each prefix. Of two patterns that fit a path the upper one counts. */

@@ -2,8 +2,7 @@ import type { ParameterBook, ParameterValues } from '../catalog/parameter-book.t
 import { type Database, type Lead, leadAlone } from '../db/database.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import type { StoreRoom, SweepingStatistics, TileStore } from '../storage/tile-store.ts';
 import type { Evicted } from './clean-up.ts';
 import { Enforcer } from './enforcer.ts';
@@ -21,7 +20,7 @@ import type { StoresUsage } from './usage-report.ts';
 import { UseKeeper } from './use-keeper.ts';
 import { createUseRecords } from './use-records.ts';
 
-export interface QuotaServiceOptions {
+export interface QuotaServiceOptions extends Surroundings {
   readonly database: Database;
   /** By name. */
   readonly stores: ReadonlyMap<string, TileStore>;
@@ -30,8 +29,6 @@ export interface QuotaServiceOptions {
   readonly events: TileEvents;
   /** Alone when left out. */
   readonly lead?: Lead;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 export interface UsageReport extends StoresUsage {
@@ -178,7 +175,7 @@ async function recordHistory(
   ledger: Ledger,
   history: UsageHistory,
   book: ParameterBook | undefined,
-  { clock, log, signal }: { readonly clock: Clock; readonly log: Logger; readonly signal: AbortSignal },
+  { clock, log, signal }: Surroundings & { readonly signal: AbortSignal },
 ): Promise<void> {
   while (!signal.aborted) {
     try {

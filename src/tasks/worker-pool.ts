@@ -1,9 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Channel } from '../lib/channel.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
 import { jitter, type Random } from '../lib/random.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import type { TilesChange } from './lease-run.ts';
 import type { TaskWait } from './task.ts';
 import {
@@ -22,7 +21,7 @@ export interface WorkerProcess {
   readonly channel: Channel;
 }
 
-export interface WorkerPoolOptions {
+export interface WorkerPoolOptions extends Surroundings {
   readonly count: number;
   /** Over all workers. */
   readonly threads: number;
@@ -34,9 +33,7 @@ export interface WorkerPoolOptions {
   readonly taskWaits: (taskId: number, wait: TaskWait) => void;
   /** Resolves when no process shows these tiles any more. */
   readonly tilesChanged: (change: TilesChange) => Promise<void>;
-  readonly clock: Clock;
   readonly random: Random;
-  readonly log: Logger;
 }
 
 /** Milliseconds. */

@@ -5,6 +5,7 @@ import { coverageAt } from '../../domain/grid-subset.ts';
 import { PAGE_SIZE } from '../../domain/tile-key.ts';
 import { countTiles, intersectRects, type TileRect } from '../../domain/tile-rect.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
+import type { LedgerPage } from '../../quota/ledger-block.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
@@ -18,12 +19,9 @@ import {
   cellSizeFor,
   gridOfPages,
   gridOfTiles,
-  type PageFill,
   runsOf,
 } from './coverage-grid.ts';
 import { integerParam, requestedTileSet } from './layer-tiles.ts';
-
-type PageAmount = Pick<PageFill, 'pageX' | 'pageY' | 'tiles'> & { readonly bytes: number };
 
 /** What of a layer is cached: how much at each zoom, and where at one of them. */
 export function coverageRoutes({ catalog, quota, clock }: RouteDeps): readonly Route[] {
@@ -71,7 +69,7 @@ export function coverageRoutes({ catalog, quota, clock }: RouteDeps): readonly R
 }
 
 /** Of a page that lies partly outside `rect`, the share that lies inside. */
-function insideOf(page: PageAmount, offered: TileRect, rect: TileRect | null) {
+function insideOf(page: LedgerPage, offered: TileRect, rect: TileRect | null) {
   const [minX, minY] = [page.pageX * PAGE_SIZE, page.pageY * PAGE_SIZE];
   const square = { minX, minY, maxX: minX + PAGE_SIZE - 1, maxY: minY + PAGE_SIZE - 1 };
   const whole = intersectRects(square, offered);

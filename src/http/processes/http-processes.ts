@@ -4,11 +4,10 @@ import type { Caller } from '../../access/caller.ts';
 import type { CatalogEntry } from '../../catalog/catalog-entries.ts';
 import { CATALOG_CHANGED, CATALOG_NEWS } from '../../catalog/catalog-messages.ts';
 import { errorCopier } from '../../domain/error-copier.ts';
-import { TilewardenError } from '../../domain/errors.ts';
+import { misconfigured } from '../../domain/errors.ts';
 import { type Channel, createChannel } from '../../lib/channel.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { createDeferred } from '../../lib/deferred.ts';
-import type { Logger } from '../../lib/logger.ts';
+import type { Surroundings } from '../../lib/surroundings.ts';
 import type { TileAnswer } from '../../pipeline/tile-pipeline.ts';
 import type { Credentials } from '../door/access.ts';
 import {
@@ -35,12 +34,10 @@ export interface PrimaryPart {
   catalogNews(version: number, limit: number): Promise<readonly CatalogEntry[]>;
 }
 
-export interface HttpProcessesOptions {
+export interface HttpProcessesOptions extends Surroundings {
   readonly count: number;
   /** Starts a process that calls `openHttpProcess`. */
   readonly fork: () => ChildProcess;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 interface Child {
@@ -118,7 +115,7 @@ export function createHttpProcesses(options: HttpProcessesOptions) {
     if (outcome.problem !== null) {
       child.retired = true;
       child.process.kill('SIGKILL');
-      throw new TilewardenError('config-invalid', outcome.problem);
+      throw misconfigured(outcome.problem);
     }
     child.listens = true;
     return child;

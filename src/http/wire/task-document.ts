@@ -3,10 +3,10 @@ import type { Task, TaskWait } from '../../tasks/task.ts';
 import { waitText } from '../../tasks/task-watch.ts';
 
 /** A task as our own interface and its events show it. Times are ISO 8601, in UTC. */
-export function taskDocument({ eventId: _, request, ...task }: Task): object {
+export function taskDocument({ id, eventId: _, request, ...task }: Task): object {
   const { parametersId: _id, waitsForHosts: _waits, bounds, area, ...asked } = request;
   return {
-    id: task.id,
+    id,
     ...asked,
     ...task,
     secondsRemaining: Math.ceil(task.secondsRemaining),

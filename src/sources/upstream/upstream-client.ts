@@ -1,8 +1,7 @@
 import { Pool } from 'undici';
 import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
 import { systemRandom } from '../../lib/random.ts';
+import type { Surroundings } from '../../lib/surroundings.ts';
 import { createAddressGuard } from './address-guard.ts';
 import { type AnswerFreshness, conditionOf, freshnessOf, NOT_MODIFIED } from './answer-freshness.ts';
 import { type LinkedAbort, linkAbort } from './linked-abort.ts';
@@ -49,7 +48,7 @@ export interface UpstreamLimits {
   readonly maxBytes: number;
 }
 
-export interface UpstreamClientOptions {
+export interface UpstreamClientOptions extends Surroundings {
   readonly userAgent: string;
   /** By `host:port` or `host`. */
   readonly upstreams: UpstreamSettings;
@@ -60,8 +59,6 @@ export interface UpstreamClientOptions {
   readonly configuredHosts?: Pick<ReadonlySet<string>, 'has'>;
   /** Says when a request may begin, for all processes of the server; one of its own when left out. */
   readonly desk?: UpstreamDesk;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly limits?: Partial<UpstreamLimits>;
 }
 
