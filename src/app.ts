@@ -14,7 +14,7 @@ import type { LoadedSettings } from './config/load-settings.ts';
 import type { Settings } from './config/settings.ts';
 import { readVersion } from './config/version.ts';
 import { openDatabase } from './db/open-database.ts';
-import { TilewardenError } from './domain/errors.ts';
+import { misconfigured } from './domain/errors.ts';
 import type { ImportDeps } from './http/api/imports.ts';
 import { type Access, createAccountAccess, createLoopbackAccess } from './http/door/access.ts';
 import { isLoopbackHost } from './http/door/trusted-proxies.ts';
@@ -140,7 +140,7 @@ export async function openAccountsApp(
   { log, clock }: Pick<NodeSurroundings, 'log' | 'clock'>,
 ): Promise<Accounts> {
   if (!existsSync(settings.data)) {
-    throw new TilewardenError('config-invalid', `There is no data folder ${settings.data}; see --data.`);
+    throw misconfigured(`There is no data folder ${settings.data}; see --data.`);
   }
   const database = await openDatabase({ location: databaseOf(settings), clock, log });
   const accounts = openAccounts({ database, dataFolder: settings.data, clock, log });

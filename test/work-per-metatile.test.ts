@@ -87,7 +87,7 @@ it('writes a metatile in one transaction, with two statements a tile and a few b
         bytes: Buffer.from(`tile ${i}`),
         createdAt: 1,
       }));
-      writing.put({ type: 'put', set, z: 6, generation: 0, at: 1, ...packTiles(tiles) });
+      writing.put({ set, z: 6, generation: 0, at: 1, ...packTiles(tiles) });
     };
     put(0);
     ran.length = 0;

@@ -1,33 +1,16 @@
 import type { Database } from '../db/database.ts';
 import { TilewardenError } from '../domain/errors.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import { writeJson } from '../lib/write-json.ts';
 import { type AuditDraft, type AuditEntry, auditEntry } from './audit-entry.ts';
 import { AuditFile } from './audit-file.ts';
 import { createAuditTable } from './audit-table.ts';
 import { type AuditFilter, readAuditFiles } from './read-audit-files.ts';
 
-export interface AuditLog {
-  /** Resolves when the entry is durable. Throws `audit-unwritable`: then the change must not be made. */
-  record(draft: AuditDraft): Promise<void>;
-  /**
-   * For what strangers cause, such as failed logins: nobody waits for it, and beyond a few a second they are only
-   * counted, so that nobody can drive the changes of administrators out of the log.
-   */
-  note(draft: AuditDraft): void;
-  /** Newest first, with all that was recorded or noted before the call. */
-  read(filter: AuditFilter): Promise<readonly AuditEntry[]>;
-  /** Writes what is waiting. */
-  close(): Promise<void>;
-}
-
-export interface AuditLogOptions {
+export interface AuditLogOptions extends Surroundings {
   readonly path: string;
   /** A database that several nodes share: their log is there, and not in a file. */
   readonly shared?: Database | null;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly maxBytes?: number;
   readonly keep?: number;
 }
@@ -44,6 +27,8 @@ const MAX_LINE = 64 * 1024;
 const NOTES_PER_MINUTE = 120;
 const MINUTE_MS = 60_000;
 
+export type AuditLog = ReturnType<typeof openAuditLog>;
+
 export function openAuditLog({
   path,
   shared = null,
@@ -51,7 +36,7 @@ export function openAuditLog({
   log,
   maxBytes = MAX_BYTES,
   keep = KEEP,
-}: AuditLogOptions): AuditLog {
+}: AuditLogOptions) {
   const file = new AuditFile({ path, maxBytes, keep });
   const table = shared && createAuditTable(shared);
   const append = (lines: readonly string[]) =>
@@ -92,7 +77,8 @@ export function openAuditLog({
   }
 
   return {
-    async record(draft) {
+    /** Resolves when the entry is durable. Throws `audit-unwritable`: then the change must not be made. */
+    async record(draft: AuditDraft): Promise<void> {
       try {
         await put(auditEntry(draft, clock.now()));
       } catch (cause) {
@@ -105,7 +91,11 @@ export function openAuditLog({
       }
     },
 
-    note(draft) {
+    /**
+     * For what strangers cause, such as failed logins: nobody waits for it, and beyond a few a second they are only
+     * counted, so that nobody can drive the changes of administrators out of the log.
+     */
+    note(draft: AuditDraft): void {
       if (!withinLimit()) return;
       const { leftOut } = notes;
       notes.leftOut = 0;
@@ -115,12 +105,14 @@ export function openAuditLog({
       });
     },
 
-    async read(filter) {
+    /** Newest first, with all that was recorded or noted before the call. */
+    async read(filter: AuditFilter): Promise<readonly AuditEntry[]> {
       await writing;
       return table ? table.read(filter) : readAuditFiles(path, keep, filter);
     },
 
-    async close() {
+    /** Writes what is waiting. */
+    async close(): Promise<void> {
       await writing;
       await file.close();
     },

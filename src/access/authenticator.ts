@@ -1,7 +1,6 @@
 import { isTilewardenError } from '../domain/errors.ts';
-import type { Clock } from '../lib/clock.ts';
 import { createKeyedSingleFlight } from '../lib/keyed-single-flight.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import { isTokenShaped } from './api-token.ts';
 import type { Caller } from './caller.ts';
 import type { CredentialCache } from './credential-cache.ts';
@@ -26,15 +25,13 @@ interface RefusedLogin {
   readonly address: string;
 }
 
-interface AuthenticatorDeps {
+interface AuthenticatorDeps extends Surroundings {
   readonly users: UserStore;
   readonly tokens: TokenStore;
   readonly sessions: SessionStore;
   readonly hasher: PasswordHasher;
   readonly cache: CredentialCache;
   readonly throttle: LoginThrottle;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly refused: (login: RefusedLogin) => void;
   /** A wrong password for this account, whether or not there is one. */
   readonly failed?: (address: string, account: string) => void;

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { chmod, open, rm } from 'node:fs/promises';
-import { TilewardenError } from '../domain/errors.ts';
+import { misconfigured } from '../domain/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { PasswordHasher } from './password-hasher.ts';
 import { isKnownToAll, weaknessOf } from './password-rules.ts';
@@ -60,7 +60,7 @@ function judge(given: string, exposure: Exposure, log: Logger): void {
   const weakness = weaknessOf(given, FIRST_ADMINISTRATOR);
   if (weakness === null) return;
   if (exposure === 'network' || isKnownToAll(given, FIRST_ADMINISTRATOR)) {
-    throw new TilewardenError('config-invalid', `TILEWARDEN_ADMIN_PASSWORD cannot be used: ${weakness}`);
+    throw misconfigured(`TILEWARDEN_ADMIN_PASSWORD cannot be used: ${weakness}`);
   }
   log.warn({}, `TILEWARDEN_ADMIN_PASSWORD is weak: ${weakness}`);
 }

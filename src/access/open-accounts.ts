@@ -2,45 +2,32 @@ import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Database } from '../db/database.ts';
-import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import { AccountDesk } from './account-desk.ts';
-import { type AuditLog, openAuditLog } from './audit-log.ts';
+import { openAuditLog } from './audit-log.ts';
 import { Authenticator } from './authenticator.ts';
 import { CredentialCache } from './credential-cache.ts';
 import { type Exposure, ensureAdministrator } from './first-administrator.ts';
 import { LoginThrottle } from './login-throttle.ts';
 import type { ScryptCost } from './password-hash.ts';
 import { PasswordHasher } from './password-hasher.ts';
-import { createSessionStore, type SessionStore } from './session-store.ts';
+import { createSessionStore } from './session-store.ts';
 import { openSharedFailures } from './shared-failures.ts';
-import { createTokenStore, type TokenStore } from './token-store.ts';
+import { createTokenStore } from './token-store.ts';
 import { createUserStore } from './user-store.ts';
 
-/** Everything about who may do what, over one database and one data folder. */
-export interface Accounts {
-  readonly users: AccountDesk;
-  readonly tokens: TokenStore;
-  readonly sessions: SessionStore;
-  readonly authenticator: Authenticator;
-  readonly audit: AuditLog;
-  /** Where a made-up password lies until it is changed. */
-  readonly passwordFile: string;
-  /** The password of the first administrator, if one was made up now; null otherwise. */
-  ensureAdministrator(given: string | null, exposure?: Exposure): Promise<string | null>;
-  close(): Promise<void>;
-}
-
-interface AccountsOptions {
+interface AccountsOptions extends Surroundings {
   readonly database: Database;
   readonly dataFolder: string;
-  readonly clock: Clock;
-  readonly log: Logger;
   /** What a password check costs; a test may make it cheap. */
   readonly cost?: ScryptCost;
 }
 
-export function openAccounts({ database, dataFolder, clock, log, cost }: AccountsOptions): Accounts {
+export type Accounts = ReturnType<typeof openAccounts>;
+
+/** Everything about who may do what, over one database and one data folder. */
+export function openAccounts({ database, dataFolder, clock, log, cost }: AccountsOptions) {
   const passwordFile = join(dataFolder, 'initial-admin-password');
   const hasher = new PasswordHasher(cost === undefined ? {} : { cost });
   const stored = createUserStore(database, clock);
@@ -77,10 +64,12 @@ export function openAccounts({ database, dataFolder, clock, log, cost }: Account
     sessions,
     authenticator,
     audit,
+    /** Where a made-up password lies until it is changed. */
     passwordFile,
-    ensureAdministrator: (given, exposure = 'network') =>
+    /** The password of the first administrator, if one was made up now; null otherwise. */
+    ensureAdministrator: (given: string | null, exposure: Exposure = 'network'): Promise<string | null> =>
       ensureAdministrator({ users: stored, hasher, passwordFile, log }, given, exposure),
-    async close() {
+    async close(): Promise<void> {
       await failures?.close();
       await hasher.close();
       await audit.close();

@@ -10,20 +10,13 @@ const SEEN_EVERY_MS = 60_000;
 const MAX_PER_USER = 20;
 const LOCK = 'sessions';
 
-/** Who is logged in to the console. Kept in the database, so that a restart logs nobody out. */
-export interface SessionStore {
-  /** What goes into the cookie; kept nowhere but there. */
-  begin(userName: string): Promise<string>;
-  /** The user's name; null when the session has ended. */
-  find(secret: string): Promise<string | null>;
-  /** The same, without counting as a use. */
-  peek(secret: string): Promise<string | null>;
-  end(secret: string): Promise<void>;
-}
+export type SessionStore = ReturnType<typeof createSessionStore>;
 
-export function createSessionStore(database: Database, clock: Clock): SessionStore {
+/** Who is logged in to the console. Kept in the database, so that a restart logs nobody out. */
+export function createSessionStore(database: Database, clock: Clock) {
   return {
-    async begin(userName) {
+    /** What goes into the cookie; kept nowhere but there. */
+    async begin(userName: string): Promise<string> {
       const secret = createSecret();
       const now = clock.now();
       const row = { hash: hashSecret(secret), user_name: userName, created_at: now, seen_at: now };
@@ -35,17 +28,19 @@ export function createSessionStore(database: Database, clock: Clock): SessionSto
       return secret;
     },
 
-    async find(secret) {
+    /** The user's name; null when the session has ended. */
+    async find(secret: string): Promise<string | null> {
       const row = await lasting(secret);
       if (row && clock.now() - row.seen_at >= SEEN_EVERY_MS) await markSeen(row.hash, clock.now());
       return row?.user_name ?? null;
     },
 
-    async peek(secret) {
+    /** The same, without counting as a use. */
+    async peek(secret: string): Promise<string | null> {
       return (await lasting(secret))?.user_name ?? null;
     },
 
-    async end(secret) {
+    async end(secret: string): Promise<void> {
       await database.transaction(LOCK, (query) =>
         query.deleteFrom('sessions').where('hash', '=', hashSecret(secret)).execute(),
       );

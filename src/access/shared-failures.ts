@@ -1,15 +1,12 @@
 import type { Database } from '../db/database.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import type { LoginThrottle } from './login-throttle.ts';
 
-export interface SharedFailuresOptions {
+export interface SharedFailuresOptions extends Surroundings {
   readonly database: Database;
   /** Names this process among those on the database. */
   readonly instance: string;
   readonly throttle: Pick<LoginThrottle, 'failedElsewhere'>;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 const CHANNEL = 'login-failed';

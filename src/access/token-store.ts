@@ -22,28 +22,20 @@ export interface ApiToken {
 
 export type TokenDraft = Pick<ApiToken, 'name' | 'role' | 'layers' | 'expiresAt'>;
 
-export interface TokenStore {
-  /** The secret is shown this once and kept nowhere. Throws `request-invalid` or `account-conflict`. */
-  create(
-    draft: TokenDraft,
-    createdBy: string,
-  ): Promise<{ readonly token: ApiToken; readonly secret: string }>;
-  /** Null for a secret that is none, or that has expired. */
-  find(secret: string): Promise<ApiToken | null>;
-  list(): Promise<readonly ApiToken[]>;
-  /** Throws `account-unknown`. */
-  revoke(id: number): Promise<ApiToken>;
-  markUsed(id: number): Promise<void>;
-}
-
 type TokenRow = Omit<TokensTable, 'id'> & { readonly id: number };
 
 const LOCK = 'accounts';
 const MAX_TOKENS = 10_000;
 
-export function createTokenStore(database: Database, clock: Clock): TokenStore {
+export type TokenStore = ReturnType<typeof createTokenStore>;
+
+export function createTokenStore(database: Database, clock: Clock) {
   return {
-    async create(draft, createdBy) {
+    /** The secret is shown this once and kept nowhere. Throws `request-invalid` or `account-conflict`. */
+    async create(
+      draft: TokenDraft,
+      createdBy: string,
+    ): Promise<{ readonly token: ApiToken; readonly secret: string }> {
       checkDraft(draft, clock.now());
       const secret = createTokenSecret();
       const row = rowOf(draft, createdBy, hashSecret(secret), clock.now());
@@ -58,7 +50,8 @@ export function createTokenStore(database: Database, clock: Clock): TokenStore {
       return { token, secret };
     },
 
-    async find(secret) {
+    /** Null for a secret that is none, or that has expired. */
+    async find(secret: string): Promise<ApiToken | null> {
       const row = await database.query
         .selectFrom('tokens')
         .selectAll()
@@ -68,19 +61,20 @@ export function createTokenStore(database: Database, clock: Clock): TokenStore {
       return row.expires_at !== null && row.expires_at <= clock.now() ? null : tokenOf(row);
     },
 
-    async list() {
+    async list(): Promise<readonly ApiToken[]> {
       const rows = await database.query.selectFrom('tokens').selectAll().orderBy('id').execute();
       return rows.map(tokenOf);
     },
 
-    revoke: (id) =>
+    /** Throws `account-unknown`. */
+    revoke: (id: number): Promise<ApiToken> =>
       database.transaction(LOCK, async (query) => {
         const row = await query.deleteFrom('tokens').where('id', '=', id).returningAll().executeTakeFirst();
         if (row) return tokenOf(row);
         throw new TilewardenError('account-unknown', 'There is no such token.');
       }),
 
-    async markUsed(id) {
+    async markUsed(id: number): Promise<void> {
       await database.transaction(LOCK, (query) =>
         query.updateTable('tokens').set({ last_used_at: clock.now() }).where('id', '=', id).execute(),
       );

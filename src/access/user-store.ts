@@ -18,46 +18,31 @@ export interface Change<Thing> {
   readonly after: Thing;
 }
 
-export interface UserStore {
-  find(name: string): Promise<StoredUser | null>;
-  list(): Promise<readonly User[]>;
-  /** Throws `account-conflict` when the name is taken. */
-  add(user: NewUser): Promise<User>;
-  /** Only when there is no administrator; false otherwise. */
-  addFirst(user: NewUser): Promise<boolean>;
-  /**
-   * Throws `account-unknown`, `request-invalid` for an administrator with a scope, and `account-conflict` when no
-   * administrator would be left. Ends the user's sessions, and
-   * revokes the tokens of one who is no administrator any more.
-   */
-  change(name: string, changes: StoredChanges): Promise<Change<User>>;
-  /** The same password at another cost: nothing that anybody would notice. */
-  restorePassword(name: string, from: string, to: string): Promise<void>;
-  /** With sessions, and the tokens the user made. Throws as `change` does. */
-  remove(name: string): Promise<User>;
-}
-
 const LOCK = 'accounts';
 
-export function createUserStore(database: Database, clock: Clock): UserStore {
+export type UserStore = ReturnType<typeof createUserStore>;
+
+export function createUserStore(database: Database, clock: Clock) {
   return {
-    async find(name) {
+    async find(name: string): Promise<StoredUser | null> {
       const row = await rowOf(database.query, name);
       return row ? { ...userOf(row), password: row.password } : null;
     },
 
-    async list() {
+    async list(): Promise<readonly User[]> {
       const rows = await database.query.selectFrom('users').selectAll().orderBy('name').execute();
       return rows.map(userOf);
     },
 
-    add: (user) =>
+    /** Throws `account-conflict` when the name is taken. */
+    add: (user: NewUser): Promise<User> =>
       database.transaction(LOCK, async (query) => {
         await refuseTakenName(query, user.name);
         return insert(query, user, clock.now());
       }),
 
-    addFirst: (user) =>
+    /** Only when there is no administrator; false otherwise. */
+    addFirst: (user: NewUser): Promise<boolean> =>
       database.transaction(LOCK, async (query) => {
         if (await anotherAdministrator(query, '')) return false;
         await refuseTakenName(query, user.name);
@@ -65,7 +50,12 @@ export function createUserStore(database: Database, clock: Clock): UserStore {
         return true;
       }),
 
-    change: (name, changes) =>
+    /**
+     * Throws `account-unknown`, `request-invalid` for an administrator with a scope, and `account-conflict` when no
+     * administrator would be left. Ends the user's sessions, and
+     * revokes the tokens of one who is no administrator any more.
+     */
+    change: (name: string, changes: StoredChanges): Promise<Change<User>> =>
       database.transaction(LOCK, async (query) => {
         const before = await existing(query, name);
         const { role = before.role, layers = before.layers } = changes;
@@ -82,7 +72,8 @@ export function createUserStore(database: Database, clock: Clock): UserStore {
         return { before, after: await existing(query, name) };
       }),
 
-    restorePassword: (name, from, to) =>
+    /** The same password at another cost: nothing that anybody would notice. */
+    restorePassword: (name: string, from: string, to: string): Promise<void> =>
       database.transaction(LOCK, async (query) => {
         await query
           .updateTable('users')
@@ -92,7 +83,8 @@ export function createUserStore(database: Database, clock: Clock): UserStore {
           .execute();
       }),
 
-    remove: (name) =>
+    /** With sessions, and the tokens the user made. Throws as `change` does. */
+    remove: (name: string): Promise<User> =>
       database.transaction(LOCK, async (query) => {
         const user = await existing(query, name);
         await keepAnAdministrator(query, user);

@@ -5,7 +5,7 @@ import type { HttpProcesses } from '../http/processes/http-processes.ts';
 import { forgetEverywhere } from '../http/processes/primary-part.ts';
 import type { Forgotten } from '../http/processes/process-messages.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
-import { type NodeNews, openNodeNews } from '../nodes/node-news.ts';
+import { openNodeNews } from '../nodes/node-news.ts';
 import type { NodeRegistry } from '../nodes/node-registry.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { TILE_NEWS, type TileStore } from '../storage/tile-store.ts';
@@ -25,20 +25,11 @@ export interface FollowOptions {
 }
 
 /** How this node keeps up with the others, and they with it. */
-export interface Following {
-  /** What it forgets, replaces or removes others forget too. */
-  readonly pipeline: TilePipeline;
-  /** Null where there are no other nodes. */
-  readonly news: NodeNews | null;
-  /** Resolves when processes have told what they counted; or when they and all nodes obey every change made before. */
-  settled(what: 'counts' | 'changes'): Promise<void>;
-}
-
 export async function followNodes(
   options: FollowOptions,
   { clock, log }: RoadSurroundings,
   open: ClosingStack,
-): Promise<Following> {
+) {
   const { settings, database, registry, processes, events } = options;
   const shared = isShared(settings);
   let made = 0;
@@ -57,9 +48,12 @@ export async function followNodes(
   const news = shared ? open.use(await openNodeNews(tools)) : null;
   if (news) pipeline.guardCopies(news);
   return {
+    /** What it forgets, replaces or removes others forget too. */
     pipeline,
+    /** Null where there are no other nodes. */
     news,
-    async settled(what) {
+    /** Resolves when processes have told what they counted; or when they and all nodes obey every change made before. */
+    async settled(what: 'counts' | 'changes'): Promise<void> {
       await processes?.settle();
       if (what === 'counts' || !news) return;
       for (const mine = made; heard < mine; ) {

@@ -12,8 +12,7 @@ import { importMapCache } from '../import/import-mapcache.ts';
 import { importMapProxy } from '../import/import-mapproxy.ts';
 import { importQuota } from '../import/import-quota.ts';
 import type { Imported, ImportedDocument, ImportReport } from '../import/import-report.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import { decodeXml, readLongXml } from '../lib/xml/read-xml.ts';
 import { type XmlElement, XmlError } from '../lib/xml/xml-element.ts';
 import { openUpstreamClient, type UpstreamClient } from '../sources/upstream/upstream-client.ts';
@@ -39,7 +38,7 @@ const LIMITS = { bytes: 256 * 2 ** 20, depth: 32, elements: 20_000_000, attribut
 export async function importFromAddress(
   address: string,
   only: readonly string[] | null,
-  { log, clock }: { readonly log: Logger; readonly clock: Clock },
+  { log, clock }: Surroundings,
 ): Promise<ImportedSettings> {
   const host = hostAndPort(capabilitiesAddress(address));
   const upstreams = openUpstreamClient({

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import type { Settings } from '../config/settings.ts';
 import { readVersion } from '../config/version.ts';
 import { type Database, type Lead, leadAlone } from '../db/database.ts';
-import { TilewardenError } from '../domain/errors.ts';
+import { misconfigured, type TilewardenError } from '../domain/errors.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import { type NodeRegistry, type NodeRole, openNodeRegistry } from '../nodes/node-registry.ts';
 import type { RoadSurroundings } from './open-road.ts';
@@ -65,8 +65,7 @@ export function workerName({ node }: Pick<Settings, 'node'>): string {
 
 function inUse(settings: Settings): TilewardenError {
   const whose = sharesStores(settings) ? 'that one' : 'this one';
-  return new TilewardenError(
-    'config-invalid',
+  return misconfigured(
     `The database is in use by another Tilewarden server, and the tile stores of ${whose} lie on its own machine: each server would serve tiles that the other has removed. Stop the other server, choose another database with --database, or use stores of type s3 on all of them.`,
   );
 }

@@ -7,9 +7,8 @@ import type { Settings } from '../config/settings.ts';
 import type { Database } from '../db/database.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { TilewardenError } from '../domain/errors.ts';
-import type { Clock } from '../lib/clock.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import { metatileSizeFor } from '../pipeline/resolve-tile-set.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import { databaseOf } from './open-road.ts';
@@ -27,7 +26,7 @@ const SINGLE_TILES: readonly SourceSettings['type'][] = ['archive', 'wmts', 'xyz
 /** What is cached and declared, for commands that ask no source. A server may run on the data folder or not. */
 export async function openCache(
   settings: Settings,
-  tools: { readonly log: Logger; readonly clock: Clock; readonly readOnly: boolean },
+  tools: Surroundings & { readonly readOnly: boolean },
   open: ClosingStack,
 ): Promise<OpenCache> {
   const { log, clock, readOnly } = tools;

@@ -7,24 +7,17 @@ import { type SettingsHandover, settingsFrom } from '../config/settings-handover
 import { errorCopier } from '../domain/error-copier.ts';
 import { openHttpProcess } from '../http/processes/http-process.ts';
 import { createChannel, type ProcessPort } from '../lib/channel.ts';
-import type { Clock } from '../lib/clock.ts';
 import { ClosingStack } from '../lib/closing-stack.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import { openStores } from './open-stores.ts';
 import { processSocketOf } from './process-socket.ts';
-
-export interface HttpProcessApp {
-  /** Resolves when the primary wants it to end and everything is answered. */
-  readonly stopped: Promise<void>;
-  close(): Promise<void>;
-}
 
 /** One of several processes that answer HTTP; `port` leads to the primary. It has neither database nor sources. */
 export async function openHttpProcessApp(
   settings: Settings,
-  { log, clock }: { readonly log: Logger; readonly clock: Clock },
+  { log, clock }: Surroundings,
   port: ProcessPort,
-): Promise<HttpProcessApp> {
+) {
   const open = new ClosingStack();
   try {
     const stores = await openStores(settings, { log, clock, database: null, readOnly: true }, open);
@@ -53,7 +46,11 @@ export async function openHttpProcessApp(
       clock,
       log,
     });
-    return { stopped, close: () => open.close() };
+    return {
+      /** Resolves when the primary wants it to end and everything is answered. */
+      stopped,
+      close: (): Promise<void> => open.close(),
+    };
   } catch (error) {
     await open.close();
     throw error;

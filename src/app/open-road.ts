@@ -13,10 +13,9 @@ import { openDatabase } from '../db/open-database.ts';
 import type { MetatileSize } from '../domain/metatile.ts';
 import { createTileEvents } from '../domain/tile-events.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
-import type { Clock } from '../lib/clock.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
-import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import { BlankSuspects } from '../pipeline/blank-suspects.ts';
 import type { FlightClaims } from '../pipeline/flights.ts';
 import { LayerActivity } from '../pipeline/layer-activity.ts';
@@ -45,9 +44,7 @@ import { openOldCache } from './open-old-cache.ts';
 import { openStores } from './open-stores.ts';
 
 /** What a test must be able to hold. */
-export interface RoadSurroundings {
-  readonly log: Logger;
-  readonly clock: Clock;
+export interface RoadSurroundings extends Surroundings {
   readonly random: Random;
   /** See `StoreTools`. */
   readonly sweeps?: () => boolean;
@@ -166,7 +163,7 @@ export type Road = Awaited<ReturnType<typeof openRoad<UpstreamDesk>>>;
 export function openSource(
   source: SourceSettings,
   upstreams: UpstreamClient,
-  { log, clock }: { readonly log: Logger; readonly clock: Clock },
+  { log, clock }: Surroundings,
   readLayer: LayerReader,
 ): TileSource {
   if (source.type === 'layer') return openLayerSource(source, { readLayer });

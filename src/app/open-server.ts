@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { type App, openApp } from '../app.ts';
 import type { LoadedSettings } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
-import { TilewardenError } from '../domain/errors.ts';
+import { misconfigured } from '../domain/errors.ts';
 import { readTlsFiles } from '../http/door/tls.ts';
 import { createHttpProcesses } from '../http/processes/http-processes.ts';
 import { sharesStores } from './join-nodes.ts';
@@ -16,14 +16,10 @@ export interface ServerSurroundings extends Omit<NodeSurroundings, 'processes'> 
   readonly forkHttpProcess: (port: number) => ChildProcess;
 }
 
-export interface Server extends App {}
-
 /** The server with as many processes as the settings say. */
-export async function openServer(settings: Settings, surroundings: ServerSurroundings): Promise<Server> {
+export async function openServer(settings: Settings, surroundings: ServerSurroundings): Promise<App> {
   const count = processCount(settings);
-  if (count === 1) {
-    return await openApp(settings, surroundings);
-  }
+  if (count === 1) return openApp(settings, surroundings);
   return openPrimary(settings, surroundings, count);
 }
 
@@ -32,11 +28,7 @@ function processCount(settings: Settings): number {
   return keepsInMemory(settings) || sharesStores(settings) ? 1 : settings.server.processes;
 }
 
-async function openPrimary(
-  given: Settings,
-  surroundings: ServerSurroundings,
-  count: number,
-): Promise<Server> {
+async function openPrimary(given: Settings, surroundings: ServerSurroundings, count: number): Promise<App> {
   const { clock, log } = surroundings;
   const port = given.server.port || (await freePort(given.server.host));
   const onPort = (some: Settings) => ({
@@ -98,8 +90,7 @@ function refuseMoving(current: Settings, next: Settings): void {
     current.server.port !== next.server.port ||
     processCount(current) !== processCount(next);
   if (!moved) return;
-  throw new TilewardenError(
-    'config-invalid',
+  throw misconfigured(
     'server.host, server.port, server.processes, data and database change with a restart only.',
   );
 }

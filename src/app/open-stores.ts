@@ -5,10 +5,9 @@ import type { Database } from '../db/database.ts';
 import type { MetatileSize } from '../domain/metatile.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { StoreDescription } from '../http/rest/blob-stores.ts';
-import type { Clock } from '../lib/clock.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
-import type { Logger } from '../lib/logger.ts';
 import { type Random, systemRandom } from '../lib/random.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import { openBundleStore } from '../storage/bundle/bundle-store.ts';
 import { bundleStoreOptions } from '../storage/bundle/bundle-store-options.ts';
 import { guardFreeSpace } from '../storage/guard-free-space.ts';
@@ -18,9 +17,7 @@ import type { Outage, TileStore } from '../storage/tile-store.ts';
 const STORES_FOLDER = 'stores';
 const USUAL_SHAPE: MetatileSize = { columns: 4, rows: 4 };
 
-export interface StoreTools {
-  readonly log: Logger;
-  readonly clock: Clock;
+export interface StoreTools extends Surroundings {
   readonly random?: Random;
   /** Null: this process has none, and asks another one for the tiles of stores that need it. */
   readonly database: Database | null;

@@ -14,18 +14,12 @@ import { withoutCaches } from './open-stores.ts';
 /** Milliseconds that a write waits at a quota. */
 const AT_THE_GATE = { patience: 60_000, withReserve: false };
 
-export interface TaskProcessApp {
-  /** Resolves when the node wants the process to end and its work is handed back. */
-  readonly stopped: Promise<void>;
-  close(): Promise<void>;
-}
-
 /** A process that does tasks for the node which forked it; `port` leads there. */
 export async function openTaskProcessApp(
   settings: Settings,
   surroundings: RoadSurroundings,
   port: ProcessPort,
-): Promise<TaskProcessApp> {
+) {
   const open = new ClosingStack();
   try {
     const channel = createChannel(port, errorCopier);
@@ -50,7 +44,11 @@ export async function openTaskProcessApp(
     };
     open.use(openCounterFeed(counted, channel, surroundings.clock));
     const { stopped } = openTaskWorker({ ...parts, ...surroundings, channel });
-    return { stopped, close: () => open.close() };
+    return {
+      /** Resolves when the node wants the process to end and its work is handed back. */
+      stopped,
+      close: (): Promise<void> => open.close(),
+    };
   } catch (error) {
     await open.close();
     throw error;

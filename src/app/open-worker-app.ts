@@ -1,18 +1,12 @@
 import type { Settings } from '../config/settings.ts';
-import { TilewardenError } from '../domain/errors.ts';
+import { misconfigured } from '../domain/errors.ts';
 import { ClosingStack } from '../lib/closing-stack.ts';
 import { workerName } from './join-nodes.ts';
 import { type NodeSurroundings, openNode, taskSettings } from './open-node.ts';
 import { withoutCaches } from './open-stores.ts';
 
-export interface WorkerApp {
-  readonly name: string;
-  /** Hands its pieces back, then closes everything in reverse order. */
-  close(): Promise<void>;
-}
-
 /** A node that performs tasks, and answers nobody. */
-export async function openWorkerApp(given: Settings, surroundings: NodeSurroundings): Promise<WorkerApp> {
+export async function openWorkerApp(given: Settings, surroundings: NodeSurroundings) {
   refuseIdle(given);
   const name = workerName(given);
   // Tiles are not answered from here.
@@ -20,7 +14,11 @@ export async function openWorkerApp(given: Settings, surroundings: NodeSurroundi
   const open = new ClosingStack();
   try {
     await openNode(settings, surroundings, ['worker'], open);
-    return { name, close: () => open.close() };
+    return {
+      name,
+      /** Hands its pieces back, then closes everything in reverse order. */
+      close: (): Promise<void> => open.close(),
+    };
   } catch (error) {
     await open.close();
     throw error;
@@ -29,11 +27,10 @@ export async function openWorkerApp(given: Settings, surroundings: NodeSurroundi
 
 function refuseIdle(settings: Settings): void {
   if (settings.database === null) {
-    throw new TilewardenError(
-      'config-invalid',
+    throw misconfigured(
       'A worker takes its tasks from a PostgreSQL that servers use too; name it with --database. With a database in the data folder the server itself performs tasks.',
     );
   }
   if (taskSettings(settings).workers > 0) return;
-  throw new TilewardenError('config-invalid', 'tasks.workers is 0: this worker would perform nothing.');
+  throw misconfigured('tasks.workers is 0: this worker would perform nothing.');
 }

@@ -1,6 +1,6 @@
 import type { Settings } from '../config/settings.ts';
 import { openDatabase } from '../db/open-database.ts';
-import { TilewardenError } from '../domain/errors.ts';
+import { misconfigured } from '../domain/errors.ts';
 import { systemRandom } from '../lib/random.ts';
 import type { RebuildResult, RebuildTools } from '../storage/s3/rebuild-index.ts';
 import { databaseOf } from './open-road.ts';
@@ -17,7 +17,7 @@ export async function rebuildIndexOf(
       type === 's3' ? other : [],
     );
     const which = known.length === 0 ? 'there is none' : `there are ${known.join(', ')}`;
-    throw new TilewardenError('config-invalid', `There is no store ${name} of the type s3; ${which}.`);
+    throw misconfigured(`There is no store ${name} of the type s3; ${which}.`);
   }
   const { rebuildIndex } = await import('../storage/s3/rebuild-index.ts');
   const database = await openDatabase({ location: databaseOf(settings), ...tools });

@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts';
 import type { BlankAreasTable, RowOf } from '../db/schema.ts';
 import type { BlankArea } from '../domain/blank-area.ts';
-import { TilewardenError } from '../domain/errors.ts';
+import { invalid, type TilewardenError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 
 export interface KeptBlankArea extends BlankArea {
@@ -14,31 +14,26 @@ export interface KeptBlankArea extends BlankArea {
   readonly createdAt: number;
 }
 
-/** Where administrators have said that blank is right, besides what stands in a layer's declaration. */
-export interface BlankAreas {
-  list(layer: string): Promise<readonly KeptBlankArea[]>;
-  /** Throws `request-invalid` when the layer has too many. */
-  add(
-    layer: string,
-    area: BlankArea,
-    said: Pick<KeptBlankArea, 'note' | 'createdBy'>,
-  ): Promise<KeptBlankArea>;
-  /** What was taken back; null when the layer has none with that id. */
-  remove(layer: string, id: number): Promise<KeptBlankArea | null>;
-}
-
 /** All of them are looked through when a picture is suspect. */
 const MOST_OF_A_LAYER = 200;
 
+/** Where administrators have said that blank is right, besides what stands in a layer's declaration. */
+export type BlankAreas = ReturnType<typeof createBlankAreas>;
+
 /** Every process looks into the same table, and only when a picture is suspect. */
-export function createBlankAreas(database: Database, clock: Pick<Clock, 'now'>): BlankAreas {
+export function createBlankAreas(database: Database, clock: Pick<Clock, 'now'>) {
   const rowsOf = (layer: string) =>
     database.query.selectFrom('blank_areas').selectAll().where('layer', '=', layer).orderBy('id');
   return {
-    async list(layer) {
+    async list(layer: string): Promise<readonly KeptBlankArea[]> {
       return (await rowsOf(layer).execute()).map(areaOf);
     },
-    async add(layer, { gridSet, zoomStart, zoomStop, area }, { note, createdBy }) {
+    /** Throws `request-invalid` when the layer has too many. */
+    async add(
+      layer: string,
+      { gridSet, zoomStart, zoomStop, area }: BlankArea,
+      { note, createdBy }: Pick<KeptBlankArea, 'note' | 'createdBy'>,
+    ): Promise<KeptBlankArea> {
       const document = JSON.stringify({ gridSet, zoomStart, zoomStop, area });
       const row = { layer, document, note, created_by: createdBy, created_at: clock.now() };
       return await database.transaction('blank-areas', async (query) => {
@@ -49,7 +44,8 @@ export function createBlankAreas(database: Database, clock: Pick<Clock, 'now'>):
         );
       });
     },
-    async remove(layer, id) {
+    /** What was taken back; null when the layer has none with that id. */
+    async remove(layer: string, id: number): Promise<KeptBlankArea | null> {
       return await database.transaction('blank-areas', async (query) => {
         const row = await query
           .deleteFrom('blank_areas')
@@ -75,8 +71,7 @@ function areaOf(row: RowOf<BlankAreasTable>): KeptBlankArea {
 }
 
 function tooMany(layer: string): TilewardenError {
-  return new TilewardenError(
-    'request-invalid',
+  return invalid(
     `Layer ${layer} has ${MOST_OF_A_LAYER} areas already; take some back, or set blankIsRight for the layer.`,
   );
 }

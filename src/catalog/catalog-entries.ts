@@ -34,27 +34,17 @@ export interface EntryChange
   readonly expected?: number | null;
 }
 
-/** Layers and grid sets that were declared over the network, durable. */
-export interface CatalogEntries {
-  get(kind: KeptKind, name: string): Promise<CatalogEntry | null>;
-  /** What has changed after a version, oldest first; removed ones too. */
-  after(version: number, limit: number): Promise<readonly CatalogEntry[]>;
-  /** Throws `entry-changed` when what is there is not what was expected. */
-  put(change: EntryChange): Promise<CatalogEntry>;
-  /** Those that are not to outlive the server. */
-  transient(): Promise<readonly CatalogEntry[]>;
-  /** Those whose wrong tiles may still be there. */
-  unfinished(): Promise<readonly CatalogEntry[]>;
-  dropped(entry: Pick<CatalogEntry, 'kind' | 'name' | 'version'>): Promise<void>;
-}
+export type CatalogEntries = ReturnType<typeof createCatalogEntries>;
 
-export function createCatalogEntries(database: Database, clock: Pick<Clock, 'now'>): CatalogEntries {
+/** Layers and grid sets that were declared over the network, durable. */
+export function createCatalogEntries(database: Database, clock: Pick<Clock, 'now'>) {
   return {
-    async get(kind, name) {
+    async get(kind: KeptKind, name: string): Promise<CatalogEntry | null> {
       const row = await rowOf(database.query, kind, name);
       return row ? entryOf(row) : null;
     },
-    async after(version, limit) {
+    /** What has changed after a version, oldest first; removed ones too. */
+    async after(version: number, limit: number): Promise<readonly CatalogEntry[]> {
       const rows = await database.query
         .selectFrom('catalog_entries')
         .selectAll()
@@ -64,7 +54,16 @@ export function createCatalogEntries(database: Database, clock: Pick<Clock, 'now
         .execute();
       return rows.map(entryOf);
     },
-    async put({ kind, name, document, aside, drops, changedBy, expected }) {
+    /** Throws `entry-changed` when what is there is not what was expected. */
+    async put({
+      kind,
+      name,
+      document,
+      aside,
+      drops,
+      changedBy,
+      expected,
+    }: EntryChange): Promise<CatalogEntry> {
       return await database.transaction('catalog', async (query) => {
         const there = await rowOf(query, kind, name);
         checkExpected(there, expected);
@@ -86,7 +85,8 @@ export function createCatalogEntries(database: Database, clock: Pick<Clock, 'now
         return entryOf(row);
       });
     },
-    async transient() {
+    /** Those that are not to outlive the server. */
+    async transient(): Promise<readonly CatalogEntry[]> {
       const rows = await database.query
         .selectFrom('catalog_entries')
         .selectAll()
@@ -94,7 +94,8 @@ export function createCatalogEntries(database: Database, clock: Pick<Clock, 'now
         .execute();
       return rows.map(entryOf).filter(({ document }) => isRecord(document) && document.transient === true);
     },
-    async unfinished() {
+    /** Those whose wrong tiles may still be there. */
+    async unfinished(): Promise<readonly CatalogEntry[]> {
       const rows = await database.query
         .selectFrom('catalog_entries')
         .selectAll()
@@ -102,7 +103,7 @@ export function createCatalogEntries(database: Database, clock: Pick<Clock, 'now
         .execute();
       return rows.map(entryOf);
     },
-    async dropped({ kind, name, version }) {
+    async dropped({ kind, name, version }: Pick<CatalogEntry, 'kind' | 'name' | 'version'>): Promise<void> {
       await database.transaction('catalog', async (query) => {
         await query
           .updateTable('catalog_entries')

@@ -1,4 +1,4 @@
-import { TilewardenError } from '../domain/errors.ts';
+import { misconfigured } from '../domain/errors.ts';
 import type { GridSetBook } from '../domain/grid-set-book.ts';
 import type { Layer } from '../domain/layer.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -162,8 +162,7 @@ export function openCatalog<Source>(options: CatalogOptions<Source>): Changeable
 function storeOf(declaration: LayerDeclaration, stores: ReadonlyMap<string, TileStore>): TileStore {
   const store = stores.get(declaration.store);
   if (store) return store;
-  throw new TilewardenError(
-    'config-invalid',
+  throw misconfigured(
     `Layer ${declaration.name} names the store ${declaration.store}, which is not declared.`,
   );
 }

@@ -1,5 +1,5 @@
 import { type BlankArea, polygonOfBounds } from '../domain/blank-area.ts';
-import { TilewardenError } from '../domain/errors.ts';
+import { misconfigured } from '../domain/errors.ts';
 import { FORMAT_NAMES, type Format, formatOf } from '../domain/format.ts';
 import { MAX_LEVELS } from '../domain/grid-set.ts';
 import type { GridSetBook } from '../domain/grid-set-book.ts';
@@ -106,10 +106,7 @@ function createBlankArea(
 ): BlankArea {
   const known = subsets.flatMap((subset) => [subset.gridSet.name, ...subset.gridSet.aliases]);
   if (gridSet !== undefined && !known.includes(gridSet)) {
-    throw new TilewardenError(
-      'config-invalid',
-      `blankIsRight names grid set ${gridSet}, which layer ${layer} does not have.`,
-    );
+    throw misconfigured(`blankIsRight names grid set ${gridSet}, which layer ${layer} does not have.`);
   }
   const area = bounds ? { polygons: [polygonOfBounds(bounds)], crs: 'grid-set' as const } : null;
   return { gridSet: gridSet ?? null, zoomStart, zoomStop, area };
@@ -118,10 +115,7 @@ function createBlankArea(
 function createFormat(mediaType: string): Format {
   const format = formatOf(mediaType);
   if (format) return format;
-  throw new TilewardenError(
-    'config-invalid',
-    `There is no format ${mediaType}; there are ${FORMAT_NAMES.join(', ')}.`,
-  );
+  throw misconfigured(`There is no format ${mediaType}; there are ${FORMAT_NAMES.join(', ')}.`);
 }
 
 function createSubset(declaration: GridSubsetDeclaration, gridSets: GridSetBook): GridSubset {
@@ -145,6 +139,6 @@ export function createFilter(declaration: ParameterDeclaration): ParameterFilter
 
 function atLeastOne<T>(items: readonly T[], what: string): readonly [T, ...T[]] {
   const [first, ...rest] = items;
-  if (first === undefined) throw new TilewardenError('config-invalid', `A layer needs at least one ${what}.`);
+  if (first === undefined) throw misconfigured(`A layer needs at least one ${what}.`);
   return [first, ...rest];
 }

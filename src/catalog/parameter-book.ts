@@ -1,26 +1,13 @@
 import type { Database } from '../db/database.ts';
 import { parametersIdOf } from '../domain/parameter-filter.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 
 export type ParameterValues = ReadonlyMap<string, string>;
 
-/** Knows which parameter values the ids of cached tiles stand for: an id alone cannot be read backwards. */
-export interface ParameterBook {
-  /** By parameters id. */
-  values(): Promise<ReadonlyMap<string, ParameterValues>>;
-  /** Forgets ids that no cached tile has any more, unless they were noted lately. */
-  keepOnly(present: ReadonlySet<string>): Promise<void>;
-  /** Writes what is waiting. */
-  close(): Promise<void>;
-}
-
-export interface ParameterBookOptions {
+export interface ParameterBookOptions extends Surroundings {
   readonly database: Database;
   readonly events: TileEvents;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** Milliseconds after which an id is written down again, so that it is seen to be in use. */
@@ -30,8 +17,11 @@ const GRACE = 2 * NOTED_FOR;
 /** Ids remembered as noted; beyond it some are written down once more. */
 const MAX_REMEMBERED = 10_000;
 
+/** Knows which parameter values the ids of cached tiles stand for: an id alone cannot be read backwards. */
+export type ParameterBook = ReturnType<typeof openParameterBook>;
+
 /** Listens for stored tiles; each process that stores has a book of its own over the same table. */
-export function openParameterBook({ database, events, clock, log }: ParameterBookOptions): ParameterBook {
+export function openParameterBook({ database, events, clock, log }: ParameterBookOptions) {
   const noted = new Map<string, number>();
   let waiting = new Map<string, ParameterValues>();
   let writing: Promise<void> | null = null;
@@ -61,12 +51,14 @@ export function openParameterBook({ database, events, clock, log }: ParameterBoo
   }
 
   return {
-    async values() {
+    /** By parameters id. */
+    async values(): Promise<ReadonlyMap<string, ParameterValues>> {
       await writing;
       const rows = await database.query.selectFrom('parameter_values').select(['id', 'document']).execute();
       return new Map(rows.map(({ id, document }) => [id, valuesOf(document)]));
     },
-    async keepOnly(present) {
+    /** Forgets ids that no cached tile has any more, unless they were noted lately. */
+    async keepOnly(present: ReadonlySet<string>): Promise<void> {
       const old = await database.query
         .selectFrom('parameter_values')
         .select('id')
@@ -84,7 +76,8 @@ export function openParameterBook({ database, events, clock, log }: ParameterBoo
         }
       });
     },
-    async close() {
+    /** Writes what is waiting. */
+    async close(): Promise<void> {
       unsubscribe();
       await writing;
     },

@@ -1,14 +1,13 @@
 import { readEnvironment } from '../config/environment.ts';
 import { loadSettings } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
-import { type Clock, systemClock } from '../lib/clock.ts';
-import { createLogger, type Logger } from '../lib/logger.ts';
+import { systemClock } from '../lib/clock.ts';
+import { createLogger } from '../lib/logger.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import type { Terminal } from './command.ts';
 import { INTERRUPTED, openInterruption } from './interruption.ts';
 
-export interface JobTools {
-  readonly log: Logger;
-  readonly clock: Clock;
+export interface JobTools extends Surroundings {
   readonly signal: AbortSignal;
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { withLocalTimes } from './plain-words.ts';
 import { outcomeOf, progressBar } from './progress-bar.ts';
 import type { TaskDocument } from './task-document.ts';
-import { describeTask, taskTable } from './task-table.ts';
+import { describeTask, taskTable } from './tasks.ts';
 
 const running: TaskDocument = {
   id: 7,

@@ -1,9 +1,10 @@
 import { closestName } from '../lib/closest-name.ts';
 import { CLIENT_FLAGS, type Command, type FlagValues, misuse, type Terminal } from './command.ts';
 import { watchTask } from './follow-task.ts';
+import { columns, countOf, durationOf, withLocalTimes } from './plain-words.ts';
+import { outcomeOf, progressFacts } from './progress-bar.ts';
 import { type ServerClient, serverClientFor } from './server-client.ts';
-import { readTask, readTasks, type TaskDocument } from './task-document.ts';
-import { describeTask, taskTable } from './task-table.ts';
+import { isOver, readTask, readTasks, type TaskDocument } from './task-document.ts';
 
 const ACTIONS = ['list', 'show', 'watch', 'cancel', 'pause', 'resume', 'retry'] as const;
 type Action = (typeof ACTIONS)[number];
@@ -30,7 +31,7 @@ export const tasks: Command = {
     const answer = action === 'show' ? await client.get(path) : await client.post(`${path}/${action}`);
     const task = readTask(answer);
     if (flags.json !== undefined) terminal.out(`${JSON.stringify(task)}\n`);
-    if (flags.json === undefined) terminal.out(`${outcomeOf(action, task)}\n`);
+    if (flags.json === undefined) terminal.out(`${resultOf(action, task)}\n`);
     return 0;
   },
 };
@@ -51,7 +52,7 @@ async function list(client: ServerClient, flags: FlagValues, terminal: Terminal)
   return 0;
 }
 
-function outcomeOf(action: Action, task: TaskDocument): string {
+function resultOf(action: Action, task: TaskDocument): string {
   if (action === 'retry')
     return `Task ${task.id} retries the failed tiles: tilewarden tasks watch ${task.id}`;
   if (action === 'pause') return `Task ${task.id} is paused: tilewarden tasks resume ${task.id}`;
@@ -75,4 +76,44 @@ function taskId(action: Action, id: string | undefined): string {
   throw misuse(
     `${action} needs the number of a task, e.g. tilewarden tasks ${action} 7. tilewarden tasks lists them.`,
   );
+}
+
+const HEADINGS = ['ID', 'LAYER', 'TYPE', 'STATE', 'TILES', 'TOTAL', 'FAILED', 'LEFT', 'STARTED BY'];
+const RIGHT_ALIGNED = ['ID', 'TILES', 'TOTAL', 'FAILED', 'LEFT'];
+
+export function taskTable(tasks: readonly TaskDocument[]): string {
+  return columns([HEADINGS, ...tasks.map(rowOf)], RIGHT_ALIGNED);
+}
+
+/** Everything about one task that a person asks first. */
+export function describeTask(task: TaskDocument): string {
+  const parameters = Object.entries(task.parameters).map(([name, value]) => `${name}=${value}`);
+  const what = [task.gridSet, `zoom ${task.zoomStart} to ${task.zoomStop}`, task.format, ...parameters];
+  const threads = `${task.threadCount} thread${task.threadCount === 1 ? '' : 's'}`;
+  const head = isOver(task)
+    ? outcomeOf(task)
+    : `Task ${task.id}, ${task.type} ${task.layer}, is ${task.state}\n  ${progressFacts(task)}`;
+  const lines = [
+    head,
+    `  ${what.join(' · ')} · ${threads}`,
+    `  asked for by ${task.createdBy} at ${withLocalTimes(task.createdAt)}`,
+  ];
+  const failures = isOver(task)
+    ? []
+    : task.errors.slice(-3).map(({ z, x, y, message }) => `  failed at ${z}/${x}/${y}: ${message}`);
+  return [...lines, ...failures].join('\n');
+}
+
+function rowOf(task: TaskDocument): readonly string[] {
+  return [
+    String(task.id),
+    task.layer,
+    task.type,
+    task.state,
+    countOf(task.tilesProcessed),
+    countOf(task.tilesTotal),
+    countOf(task.counters.failed),
+    task.state === 'running' && task.secondsRemaining >= 0 ? durationOf(task.secondsRemaining) : '',
+    task.createdBy,
+  ];
 }

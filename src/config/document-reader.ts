@@ -1,9 +1,17 @@
+import { isAbsolute, normalize } from 'node:path';
 import type { DocumentReader } from '../catalog/declared-entries.ts';
-import { isRecord } from '../lib/value-path.ts';
-import type { SourceSettings } from './driver-schemas.ts';
-import { readGridSetDocument, readLayerDocument } from './read-declaration.ts';
-import { MASK, maskSecrets } from './secrets.ts';
+import { invalid, isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import type { GridSet } from '../domain/grid-set.ts';
+import { type Explanation, explainIssues, printExplanations } from '../lib/explain-issue.ts';
+import { isRecord, type ValuePath } from '../lib/value-path.ts';
+import { placeOfAdoption } from '../storage/adopted/adopt-options.ts';
+import type { AdoptSettings, SourceSettings } from './driver-schemas.ts';
+import { createSettingsSchema } from './json-schema.ts';
+import { WORDS } from './load-settings.ts';
+import { adoptedBy, type LayerContext, resolveLayer, toGridSet } from './resolve-settings.ts';
+import { MASK, maskSecrets, referenceOf } from './secrets.ts';
 import type { Settings } from './settings.ts';
+import { type SettingsDocument, settingsSchema } from './settings-schema.ts';
 
 const NO_PATHS: ReadonlySet<string> = new Set();
 
@@ -42,4 +50,94 @@ function restoreSecrets(document: unknown, former: unknown): unknown {
   return Object.fromEntries(
     Object.entries(document).map(([key, item]) => [key, restoreSecrets(item, before[key])]),
   );
+}
+
+type Lists = 'layers' | 'gridSets';
+
+/**
+ * A layer that came over the network: the document of the configuration file, read by the same rules, but it can
+ * name nothing on this machine. Throws `request-invalid` with everything that is wrong.
+ */
+function readLayerDocument(document: unknown, context: LayerContext, adoptFolders: readonly string[] = []) {
+  const [given] = checked('layers', document).layers;
+  if (!given) throw refusal([{ path: [], message: 'must be a layer' }]);
+  const { declaration, problems } = resolveLayer(given, context);
+  const local = given.source.type === 'archive' && given.source.path !== undefined;
+  const refused = [
+    ...problems,
+    ...(local ? [onlyFromFile(['source', 'path'])] : []),
+    ...adoptedBy(given).flatMap((adopted) => placeProblems(adopted, adoptFolders)),
+    ...(given.schedules.length > 0 ? [SCHEDULES_ELSEWHERE] : []),
+  ];
+  if (refused.length > 0) throw refusal(refused);
+  return {
+    ...declaration,
+    adopt: declaration.adopt.map((adopted) => ({ ...adopted, within: adoptFolders })),
+  };
+}
+
+/** By the path alone; where its links lead is looked at when it is read. */
+function placeProblems(adopted: AdoptSettings, allowed: readonly string[]): readonly Explanation[] {
+  const place = placeOfAdoption(adopted);
+  const inside = (folder: string) => place === folder || place.startsWith(`${folder.replace(/\/$/, '')}/`);
+  if (isAbsolute(place) && normalize(place) === place && allowed.some(inside)) return [];
+  const path = ['adopt', adopted.layout === 'mbtiles' ? 'file' : 'folder'];
+  if (allowed.length === 0) {
+    return [{ path, message: 'may name a folder only in the configuration file, or below its adoptFolders' }];
+  }
+  return [{ path, message: `must be an absolute path below one of adoptFolders: ${allowed.join(', ')}` }];
+}
+
+const SCHEDULES_ELSEWHERE: Explanation = {
+  path: ['schedules'],
+  message: 'belong to the configuration file; for this layer use POST /api/v1/schedules',
+};
+
+/** As `readLayerDocument`, for a grid set. */
+function readGridSetDocument(document: unknown): GridSet {
+  const [given] = checked('gridSets', document).gridSets;
+  if (!given) throw refusal([{ path: [], message: 'must be a grid set' }]);
+  return gridSetOf(given);
+}
+
+function gridSetOf(given: SettingsDocument['gridSets'][number]): GridSet {
+  try {
+    return toGridSet(given);
+  } catch (error) {
+    if (!isTilewardenError(error)) throw error;
+    throw new TilewardenError('request-invalid', error.message, { cause: error });
+  }
+}
+
+/** The schema of the whole file is asked, so that its messages are the file's. */
+function checked(list: Lists, document: unknown): SettingsDocument {
+  const tree = { layers: [], [list]: [document] };
+  const references = [...referencesIn(document, [])].map(onlyFromFile);
+  if (references.length > 0) throw refusal(references);
+  const result = settingsSchema.safeParse(tree);
+  if (result.success) return result.data;
+  throw refusal(
+    explainIssues(result.error.issues, tree, createSettingsSchema, WORDS).map(({ path, ...rest }) => ({
+      ...rest,
+      path: path.slice(2),
+    })),
+  );
+}
+
+function onlyFromFile(path: ValuePath): Explanation {
+  return { path, message: 'may refer to this machine only in the configuration file' };
+}
+
+function* referencesIn(value: unknown, path: ValuePath): Generator<ValuePath> {
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) yield* referencesIn(item, [...path, index]);
+    return;
+  }
+  if (!isRecord(value)) return;
+  if (referenceOf(value)) yield path;
+  for (const [key, item] of Object.entries(value)) yield* referencesIn(item, [...path, key]);
+}
+
+function refusal(problems: readonly Explanation[]): TilewardenError {
+  return invalid(printExplanations(problems, 'The body'));
 }

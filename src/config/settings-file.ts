@@ -1,22 +1,18 @@
 import type { LoadedSettings } from './load-settings.ts';
 
-/** Settings that can be read again while the server runs. */
-export interface SettingsFile {
-  /** What is in effect. */
-  readonly current: LoadedSettings;
-  /** As they stand there now. Throws `SettingsError`; nothing changes by it. */
-  load(): LoadedSettings;
-  taken(loaded: LoadedSettings): void;
-}
+export type SettingsFile = ReturnType<typeof readSettingsFile>;
 
-export function readSettingsFile(load: () => LoadedSettings): SettingsFile {
+/** Settings that can be read again while the server runs. */
+export function readSettingsFile(load: () => LoadedSettings) {
   let current = load();
   return {
+    /** What is in effect. */
     get current() {
       return current;
     },
+    /** As they stand there now. Throws `SettingsError`; nothing changes by it. */
     load,
-    taken(loaded) {
+    taken(loaded: LoadedSettings): void {
       current = loaded;
     },
   };

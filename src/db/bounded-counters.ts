@@ -1,23 +1,18 @@
 import type { Database } from './database.ts';
 
-/** Durable counts that never pass a limit, shared by all processes on the database. */
-export interface BoundedCounters {
-  /** Raises the count under this name by at most `wanted`, never above `limit`; says by how much, and the count now. */
-  take(
-    name: string,
-    wanted: number,
-    limit: number,
-  ): Promise<{ readonly taken: number; readonly count: number }>;
-  giveBack(name: string, count: number): Promise<void>;
-  /** Removes the counts whose names begin like this, except some. */
-  forget(prefix: string, except: readonly string[]): Promise<void>;
-}
-
 const LOCK = 'bounded-counters';
 
-export function createBoundedCounters(database: Database): BoundedCounters {
+export type BoundedCounters = ReturnType<typeof createBoundedCounters>;
+
+/** Durable counts that never pass a limit, shared by all processes on the database. */
+export function createBoundedCounters(database: Database) {
   return {
-    take: (name, wanted, limit) =>
+    /** Raises the count under this name by at most `wanted`, never above `limit`; says by how much, and the count now. */
+    take: (
+      name: string,
+      wanted: number,
+      limit: number,
+    ): Promise<{ readonly taken: number; readonly count: number }> =>
       database.transaction(LOCK, async (query) => {
         const row = await query
           .selectFrom('counters')
@@ -36,7 +31,7 @@ export function createBoundedCounters(database: Database): BoundedCounters {
         }
         return { taken, count: used + taken };
       }),
-    giveBack: (name, count) =>
+    giveBack: (name: string, count: number): Promise<void> =>
       database.transaction(LOCK, async (query) => {
         await query
           .updateTable('counters')
@@ -45,7 +40,8 @@ export function createBoundedCounters(database: Database): BoundedCounters {
           .where('value', '>=', count)
           .execute();
       }),
-    forget: (prefix, except) =>
+    /** Removes the counts whose names begin like this, except some. */
+    forget: (prefix: string, except: readonly string[]): Promise<void> =>
       database.transaction(LOCK, async (query) => {
         await query
           .deleteFrom('counters')

@@ -1,7 +1,6 @@
 import type { ExpressionBuilder, Kysely, Migration } from 'kysely';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
 import { OutOfReach } from '../lib/out-of-reach.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import type { Schema } from './schema.ts';
 
 /** Statements over the house's tables, the same in both dialects. */
@@ -37,11 +36,9 @@ export interface Database {
   close(): Promise<void>;
 }
 
-export interface DatabaseOptions {
+export interface DatabaseOptions extends Surroundings {
   /** A `postgres://` address, or the path of an SQLite file. */
   readonly location: string;
-  readonly clock: Clock;
-  readonly log: Logger;
   /**
    * False for a process whose changes can be made again, as a worker's reports: in SQLite they outlive its end and the
    * server's, and a power cut once any other process has committed; they do not wait for the disk.

@@ -11,7 +11,7 @@ interface WrittenError {
   readonly closed: { readonly host: string; readonly closing: HostClosing } | null;
 }
 
-/** Failures of the house as plain data, for another process. Of others only the message is told. */
+/** Failures of the house as plain data, for another process or thread. Of others only the message is told. */
 export const errorCopier = {
   write(error: unknown): WrittenError | { readonly message: string } {
     if (!isTilewardenError(error)) return { message: error instanceof Error ? error.message : String(error) };
@@ -22,7 +22,7 @@ export const errorCopier = {
       message,
       reason,
       retryAfterSeconds,
-      cause: error.cause instanceof Error ? error.cause.message : null,
+      cause: error.cause instanceof Error ? causeText(error.cause) : null,
       closed: closed && { host: closed.host, closing: closed.closing },
     };
   },
@@ -39,3 +39,8 @@ export const errorCopier = {
     });
   },
 };
+
+/** With the code of the system or the library, e.g. `ENOSPC`. */
+function causeText(cause: Error): string {
+  return 'code' in cause ? `${cause.code}: ${cause.message}` : cause.message;
+}

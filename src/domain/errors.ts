@@ -71,6 +71,11 @@ export function invalid(message: string): TilewardenError {
   return new TilewardenError('request-invalid', message);
 }
 
+/** For settings that cannot be used together, or not here. */
+export function misconfigured(message: string): TilewardenError {
+  return new TilewardenError('config-invalid', message);
+}
+
 export function isTilewardenError(error: unknown, ...codes: ErrorCode[]): error is TilewardenError {
   return error instanceof TilewardenError && (codes.length === 0 || codes.includes(error.code));
 }

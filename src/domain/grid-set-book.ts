@@ -1,5 +1,5 @@
 import { someOf } from '../lib/closest-name.ts';
-import { shortened, TilewardenError } from './errors.ts';
+import { misconfigured, shortened, TilewardenError } from './errors.ts';
 import type { GridSet } from './grid-set.ts';
 
 /** The grid sets that layers can choose from. */
@@ -16,7 +16,7 @@ export function createGridSetBook(gridSets: readonly GridSet[]): GridSetBook {
   const byName = new Map<string, GridSet>();
   for (const gridSet of gridSets) {
     if (byName.has(gridSet.name)) {
-      throw new TilewardenError('config-invalid', `There are two grid sets named ${gridSet.name}.`);
+      throw misconfigured(`There are two grid sets named ${gridSet.name}.`);
     }
     byName.set(gridSet.name, gridSet);
   }

@@ -1,5 +1,5 @@
 import { type Bounds, intersectBounds } from './bounds.ts';
-import { TilewardenError } from './errors.ts';
+import { misconfigured, TilewardenError } from './errors.ts';
 import type { TileRect } from './tile-rect.ts';
 
 /** One zoom of a grid set. */
@@ -265,7 +265,7 @@ function checkLevels(options: GridSetOptions, levels: readonly GridLevel[]): voi
 }
 
 function check(options: GridSetOptions, holds: boolean, what: string): void {
-  if (!holds) throw new TilewardenError('config-invalid', `Grid set ${options.name} ${what}.`);
+  if (!holds) throw misconfigured(`Grid set ${options.name} ${what}.`);
 }
 
 function isPositive(value: number): boolean {

@@ -1,5 +1,5 @@
 import { type Bounds, intersectBounds } from './bounds.ts';
-import { TilewardenError } from './errors.ts';
+import { misconfigured } from './errors.ts';
 import { type GridSet, levelOf, tilesOfBounds } from './grid-set.ts';
 import type { TileIndex } from './tile-key.ts';
 import { rectContains, type TileRect } from './tile-rect.ts';
@@ -45,14 +45,13 @@ function makeGridSubset(gridSet: GridSet, options: GridSubsetOptions): GridSubse
   const zoomStart = options.zoomStart ?? 0;
   const zoomStop = Math.min(options.zoomStop ?? maxZoom, maxZoom);
   if (![zoomStart, zoomStop].every(Number.isInteger) || zoomStart < 0 || zoomStart > zoomStop) {
-    throw new TilewardenError(
-      'config-invalid',
+    throw misconfigured(
       `zoomStart ${zoomStart} of grid set ${gridSet.name} must lie between 0 and zoomStop ${zoomStop}.`,
     );
   }
   const extent = options.extent ? intersectBounds(options.extent, gridSet.extent) : gridSet.extent;
   if (!extent) {
-    throw new TilewardenError('config-invalid', `The extent lies outside grid set ${gridSet.name}.`);
+    throw misconfigured(`The extent lies outside grid set ${gridSet.name}.`);
   }
   const coverages = gridSet.levels
     .slice(zoomStart, zoomStop + 1)

@@ -4,7 +4,7 @@ import { builtInGridSets } from './built-in-grid-sets.ts';
 import { type Format, formatOf, formatOfExtension } from './format.ts';
 import { createGridSetBook } from './grid-set-book.ts';
 import { createGridSubset } from './grid-subset.ts';
-import { checkLayerName, formatOfLayer, gridSubsetOf, type Layer } from './layer.ts';
+import { formatOfLayer, gridSubsetOf, type Layer } from './layer.ts';
 
 const book = createGridSetBook(builtInGridSets());
 
@@ -58,26 +58,6 @@ describe('a layer', () => {
     const endless = 'x'.repeat(8000);
     expect(() => gridSubsetOf(layer, endless)).toThrow(/^.{1,250}$/);
     expect(() => formatOfLayer(layer, endless)).toThrow(/^.{1,250}$/);
-  });
-});
-
-describe('a layer name', () => {
-  it.each([
-    'topp:states',
-    'img states',
-    'a.b',
-    '..',
-    'Straßen/Wege',
-    '地図',
-    '😀',
-    'x'.repeat(200),
-    '😀'.repeat(200),
-  ])('may be %s', (name) => {
-    expect(() => checkLayerName(name)).not.toThrow();
-  });
-
-  it.each(['', 'a\nb', 'a\u0000b', '\u007f', '\ud800', 'x'.repeat(201)])('may not be %j', (name) => {
-    expect(() => checkLayerName(name)).toThrow(expect.objectContaining({ code: 'config-invalid' }));
   });
 });
 

@@ -103,19 +103,6 @@ export interface Layer {
   readonly infoFormats: readonly string[];
 }
 
-const MAX_LAYER_NAME = 200;
-const UNPRINTABLE = /[\p{Control}\p{Surrogate}]/u;
-
-/** Any text of 1 to 200 characters without control characters. Throws `config-invalid`. */
-export function checkLayerName(name: string): void {
-  const { length } = [...name];
-  if (length >= 1 && length <= MAX_LAYER_NAME && !UNPRINTABLE.test(name)) return;
-  throw new TilewardenError(
-    'config-invalid',
-    `Layer name ${JSON.stringify(shortened(name))} must have 1 to ${MAX_LAYER_NAME} characters and no control characters.`,
-  );
-}
-
 /** Seconds a tile of that zoom stays fresh; null: for ever; `NOT_KEPT`: it is not kept. */
 export function cacheSecondsAt({ expireCacheByZoom, expireCacheSeconds }: Layer, z: number): number | null {
   if (expireCacheByZoom.length === 0) return expireCacheSeconds;

@@ -1,9 +1,6 @@
-import type { Bounds } from './bounds.ts';
-import { expandBounds } from './bounds.ts';
+import { type Bounds, expandBounds } from './bounds.ts';
 import { boundsOfRect, type GridSet, levelOf } from './grid-set.ts';
-import type { GridSubset } from './grid-subset.ts';
-import { coverageAt } from './grid-subset.ts';
-import type { TileRange } from './tile-range.ts';
+import { coverageAt, type GridSubset } from './grid-subset.ts';
 import { intersectRects, rectContains, type TileRect } from './tile-rect.ts';
 
 /** How many tiles are fetched from a source at once. */
@@ -50,20 +47,6 @@ export function metatileAt(
   };
   const rect = intersectRects(whole, coverage);
   return rect && { z, column, row, rect };
-}
-
-/** Each metatile that touches the range, once: low zooms first, row by row. Nothing is listed ahead. */
-export function* metatilesOf(subset: GridSubset, size: MetatileSize, range: TileRange): Generator<Metatile> {
-  for (const { z, rect } of range.levels) {
-    const lastRow = Math.floor(rect.maxY / size.rows);
-    const lastColumn = Math.floor(rect.maxX / size.columns);
-    for (let row = Math.floor(rect.minY / size.rows); row <= lastRow; row++) {
-      for (let column = Math.floor(rect.minX / size.columns); column <= lastColumn; column++) {
-        const metatile = metatileAt(subset, size, z, column, row);
-        if (metatile) yield metatile;
-      }
-    }
-  }
 }
 
 /** What to ask a source for: the metatile's bounds and pixels, widened by `gutter` pixels on every side. */

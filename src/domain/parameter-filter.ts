@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { RE2JS } from 're2js';
 import { closestName, someOf } from '../lib/closest-name.ts';
-import { invalid, shortened, TilewardenError } from './errors.ts';
+import { invalid, misconfigured, shortened, TilewardenError } from './errors.ts';
 
 /** Decides which values of one request parameter make a tile set of their own. */
 export interface ParameterFilter {
@@ -239,16 +239,14 @@ function compile(name: string, regex: string, ignoreCase: boolean): RE2JS {
 
 function checkedName(name: string): string {
   if (PARAMETER_NAME.test(name)) return name.toUpperCase();
-  throw new TilewardenError(
-    'config-invalid',
+  throw misconfigured(
     `Parameter name ${JSON.stringify(name)} must be a letter or _ followed by up to 63 of A-Z, 0-9, _ . : -`,
   );
 }
 
 function checkDefault(name: string, defaultValue: string): void {
   if (isSound(defaultValue)) return;
-  throw new TilewardenError(
-    'config-invalid',
+  throw misconfigured(
     `The default of parameter ${name} must be text of at most ${MAX_PARAMETER_VALUE} bytes.`,
   );
 }

@@ -1,6 +1,6 @@
 import proj4 from 'proj4';
 import type { Bounds } from './bounds.ts';
-import { shortened, TilewardenError } from './errors.ts';
+import { misconfigured, shortened } from './errors.ts';
 import type { GridSet } from './grid-set.ts';
 import { definitionOfSrs } from './projection-definitions.ts';
 import { sameSrs } from './srs.ts';
@@ -83,8 +83,7 @@ export function createProjection(definition: string): Projection {
 /** That a projection which is given is understood and reaches the grid set. Throws `config-invalid`. */
 export function checkProjection({ name, srs, projection, extent }: GridSet): void {
   if (projection === null || projectionOf({ srs, projection })?.boundsToWgs84(extent)) return;
-  throw new TilewardenError(
-    'config-invalid',
+  throw misconfigured(
     `The extent of grid set ${name} has no place on earth by its projection ${shortened(projection)}.`,
   );
 }
@@ -108,8 +107,7 @@ function converterOf(definition: string): Converter {
     if (!definition.startsWith('+proj=') || definition.length > MAX_DEFINITION) throw new Error();
     return proj4(definition);
   } catch {
-    throw new TilewardenError(
-      'config-invalid',
+    throw misconfigured(
       `The projection ${shortened(definition)} is not understood; write it as PROJ does, for example +proj=utm +zone=32 +ellps=GRS80.`,
     );
   }

@@ -1,4 +1,4 @@
-import { TilewardenError } from './errors.ts';
+import { misconfigured } from './errors.ts';
 import { type GridSet, MAX_TILE_SIZE } from './grid-set.ts';
 import type { GridSubset } from './grid-subset.ts';
 
@@ -51,8 +51,7 @@ function denserGridSet(gridSet: GridSet): GridSet {
 function checkTileSize({ name, tileWidth, tileHeight }: GridSet): void {
   const most = MAX_TILE_SIZE / DENSITY;
   if (Math.max(tileWidth, tileHeight) <= most) return;
-  throw new TilewardenError(
-    'config-invalid',
+  throw misconfigured(
     `Grid set ${name} has tiles of ${tileWidth}×${tileHeight} pixels; retina doubles them, so they may have ${most} at most.`,
   );
 }

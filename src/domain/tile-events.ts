@@ -34,19 +34,16 @@ export type TileEvent =
 
 export type TileListener = (event: TileEvent) => void;
 
-export interface TileEvents {
-  emit(event: TileEvent): void;
-  /** Returns what ends the subscription. A listener must not throw and must not wait. */
-  subscribe(listener: TileListener): () => void;
-}
+export type TileEvents = ReturnType<typeof createTileEvents>;
 
-export function createTileEvents(): TileEvents {
+export function createTileEvents() {
   const listeners = new Set<TileListener>();
   return {
-    emit(event) {
+    emit(event: TileEvent): void {
       for (const listener of listeners) listener(event);
     },
-    subscribe(listener) {
+    /** Returns what ends the subscription. A listener must not throw and must not wait. */
+    subscribe(listener: TileListener): () => void {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },

@@ -6,7 +6,7 @@ import { builtInGridSets } from './built-in-grid-sets.ts';
 import { boundsOfRect, createGridSet, type GridSet } from './grid-set.ts';
 import { createGridSetBook } from './grid-set-book.ts';
 import { coverageAt, createGridSubset, type GridSubset, subsetContains } from './grid-subset.ts';
-import { type Metatile, metatileImage, metatileOf, metatilesOf } from './metatile.ts';
+import { type Metatile, type MetatileSize, metatileAt, metatileImage, metatileOf } from './metatile.ts';
 import { countRange, type TileRange, tileRangeOf } from './tile-range.ts';
 import { intersectRects, rectContains, type TileRect } from './tile-rect.ts';
 
@@ -46,6 +46,20 @@ function tilesOfRange(range: TileRange): string[] {
 
 function mercatorPart(extent: Bounds, zoomStart: number, zoomStop: number): GridSubset {
   return createGridSubset(MERCATOR, { extent, zoomStart, zoomStop });
+}
+
+/** Each metatile that touches the range, once: low zooms first, row by row. Nothing is listed ahead. */
+function* metatilesOf(subset: GridSubset, size: MetatileSize, range: TileRange): Generator<Metatile> {
+  for (const { z, rect } of range.levels) {
+    const lastRow = Math.floor(rect.maxY / size.rows);
+    const lastColumn = Math.floor(rect.maxX / size.columns);
+    for (let row = Math.floor(rect.minY / size.rows); row <= lastRow; row++) {
+      for (let column = Math.floor(rect.minX / size.columns); column <= lastColumn; column++) {
+        const metatile = metatileAt(subset, size, z, column, row);
+        if (metatile) yield metatile;
+      }
+    }
+  }
 }
 
 describe('a range of tiles', () => {

@@ -1,7 +1,6 @@
 import type { Bounds } from './bounds.ts';
 import { tilesOfBounds } from './grid-set.ts';
-import type { GridSubset } from './grid-subset.ts';
-import { coverageAt } from './grid-subset.ts';
+import { coverageAt, type GridSubset } from './grid-subset.ts';
 import { countTiles, intersectRects, type TileRect } from './tile-rect.ts';
 
 /** Tiles of consecutive zooms, a rectangle at each: O(zoom levels) to hold and to count, however many tiles it spans. */

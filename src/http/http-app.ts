@@ -1,10 +1,11 @@
-import { TilewardenError } from '../domain/errors.ts';
+import { misconfigured } from '../domain/errors.ts';
 import { createTrafficSeries } from './api/series.ts';
 import type { Access } from './door/access.ts';
 import { isLoopbackHost } from './door/trusted-proxies.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
 import { countReads, type TileBatch, TileCounts } from './metrics/tile-counts.ts';
-import { createRoutes, type RouteDeps } from './routes.ts';
+import type { RouteDeps } from './route-deps.ts';
+import { createRoutes } from './routes.ts';
 import {
   createHttpAppOver,
   type HttpApp,
@@ -45,8 +46,7 @@ export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions):
 
 function refuseOpenDoor(access: Access, host: string): void {
   if (!access.loopbackOnly || isLoopbackHost(host)) return;
-  throw new TilewardenError(
-    'config-invalid',
+  throw misconfigured(
     `Without accounts (--no-auth) the server listens on loopback only, e.g. 127.0.0.1; ${host} can be reached from outside.`,
   );
 }

@@ -31,16 +31,6 @@ export interface HttpServerOptions {
   readonly socketPath?: string;
 }
 
-export interface HttpServer {
-  readonly address: { readonly host: string; readonly port: number; readonly url: string };
-  /** Reads the certificate and its key again; what cannot be used leaves the old ones in place. */
-  reload(): Promise<void>;
-  /** Adds what another process has answered. */
-  count(batches: readonly TileBatch[]): void;
-  /** Answers what is under way, but waits no longer than the drain limit. */
-  close(): Promise<void>;
-}
-
 /** A server that does not listen yet, and how to talk to it without a socket, in tests. */
 export interface HttpApp {
   readonly server: Server;
@@ -50,8 +40,10 @@ export interface HttpApp {
   count(batches: readonly TileBatch[]): void;
 }
 
+export type HttpServer = Awaited<ReturnType<typeof listen>>;
+
 /** Lets it answer, at its address or for processes of ours at a socket. */
-export async function listen(app: HttpApp, options: HttpServerOptions): Promise<HttpServer> {
+export async function listen(app: HttpApp, options: HttpServerOptions) {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const { host, port, tls, socketPath } = options;
   const { server } = app;
@@ -74,9 +66,12 @@ export async function listen(app: HttpApp, options: HttpServerOptions): Promise<
       port: boundPort,
       url: `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${boundPort}/`,
     },
+    /** Reads the certificate and its key again; what cannot be used leaves the old ones in place. */
     reload,
+    /** Adds what another process has answered. */
     count: app.count,
-    close: () => drain(app, limits),
+    /** Answers what is under way, but waits no longer than the drain limit. */
+    close: (): Promise<void> => drain(app, limits),
   };
 }
 

@@ -26,3 +26,10 @@ export const systemClock: Clock = {
       signal?.addEventListener('abort', stop, { once: true });
     }),
 };
+
+/** ISO 8601, in UTC. */
+export function isoTime(milliseconds: number): string;
+export function isoTime(milliseconds: number | null): string | null;
+export function isoTime(milliseconds: number | null): string | null {
+  return milliseconds === null ? null : new Date(milliseconds).toISOString();
+}

@@ -1,5 +1,4 @@
-import type { Format } from '../domain/format.ts';
-import { contentTypeOf, formatOf } from '../domain/format.ts';
+import { contentTypeOf, type Format, formatOf } from '../domain/format.ts';
 import { filledImage } from '../raster/raster-image.ts';
 
 export interface BlankTile {

@@ -1,4 +1,4 @@
-import { TilewardenError } from '../domain/errors.ts';
+import { invalid, TilewardenError } from '../domain/errors.ts';
 import type { InfoAnswer, InfoRequest } from '../sources/tile-source.ts';
 import { checkMapSize } from './map-composer.ts';
 import type { ResolvedTileSet } from './tile-pipeline.ts';
@@ -31,10 +31,7 @@ export async function askFeatureInfo(
   checkMapSize(request.width, request.height);
   const source = bound.source();
   if (!source.featureInfo || !bound.layer.infoFormats.includes(request.infoFormat)) {
-    throw new TilewardenError(
-      'request-invalid',
-      `Layer ${bound.layer.name} cannot be asked what lies there.`,
-    );
+    throw invalid(`Layer ${bound.layer.name} cannot be asked what lies there.`);
   }
   const { gridSet } = subset;
   const answer = await source.featureInfo({ ...request, gridSet, format, parameters: selection.values });

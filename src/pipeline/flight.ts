@@ -124,10 +124,6 @@ export class Flight {
     return this.#made.has(this.#indexOf(tile));
   }
 
-  isAwaited(tile: TileIndex): boolean {
-    return this.#waiting.has(this.#indexOf(tile));
-  }
-
   handOut(made: MadeTile): void {
     const index = this.#indexOf(made);
     this.#made.set(index, made);

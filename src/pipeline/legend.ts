@@ -2,20 +2,12 @@ import type { BoundLayer } from '../catalog/bound-layer.ts';
 import { invalid, TilewardenError } from '../domain/errors.ts';
 import { recogniseImage } from '../raster/check-structure.ts';
 import type { LegendRequest } from '../sources/tile-source.ts';
-
-export interface LegendPicture {
-  readonly bytes: Buffer;
-  /** What the bytes are, whatever the server called them. */
-  readonly mediaType: string;
-}
+import type { FeatureInfo } from './feature-info.ts';
 
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** Asks the layer's source for the picture that explains a style. Nothing of it is kept. */
-export async function askLegend(
-  { layer, source }: BoundLayer,
-  request: LegendRequest,
-): Promise<LegendPicture> {
+/** Asks the layer's source for the picture that explains a style; what it is, whatever the server called it. Nothing is kept. */
+export async function askLegend({ layer, source }: BoundLayer, request: LegendRequest): Promise<FeatureInfo> {
   const asked = source();
   if (!asked.legend) throw invalid(`Layer ${layer.name} has no legend: its source is not a WMS.`);
   const { bytes } = await asked.legend(request);

@@ -1,6 +1,6 @@
 import { webcrypto } from 'node:crypto';
 import type { Bounds } from '../domain/bounds.ts';
-import { TilewardenError } from '../domain/errors.ts';
+import { invalid, TilewardenError } from '../domain/errors.ts';
 import type { Format } from '../domain/format.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import { type Colour, encodeMap } from '../raster/encode-map.ts';
@@ -99,8 +99,7 @@ export async function inTurn<Result>(
 export function checkMapSize(width: number, height: number): void {
   const fits = [width, height].every((side) => Number.isInteger(side) && side >= 1 && side <= MAX_MAP_SIDE);
   if (fits && width * height <= MAX_MAP_PIXELS) return;
-  throw new TilewardenError(
-    'request-invalid',
+  throw invalid(
     `A map has at most ${MAX_MAP_SIDE} pixels along a side and ${MAX_MAP_PIXELS} in all; ${width}×${height} is not made.`,
   );
 }

@@ -1,5 +1,5 @@
 import type { Bounds } from '../domain/bounds.ts';
-import { TilewardenError } from '../domain/errors.ts';
+import { invalid } from '../domain/errors.ts';
 import { levelOf, tilesOfBounds } from '../domain/grid-set.ts';
 import { coverageAt, type GridSubset } from '../domain/grid-subset.ts';
 import { countTiles, intersectRects, type TileRect } from '../domain/tile-rect.ts';
@@ -81,8 +81,7 @@ function zoomFor(subset: GridSubset, { bounds, width, height }: MapPlace): numbe
   while (z > zoomStart && !isWithinBounds(subset, tilesAt(subset, z, bounds))) z--;
   const rect = tilesAt(subset, z, bounds);
   if (!rect || isWithinBounds(subset, rect)) return z;
-  throw new TilewardenError(
-    'request-invalid',
+  throw invalid(
     `This map would be made of ${countTiles(rect)} tiles; that is too many. Ask for a smaller place, or another zoom.`,
   );
 }

@@ -1,5 +1,4 @@
-import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
-import { tileSetId } from '../domain/tile-key.ts';
+import { type TileIndex, type TileSetKey, tileSetId } from '../domain/tile-key.ts';
 import { rectContains, type TileRect } from '../domain/tile-rect.ts';
 import type { StoredTile, TilePlace } from '../storage/tile-store.ts';
 import type { TileAnswer } from './tile-pipeline.ts';

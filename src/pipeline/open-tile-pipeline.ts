@@ -6,8 +6,8 @@ import type { TileEvents } from '../domain/tile-events.ts';
 import { MADE_BY_REQUEST, type TileIndex, type TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import { Turnstile } from '../lib/turnstile.ts';
 import type { TileCutter } from '../raster/tile-cutter.ts';
 import type { StoredTile, TileNews } from '../storage/tile-store.ts';
@@ -36,13 +36,11 @@ import type {
   TilePipeline,
 } from './tile-pipeline.ts';
 
-export interface TilePipelineOptions {
+export interface TilePipelineOptions extends Surroundings {
   /** Closing it is the caller's business. */
   readonly cutter: TileCutter;
   readonly events: TileEvents;
-  readonly clock: Clock;
   readonly random: Random;
-  readonly log: Logger;
   readonly settings?: Partial<PipelineSettings>;
   readonly metrics?: PipelineMetrics;
   /** Where administrators have said that blank is right, besides what the layer's declaration says. */

@@ -5,7 +5,7 @@ import type { Metatile } from '../domain/metatile.ts';
 import type { ParameterSelection } from '../domain/parameter-filter.ts';
 import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
-import type { TileNews } from '../storage/tile-store.ts';
+import type { StoredTile, TileNews } from '../storage/tile-store.ts';
 
 /** A tile set with the live things that make and keep its tiles. */
 export interface ResolvedTileSet {
@@ -20,12 +20,7 @@ export interface ResolvedTileSet {
 
 export type CacheOutcome = 'HIT' | 'MISS' | 'STALE' | 'BYPASS';
 
-export interface TileAnswer {
-  readonly bytes: Buffer;
-  readonly createdAt: number;
-  readonly checksum: number;
-  /** As in `StoredTile`. */
-  readonly freshUntil: number | null;
+export interface TileAnswer extends Omit<StoredTile, 'madeBy'> {
   readonly outcome: CacheOutcome;
 }
 

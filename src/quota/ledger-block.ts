@@ -1,14 +1,7 @@
 import type { TileSetKey } from '../domain/tile-key.ts';
+import type { PageStatistics } from '../storage/tile-store.ts';
 
-export interface LedgerPage {
-  readonly pageX: number;
-  readonly pageY: number;
-  readonly tiles: number;
-  /** The sum of the tiles' lengths. */
-  readonly bytes: number;
-  /** When a tile was last put into it. Milliseconds since 1970. */
-  readonly writtenAt: number;
-}
+export type LedgerPage = Omit<PageStatistics, 'set' | 'z'>;
 
 /** What the ledger knows of a block of a store. */
 export interface LedgerBlock {

@@ -1,4 +1,5 @@
 import { PAGE_SIZE, type TileIndex, type TileSetKey, tileSetId } from '../domain/tile-key.ts';
+import type { PageStatistics } from '../storage/tile-store.ts';
 
 /** How often and how lately a page was asked for. */
 export interface PageUse {
@@ -9,12 +10,7 @@ export interface PageUse {
   readonly frequency: number;
 }
 
-export interface PageName {
-  readonly set: TileSetKey;
-  readonly z: number;
-  readonly pageX: number;
-  readonly pageY: number;
-}
+export type PageName = Pick<PageStatistics, 'set' | 'z' | 'pageX' | 'pageY'>;
 
 interface Use {
   hits: number;

@@ -9,15 +9,6 @@ export interface Credit {
   readonly reserve: number;
 }
 
-/** The bytes that writers, in whatever process, may add before the usage is measured again. */
-export interface QuotaCredit {
-  read(): Promise<readonly Credit[]>;
-  /** What was granted: at most `amount`, nothing when there is none left or the scope has no limit any more. */
-  take(scope: string, amount: number, withReserve: boolean): Promise<number>;
-  /** Scopes that are left out have no limit. */
-  allow(credits: readonly Omit<Credit, 'taken'>[]): Promise<void>;
-}
-
 /** Everything together. */
 export const EVERYTHING = '';
 
@@ -29,11 +20,15 @@ export function creditLeft({ taken, allowed, reserve }: Credit, withReserve: boo
   return Math.max(0, allowed + (withReserve ? reserve : 0) - taken);
 }
 
-export function createQuotaCredit(database: Database): QuotaCredit {
-  return {
-    read: () => database.query.selectFrom('quota_credit').selectAll().execute(),
+export type QuotaCredit = ReturnType<typeof createQuotaCredit>;
 
-    take: (scope, amount, withReserve) =>
+/** The bytes that writers, in whatever process, may add before the usage is measured again. */
+export function createQuotaCredit(database: Database) {
+  return {
+    read: (): Promise<readonly Credit[]> => database.query.selectFrom('quota_credit').selectAll().execute(),
+
+    /** What was granted: at most `amount`, nothing when there is none left or the scope has no limit any more. */
+    take: (scope: string, amount: number, withReserve: boolean): Promise<number> =>
       database.transaction('quota-credit', async (query) => {
         const credit = await query
           .selectFrom('quota_credit')
@@ -47,7 +42,8 @@ export function createQuotaCredit(database: Database): QuotaCredit {
         return granted;
       }),
 
-    allow: (credits) =>
+    /** Scopes that are left out have no limit. */
+    allow: (credits: readonly Omit<Credit, 'taken'>[]): Promise<void> =>
       database.transaction('quota-credit', async (query) => {
         const scopes = credits.map(({ scope }) => scope);
         await query

@@ -1,17 +1,14 @@
 import { TilewardenError } from '../domain/errors.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import type { TileStore, TileWrite } from '../storage/tile-store.ts';
 import { type Credit, creditLeft, EVERYTHING, type QuotaCredit, scopeOfLayer } from './quota-credit.ts';
 
-export interface QuotaGateOptions {
+export interface QuotaGateOptions extends Surroundings {
   readonly credit: QuotaCredit;
-  readonly clock: Clock;
   /** Milliseconds that a write waits for room before it is `store-full`. */
   readonly patience: number;
   /** Whether clients wait for what is written here. */
   readonly withReserve: boolean;
-  readonly log: Logger;
 }
 
 /** Milliseconds between looks at what is allowed, while something is written. */

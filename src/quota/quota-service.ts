@@ -2,8 +2,7 @@ import type { ParameterBook, ParameterValues } from '../catalog/parameter-book.t
 import { type Database, type Lead, leadAlone } from '../db/database.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import type { StoreRoom, SweepingStatistics, TileStore } from '../storage/tile-store.ts';
 import type { Evicted } from './clean-up.ts';
 import { Enforcer } from './enforcer.ts';
@@ -14,14 +13,14 @@ import type { LedgerPage } from './ledger-block.ts';
 import { faded, type PageName, type PageUse, PageUses } from './page-uses.ts';
 import type { QuotaConfiguration } from './quota-configuration.ts';
 import { createQuotaCredit } from './quota-credit.ts';
-import { createQuotaSettings, type QuotaSettings } from './quota-settings.ts';
+import { createQuotaSettings } from './quota-settings.ts';
 import { Recounter } from './recounter.ts';
 import { createUsageHistory, daysUntilFull, type UsageHistory } from './usage-history.ts';
-import type { Amount, StoresUsage } from './usage-report.ts';
+import type { StoresUsage } from './usage-report.ts';
 import { UseKeeper } from './use-keeper.ts';
 import { createUseRecords } from './use-records.ts';
 
-export interface QuotaServiceOptions {
+export interface QuotaServiceOptions extends Surroundings {
   readonly database: Database;
   /** By name. */
   readonly stores: ReadonlyMap<string, TileStore>;
@@ -30,8 +29,6 @@ export interface QuotaServiceOptions {
   readonly events: TileEvents;
   /** Alone when left out. */
   readonly lead?: Lead;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 export interface UsageReport extends StoresUsage {
@@ -51,33 +48,12 @@ export interface UsageReport extends StoresUsage {
   readonly parameters: ReadonlyMap<string, ParameterValues>;
 }
 
-export interface QuotaService {
-  readonly settings: QuotaSettings;
-  /** Exact as of some moment after the call. */
-  usage(): Promise<UsageReport>;
-  /** What was removed for quotas between two times, to within a few seconds. */
-  evictedBetween(from: number, to: number): Promise<Evicted>;
-  /** Hours in which something was removed for quotas, layer by layer; of the last month. */
-  evictedHours(since: number): Promise<readonly EvictedHour[]>;
-  /** The pages of a tile set that have tiles, at every zoom; exact as `usage` is. */
-  pages(set: TileSetKey): Promise<readonly (LedgerPage & { readonly z: number })[]>;
-  /** When a layer's tiles were last seen to change, without looking anew; null: nothing is known of it. */
-  changedAt(layer: string): number | null;
-  /** Null: not asked for since anybody counts. */
-  useOf(page: PageName): PageUse | null;
-  /** Hits that fade with time, as of now. */
-  frequencyOf(page: PageName): number;
-  /** Since the data folder was made. */
-  readonly evicted: Evicted;
-  /** By how much statistics were found wrong and mended, since the server started. Nought, but for a bug. */
-  readonly drift: Amount;
-  close(): Promise<void>;
-}
-
 /** Milliseconds. */
 const HISTORY_INTERVAL = 3_600_000;
 
-export async function openQuotaService(options: QuotaServiceOptions): Promise<QuotaService> {
+export type QuotaService = Awaited<ReturnType<typeof openQuotaService>>;
+
+export async function openQuotaService(options: QuotaServiceOptions) {
   const { database, stores, parameters: book, events, lead = leadAlone, clock, log } = options;
   const shared = database.dialect === 'postgres';
   const settings = createQuotaSettings(database);
@@ -119,7 +95,8 @@ export async function openQuotaService(options: QuotaServiceOptions): Promise<Qu
 
   return {
     settings,
-    async usage() {
+    /** Exact as of some moment after the call. */
+    async usage(): Promise<UsageReport> {
       await ledger.refresh();
       const sum = ledger.usage();
       const sweeping = await sweepingOf(stores);
@@ -142,25 +119,33 @@ export async function openQuotaService(options: QuotaServiceOptions): Promise<Qu
         parameters,
       };
     },
-    evictedBetween: (from, to) => evictions.between(from, to),
-    evictedHours: (since) => evictions.hoursSince(since),
-    async pages(set) {
+    /** What was removed for quotas between two times, to within a few seconds. */
+    evictedBetween: (from: number, to: number): Promise<Evicted> => evictions.between(from, to),
+    /** Hours in which something was removed for quotas, layer by layer; of the last month. */
+    evictedHours: (since: number): Promise<readonly EvictedHour[]> => evictions.hoursSince(since),
+    /** The pages of a tile set that have tiles, at every zoom; exact as `usage` is. */
+    async pages(set: TileSetKey): Promise<readonly (LedgerPage & { readonly z: number })[]> {
       await ledger.refresh();
       return ledger.blocksOf(set).flatMap(({ z, pages }) => pages.map((page) => ({ ...page, z })));
     },
-    changedAt: (layer) => ledger.changedAt(layer),
-    useOf: (page) => uses.get(page),
-    frequencyOf(page) {
+    /** When a layer's tiles were last seen to change, without looking anew; null: nothing is known of it. */
+    changedAt: (layer: string): number | null => ledger.changedAt(layer),
+    /** Null: not asked for since anybody counts. */
+    useOf: (page: PageName): PageUse | null => uses.get(page),
+    /** Hits that fade with time, as of now. */
+    frequencyOf(page: PageName): number {
       const use = uses.get(page);
       return use ? faded(use, clock.now()) : 0;
     },
+    /** Since the data folder was made. */
     get evicted() {
       return evictions.total;
     },
+    /** By how much statistics were found wrong and mended, since the server started. Nought, but for a bug. */
     get drift() {
       return recounter.drift;
     },
-    async close() {
+    async close(): Promise<void> {
       unsubscribe();
       await Promise.all(jobs.map((job) => job.close()));
       await keeper.close();
@@ -190,7 +175,7 @@ async function recordHistory(
   ledger: Ledger,
   history: UsageHistory,
   book: ParameterBook | undefined,
-  { clock, log, signal }: { readonly clock: Clock; readonly log: Logger; readonly signal: AbortSignal },
+  { clock, log, signal }: Surroundings & { readonly signal: AbortSignal },
 ): Promise<void> {
   while (!signal.aborted) {
     try {

@@ -6,26 +6,24 @@ import {
   type QuotaConfiguration,
 } from './quota-configuration.ts';
 
-/** The quota's configuration: kept in the database, the same for every process. */
-export interface QuotaSettings {
-  read(): Promise<QuotaConfiguration>;
-  /**
-   * All of it or nothing; durable when it resolves, with what is in effect from now on. `check` sees what is about to be
-   * changed, and may throw: then nothing is.
-   */
-  change(change: QuotaChange, check?: (current: QuotaConfiguration) => void): Promise<QuotaConfiguration>;
-  /** Calls back after every change made through this database; returns what ends it. */
-  subscribe(listener: () => void): () => void;
-}
-
 const CHANNEL = 'quota-changed';
 const ONLY_ROW = 1;
 
-export function createQuotaSettings(database: Database): QuotaSettings {
-  return {
-    read: () => readFrom(database.query),
+export type QuotaSettings = ReturnType<typeof createQuotaSettings>;
 
-    async change(change, check) {
+/** The quota's configuration: kept in the database, the same for every process. */
+export function createQuotaSettings(database: Database) {
+  return {
+    read: (): Promise<QuotaConfiguration> => readFrom(database.query),
+
+    /**
+     * All of it or nothing; durable when it resolves, with what is in effect from now on. `check` sees what is about to be
+     * changed, and may throw: then nothing is.
+     */
+    async change(
+      change: QuotaChange,
+      check?: (current: QuotaConfiguration) => void,
+    ): Promise<QuotaConfiguration> {
       const changed = await database.transaction('quota', async (query) => {
         const current = await readFrom(query);
         check?.(current);
@@ -37,7 +35,8 @@ export function createQuotaSettings(database: Database): QuotaSettings {
       return changed;
     },
 
-    subscribe: (listener) => database.listen(CHANNEL, listener),
+    /** Calls back after every change made through this database; returns what ends it. */
+    subscribe: (listener: () => void): (() => void) => database.listen(CHANNEL, listener),
   };
 }
 

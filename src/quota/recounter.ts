@@ -1,15 +1,12 @@
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import type { Ledger } from './ledger.ts';
 import type { LedgerBlock } from './ledger-block.ts';
 import type { Amount } from './usage-report.ts';
 
-export interface RecounterOptions {
+export interface RecounterOptions extends Surroundings {
   readonly stores: ReadonlyMap<string, TileStore>;
   readonly ledger: Ledger;
-  readonly clock: Clock;
-  readonly log: Logger;
   /** Milliseconds between two blocks. */
   readonly interval?: number;
 }

@@ -7,21 +7,17 @@ interface UsageSample extends Amount {
   readonly at: number;
 }
 
-/** What the stores took over the last days. */
-export interface UsageHistory {
-  record(sample: UsageSample): Promise<void>;
-  /** Bytes a day over the last week; null while less than an hour is known. */
-  growthPerDay(now: Amount & { readonly at: number }): Promise<number | null>;
-}
-
 const DAY = 86_400_000;
 const HOUR = 3_600_000;
 const LOOK_BACK = 7 * DAY;
 const KEEP = 90 * DAY;
 
-export function createUsageHistory(database: Database): UsageHistory {
+export type UsageHistory = ReturnType<typeof createUsageHistory>;
+
+/** What the stores took over the last days. */
+export function createUsageHistory(database: Database) {
   return {
-    async record({ at, bytes, tiles }) {
+    async record({ at, bytes, tiles }: UsageSample): Promise<void> {
       await database.transaction('usage-history', async (query) => {
         await query
           .insertInto('usage_history')
@@ -35,7 +31,8 @@ export function createUsageHistory(database: Database): UsageHistory {
       });
     },
 
-    async growthPerDay({ at, bytes }) {
+    /** Bytes a day over the last week; null while less than an hour is known. */
+    async growthPerDay({ at, bytes }: Amount & { readonly at: number }): Promise<number | null> {
       const first = await database.query
         .selectFrom('usage_history')
         .select(['at', 'bytes'])

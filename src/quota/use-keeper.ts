@@ -1,19 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import type { Ledger } from './ledger.ts';
 import { placeOf } from './ledger-block.ts';
 import type { PageName, PageUses } from './page-uses.ts';
 import type { UseRecords } from './use-records.ts';
 
-export interface UseKeeperOptions {
+export interface UseKeeperOptions extends Surroundings {
   readonly uses: PageUses;
   readonly ledger: Ledger;
   readonly records: UseRecords;
   /** Other nodes count uses too. */
   readonly shared: boolean;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** Milliseconds. What a crash may forget of the uses, and nothing else. */

@@ -4,26 +4,19 @@ import { addUses, type PageName, type PageUse } from './page-uses.ts';
 
 export type RecordedUse = PageName & PageUse;
 
-/** What is saved or forgotten at once is one statement: whoever has much to say lets others have their turn between. */
-export interface UseRecords {
-  /** Some at a time. */
-  load(): AsyncIterable<readonly RecordedUse[]>;
-  /** Those of pages that were used at this time or later. Milliseconds since 1970. */
-  since(usedAt: number): Promise<readonly RecordedUse[]>;
-  /** Adds to what others have recorded. */
-  save(uses: readonly RecordedUse[]): Promise<void>;
-  forget(pages: readonly PageName[]): Promise<void>;
-}
-
 /** Pages that others have used since the last look; more of them are seen when they are used again. */
 const MOST_NEWS = 5000;
 /** Rows read in one go. */
 const SLICE = 1000;
 const KEY = ['tile_set', 'z', 'page_x', 'page_y'] as const;
 
-export function createUseRecords(database: Database): UseRecords {
+export type UseRecords = ReturnType<typeof createUseRecords>;
+
+/** What is saved or forgotten at once is one statement: whoever has much to say lets others have their turn between. */
+export function createUseRecords(database: Database) {
   return {
-    async *load() {
+    /** Some at a time. */
+    async *load(): AsyncIterable<readonly RecordedUse[]> {
       for (let after = null; ; ) {
         const rows = await rowsAfter(database.query, after);
         if (rows.length === 0) return;
@@ -31,7 +24,8 @@ export function createUseRecords(database: Database): UseRecords {
         after = rows.at(-1) ?? null;
       }
     },
-    async since(usedAt) {
+    /** Those of pages that were used at this time or later. Milliseconds since 1970. */
+    async since(usedAt: number): Promise<readonly RecordedUse[]> {
       const rows = await database.query
         .selectFrom('page_uses')
         .selectAll()
@@ -41,7 +35,8 @@ export function createUseRecords(database: Database): UseRecords {
         .execute();
       return rows.map(useOf);
     },
-    async save(uses) {
+    /** Adds to what others have recorded. */
+    async save(uses: readonly RecordedUse[]): Promise<void> {
       await database.transaction('page-uses', async (query) => {
         const recorded = await query.selectFrom('page_uses').selectAll().where(within(uses)).execute();
         const known = new Map(recorded.map((row) => [placeOf(row), useOf(row)]));
@@ -62,7 +57,7 @@ export function createUseRecords(database: Database): UseRecords {
           .execute();
       });
     },
-    async forget(pages) {
+    async forget(pages: readonly PageName[]): Promise<void> {
       await database.transaction('page-uses', async (query) => {
         await query.deleteFrom('page_uses').where(within(pages)).execute();
       });

@@ -1,4 +1,3 @@
-import { type ErrorCode, isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import type { CutJob, CutMetatile, CutTile } from './tile-cutter.ts';
 
 export interface CutRequest {
@@ -8,21 +7,14 @@ export interface CutRequest {
 
 export type CutAnswer = { readonly id: number } & (
   | { readonly packed: PackedMetatile }
-  | { readonly failure: CutFailure }
+  /** As `errorCopier` writes it. */
+  | { readonly failure: unknown }
 );
 
 /** The bytes of its tiles lie one behind the other. */
 interface PackedMetatile extends Pick<CutMetatile, 'look'> {
   readonly bytes: Uint8Array;
   readonly slots: readonly (Omit<CutTile, 'bytes'> & { readonly length: number })[];
-}
-
-interface CutFailure {
-  /** Null: nobody expected it. */
-  readonly code: ErrorCode | null;
-  readonly message: string;
-  readonly reason: string | null;
-  readonly cause: string | null;
 }
 
 export function packMetatile({ tiles, look }: CutMetatile): PackedMetatile {
@@ -44,19 +36,4 @@ export function unpackMetatile({ bytes, slots, look }: PackedMetatile): CutMetat
     return { bytes: Buffer.from(bytes.buffer, at - length, length), colour, checksum };
   });
   return { tiles, look };
-}
-
-export function failureMessage(error: unknown): CutFailure {
-  const { message } = error instanceof Error ? error : new Error(String(error));
-  if (!isTilewardenError(error)) return { code: null, message, reason: null, cause: null };
-  const cause = error.cause instanceof Error ? error.cause.message : null;
-  return { code: error.code, message, reason: error.reason, cause };
-}
-
-export function failureOf({ code, message, reason, cause }: CutFailure): Error {
-  if (code === null) return new Error(message);
-  return new TilewardenError(code, message, {
-    ...(reason !== null && { reason }),
-    ...(cause !== null && { cause: new Error(cause) }),
-  });
 }

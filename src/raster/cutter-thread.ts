@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads';
-import { type CutAnswer, type CutRequest, failureMessage, packMetatile } from './cutter-messages.ts';
+import { errorCopier } from '../domain/error-copier.ts';
+import { type CutAnswer, type CutRequest, packMetatile } from './cutter-messages.ts';
 import { MetatileCutter } from './metatile-cutter.ts';
 import type { CutJob, Picture } from './tile-cutter.ts';
 
@@ -14,7 +15,7 @@ port.on('message', ({ id, job }: CutRequest) => {
       const packed = packMetatile(made);
       port.postMessage({ id, packed } satisfies CutAnswer, [packed.bytes.buffer as ArrayBuffer]);
     },
-    (error: unknown) => port.postMessage({ id, failure: failureMessage(error) } satisfies CutAnswer),
+    (error: unknown) => port.postMessage({ id, failure: errorCopier.write(error) } satisfies CutAnswer),
   );
 });
 

@@ -1,7 +1,8 @@
 import type { Worker } from 'node:worker_threads';
+import { errorCopier } from '../domain/error-copier.ts';
 import type { Logger } from '../lib/logger.ts';
 import { spawnThread } from '../lib/spawn-thread.ts';
-import { type CutAnswer, type CutRequest, failureOf, unpackMetatile } from './cutter-messages.ts';
+import { type CutAnswer, type CutRequest, unpackMetatile } from './cutter-messages.ts';
 import type { CutJob, CutMetatile, TileCutter } from './tile-cutter.ts';
 
 interface Pending {
@@ -54,7 +55,7 @@ class CutterThread implements TileCutter {
     this.#pending.delete(answer.id);
     // While it has nothing to do it does not keep the process from ending.
     if (this.#pending.size === 0) thread.unref();
-    if ('failure' in answer) pending?.reject(failureOf(answer.failure));
+    if ('failure' in answer) pending?.reject(errorCopier.read(answer.failure));
     else pending?.resolve(unpackMetatile(answer.packed));
   }
 

@@ -1,7 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import type { StoreRoom, TileStore } from './tile-store.ts';
 
 /** What a file system says of itself. */
@@ -15,13 +14,11 @@ export interface DiskRoom {
   readonly ffree: number;
 }
 
-export interface FreeSpaceOptions {
+export interface FreeSpaceOptions extends Surroundings {
   /** A folder on the disk in question. */
   readonly root: string;
   /** Storing stops when less than this share of the disk's room, or of its inodes, is free. */
   readonly minFreePercent: number;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly measure?: (root: string) => Promise<DiskRoom>;
 }
 

@@ -3,8 +3,7 @@ import { PAGE_SIZE } from '../domain/tile-key.ts';
 import type { TileRangeLevel } from '../domain/tile-range.ts';
 import { intersectRects } from '../domain/tile-rect.ts';
 import type { ZoomGeometry } from './area-cover.ts';
-import type { PlanLevel, TaskPlan } from './task-plan.ts';
-import { pieceCount } from './task-plan.ts';
+import { type PlanLevel, pieceCount, type TaskPlan } from './task-plan.ts';
 
 export interface PagePlace {
   readonly z: number;

@@ -39,21 +39,6 @@ export interface InvalidationResult {
   readonly tasks: readonly Task[];
 }
 
-/**
- * Tells that a part of the map has changed. Tiles stay where they are and count as stale: each is renewed when it is
- * asked for next, and with `renew` by tasks in the background. Nothing fetched before is stored any more.
- */
-export interface Invalidation {
-  /** What a schedule names; returns how many tiles were marked. */
-  invalidateDraft(draft: TaskDraft): Promise<number>;
-  count(layer: string, selection: TruncationSelection): Promise<readonly SelectedTiles[]>;
-  invalidate(
-    layer: string,
-    selection: TruncationSelection,
-    renew: { readonly createdBy: string } | null,
-  ): Promise<InvalidationResult>;
-}
-
 interface MarkedSet {
   readonly selected: SelectedTiles;
   /** From the lowest on, some of them several times. */
@@ -61,7 +46,13 @@ interface MarkedSet {
   readonly used: MostUsedPages;
 }
 
-export function createInvalidation(options: InvalidationOptions): Invalidation {
+export type Invalidation = ReturnType<typeof createInvalidation>;
+
+/**
+ * Tells that a part of the map has changed. Tiles stay where they are and count as stale: each is renewed when it is
+ * asked for next, and with `renew` by tasks in the background. Nothing fetched before is stored any more.
+ */
+export function createInvalidation(options: InvalidationOptions) {
   const { catalog, parameters, pipeline, tasks, usesOf, clock } = options;
 
   function boundLayer(name: string) {
@@ -159,13 +150,14 @@ export function createInvalidation(options: InvalidationOptions): Invalidation {
   return {
     invalidate,
 
-    async invalidateDraft(draft) {
+    /** What a schedule names; returns how many tiles were marked. */
+    async invalidateDraft(draft: TaskDraft): Promise<number> {
       const { layer } = boundLayer(draft.layer);
       const { marked } = await invalidate(layer.name, selectionOf(layer, draft), null);
       return marked.reduce((sum, { tiles }) => sum + tiles, 0);
     },
 
-    async count(name, selection) {
+    async count(name: string, selection: TruncationSelection): Promise<readonly SelectedTiles[]> {
       const { layer, store } = boundLayer(name);
       const counted: SelectedTiles[] = [];
       for await (const set of setsOf(store, layer.name, selection)) {

@@ -1,11 +1,8 @@
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import type { LeaseStore } from './store/lease-store.ts';
 
-export interface LeaseReaperOptions {
+export interface LeaseReaperOptions extends Surroundings {
   readonly leases: LeaseStore;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** Milliseconds. A holder reports every second; one that has not for this long is taken to be gone. */

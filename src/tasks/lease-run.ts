@@ -2,9 +2,8 @@ import { isTilewardenError } from '../domain/errors.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import { HostClosed, statusOf } from '../domain/upstream-status.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
 import { Semaphore } from '../lib/semaphore.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import type { ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { type AreaCover, countCovered } from './area-cover.ts';
 import { LeaseTally, type StepOutcome, type TallySnapshot } from './lease-tally.ts';
@@ -32,12 +31,10 @@ export interface TilesChange {
 /** Tells every memory tier that may hold these tiles; resolves when they have let go of them. */
 export type TilesChanged = (change: TilesChange) => Promise<void>;
 
-export interface LeaseRunOptions {
+export interface LeaseRunOptions extends Surroundings {
   readonly leases: LeaseStore;
   readonly pipeline: TilePipeline;
   readonly tilesChanged: TilesChanged;
-  readonly clock: Clock;
-  readonly log: Logger;
   /** Whether this worker has no thread left for other tasks. */
   readonly crowded: () => boolean;
   /** Tasks that this worker leaves alone for now. */

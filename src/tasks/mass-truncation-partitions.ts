@@ -21,20 +21,17 @@ export function combinationsOf(layer: Layer): ReadonlyMap<string, Values> | null
   return new Map(combinations.map((values) => [parametersIdOf(values), values]));
 }
 
-/** Combinations that the layer can make, by parameters id: those that can be listed, and of `noted` those it accepts. */
-export interface Partitions {
-  readonly named: ReadonlyMap<string, Values>;
-  /** Null: nobody can tell. */
-  couldBeMade(parametersId: string): boolean | null;
-}
+export type Partitions = ReturnType<typeof partitionsOf>;
 
-export function partitionsOf(layer: Layer, noted: ReadonlyMap<string, Values>): Partitions {
+/** Combinations that the layer can make, by parameters id: those that can be listed, and of `noted` those it accepts. */
+export function partitionsOf(layer: Layer, noted: ReadonlyMap<string, Values>) {
   const listed = combinationsOf(layer);
   const accepted = [...noted].filter(([id, values]) => idOf(layer, values) === id);
   const named = new Map([...(listed ?? []), ...accepted]);
   return {
     named,
-    couldBeMade(id) {
+    /** Null: nobody can tell. */
+    couldBeMade(id: string): boolean | null {
       if (named.has(id)) return true;
       return listed === null && !noted.has(id) ? null : false;
     },

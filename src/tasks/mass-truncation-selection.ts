@@ -1,5 +1,5 @@
 import type { Bounds } from '../domain/bounds.ts';
-import { shortened, TilewardenError } from '../domain/errors.ts';
+import { invalid, shortened, type TilewardenError } from '../domain/errors.ts';
 import { type GridSet, tilesOfBounds } from '../domain/grid-set.ts';
 import { everySubset, findGridSubset, type Layer } from '../domain/layer.ts';
 import { denseNameOf } from '../domain/retina.ts';
@@ -77,7 +77,7 @@ export async function refuseUnknownNames(
 
 function unknownName(field: string, name: string, offered: readonly string[]): TilewardenError {
   const message = `${field} names ${shortened(name)}, of which there are no tiles; the layer has ${offered.join(', ')}.`;
-  return new TilewardenError('request-invalid', message);
+  return invalid(message);
 }
 
 /** Who says that a map has changed does not think of screens: a grid set's name means its dense tiles too. */

@@ -44,33 +44,16 @@ export interface ExtentTruncation {
   readonly coords: readonly number[];
 }
 
+/** Each waits for the disk and for readers most of its time. */
+const LAYERS_AT_ONCE = 32;
+
+export type MassTruncation = ReturnType<typeof createMassTruncation>;
+
 /**
  * Empties whole layers or parts of them at once. When a promise resolves, no reader sees what was removed and
  * nothing fetched before is stored any more; the space is freed behind it. Unknown layers are `layer-unknown`.
  */
-export interface MassTruncation {
-  /** Everything cached under the layer's name, in every store, whether or not the layer still offers it. */
-  truncateLayer(layer: string): Promise<void>;
-  /** The layers that were emptied; also those that nobody declares any more. */
-  truncateAll(): Promise<readonly string[]>;
-  /** One combination of parameter values, over all grid sets and formats. */
-  truncateParameters(layer: string, parameters: ReadonlyMap<string, string>): Promise<void>;
-  /** What the layer, as it is declared now, could not produce any more. */
-  truncateOrphans(layer: string): Promise<void>;
-  /** An area, over all formats and every cached combination of parameter values, as one task. */
-  truncateExtent(extent: ExtentTruncation, createdBy: string): Promise<Task>;
-  /** What a selection holds, by tile set; gone when this resolves, unless `dryRun`. */
-  truncateSelection(
-    layer: string,
-    selection: TruncationSelection,
-    dryRun: boolean,
-  ): Promise<readonly SelectedTiles[]>;
-}
-
-/** Each waits for the disk and for readers most of its time. */
-const LAYERS_AT_ONCE = 32;
-
-export function createMassTruncation(options: MassTruncationOptions): MassTruncation {
+export function createMassTruncation(options: MassTruncationOptions) {
   const { catalog, parameters: book, pipeline, tasks, events, clock } = options;
   const stores = () => [...catalog.stores().values()];
 
@@ -178,18 +161,21 @@ export function createMassTruncation(options: MassTruncationOptions): MassTrunca
   }
 
   return {
-    async truncateLayer(name) {
+    /** Everything cached under the layer's name, in every store, whether or not the layer still offers it. */
+    async truncateLayer(name: string): Promise<void> {
       await emptyWhole(boundLayer(name).layer.name);
     },
 
-    async truncateAll() {
+    /** The layers that were emptied; also those that nobody declares any more. */
+    async truncateAll(): Promise<readonly string[]> {
       const layers = [...(await allLayers())];
       const drop = (layer: string) => removeFrom(layer, (store) => store.dropLayer(layer));
       await inLanes(layers, (await raisedAtOnce(layers)) ? drop : emptyWhole);
       return layers;
     },
 
-    async truncateParameters(name, parameters) {
+    /** One combination of parameter values, over all grid sets and formats. */
+    async truncateParameters(name: string, parameters: ReadonlyMap<string, string>): Promise<void> {
       const { layer } = boundLayer(name);
       const noted = await book.values();
       const alike = new Set(
@@ -200,18 +186,25 @@ export function createMassTruncation(options: MassTruncationOptions): MassTrunca
       await dropSets(layer.name, (set) => set.parametersId === id || alike.has(set.parametersId ?? ''));
     },
 
-    async truncateOrphans(name) {
+    /** What the layer, as it is declared now, could not produce any more. */
+    async truncateOrphans(name: string): Promise<void> {
       const { layer } = boundLayer(name);
       const partitions = partitionsOf(layer, await book.values());
       await empty(layer.name, (store) => removeOrphans(store, layer, partitions));
     },
 
-    async truncateExtent({ layer, gridSetId, coords }, createdBy) {
+    /** An area, over all formats and every cached combination of parameter values, as one task. */
+    async truncateExtent({ layer, gridSetId, coords }: ExtentTruncation, createdBy: string): Promise<Task> {
       const draft = { layer, type: 'truncate', gridSetId, coords, format: EVERY_FORMAT };
       return tasks.create(draft, createdBy);
     },
 
-    async truncateSelection(name, selection, dryRun) {
+    /** What a selection holds, by tile set; gone when this resolves, unless `dryRun`. */
+    async truncateSelection(
+      name: string,
+      selection: TruncationSelection,
+      dryRun: boolean,
+    ): Promise<readonly SelectedTiles[]> {
       const { layer } = boundLayer(name);
       await refuseUnknownNames(layer, selection, () => storedSets(layer.name));
       const isWhole = selectsWholeSets(selection);

@@ -1,12 +1,8 @@
 import { pageOf, type TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
+import type { PageStatistics } from '../storage/tile-store.ts';
 
-export interface PageOfSet {
-  readonly set: TileSetKey;
-  readonly z: number;
-  readonly pageX: number;
-  readonly pageY: number;
-}
+export type PageOfSet = Pick<PageStatistics, 'set' | 'z' | 'pageX' | 'pageY'>;
 
 /** How often tiles of the page are asked for, as far as anybody knows. */
 export type UsesOf = (page: PageOfSet) => number;

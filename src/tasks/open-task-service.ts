@@ -3,9 +3,8 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { type Database, type Lead, leadAlone } from '../db/database.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { estimateTask } from './estimate-task.ts';
 import { openLeaseReaper } from './lease-reaper.ts';
@@ -21,7 +20,7 @@ import type { TaskService, TaskSettings } from './task-service.ts';
 import { TaskWatch } from './task-watch.ts';
 import { openWorkerPool, type WorkerProcess } from './worker-pool.ts';
 
-interface TaskServiceOptions {
+interface TaskServiceOptions extends Surroundings {
   readonly database: Database;
   readonly catalog: Pick<Catalog, 'layer'>;
   readonly pipeline: TilePipeline;
@@ -34,9 +33,7 @@ interface TaskServiceOptions {
   readonly forkWorker?: () => WorkerProcess;
   /** Resolves when every process that answers has forgotten the tiles that the pipeline was told to forget. */
   readonly forgottenByAll?: () => Promise<void>;
-  readonly clock: Clock;
   readonly random: Random;
-  readonly log: Logger;
 }
 
 export interface OpenTaskService extends TaskService {
@@ -207,10 +204,8 @@ function onlyOne(tasks: readonly Task[]): Task {
   return task;
 }
 
-interface HistoryKeeperOptions {
+interface HistoryKeeperOptions extends Surroundings {
   readonly store: TaskStore;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly settings: Pick<TaskSettings, 'keepDays' | 'keepFinished'>;
 }
 

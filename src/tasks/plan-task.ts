@@ -1,6 +1,6 @@
 import type { BoundLayer } from '../catalog/bound-layer.ts';
 import { type Bounds, intersectBounds, type Polygon } from '../domain/bounds.ts';
-import { isTilewardenError, shortened, TilewardenError } from '../domain/errors.ts';
+import { invalid, isTilewardenError, shortened, TilewardenError } from '../domain/errors.ts';
 import { levelOf } from '../domain/grid-set.ts';
 import type { GridSubset } from '../domain/grid-subset.ts';
 import type { Layer } from '../domain/layer.ts';
@@ -235,10 +235,6 @@ function priorityOf(priority = 0): number {
 
 function describe({ minX, minY, maxX, maxY }: Bounds): string {
   return [minX, minY, maxX, maxY].join(', ');
-}
-
-function invalid(message: string): TilewardenError {
-  return new TilewardenError('request-invalid', message);
 }
 
 /** Failed steps that one new task takes up; what is beyond it stays with the old task for another. */

@@ -1,5 +1,5 @@
 import type { Bounds, Polygon } from '../domain/bounds.ts';
-import { TilewardenError } from '../domain/errors.ts';
+import { invalid } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import type { TaskDraft } from './task-draft.ts';
 
@@ -58,8 +58,4 @@ function mercator([longitude, latitude]: Point): Point {
   const x = (longitude * Math.PI * EARTH_RADIUS) / 180;
   const y = Math.log(Math.tan(Math.PI / 4 + (bounded * Math.PI) / 360)) * EARTH_RADIUS;
   return [x, y];
-}
-
-function invalid(message: string): TilewardenError {
-  return new TilewardenError('request-invalid', message);
 }

@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts';
 import { failureText, type HostClosedReason } from '../domain/upstream-status.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import { RateMeter } from './rate-meter.ts';
 import { TASKS_CHANGED } from './store/task-rows.ts';
 import type { TaskStore } from './store/task-store.ts';
@@ -50,11 +50,9 @@ const HOST_WAITS: Readonly<Record<HostClosedReason, (failure: string | null) => 
 
 type Listener = (event: TaskEvent) => void;
 
-interface TaskWatchOptions {
+interface TaskWatchOptions extends Surroundings {
   readonly database: Database;
   readonly store: TaskStore;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** Milliseconds between looks when nobody tells of a change, and at least, however many do. */

@@ -1,9 +1,8 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Database } from '../db/database.ts';
 import type { Channel } from '../lib/channel.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { createLeaseStore } from './store/lease-store.ts';
 import { TASKS_CHANGED, TASKS_WAITING } from './store/task-rows.ts';
@@ -19,15 +18,13 @@ import {
   WORKER_CHANGED_TASKS,
 } from './worker-messages.ts';
 
-export interface TaskWorkerOptions {
+export interface TaskWorkerOptions extends Surroundings {
   readonly database: Database;
   readonly catalog: Pick<Catalog, 'layer'>;
   readonly pipeline: TilePipeline;
   /** Leads to the server. */
   readonly channel: Channel;
-  readonly clock: Clock;
   readonly random: Random;
-  readonly log: Logger;
 }
 
 export interface TaskWorker {

@@ -1,5 +1,6 @@
 import type { Bounds, Polygon } from '../domain/bounds.ts';
 import type { HostClosing } from '../domain/upstream-status.ts';
+import type { RenewResult } from '../pipeline/tile-pipeline.ts';
 
 export const TASK_TYPES = ['seed', 'reseed', 'truncate'] as const;
 export type TaskType = (typeof TASK_TYPES)[number];
@@ -47,14 +48,9 @@ export interface TaskRequest {
   readonly priority: number;
 }
 
-interface TaskCounters {
-  readonly made: number;
-  readonly present: number;
+interface TaskCounters extends RenewResult {
   readonly removed: number;
-  readonly blank: number;
   readonly failed: number;
-  readonly bytes: number;
-  readonly upstreamRequests: number;
 }
 
 export interface TaskErrorSample {

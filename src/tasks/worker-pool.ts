@@ -1,9 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Channel } from '../lib/channel.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
 import { jitter, type Random } from '../lib/random.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import type { TilesChange } from './lease-run.ts';
 import type { TaskWait } from './task.ts';
 import {
@@ -22,7 +21,7 @@ export interface WorkerProcess {
   readonly channel: Channel;
 }
 
-export interface WorkerPoolOptions {
+export interface WorkerPoolOptions extends Surroundings {
   readonly count: number;
   /** Over all workers. */
   readonly threads: number;
@@ -34,19 +33,7 @@ export interface WorkerPoolOptions {
   readonly taskWaits: (taskId: number, wait: TaskWait) => void;
   /** Resolves when no process shows these tiles any more. */
   readonly tilesChanged: (change: TilesChange) => Promise<void>;
-  readonly clock: Clock;
   readonly random: Random;
-  readonly log: Logger;
-}
-
-export interface WorkerPool {
-  /** Starts the processes, which stay. */
-  start(): void;
-  /** There is work for them, which are started if need be. */
-  wake(): void;
-  cancel(taskId: number): void;
-  /** Asks the workers to hand their pieces back, and ends those that do not in time. */
-  close(): Promise<void>;
 }
 
 /** Milliseconds. */
@@ -56,8 +43,10 @@ const LONGEST_PAUSE = 10_000;
 const SOUND_LIFE = 30_000;
 const STOP_PATIENCE = 6000;
 
+export type WorkerPool = ReturnType<typeof openWorkerPool>;
+
 /** Keeps a number of worker processes alive from the first work on: a server that only serves tiles has none. */
-export function openWorkerPool(options: WorkerPoolOptions): WorkerPool {
+export function openWorkerPool(options: WorkerPoolOptions) {
   const { clock, log, random } = options;
   const ending = new AbortController();
   const workers = new Set<WorkerProcess>();
@@ -106,15 +95,18 @@ export function openWorkerPool(options: WorkerPoolOptions): WorkerPool {
   }
 
   return {
+    /** Starts the processes, which stay. */
     start,
-    wake() {
+    /** There is work for them, which are started if need be. */
+    wake(): void {
       start();
       for (const { channel } of workers) channel.tell(WORK, null);
     },
-    cancel(taskId) {
+    cancel(taskId: number): void {
       for (const { channel } of workers) channel.tell(CANCEL, { taskId });
     },
-    async close() {
+    /** Asks the workers to hand their pieces back, and ends those that do not in time. */
+    async close(): Promise<void> {
       ending.abort();
       for (const { channel } of workers) channel.tell(STOP, null);
       const done = new AbortController();

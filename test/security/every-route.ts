@@ -1,6 +1,7 @@
 import { DEFAULT_LIMITS } from '../../src/http/limits.ts';
 import type { Route } from '../../src/http/route.ts';
-import { createRoutes, type RouteDeps } from '../../src/http/routes.ts';
+import type { RouteDeps } from '../../src/http/route-deps.ts';
+import { createRoutes } from '../../src/http/routes.ts';
 
 /** Every route there is, now and later. Its handlers have nothing to work with. */
 export function everyRoute(): readonly Route[] {

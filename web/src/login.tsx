@@ -1,7 +1,7 @@
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { Problem, SESSION_PATH, send } from './api/client.ts';
 import { useAction } from './api/use-action.ts';
-import { Field, ProblemNotice } from './parts/basics.tsx';
+import { Input, ProblemNotice } from './parts/basics.tsx';
 import { Logo } from './parts/icons.tsx';
 import { TEXTS } from './texts.ts';
 
@@ -35,26 +35,24 @@ export function Login(props: { readonly notice: string | null; readonly onDone: 
         ) : (
           notice !== null && <p className="notice">{notice}</p>
         )}
-        <Field label={TEXTS.login.name}>
-          <input
-            ref={first}
-            name="username"
-            autoComplete="username"
-            required
-            value={name}
-            onChange={({ target }) => setName(target.value)}
-          />
-        </Field>
-        <Field label={TEXTS.login.password}>
-          <input
-            name="password"
-            type="password"
-            autoComplete="current-password"
-            required
-            value={password}
-            onChange={({ target }) => setPassword(target.value)}
-          />
-        </Field>
+        <Input
+          label={TEXTS.login.name}
+          ref={first}
+          name="username"
+          autoComplete="username"
+          required
+          value={name}
+          onText={setName}
+        />
+        <Input
+          label={TEXTS.login.password}
+          name="password"
+          type="password"
+          autoComplete="current-password"
+          required
+          value={password}
+          onText={setPassword}
+        />
         <button type="submit" className="primary" disabled={action.busy}>
           {TEXTS.signIn}
         </button>

@@ -1,36 +1,31 @@
-import { type Migration, sql } from 'kysely';
-import { columnsOf } from '../columns.ts';
-import type { Dialect, Statements } from '../database.ts';
+import type { Migration } from 'kysely';
+import type { Dialect } from '../database.ts';
+import { columnsOf, statements } from './statements.ts';
 
 export function createNodes(dialect: Dialect): Migration {
   const { bigint } = columnsOf(dialect);
-  return {
-    async up(query: Statements) {
-      let table = query.schema
-        .createTable('nodes')
-        .addColumn('instance', 'text', (column) => column.primaryKey())
-        .addColumn('address', 'text');
-      for (const name of ['name', 'roles', 'version']) {
-        table = table.addColumn(name, 'text', (column) => column.notNull());
-      }
-      for (const name of ['started_at', 'seen_at', 'leader', 'heard_at']) {
-        table = table.addColumn(name, bigint, (column) => column.notNull());
-      }
-      await table.execute();
-      await numberChangesAnew(query, dialect);
-    },
-  };
+  return statements(
+    `create table nodes (
+       instance text primary key,
+       address text,
+       name text not null,
+       roles text not null,
+       version text not null,
+       started_at ${bigint} not null,
+       seen_at ${bigint} not null,
+       leader ${bigint} not null,
+       heard_at ${bigint} not null
+     )`,
+    'drop index tasks_by_event_id',
+    'create index tasks_by_event on tasks (event_id, id)',
+    ...(dialect === 'postgres' ? NUMBERS_ANEW : []),
+  );
 }
 
 /** Several changes may have one number, and in PostgreSQL numbers come from no row that all would share. */
-async function numberChangesAnew(query: Statements, dialect: Dialect): Promise<void> {
-  await query.schema.dropIndex('tasks_by_event_id').execute();
-  await query.schema.createIndex('tasks_by_event').on('tasks').columns(['event_id', 'id']).execute();
-  if (dialect === 'sqlite') return;
-  await sql`create sequence lease_tokens`.execute(query);
-  await sql`select setval('lease_tokens', (select value + 1 from counters where name = 'lease-tokens'))`.execute(
-    query,
-  );
-  await sql`delete from counters where name in ('task-events', 'lease-tokens')`.execute(query);
-  await sql`update tasks set event_id = 0`.execute(query);
-}
+const NUMBERS_ANEW = [
+  'create sequence lease_tokens',
+  "select setval('lease_tokens', (select value + 1 from counters where name = 'lease-tokens'))",
+  "delete from counters where name in ('task-events', 'lease-tokens')",
+  'update tasks set event_id = 0',
+];

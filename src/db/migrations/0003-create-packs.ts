@@ -1,14 +1,10 @@
-import { type Migration, sql } from 'kysely';
-import type { Dialect, Statements } from '../database.ts';
+import type { Migration } from 'kysely';
+import type { Dialect } from '../database.ts';
+import { statements } from './statements.ts';
 
 /** The index of stores whose tiles lie in S3. PostgreSQL only: SQLite has no such stores. */
 export function createPacks(dialect: Dialect): Migration {
-  return {
-    async up(query: Statements) {
-      if (dialect === 'sqlite') return;
-      for (const statement of [...TABLES, CHANGE_PACKS]) await sql.raw(statement).execute(query);
-    },
-  };
+  return statements(...(dialect === 'sqlite' ? [] : [...TABLES, CHANGE_PACKS]));
 }
 
 /**

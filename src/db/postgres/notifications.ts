@@ -1,11 +1,8 @@
 import pg from 'pg';
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
+import type { Surroundings } from '../../lib/surroundings.ts';
 
-interface NotificationOptions {
+interface NotificationOptions extends Surroundings {
   readonly location: string;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly heard: (channel: string) => void;
 }
 

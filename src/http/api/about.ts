@@ -1,3 +1,4 @@
+import { isoTime } from '../../lib/clock.ts';
 import { jsonAnswer } from '../answer.ts';
 import type { Route } from '../route.ts';
 
@@ -9,7 +10,6 @@ export interface About {
 
 /** `/api/v1/about` */
 export function aboutRoutes({ version, startedAt }: About): readonly Route[] {
-  const handler = () =>
-    jsonAnswer({ version, node: process.versions.node, startedAt: new Date(startedAt).toISOString() });
+  const handler = () => jsonAnswer({ version, node: process.versions.node, startedAt: isoTime(startedAt) });
   return [{ method: 'GET', path: '/api/v1/about', role: 'viewer', handler }];
 }

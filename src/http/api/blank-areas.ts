@@ -1,27 +1,22 @@
-import type { BlankAreas, KeptBlankArea } from '../../catalog/blank-areas.ts';
-import type { Catalog } from '../../catalog/catalog.ts';
+import type { KeptBlankArea } from '../../catalog/blank-areas.ts';
 import { type BlankArea, blankIsRightIn } from '../../domain/blank-area.ts';
 import { boundsOfRect } from '../../domain/grid-set.ts';
 import { everySubset, type Layer } from '../../domain/layer.ts';
-import type { BlankSuspect, BlankSuspects } from '../../pipeline/blank-suspects.ts';
+import { isoTime } from '../../lib/clock.ts';
+import type { BlankSuspect } from '../../pipeline/blank-suspects.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import { callerName } from '../rest/seed.ts';
 import type { Route } from '../route.ts';
+import type { RouteDeps } from '../route-deps.ts';
 import { boundLayer } from '../services/tiles.ts';
 import { blankAreaBody, blankAreaOf } from '../wire/blank-area-request.ts';
 import { readBody } from '../wire/read-body.ts';
 import { NOTHING } from './users.ts';
 
-export interface BlankAreaDeps {
-  readonly catalog: Pick<Catalog, 'layer'>;
-  readonly blankAreas: BlankAreas;
-  readonly blankSuspects: Pick<BlankSuspects, 'of'>;
-}
-
 /** `/api/v1/layers/{layer}/blank-areas`: where empty pictures are right, and where they are suspect. */
-export function blankAreaRoutes({ catalog, blankAreas, blankSuspects }: BlankAreaDeps): readonly Route[] {
+export function blankAreaRoutes({ catalog, blankAreas, blankSuspects }: RouteDeps): readonly Route[] {
   const path = '/api/v1/layers/{layer}/blank-areas';
   return [
     { method: 'GET', path, role: 'viewer', handler: list },
@@ -74,7 +69,7 @@ function declaredDocument(area: BlankArea): object {
 
 function keptDocument(area: KeptBlankArea): object {
   const { id, note, createdBy, createdAt } = area;
-  const said = { note, createdBy, createdAt: new Date(createdAt).toISOString() };
+  const said = { note, createdBy, createdAt: isoTime(createdAt) };
   return { id, origin: 'interface', ...placeDocument(area), ...said };
 }
 
@@ -101,7 +96,7 @@ function suspectDocuments(
   const { minX, minY, maxX, maxY } = boundsOfRect(gridSet, z, rect);
   const { format, parametersId } = set;
   const place = { gridSet: gridSet.name, z, tiles: tilesIn(suspect), bounds: [minX, minY, maxX, maxY] };
-  return [{ ...place, format, parametersId, at: new Date(at).toISOString(), times, refused }];
+  return [{ ...place, format, parametersId, at: isoTime(at), times, refused }];
 }
 
 /** As the request takes them. */

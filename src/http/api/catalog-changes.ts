@@ -1,7 +1,7 @@
 import type { CatalogEditor, EntryChanged } from '../../catalog/catalog-editor.ts';
 import type { EntryKind } from '../../catalog/catalog-entries.ts';
 import type { Fate } from '../../catalog/change-effects.ts';
-import { TilewardenError } from '../../domain/errors.ts';
+import { invalid, TilewardenError } from '../../domain/errors.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
@@ -86,7 +86,7 @@ function isDryRun({ query }: Pick<Exchange, 'query'>): boolean {
   const asked = new URLSearchParams(query).getAll('dryRun');
   if (asked.length === 0) return false;
   if (asked.length === 1 && (asked[0] === 'true' || asked[0] === 'false')) return asked[0] === 'true';
-  throw new TilewardenError('request-invalid', 'dryRun must be true or false.');
+  throw invalid('dryRun must be true or false.');
 }
 
 /** `If-Match: "v7"` guards against lost updates, `If-None-Match: *` against replacing. */
@@ -105,7 +105,7 @@ function withName(document: unknown, name: string): unknown {
   if (typeof document !== 'object' || document === null || Array.isArray(document)) return document;
   const given = 'name' in document ? document.name : name;
   if (given === name) return { ...document, name };
-  throw new TilewardenError('request-invalid', `name must be ${name}, as in the address, or be left out.`);
+  throw invalid(`name must be ${name}, as in the address, or be left out.`);
 }
 
 function changeDocument({ name, version, document, tileSets }: EntryChanged): object {

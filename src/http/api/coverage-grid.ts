@@ -2,6 +2,7 @@ import { coverageAt } from '../../domain/grid-subset.ts';
 import { PAGE_SIZE } from '../../domain/tile-key.ts';
 import { intersectRects, type TileRect } from '../../domain/tile-rect.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
+import type { LedgerPage } from '../../quota/ledger-block.ts';
 
 /** Cells along a side of a picture of the cache; one cell is one tile as long as that many are enough. */
 export const MOST_CELLS = 128;
@@ -21,15 +22,6 @@ export interface CoverageGrid {
   readonly columns: number;
   readonly rows: number;
   readonly values: Uint8Array;
-}
-
-/** The tiles of a page that are there, e.g. from the ledger. */
-export interface PageFill {
-  readonly pageX: number;
-  readonly pageY: number;
-  readonly tiles: number;
-  /** When its tiles last changed. Milliseconds since 1970. */
-  readonly writtenAt: number;
 }
 
 /** The cells of a picture and what they cover. */
@@ -79,7 +71,7 @@ export function gridOfPages(
   { subset }: ResolvedTileSet,
   z: number,
   { rect, cell, shows, now }: CellPlan,
-  pages: Iterable<PageFill>,
+  pages: Iterable<LedgerPage>,
 ): CoverageGrid {
   const [left, top] = [Math.floor(rect.minX / cell), Math.floor(rect.minY / cell)];
   const columns = Math.floor(rect.maxX / cell) - left + 1;

@@ -1,16 +1,15 @@
-import type { Catalog } from '../../catalog/catalog.ts';
 import { type Bounds, boundsOf } from '../../domain/bounds.ts';
 import { invalid, shortened, TilewardenError } from '../../domain/errors.ts';
 import { boundsOfRect, tilesOfBounds } from '../../domain/grid-set.ts';
 import { coverageAt } from '../../domain/grid-subset.ts';
 import { PAGE_SIZE } from '../../domain/tile-key.ts';
 import { countTiles, intersectRects, type TileRect } from '../../domain/tile-rect.ts';
-import type { Clock } from '../../lib/clock.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
-import type { QuotaService } from '../../quota/quota-service.ts';
+import type { LedgerPage } from '../../quota/ledger-block.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
+import type { RouteDeps } from '../route-deps.ts';
 import {
   AGE_STEPS,
   type CellPlan,
@@ -20,21 +19,12 @@ import {
   cellSizeFor,
   gridOfPages,
   gridOfTiles,
-  type PageFill,
   runsOf,
 } from './coverage-grid.ts';
 import { integerParam, requestedTileSet } from './layer-tiles.ts';
 
-type PageAmount = Pick<PageFill, 'pageX' | 'pageY' | 'tiles'> & { readonly bytes: number };
-
-export interface CoverageDeps {
-  readonly catalog: Pick<Catalog, 'layer'>;
-  readonly quota: Pick<QuotaService, 'pages'>;
-  readonly clock: Clock;
-}
-
 /** What of a layer is cached: how much at each zoom, and where at one of them. */
-export function coverageRoutes({ catalog, quota, clock }: CoverageDeps): readonly Route[] {
+export function coverageRoutes({ catalog, quota, clock }: RouteDeps): readonly Route[] {
   const path = '/api/v1/layers/{layer}/coverage/{gridSet}';
   return [
     { method: 'GET', path, role: 'viewer', handler: showZooms },
@@ -79,7 +69,7 @@ export function coverageRoutes({ catalog, quota, clock }: CoverageDeps): readonl
 }
 
 /** Of a page that lies partly outside `rect`, the share that lies inside. */
-function insideOf(page: PageAmount, offered: TileRect, rect: TileRect | null) {
+function insideOf(page: LedgerPage, offered: TileRect, rect: TileRect | null) {
   const [minX, minY] = [page.pageX * PAGE_SIZE, page.pageY * PAGE_SIZE];
   const square = { minX, minY, maxX: minX + PAGE_SIZE - 1, maxY: minY + PAGE_SIZE - 1 };
   const whole = intersectRects(square, offered);

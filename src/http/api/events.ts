@@ -1,18 +1,11 @@
 import type { ServerResponse } from 'node:http';
-import type { Logger } from '../../lib/logger.ts';
 import { writeJson } from '../../lib/write-json.ts';
-import type { TaskEvent, TaskService } from '../../tasks/task-service.ts';
+import type { TaskEvent } from '../../tasks/task-service.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Handler } from '../route.ts';
+import type { RouteDeps } from '../route-deps.ts';
 import { taskDocument } from '../wire/task-document.ts';
-
-export interface EventsOptions {
-  readonly tasks: TaskService;
-  readonly log: Logger;
-  /** How many callers may listen at once. */
-  readonly maxStreams: number;
-}
 
 const HEARTBEAT_MS = 15_000;
 /** What may wait for a caller that reads slowly. Beyond it the stream ends; the caller comes back with the last id it saw. */
@@ -20,8 +13,8 @@ const MAX_UNREAD_BYTES = 1024 * 1024;
 /** How soon a caller comes back when a stream ends. */
 const RETRY_MS = 2000;
 
-/** `/api/v1/events`: changes of tasks as server-sent events. */
-export function createEventStream({ tasks, log, maxStreams }: EventsOptions): Handler {
+/** `/api/v1/events`: changes of tasks as server-sent events, for at most `maxStreams` callers at once. */
+export function createEventStream({ tasks, log }: RouteDeps, maxStreams: number): Handler {
   let streams = 0;
 
   return (exchange) => {

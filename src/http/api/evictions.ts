@@ -1,14 +1,9 @@
 import { invalid } from '../../domain/errors.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { isoTime } from '../../lib/clock.ts';
 import type { EvictedHour } from '../../quota/evictions.ts';
-import type { QuotaService } from '../../quota/quota-service.ts';
 import { jsonAnswer } from '../answer.ts';
 import type { Route } from '../route.ts';
-
-export interface EvictionDeps {
-  readonly quota: Pick<QuotaService, 'evictedHours'>;
-  readonly clock: Clock;
-}
+import type { RouteDeps } from '../route-deps.ts';
 
 const HOUR_MS = 3_600_000;
 const HOURS_OF_A_DAY = 24;
@@ -16,7 +11,7 @@ const USUAL_DAYS = '7';
 const MOST_DAYS = 31;
 
 /** `/api/v1/evictions`: what quotas removed, hour by hour, also before the last restart. */
-export function evictionRoutes({ quota, clock }: EvictionDeps): readonly Route[] {
+export function evictionRoutes({ quota, clock }: RouteDeps): readonly Route[] {
   return [
     {
       method: 'GET',
@@ -53,7 +48,7 @@ function evictionDocument(rows: readonly EvictedHour[], first: number, hours: nu
   }
   const byName = [...layers].sort(([a], [b]) => (a < b ? -1 : 1));
   return {
-    from: new Date(first * HOUR_MS).toISOString(),
+    from: isoTime(first * HOUR_MS),
     stepSeconds: HOUR_MS / 1000,
     ...all,
     layers: byName.map(([name, own]) => ({ name, ...own })),

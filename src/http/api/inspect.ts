@@ -1,34 +1,25 @@
-import type { Catalog } from '../../catalog/catalog.ts';
 import { boundsOfTile } from '../../domain/grid-set.ts';
 import { metatileOf } from '../../domain/metatile.ts';
 import { MADE_BY_REQUEST, pageOf, type TileIndex, type TileMaker } from '../../domain/tile-key.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { isoTime } from '../../lib/clock.ts';
 import { sourceRequestOf } from '../../pipeline/accept-answer.ts';
 import { freshUntil } from '../../pipeline/freshness.ts';
 import { checkTile, metatileSizeOf } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
-import type { QuotaService } from '../../quota/quota-service.ts';
 import type { Task } from '../../tasks/task.ts';
-import type { TaskService } from '../../tasks/task-service.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
+import type { RouteDeps } from '../route-deps.ts';
 import { vectorAnswer } from '../services/tile-answer.ts';
 import { integerParam, requestedTileSet } from './layer-tiles.ts';
-
-export interface InspectDeps {
-  readonly catalog: Pick<Catalog, 'layer'>;
-  readonly quota: Pick<QuotaService, 'useOf'>;
-  readonly tasks: Pick<TaskService, 'get'>;
-  readonly clock: Clock;
-}
 
 /** For small pictures in lists; who wants to know it exactly asks past the browser's cache. */
 const CONTENT_SECONDS = 60;
 
 /** `/api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}`: all that is known of one tile. Looking makes no tile. */
-export function inspectRoutes({ catalog, quota, tasks, clock }: InspectDeps): readonly Route[] {
+export function inspectRoutes({ catalog, quota, tasks, clock }: RouteDeps): readonly Route[] {
   const path = '/api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}';
   return [
     { method: 'GET', path, role: 'viewer', handler: inspect },
@@ -81,7 +72,7 @@ export function inspectRoutes({ catalog, quota, tasks, clock }: InspectDeps): re
 async function storedDocument(
   { bound, set }: ResolvedTileSet,
   tile: TileIndex,
-  tasks: InspectDeps['tasks'],
+  tasks: RouteDeps['tasks'],
   now: number,
 ) {
   const stored = await bound.store.get(set, tile);
@@ -90,9 +81,9 @@ async function storedDocument(
   return {
     bytes: stored.bytes.length,
     checksum: stored.checksum.toString(16).padStart(8, '0'),
-    storedAt: new Date(stored.createdAt).toISOString(),
+    storedAt: isoTime(stored.createdAt),
     ageSeconds: Math.max(0, Math.round((now - stored.createdAt) / 1000)),
-    expiresAt: expires === null ? null : new Date(expires).toISOString(),
+    expiresAt: isoTime(expires),
     expired: expires !== null && expires <= now,
     madeBy: await makerDocument(set.layer, stored, tasks),
   };
@@ -106,7 +97,7 @@ interface Made {
 /** Milliseconds. Workers on other machines have clocks of their own. */
 const CLOCKS_DIFFER = 60_000;
 
-async function makerDocument(layer: string, { madeBy, createdAt }: Made, tasks: InspectDeps['tasks']) {
+async function makerDocument(layer: string, { madeBy, createdAt }: Made, tasks: RouteDeps['tasks']) {
   if (madeBy === null) return { kind: 'unknown', task: null, inHistory: false };
   if (madeBy === MADE_BY_REQUEST) return { kind: 'request', task: null, inHistory: false };
   const task = await tasks.get(madeBy);
@@ -120,14 +111,14 @@ function couldHaveMade({ request, startedAt, endedAt }: Task, layer: string, at:
   return startedAt - CLOCKS_DIFFER <= at && at <= until + CLOCKS_DIFFER;
 }
 
-function pageDocument({ set }: ResolvedTileSet, { z, x, y }: TileIndex, quota: InspectDeps['quota']) {
+function pageDocument({ set }: ResolvedTileSet, { z, x, y }: TileIndex, quota: RouteDeps['quota']) {
   const [pageX, pageY] = [pageOf(x), pageOf(y)];
   const use = quota.useOf({ set, z, pageX, pageY });
   return {
     x: pageX,
     y: pageY,
     hits: use?.hits ?? 0,
-    lastUsedAt: use ? new Date(use.lastUsedAt).toISOString() : null,
+    lastUsedAt: use ? isoTime(use.lastUsedAt) : null,
   };
 }
 

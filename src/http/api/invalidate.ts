@@ -1,30 +1,22 @@
 import type { z } from 'zod';
-import type { Catalog } from '../../catalog/catalog.ts';
-import type { Invalidation } from '../../tasks/invalidation.ts';
-import { jsonAnswer } from '../answer.ts';
+import { type Answer, jsonAnswer } from '../answer.ts';
 import { mediaTypeOf } from '../door/request-body.ts';
 import type { Exchange } from '../exchange.ts';
 import { callerName } from '../rest/seed.ts';
-import type { Handler, Route } from '../route.ts';
+import type { Route } from '../route.ts';
+import type { RouteDeps } from '../route-deps.ts';
 import { boundLayer } from '../services/tiles.ts';
 import { checkBody, isDryRun, readBody } from '../wire/read-body.ts';
 import { tileLines } from '../wire/tile-list.ts';
 import { invalidateBody, invalidateQuery, selectionOf } from '../wire/tile-selection.ts';
 import { amountOf, selectedDocument } from './truncate.ts';
 
-export interface InvalidateApiDeps {
-  readonly catalog: Pick<Catalog, 'layer'>;
-  readonly invalidation: Invalidation;
-}
-
 /** `POST /api/v1/layers/{layer}/invalidate`: marks a selection of a layer's tiles as stale. */
-export function invalidateRoutes(deps: InvalidateApiDeps): readonly Route[] {
+export function invalidateRoutes({ catalog, invalidation }: RouteDeps): readonly Route[] {
   const path = '/api/v1/layers/{layer}/invalidate';
-  return [{ method: 'POST', path, role: 'operator', handler: createInvalidate(deps), asksOnly: isDryRun }];
-}
+  return [{ method: 'POST', path, role: 'operator', handler: invalidate, asksOnly: isDryRun }];
 
-function createInvalidate({ catalog, invalidation }: InvalidateApiDeps): Handler {
-  return async (exchange) => {
+  async function invalidate(exchange: Exchange): Promise<Answer> {
     const { layer } = boundLayer(catalog, exchange.param('layer'));
     const body = readRequest(exchange);
     const selection = selectionOf(body, layer, 'offered');
@@ -41,7 +33,7 @@ function createInvalidate({ catalog, invalidation }: InvalidateApiDeps): Handler
       tileSets: marked.map(selectedDocument),
       tasks: tasks.map(({ id }) => id),
     });
-  };
+  }
 }
 
 /** Or a list of tiles alone; what else there is to say then stands in the address. */

@@ -1,22 +1,14 @@
-import type { AccountDesk } from '../../access/account-desk.ts';
-import type { Authenticator } from '../../access/authenticator.ts';
-import type { SessionStore } from '../../access/session-store.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
+import type { RouteDeps } from '../route-deps.ts';
 import { readBody } from '../wire/read-body.ts';
 import { newPasswordSchema } from './account-schemas.ts';
 import { cookieFor } from './session.ts';
 
-export interface MeDeps {
-  readonly users: AccountDesk;
-  readonly authenticator: Authenticator;
-  readonly sessions: SessionStore;
-}
-
 /** `/api/v1/me`: who the caller is, and the caller's own password. */
-export function meRoutes({ users, authenticator, sessions }: MeDeps): readonly Route[] {
+export function meRoutes({ users, authenticator, sessions }: RouteDeps['accounts']): readonly Route[] {
   return [
     { method: 'GET', path: '/api/v1/me', role: 'viewer', handler: show },
     { method: 'PUT', path: '/api/v1/me/password', role: 'viewer', handler: changePassword },

@@ -1,3 +1,4 @@
+import { isoTime } from '../../lib/clock.ts';
 import type { NodeEntry, NodeRegistry } from '../../nodes/node-registry.ts';
 import { jsonAnswer } from '../answer.ts';
 import type { Route } from '../route.ts';
@@ -11,7 +12,7 @@ export function nodeRoutes(nodes: Pick<NodeRegistry, 'list'>): readonly Route[] 
 function documentOf({ startedAt, seenAt, ...node }: NodeEntry): object {
   return {
     ...node,
-    startedAt: new Date(startedAt).toISOString(),
-    seenAt: new Date(seenAt).toISOString(),
+    startedAt: isoTime(startedAt),
+    seenAt: isoTime(seenAt),
   };
 }

@@ -1,29 +1,23 @@
 import { createHash } from 'node:crypto';
-import type { Catalog } from '../../catalog/catalog.ts';
 import {
   cleanUpPeriod,
   type Quota,
   type QuotaConfiguration,
   quotaBytes,
 } from '../../quota/quota-configuration.ts';
-import type { QuotaSettings } from '../../quota/quota-settings.ts';
 import { isSameVersion } from '../answer/negotiate.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import { HttpProblem } from '../problems.ts';
 import { checkLayerQuotas } from '../rest/disk-quota.ts';
 import type { Handler, Route } from '../route.ts';
+import type { RouteDeps } from '../route-deps.ts';
 import { quotaBody, quotaChangeOf } from '../wire/quota-body.ts';
 import { readBody } from '../wire/read-body.ts';
 
-export interface QuotaApiDeps {
-  readonly catalog: Pick<Catalog, 'layer'>;
-  readonly settings: QuotaSettings;
-}
-
 /** `/api/v1/quota`: the configuration of `/diskquota`, with numbers as numbers and without a root. */
-export function quotaRoutes(deps: QuotaApiDeps): readonly Route[] {
+export function quotaRoutes(deps: RouteDeps): readonly Route[] {
   const path = '/api/v1/quota';
-  const show: Handler = async () => quotaAnswer(await deps.settings.read());
+  const show: Handler = async () => quotaAnswer(await deps.quota.settings.read());
   return [
     { method: 'GET', path, role: 'viewer', handler: show },
     { method: 'PUT', path, role: 'admin', handler: createChange(deps) },
@@ -40,13 +34,13 @@ export function quotaDocument(configuration: QuotaConfiguration) {
   };
 }
 
-function createChange({ catalog, settings }: QuotaApiDeps): Handler {
+function createChange({ catalog, quota }: RouteDeps): Handler {
   return async (exchange) => {
     const change = quotaChangeOf(readBody(exchange, quotaBody));
     checkLayerQuotas(catalog, change.layerQuotas);
     const wanted = exchange.headers['if-match'];
     let before: QuotaConfiguration | null = null;
-    const after = await settings.change(change, (current) => {
+    const after = await quota.settings.change(change, (current) => {
       before = current;
       if (isSameVersion(wanted, etagOf(current))) return;
       throw new HttpProblem(

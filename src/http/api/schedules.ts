@@ -1,11 +1,11 @@
-import type { Catalog } from '../../catalog/catalog.ts';
-import type { Schedule, ScheduleService } from '../../tasks/schedules/schedule.ts';
+import type { Schedule } from '../../tasks/schedules/schedule.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import { refuseForeignLayer } from '../door/gate.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import { callerName } from '../rest/seed.ts';
 import type { Route } from '../route.ts';
+import type { RouteDeps } from '../route-deps.ts';
 import { readBody } from '../wire/read-body.ts';
 import { runDocument, scheduleDocument } from '../wire/schedule-document.ts';
 import { declarationOf, scheduleBody } from '../wire/schedule-request.ts';
@@ -15,13 +15,8 @@ import { NOTHING } from './users.ts';
 const SHOWN_NEXT_RUNS = 5;
 const SHOWN_RUNS = 200;
 
-export interface ScheduleDeps {
-  readonly catalog: Pick<Catalog, 'layer'>;
-  readonly schedules: ScheduleService;
-}
-
 /** `/api/v1/schedules` and what lies below it. */
-export function scheduleRoutes({ catalog, schedules }: ScheduleDeps): readonly Route[] {
+export function scheduleRoutes({ catalog, schedules }: RouteDeps): readonly Route[] {
   const path = '/api/v1/schedules';
   const one = `${path}/{id}`;
   return [

@@ -1,4 +1,5 @@
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, isoTime } from '../../lib/clock.ts';
+import type { Amount } from '../../quota/usage-report.ts';
 import { jsonAnswer } from '../answer.ts';
 import type { TileTally } from '../metrics/tile-counts.ts';
 import type { Route } from '../route.ts';
@@ -19,24 +20,19 @@ const FIELDS = [
 ] as const;
 type Field = (typeof FIELDS)[number];
 
-export interface Evictions {
-  readonly tiles: number;
-  readonly bytes: number;
-}
-
 export interface TrafficSeries extends TileTally {
   /** The last day, minute by minute; the last minute is the one that runs. */
   document(): object;
 }
 
 /** How tiles were answered in the last day: one number of each kind for a minute, 100 KB in all. */
-export function createTrafficSeries(clock: Clock, evicted: () => Evictions): TrafficSeries {
+export function createTrafficSeries(clock: Clock, evicted: () => Amount): TrafficSeries {
   const rings = new Map<Field, Float64Array>(FIELDS.map((field) => [field, new Float64Array(MINUTES)]));
   const ringOf = (field: Field) => rings.get(field) ?? new Float64Array(MINUTES);
   /** The first and the current one; nothing has been counted before the first. */
   let begun = Number.NaN;
   let minute = Number.NaN;
-  let known: Evictions = { tiles: 0, bytes: 0 };
+  let known: Amount = { tiles: 0, bytes: 0 };
 
   function add(field: Field, amount: number): void {
     const ring = ringOf(field);
@@ -89,7 +85,7 @@ export function createTrafficSeries(clock: Clock, evicted: () => Evictions): Tra
         Array.from({ length }, (_, place) => Math.round(ring[(first + place) % MINUTES] ?? 0));
       const columns = FIELDS.map((field) => [field, inOrder(ringOf(field))] as const);
       return {
-        from: new Date(first * MINUTE_MS).toISOString(),
+        from: isoTime(first * MINUTE_MS),
         stepSeconds: MINUTE_MS / 1000,
         ...Object.fromEntries(columns),
       };
@@ -101,7 +97,13 @@ export function createTrafficSeries(clock: Clock, evicted: () => Evictions): Tra
 const NOT_OURS: ReadonlySet<string> = new Set(['caller-gone', 'tile-outside']);
 
 /** `/api/v1/series` */
-export function seriesRoutes(series: Pick<TrafficSeries, 'document'>): readonly Route[] {
-  const handler = () => jsonAnswer(series.document());
+export function seriesRoutes(traffic: {
+  readonly series: Pick<TrafficSeries, 'document'>;
+  flush(): void;
+}): readonly Route[] {
+  const handler = () => {
+    traffic.flush();
+    return jsonAnswer(traffic.series.document());
+  };
   return [{ method: 'GET', path: '/api/v1/series', role: 'viewer', handler }];
 }

@@ -1,21 +1,14 @@
-import type { AuditLog } from '../../access/audit-log.ts';
-import type { Authenticator } from '../../access/authenticator.ts';
 import type { SessionStore } from '../../access/session-store.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import { readSessionCookie, sessionCookie } from '../door/access.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
+import type { RouteDeps } from '../route-deps.ts';
 import { readBody } from '../wire/read-body.ts';
 import { loginSchema } from './account-schemas.ts';
 
-export interface SessionDeps {
-  readonly authenticator: Authenticator;
-  readonly sessions: SessionStore;
-  readonly audit: AuditLog;
-}
-
 /** `/api/v1/session` and `/session.json`: logging in to the console and out of it, and whether somebody is. */
-export function sessionRoutes({ authenticator, sessions, audit }: SessionDeps): readonly Route[] {
+export function sessionRoutes({ authenticator, sessions, audit }: RouteDeps['accounts']): readonly Route[] {
   const path = '/api/v1/session';
   return [
     { method: 'POST', path, role: 'public', handler: logIn },

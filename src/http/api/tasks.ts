@@ -1,87 +1,83 @@
 import { mayWorkOn } from '../../access/caller.ts';
-import type { Catalog } from '../../catalog/catalog.ts';
-import type { QuotaService } from '../../quota/quota-service.ts';
 import type { Task } from '../../tasks/task.ts';
-import type { TaskService } from '../../tasks/task-service.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import { refuseForeignLayer } from '../door/gate.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import { callerName } from '../rest/seed.ts';
-import type { Handler } from '../route.ts';
-import { readBody } from '../wire/read-body.ts';
+import type { Route } from '../route.ts';
+import type { RouteDeps } from '../route-deps.ts';
+import { isDryRun, readBody } from '../wire/read-body.ts';
 import { taskDocument } from '../wire/task-document.ts';
 import { refuseUnknownNames, taskBody, taskDraftOf } from '../wire/task-request.ts';
 import { readTaskFilter } from './task-query.ts';
 
-export interface TaskApi {
-  readonly list: Handler;
-  readonly create: Handler;
-  readonly show: Handler;
-  readonly cancel: Handler;
-  readonly pause: Handler;
-  readonly resume: Handler;
-  readonly retry: Handler;
-}
-
-/** What removals for quotas are known by. */
-type Evictions = Pick<QuotaService, 'evictedBetween'>;
-
 /** `/api/v1/tasks` and what lies below it. */
-export function createTaskApi(
-  catalog: Pick<Catalog, 'layer'>,
-  tasks: TaskService,
-  evictions: Evictions | null = null,
-): TaskApi {
-  return {
-    async list({ query }) {
-      const filter = readTaskFilter(query);
-      const found = await tasks.list(filter);
-      const next = found.length === filter.limit ? (found.at(-1)?.id ?? null) : null;
-      return jsonAnswer({ tasks: await Promise.all(found.map(withEvictions)), nextBefore: next });
-    },
+export function taskRoutes({ catalog, tasks, quota }: RouteDeps): readonly Route[] {
+  const path = '/api/v1/tasks';
+  const one = `${path}/{id}`;
+  return [
+    { method: 'GET', path, role: 'viewer', handler: list },
+    { method: 'POST', path, role: 'operator', handler: create, asksOnly: isDryRun },
+    { method: 'GET', path: one, role: 'viewer', handler: show },
+    { method: 'POST', path: `${one}/cancel`, role: 'operator', handler: cancel },
+    { method: 'POST', path: `${one}/pause`, role: 'operator', handler: pause },
+    { method: 'POST', path: `${one}/resume`, role: 'operator', handler: resume },
+    { method: 'POST', path: `${one}/retry`, role: 'operator', handler: retry },
+  ];
 
-    async create(exchange) {
-      const { layer, type, dryRun, ...body } = readBody(exchange, taskBody);
-      const draft = { layer, type, ...taskDraftOf(body) };
-      refuseUnknownNames(catalog, draft);
-      if (exchange.caller) refuseForeignLayer(exchange.caller, draft.layer);
-      if (dryRun) return jsonAnswer(await tasks.estimate(draft));
-      return createdAnswer(exchange, await tasks.create(draft, callerName(exchange)));
-    },
+  async function list({ query }: Exchange): Promise<Answer> {
+    const filter = readTaskFilter(query);
+    const found = await tasks.list(filter);
+    const next = found.length === filter.limit ? (found.at(-1)?.id ?? null) : null;
+    return jsonAnswer({ tasks: await Promise.all(found.map(withEvictions)), nextBefore: next });
+  }
 
-    async show(exchange) {
-      return jsonAnswer(await withEvictions(await taskOf(exchange)));
-    },
+  async function create(exchange: Exchange): Promise<Answer> {
+    const { layer, type, dryRun, ...body } = readBody(exchange, taskBody);
+    const draft = { layer, type, ...taskDraftOf(body) };
+    refuseUnknownNames(catalog, draft);
+    if (exchange.caller) refuseForeignLayer(exchange.caller, draft.layer);
+    if (dryRun) return jsonAnswer(await tasks.estimate(draft));
+    return createdAnswer(exchange, await tasks.create(draft, callerName(exchange)));
+  }
 
-    cancel: (exchange) =>
-      change(exchange, 'is over already', async (id) => {
-        const stopped = await tasks.cancel(
-          { id, states: ['pending', 'running', 'paused'] },
-          callerName(exchange),
-        );
-        return stopped.length === 0 ? null : tasks.get(id);
-      }),
-    pause: (exchange) => change(exchange, 'cannot be paused', (id) => tasks.pause(id)),
-    resume: (exchange) => change(exchange, 'is not paused', (id) => tasks.resume(id)),
+  async function show(exchange: Exchange): Promise<Answer> {
+    return jsonAnswer(await withEvictions(await taskOf(exchange)));
+  }
 
-    async retry(exchange) {
-      const { id } = await ownTask(exchange);
-      const retried = await tasks.retryFailed(id, callerName(exchange));
-      if (retried) return createdAnswer(exchange, retried);
-      throw new HttpProblem(
-        'conflict',
-        `Task ${id} has nothing to retry: it is not over, or nothing in it failed.`,
-      );
-    },
-  };
+  function cancel(exchange: Exchange): Promise<Answer> {
+    return change(exchange, 'is over already', async (id) => {
+      const selector = { id, states: ['pending', 'running', 'paused'] } as const;
+      const stopped = await tasks.cancel(selector, callerName(exchange));
+      return stopped.length === 0 ? null : tasks.get(id);
+    });
+  }
+
+  function pause(exchange: Exchange): Promise<Answer> {
+    return change(exchange, 'cannot be paused', (id) => tasks.pause(id));
+  }
+
+  function resume(exchange: Exchange): Promise<Answer> {
+    return change(exchange, 'is not paused', (id) => tasks.resume(id));
+  }
+
+  async function retry(exchange: Exchange): Promise<Answer> {
+    const { id } = await ownTask(exchange);
+    const retried = await tasks.retryFailed(id, callerName(exchange));
+    if (retried) return createdAnswer(exchange, retried);
+    throw new HttpProblem(
+      'conflict',
+      `Task ${id} has nothing to retry: it is not over, or nothing in it failed.`,
+    );
+  }
 
   /** What quotas removed while the task ran: a seed into a full cache is seen to displace other tiles. */
   async function withEvictions(task: Task): Promise<object> {
     const document = taskDocument(task);
-    if (!evictions || task.startedAt === null) return document;
+    if (task.startedAt === null) return document;
     const until = task.endedAt ?? Number.MAX_SAFE_INTEGER;
-    const { tiles, bytes } = await evictions.evictedBetween(task.startedAt, until);
+    const { tiles, bytes } = await quota.evictedBetween(task.startedAt, until);
     return { ...document, evictedTiles: tiles, evictedBytes: bytes };
   }
 

@@ -1,5 +1,6 @@
 import type { ApiToken, TokenStore } from '../../access/token-store.ts';
 import { TilewardenError } from '../../domain/errors.ts';
+import { isoTime } from '../../lib/clock.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
@@ -51,12 +52,8 @@ function idOf(text: string): number {
 function tokenDocument({ createdAt, expiresAt, lastUsedAt, ...token }: ApiToken): object {
   return {
     ...token,
-    createdAt: timeOf(createdAt),
-    expiresAt: timeOf(expiresAt),
-    lastUsedAt: timeOf(lastUsedAt),
+    createdAt: isoTime(createdAt),
+    expiresAt: isoTime(expiresAt),
+    lastUsedAt: isoTime(lastUsedAt),
   };
-}
-
-function timeOf(milliseconds: number | null): string | null {
-  return milliseconds === null ? null : new Date(milliseconds).toISOString();
 }

@@ -1,25 +1,18 @@
-import type { Catalog } from '../../catalog/catalog.ts';
-import type { MassTruncation } from '../../tasks/mass-truncation.ts';
 import type { SelectedTiles } from '../../tasks/mass-truncation-selection.ts';
-import { jsonAnswer } from '../answer.ts';
-import type { Handler, Route } from '../route.ts';
+import { type Answer, jsonAnswer } from '../answer.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Route } from '../route.ts';
+import type { RouteDeps } from '../route-deps.ts';
 import { boundLayer } from '../services/tiles.ts';
 import { isDryRun, readBody } from '../wire/read-body.ts';
 import { selectionOf, truncateBody } from '../wire/tile-selection.ts';
 
-export interface TruncateApiDeps {
-  readonly catalog: Pick<Catalog, 'layer'>;
-  readonly massTruncation: MassTruncation;
-}
-
 /** `POST /api/v1/layers/{layer}/truncate`: removes a selection of a layer's tiles, or with `dryRun` only counts it. */
-export function truncateRoutes(deps: TruncateApiDeps): readonly Route[] {
+export function truncateRoutes({ catalog, massTruncation }: RouteDeps): readonly Route[] {
   const path = '/api/v1/layers/{layer}/truncate';
-  return [{ method: 'POST', path, role: 'operator', handler: createTruncate(deps), asksOnly: isDryRun }];
-}
+  return [{ method: 'POST', path, role: 'operator', handler: truncate, asksOnly: isDryRun }];
 
-function createTruncate({ catalog, massTruncation }: TruncateApiDeps): Handler {
-  return async (exchange) => {
+  async function truncate(exchange: Exchange): Promise<Answer> {
     const { layer } = boundLayer(catalog, exchange.param('layer'));
     const body = readBody(exchange, truncateBody);
     const selection = selectionOf(body, layer, 'any');
@@ -32,7 +25,7 @@ function createTruncate({ catalog, massTruncation }: TruncateApiDeps): Handler {
       ...amountOf(selected),
       tileSets: selected.map(selectedDocument),
     });
-  };
+  }
 }
 
 export function amountOf(selected: readonly SelectedTiles[]) {

@@ -1,4 +1,5 @@
 import { failureText, type UpstreamReport, type UpstreamStatus } from '../../domain/upstream-status.ts';
+import { isoTime } from '../../lib/clock.ts';
 import { jsonAnswer } from '../answer.ts';
 import type { Route } from '../route.ts';
 
@@ -14,20 +15,16 @@ function upstreamDocument(status: UpstreamStatus): object {
   return {
     ...shown,
     latency: latency && { p50: round(latency.p50), p95: round(latency.p95) },
-    failingSince: timeOf(failingSince),
+    failingSince: isoTime(failingSince),
     lastFailure: lastFailure && {
-      at: timeOf(lastFailure.at),
+      at: isoTime(lastFailure.at),
       reason: lastFailure.reason,
       text: failureText(lastFailure.reason),
     },
-    retryAfter: timeOf(retryAfter),
-    waitingUntil: timeOf(closed?.until ?? null),
+    retryAfter: isoTime(retryAfter),
+    waitingUntil: isoTime(closed?.until ?? null),
     waitingReason: closed?.reason ?? null,
   };
-}
-
-function timeOf(milliseconds: number | null): string | null {
-  return milliseconds === null ? null : new Date(milliseconds).toISOString();
 }
 
 function round(milliseconds: number): number {

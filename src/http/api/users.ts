@@ -1,6 +1,7 @@
 import type { AccountDesk } from '../../access/account-desk.ts';
 import type { User } from '../../access/user.ts';
 import { TilewardenError } from '../../domain/errors.ts';
+import { isoTime } from '../../lib/clock.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
@@ -72,7 +73,7 @@ function userDocument({ name, role, layers, passwordIsInitial, createdAt, change
     role,
     layers,
     passwordIsInitial,
-    createdAt: new Date(createdAt).toISOString(),
-    changedAt: new Date(changedAt).toISOString(),
+    createdAt: isoTime(createdAt),
+    changedAt: isoTime(changedAt),
   };
 }

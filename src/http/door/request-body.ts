@@ -4,6 +4,12 @@ import { HttpProblem } from '../problems.ts';
 /** What plain `curl -d` says of any body. */
 export const FORM = 'application/x-www-form-urlencoded';
 
+/** Of bodies that GeoWebCache's clients send, by what the path ends in. */
+export const BODY_TYPES = {
+  xml: ['text/xml', 'application/xml', FORM],
+  json: ['application/json', 'text/json', FORM],
+};
+
 /** Null when the request does not say. Parameters such as `; charset=utf-8` are left out. */
 export function mediaTypeOf(headers: IncomingHttpHeaders): string | null {
   return headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? null;

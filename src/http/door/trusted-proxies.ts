@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import { TilewardenError } from '../../domain/errors.ts';
+import { misconfigured } from '../../domain/errors.ts';
 
 /** Says whether a socket's address is a proxy whose `X-Forwarded-*` headers are believed. */
 export type TrustsProxy = (address: string) => boolean;
@@ -25,10 +25,7 @@ function addEntry(list: BlockList, entry: string): void {
     version === 0 ||
     (prefix !== null && !(Number.isInteger(prefix) && prefix >= 0 && prefix <= mostBits))
   ) {
-    throw new TilewardenError(
-      'config-invalid',
-      `trustedProxies: ${entry} is neither an address nor a network such as 10.0.0.0/8.`,
-    );
+    throw misconfigured(`trustedProxies: ${entry} is neither an address nor a network such as 10.0.0.0/8.`);
   }
   const family = version === 6 ? 'ipv6' : 'ipv4';
   if (prefix === null) list.addAddress(address, family);

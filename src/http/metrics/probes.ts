@@ -1,13 +1,10 @@
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
+import type { Surroundings } from '../../lib/surroundings.ts';
 import { textAnswer } from '../answer.ts';
 import type { Handler } from '../route.ts';
 
-export interface ReadinessDeps {
+export interface ReadinessDeps extends Surroundings {
   /** Rejects when the server cannot do its work, e.g. because a tile cannot be written and read back. A text: what it does without. */
   readonly readiness: (signal: AbortSignal) => Promise<string | null>;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** A check that takes longer has failed. */

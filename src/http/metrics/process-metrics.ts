@@ -1,20 +1,17 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { MetricSheet } from './metric-sheet.ts';
 
-export interface EventLoopWatch {
-  /** Nanoseconds since the last call. */
-  take(): { readonly p50: number; readonly p99: number; readonly max: number };
-  close(): void;
-}
-
 const RESOLUTION_MS = 20;
 
+export type EventLoopWatch = ReturnType<typeof openEventLoopWatch>;
+
 /** Looks fifty times a second how late the event loop is. */
-export function openEventLoopWatch(): EventLoopWatch {
+export function openEventLoopWatch() {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delays.enable();
   return {
-    take() {
+    /** Nanoseconds since the last call. */
+    take(): { readonly p50: number; readonly p99: number; readonly max: number } {
       const taken = {
         p50: lateBy(delays.percentile(50)),
         p99: lateBy(delays.percentile(99)),
@@ -23,7 +20,7 @@ export function openEventLoopWatch(): EventLoopWatch {
       delays.reset();
       return taken;
     },
-    close: () => void delays.disable(),
+    close: (): void => void delays.disable(),
   };
 }
 

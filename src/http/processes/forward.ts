@@ -3,15 +3,6 @@ import { Agent, request as httpRequest, type IncomingMessage, type ServerRespons
 import { TilewardenError } from '../../domain/errors.ts';
 import { PEER_HEADER, peerOf } from '../door/peer.ts';
 
-export interface Forwarder {
-  /** Lets the primary answer. Rejects while nothing is answered yet. */
-  forward(request: IncomingMessage, response: ServerResponse): Promise<void>;
-  /** What comes from now on waits. */
-  hold(): void;
-  goOn(): void;
-  close(): void;
-}
-
 /** RFC 9110, 7.6.1: these are between two neighbours. `Expect` was answered here. */
 const OF_ONE_CONNECTION: ReadonlySet<string> = new Set([
   'connection',
@@ -26,14 +17,17 @@ const OF_ONE_CONNECTION: ReadonlySet<string> = new Set([
 /** Milliseconds that an idle connection to the primary is kept: less than the primary keeps it. */
 const IDLE_FOR = 30_000;
 
+export type Forwarder = ReturnType<typeof createForwarder>;
+
 /** `socketPath`: where the primary listens for its processes. */
-export function createForwarder(socketPath: string): Forwarder {
+export function createForwarder(socketPath: string) {
   const agent = new Agent({ keepAlive: true, timeout: IDLE_FOR });
   let held: Promise<void> | null = null;
   let release = () => {};
 
   return {
-    async forward(request, response) {
+    /** Lets the primary answer. Rejects while nothing is answered yet. */
+    async forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
       while (held) await held;
       if (request.socket.destroyed) return;
       const { method, url: path } = request;
@@ -48,16 +42,17 @@ export function createForwarder(socketPath: string): Forwarder {
       asking.once('close', () => request.unpipe(asking).resume());
       relay(answer, response);
     },
-    hold() {
+    /** What comes from now on waits. */
+    hold(): void {
       held ??= new Promise((resolve) => {
         release = resolve;
       });
     },
-    goOn() {
+    goOn(): void {
       held = null;
       release();
     },
-    close: () => agent.destroy(),
+    close: (): void => agent.destroy(),
   };
 }
 

@@ -1,8 +1,7 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import { CATALOG_CHANGED } from '../../catalog/catalog-messages.ts';
 import type { Channel } from '../../lib/channel.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
+import type { Surroundings } from '../../lib/surroundings.ts';
 import type { Access } from '../door/access.ts';
 import type { Match } from '../door/router.ts';
 import { countReads, TileCounts } from '../metrics/tile-counts.ts';
@@ -22,7 +21,7 @@ import {
 } from './process-messages.ts';
 import { createTileFront } from './tile-front.ts';
 
-export interface HttpProcessOptions {
+export interface HttpProcessOptions extends Surroundings {
   /** Its sources are never asked. */
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version'>;
   /** Afterwards the catalog knows every change that the primary has made. `file` as in `CATALOG_CHANGED`. */
@@ -33,8 +32,6 @@ export interface HttpProcessOptions {
   readonly socketPath: string;
   /** Leads to the primary. */
   readonly channel: Channel;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** Milliseconds between two reports of what was counted. */

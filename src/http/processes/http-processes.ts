@@ -4,11 +4,10 @@ import type { Caller } from '../../access/caller.ts';
 import type { CatalogEntry } from '../../catalog/catalog-entries.ts';
 import { CATALOG_CHANGED, CATALOG_NEWS } from '../../catalog/catalog-messages.ts';
 import { errorCopier } from '../../domain/error-copier.ts';
-import { TilewardenError } from '../../domain/errors.ts';
+import { misconfigured } from '../../domain/errors.ts';
 import { type Channel, createChannel } from '../../lib/channel.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { createDeferred } from '../../lib/deferred.ts';
-import type { Logger } from '../../lib/logger.ts';
+import type { Surroundings } from '../../lib/surroundings.ts';
 import type { TileAnswer } from '../../pipeline/tile-pipeline.ts';
 import type { Credentials } from '../door/access.ts';
 import {
@@ -35,34 +34,10 @@ export interface PrimaryPart {
   catalogNews(version: number, limit: number): Promise<readonly CatalogEntry[]>;
 }
 
-export interface HttpProcessesOptions {
+export interface HttpProcessesOptions extends Surroundings {
   readonly count: number;
   /** Starts a process that calls `openHttpProcess`. */
   readonly fork: () => ChildProcess;
-  readonly clock: Clock;
-  readonly log: Logger;
-}
-
-/** The processes that answer HTTP on the one port, as the primary sees them. */
-export interface HttpProcesses {
-  /** Resolves when all listen. */
-  start(): Promise<void>;
-  /** From now on this answers them. What they asked before has waited for it. */
-  serve(part: PrimaryPart): void;
-  forget(forgotten: Forgotten): void;
-  /** As `CATALOG_CHANGED`. Resolved by `settle`: every process has taken it up then. */
-  catalogChanged(file: unknown): void;
-  /**
-   * Resolves when every process has forgotten what it was told to, and has told what it counted. One that does not
-   * in time is ended, and another takes its place.
-   */
-  settle(): Promise<void>;
-  /** Nothing is asked of the primary until `serve`. */
-  hold(): Promise<void>;
-  /** Starts the processes anew one after the other; the others answer meanwhile. */
-  replaceAll(): Promise<void>;
-  /** Each answers what is under way; one that takes too long is ended. */
-  close(): Promise<void>;
 }
 
 interface Child {
@@ -84,8 +59,11 @@ const SOUND_LIFE = 10_000;
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 10_000;
 
+/** The processes that answer HTTP on the one port, as the primary sees them. */
+export type HttpProcesses = ReturnType<typeof createHttpProcesses>;
+
 /** None of them runs before `start`. */
-export function createHttpProcesses(options: HttpProcessesOptions): HttpProcesses {
+export function createHttpProcesses(options: HttpProcessesOptions) {
   const { count, fork, clock, log } = options;
   const children = new Set<Child>();
   const ending = new AbortController();
@@ -137,7 +115,7 @@ export function createHttpProcesses(options: HttpProcessesOptions): HttpProcesse
     if (outcome.problem !== null) {
       child.retired = true;
       child.process.kill('SIGKILL');
-      throw new TilewardenError('config-invalid', outcome.problem);
+      throw misconfigured(outcome.problem);
     }
     child.listens = true;
     return child;
@@ -201,7 +179,8 @@ export function createHttpProcesses(options: HttpProcessesOptions): HttpProcesse
   }
 
   return {
-    async start() {
+    /** Resolves when all listen. */
+    async start(): Promise<void> {
       try {
         await startAndWait();
         await Promise.all(Array.from({ length: count - 1 }, startAndWait));
@@ -210,29 +189,38 @@ export function createHttpProcesses(options: HttpProcessesOptions): HttpProcesse
         throw error;
       }
     },
-    serve(serving) {
+    /** From now on this answers them. What they asked before has waited for it. */
+    serve(serving: PrimaryPart): void {
       part.resolve(serving);
       present = serving;
       held = false;
       tellAll((channel) => channel.tell(GO_ON, null));
     },
-    forget: (forgotten) => tellAll((channel) => channel.tell(FORGET, forgotten)),
-    catalogChanged: (file) => tellAll((channel) => channel.tell(CATALOG_CHANGED, file)),
+    forget: (forgotten: Forgotten): void => tellAll((channel) => channel.tell(FORGET, forgotten)),
+    /** As `CATALOG_CHANGED`. Resolved by `settle`: every process has taken it up then. */
+    catalogChanged: (file: unknown): void => tellAll((channel) => channel.tell(CATALOG_CHANGED, file)),
+    /**
+     * Resolves when every process has forgotten what it was told to, and has told what it counted. One that does not
+     * in time is ended, and another takes its place.
+     */
     settle,
-    async hold() {
+    /** Nothing is asked of the primary until `serve`. */
+    async hold(): Promise<void> {
       held = true;
       tellAll((channel) => channel.tell(HOLD, null));
       await settle();
       part = createDeferred();
       present = null;
     },
-    async replaceAll() {
+    /** Starts the processes anew one after the other; the others answer meanwhile. */
+    async replaceAll(): Promise<void> {
       for (const old of [...children]) {
         if (ending.signal.aborted) return;
         await startAndWait();
         await retire(old);
       }
     },
+    /** Each answers what is under way; one that takes too long is ended. */
     close,
   };
 }

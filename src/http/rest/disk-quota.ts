@@ -2,26 +2,16 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import { invalid, shortened } from '../../domain/errors.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import type { LayerQuota, QuotaConfiguration } from '../../quota/quota-configuration.ts';
-import type { QuotaSettings } from '../../quota/quota-settings.ts';
 import { type Answer, textAnswer } from '../answer.ts';
-import { FORM, requireMediaType } from '../door/request-body.ts';
+import { BODY_TYPES, requireMediaType } from '../door/request-body.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
 import { type Handler, METHODS, type Route } from '../route.ts';
+import type { RouteDeps } from '../route-deps.ts';
 import { readQuotaDocument, writeQuotaDocument } from '../wire/quota-document.ts';
 import { UnknownUnit } from '../wire/unknown-unit.ts';
 
-export interface DiskQuotaDeps {
-  readonly catalog: Pick<Catalog, 'layer'>;
-  readonly quota: QuotaSettings;
-}
-
-const MEDIA_TYPES: Readonly<Record<DocumentFormat, readonly string[]>> = {
-  xml: ['text/xml', 'application/xml', FORM],
-  json: ['application/json', 'text/json', FORM],
-};
-
 /** Section 4.5 of the specification; below `/rest` too, where no extension means XML. */
-export function diskQuotaRoutes(deps: DiskQuotaDeps): readonly Route[] {
+export function diskQuotaRoutes(deps: RouteDeps): readonly Route[] {
   const pathsOf = (path: string, format: DocumentFormat): Route[] => [
     { method: 'GET', path, role: 'viewer', handler: createReadHandler(deps, format) },
     { method: 'PUT', path, role: 'admin', handler: createChangeHandler(deps, format) },
@@ -58,18 +48,18 @@ async function explainingUnits(work: () => Promise<Answer>): Promise<Answer> {
   }
 }
 
-function createReadHandler({ quota }: DiskQuotaDeps, format: DocumentFormat): Handler {
-  return async () => configurationAnswer(await quota.read(), format);
+function createReadHandler({ quota }: RouteDeps, format: DocumentFormat): Handler {
+  return async () => configurationAnswer(await quota.settings.read(), format);
 }
 
-function createChangeHandler({ catalog, quota }: DiskQuotaDeps, format: DocumentFormat): Handler {
+function createChangeHandler({ catalog, quota }: RouteDeps, format: DocumentFormat): Handler {
   return (exchange) =>
     explainingUnits(async () => {
-      requireMediaType(exchange.headers, MEDIA_TYPES[format]);
+      requireMediaType(exchange.headers, BODY_TYPES[format]);
       const change = readQuotaDocument(exchange.body, format);
       checkLayerQuotas(catalog, change.layerQuotas);
       let before: QuotaConfiguration | null = null;
-      const after = await quota.change(change, (current) => {
+      const after = await quota.settings.change(change, (current) => {
         before = current;
       });
       exchange.change = { target: 'quota', before, after };

@@ -1,22 +1,15 @@
-import type { ServiceSettings } from '../../catalog/service-settings.ts';
 import { type GlobalDocument, readGlobal, writeGlobal } from '../../geowebcache/global-document.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import { textAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
+import type { RouteDeps } from '../route-deps.ts';
 import { warningHeader } from './layers.ts';
 import { documentAnswer, readRoot, resourceRoutes } from './representation.ts';
 import { callerName } from './seed.ts';
 
-export interface GlobalDeps {
-  readonly service: ServiceSettings;
-  readonly about: { readonly version: string };
-  /** The configuration file; empty: there is none. */
-  readonly configFile: string;
-}
-
 /** `/rest/global`: what the service says of itself in capabilities. */
-export function globalRoutes({ service, about, configFile }: GlobalDeps): readonly Route[] {
+export function globalRoutes({ service, about, rest: { configFile } }: RouteDeps): readonly Route[] {
   const fixed = () => ({ version: about.version, identifier: 'tilewarden', location: configFile });
   return resourceRoutes({
     path: '/rest/global',

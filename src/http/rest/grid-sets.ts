@@ -1,5 +1,3 @@
-import type { Catalog } from '../../catalog/catalog.ts';
-import type { CatalogEditor } from '../../catalog/catalog-editor.ts';
 import { invalid, isTilewardenError, shortened } from '../../domain/errors.ts';
 import { readGwcGridSet, writeGwcGridSet } from '../../geowebcache/grid-set-document.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
@@ -7,19 +5,15 @@ import { type Answer, textAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
+import type { RouteDeps } from '../route-deps.ts';
 import { keptIn, roleFor, warningHeader } from './layers.ts';
 import { documentAnswer, listAnswer, readRoot, resourceRoutes } from './representation.ts';
 import { callerName } from './seed.ts';
 
-export interface RestGridSetDeps {
-  readonly catalog: Pick<Catalog, 'gridSets'>;
-  readonly editor: CatalogEditor;
-}
-
 const PATH = '/rest/gridsets';
 
 /** `/rest/gridsets` and `/rest/gridsets/{gridSet}`, as GeoWebCache's clients know them. */
-export function restGridSetRoutes({ catalog, editor }: RestGridSetDeps): readonly Route[] {
+export function restGridSetRoutes({ catalog, editor }: RouteDeps): readonly Route[] {
   return [
     ...resourceRoutes({ path: PATH, role: roleFor, what: 'the grid sets', handlers: { GET: list } }),
     ...resourceRoutes({

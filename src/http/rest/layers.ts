@@ -1,5 +1,4 @@
-import type { Catalog } from '../../catalog/catalog.ts';
-import type { CatalogEditor, ShownEntry } from '../../catalog/catalog-editor.ts';
+import type { ShownEntry } from '../../catalog/catalog-editor.ts';
 import { invalid, isTilewardenError, shortened } from '../../domain/errors.ts';
 import type { KeptElement, ReadWarning } from '../../geowebcache/kept-elements.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
@@ -16,14 +15,10 @@ import { refuseOthers, visibleLayers } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Method, Route } from '../route.ts';
+import type { RouteDeps } from '../route-deps.ts';
 import { headerText } from '../services/tile-headers.ts';
 import { documentAnswer, listAnswer, readRoot, resourceRoutes } from './representation.ts';
 import { callerName } from './seed.ts';
-
-export interface RestLayerDeps {
-  readonly catalog: Pick<Catalog, 'layer' | 'layers'>;
-  readonly editor: CatalogEditor;
-}
 
 const PATH = '/rest/layers';
 const MOST_WARNINGS = 10;
@@ -31,7 +26,7 @@ const MOST_WARNINGS = 10;
 export const roleFor = (method: Method) => (method === 'GET' ? 'viewer' : 'admin');
 
 /** `/rest/layers` and `/rest/layers/{layer}`, as GeoWebCache's clients know them. */
-export function restLayerRoutes({ catalog, editor }: RestLayerDeps): readonly Route[] {
+export function restLayerRoutes({ catalog, editor }: RouteDeps): readonly Route[] {
   const one = { GET: show, PUT: put, POST: post, DELETE: remove };
   return [
     ...resourceRoutes({ path: PATH, role: roleFor, what: 'the layers', handlers: { GET: list } }),

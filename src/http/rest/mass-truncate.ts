@@ -1,13 +1,13 @@
 import { mayWorkOnAll } from '../../access/caller.ts';
-import type { Catalog } from '../../catalog/catalog.ts';
 import { invalid } from '../../domain/errors.ts';
 import type { MassTruncation } from '../../tasks/mass-truncation.ts';
 import { textAnswer } from '../answer.ts';
 import { refuseForeignLayer } from '../door/gate.ts';
-import { FORM, requireMediaType } from '../door/request-body.ts';
+import { BODY_TYPES, FORM, requireMediaType } from '../door/request-body.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Handler, Route } from '../route.ts';
+import type { RouteDeps } from '../route-deps.ts';
 import {
   type MassTruncateRequest,
   readMassTruncateRequest,
@@ -15,16 +15,10 @@ import {
 } from '../wire/mass-truncate-request.ts';
 import { callerName } from './seed.ts';
 
-export interface MassTruncateDeps {
-  readonly catalog: Pick<Catalog, 'layer'>;
-  readonly massTruncation: MassTruncation;
-}
-
-const XML = ['text/xml', 'application/xml', FORM];
 const JSON_TYPE = 'application/json';
 
 /** Sections 2.3, 2.4 and 4.4 of the specification; below `/rest` too, for scripts that know it there. */
-export function massTruncateRoutes(deps: MassTruncateDeps): readonly Route[] {
+export function massTruncateRoutes(deps: RouteDeps): readonly Route[] {
   const truncate = createMassTruncateHandler(deps);
   return ['/masstruncate', '/rest/masstruncate'].flatMap((path): Route[] => [
     { method: 'GET', path, role: 'viewer', handler: (exchange) => typesAnswer(exchange, path) },
@@ -33,9 +27,9 @@ export function massTruncateRoutes(deps: MassTruncateDeps): readonly Route[] {
 }
 
 /** The answer is sent when no reader sees the tiles any more. */
-function createMassTruncateHandler({ catalog, massTruncation }: MassTruncateDeps): Handler {
+function createMassTruncateHandler({ catalog, massTruncation }: RouteDeps): Handler {
   return async (exchange) => {
-    const mediaType = requireMediaType(exchange.headers, [...XML, JSON_TYPE]);
+    const mediaType = requireMediaType(exchange.headers, [...BODY_TYPES.xml, JSON_TYPE]);
     const body = mediaType === FORM ? unpackForm(exchange.body) : exchange.body;
     const request = readMassTruncateRequest(body, mediaType === JSON_TYPE ? 'json' : 'xml');
     exchange.change = { target: targetOf(request), after: { type: request.type } };

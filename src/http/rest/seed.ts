@@ -1,29 +1,18 @@
-import type { Catalog } from '../../catalog/catalog.ts';
 import { refuseUnknownParameters } from '../../domain/parameter-filter.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import type { Task, TaskState } from '../../tasks/task.ts';
-import type { TaskService } from '../../tasks/task-service.ts';
 import { type Answer, textAnswer } from '../answer.ts';
-import { FORM, requireMediaType } from '../door/request-body.ts';
+import { BODY_TYPES, requireMediaType } from '../door/request-body.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Handler } from '../route.ts';
+import type { RouteDeps } from '../route-deps.ts';
 import { boundLayer } from '../services/tiles.ts';
 import { readSeedRequest } from '../wire/seed-request.ts';
 
-export interface SeedDeps {
-  readonly catalog: Pick<Catalog, 'layer'>;
-  readonly tasks: TaskService;
-}
-
-const MEDIA_TYPES: Readonly<Record<DocumentFormat, readonly string[]>> = {
-  xml: ['text/xml', 'application/xml', FORM],
-  json: ['application/json', 'text/json', FORM],
-};
-
 /** `POST /rest/seed/{layer}.xml|json`: the answer is sent when the task is recorded durably. */
-export function createSeedHandler({ catalog, tasks }: SeedDeps, format: DocumentFormat): Handler {
+export function createSeedHandler({ catalog, tasks }: RouteDeps, format: DocumentFormat): Handler {
   return async (exchange) => {
-    requireMediaType(exchange.headers, MEDIA_TYPES[format]);
+    requireMediaType(exchange.headers, BODY_TYPES[format]);
     const { layer } = boundLayer(catalog, exchange.param('layer'));
     const draft = readSeedRequest(exchange.body, format, layer.name);
     if (draft.type?.toLowerCase() === 'truncate' && draft.parameters) {
@@ -36,12 +25,12 @@ export function createSeedHandler({ catalog, tasks }: SeedDeps, format: Document
 }
 
 /** `GET /rest/seed.json` */
-export function createTaskListHandler({ tasks }: SeedDeps): Handler {
+export function createTaskListHandler({ tasks }: RouteDeps): Handler {
   return async () => taskListAnswer(writeTaskList(await tasks.active(null)));
 }
 
 /** `GET /rest/seed/{layer}.xml|json` */
-export function createLayerTaskListHandler({ catalog, tasks }: SeedDeps): Handler {
+export function createLayerTaskListHandler({ catalog, tasks }: RouteDeps): Handler {
   return async (exchange) => {
     const { layer } = boundLayer(catalog, exchange.param('layer'));
     return taskListAnswer(writeTaskList(await tasks.active(layer.name)));

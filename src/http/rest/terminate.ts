@@ -6,8 +6,9 @@ import { type Html, html, pageAnswer } from '../answer/html.ts';
 import { FORM, requireMediaType } from '../door/request-body.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Handler } from '../route.ts';
+import type { RouteDeps } from '../route-deps.ts';
 import { boundLayer } from '../services/tiles.ts';
-import { callerName, type SeedDeps } from './seed.ts';
+import { callerName } from './seed.ts';
 
 type States = CancelSelector['states'];
 
@@ -21,7 +22,7 @@ const STATES_OF_KILL_ALL: ReadonlyMap<string, States> = new Map([
 ]);
 
 /** `POST /rest/seed`: `kill_all` for every layer the caller may work on. */
-export function createTerminateAllHandler({ tasks }: SeedDeps): Handler {
+export function createTerminateAllHandler({ tasks }: RouteDeps): Handler {
   return async (exchange) => {
     const states = killAllStates(readForm(exchange));
     const { caller } = exchange;
@@ -36,7 +37,7 @@ export function createTerminateAllHandler({ tasks }: SeedDeps): Handler {
 }
 
 /** `POST /rest/seed/{layer}`: `kill_all`, or `kill_thread` with `thread_id`. */
-export function createTerminateHandler({ catalog, tasks }: SeedDeps): Handler {
+export function createTerminateHandler({ catalog, tasks }: RouteDeps): Handler {
   return async (exchange) => {
     const form = readForm(exchange);
     const layer = boundLayer(catalog, exchange.param('layer')).layer.name;
@@ -50,7 +51,7 @@ export function createTerminateHandler({ catalog, tasks }: SeedDeps): Handler {
 const PAGE = 1000;
 
 /** The layers that have tasks in these states. */
-async function layersWith(tasks: SeedDeps['tasks'], states: States): Promise<ReadonlySet<string>> {
+async function layersWith(tasks: RouteDeps['tasks'], states: States): Promise<ReadonlySet<string>> {
   const layers = new Set<string>();
   for (let beforeId = Number.MAX_SAFE_INTEGER; ; ) {
     const found = await tasks.list({ states, beforeId, limit: PAGE });

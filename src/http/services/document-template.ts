@@ -50,24 +50,20 @@ export async function writeTemplate(
   return { layers, pieces, bytes, addresses, digest: hash.digest('base64url') };
 }
 
-/** The document as it goes to callers who know the server by this address. */
-export interface AddressedDocument {
-  /** Another one for other bytes. */
-  readonly id: string;
-  readonly bytes: number;
-  /** Piece by piece, with turns for others between. */
-  pieces(): AsyncIterable<Buffer>;
-}
+export type AddressedDocument = ReturnType<typeof addressed>;
 
-export function addressed(template: DocumentTemplate, base: string): AddressedDocument {
+/** The document as it goes to callers who know the server by this address. */
+export function addressed(template: DocumentTemplate, base: string) {
   const address = escapeXml(base);
   const { digest, addresses, pieces } = template;
   const id = addresses === 0 ? digest : createHash('sha1').update(`${digest} ${address}`).digest('base64url');
   const grown = Buffer.byteLength(address) - Buffer.byteLength(BASE.markup);
   return {
+    /** Another one for other bytes. */
     id,
     bytes: template.bytes + addresses * grown,
-    async *pieces() {
+    /** Piece by piece, with turns for others between. */
+    async *pieces(): AsyncIterable<Buffer> {
       for (const piece of pieces) {
         yield Buffer.from(piece.replaceAll(BASE.markup, () => address));
         if (pieces.length > 1) await nextTurn();

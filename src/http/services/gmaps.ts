@@ -1,5 +1,4 @@
-import type { Catalog } from '../../catalog/catalog.ts';
-import { invalid, shortened, TilewardenError } from '../../domain/errors.ts';
+import { invalid, shortened } from '../../domain/errors.ts';
 import { levelOf, MAX_LEVELS } from '../../domain/grid-set.ts';
 import type { Layer } from '../../domain/layer.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
@@ -7,21 +6,17 @@ import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import { isOpen, refuseStrangers } from '../door/layer-visibility.ts';
 import type { Handler } from '../route.ts';
 import { type Kvp, readKvp } from './kvp.ts';
+import type { Services } from './open-services.ts';
 import { bypassAsked, parametersOf } from './query-parameters.ts';
-import type { TileMemory } from './tile-memory.ts';
 import { boundLayer } from './tiles.ts';
 import { webMercatorSubset } from './web-mercator.ts';
-
-interface GmapsDeps extends TileMemory {
-  readonly catalog: Pick<Catalog, 'layer'>;
-}
 
 const PREFERRED_FORMAT = 'image/png';
 const MGMAPS_WORLD = 17;
 const WHOLE_NUMBER = /^(?:0|-?[1-9]\d{0,9})$/;
 
 /** `/service/gmaps?layers&zoom&x&y[&format]`, rows from the top. */
-export function createGmaps(deps: GmapsDeps): Handler {
+export function createGmaps(deps: Services): Handler {
   return createMercatorService(deps, (asked) => ({
     z: numberAsked(asked, 'ZOOM'),
     x: numberAsked(asked, 'X'),
@@ -30,7 +25,7 @@ export function createGmaps(deps: GmapsDeps): Handler {
 }
 
 /** `/service/mgmaps?layers&zoom&x&y[&format]`, as Mobile GMaps counts: zoom 17 is the whole world. */
-export function createMgmaps(deps: GmapsDeps): Handler {
+export function createMgmaps(deps: Services): Handler {
   return createMercatorService(deps, (asked) => ({
     z: MGMAPS_WORLD - numberAsked(asked, 'ZOOM'),
     x: numberAsked(asked, 'X'),
@@ -39,13 +34,13 @@ export function createMgmaps(deps: GmapsDeps): Handler {
 }
 
 /** `/service/ve?quadkey&layers[&format]`, as Bing Maps names its tiles. */
-export function createQuadkeys(deps: GmapsDeps): Handler {
+export function createQuadkeys(deps: Services): Handler {
   return createMercatorService(deps, (asked) => tileOfQuadkey(required(asked, 'QUADKEY')));
 }
 
 /** Tiles of the layer's grid set in web mercator, asked for in a query. */
 function createMercatorService(
-  { catalog, answerTile, remembering }: GmapsDeps,
+  { catalog, answerTile, remembering }: Services,
   placeOf: (asked: Kvp) => TileIndex,
 ): Handler {
   return remembering(async (exchange) => {
@@ -91,8 +86,7 @@ const QUADKEY = /^[0-3]*$/;
 /** One digit for each zoom, from the top: 1 adds a column, 2 a row, 3 both. `213` is column 3, row 5 at zoom 3. */
 export function tileOfQuadkey(quadkey: string): TileIndex {
   if (!QUADKEY.test(quadkey) || quadkey.length >= MAX_LEVELS) {
-    throw new TilewardenError(
-      'request-invalid',
+    throw invalid(
       `A quadkey is made of at most ${MAX_LEVELS - 1} digits 0 to 3, such as 0231; this is not: ${shortened(quadkey)}`,
     );
   }

@@ -1,11 +1,8 @@
 import { isUtf8 } from 'node:buffer';
-import { createHash } from 'node:crypto';
 import type { Layer } from '../../domain/layer.ts';
 import type { FeatureInfo } from '../../pipeline/feature-info.ts';
-import { isNotModified } from '../answer/negotiate.ts';
 import type { Answer } from '../answer.ts';
 import { isOpen } from '../door/layer-visibility.ts';
-import type { Exchange } from '../exchange.ts';
 
 /** It comes from another server but from our address: a browser shows it, and runs nothing of it. */
 const POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:";
@@ -25,19 +22,4 @@ export function infoAnswer({ bytes, mediaType }: FeatureInfo, layer: Layer): Ans
     ],
     body: bytes,
   };
-}
-
-/** A small document that is written for each request: kept by clients, and asked for anew each time. */
-export function documentAnswer(
-  exchange: Exchange,
-  document: string | Buffer,
-  layers: readonly Layer[],
-  contentType: string,
-): Answer {
-  const etag = `"${createHash('sha1').update(document).digest('hex')}"`;
-  const freshness = ['ETag', etag, 'Cache-Control', layers.every(isOpen) ? 'no-cache' : 'private, no-cache'];
-  if (isNotModified(exchange.headers, etag, Number.POSITIVE_INFINITY)) {
-    return { status: 304, headers: freshness, body: null };
-  }
-  return { status: 200, headers: ['Content-Type', contentType, ...freshness], body: document };
 }

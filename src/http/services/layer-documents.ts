@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
@@ -145,4 +146,19 @@ function inPieces(document: AddressedDocument): Streamer {
   return (response, signal) => {
     pipeline(Readable.from(document.pieces()), response, { signal }).catch(() => response.destroy());
   };
+}
+
+/** A small document that is written for each request: kept by clients, and asked for anew each time. */
+export function documentAnswer(
+  exchange: Exchange,
+  document: string | Buffer,
+  layers: readonly Layer[],
+  contentType: string,
+): Answer {
+  const etag = `"${createHash('sha1').update(document).digest('hex')}"`;
+  const freshness = ['ETag', etag, 'Cache-Control', layers.every(isOpen) ? 'no-cache' : 'private, no-cache'];
+  if (isNotModified(exchange.headers, etag, Number.POSITIVE_INFINITY)) {
+    return { status: 304, headers: freshness, body: null };
+  }
+  return { status: 200, headers: ['Content-Type', contentType, ...freshness], body: document };
 }

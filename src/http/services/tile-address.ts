@@ -1,4 +1,4 @@
-import { shortened, TilewardenError } from '../../domain/errors.ts';
+import { invalid, shortened, TilewardenError } from '../../domain/errors.ts';
 import { type Format, formatOfExtension } from '../../domain/format.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { RETINA_SUFFIX } from '../../domain/retina.ts';
@@ -8,20 +8,14 @@ const INDEX = /^(?:0|[1-9]\d{0,9})$/;
 
 export function indexOf(name: 'zoom' | 'column' | 'row', text: string): number {
   if (INDEX.test(text)) return Number(text);
-  throw new TilewardenError(
-    'request-invalid',
-    `The ${name} must be a whole number such as 0 or 12, not ${shortened(text)}.`,
-  );
+  throw invalid(`The ${name} must be a whole number such as 0 or 12, not ${shortened(text)}.`);
 }
 
 /** The last part of a tile's address: `12.png` is row 12 in the format of the extension `png`. */
 export function splitRow(text: string): { readonly row: string; readonly extension: string } {
   const dot = text.lastIndexOf('.');
   if (dot > 0) return { row: text.slice(0, dot), extension: text.slice(dot + 1) };
-  throw new TilewardenError(
-    'request-invalid',
-    `A tile's address ends in a row and an extension such as 12.png.`,
-  );
+  throw invalid(`A tile's address ends in a row and an extension such as 12.png.`);
 }
 
 export interface TileName {
@@ -41,10 +35,7 @@ export function readTileName(text: string): TileName {
   const row = retina ? stem.slice(0, -RETINA_SUFFIX.length) : stem;
   const wellFormed = row !== '' && !row.includes('@') && extension !== '' && !extension?.includes('.');
   if (wellFormed) return { row, retina, extension };
-  throw new TilewardenError(
-    'request-invalid',
-    `A tile's address ends in a row, such as 12, 12.png or 12@2x.png, not ${shortened(text)}.`,
-  );
+  throw invalid(`A tile's address ends in a row, such as 12, 12.png or 12@2x.png, not ${shortened(text)}.`);
 }
 
 /** Of `image/png8` and `image/png` the extension `png` means the latter; a layer that has only the former gives that. */

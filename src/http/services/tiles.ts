@@ -11,20 +11,13 @@ import { isOpen, refuseStrangers } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Handler } from '../route.ts';
 import { formatAccepted } from './accept.ts';
+import type { Services } from './open-services.ts';
 import { parametersOf } from './query-parameters.ts';
 import { formatNamed, indexOf, readTileName, type TileName } from './tile-address.ts';
-import type { TileAnswerer } from './tile-answer.ts';
-import type { TileMemory } from './tile-memory.ts';
 import { webMercatorSubset } from './web-mercator.ts';
 
-export interface TileServiceDeps extends TileMemory {
-  readonly catalog: Pick<Catalog, 'layer'>;
-  /** For tiles whose format the `Accept` header decides. */
-  readonly answerAccepted: TileAnswerer;
-}
-
 /** `/tiles/{layer}[/{gridSet}]/{z}/{x}/{tile}` */
-export function createTileService(deps: TileServiceDeps): Handler {
+export function createTileService(deps: Services): Handler {
   const { catalog, answerTile, answerAccepted, remembering } = deps;
 
   return remembering(function tile(exchange) {

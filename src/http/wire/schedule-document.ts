@@ -1,3 +1,4 @@
+import { isoTime } from '../../lib/clock.ts';
 import type { Schedule, ScheduleRun } from '../../tasks/schedules/schedule.ts';
 
 /** Times are ISO 8601, in UTC. */
@@ -6,18 +7,10 @@ export function scheduleDocument(
   nextRuns: readonly number[],
   lastRun: ScheduleRun | null,
 ): object {
-  const { draft } = schedule;
+  const { draft, work, nextDue: _, ...shown } = schedule;
   return {
-    id: schedule.id,
-    layer: schedule.layer,
-    name: schedule.name,
-    type: schedule.work,
-    cron: schedule.cron,
-    timeZone: schedule.timeZone,
-    hours: schedule.hours,
-    overrun: schedule.overrun,
-    enabled: schedule.enabled,
-    origin: schedule.origin,
+    ...shown,
+    type: work,
     gridSet: draft.gridSetId ?? null,
     format: draft.format ?? null,
     parameters: draft.parameters ? Object.fromEntries(draft.parameters) : null,
@@ -31,17 +24,12 @@ export function scheduleDocument(
     tileFailureRetryCount: draft.tileFailureRetryCount ?? null,
     tileFailureRetryWaitTime: draft.tileFailureRetryWaitTime ?? null,
     totalFailuresBeforeAborting: draft.totalFailuresBeforeAborting ?? null,
-    nextRuns: nextRuns.map(timeOf),
+    nextRuns: nextRuns.map((at) => isoTime(at)),
     lastRun: lastRun && runDocument(lastRun),
-    createdBy: schedule.createdBy,
-    createdAt: timeOf(schedule.createdAt),
+    createdAt: isoTime(schedule.createdAt),
   };
 }
 
 export function runDocument({ dueAt, at, state, taskId, detail }: ScheduleRun) {
-  return { dueAt: timeOf(dueAt), at: timeOf(at), state, taskId, detail };
-}
-
-function timeOf(milliseconds: number): string {
-  return new Date(milliseconds).toISOString();
+  return { dueAt: isoTime(dueAt), at: isoTime(at), state, taskId, detail };
 }

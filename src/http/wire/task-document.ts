@@ -1,48 +1,26 @@
+import { isoTime } from '../../lib/clock.ts';
 import type { Task, TaskWait } from '../../tasks/task.ts';
 import { waitText } from '../../tasks/task-watch.ts';
 
 /** A task as our own interface and its events show it. Times are ISO 8601, in UTC. */
-export function taskDocument(task: Task): object {
-  const { request, counters, errors } = task;
-  const { minX, minY, maxX, maxY } = request.bounds;
+export function taskDocument({ id, eventId: _, request, ...task }: Task): object {
+  const { parametersId: _id, waitsForHosts: _waits, bounds, area, ...asked } = request;
   return {
-    id: task.id,
-    layer: request.layer,
-    type: request.type,
-    state: task.state,
-    tilesProcessed: task.tilesProcessed,
-    tilesTotal: task.tilesTotal,
+    id,
+    ...asked,
+    ...task,
     secondsRemaining: Math.ceil(task.secondsRemaining),
-    tilesPerSecond: task.tilesPerSecond,
-    reason: task.reason,
     waitingFor: task.waitingFor && waitDocument(task.waitingFor),
-    gridSet: request.gridSet,
-    format: request.format,
-    parameters: request.parameters,
-    zoomStart: request.zoomStart,
-    zoomStop: request.zoomStop,
-    bounds: [minX, minY, maxX, maxY],
-    area: request.area && { type: 'MultiPolygon', coordinates: request.area },
-    onlyStale: request.onlyStale,
-    threadCount: request.threadCount,
-    priority: request.priority,
-    tileFailureRetryCount: request.tileFailureRetryCount,
-    tileFailureRetryWaitTime: request.tileFailureRetryWaitTime,
-    totalFailuresBeforeAborting: request.totalFailuresBeforeAborting,
-    counters,
-    errors: errors.map((error) => ({ ...error, at: timeOf(error.at) })),
-    createdBy: task.createdBy,
-    createdAt: timeOf(task.createdAt),
-    startedAt: task.startedAt === null ? null : timeOf(task.startedAt),
-    endedAt: task.endedAt === null ? null : timeOf(task.endedAt),
+    bounds: [bounds.minX, bounds.minY, bounds.maxX, bounds.maxY],
+    area: area && { type: 'MultiPolygon', coordinates: area },
+    errors: task.errors.map((error) => ({ ...error, at: isoTime(error.at) })),
+    createdAt: isoTime(task.createdAt),
+    startedAt: isoTime(task.startedAt),
+    endedAt: isoTime(task.endedAt),
   };
 }
 
 function waitDocument(wait: TaskWait): object {
   const host = wait.reason === 'store-full' ? null : wait.host;
-  return { host, until: timeOf(wait.until), reason: wait.reason, text: waitText(wait) };
-}
-
-function timeOf(milliseconds: number): string {
-  return new Date(milliseconds).toISOString();
+  return { host, until: isoTime(wait.until), reason: wait.reason, text: waitText(wait) };
 }

@@ -1,6 +1,6 @@
 import { type LookupAddress, lookup as resolveName } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
-import { TilewardenError } from '../../domain/errors.ts';
+import { invalid } from '../../domain/errors.ts';
 import { hostAndPort } from './upstream-options.ts';
 
 /**
@@ -148,8 +148,7 @@ export function refusePrivate(source: unknown, isAllowed: (host: string) => bool
   const guard = createAddressGuard({ allowPrivate: false });
   for (const host of hostsNamedIn(source)) {
     if (isAllowed(host) || !guard.refuses(host.replace(/:\d+$/, ''))) continue;
-    throw new TilewardenError(
-      'request-invalid',
+    throw invalid(
       `source names ${host}, a loopback, private or reserved address. Over HTTP it is accepted only if the configuration file allows the host, with upstreams: { '${host}': { allowPrivate: true } }.`,
     );
   }

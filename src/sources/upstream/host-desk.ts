@@ -5,11 +5,10 @@ import {
   type HostState,
   type UpstreamStatus,
 } from '../../domain/upstream-status.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { DailyHours } from '../../lib/daily-hours.ts';
 import { LocalTime } from '../../lib/local-time.ts';
-import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
+import type { Surroundings } from '../../lib/surroundings.ts';
 import { Breaker } from './breaker.ts';
 import { ConcurrencyControl } from './concurrency-control.ts';
 import { type BudgetBook, DailyBudget } from './daily-budget.ts';
@@ -22,7 +21,7 @@ import type { Permit, RequestEnd, UpstreamPriority } from './upstream-desk.ts';
 import type { UpstreamOptions } from './upstream-options.ts';
 import { WaitingLine } from './waiting-line.ts';
 
-export interface HostDeskOptions {
+export interface HostDeskOptions extends Surroundings {
   readonly host: string;
   readonly limits: UpstreamOptions;
   /** More than this many waiting requests are turned away. */
@@ -32,9 +31,7 @@ export interface HostDeskOptions {
   readonly book: BudgetBook;
   /** Of the limits of all nodes together; without it they are this node's. */
   readonly shares?: ShareBook;
-  readonly clock: Clock;
   readonly random: Random;
-  readonly log: Logger;
 }
 
 interface Ticket {

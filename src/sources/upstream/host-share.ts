@@ -1,5 +1,4 @@
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
+import type { Surroundings } from '../../lib/surroundings.ts';
 
 /** Divides a number of places among the nodes that want some, so that their sum is never above the limit. */
 export interface ShareBook {
@@ -19,7 +18,7 @@ export interface Share {
   readonly alone: boolean;
 }
 
-export interface HostShareOptions {
+export interface HostShareOptions extends Surroundings {
   readonly host: string;
   readonly limit: number;
   /** What others have sent within the last second counts too, where requests are counted by the second. */
@@ -29,8 +28,6 @@ export interface HostShareOptions {
   readonly held: () => number;
   readonly wanted: () => number;
   readonly changed: () => void;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** Milliseconds between renewals, and while there is not a single place. */

@@ -1,17 +1,12 @@
 import { setMaxListeners } from 'node:events';
 
-export interface LinkedAbort {
-  readonly signal: AbortSignal;
-  abort(reason: unknown): void;
-  /** Lets go of the signals that were linked. */
-  release(): void;
-}
+export type LinkedAbort = ReturnType<typeof linkAbort>;
 
 /**
  * Aborts as soon as one of the signals does, with its reason. Unlike AbortSignal.any it leaves nothing behind
  * on a signal that lives as long as the server.
  */
-export function linkAbort(...signals: readonly AbortSignal[]): LinkedAbort {
+export function linkAbort(...signals: readonly AbortSignal[]) {
   const controller = new AbortController();
   const links = signals.map((signal) => ({ signal, stop: () => controller.abort(signal.reason) }));
   // As many requests listen to one signal as are under way; Node.js warns at eleven.
@@ -22,8 +17,9 @@ export function linkAbort(...signals: readonly AbortSignal[]): LinkedAbort {
   }
   return {
     signal: controller.signal,
-    abort: (reason) => controller.abort(reason),
-    release() {
+    abort: (reason: unknown): void => controller.abort(reason),
+    /** Lets go of the signals that were linked. */
+    release(): void {
       for (const { signal, stop } of links) signal.removeEventListener('abort', stop);
     },
   };

@@ -1,21 +1,18 @@
 import type { UpstreamReport } from '../../domain/upstream-status.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
+import type { Surroundings } from '../../lib/surroundings.ts';
 import type { BudgetBook } from './daily-budget.ts';
 import { HostDesk } from './host-desk.ts';
 import type { ShareBook } from './host-share.ts';
 import type { UpstreamDesk } from './upstream-desk.ts';
 import { type UpstreamSettings, upstreamOptionsFor } from './upstream-options.ts';
 
-export interface UpstreamDeskOptions {
+export interface UpstreamDeskOptions extends Surroundings {
   /** By `host:port` or `host`. */
   readonly upstreams: UpstreamSettings;
   readonly book: BudgetBook;
   readonly shares?: ShareBook;
-  readonly clock: Clock;
   readonly random: Random;
-  readonly log: Logger;
   readonly maxWaiting?: number;
   readonly maxInteractiveWaitMs?: number;
 }

@@ -1,8 +1,7 @@
 import { Pool } from 'undici';
 import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
 import { systemRandom } from '../../lib/random.ts';
+import type { Surroundings } from '../../lib/surroundings.ts';
 import { createAddressGuard } from './address-guard.ts';
 import { type AnswerFreshness, conditionOf, freshnessOf, NOT_MODIFIED } from './answer-freshness.ts';
 import { type LinkedAbort, linkAbort } from './linked-abort.ts';
@@ -42,16 +41,6 @@ export interface UpstreamAnswer extends AnswerFreshness {
   readonly etag: string | null;
 }
 
-/**
- * The one way out of the house: all sources share it, so that a host's limits hold for all of them together.
- * Answers only with a complete, plain 200 or a status the request accepts too; fails as `TileSource` says, without retrying.
- */
-export interface UpstreamClient {
-  get(request: UpstreamRequest): Promise<UpstreamAnswer>;
-  /** Ends what is under way. */
-  close(): Promise<void>;
-}
-
 export interface UpstreamLimits {
   readonly connectMs: number;
   readonly firstByteMs: number;
@@ -59,7 +48,7 @@ export interface UpstreamLimits {
   readonly maxBytes: number;
 }
 
-export interface UpstreamClientOptions {
+export interface UpstreamClientOptions extends Surroundings {
   readonly userAgent: string;
   /** By `host:port` or `host`. */
   readonly upstreams: UpstreamSettings;
@@ -70,8 +59,6 @@ export interface UpstreamClientOptions {
   readonly configuredHosts?: Pick<ReadonlySet<string>, 'has'>;
   /** Says when a request may begin, for all processes of the server; one of its own when left out. */
   readonly desk?: UpstreamDesk;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly limits?: Partial<UpstreamLimits>;
 }
 
@@ -89,7 +76,13 @@ interface Host {
   readonly pool: Pool;
 }
 
-export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClient {
+export type UpstreamClient = ReturnType<typeof openUpstreamClient>;
+
+/**
+ * The one way out of the house: all sources share it, so that a host's limits hold for all of them together.
+ * Answers only with a complete, plain 200 or a status the request accepts too; fails as `TileSource` says, without retrying.
+ */
+export function openUpstreamClient(options: UpstreamClientOptions) {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const hosts = new Map<string, Host>();
   const desk = options.desk ?? openDeskFor(options);
@@ -206,7 +199,7 @@ export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClie
   }
 
   return {
-    async get(request) {
+    async get(request: UpstreamRequest): Promise<UpstreamAnswer> {
       const stop = linkAbort(request.signal, closing.signal);
       try {
         stop.signal.throwIfAborted();
@@ -215,7 +208,8 @@ export function openUpstreamClient(options: UpstreamClientOptions): UpstreamClie
         stop.release();
       }
     },
-    async close() {
+    /** Ends what is under way. */
+    async close(): Promise<void> {
       closing.abort(
         new TilewardenError('source-unavailable', 'The server is stopping.', { reason: 'stopping' }),
       );

@@ -1,4 +1,3 @@
-import { largestRing, roomiestPoint } from './label-point.ts';
 import type { MapShape } from './map-shape.ts';
 import type { Country, WorldAtlas } from './world-atlas.ts';
 
@@ -57,4 +56,86 @@ function tintCountries(atlas: WorldAtlas, tints: number): number[] {
     chosen.push(tint);
   }
   return chosen;
+}
+
+interface LabelPoint {
+  readonly x: number;
+  readonly y: number;
+  /** Of the ring, signed by its sense. */
+  readonly area: number;
+}
+
+/** Names are wide and low: room above and below counts as so many times the room beside. */
+const FLATNESS = 2;
+const CELLS = 10;
+const ROUNDS = 3;
+const MAX_CORNERS = 120;
+
+function largestRing(rings: readonly MapShape[]): MapShape | null {
+  const sized = rings.map((ring) => ({ ring, area: Math.abs(ringArea(ring)) }));
+  sized.sort((a, b) => b.area - a.area);
+  return sized[0]?.ring ?? null;
+}
+
+/** About the point of the ring that is furthest from its edge: a lattice laid ever closer around the best so far. */
+function roomiestPoint(ring: MapShape): LabelPoint {
+  const outline = coarseOutline(ring);
+  let best = { x: (ring.minX + ring.maxX) / 2, y: (ring.minY + ring.maxY) / 2, room: -Infinity };
+  let [width, height] = [ring.maxX - ring.minX, ring.maxY - ring.minY];
+  for (let round = 0; round < ROUNDS; round++) {
+    const centre = best;
+    for (let cell = 0; cell < CELLS * CELLS; cell++) {
+      const x = centre.x + width * (((cell % CELLS) + 0.5) / CELLS - 0.5);
+      const y = centre.y + height * ((Math.floor(cell / CELLS) + 0.5) / CELLS - 0.5);
+      const room = roomAt(outline, x, y);
+      if (room > best.room) best = { x, y, room };
+    }
+    width /= CELLS / 3;
+    height /= CELLS / 3;
+  }
+  return { x: best.x, y: best.y, area: ringArea(ring) };
+}
+
+type Outline = readonly { readonly x: number; readonly y: number }[];
+
+function coarseOutline(ring: MapShape): Outline {
+  const step = Math.max(1, Math.ceil(ring.x.length / MAX_CORNERS));
+  const places = Array.from({ length: Math.ceil(ring.x.length / step) }, (_, place) => place * step);
+  return places.map((place) => ({ x: ring.x[place] ?? 0, y: ring.y[place] ?? 0 }));
+}
+
+/** Distance to the outline, negative outside of it. */
+function roomAt(outline: Outline, x: number, y: number): number {
+  let inside = false;
+  let nearest = Infinity;
+  let a = outline.at(-1);
+  for (const b of outline) {
+    if (!a) return nearest;
+    if (a.y > y !== b.y > y && x < a.x + ((b.x - a.x) * (y - a.y)) / (b.y - a.y)) inside = !inside;
+    nearest = Math.min(nearest, squaredDistance(x, y, a, b));
+    a = b;
+  }
+  return inside ? Math.sqrt(nearest) : -Math.sqrt(nearest);
+}
+
+function squaredDistance(x: number, y: number, a: Outline[number], b: Outline[number]): number {
+  const [dx, dy] = [b.x - a.x, (b.y - a.y) * FLATNESS];
+  const [px, py] = [x - a.x, (y - a.y) * FLATNESS];
+  const along =
+    dx === 0 && dy === 0 ? 0 : Math.min(1, Math.max(0, (px * dx + py * dy) / (dx * dx + dy * dy)));
+  return (px - along * dx) ** 2 + (py - along * dy) ** 2;
+}
+
+function ringArea(ring: MapShape): number {
+  let doubled = 0;
+  for (let place = 1; place < ring.x.length; place++) {
+    const [ax = 0, ay = 0, bx = 0, by = 0] = [
+      ring.x[place - 1],
+      ring.y[place - 1],
+      ring.x[place],
+      ring.y[place],
+    ];
+    doubled += ax * by - bx * ay;
+  }
+  return doubled / 2;
 }

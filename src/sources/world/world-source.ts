@@ -1,5 +1,5 @@
 import type { Bounds } from '../../domain/bounds.ts';
-import { TilewardenError } from '../../domain/errors.ts';
+import { invalid, TilewardenError } from '../../domain/errors.ts';
 import { type GridSet, METERS_PER_DEGREE } from '../../domain/grid-set.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { spawnThread } from '../../lib/spawn-thread.ts';
@@ -42,10 +42,7 @@ export function openWorldSource(options: WorldSourceOptions, deps: WorldSourceDe
 function jobOf(request: SourceRequest): DrawingJob {
   const { gridSet, width, height } = request;
   if (width * height > MAX_PIXELS) {
-    throw new TilewardenError(
-      'request-invalid',
-      `The built-in map draws at most ${MAX_PIXELS} pixels at once.`,
-    );
+    throw invalid(`The built-in map draws at most ${MAX_PIXELS} pixels at once.`);
   }
   const projection = projectionFor(gridSet);
   const { pixelRatio } = gridSet;

@@ -82,7 +82,7 @@ export class BundleAccess {
   /** Never rejects: what cannot be put to rest stays as it is. */
   putToRest(path: string): Promise<void> {
     const resting = this.#writer
-      .run({ type: 'rest', path })
+      .run('rest', [path])
       .then(() => undefined)
       .catch((error: unknown) =>
         this.#log.debug({ err: error, file: path }, 'a bundle keeps its log for now'),
@@ -94,7 +94,7 @@ export class BundleAccess {
 
   async #remove(folder: string, damage: DamagedBundle): Promise<null> {
     this.#reader.close(folder);
-    const removed = await this.#writer.run({ type: 'discard-bundle', path: damage.path });
+    const removed = await this.#writer.run('discardBundle', [damage.path]);
     if (removed) this.#log.warn({ file: damage.path, reason: damage.message }, DAMAGE_MESSAGE);
     return null;
   }

@@ -1,8 +1,7 @@
 import { statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TileSetKey } from '../../domain/tile-key.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
+import type { Surroundings } from '../../lib/surroundings.ts';
 import type { BlockChanges, BlockContent, StoreBlock } from '../tile-store.ts';
 import type { BundleAccess } from './bundle-access.ts';
 import { findBundleFile, tileSetOf } from './bundle-file.ts';
@@ -29,11 +28,9 @@ const WITHOUT_INDEX = -1;
 /** From before the first change. */
 const BEGINNING = { change: 0, id: '' };
 
-export interface BundleBlocksParts {
+export interface BundleBlocksParts extends Surroundings {
   readonly layout: BundleLayout;
   readonly access: BundleAccess;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 interface Look {

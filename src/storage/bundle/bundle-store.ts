@@ -5,7 +5,7 @@ import { crc32 } from 'node:zlib';
 import type { TileIndex, TileSetKey } from '../../domain/tile-key.ts';
 import { intersectRects, type TileRect } from '../../domain/tile-rect.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
+import type { Surroundings } from '../../lib/surroundings.ts';
 import type { StoredTile, TileStore } from '../tile-store.ts';
 import type { TileRow } from './at-rest-reader.ts';
 import { BundleAccess, patiently } from './bundle-access.ts';
@@ -38,11 +38,9 @@ import { Sweeper } from './sweeper.ts';
 import { packTiles } from './tile-batch.ts';
 import { measureTrash, moveToTrash } from './trash.ts';
 
-export interface BundleStoreTools {
+export interface BundleStoreTools extends Surroundings {
   /** Absolute; made when it is not there. */
   readonly root: string;
-  readonly log: Logger;
-  readonly clock: Clock;
   /** Nothing is swept, and the thread that writes starts only when a damaged tile must go. */
   readonly readOnly?: boolean;
 }
@@ -78,7 +76,7 @@ export async function openBundleStore(
 
   async function discardTorn(path: string, key: number, row: TileRow): Promise<null> {
     log.warn({ file: path, key }, 'removed a damaged tile; it is made anew');
-    await writer.run({ type: 'discard-tile', path, key, checksum: row.checksum, createdAt: row.created_at });
+    await writer.run('discardTile', [{ path, key, checksum: row.checksum, createdAt: row.created_at }]);
     return null;
   }
 
@@ -122,7 +120,7 @@ export async function openBundleStore(
     let tiles = 0;
     for await (const at of bundlesTouching(folderOf(set), z, rect)) {
       signal?.throwIfAborted();
-      tiles += await writer.run({ type: 'freshen', set, z, ...at, rect, change });
+      tiles += await writer.run('freshen', [{ set, z, ...at, rect, change }]);
     }
     return tiles;
   }
@@ -131,11 +129,11 @@ export async function openBundleStore(
   async function drop(folder: string): Promise<void> {
     if (!existsSync(folder)) return settleOtherRemovals(dirname(folder));
     try {
-      const mark = await writer.run({ type: 'dropping', folder });
+      const mark = await writer.run('dropping', [folder]);
       const moved = moveToTrash(layout.trash, folder);
       access.closeBelow(folder);
       const syncing = moved ? syncFolder(dirname(folder)) : null;
-      await Promise.all([syncing, writer.run({ type: 'close-below', folder, mark }), settleRemoval()]);
+      await Promise.all([syncing, writer.run('closeBelow', [folder, mark]), settleRemoval()]);
     } catch (error) {
       throw storeFailure(error);
     }
@@ -219,7 +217,7 @@ export async function openBundleStore(
 
     async putMany(set, z, tiles, generation) {
       const { slots, bytes } = packTiles(tiles);
-      return writer.run({ type: 'put', set, z, generation, at: clock.now(), slots, bytes }, [bytes.buffer]);
+      return writer.run('put', [{ set, z, generation, at: clock.now(), slots, bytes }], [bytes.buffer]);
     },
 
     async deleteRange(set, z, rect, signal, createdBefore) {
@@ -227,7 +225,7 @@ export async function openBundleStore(
       let anyRemoved = false;
       for await (const at of bundlesTouching(folderOf(set), z, rect)) {
         signal?.throwIfAborted();
-        const { change, removed } = await writer.run({ type: 'delete', set, z, ...at, rect, createdBefore });
+        const { change, removed } = await writer.run('delete', [{ set, z, ...at, rect, createdBefore }]);
         total.tiles += change.tiles;
         total.bytes += change.bytes;
         anyRemoved ||= removed;
@@ -267,9 +265,9 @@ export async function openBundleStore(
     sweeping: () => measureTrash(layout.trash),
 
     generation: (layer, place) => access.patiently(() => generations.read(layer, place)),
-    raiseGeneration: (layer, places) => writer.run({ type: 'raise', layer, places }),
+    raiseGeneration: (layer, places) => writer.run('raise', [layer, places]),
     async raiseGenerations(layers) {
-      await writer.run({ type: 'raise-all', layers });
+      await writer.run('raiseAll', [layers]);
     },
 
     async *layers() {
@@ -303,7 +301,7 @@ export async function openBundleStore(
     },
 
     blocks: (since) => blocks.changes(since),
-    recount: (id) => writer.run({ type: 'recount', folder: `${layout.layers}/${id}` }),
+    recount: (id) => writer.run('recount', [`${layout.layers}/${id}`]),
 
     async close() {
       await blocks.close();

@@ -1,13 +1,30 @@
 import type { Worker } from 'node:worker_threads';
+import { errorCopier } from '../../domain/error-copier.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import { spawnThread } from '../../lib/spawn-thread.ts';
-import type { WriterAnswer, WriterCommand, WriterRequest, WriterResults } from './bundle-writer-messages.ts';
-import { DAMAGE_MESSAGE, failureOf } from './sqlite-failure.ts';
+import type { BundleWriting } from './bundle-writing.ts';
+import { DAMAGE_MESSAGE } from './sqlite-failure.ts';
+
+/** What the thread can be asked to do. */
+type Method = Exclude<keyof BundleWriting, 'closeIdle'>;
+
+export interface WriterRequest {
+  readonly id: number;
+  readonly method: Method;
+  readonly given: readonly unknown[];
+}
+
+export type WriterAnswer =
+  | { readonly id: number; readonly result: unknown }
+  /** As `errorCopier` writes it. */
+  | { readonly id: number; readonly failure: unknown }
+  /** Not an answer to anything: the thread found and removed a file that is not a bundle. */
+  | { readonly damaged: string; readonly reason: string };
 
 interface Pending {
-  readonly resolve: (result: WriterResults[keyof WriterResults]) => void;
+  readonly resolve: (result: unknown) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -15,12 +32,7 @@ interface Pending {
 const MAX_IN_FLIGHT = 16;
 /** What a truncation asks for goes before tiles that wait for their turn. */
 const URGENT = 1;
-const URGENT_COMMANDS: ReadonlySet<WriterCommand['type']> = new Set([
-  'raise',
-  'raise-all',
-  'dropping',
-  'close-below',
-]);
+const URGENT_METHODS: ReadonlySet<Method> = new Set(['raise', 'raiseAll', 'dropping', 'closeBelow']);
 
 /** The one thread of a store that writes. It is started when first needed, and again after it died. */
 export class BundleWriter {
@@ -45,14 +57,15 @@ export class BundleWriter {
   }
 
   /** Rejects with the store's failure; with `store-failed` also when the thread dies before it answers. */
-  async run<C extends WriterCommand>(
-    command: C,
+  async run<M extends Method>(
+    method: M,
+    given: Parameters<BundleWriting[M]>,
     transfer: readonly ArrayBuffer[] = [],
-  ): Promise<WriterResults[C['type']]> {
-    const release = await this.#turns.acquire(undefined, URGENT_COMMANDS.has(command.type) ? URGENT : 0);
+  ): Promise<ReturnType<BundleWriting[M]>> {
+    const release = await this.#turns.acquire(undefined, URGENT_METHODS.has(method) ? URGENT : 0);
     try {
       if (this.#closed) throw new TilewardenError('store-failed', 'The tile store is closed.');
-      return (await this.#ask(command, transfer)) as WriterResults[C['type']];
+      return (await this.#ask(method, given, transfer)) as ReturnType<BundleWriting[M]>;
     } finally {
       release();
     }
@@ -63,22 +76,19 @@ export class BundleWriter {
     this.#closed = true;
     const thread = this.#thread;
     if (!thread) return;
-    await this.#ask({ type: 'close' }, []).catch((error: unknown) => {
+    await this.#ask('close', [], []).catch((error: unknown) => {
       this.#log.warn({ err: error }, 'the writer of the tile store did not close its files');
     });
     this.#thread = null;
     await thread.terminate();
   }
 
-  #ask(
-    command: WriterCommand,
-    transfer: readonly ArrayBuffer[],
-  ): Promise<WriterResults[keyof WriterResults]> {
+  #ask(method: Method, given: readonly unknown[], transfer: readonly ArrayBuffer[]): Promise<unknown> {
     const thread = this.#thread ?? this.#start();
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
       this.#pending.set(id, { resolve, reject });
-      thread.postMessage({ id, command } satisfies WriterRequest, [...transfer]);
+      thread.postMessage({ id, method, given } satisfies WriterRequest, [...transfer]);
     });
   }
 
@@ -98,7 +108,7 @@ export class BundleWriter {
     }
     const pending = this.#pending.get(answer.id);
     this.#pending.delete(answer.id);
-    if ('failure' in answer) pending?.reject(failureOf(answer.failure));
+    if ('failure' in answer) pending?.reject(errorCopier.read(answer.failure));
     if ('result' in answer) pending?.resolve(answer.result);
   }
 

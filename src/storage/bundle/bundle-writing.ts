@@ -10,7 +10,6 @@ import { BundleIndex } from './bundle-index.ts';
 import { type BundleAddress, type BundleLayout, bundleFolder, tileSetFolder } from './bundle-layout.ts';
 import type {
   DeleteCommand,
-  DeleteResult,
   DiscardTileCommand,
   FreshenCommand,
   PutCommand,
@@ -72,7 +71,8 @@ export class BundleWriting {
     );
   }
 
-  delete(command: DeleteCommand): DeleteResult {
+  /** `removed`: nothing was left, so that the bundle itself went. */
+  delete(command: DeleteCommand): { readonly change: StoreChange; readonly removed: boolean } {
     const { set, z, bundleX, bundleY, rect, createdBefore } = command;
     const folder = bundleFolder(tileSetFolder(this.#layout, set), z, bundleX, bundleY);
     let removed = false;
@@ -87,6 +87,7 @@ export class BundleWriting {
     return { change, removed };
   }
 
+  /** How many tiles there were. */
   freshen({ set, z, bundleX, bundleY, rect, change }: FreshenCommand): number {
     const folder = bundleFolder(tileSetFolder(this.#layout, set), z, bundleX, bundleY);
     let tiles = 0;
@@ -114,7 +115,7 @@ export class BundleWriting {
     return discarded ?? NOTHING;
   }
 
-  /** Nothing is written when the statistics are right. */
+  /** How wrong the page statistics were. Nothing is written when they are right. */
   recount(folder: string): StoreChange {
     const path = findBundleFile(folder);
     const counted = this.#removingDamage(() => {
@@ -145,10 +146,11 @@ export class BundleWriting {
     return removeBundleFile(this.#layout, path);
   }
 
-  raise(layer: string, places?: readonly TilePlace[]): number {
+  raise(layer: string, places?: readonly TilePlace[] | undefined): number {
     return this.#generations.raise(layer, places);
   }
 
+  /** Of many whole layers, all or none. */
   raiseAll(layers: readonly string[]): void {
     this.#generations.raiseAll(layers);
   }
@@ -161,7 +163,7 @@ export class BundleWriting {
   }
 
   /**
-   * Before a folder of bundles is moved away; `closeBelow` follows it. On a full disk, where this makes room, the
+   * Before a folder of bundles is moved away; answers a mark for `closeBelow`, which follows it. On a full disk, where this makes room, the
    * index hears of it only afterwards.
    */
   dropping(folder: string): number {

@@ -1,7 +1,8 @@
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
+import { errorCopier } from '../../domain/error-copier.ts';
 import { TilewardenError } from '../../domain/errors.ts';
-import { failureMessage, failureOf, isDamage, storeFailure } from './sqlite-failure.ts';
+import { isDamage, storeFailure } from './sqlite-failure.ts';
 
 const sqlite = (code: string, message = 'failed') => new Database.SqliteError(message, code);
 
@@ -20,6 +21,8 @@ it.each(['SQLITE_IOERR_WRITE', 'SQLITE_BUSY', 'SQLITE_READONLY'])(
   },
 );
 
+const overThreads = (error: unknown) => errorCopier.read(structuredClone(errorCopier.write(error)));
+
 it('takes a file without its tables for damaged, but no other mistake in a statement', () => {
   expect(isDamage(sqlite('SQLITE_ERROR', 'no such table: tile'))).toBe(true);
   expect(isDamage(sqlite('SQLITE_CORRUPT_VTAB'))).toBe(true);
@@ -28,10 +31,10 @@ it('takes a file without its tables for damaged, but no other mistake in a state
 });
 
 it('keeps code, message and cause of a failure on its way between threads, and shows no path in the message', () => {
-  const full = failureOf(failureMessage(sqlite('SQLITE_FULL', 'no room in /srv/tiles')));
+  const full = overThreads(storeFailure(sqlite('SQLITE_FULL', 'no room in /srv/tiles')));
   expect(full).toMatchObject({ code: 'store-full', message: 'The disk of the tile store is full.' });
   expect(full.cause).toMatchObject({ message: 'SQLITE_FULL: no room in /srv/tiles' });
-  const stale = failureOf(failureMessage(new TilewardenError('generation-stale', 'too late')));
+  const stale = overThreads(storeFailure(new TilewardenError('generation-stale', 'too late')));
   expect(stale).toMatchObject({ code: 'generation-stale', message: 'too late' });
   expect(stale.cause).toBeUndefined();
 });

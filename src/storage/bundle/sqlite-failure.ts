@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { type ErrorCode, isTilewardenError, TilewardenError } from '../../domain/errors.ts';
+import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import { isNodeError } from './bundle-folders.ts';
 
 const NO_ROOM = new Set(['SQLITE_FULL', 'SQLITE_IOERR_SHMSIZE', 'ENOSPC', 'EDQUOT']);
@@ -49,31 +49,10 @@ export function storeFailure(error: unknown): TilewardenError {
   return new TilewardenError('store-failed', 'The tile store failed.', { cause: error });
 }
 
-/** A failure as a message between threads carries it. */
-export interface FailureMessage {
-  readonly code: ErrorCode;
-  readonly message: string;
-  readonly cause: string;
-}
-
-export function failureMessage(error: unknown): FailureMessage {
-  const { code, message, cause } = storeFailure(error);
-  return { code, message, cause: cause instanceof Error ? `${causeCode(cause)}${cause.message}` : '' };
-}
-
-export function failureOf(message: FailureMessage): TilewardenError {
-  const details = message.cause === '' ? {} : { cause: new Error(message.cause) };
-  return new TilewardenError(message.code, message.message, details);
-}
-
 export function isNoRoom(error: unknown): boolean {
   return error instanceof Error && 'code' in error && NO_ROOM.has(String(error.code));
 }
 
 function sqliteCode(error: unknown): string {
   return error instanceof Database.SqliteError ? error.code : '';
-}
-
-function causeCode(cause: Error): string {
-  return 'code' in cause ? `${cause.code}: ` : '';
 }

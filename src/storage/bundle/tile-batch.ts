@@ -1,15 +1,10 @@
-import type { TileMaker } from '../../domain/tile-key.ts';
 import type { TileWrite } from '../tile-store.ts';
 import { bundleIndexOf, keyOfTile } from './bundle-grid.ts';
 import { type BundleAddress, bundleFolder } from './bundle-layout.ts';
 import type { PutCommand, TileSlot } from './bundle-writer-messages.ts';
 
-export interface KeyedTile {
+export interface KeyedTile extends Omit<TileSlot, 'x' | 'y' | 'length'> {
   readonly key: number;
-  readonly createdAt: number;
-  readonly freshUntil: number | null;
-  readonly validator: string | null;
-  readonly madeBy: TileMaker;
   readonly bytes: Uint8Array;
 }
 

@@ -1,6 +1,6 @@
 import { type Database, type Lead, leadAlone } from '../../db/database.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
+import type { Surroundings } from '../../lib/surroundings.ts';
 import type { Invalidation } from '../invalidation.ts';
 import type { TaskService } from '../task-service.ts';
 import type { ScheduleDeclaration, ScheduleService } from './schedule.ts';
@@ -8,7 +8,7 @@ import { ScheduleRunner } from './schedule-runner.ts';
 import { createScheduleStore, type ScheduleStore } from './schedule-store.ts';
 import { createTimetable } from './timetable.ts';
 
-export interface ScheduleServiceOptions {
+export interface ScheduleServiceOptions extends Surroundings {
   readonly database: Database;
   readonly tasks: TaskService;
   readonly invalidation: Pick<Invalidation, 'invalidateDraft'>;
@@ -16,8 +16,6 @@ export interface ScheduleServiceOptions {
   readonly declared: readonly ScheduleDeclaration[];
   /** Alone when left out. */
   readonly lead?: Lead;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 export interface OpenScheduleService extends ScheduleService {
@@ -107,7 +105,7 @@ function firstDue(declaration: ScheduleDeclaration, clock: Clock): number | null
 
 async function lookRegularly(
   look: () => Promise<void>,
-  { clock, log, signal }: { readonly clock: Clock; readonly log: Logger; readonly signal: AbortSignal },
+  { clock, log, signal }: Surroundings & { readonly signal: AbortSignal },
 ): Promise<void> {
   while (!signal.aborted) {
     await look().catch((error: unknown) => log.error({ err: error }, 'schedules could not be looked at'));

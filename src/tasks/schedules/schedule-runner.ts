@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isTilewardenError } from '../../domain/errors.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
+import type { Surroundings } from '../../lib/surroundings.ts';
 import type { Invalidation } from '../invalidation.ts';
 import type { TaskDraft } from '../task-draft.ts';
 import type { TaskService } from '../task-service.ts';
@@ -9,12 +8,10 @@ import type { Schedule, ScheduleRun } from './schedule.ts';
 import type { ScheduleStore } from './schedule-store.ts';
 import { createTimetable } from './timetable.ts';
 
-export interface ScheduleRunnerOptions {
+export interface ScheduleRunnerOptions extends Surroundings {
   readonly store: ScheduleStore;
   readonly tasks: Pick<TaskService, 'create' | 'get' | 'cancel' | 'pause' | 'resume'>;
   readonly invalidation: Pick<Invalidation, 'invalidateDraft'>;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** Does what schedules want. Whatever it is stopped in the midst of, the next look does it once, not twice. */

@@ -9,42 +9,26 @@ export interface NewSchedule {
   readonly nextDue: number | null;
 }
 
-/** Schedules and their runs in the database. */
-export interface ScheduleStore {
-  list(layer: string | null): Promise<readonly Schedule[]>;
-  /** Those that are due at `now`, and those with a run whose task is not known to be over. */
-  toLookAt(now: number): Promise<readonly Schedule[]>;
-  get(id: number): Promise<Schedule | null>;
-  /** Null when the layer has one of that name. */
-  create(schedule: NewSchedule, now: number): Promise<Schedule | null>;
-  /** Null when it is gone, or the layer has another one of that name. */
-  replace(id: number, change: Omit<NewSchedule, 'createdBy'>): Promise<Schedule | null>;
-  remove(id: number): Promise<boolean>;
-  /** Newest first. */
-  runs(id: number, limit: number): Promise<readonly ScheduleRun[]>;
-  /** The latest run whose task is not known to be over. */
-  openRun(id: number): Promise<ScheduleRun | null>;
-  /** Both or neither. A run that is recorded already stays as it is. */
-  record(id: number, run: ScheduleRun, nextDue: number | null): Promise<void>;
-  changeRun(id: number, dueAt: number, state: RunState, detail: string | null): Promise<void>;
-}
-
 const LOCK = 'schedules';
 const UNDER_WAY: readonly RunState[] = ['started', 'held'];
 /** Of one schedule. */
 const KEPT_RUNS = 200;
 
-export function createScheduleStore(database: Database): ScheduleStore {
+export type ScheduleStore = ReturnType<typeof createScheduleStore>;
+
+/** Schedules and their runs in the database. */
+export function createScheduleStore(database: Database) {
   const { query } = database;
 
   return {
-    async list(layer) {
+    async list(layer: string | null): Promise<readonly Schedule[]> {
       let found = query.selectFrom('schedules').selectAll();
       if (layer !== null) found = found.where('layer', '=', layer);
       return (await found.orderBy('layer').orderBy('name').execute()).map(scheduleOf);
     },
 
-    async toLookAt(now) {
+    /** Those that are due at `now`, and those with a run whose task is not known to be over. */
+    async toLookAt(now: number): Promise<readonly Schedule[]> {
       const underWay = query
         .selectFrom('schedule_runs')
         .select('schedule_id')
@@ -56,9 +40,10 @@ export function createScheduleStore(database: Database): ScheduleStore {
       return (await found.orderBy('layer').orderBy('name').execute()).map(scheduleOf);
     },
 
-    get: (id) => find(query, id),
+    get: (id: number): Promise<Schedule | null> => find(query, id),
 
-    create: ({ createdBy, ...schedule }, now) =>
+    /** Null when the layer has one of that name. */
+    create: ({ createdBy, ...schedule }: NewSchedule, now: number): Promise<Schedule | null> =>
       database.transaction(LOCK, async (inside) => {
         const row = await inside
           .insertInto('schedules')
@@ -69,7 +54,8 @@ export function createScheduleStore(database: Database): ScheduleStore {
         return row ? scheduleOf(row) : null;
       }),
 
-    replace: (id, change) =>
+    /** Null when it is gone, or the layer has another one of that name. */
+    replace: (id: number, change: Omit<NewSchedule, 'createdBy'>): Promise<Schedule | null> =>
       database.transaction(LOCK, async (inside) => {
         const { layer, name } = change.declaration;
         const holder = await inside
@@ -83,7 +69,7 @@ export function createScheduleStore(database: Database): ScheduleStore {
         return find(inside, id);
       }),
 
-    remove: (id) =>
+    remove: (id: number): Promise<boolean> =>
       database.transaction(LOCK, async (inside) => {
         await inside.deleteFrom('schedule_runs').where('schedule_id', '=', id).execute();
         const { numDeletedRows } = await inside
@@ -93,16 +79,19 @@ export function createScheduleStore(database: Database): ScheduleStore {
         return numDeletedRows > 0n;
       }),
 
-    async runs(id, limit) {
+    /** Newest first. */
+    async runs(id: number, limit: number): Promise<readonly ScheduleRun[]> {
       return (await runRows(query, id).limit(limit).execute()).map(runOf);
     },
 
-    async openRun(id) {
+    /** The latest run whose task is not known to be over. */
+    async openRun(id: number): Promise<ScheduleRun | null> {
       const row = await runRows(query, id).where('state', 'in', UNDER_WAY).executeTakeFirst();
       return row ? runOf(row) : null;
     },
 
-    record: (id, run, nextDue) =>
+    /** Both or neither. A run that is recorded already stays as it is. */
+    record: (id: number, run: ScheduleRun, nextDue: number | null): Promise<void> =>
       database.transaction(LOCK, async (inside) => {
         const { dueAt: due_at, at, state, taskId: task_id, detail } = run;
         await inside
@@ -114,7 +103,7 @@ export function createScheduleStore(database: Database): ScheduleStore {
         await forgetOldRuns(inside, id);
       }),
 
-    changeRun: (id, dueAt, state, detail) =>
+    changeRun: (id: number, dueAt: number, state: RunState, detail: string | null): Promise<void> =>
       database.transaction(LOCK, async (inside) => {
         await inside
           .updateTable('schedule_runs')

@@ -4,25 +4,18 @@ import { DailyHours } from '../../lib/daily-hours.ts';
 import { LocalTime } from '../../lib/local-time.ts';
 import type { ScheduleDeclaration } from './schedule.ts';
 
-/** When a schedule wants to run, and when it may. */
-export interface Timetable {
-  /** The first time after `time`; null when none comes any more. */
-  dueAfter(time: number): number | null;
-  /** The latest time up to `time`, counted from `first`, a time at which it is due. */
-  latestDue(first: number, time: number): number;
-  /** When a run that is due at `time` may begin: then, or when its hours come. */
-  mayBeginAt(time: number): number;
-}
-
 /** Milliseconds. What is due is so at a full one. */
 const MINUTE = 60_000;
+
+/** When a schedule wants to run, and when it may. */
+export type Timetable = ReturnType<typeof createTimetable>;
 
 /** Throws `request-invalid` that names the field. */
 export function createTimetable({
   cron,
   timeZone,
   hours,
-}: Pick<ScheduleDeclaration, 'cron' | 'timeZone' | 'hours'>): Timetable {
+}: Pick<ScheduleDeclaration, 'cron' | 'timeZone' | 'hours'>) {
   const local = reading(
     'timeZone',
     'an IANA name such as Europe/Berlin or UTC',
@@ -47,13 +40,16 @@ export function createTimetable({
   }
 
   return {
+    /** The first time after `time`; null when none comes any more. */
     dueAfter,
-    latestDue(first, time) {
+    /** The latest time up to `time`, counted from `first`, a time at which it is due. */
+    latestDue(first: number, time: number): number {
       const nextMinute = (Math.floor(time / MINUTE) + 1) * MINUTE;
       const [latest] = pattern.previousRuns(1, new Date(nextMinute));
       return Math.max(first, latest?.getTime() ?? first);
     },
-    mayBeginAt: (time) => daily.from(time) ?? time,
+    /** When a run that is due at `time` may begin: then, or when its hours come. */
+    mayBeginAt: (time: number): number => daily.from(time) ?? time,
   };
 }
 

@@ -4,7 +4,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
 import { freeLeases, type LeaseHolder } from './free-leases.ts';
 import { inBatches } from './in-batches.ts';
-import type { Lease, LeaseWish, Report, ReportAnswer } from './lease.ts';
+import type { Lease, LeaseWish, Report } from './lease.ts';
 import { reportProgress } from './report-progress.ts';
 import { takeLease } from './take-lease.ts';
 import { changeTasks, TASKS_CHANGED, TASKS_WAITING } from './task-rows.ts';
@@ -13,30 +13,21 @@ const WORK = [TASKS_CHANGED, TASKS_WAITING];
 /** Tasks that turn out to have nothing left are ended on the way; more of them wait for the next call. */
 const MAX_LOOKS = 100;
 
-export interface LeaseStore {
-  take(wish: LeaseWish): Promise<Lease | null>;
-  report(report: Report): Promise<ReportAnswer>;
-  /** Takes back what a holder had. `crashed`: it died at work, and the piece may be what killed it. */
-  free(holder: LeaseHolder, crashed: boolean): Promise<number>;
-  /** After a start, when no holder can be alive: every piece is free, every running task waits to be taken up again. */
-  adopt(): Promise<void>;
-  /** Every lease that is held, with its beat. */
-  beats(): Promise<readonly { readonly token: number; readonly beat: number }[]>;
-}
-
 export interface LeaseStoreOptions {
   readonly database: Database;
   readonly clock: Clock;
   readonly random: Random;
 }
 
-export function createLeaseStore({ database, clock, random }: LeaseStoreOptions): LeaseStore {
+export type LeaseStore = ReturnType<typeof createLeaseStore>;
+
+export function createLeaseStore({ database, clock, random }: LeaseStoreOptions) {
   const record = (reports: readonly Report[]) =>
     changeTasks(database, [TASKS_CHANGED], (query) =>
       reportProgress(query, reports, { now: clock.now(), random }),
     );
   return {
-    async take(wish) {
+    async take(wish: LeaseWish): Promise<Lease | null> {
       for (let look = 0; look < MAX_LOOKS; look++) {
         const lease = await changeTasks(database, [], (query) => takeLease(query, wish, clock.now()));
         if (lease === 'again') continue;
@@ -46,10 +37,13 @@ export function createLeaseStore({ database, clock, random }: LeaseStoreOptions)
       return null;
     },
     report: inBatches(record),
-    free: (holder, crashed) =>
+    /** Takes back what a holder had. `crashed`: it died at work, and the piece may be what killed it. */
+    free: (holder: LeaseHolder, crashed: boolean): Promise<number> =>
       changeTasks(database, WORK, (query) => freeLeases(query, holder, crashed, clock.now())),
-    adopt: () => changeTasks(database, WORK, (query) => adoptAll(query, clock.now())),
-    beats: () =>
+    /** After a start, when no holder can be alive: every piece is free, every running task waits to be taken up again. */
+    adopt: (): Promise<void> => changeTasks(database, WORK, (query) => adoptAll(query, clock.now())),
+    /** Every lease that is held, with its beat. */
+    beats: (): Promise<readonly { readonly token: number; readonly beat: number }[]> =>
       database.query
         .selectFrom('task_leases')
         .select(['token', 'beat'])

@@ -1,4 +1,5 @@
 import type { TileRect } from '../../domain/tile-rect.ts';
+import type { RenewResult } from '../../pipeline/tile-pipeline.ts';
 import type { TaskRequest } from '../task.ts';
 import type { Piece, TaskPlan } from '../task-plan.ts';
 
@@ -32,15 +33,10 @@ export interface FailedStep {
   readonly tiles: bigint;
 }
 
-export interface Counts {
+export interface Counts extends RenewResult {
   /** Tiles that the step had to account for. */
   readonly processed: bigint;
-  readonly made: number;
-  readonly present: number;
   readonly removed: number;
-  readonly blank: number;
-  readonly bytes: number;
-  readonly upstreamRequests: number;
 }
 
 export const NO_COUNTS: Counts = {

@@ -39,36 +39,6 @@ export interface Retention {
   readonly keep: number;
 }
 
-/** Tasks in the database. Every behaviour in `test/contracts/task-store.ts` holds in both dialects. */
-export interface TaskStore {
-  /** The task, or the one that was made before under the same idempotency key. Null when too many are unfinished. */
-  create(task: NewTask, now: number, maxUnfinished: number): Promise<Task | null>;
-  /** The same for several: all of them, or null and none. */
-  createAll(tasks: readonly NewTask[], now: number, maxUnfinished: number): Promise<readonly Task[] | null>;
-  get(id: number): Promise<Task | null>;
-  list(filter: TaskFilter): Promise<readonly Task[]>;
-  active(layer: string | null): Promise<readonly Task[]>;
-  /** States that no task is in are left out. */
-  countByState(): Promise<ReadonlyMap<string, number>>;
-  /** The tasks that were stopped, as they were before. */
-  cancel(selector: CancelSelector, reason: string, now: number): Promise<readonly Task[]>;
-  /** Null when there is no such task or it is in no state for it. */
-  pause(id: number): Promise<Task | null>;
-  resume(id: number): Promise<Task | null>;
-  /** Ends a task whose work has become impossible. */
-  fail(id: number, reason: string, now: number): Promise<void>;
-  plan(id: number): Promise<TaskPlan | null>;
-  givenUp(id: number, limit: number): Promise<readonly FailedRect[]>;
-  /** In the order of their latest changes, as far as they are visible. */
-  changedSince(place: ChangePlace, limit: number): Promise<readonly Task[]>;
-  /** Changes below this number are all visible. */
-  changeHorizon(): Promise<number>;
-  /** A database that was restored from a backup may count its changes anew: none lies ahead of them. */
-  renumber(): Promise<void>;
-  /** Returns how many were forgotten. */
-  forget(retention: Retention): Promise<number>;
-}
-
 /** Tiles; a task of no more is let past longer ones, so that it ends within seconds. */
 const EXPRESS_TILES = 256n;
 export const UNFINISHED: readonly TaskState[] = ['pending', 'running', 'paused'];
@@ -79,7 +49,10 @@ const CREATION = 'task-creation';
 const CHANGE = [TASKS_CHANGED];
 const WORK = [TASKS_CHANGED, TASKS_WAITING];
 
-export function createTaskStore(database: Database): TaskStore {
+export type TaskStore = ReturnType<typeof createTaskStore>;
+
+/** Tasks in the database. Every behaviour in `test/contracts/task-store.ts` holds in both dialects. */
+export function createTaskStore(database: Database) {
   const { query } = database;
 
   async function createAll(tasks: readonly NewTask[], now: number, maxUnfinished: number) {
@@ -100,15 +73,18 @@ export function createTaskStore(database: Database): TaskStore {
   }
 
   return {
-    create: async (task, now, maxUnfinished) => (await createAll([task], now, maxUnfinished))?.[0] ?? null,
+    /** The task, or the one that was made before under the same idempotency key. Null when too many are unfinished. */
+    create: async (task: NewTask, now: number, maxUnfinished: number): Promise<Task | null> =>
+      (await createAll([task], now, maxUnfinished))?.[0] ?? null,
+    /** The same for several: all of them, or null and none. */
     createAll,
 
-    async get(id) {
+    async get(id: number): Promise<Task | null> {
       const row = await query.selectFrom('tasks').selectAll().where('id', '=', id).executeTakeFirst();
       return row ? taskOf(row) : null;
     },
 
-    async list(filter) {
+    async list(filter: TaskFilter): Promise<readonly Task[]> {
       let found = query.selectFrom('tasks').selectAll();
       if (filter.states) found = found.where('state', 'in', filter.states);
       if (filter.layer !== undefined) found = found.where('layer', '=', filter.layer);
@@ -119,13 +95,14 @@ export function createTaskStore(database: Database): TaskStore {
       return (await found.orderBy('id', 'desc').limit(limit).execute()).map(taskOf);
     },
 
-    async active(layer) {
+    async active(layer: string | null): Promise<readonly Task[]> {
       let found = query.selectFrom('tasks').selectAll().where('state', 'in', ['pending', 'running']);
       if (layer !== null) found = found.where('layer', '=', layer);
       return (await found.orderBy('id').execute()).map(taskOf);
     },
 
-    async countByState() {
+    /** States that no task is in are left out. */
+    async countByState(): Promise<ReadonlyMap<string, number>> {
       const rows = await query
         .selectFrom('tasks')
         .select(({ fn }) => ['state', fn.countAll().as('count')])
@@ -134,19 +111,24 @@ export function createTaskStore(database: Database): TaskStore {
       return new Map(rows.map(({ state, count }) => [state, Number(count)]));
     },
 
-    cancel: (selector, reason, now) =>
+    /** The tasks that were stopped, as they were before. */
+    cancel: (selector: CancelSelector, reason: string, now: number): Promise<readonly Task[]> =>
       changeTasks(database, CHANGE, (inside) => cancelTasks(inside, selector, reason, now)),
-    pause: (id) => changeTasks(database, CHANGE, (inside) => pauseTask(inside, id)),
-    resume: (id) => changeTasks(database, WORK, (inside) => resumeTask(inside, id)),
-    fail: (id, reason, now) =>
+    /** Null when there is no such task or it is in no state for it. */
+    pause: (id: number): Promise<Task | null> =>
+      changeTasks(database, CHANGE, (inside) => pauseTask(inside, id)),
+    resume: (id: number): Promise<Task | null> =>
+      changeTasks(database, WORK, (inside) => resumeTask(inside, id)),
+    /** Ends a task whose work has become impossible. */
+    fail: (id: number, reason: string, now: number): Promise<void> =>
       changeTasks(database, CHANGE, (inside) => endTask(inside, id, 'failed', reason, now)),
 
-    async plan(id) {
+    async plan(id: number): Promise<TaskPlan | null> {
       const row = await query.selectFrom('tasks').select('plan').where('id', '=', id).executeTakeFirst();
       return row ? (JSON.parse(row.plan) as TaskPlan) : null;
     },
 
-    async givenUp(id, limit) {
+    async givenUp(id: number, limit: number): Promise<readonly FailedRect[]> {
       const rows = await query
         .selectFrom('task_failures')
         .selectAll()
@@ -162,7 +144,8 @@ export function createTaskStore(database: Database): TaskStore {
       }));
     },
 
-    async changedSince({ event, id }, limit) {
+    /** In the order of their latest changes, as far as they are visible. */
+    async changedSince({ event, id }: ChangePlace, limit: number): Promise<readonly Task[]> {
       const rows = await query
         .selectFrom('tasks')
         .selectAll()
@@ -174,15 +157,19 @@ export function createTaskStore(database: Database): TaskStore {
       return rows.map(taskOf);
     },
 
-    changeHorizon: () => changeHorizon(query),
+    /** Changes below this number are all visible. */
+    changeHorizon: (): Promise<number> => changeHorizon(query),
 
-    renumber: () =>
+    /** A database that was restored from a backup may count its changes anew: none lies ahead of them. */
+    renumber: (): Promise<void> =>
       changeTasks(database, [], async (inside) => {
         const now = await changeNumber(inside);
         await inside.updateTable('tasks').set({ event_id: 0 }).where('event_id', '>', now).execute();
       }),
 
-    forget: (retention) => changeTasks(database, [], (inside) => forgetFinished(inside, retention)),
+    /** Returns how many were forgotten. */
+    forget: (retention: Retention): Promise<number> =>
+      changeTasks(database, [], (inside) => forgetFinished(inside, retention)),
   };
 }
 

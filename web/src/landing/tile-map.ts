@@ -4,10 +4,10 @@ import TileLayer from 'ol/layer/Tile.js';
 import OlMap from 'ol/Map.js';
 import type Projection from 'ol/proj/Projection.js';
 import { get as knownProjection, transform } from 'ol/proj.js';
-import TileImage from 'ol/source/TileImage.js';
+import type TileImage from 'ol/source/TileImage.js';
 import type TileGrid from 'ol/tilegrid/TileGrid.js';
-import View from 'ol/View.js';
-import { gridOf, projectionOf } from '../map/grid.ts';
+import type View from 'ol/View.js';
+import { gridOf, projectionOf, sourceOf, viewOf } from '../map/grid.ts';
 import type { GridSetEntry } from './layer-list.ts';
 import { type Selection, tileAddress } from './selection.ts';
 
@@ -60,7 +60,15 @@ export class TileMap {
       this.#selection?.gridSet.name === gridSet.name && this.#selection.layer === selection.layer;
     const projection = projectionOf(gridSet);
     const grid = gridOf(gridSet);
-    this.#layer.setSource(this.#sourceOf(selection, projection, grid));
+    this.#layer.setSource(
+      sourceOf({
+        projection,
+        tileGrid: grid,
+        wrapX: true,
+        addressOf: (z, x, y) => tileAddress(selection, z, x, y),
+        onTileFailed: (address) => this.#events.onTileFailed(address),
+      }),
+    );
     if (!sameView) this.#map.setView(this.#viewOf(gridSet, projection));
     this.#selection = selection;
     this.#grid = grid;
@@ -68,28 +76,9 @@ export class TileMap {
     this.#report();
   }
 
-  #sourceOf(selection: Selection, projection: Projection, tileGrid: TileGrid): TileImage {
-    const source = new TileImage({
-      projection,
-      tileGrid,
-      wrapX: true,
-      tileUrlFunction: ([z = 0, x = 0, y = 0]) => tileAddress(selection, z, x, y),
-    });
-    source.on('tileloaderror', ({ tile }) => {
-      const [z = 0, x = 0, y = 0] = tile.getTileCoord();
-      this.#events.onTileFailed(tileAddress(selection, z, x, y));
-    });
-    return source;
-  }
-
   /** Another grid set shows the same place when both have a place on earth. */
   #viewOf(gridSet: GridSetEntry, projection: Projection): View {
-    const view = new View({
-      projection,
-      resolutions: gridSet.resolutions.slice(gridSet.zoomStart, gridSet.zoomStop + 1),
-      constrainResolution: true,
-      showFullExtent: true,
-    });
+    const view = viewOf(gridSet, projection);
     const before = this.#selection && this.#map.getView();
     const centre = before?.getCenter();
     const isOnEarth =

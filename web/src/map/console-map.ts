@@ -6,12 +6,10 @@ import TileLayer from 'ol/layer/Tile.js';
 import OlMap from 'ol/Map.js';
 import type Projection from 'ol/proj/Projection.js';
 import ImageStatic from 'ol/source/ImageStatic.js';
-import TileImage from 'ol/source/TileImage.js';
+import type TileImage from 'ol/source/TileImage.js';
 import type TileGrid from 'ol/tilegrid/TileGrid.js';
-import View from 'ol/View.js';
-import { gridOf, projectionOf } from './grid.ts';
-import type { GridSetInfo, TileSet } from './tile-set.ts';
-import { tileAddress } from './tile-set.ts';
+import { gridOf, projectionOf, sourceOf, viewOf } from './grid.ts';
+import { type TileSet, tileAddress } from './tile-set.ts';
 
 export interface TilePlace {
   readonly z: number;
@@ -62,8 +60,19 @@ export class ConsoleMap {
     this.#set = set;
     this.#grid = grid;
     this.#projection = projection;
-    this.#tiles.setSource(set.format.startsWith('image/') ? this.#source(set, projection, grid) : null);
-    if (!sameGrid) this.map.setView(this.#viewOf(gridSet, projection));
+    const source = sourceOf({
+      projection,
+      tileGrid: grid,
+      wrapX: false,
+      addressOf: (z, x, y) => tileAddress(set, z, x, y),
+      onTileFailed: (address) => this.#events.onTileFailed?.(address),
+    });
+    this.#tiles.setSource(set.format.startsWith('image/') ? source : null);
+    if (!sameGrid) {
+      const view = viewOf(gridSet, projection);
+      view.fit([...gridSet.extent], { size: this.map.getSize() ?? [800, 500], nearest: true });
+      this.map.setView(view);
+    }
     this.#tellView();
   }
 
@@ -96,31 +105,6 @@ export class ConsoleMap {
   close(): void {
     this.map.setTarget(undefined);
     this.map.dispose();
-  }
-
-  #source(set: TileSet, projection: Projection, tileGrid: TileGrid): TileImage {
-    const source = new TileImage({
-      projection,
-      tileGrid,
-      wrapX: false,
-      tileUrlFunction: ([z = 0, x = 0, y = 0]) => tileAddress(set, z, x, y),
-    });
-    source.on('tileloaderror', ({ tile }) => {
-      const [z = 0, x = 0, y = 0] = tile.getTileCoord();
-      this.#events.onTileFailed?.(tileAddress(set, z, x, y));
-    });
-    return source;
-  }
-
-  #viewOf(gridSet: GridSetInfo, projection: Projection): View {
-    const view = new View({
-      projection,
-      resolutions: gridSet.resolutions.slice(gridSet.zoomStart, gridSet.zoomStop + 1),
-      constrainResolution: true,
-      showFullExtent: true,
-    });
-    view.fit([...gridSet.extent], { size: this.map.getSize() ?? [800, 500], nearest: true });
-    return view;
   }
 
   #tellView(): void {

@@ -4,7 +4,7 @@ export type Coverage = Answer<'/api/v1/layers/{layer}/coverage/{gridSet}/{z}'>;
 
 type Colour = readonly [number, number, number];
 
-/** From older than a month to fresh; the style sheet's legend has the same. */
+/** From older than a month to fresh. */
 const AGE_COLOURS: readonly Colour[] = [
   [192, 58, 43],
   [240, 138, 60],
@@ -31,7 +31,7 @@ export function coveragePicture(coverage: Coverage): string | null {
   for (let run = 0; run < runs.length; run += 2) {
     const [value = 0, length = 0] = [runs[run], runs[run + 1]];
     if (value > 0) {
-      context.fillStyle = `rgb(${(shows === 'age' ? ageColour(value) : shareColour(value)).join(' ')})`;
+      context.fillStyle = cellColour(shows ?? 'share', value);
       fillRun(context, place, length, columns, scale);
     }
     place += length;
@@ -53,11 +53,9 @@ function fillRun(
   }
 }
 
-function ageColour(value: number): Colour {
-  return AGE_COLOURS[value - 1] ?? ALL;
-}
-
-function shareColour(percent: number): Colour {
-  const mix = (place: 0 | 1 | 2) => Math.round(FEW[place] + ((ALL[place] - FEW[place]) * percent) / 100);
-  return [mix(0), mix(1), mix(2)];
+/** Of a cell with this value, e.g. `rgb(8 81 156)`. */
+export function cellColour(shows: NonNullable<Coverage['shows']>, value: number): string {
+  const mix = (few: number, place: number) => Math.round(few + (((ALL[place] ?? 0) - few) * value) / 100);
+  const colour = shows === 'age' ? (AGE_COLOURS[value - 1] ?? ALL) : FEW.map(mix);
+  return `rgb(${colour.join(' ')})`;
 }

@@ -1,7 +1,7 @@
 import type { Answer } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { timeText } from '../format.ts';
-import { Card, Loaded, PageHead, Wide } from '../parts/basics.tsx';
+import { Card, Loaded, PageHead, Table } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
 
 /** Written in by the build. */
@@ -37,26 +37,15 @@ export default function About() {
         </Card>
         <Nodes />
         <Card title={WORDS.parts} className="span-12">
-          <Wide label={WORDS.parts}>
-            <table>
-              <thead>
-                <tr>
-                  <th>{WORDS.part}</th>
-                  <th>{WORDS.partVersion}</th>
-                  <th>{WORDS.partLicence}</th>
-                </tr>
-              </thead>
-              <tbody>
-                {LICENCES.map(({ name, version, licence }) => (
-                  <tr key={name}>
-                    <td>{name}</td>
-                    <td>{version}</td>
-                    <td>{licence}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </Wide>
+          <Table label={WORDS.parts} head={[WORDS.part, WORDS.partVersion, WORDS.partLicence]}>
+            {LICENCES.map(({ name, version, licence }) => (
+              <tr key={name}>
+                <td>{name}</td>
+                <td>{version}</td>
+                <td>{licence}</td>
+              </tr>
+            ))}
+          </Table>
         </Card>
       </div>
     </>
@@ -70,30 +59,20 @@ function Nodes() {
     <Card title={words.title} className="span-12">
       <Loaded resource={nodes}>
         {(data) => (
-          <Wide label={words.title}>
-            <table>
-              <thead>
-                <tr>
-                  <th>{words.name}</th>
-                  <th>{words.roles}</th>
-                  <th>{WORDS.version}</th>
-                  <th>{words.started}</th>
-                  <th>{words.seen}</th>
-                </tr>
-              </thead>
-              <tbody>
-                {data.nodes.map(({ name, roles, version, startedAt, seenAt, leader }) => (
-                  <tr key={`${name} ${startedAt}`}>
-                    <td>{name}</td>
-                    <td>{[...roles, ...(leader ? [words.leader] : [])].join(', ')}</td>
-                    <td>{version}</td>
-                    <td>{timeText(startedAt)}</td>
-                    <td>{timeText(seenAt)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </Wide>
+          <Table
+            label={words.title}
+            head={[words.name, words.roles, WORDS.version, words.started, words.seen]}
+          >
+            {data.nodes.map(({ name, roles, version, startedAt, seenAt, leader }) => (
+              <tr key={`${name} ${startedAt}`}>
+                <td>{name}</td>
+                <td>{[...roles, ...(leader ? [words.leader] : [])].join(', ')}</td>
+                <td>{version}</td>
+                <td>{timeText(startedAt)}</td>
+                <td>{timeText(seenAt)}</td>
+              </tr>
+            ))}
+          </Table>
         )}
       </Loaded>
     </Card>

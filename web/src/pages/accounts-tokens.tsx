@@ -2,7 +2,7 @@ import { type FormEvent, useState } from 'react';
 import { type Answer, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { timeText } from '../format.ts';
-import { Copy, Empty, Field, ProblemNotice, Wide } from '../parts/basics.tsx';
+import { Copy, Empty, HiddenHead, Input, ProblemNotice, Table } from '../parts/basics.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import type { Role } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
@@ -71,43 +71,37 @@ function TokenTable({
   readonly onRevoke: (token: Token) => void;
 }) {
   return (
-    <Wide label={WORDS.tokens}>
-      <table>
-        <thead>
-          <tr>
-            <th>{WORDS.name}</th>
-            <th>{WORDS.role}</th>
-            <th>{WORDS.layers}</th>
-            <th>{WORDS.expires}</th>
-            <th>{WORDS.lastUsed}</th>
-            <th>
-              <span className="visually-hidden">{WORDS.revoke}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {tokens.map((token) => (
-            <tr key={token.id}>
-              <td>{token.name}</td>
-              <td>{token.role}</td>
-              <td className="mono">{token.layers.join(', ')}</td>
-              <td>{token.expiresAt === null ? TEXTS.never : timeText(token.expiresAt)}</td>
-              <td>{token.lastUsedAt === null ? TEXTS.never : timeText(token.lastUsedAt)}</td>
-              <td className="number">
-                <button
-                  type="button"
-                  className="danger"
-                  aria-label={WORDS.revokeToken(token.name)}
-                  onClick={() => onRevoke(token)}
-                >
-                  {WORDS.revoke}…
-                </button>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Wide>
+    <Table
+      label={WORDS.tokens}
+      head={[
+        WORDS.name,
+        WORDS.role,
+        WORDS.layers,
+        WORDS.expires,
+        WORDS.lastUsed,
+        <HiddenHead key="change">{WORDS.revoke}</HiddenHead>,
+      ]}
+    >
+      {tokens.map((token) => (
+        <tr key={token.id}>
+          <td>{token.name}</td>
+          <td>{token.role}</td>
+          <td className="mono">{token.layers.join(', ')}</td>
+          <td>{token.expiresAt === null ? TEXTS.never : timeText(token.expiresAt)}</td>
+          <td>{token.lastUsedAt === null ? TEXTS.never : timeText(token.lastUsedAt)}</td>
+          <td className="number">
+            <button
+              type="button"
+              className="danger"
+              aria-label={WORDS.revokeToken(token.name)}
+              onClick={() => onRevoke(token)}
+            >
+              {WORDS.revoke}…
+            </button>
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -123,14 +117,10 @@ function AddToken({ onAdd }: { readonly onAdd: (draft: object) => Promise<void> 
   };
   return (
     <form className="form-grid tops" onSubmit={submit} aria-label={WORDS.addToken}>
-      <Field label={WORDS.name}>
-        <input required value={name} onChange={({ target }) => setName(target.value)} autoComplete="off" />
-      </Field>
+      <Input label={WORDS.name} required value={name} autoComplete="off" onText={setName} />
       <RoleChoice role={role} onChange={setRole} />
       <LayersField value={layers} onChange={setLayers} />
-      <Field label={WORDS.expiresOn}>
-        <input type="date" value={day} onChange={({ target }) => setDay(target.value)} />
-      </Field>
+      <Input label={WORDS.expiresOn} type="date" value={day} onText={setDay} />
       <button type="submit" className="beside-fields">
         {WORDS.addToken}
       </button>

@@ -2,7 +2,7 @@ import { type FormEvent, useState } from 'react';
 import { type Answer, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { timeText } from '../format.ts';
-import { Choice, Field, ProblemNotice, TextField, Wide } from '../parts/basics.tsx';
+import { Choice, HiddenHead, Input, ProblemNotice, Table, TextField } from '../parts/basics.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { type Role, useCaller } from '../session.tsx';
@@ -64,52 +64,46 @@ function UserTable(props: {
 }) {
   const caller = useCaller();
   return (
-    <Wide label={WORDS.users}>
-      <table>
-        <thead>
-          <tr>
-            <th>{WORDS.name}</th>
-            <th>{WORDS.role}</th>
-            <th>{WORDS.layers}</th>
-            <th>{WORDS.created}</th>
-            <th>
-              <span className="visually-hidden">{WORDS.change}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {props.users.map((user) => (
-            <tr key={user.name}>
-              <td>{user.name}</td>
-              <td>{user.role}</td>
-              <td className="mono">{user.layers.join(', ')}</td>
-              <td>{timeText(user.createdAt)}</td>
-              <td className="number">
-                {user.name !== caller.name && (
-                  <span className="row end">
-                    <button
-                      type="button"
-                      aria-label={WORDS.editTitle(user.name)}
-                      onClick={() => props.onChange(user)}
-                    >
-                      {WORDS.edit}
-                    </button>
-                    <button
-                      type="button"
-                      className="danger"
-                      aria-label={WORDS.removeUser(user.name)}
-                      onClick={() => props.onRemove(user.name)}
-                    >
-                      {TEXTS.remove}…
-                    </button>
-                  </span>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Wide>
+    <Table
+      label={WORDS.users}
+      head={[
+        WORDS.name,
+        WORDS.role,
+        WORDS.layers,
+        WORDS.created,
+        <HiddenHead key="change">{WORDS.change}</HiddenHead>,
+      ]}
+    >
+      {props.users.map((user) => (
+        <tr key={user.name}>
+          <td>{user.name}</td>
+          <td>{user.role}</td>
+          <td className="mono">{user.layers.join(', ')}</td>
+          <td>{timeText(user.createdAt)}</td>
+          <td className="number">
+            {user.name !== caller.name && (
+              <span className="row end">
+                <button
+                  type="button"
+                  aria-label={WORDS.editTitle(user.name)}
+                  onClick={() => props.onChange(user)}
+                >
+                  {WORDS.edit}
+                </button>
+                <button
+                  type="button"
+                  className="danger"
+                  aria-label={WORDS.removeUser(user.name)}
+                  onClick={() => props.onRemove(user.name)}
+                >
+                  {TEXTS.remove}…
+                </button>
+              </span>
+            )}
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -158,18 +152,15 @@ function AddUser({ onAdd }: { readonly onAdd: (draft: object) => Promise<void> }
   };
   return (
     <form className="form-grid tops" onSubmit={submit} aria-label={WORDS.addUser}>
-      <Field label={WORDS.name}>
-        <input required value={name} onChange={({ target }) => setName(target.value)} autoComplete="off" />
-      </Field>
-      <Field label={WORDS.password}>
-        <input
-          required
-          type="password"
-          autoComplete="new-password"
-          value={password}
-          onChange={({ target }) => setPassword(target.value)}
-        />
-      </Field>
+      <Input label={WORDS.name} required value={name} autoComplete="off" onText={setName} />
+      <Input
+        label={WORDS.password}
+        required
+        type="password"
+        autoComplete="new-password"
+        value={password}
+        onText={setPassword}
+      />
       <RoleChoice role={role} onChange={setRole} />
       <LayersField value={layers} onChange={setLayers} />
       <button type="submit" className="beside-fields">

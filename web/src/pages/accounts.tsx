@@ -1,9 +1,10 @@
-import type { Answer } from '../api/client.ts';
+import { type FormEvent, useState } from 'react';
+import { type Answer, send } from '../api/client.ts';
+import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
-import { Card, Empty, Loaded, PageHead } from '../parts/basics.tsx';
+import { ActionNotices, Card, Empty, Input, Loaded, PageHead } from '../parts/basics.tsx';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
-import { OwnPassword } from './accounts-password.tsx';
 import { Tokens } from './accounts-tokens.tsx';
 import { Users } from './accounts-users.tsx';
 
@@ -44,5 +45,44 @@ export default function Accounts() {
         )}
       </div>
     </>
+  );
+}
+
+function OwnPassword() {
+  const [current, setCurrent] = useState('');
+  const [password, setPassword] = useState('');
+  const action = useAction();
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void action.run(async () => {
+      await send('PUT', 'api/v1/me/password', { current, password });
+      setCurrent('');
+      setPassword('');
+      return WORDS.changed;
+    });
+  };
+  return (
+    <form className="form-grid" onSubmit={submit}>
+      <Input
+        label={WORDS.current}
+        type="password"
+        autoComplete="current-password"
+        required
+        value={current}
+        onText={setCurrent}
+      />
+      <Input
+        label={WORDS.fresh}
+        type="password"
+        autoComplete="new-password"
+        required
+        value={password}
+        onText={setPassword}
+      />
+      <button type="submit" disabled={action.busy}>
+        {WORDS.change}
+      </button>
+      <ActionNotices action={action} />
+    </form>
   );
 }

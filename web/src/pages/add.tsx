@@ -12,8 +12,8 @@ import {
   Loaded,
   PageHead,
   ProblemNotice,
+  Table,
   TextField,
-  Wide,
 } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
 import { VirtualList } from '../parts/virtual-list.tsx';
@@ -189,20 +189,16 @@ function Report({ found }: { readonly found: Found }) {
   return (
     <details>
       <summary>{WORDS.report(countText(lines.length))}</summary>
-      <Wide label={WORDS.report('')}>
-        <table className="snug">
-          <tbody>
-            {lines.slice(0, 500).map(({ subject, element, fate, what }) => (
-              <tr key={`${subject} ${element} ${fate} ${what}`}>
-                <td>{WORDS.fates[fate]}</td>
-                <td>{subject}</td>
-                <td>{element}</td>
-                <td>{what}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Wide>
+      <Table label={WORDS.report('')} className="snug">
+        {lines.slice(0, 500).map(({ subject, element, fate, what }) => (
+          <tr key={`${subject} ${element} ${fate} ${what}`}>
+            <td>{WORDS.fates[fate]}</td>
+            <td>{subject}</td>
+            <td>{element}</td>
+            <td>{what}</td>
+          </tr>
+        ))}
+      </Table>
     </details>
   );
 }

@@ -1,6 +1,6 @@
 import { useDeferredValue } from 'react';
 import { useResource } from '../api/use-resource.ts';
-import { Card, Copy, Field, Loaded, PageHead } from '../parts/basics.tsx';
+import { Card, Copy, Input, Loaded, PageHead } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
 import { changeQuery, useRoute } from '../route.ts';
 import { TEXTS } from '../texts.ts';
@@ -31,13 +31,7 @@ export default function Api() {
       />
       <p className="quiet">{WORDS.help}</p>
       <div className="stack">
-        <Field label={WORDS.filter}>
-          <input
-            type="search"
-            value={text}
-            onChange={({ target }) => changeQuery({ search: target.value })}
-          />
-        </Field>
+        <Input label={WORDS.filter} type="search" value={text} onText={(search) => changeQuery({ search })} />
         <Loaded resource={document}>
           {(data) =>
             groupsOf(data, wanted).map(([tag, entries]) => (

@@ -2,7 +2,7 @@ import { useDeferredValue, useState } from 'react';
 import type { Answer } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { timeText } from '../format.ts';
-import { Card, Choice, Empty, Field, Loaded, PageHead, Wide } from '../parts/basics.tsx';
+import { Card, Choice, Empty, Input, Loaded, PageHead, Table } from '../parts/basics.tsx';
 import { changeQuery, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
@@ -31,20 +31,8 @@ export default function Audit() {
       <PageHead title={WORDS.title} />
       <div className="stack">
         <div className="row">
-          <Field label={WORDS.actor}>
-            <input
-              type="search"
-              value={actor}
-              onChange={({ target }) => changeQuery({ actor: target.value })}
-            />
-          </Field>
-          <Field label={WORDS.text}>
-            <input
-              type="search"
-              value={text}
-              onChange={({ target }) => changeQuery({ text: target.value })}
-            />
-          </Field>
+          <Input label={WORDS.actor} type="search" value={actor} onText={(actor) => changeQuery({ actor })} />
+          <Input label={WORDS.text} type="search" value={text} onText={(text) => changeQuery({ text })} />
           <Choice
             label={WORDS.outcome}
             value={outcome}
@@ -74,40 +62,29 @@ export default function Audit() {
 
 function Entries({ entries }: { readonly entries: readonly Entry[] }) {
   return (
-    <Wide label={WORDS.title}>
-      <table>
-        <thead>
-          <tr>
-            <th>{WORDS.time}</th>
-            <th>{WORDS.actor}</th>
-            <th>{WORDS.action}</th>
-            <th>{WORDS.target}</th>
-            <th>{WORDS.source}</th>
-            <th>{WORDS.outcome}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {entries.map((entry, place) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: an entry may have no id
-            <tr key={`${entry.id} ${place}`}>
-              <td>{timeText(entry.time)}</td>
-              <td>{entry.actor ?? WORDS.stranger}</td>
-              <td>
-                {actionText(entry)}
-                <Change entry={entry} />
-              </td>
-              <td>{entry.target}</td>
-              <td className="mono">{entry.source}</td>
-              <td>
-                <span className={`badge ${entry.outcome === 'done' ? 'done' : 'failed'}`}>
-                  {entry.outcome ?? entry.phase} {entry.status}
-                </span>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Wide>
+    <Table
+      label={WORDS.title}
+      head={[WORDS.time, WORDS.actor, WORDS.action, WORDS.target, WORDS.source, WORDS.outcome]}
+    >
+      {entries.map((entry, place) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: an entry may have no id
+        <tr key={`${entry.id} ${place}`}>
+          <td>{timeText(entry.time)}</td>
+          <td>{entry.actor ?? WORDS.stranger}</td>
+          <td>
+            {actionText(entry)}
+            <Change entry={entry} />
+          </td>
+          <td>{entry.target}</td>
+          <td className="mono">{entry.source}</td>
+          <td>
+            <span className={`badge ${entry.outcome === 'done' ? 'done' : 'failed'}`}>
+              {entry.outcome ?? entry.phase} {entry.status}
+            </span>
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 

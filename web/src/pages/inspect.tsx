@@ -1,6 +1,6 @@
 import { type FormEvent, useMemo, useState } from 'react';
 import { type LayerInfo, type TileSet, tileSetFrom, wishesOf } from '../map/tile-set.ts';
-import { Card, Field, PageHead } from '../parts/basics.tsx';
+import { Card, Input, PageHead } from '../parts/basics.tsx';
 import { ChosenLayer } from '../parts/layer-field.tsx';
 import { TileSetChoices } from '../parts/tile-set-choices.tsx';
 import { addressOf, goTo, useRoute } from '../route.ts';
@@ -40,15 +40,14 @@ function Place({ layer }: { readonly layer: LayerInfo }) {
     show(asked);
   };
   const number = (name: 'z' | 'x' | 'y', label: string) => (
-    <Field label={label}>
-      <input
-        type="number"
-        min={0}
-        required
-        value={typed[name]}
-        onChange={({ target }) => setTyped({ ...typed, [name]: target.value })}
-      />
-    </Field>
+    <Input
+      label={label}
+      type="number"
+      min={0}
+      required
+      value={typed[name]}
+      onText={(text) => setTyped({ ...typed, [name]: text })}
+    />
   );
   return (
     <>

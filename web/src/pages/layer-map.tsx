@@ -3,7 +3,7 @@ import { type Answer, get, part } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { countText, percentText } from '../format.ts';
 import type { ConsoleMap, MapView, TilePlace } from '../map/console-map.ts';
-import { type Coverage, coveragePicture } from '../map/coverage.ts';
+import { type Coverage, cellColour, coveragePicture } from '../map/coverage.ts';
 import { MapBox } from '../map/map-box.tsx';
 import { type TileSet, tileSetQuery } from '../map/tile-set.ts';
 import { Bar, Card, Choice, Loaded } from '../parts/basics.tsx';
@@ -145,19 +145,19 @@ function Legend({ shows, zoom }: { readonly shows: 'age' | 'share'; readonly zoo
       {shows === 'age'
         ? WORDS.legendAge.map((text, place) => (
             <span key={text}>
-              <span className={`swatch age-${place + 1}`} />
+              <span className="swatch" style={{ background: cellColour('age', place + 1) }} />
               {text}
             </span>
           ))
         : (
             [
-              ['1', WORDS.legendShare.some],
-              ['50', WORDS.legendShare.half],
-              ['100', WORDS.legendShare.all],
+              [1, WORDS.legendShare.some],
+              [50, WORDS.legendShare.half],
+              [100, WORDS.legendShare.all],
             ] as const
           ).map(([share, text]) => (
             <span key={share}>
-              <span className={`swatch share-${share}`} />
+              <span className="swatch" style={{ background: cellColour('share', share) }} />
               {text}
             </span>
           ))}

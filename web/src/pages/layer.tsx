@@ -4,7 +4,7 @@ import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { agoText, bytesText, countText, durationText, parametersText, timeText } from '../format.ts';
 import { type LayerInfo, type TileSet, tileSetFrom, wishesOf } from '../map/tile-set.ts';
-import { Card, DoneNotice, Empty, Fact, Loaded, PageHead, ProblemNotice, Wide } from '../parts/basics.tsx';
+import { ActionNotices, Card, Empty, Fact, Loaded, PageHead, Table } from '../parts/basics.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { addressOf, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
@@ -74,30 +74,22 @@ function Content({
 
 function Sizes({ layer }: { readonly layer: Usage['layers'][number] }) {
   return (
-    <Wide label={WORDS.sizes}>
-      <table className="snug">
-        <thead>
-          <tr>
-            <th>{WORDS.gridSet}</th>
-            <th>{WORDS.format}</th>
-            <th>{WORDS.parameters}</th>
-            <th className="number">{WORDS.tiles}</th>
-            <th className="number">{WORDS.bytes}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {layer.tileSets.map(({ gridSet, format, parametersId, parameters, tiles, bytes }) => (
-            <tr key={`${gridSet} ${format} ${parametersId}`}>
-              <td>{gridSet}</td>
-              <td>{format}</td>
-              <td title={parametersId ?? ''}>{parametersText(parametersId, parameters)}</td>
-              <td className="number">{countText(tiles)}</td>
-              <td className="number">{bytesText(bytes)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Wide>
+    <Table
+      label={WORDS.sizes}
+      className="snug"
+      head={[WORDS.gridSet, WORDS.format, WORDS.parameters, WORDS.tiles, WORDS.bytes]}
+      numbers={[WORDS.tiles, WORDS.bytes]}
+    >
+      {layer.tileSets.map(({ gridSet, format, parametersId, parameters, tiles, bytes }) => (
+        <tr key={`${gridSet} ${format} ${parametersId}`}>
+          <td>{gridSet}</td>
+          <td>{format}</td>
+          <td title={parametersId ?? ''}>{parametersText(parametersId, parameters)}</td>
+          <td className="number">{countText(tiles)}</td>
+          <td className="number">{bytesText(bytes)}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -186,8 +178,7 @@ function Actions({ set, onEmptied }: { readonly set: TileSet; readonly onEmptied
     });
   return (
     <>
-      <ProblemNotice problem={action.problem} />
-      <DoneNotice text={action.done} />
+      <ActionNotices action={action} />
       <a className="button primary" href={addressOf('seed', name, wishesOf(set))}>
         {WORDS.seed}
       </a>

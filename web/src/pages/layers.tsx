@@ -2,7 +2,7 @@ import { lazy, useDeferredValue, useMemo } from 'react';
 import { type Answer, part } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { agoText, bytesText, countText, timeText } from '../format.ts';
-import { Choice, Empty, Field, Loaded, PageHead } from '../parts/basics.tsx';
+import { Check, Choice, Empty, Input, Loaded, PageHead } from '../parts/basics.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { addressOf, changeQuery, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
@@ -72,27 +72,18 @@ function Found({ rows }: { readonly rows: readonly LayerRow[] }) {
   return (
     <div className="stack">
       <div className="row">
-        <Field label={WORDS.search}>
-          <input
-            type="search"
-            value={text}
-            onChange={({ target }) => changeQuery({ search: target.value })}
-          />
-        </Field>
+        <Input label={WORDS.search} type="search" value={text} onText={(search) => changeQuery({ search })} />
         <Choice
           label={WORDS.order}
           value={order}
           options={LAYER_ORDERS.map((name) => [name, WORDS.orders[name]])}
           onChange={(chosen) => changeQuery({ order: chosen === 'declared' ? '' : chosen })}
         />
-        <label className="check">
-          <input
-            type="checkbox"
-            checked={onlyFailing}
-            onChange={({ target }) => changeQuery({ failing: target.checked ? '1' : '' })}
-          />
-          {WORDS.onlyFailing(countText(failing))}
-        </label>
+        <Check
+          label={WORDS.onlyFailing(countText(failing))}
+          checked={onlyFailing}
+          onChange={(checked) => changeQuery({ failing: checked ? '1' : '' })}
+        />
         <span className="quiet" role="status">
           {WORDS.count(countText(found.length), countText(rows.length))}
         </span>

@@ -3,7 +3,7 @@ import { type Answer, Problem, problemFrom, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
 import { bytesText, countText, parametersText } from '../format.ts';
-import { Bar, Card, Choice, DoneNotice, Empty, Loaded, PageHead, ProblemNotice } from '../parts/basics.tsx';
+import { ActionNotices, Bar, Card, Check, Choice, Empty, Loaded, PageHead } from '../parts/basics.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Gauge, Plot } from '../parts/plots.tsx';
 import { addressOf } from '../route.ts';
@@ -154,14 +154,7 @@ function QuotaForm({ usage, quota }: { readonly usage: Resource<Usage>; readonly
         <fieldset disabled={!allowed} className="stack">
           <legend className="visually-hidden">{WORDS.limits}</legend>
           {!allowed && <p className="notice">{WORDS.needAdmin}</p>}
-          <label className="check">
-            <input
-              type="checkbox"
-              checked={draft.enabled}
-              onChange={({ target }) => change({ enabled: target.checked })}
-            />
-            {WORDS.enabled}
-          </label>
+          <Check label={WORDS.enabled} checked={draft.enabled} onChange={(enabled) => change({ enabled })} />
           <div className="form-grid tops">
             <LimitFields label={WORDS.limit} limit={draft} onChange={change} />
             <NumberField
@@ -183,8 +176,7 @@ function QuotaForm({ usage, quota }: { readonly usage: Resource<Usage>; readonly
             <h3>{WORDS.effect}</h3>
             <Effects effects={effects} />
           </div>
-          <ProblemNotice problem={action.problem} />
-          <DoneNotice text={action.done} />
+          <ActionNotices action={action} />
           <div className="row">
             <button
               type="submit"

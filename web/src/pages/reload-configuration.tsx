@@ -1,6 +1,6 @@
 import { Problem, problemFrom, reach } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
-import { DoneNotice, ProblemNotice } from '../parts/basics.tsx';
+import { ActionNotices } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
 
 /** Lets the server read its configuration file again. */
@@ -14,8 +14,7 @@ export function ReloadConfiguration({ onReloaded }: { readonly onReloaded: () =>
     });
   return (
     <>
-      <ProblemNotice problem={action.problem} />
-      <DoneNotice text={action.done} />
+      <ActionNotices action={action} />
       <button type="button" disabled={action.busy} onClick={() => void reload()}>
         {TEXTS.layers.reload}
       </button>

@@ -1,6 +1,6 @@
 import { useMemo } from 'react';
 import { cronText } from '../cron-text.ts';
-import { Choice, TextField } from '../parts/basics.tsx';
+import { Check, Choice, TextField } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
 import type { ScheduleDraft } from './schedule-draft.ts';
 import type { Faults } from './seed-plan.ts';
@@ -81,14 +81,7 @@ export function ScheduleTimes({
           onChange={(overrun) => onChange({ overrun })}
         />
       )}
-      <label className="check">
-        <input
-          type="checkbox"
-          checked={draft.enabled}
-          onChange={({ target }) => onChange({ enabled: target.checked })}
-        />
-        {WORDS.enabled}
-      </label>
+      <Check label={WORDS.enabled} checked={draft.enabled} onChange={(enabled) => onChange({ enabled })} />
     </>
   );
 }

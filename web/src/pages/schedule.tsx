@@ -4,7 +4,7 @@ import { useAction } from '../api/use-action.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
 import { cronText } from '../cron-text.ts';
 import { coordinateText, durationText, timeText, withLocalTimes } from '../format.ts';
-import { Card, DoneNotice, Empty, Fact, Loaded, PageHead, ProblemNotice, Wide } from '../parts/basics.tsx';
+import { ActionNotices, Card, Empty, Fact, Loaded, PageHead, Table } from '../parts/basics.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { addressOf, goTo } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
@@ -138,32 +138,18 @@ function History({
 
 function Runs({ runs, timeZone }: { readonly runs: readonly Run[]; readonly timeZone: string }) {
   return (
-    <Wide label={WORDS.history}>
-      <table>
-        <thead>
-          <tr>
-            <th>{WORDS.due(timeZone)}</th>
-            <th>{WORDS.began}</th>
-            <th>{WORDS.outcome}</th>
-            <th>{WORDS.task}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {runs.map((run) => (
-            <tr key={`${run.dueAt} ${run.at}`}>
-              <td>{timeText(run.dueAt, timeZone)}</td>
-              <td>{timeText(run.at, timeZone)}</td>
-              <td>
-                <RunBadge run={run} /> {run.detail && withLocalTimes(run.detail, timeZone)}
-              </td>
-              <td>
-                {run.taskId !== null && <a href={addressOf('tasks', String(run.taskId))}>#{run.taskId}</a>}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Wide>
+    <Table label={WORDS.history} head={[WORDS.due(timeZone), WORDS.began, WORDS.outcome, WORDS.task]}>
+      {runs.map((run) => (
+        <tr key={`${run.dueAt} ${run.at}`}>
+          <td>{timeText(run.dueAt, timeZone)}</td>
+          <td>{timeText(run.at, timeZone)}</td>
+          <td>
+            <RunBadge run={run} /> {run.detail && withLocalTimes(run.detail, timeZone)}
+          </td>
+          <td>{run.taskId !== null && <a href={addressOf('tasks', String(run.taskId))}>#{run.taskId}</a>}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -193,8 +179,7 @@ function Actions({ schedule, onChanged }: { readonly schedule: Schedule; readonl
     });
   return (
     <>
-      <ProblemNotice problem={action.problem} />
-      <DoneNotice text={action.done} />
+      <ActionNotices action={action} />
       <button type="button" disabled={action.busy} onClick={() => void run()}>
         {WORDS.runNow}
       </button>

@@ -4,7 +4,7 @@ import { type Task, useTaskChanges } from '../api/task-feed.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { bytesText, coordinateText, countText, durationText, timeText } from '../format.ts';
-import { Card, Copy, DoneNotice, Empty, Fact, Loaded, PageHead, ProblemNotice } from '../parts/basics.tsx';
+import { ActionNotices, Card, Copy, Empty, Fact, Loaded, PageHead } from '../parts/basics.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { curl } from '../parts/curl.ts';
 import { Plot } from '../parts/plots.tsx';
@@ -169,8 +169,7 @@ function Actions({ task }: { readonly task: Task }) {
     });
   return (
     <>
-      <ProblemNotice problem={action.problem} />
-      <DoneNotice text={action.done} />
+      <ActionNotices action={action} />
       {(task.state === 'running' || task.state === 'pending') && (
         <button type="button" disabled={action.busy} onClick={() => void change('pause')}>
           {WORDS.pause}

@@ -3,7 +3,7 @@ import { type Answer, get, part, sendForm } from '../api/client.ts';
 import { type Task, useFeedState, useTaskChanges } from '../api/task-feed.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
-import { Choice, DoneNotice, Empty, Loaded, PageHead, ProblemNotice } from '../parts/basics.tsx';
+import { ActionNotices, Choice, Empty, Loaded, PageHead, ProblemNotice } from '../parts/basics.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { LayerField } from '../parts/layer-field.tsx';
 import { hasFailures, TaskLine } from '../parts/task-parts.tsx';
@@ -173,8 +173,7 @@ function StopButtons({ layer }: { readonly layer: string }) {
           {KINDS[kind]}
         </button>
       ))}
-      <ProblemNotice problem={action.problem} />
-      <DoneNotice text={action.done} />
+      <ActionNotices action={action} />
       {asked !== null && (
         <Confirm
           title={WORDS.stopQuestion(KINDS[asked], layer === '' ? '' : ` of ${layer}`)}

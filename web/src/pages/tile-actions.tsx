@@ -3,7 +3,7 @@ import { part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { bytesText, countText } from '../format.ts';
 import { insideOf, type TileSet, wishesOf } from '../map/tile-set.ts';
-import { DoneNotice, ProblemNotice } from '../parts/basics.tsx';
+import { ActionNotices } from '../parts/basics.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { addressOf } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
@@ -66,8 +66,7 @@ export function TileActions(props: {
           {WORDS.truncateBelow}
         </button>
       </div>
-      <ProblemNotice problem={action.problem} />
-      <DoneNotice text={action.done} />
+      <ActionNotices action={action} />
       {question && (
         <RemovalQuestion
           question={question}

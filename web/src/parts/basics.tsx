@@ -1,5 +1,6 @@
-import { type InputHTMLAttributes, type ReactNode, useId, useState } from 'react';
+import { type InputHTMLAttributes, type ReactNode, type Ref, useId, useState } from 'react';
 import type { Problem } from '../api/client.ts';
+import type { Action } from '../api/use-action.ts';
 import type { Resource } from '../api/use-resource.ts';
 import { TEXTS } from '../texts.ts';
 
@@ -40,6 +41,16 @@ export function ProblemNotice({
         </button>
       )}
     </p>
+  );
+}
+
+/** What became of an action, good or bad. */
+export function ActionNotices({ action: { problem, done } }: { readonly action: Action }) {
+  return (
+    <>
+      <ProblemNotice problem={problem} />
+      <DoneNotice text={done} />
+    </>
   );
 }
 
@@ -119,6 +130,40 @@ export function Field({ label, children }: { readonly label: string; readonly ch
     <label className="field">
       {label}
       {children}
+    </label>
+  );
+}
+
+/** A labelled input; `onText` gets what is typed. */
+export function Input({
+  label,
+  onText,
+  ...input
+}: InputHTMLAttributes<HTMLInputElement> & {
+  readonly label: string;
+  readonly onText: (text: string) => void;
+  readonly ref?: Ref<HTMLInputElement>;
+}) {
+  return (
+    <Field label={label}>
+      <input {...input} onChange={({ target }) => onText(target.value)} />
+    </Field>
+  );
+}
+
+export function Check(props: {
+  readonly label: string;
+  readonly checked: boolean;
+  readonly onChange: (checked: boolean) => void;
+}) {
+  return (
+    <label className="check">
+      <input
+        type="checkbox"
+        checked={props.checked}
+        onChange={({ target }) => props.onChange(target.checked)}
+      />
+      {props.label}
     </label>
   );
 }
@@ -203,12 +248,39 @@ export function PageHead(props: {
   );
 }
 
-/** For tables: scrolls by itself where the page is narrow, by keyboard too. */
-export function Wide({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+/** Scrolls by itself where the page is narrow, by keyboard too. Rows are what is put in. */
+export function Table(props: {
+  readonly label: string;
+  readonly head?: readonly ReactNode[];
+  /** Heads that stand over numbers. */
+  readonly numbers?: readonly ReactNode[];
+  readonly className?: string;
+  readonly children: ReactNode;
+}) {
+  const { label, head, numbers = [], className, children } = props;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard
     <section className="wide" aria-label={label} tabIndex={0}>
-      {children}
+      <table className={className}>
+        {head && (
+          <thead>
+            <tr>
+              {head.map((title, place) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: columns stay in their places
+                <th key={place} className={numbers.includes(title) ? 'number' : undefined}>
+                  {title}
+                </th>
+              ))}
+            </tr>
+          </thead>
+        )}
+        <tbody>{children}</tbody>
+      </table>
     </section>
   );
+}
+
+/** The head of a column of buttons. */
+export function HiddenHead({ children }: { readonly children: string }) {
+  return <span className="visually-hidden">{children}</span>;
 }

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react';
 import { TEXTS } from '../texts.ts';
-import { Field } from './basics.tsx';
+import { Input } from './basics.tsx';
 import { Dialog } from './dialog.tsx';
 
 /** Asks before something that cannot be undone; with `name`, only who types it goes on. */
@@ -19,9 +19,7 @@ export function Confirm(props: {
     <Dialog {...{ title, action, ready, onConfirm, onClose }} kind="danger">
       <div>{props.children}</div>
       {name !== undefined && (
-        <Field label={TEXTS.layer.typeName(name)}>
-          <input value={typed} onChange={({ target }) => setTyped(target.value)} autoComplete="off" />
-        </Field>
+        <Input label={TEXTS.layer.typeName(name)} value={typed} autoComplete="off" onText={setTyped} />
       )}
     </Dialog>
   );

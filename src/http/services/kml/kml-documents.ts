@@ -1,5 +1,5 @@
 import { type Bounds, intersectBounds } from '../../../domain/bounds.ts';
-import { TilewardenError } from '../../../domain/errors.ts';
+import { invalid } from '../../../domain/errors.ts';
 import { boundsOfTile, tilesOfBounds } from '../../../domain/grid-set.ts';
 import { type GridSubset, subsetContains } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
@@ -55,8 +55,7 @@ function tilesWithin({ gridSet, zoomStop }: GridSubset, z: number, bounds: Bound
   if (!rect) return [];
   const count = (rect.maxX - rect.minX + 1) * (rect.maxY - rect.minY + 1);
   if (count > MOST_LINKS) {
-    throw new TilewardenError(
-      'request-invalid',
+    throw invalid(
       `Grid set ${gridSet.name} begins too fine for KML: ${count} tiles at zoom ${z}; at most ${MOST_LINKS} go into a document.`,
     );
   }

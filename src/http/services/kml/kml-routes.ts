@@ -1,5 +1,4 @@
 import type { BoundLayer } from '../../../catalog/bound-layer.ts';
-import type { Catalog } from '../../../catalog/catalog.ts';
 import { TilewardenError } from '../../../domain/errors.ts';
 import type { Layer } from '../../../domain/layer.ts';
 import { writeZip } from '../../../lib/write-zip.ts';
@@ -9,18 +8,13 @@ import type { Answer } from '../../answer.ts';
 import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { Handler, Route } from '../../route.ts';
-import { documentAnswer } from '../info-answer.ts';
+import { documentAnswer } from '../layer-documents.ts';
+import type { Services } from '../open-services.ts';
 import { parametersOf } from '../query-parameters.ts';
 import { formatNamed } from '../tile-address.ts';
-import type { TileAnswerer } from '../tile-answer.ts';
 import { boundLayer } from '../tiles.ts';
 import { degreesSubset, documentNamed, type KmlKind, tileNamed } from './kml-address.ts';
 import { type KmlLayer, rootDocument, tileDocument } from './kml-documents.ts';
-
-export interface KmlDeps {
-  readonly catalog: Pick<Catalog, 'layer'>;
-  readonly answerTile: TileAnswerer;
-}
 
 const ROOT = '/service/kml';
 const TYPES: Readonly<Record<KmlKind, string>> = {
@@ -29,7 +23,7 @@ const TYPES: Readonly<Record<KmlKind, string>> = {
 };
 
 /** KML super-overlays, at GeoWebCache's addresses: a document for each tile, with the next finer ones behind links. */
-export function kmlRoutes(deps: KmlDeps): readonly Route[] {
+export function kmlRoutes(deps: Services): readonly Route[] {
   const route = (path: string, handler: Handler): Route => ({
     method: 'GET',
     path: `${ROOT}${path}`,
@@ -40,7 +34,7 @@ export function kmlRoutes(deps: KmlDeps): readonly Route[] {
   return [route('/{document}', describeLayer(deps.catalog)), route('/{layer}/{tile}', createKmlTile(deps))];
 }
 
-function describeLayer(catalog: KmlDeps['catalog']): Handler {
+function describeLayer(catalog: Services['catalog']): Handler {
   return async (exchange) => {
     const { bound, extension, kind } = documentNamed(catalog, exchange.param('document'));
     await refuseStrangers(exchange, bound.layer);
@@ -50,7 +44,7 @@ function describeLayer(catalog: KmlDeps['catalog']): Handler {
   };
 }
 
-function createKmlTile({ catalog, answerTile }: KmlDeps): Handler {
+function createKmlTile({ catalog, answerTile }: Services): Handler {
   return async (exchange) => {
     const bound = boundLayer(catalog, exchange.param('layer'));
     const { layer } = bound;

@@ -1,4 +1,4 @@
-import { shortened, TilewardenError } from '../../../domain/errors.ts';
+import { invalid, shortened } from '../../../domain/errors.ts';
 import type { Exchange } from '../../exchange.ts';
 import { readKvp } from '../kvp.ts';
 import { jsonLink, type OgcLink, selfLinks } from './ogc-link.ts';
@@ -48,8 +48,4 @@ function numberAsked(text: string | null, name: string, least: number): number |
   if (text === null) return null;
   if (WHOLE_NUMBER.test(text) && Number(text) >= least) return Number(text);
   throw invalid(`${name} must be a whole number from ${least}, not ${shortened(text)}.`);
-}
-
-function invalid(message: string): TilewardenError {
-  return new TilewardenError('request-invalid', message);
 }

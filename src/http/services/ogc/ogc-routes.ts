@@ -1,18 +1,16 @@
 import type { BoundLayer } from '../../../catalog/bound-layer.ts';
-import type { Catalog } from '../../../catalog/catalog.ts';
 import { shortened } from '../../../domain/errors.ts';
 import type { GridSet } from '../../../domain/grid-set.ts';
 import { everySubset, gridSubsetOf, type Layer } from '../../../domain/layer.ts';
-import type { Logger } from '../../../lib/logger.ts';
 import type { Answer } from '../../answer.ts';
-import { isOpen, type LayerScreen, refuseStrangers, visibleLayers } from '../../door/layer-visibility.ts';
+import { isOpen, refuseStrangers, visibleLayers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
 import { createPageWriter } from '../../pages/page.ts';
 import { HttpProblem } from '../../problems.ts';
 import type { Route } from '../../route.ts';
 import type { LayerRoll } from '../layer-roll.ts';
+import type { Services } from '../open-services.ts';
 import { parametersOf } from '../query-parameters.ts';
-import type { TileAnswerer } from '../tile-answer.ts';
 import { boundLayer } from '../tiles.ts';
 import { stylesOf } from '../wmts/layer-styles.ts';
 import { describeApi, type OgcRoute } from './api-definition.ts';
@@ -33,14 +31,6 @@ import {
   type TilesetsPlace,
 } from './tilesets.ts';
 
-export interface OgcDeps {
-  readonly catalog: Pick<Catalog, 'layer'>;
-  readonly roll: LayerRoll;
-  readonly answerAccepted: TileAnswerer;
-  readonly screen: LayerScreen;
-  readonly log: Logger;
-}
-
 const ROOT = '/ogc';
 const COLLECTION = `${ROOT}/collections/{layer}`;
 const STYLES = 'STYLES';
@@ -49,7 +39,7 @@ const TILE = '{gridSet}/{matrix}/{row}/{column}';
 type OgcHandler = (exchange: Exchange) => Answer | Promise<Answer>;
 
 /** OGC API – Tiles – Part 1: Core 1.0 (OGC 20-057). */
-export function ogcRoutes(deps: OgcDeps): readonly Route[] {
+export function ogcRoutes(deps: Services): readonly Route[] {
   const routes: OgcRoute[] = [];
   const add = (path: string, summary: string, handler: OgcHandler, gives: OgcRoute['gives'] = 'document') =>
     void routes.push({
@@ -85,7 +75,7 @@ export function ogcRoutes(deps: OgcDeps): readonly Route[] {
   return routes;
 }
 
-function createDesk({ catalog, answerAccepted, roll }: OgcDeps) {
+function createDesk({ catalog, answerAccepted, roll }: Services) {
   const crsOf = createOgcCrsNames();
   const answer = createDocumentAnswerer(createPageWriter());
   const answerOgcTile = createOgcTile(answerAccepted);

@@ -2,8 +2,7 @@ import type { Format } from '../../../domain/format.ts';
 import type { GridSubset } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
 import { geographicBoxOf } from '../geographic-extent.ts';
-import type { OgcCrsNames } from './ogc-crs.ts';
-import { CRS84 } from './ogc-crs.ts';
+import { CRS84, type OgcCrsNames } from './ogc-crs.ts';
 import { jsonLink, type OgcLink, ogcRelation, pathPart, selfLinks } from './ogc-link.ts';
 import { describeLimits } from './tile-matrix-set.ts';
 

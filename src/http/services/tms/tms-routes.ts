@@ -1,4 +1,3 @@
-import type { Catalog } from '../../../catalog/catalog.ts';
 import { invalid, shortened, TilewardenError } from '../../../domain/errors.ts';
 import { levelOf } from '../../../domain/grid-set.ts';
 import { coverageAt, type GridSubset, subsetContains } from '../../../domain/grid-subset.ts';
@@ -10,26 +9,20 @@ import { type Answer, withHeaders } from '../../answer.ts';
 import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { Handler, Route } from '../../route.ts';
-import { documentAnswer } from '../info-answer.ts';
 import { readKvp } from '../kvp.ts';
-import type { DocumentAnswerer, LayerDocument } from '../layer-documents.ts';
+import { documentAnswer } from '../layer-documents.ts';
+import type { Services } from '../open-services.ts';
 import { parametersOf } from '../query-parameters.ts';
 import { indexOf, splitRow } from '../tile-address.ts';
-import type { TileMemory } from '../tile-memory.ts';
 import { tileMapNamed } from './tile-map.ts';
 import { hasOneOrigin, servicesDocument, serviceWriter, tileMapDocument } from './tms-documents.ts';
-
-export interface TmsDeps extends TileMemory {
-  readonly catalog: Pick<Catalog, 'layer'>;
-  readonly documentOf: (document: LayerDocument) => DocumentAnswerer;
-}
 
 const ROOT = '/service/tms';
 const XML = 'text/xml; charset=utf-8';
 const FILE_NAME = 'tms-getcapabilities.xml';
 
 /** Tile Map Service 1.0.0, at GeoWebCache's addresses. Rows count from the bottom. */
-export function tmsRoutes({ documentOf, ...deps }: TmsDeps): readonly Route[] {
+export function tmsRoutes({ documentOf, ...deps }: Services): readonly Route[] {
   const service = describeService(documentOf);
   const route = (path: string, handler: Handler): Route => ({
     method: 'GET',
@@ -52,7 +45,7 @@ function describeRoot(exchange: Exchange): Answer {
   return xmlAnswer(exchange, servicesDocument(folderOf(exchange)), []);
 }
 
-function describeService(documentOf: TmsDeps['documentOf']): Handler {
+function describeService(documentOf: Services['documentOf']): Handler {
   const document = documentOf({ write: serviceWriter(ROOT), contentType: XML, fileName: FILE_NAME });
   return async (exchange) => {
     checkVersion(exchange);
@@ -60,7 +53,7 @@ function describeService(documentOf: TmsDeps['documentOf']): Handler {
   };
 }
 
-function describeTileMap(catalog: TmsDeps['catalog']): Handler {
+function describeTileMap(catalog: Services['catalog']): Handler {
   return async (exchange) => {
     checkVersion(exchange);
     const map = tileMapNamed(catalog, exchange.param('map'), null);
@@ -76,7 +69,7 @@ function describeTileMap(catalog: TmsDeps['catalog']): Handler {
   };
 }
 
-function createTmsTile({ catalog, answerTile, remembering }: Omit<TmsDeps, 'documentOf'>): Handler {
+function createTmsTile({ catalog, answerTile, remembering }: Omit<Services, 'documentOf'>): Handler {
   return remembering(async (exchange) => {
     checkVersion(exchange);
     const { row, extension } = splitRow(exchange.param('tile'));

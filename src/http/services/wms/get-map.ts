@@ -1,16 +1,14 @@
-import type { Catalog } from '../../../catalog/catalog.ts';
 import { isTilewardenError } from '../../../domain/errors.ts';
 import { contentTypeOf, type Format } from '../../../domain/format.ts';
 import { clientSecondsAt } from '../../../domain/layer.ts';
-import type { Clock } from '../../../lib/clock.ts';
-import type { ComposedMap, MapComposer } from '../../../pipeline/map-composer.ts';
+import { type ComposedMap, createMapComposer, type MapComposer } from '../../../pipeline/map-composer.ts';
 import { isNotModified } from '../../answer/negotiate.ts';
 import type { Answer, Headers } from '../../answer.ts';
 import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { Kvp } from '../kvp.ts';
+import type { Services } from '../open-services.ts';
 import { bypassAsked } from '../query-parameters.ts';
-import type { TileAnswerer } from '../tile-answer.ts';
 import { headerText, lifetimeHeaders } from '../tile-headers.ts';
 import {
   type AskedLayer,
@@ -28,13 +26,6 @@ import { WmsException } from './wms-exception.ts';
 import { backgroundColour, isTrue } from './wms-parameters.ts';
 import { versionOf } from './wms-version.ts';
 
-export interface GetMapDeps {
-  readonly catalog: Pick<Catalog, 'layer'>;
-  readonly answerTile: TileAnswerer;
-  readonly composer: MapComposer;
-  readonly clock: Clock;
-}
-
 /** In tiles. GeoWebCache's, for clients that say they want a tile, or cannot have anything else. */
 const TOLERANCE_FOR_TILES = 0.1;
 /** Half a pixel of 256: who may have any box gets the one that was asked for. */
@@ -51,7 +42,8 @@ interface AskedMap {
 }
 
 /** A box that is a tile is answered as that tile; any other is put together from tiles, where the layers allow it. */
-export function createGetMap({ catalog, answerTile, composer, clock }: GetMapDeps) {
+export function createGetMap({ catalog, answerTile, pipeline, clock }: Services) {
+  const composer = createMapComposer(pipeline);
   return async (exchange: Exchange, asked: Kvp): Promise<Answer> => {
     const map = await readMap(catalog, exchange, asked);
     const matched = tileOf(map);
@@ -66,7 +58,7 @@ export function createGetMap({ catalog, answerTile, composer, clock }: GetMapDep
   };
 }
 
-async function readMap(catalog: GetMapDeps['catalog'], exchange: Exchange, asked: Kvp): Promise<AskedMap> {
+async function readMap(catalog: Services['catalog'], exchange: Exchange, asked: Kvp): Promise<AskedMap> {
   const version = versionOf(asked);
   const bounds = layersAsked(catalog, asked, 'LAYERS');
   for (const { layer } of bounds) if (!isOpen(layer)) await refuseStrangers(exchange, layer);

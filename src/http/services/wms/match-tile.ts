@@ -1,5 +1,4 @@
-import type { GridSubset } from '../../../domain/grid-subset.ts';
-import { subsetContains } from '../../../domain/grid-subset.ts';
+import { type GridSubset, subsetContains } from '../../../domain/grid-subset.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
 import type { AskedPlace } from './map-asked.ts';
 

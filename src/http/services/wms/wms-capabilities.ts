@@ -1,11 +1,13 @@
+import { levelOf } from '../../../domain/grid-set.ts';
+import type { GridSubset } from '../../../domain/grid-subset.ts';
 import { INFO_FORMATS, type Layer } from '../../../domain/layer.ts';
 import type { ServiceDescription } from '../../../domain/service-description.ts';
 import { MAX_MAP_SIDE } from '../../../pipeline/map-composer.ts';
 import { type Html as Markup, html as markup } from '../../answer/html.ts';
 import { BASE, type DocumentWriter } from '../document-template.ts';
-import { describeWmsLayer } from './layer-description.ts';
+import { boxElement, describeWmsLayer } from './layer-description.ts';
 import { MAX_LAYERS } from './map-asked.ts';
-import { describeTileSets, TILE_SET_DTD } from './tile-set-description.ts';
+import { crsNames } from './wms-crs.ts';
 import type { WmsVersion } from './wms-version.ts';
 
 const NAMESPACES =
@@ -80,4 +82,40 @@ function format(name: string): Markup {
 
 function address(): Markup {
   return markup`<OnlineResource xmlns:xlink="http://www.w3.org/1999/xlink" xlink:type="simple" xlink:href="${BASE}/service/wms?"/>`;
+}
+
+/** What the DTD of 1.1.1 leaves to us, as WMS-C clients know it. */
+const TILE_SET_DTD = [
+  '<!ELEMENT VendorSpecificCapabilities (TileSet*)>',
+  '<!ELEMENT TileSet (SRS, BoundingBox?, Resolutions, Width, Height, Format, Layers*, Styles*)>',
+  '<!ELEMENT Resolutions (#PCDATA)>',
+  '<!ELEMENT Width (#PCDATA)>',
+  '<!ELEMENT Height (#PCDATA)>',
+  '<!ELEMENT Layers (#PCDATA)>',
+  '<!ELEMENT Styles (#PCDATA)>',
+].join('\n');
+
+/** WMS-C: the grids in which a layer can be asked for tiles, under each name of their CRS. */
+function describeTileSets(layer: Layer): Markup {
+  const sets = layer.gridSubsets.flatMap((subset) =>
+    crsNames(subset.gridSet, '1.1.1').flatMap((name) => {
+      const grid = describeGrid(subset, name);
+      return layer.formats.map(
+        ({ mediaType }) =>
+          markup`<TileSet>${grid}<Format>${mediaType}</Format><Layers>${layer.name}</Layers><Styles></Styles></TileSet>`,
+      );
+    }),
+  );
+  return { markup: sets.map((set) => set.markup).join('\n') };
+}
+
+/** The grid's own extent is where its tiles are counted from. */
+function describeGrid(subset: GridSubset, name: string): Markup {
+  const { extent, tileWidth, tileHeight } = subset.gridSet;
+  const box = boxElement('1.1.1', name, extent);
+  return markup`<SRS>${name}</SRS>${box}<Resolutions>${resolutions(subset)}</Resolutions><Width>${tileWidth}</Width><Height>${tileHeight}</Height>`;
+}
+
+function resolutions({ gridSet, zoomStart, coverages }: GridSubset): string {
+  return coverages.map((_, offset) => levelOf(gridSet, zoomStart + offset).resolution).join(' ');
 }

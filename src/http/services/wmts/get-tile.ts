@@ -12,19 +12,14 @@ import type { Answer } from '../../answer.ts';
 import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { Kvp } from '../kvp.ts';
+import type { Services } from '../open-services.ts';
 import { blaming, OwsException } from '../ows-exception.ts';
-import type { TileAnswerer } from '../tile-answer.ts';
 import { DEFAULT, isStyleFilter } from './layer-styles.ts';
-
-export interface GetTileDeps {
-  readonly catalog: Pick<Catalog, 'layer'>;
-  readonly answerTile: TileAnswerer;
-}
 
 /** One tile has one address: no leading zeros, no plus sign. What lies outside is told so, however far. */
 const WHOLE_NUMBER = /^(?:0|-?[1-9]\d*)$/;
 
-export function createGetTile({ catalog, answerTile }: GetTileDeps) {
+export function createGetTile({ catalog, answerTile }: Services) {
   return async (exchange: Exchange, asked: Kvp): Promise<Answer> => {
     const bound = layerAsked(catalog, asked);
     if (!isOpen(bound.layer)) await refuseStrangers(exchange, bound.layer);

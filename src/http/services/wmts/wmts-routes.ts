@@ -1,25 +1,18 @@
 import type { Catalog } from '../../../catalog/catalog.ts';
 import { shortened } from '../../../domain/errors.ts';
-import type { Logger } from '../../../lib/logger.ts';
 import type { Answer } from '../../answer.ts';
-import type { LayerScreen } from '../../door/layer-visibility.ts';
+import { refuseStrangers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { Handler, Route } from '../../route.ts';
 import { type Kvp, kvpRoutes, pairsOf, readKvp } from '../kvp.ts';
 import type { DocumentAnswerer, LayerDocument } from '../layer-documents.ts';
+import type { Services } from '../open-services.ts';
 import { OwsException, withOwsExceptions } from '../ows-exception.ts';
 import { createGetTileJson } from '../tile-json.ts';
-import type { TileMemory } from '../tile-memory.ts';
-import { createGetCapabilities } from './get-capabilities.ts';
+import { createCapabilitiesWriter } from './capabilities.ts';
 import { createWmtsFeatureInfo } from './get-feature-info.ts';
-import { createGetTile, required } from './get-tile.ts';
-
-export interface WmtsDeps extends TileMemory {
-  readonly catalog: Pick<Catalog, 'layer'>;
-  readonly documentOf: (document: LayerDocument) => DocumentAnswerer;
-  readonly screen: LayerScreen;
-  readonly log: Logger;
-}
+import { createGetTile, layerAsked, required } from './get-tile.ts';
+import { createCrsNames } from './grid-set-crs.ts';
 
 type Operation = (exchange: Exchange, asked: Kvp) => Promise<Answer>;
 
@@ -29,7 +22,7 @@ const PLACE = '{gridSet}/{matrix}/{row}/{column}';
 const TILE_PATHS = [`{layer}/{style}/${PLACE}`, `{layer}//${PLACE}`, `{layer}/${PLACE}`];
 
 /** WMTS 1.0.0 in both its encodings, at GeoWebCache's addresses. */
-export function wmtsRoutes(deps: WmtsDeps): readonly Route[] {
+export function wmtsRoutes(deps: Services): readonly Route[] {
   const getTile = createGetTile(deps);
   const getCapabilities = createGetCapabilities(deps.catalog, deps.documentOf);
   const getFeatureInfo = createWmtsFeatureInfo(deps.catalog);
@@ -117,4 +110,33 @@ function readInfoPath(exchange: Exchange): Kvp {
     if (name === 'INFOFORMAT') return asked('INFOFORMAT') ?? asked('FORMAT');
     return name === 'FORMAT' ? null : (inPath[name] ?? asked(name));
   };
+}
+
+const VERSION = '1.0.0';
+
+/** All layers that the caller may see, or the one in `LAYER`; who names one that they may not see is told. */
+function createGetCapabilities(
+  catalog: Pick<Catalog, 'layer'>,
+  documentOf: (document: LayerDocument) => DocumentAnswerer,
+) {
+  const document = documentOf({
+    write: createCapabilitiesWriter(createCrsNames()),
+    contentType: 'text/xml; charset=utf-8',
+    fileName: 'wmts-getcapabilities.xml',
+  });
+
+  return async (exchange: Exchange, asked: Kvp): Promise<Answer> => {
+    checkVersions(asked);
+    if (asked('LAYER') === null) return document.aboutAll(exchange);
+    const { layer } = layerAsked(catalog, asked);
+    await refuseStrangers(exchange, layer);
+    return document.about(exchange, [layer]);
+  };
+}
+
+/** OGC 06-121r3, 7.3.2: a client that speaks no version of ours is told so; one that says nothing gets what there is. */
+function checkVersions(asked: Kvp): void {
+  const accepted = asked('ACCEPTVERSIONS');
+  if (accepted === null || accepted.split(',').some((version) => version.trim() === VERSION)) return;
+  throw new OwsException('VersionNegotiationFailed', null, `The only version spoken here is ${VERSION}.`);
 }

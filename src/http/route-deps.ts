@@ -1,0 +1,66 @@
+import type { Accounts } from '../access/open-accounts.ts';
+import type { BlankAreas } from '../catalog/blank-areas.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { CatalogEditor } from '../catalog/catalog-editor.ts';
+import type { ServiceSettings } from '../catalog/service-settings.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
+import type { NodeRegistry } from '../nodes/node-registry.ts';
+import type { BlankSuspects } from '../pipeline/blank-suspects.ts';
+import type { LayerState } from '../pipeline/layer-activity.ts';
+import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
+import type { QuotaService } from '../quota/quota-service.ts';
+import type { Invalidation } from '../tasks/invalidation.ts';
+import type { MassTruncation } from '../tasks/mass-truncation.ts';
+import type { ScheduleService } from '../tasks/schedules/schedule.ts';
+import type { TaskService } from '../tasks/task-service.ts';
+import type { About } from './api/about.ts';
+import type { ImportDeps } from './api/imports.ts';
+import type { TrafficSeries } from './api/series.ts';
+import type { MetricsDeps } from './metrics/metrics-routes.ts';
+import type { TileCounts } from './metrics/tile-counts.ts';
+import type { WebAsset } from './pages/web-assets.ts';
+import type { StoreDescription } from './rest/blob-stores.ts';
+import type { Reloaded } from './rest/reload.ts';
+
+/** What the handlers of all routes work with; each takes what it needs. */
+export interface RouteDeps extends Surroundings {
+  readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version' | 'gridSets'>;
+  readonly editor: CatalogEditor;
+  readonly imports: ImportDeps;
+  readonly service: ServiceSettings;
+  readonly pipeline: Pick<TilePipeline, 'read'>;
+  /** As in `ReadinessDeps`. */
+  readonly readiness: (signal: AbortSignal) => Promise<string | null>;
+  readonly tasks: TaskService;
+  readonly schedules: ScheduleService;
+  readonly massTruncation: MassTruncation;
+  readonly invalidation: Invalidation;
+  readonly blankAreas: BlankAreas;
+  readonly blankSuspects: Pick<BlankSuspects, 'of'>;
+  readonly quota: QuotaService;
+  /** What has happened to a layer; from memory, since a list asks for thousands. */
+  readonly layerState: (name: string) => LayerState;
+  readonly traffic: TileTraffic;
+  readonly about: About;
+  readonly nodes: Pick<NodeRegistry, 'list'>;
+  readonly rest: RestSettings;
+  readonly metrics: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'quota'>;
+  readonly accounts: Pick<Accounts, 'users' | 'tokens' | 'sessions' | 'authenticator' | 'audit'>;
+  readonly assets: readonly WebAsset[];
+}
+
+/** What GeoWebCache's resources tell of the settings. */
+interface RestSettings {
+  readonly stores: readonly StoreDescription[];
+  readonly memoryTierBytes: number;
+  /** Its path; empty: there is none. */
+  readonly configFile: string;
+  readonly reload: () => Promise<Reloaded>;
+}
+
+/** How tiles were answered; `flush` first, to count the present turn too. */
+interface TileTraffic {
+  readonly counts: TileCounts;
+  readonly series: TrafficSeries;
+  flush(): void;
+}
