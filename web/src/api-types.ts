@@ -20,7 +20,7 @@ export interface components {
                     host: string | null;
                     until: string;
                     /** @enum {string} */
-                    reason: "quiet-hours" | "daily-budget" | "retry-after" | "failing" | "store-full";
+                    reason: "quiet-hours" | "daily-budget" | "retry-after" | "failing" | "store-full" | "store-failed";
                     text: string;
                 } | null;
                 gridSet: string;
@@ -177,7 +177,7 @@ export interface components {
                 host: string | null;
                 until: string;
                 /** @enum {string} */
-                reason: "quiet-hours" | "daily-budget" | "retry-after" | "failing" | "store-full";
+                reason: "quiet-hours" | "daily-budget" | "retry-after" | "failing" | "store-full" | "store-failed";
                 text: string;
             } | null;
             gridSet: string;

@@ -39,7 +39,7 @@ export function taskDocument(task: Task): object {
 }
 
 function waitDocument(wait: TaskWait): object {
-  const host = wait.reason === 'store-full' ? null : wait.host;
+  const host = 'host' in wait ? wait.host : null;
   return { host, until: timeOf(wait.until), reason: wait.reason, text: waitText(wait) };
 }
 
