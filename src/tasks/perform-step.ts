@@ -44,6 +44,8 @@ export interface StepPlace {
 const PATIENCE = 10;
 /** An hour, with the pause below: somebody has to make room first. */
 const FULL_DISK_PATIENCE = 720;
+/** About two minutes, with pauses of `LONGEST_PAUSE` after the first few. */
+const FAILING_STORE_PATIENCE = 30;
 /** Milliseconds that a step waits on the spot for a host that is left alone: at once, and in all. */
 const LONGEST_HOST_WAIT = 5000;
 const HOST_PATIENCE = 10_000;
@@ -63,10 +65,10 @@ const FULL_DISK_PAUSE = 5;
 export async function performStep(step: StepPlace, context: StepContext): Promise<Counts | null> {
   const expected = countCovered(context.cover, step.z, step.rect);
   if (expected === 0n) return null;
-  if (context.type === 'truncate') return removeTiles(step, expected, context);
   let hostPatience = HOST_PATIENCE;
   for (let attempt = 1; ; attempt++) {
     try {
+      if (context.type === 'truncate') return await removeTiles(step, expected, context);
       return await renewTiles(step, Number(expected), context);
     } catch (error) {
       context.signal.throwIfAborted();
@@ -76,7 +78,7 @@ export async function performStep(step: StepPlace, context: StepContext): Promis
         attempt--;
         continue;
       }
-      if (attempt >= patienceWith(error) || !(await worthWaiting(error, context))) throw error;
+      if (attempt >= patienceWith(error) || !(await worthWaiting(error, attempt, context))) throw error;
     }
   }
 }
@@ -92,20 +94,23 @@ async function waitForHost(closed: HostClosed, patience: number, context: StepCo
 
 function patienceWith(error: unknown): number {
   if (isHostAway(error)) return AWAY_PATIENCE;
+  if (isTilewardenError(error, 'store-failed')) return FAILING_STORE_PATIENCE;
   return isTilewardenError(error, 'store-full') ? FULL_DISK_PATIENCE : PATIENCE;
 }
 
 /**
- * A truncation has overtaken the fetch, the upstream is away or asked us to come back later, or the disk is full for
- * now.
+ * A truncation has overtaken the fetch, the upstream is away or asked us to come back later, the disk is full for now,
+ * or the store fails.
  */
-async function worthWaiting(error: unknown, context: StepContext): Promise<boolean> {
+async function worthWaiting(error: unknown, attempt: number, context: StepContext): Promise<boolean> {
   const { clock, signal } = context;
   if (isTilewardenError(error, 'generation-stale')) return true;
-  if (isTilewardenError(error, 'store-full')) {
-    const until = clock.now() + 2 * FULL_DISK_PAUSE * 1000;
-    context.waits({ reason: 'store-full', until, message: error.message });
-    await clock.sleep(FULL_DISK_PAUSE * 1000, signal);
+  if (isTilewardenError(error, 'store-full', 'store-failed')) {
+    const reason = error.code === 'store-full' ? 'store-full' : 'store-failed';
+    const seconds = Math.min(reason === 'store-full' ? FULL_DISK_PAUSE : attempt, LONGEST_PAUSE);
+    const until = clock.now() + 2 * seconds * 1000;
+    context.waits({ reason, until, message: error.message });
+    await clock.sleep(seconds * 1000, signal);
     return true;
   }
   if (!context.waitsForHosts) return false;

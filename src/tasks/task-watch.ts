@@ -36,7 +36,7 @@ class TaskWaits {
 
 /** What a task waits for, in words. */
 export function waitText(wait: TaskWait): string {
-  if (wait.reason === 'store-full') return wait.message;
+  if ('message' in wait) return wait.message;
   const until = new Date(wait.until).toISOString();
   return `host ${wait.host} ${HOST_WAITS[wait.reason](wait.failure ?? null)} until ${until}`;
 }

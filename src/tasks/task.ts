@@ -61,10 +61,10 @@ export interface TaskErrorSample {
   readonly message: string;
 }
 
-/** What a task waits for: a host, `host:port`, that is not to be asked now, or room on a disk. */
+/** What a task waits for: a host, `host:port`, that is not to be asked now, or a store that is full or fails. */
 export type TaskWait =
   | (HostClosing & { readonly host: string })
-  | { readonly reason: 'store-full'; readonly until: number; readonly message: string };
+  | { readonly reason: 'store-full' | 'store-failed'; readonly until: number; readonly message: string };
 
 export interface Task {
   readonly id: number;

@@ -8,6 +8,8 @@ import { openWms, roadsConfig, speakTo, type TaskServer } from './task-server.ts
 export interface ClusterOptions {
   /** Limits of the mock WMS. */
   readonly upstream?: string;
+  /** A database of its own in the shared PostgreSQL when left out. */
+  readonly database?: string;
   /** Settings of the store, beside those that lead to the shared S3. */
   readonly store?: object;
 }
@@ -33,20 +35,21 @@ export interface Cluster {
 const BUSY = /what other nodes have changed cannot be asked|the database cannot be reached; trying again/;
 
 /** For one test, or in a hook for all tests of a file. */
-export async function openCluster({ upstream, store: given }: ClusterOptions = {}): Promise<Cluster> {
+export async function openCluster(options: ClusterOptions = {}): Promise<Cluster> {
+  const { upstream, store: given } = options;
   const wms = await openWms();
-  const database = await createPostgresDatabase();
+  const database = options.database ?? (await createPostgresDatabase());
   const prefix = `nodes-${randomBytes(6).toString('hex')}/`;
   const store = { type: 's3', ...(await sharedS3()), pathStyle: true, prefix, ...given };
   let count = 0;
-  const optionsOf = ({ name = `node-${++count}`, workers, expectedLog, ...options }: NodeOptions) => ({
+  const optionsOf = ({ name = `node-${++count}`, workers, expectedLog, ...node }: NodeOptions) => ({
     config: [
       `stores: ${JSON.stringify({ default: store })}`,
       `tasks: { workers: ${workers} }`,
       roadsConfig(wms, { ...(upstream && { upstream }) }),
     ].join('\n'),
-    args: ['--node', name, '--database', options.database ?? database],
-    ...(options.data !== undefined && { data: options.data }),
+    args: ['--node', name, '--database', node.database ?? database],
+    ...(node.data !== undefined && { data: node.data }),
     expectedLog: new RegExp([BUSY, expectedLog].flatMap((log) => log?.source ?? []).join('|')),
   });
   return {

@@ -4,18 +4,19 @@ import { openChaos } from './node-chaos.ts';
 
 const RUNS = inLength(1, 50);
 /** Milliseconds; in the long form a stopped node loses its leases. */
-const [SHORT_OUTAGE, STOP] = [inLength(2500, 6000), inLength(4000, 22_000)];
+const [SHORT_OUTAGE, STOP] = [inLength(2000, 6000), inLength(4000, 22_000)];
+const S3_FAULTS = isLong ? (['fail', 'refuse', 'hang', 'slow'] as const) : (['fail', 'slow'] as const);
 
 it.each(Array.from({ length: RUNS }, (_, run) => [run + 1]))(
   'three nodes lose nothing that was acknowledged and show nothing that was truncated, whatever breaks (run %i)',
   async () => {
     const chaos = await openChaos(3);
     const result = await chaos.run(async () => {
-      await chaos.withoutDatabase('block', 0, SHORT_OUTAGE);
-      await chaos.withoutDatabase('cut', 'all', SHORT_OUTAGE);
+      await chaos.partitioned(0, SHORT_OUTAGE);
+      await chaos.databaseRestarted();
       await chaos.stopped(1, STOP);
       await chaos.killed(2);
-      await chaos.withoutS3(SHORT_OUTAGE);
+      for (const mode of S3_FAULTS) await chaos.withFaultyS3(mode, SHORT_OUTAGE);
       // In the short form one: the second was stopped, and the third is the one that was killed.
       for (const node of isLong ? [0, 1, 2] : [0]) await chaos.restarted(node);
     });

@@ -1,13 +1,22 @@
 /** Nodes on one PostgreSQL and S3 under mixed load, while things break. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'vitest';
+import { openDatabase } from '../../src/db/open-database.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { openS3Store } from '../../src/storage/s3/s3-store.ts';
+import { s3StoreOptions } from '../../src/storage/s3/s3-store-options.ts';
+import { collect, recount, sortedPages } from '../contracts/tile-store-tools.ts';
 import { type Cluster, openCluster } from '../e2e/cluster.ts';
 import { temporaryFolder } from '../e2e/server.ts';
 import { LAYER, type TaskServer, tilesOf } from '../e2e/task-server.ts';
 import { eventually } from '../fixtures/eventually.ts';
+import { type FaultMode, type FaultProxy, openFaultProxy } from '../fixtures/fault-proxy.ts';
 import { inLength } from '../fixtures/length.ts';
+import { openTestPostgres, type TestPostgres } from '../fixtures/postgres.ts';
 import { sharedS3 } from '../fixtures/shared-services.ts';
-import { openDatabaseProxy, openTcpProxy, type TcpProxy } from '../fixtures/tcp-proxy.ts';
+import { openDatabaseProxy, type TcpProxy } from '../fixtures/tcp-proxy.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 
 interface Member {
@@ -29,6 +38,7 @@ export interface ChaosResult {
 }
 
 const TILES = [...tilesOf(0, 3)];
+const SET = { layer: LAYER, gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 const TRUNCATE = `<truncateLayer><layerName>${LAYER}</layerName></truncateLayer>`;
 const ANY_LOG = /./;
 /** Milliseconds. */
@@ -37,14 +47,15 @@ const READ_PAUSE = inLength(25, 5);
 const ADMINISTRATOR_PAUSE = inLength(1000, 300);
 
 export async function openChaos(count: number) {
-  const { host, port } = addressOf((await sharedS3()).endpoint);
-  const s3 = await openTcpProxy({ host, port });
+  const postgres = await openTestPostgres();
+  whenOver(() => postgres.close());
+  const s3 = await openFaultProxy((await sharedS3()).endpoint);
   whenOver(() => s3.close());
-  const store = { endpoint: `http://127.0.0.1:${s3.port}` };
-  const cluster = await openCluster({ upstream: 'concurrency: 8', store });
+  const store = { endpoint: s3.url };
+  const cluster = await openCluster({ upstream: 'concurrency: 8', database: postgres.address, store });
   const names = Array.from({ length: count }, (_, i) => `node-${i + 1}`);
   const members = await Promise.all(names.map((name) => joinCluster(cluster, name)));
-  return new Chaos(cluster, members, s3);
+  return new Chaos({ cluster, members, postgres, s3 });
 }
 
 async function joinCluster(cluster: Cluster, name: string): Promise<Member> {
@@ -58,15 +69,15 @@ function startOn(cluster: Cluster, name: string, data: string, { address }: { re
   return cluster.serve({ name, data, database: address, workers: 1, expectedLog: ANY_LOG });
 }
 
-function addressOf(url: string): { readonly host: string; readonly port: number } {
-  const { hostname, port } = new URL(url);
-  return { host: hostname, port: Number(port) };
+interface ChaosParts {
+  readonly cluster: Cluster;
+  readonly members: readonly Member[];
+  readonly postgres: TestPostgres;
+  readonly s3: FaultProxy;
 }
 
 export class Chaos {
-  readonly #cluster: Cluster;
-  readonly #members: readonly Member[];
-  readonly #s3: TcpProxy;
+  readonly #parts: ChaosParts;
   readonly #over = new AbortController();
   readonly #tasks: number[] = [];
   readonly #wrong: string[] = [];
@@ -74,10 +85,12 @@ export class Chaos {
   #failed: string[] = [];
   #truncations = 0;
 
-  constructor(cluster: Cluster, members: readonly Member[], s3: TcpProxy) {
-    this.#cluster = cluster;
-    this.#members = members;
-    this.#s3 = s3;
+  constructor(parts: ChaosParts) {
+    this.#parts = parts;
+  }
+
+  get #members(): readonly Member[] {
+    return this.#parts.members;
   }
 
   /** Lets people and an administrator do what they do while `faults` happen, and looks at what is left. */
@@ -96,25 +109,33 @@ export class Chaos {
     return this.#failed;
   }
 
-  /** The database does not answer one node, or all of them. */
-  async withoutDatabase(how: 'block' | 'cut', which: number | 'all', ms: number): Promise<void> {
-    const some = which === 'all' ? this.#members : [this.#member(which)];
-    for (const member of some) {
-      member.cutOff = true;
-      member.proxy[how]();
-    }
-    await pause(ms);
-    for (const { proxy } of some) proxy.mend();
+  /** The network between one node and the database is down. */
+  async partitioned(which: number, ms: number): Promise<void> {
+    const member = this.#member(which);
+    await this.#withoutDatabase([member], async () => {
+      member.proxy.block();
+      await pause(ms);
+      member.proxy.mend();
+    });
+  }
+
+  async databaseRestarted(): Promise<void> {
+    await this.#withoutDatabase(this.#members, () => this.#parts.postgres.restart());
+  }
+
+  async #withoutDatabase(some: readonly Member[], work: () => Promise<void>): Promise<void> {
+    for (const member of some) member.cutOff = true;
+    await work();
     for (const member of some) {
       await this.#untilSound(member);
       member.cutOff = false;
     }
   }
 
-  async withoutS3(ms: number): Promise<void> {
-    this.#s3.cut();
+  async withFaultyS3(mode: FaultMode, ms: number): Promise<void> {
+    this.#parts.s3.mode = mode;
     await pause(ms);
-    this.#s3.mend();
+    this.#parts.s3.mode = 'pass';
   }
 
   /** Stopped and woken, with its workers. */
@@ -144,7 +165,7 @@ export class Chaos {
   }
 
   async #restart(member: Member): Promise<void> {
-    member.server = await startOn(this.#cluster, member.name, member.data, member.proxy);
+    member.server = await startOn(this.#parts.cluster, member.name, member.data, member.proxy);
     member.fault++;
   }
 
@@ -186,7 +207,7 @@ export class Chaos {
 
   /** Once it is acknowledged, every node that answers and can ask the database shows the new map. */
   async #truncate({ server }: Member): Promise<void> {
-    const version = ++this.#cluster.wms.version;
+    const version = ++this.#parts.cluster.wms.version;
     const answer = await server.request('POST', '/masstruncate', TRUNCATE, 'text/xml');
     if (answer.status !== 200) return;
     this.#truncations++;
@@ -206,10 +227,10 @@ export class Chaos {
   }
 
   async #seed({ server }: Member): Promise<void> {
-    this.#tasks.push(await server.start({ zoomStop: 3, threadCount: 2, tileFailureRetryCount: 20 }));
+    this.#tasks.push(await server.start({ zoomStop: 3, threadCount: 2 }));
   }
 
-  /** Every task that was accepted has ended, and all nodes say the same. */
+  /** Every task that was accepted has ended, all nodes say the same, and the ledger is what a recount finds. */
   async #settle(): Promise<void> {
     const [first, ...others] = this.#members.map(({ server }) => server);
     if (!first) return;
@@ -224,6 +245,22 @@ export class Chaos {
         ([one, two]) => one === two,
       );
     }
+    await this.#expectExactLedger();
+  }
+
+  /** Reads every tile, past the nodes. */
+  async #expectExactLedger(): Promise<void> {
+    const { database: location, store: options } = this.#parts.cluster;
+    const tools = { clock: systemClock, random: systemRandom, log: silentLogger };
+    const database = await openDatabase({ location, ...tools });
+    const shapeOf = () => ({ columns: 4, rows: 4 });
+    const given = { ...tools, name: 'default', database, shapeOf, sweeps: () => false };
+    const store = await openS3Store(s3StoreOptions.parse(options), given);
+    const pages = sortedPages(await collect(store.pages(SET)));
+    const counted = await recount(store, SET);
+    await store.close();
+    await database.close();
+    expect(pages.filter(({ tiles }) => tiles > 0)).toEqual(counted);
   }
 }
 

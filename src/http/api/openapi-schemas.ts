@@ -58,9 +58,9 @@ export const taskAnswer = z.object({
   reason: z.string().nullable(),
   waitingFor: z
     .object({
-      host: z.string().nullable().describe('Null: it waits for room on the disk'),
+      host: z.string().nullable().describe('Null: it waits for a store'),
       until: time,
-      reason: z.enum([...closedReason.options, 'store-full']),
+      reason: z.enum([...closedReason.options, 'store-full', 'store-failed']),
       text: z.string(),
     })
     .nullable()

@@ -21,6 +21,6 @@ export function taskDocument({ id, eventId: _, request, ...task }: Task): object
 }
 
 function waitDocument(wait: TaskWait): object {
-  const host = wait.reason === 'store-full' ? null : wait.host;
+  const host = 'host' in wait ? wait.host : null;
   return { host, until: isoTime(wait.until), reason: wait.reason, text: waitText(wait) };
 }

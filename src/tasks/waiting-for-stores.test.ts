@@ -1,5 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
 import { openTaskHouse, type TaskHouse } from '../../test/fixtures/task-house.ts';
+import { TilewardenError } from '../domain/errors.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { guardFreeSpace } from '../storage/guard-free-space.ts';
@@ -26,3 +27,31 @@ it('a task that waits for room on the disk says which disk, and how little is fr
   expect(task?.reason).toBe('The disk of /tiles is full: 0.5 % free, and minFreePercent keeps 2 % free.');
   await service.cancel({ id, states: ['running'] }, 'me');
 });
+
+it.each(['seed', 'truncate'])(
+  'a %s waits for a store that fails, goes on when it is back, and has failed nothing',
+  async (type) => {
+    const working = createMemoryStore({ type: 'memory' });
+    let isAway = true;
+    const orFail =
+      <Input extends unknown[], Output>(work: (...input: Input) => Promise<Output>) =>
+      async (...input: Input) => {
+        if (isAway) throw new TilewardenError('store-failed', 'The object store failed.');
+        return work(...input);
+      };
+    const store = {
+      ...working,
+      putMany: orFail(working.putMany),
+      deleteRange: orFail(working.deleteRange),
+    };
+    house = await openTaskHouse({ store });
+    const { service } = house;
+    const { id } = await service.create({ layer: 'roads', type, zoomStop: 2 }, 'me');
+    await expect.poll(async () => (await service.get(id))?.waitingFor?.reason).toBe('store-failed');
+    expect(await service.get(id)).toMatchObject({ state: 'running', reason: 'The object store failed.' });
+    isAway = false;
+    const task = await house.ended(id);
+    expect(task).toMatchObject({ state: 'done', tilesProcessed: task.tilesTotal, errors: [] });
+    expect(task.counters.failed).toBe(0);
+  },
+);
