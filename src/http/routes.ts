@@ -4,6 +4,7 @@ import type { ServiceSettings } from '../catalog/service-settings.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { NodeRegistry } from '../nodes/node-registry.ts';
+import type { MapComposer } from '../pipeline/map-composer.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import type { QuotaService } from '../quota/quota-service.ts';
 import type { Invalidation } from '../tasks/invalidation.ts';
@@ -61,6 +62,7 @@ export interface RouteDeps {
   readonly imports: ImportDeps;
   readonly service: ServiceSettings;
   readonly pipeline: Pick<TilePipeline, 'read'>;
+  readonly composer: MapComposer;
   /** As in `ReadinessDeps`. */
   readonly readiness: (signal: AbortSignal) => Promise<string | null>;
   readonly tasks: TaskService;
@@ -120,7 +122,7 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
       handler: road.screen(createTileJson(deps.catalog)),
     },
     ...tileServiceRoutes(road),
-    ...wmsRoutes(road),
+    ...wmsRoutes({ ...road, composer: deps.composer }),
     ...screened(kmlRoutes(road), road.screen),
     ...screened(wmtsTileJsonRoutes(catalog), road.screen),
     ...screened(layerPageRoutes(catalog), road.screen),

@@ -2,9 +2,8 @@ import type { Catalog } from '../../../catalog/catalog.ts';
 import { shortened } from '../../../domain/shortened.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/logger.ts';
-import { createMapComposer } from '../../../pipeline/map-composer.ts';
+import type { MapComposer } from '../../../pipeline/map-composer.ts';
 import { createNoticePainter } from '../../../pipeline/notice-painter.ts';
-import type { TilePipeline } from '../../../pipeline/tile-pipeline.ts';
 import type { Answer } from '../../answer.ts';
 import type { LayerScreen } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
@@ -23,7 +22,7 @@ import { readWmsQuery, required } from './wms-parameters.ts';
 export interface WmsDeps {
   readonly catalog: Pick<Catalog, 'layer'>;
   readonly documentOf: (document: LayerDocument) => DocumentAnswerer;
-  readonly pipeline: Pick<TilePipeline, 'read'>;
+  readonly composer: MapComposer;
   readonly answerTile: TileAnswerer;
   readonly screen: LayerScreen;
   readonly clock: Clock;
@@ -35,14 +34,13 @@ type Operation = (exchange: Exchange, asked: Kvp) => Promise<Answer>;
 /** WMS 1.1.1 and 1.3.0, at GeoWebCache's address. */
 export function wmsRoutes({
   catalog,
-  pipeline,
+  composer,
   answerTile,
   documentOf,
   screen,
   clock,
   log,
 }: WmsDeps): readonly Route[] {
-  const composer = createMapComposer(pipeline);
   const getMap = createGetMap({ catalog, answerTile, composer, clock });
   const getCapabilities = createWmsCapabilities(catalog, documentOf);
   const operations = new Map<string, Operation>([
