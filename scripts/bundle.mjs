@@ -13,6 +13,7 @@ const ENTRIES = [
   'config/json-schema',
   'access/password-thread',
   'raster/cutter-thread',
+  'raster/map-thread',
   'sources/world/drawing-thread',
   'storage/bundle/bundle-writer-thread',
 ];

@@ -25,7 +25,9 @@ import { primaryPart } from './http/processes/primary-part.ts';
 import type { HttpServer } from './http/server.ts';
 import { ClosingStack } from './lib/closing-stack.ts';
 import { laterOf } from './pipeline/layer-activity.ts';
+import { createMapComposer } from './pipeline/map-composer.ts';
 import type { TilePipeline } from './pipeline/tile-pipeline.ts';
+import { openMapThread } from './raster/open-map-thread.ts';
 import { checkStore } from './storage/check-store.ts';
 
 export interface App {
@@ -79,7 +81,8 @@ async function openParts(
   const assets = await loadPages();
   const accounts = open.use(openAccounts({ database, dataFolder: settings.data, clock, log }));
   const { access, initialPassword } = await openDoor(settings, accounts);
-  const parts = { ...node.parts, accounts, imports: openImports(road, pipeline, open) };
+  const composer = createMapComposer(pipeline, open.use(openMapThread(log)).draw);
+  const parts = { ...node.parts, composer, accounts, imports: openImports(road, pipeline, open) };
   const about = { version: readVersion(), startedAt: clock.now() };
   const nodes = registry;
   const eventLoop = open.use(openEventLoopWatch());

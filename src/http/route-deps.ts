@@ -7,6 +7,7 @@ import type { Surroundings } from '../lib/surroundings.ts';
 import type { NodeRegistry } from '../nodes/node-registry.ts';
 import type { BlankSuspects } from '../pipeline/blank-suspects.ts';
 import type { LayerState } from '../pipeline/layer-activity.ts';
+import type { MapComposer } from '../pipeline/map-composer.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import type { QuotaService } from '../quota/quota-service.ts';
 import type { Invalidation } from '../tasks/invalidation.ts';
@@ -29,6 +30,7 @@ export interface RouteDeps extends Surroundings {
   readonly imports: ImportDeps;
   readonly service: ServiceSettings;
   readonly pipeline: Pick<TilePipeline, 'read'>;
+  readonly composer: MapComposer;
   /** As in `ReadinessDeps`. */
   readonly readiness: (signal: AbortSignal) => Promise<string | null>;
   readonly tasks: TaskService;

@@ -71,7 +71,7 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
       handler: road.screen(createTileJson(deps.catalog)),
     },
     ...tileServiceRoutes(road),
-    ...wmsRoutes(road),
+    ...wmsRoutes({ ...road, composer: deps.composer }),
     ...screened(kmlRoutes(road), road.screen),
     ...screened(wmtsTileJsonRoutes(catalog), road.screen),
     ...screened(layerPageRoutes(catalog), road.screen),

@@ -3,20 +3,14 @@ import { invalid } from '../domain/errors.ts';
 import { levelOf, tilesOfBounds } from '../domain/grid-set.ts';
 import { coverageAt, type GridSubset } from '../domain/grid-subset.ts';
 import { countTiles, intersectRects, type TileRect } from '../domain/tile-rect.ts';
+import type { MapAxis, MapLayer } from '../raster/draw-map.ts';
 import type { ResampleAxis } from '../raster/resample-image.ts';
-
-/** The part of one side of a map that tiles cover. */
-export interface MapAxis extends ResampleAxis {
-  /** Its first pixel; `origin` is where that begins in the tiles, and `length` how many there are. */
-  readonly first: number;
-}
 
 /** From which tiles, and how, a map is made. */
 export interface MapPlan {
   readonly z: number;
   readonly rect: TileRect;
-  readonly across: MapAxis;
-  readonly down: MapAxis;
+  readonly layer: MapLayer;
 }
 
 export interface MapPlace {
@@ -55,7 +49,9 @@ export function planMap(subset: GridSubset, place: MapPlace): MapPlan | null {
     scale: (bounds.maxY - bounds.minY) / height / resolution,
     available: sourceSize(subset, rect).height,
   });
-  return across && down && { z, rect, across, down };
+  const { tileWidth, tileHeight } = gridSet;
+  const rows = rect.maxY - rect.minY + 1;
+  return across && down && { z, rect, layer: { across, down, width: tileWidth, height: tileHeight, rows } };
 }
 
 /** Those pixels whose middle lies on a tile; null when there are none. */
@@ -93,7 +89,7 @@ function isWithinBounds(subset: GridSubset, rect: TileRect | null): boolean {
 }
 
 /** In pixels. */
-export function sourceSize({ gridSet }: GridSubset, { minX, minY, maxX, maxY }: TileRect) {
+function sourceSize({ gridSet }: GridSubset, { minX, minY, maxX, maxY }: TileRect) {
   return { width: (maxX - minX + 1) * gridSet.tileWidth, height: (maxY - minY + 1) * gridSet.tileHeight };
 }
 

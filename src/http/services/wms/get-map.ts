@@ -1,7 +1,7 @@
 import { isTilewardenError } from '../../../domain/errors.ts';
 import { contentTypeOf, type Format } from '../../../domain/format.ts';
 import { clientSecondsAt } from '../../../domain/layer.ts';
-import { type ComposedMap, createMapComposer, type MapComposer } from '../../../pipeline/map-composer.ts';
+import type { ComposedMap, MapComposer } from '../../../pipeline/map-composer.ts';
 import { isNotModified } from '../../answer/negotiate.ts';
 import type { Answer, Headers } from '../../answer.ts';
 import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';
@@ -32,6 +32,8 @@ const TOLERANCE_FOR_TILES = 0.1;
 const TOLERANCE_FOR_MAPS = 0.002;
 const NO_TILE_MESSAGE = 'There is no tile: the box lies outside what the layer offers.';
 
+export type MapServices = Services & { readonly composer: MapComposer };
+
 /** What a request for a map comes down to. */
 interface AskedMap {
   readonly asked: Kvp;
@@ -42,8 +44,7 @@ interface AskedMap {
 }
 
 /** A box that is a tile is answered as that tile; any other is put together from tiles, where the layers allow it. */
-export function createGetMap({ catalog, answerTile, pipeline, clock }: Services) {
-  const composer = createMapComposer(pipeline);
+export function createGetMap({ catalog, answerTile, composer, clock }: MapServices) {
   return async (exchange: Exchange, asked: Kvp): Promise<Answer> => {
     const map = await readMap(catalog, exchange, asked);
     const matched = tileOf(map);

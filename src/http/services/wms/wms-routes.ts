@@ -8,10 +8,9 @@ import type { Exchange } from '../../exchange.ts';
 import type { Route } from '../../route.ts';
 import { type Kvp, kvpRoutes } from '../kvp.ts';
 import type { DocumentAnswerer, LayerDocument } from '../layer-documents.ts';
-import type { Services } from '../open-services.ts';
 import { withWmsExceptions } from './exception-answer.ts';
 import { createGetFeatureInfo } from './get-feature-info.ts';
-import { createGetMap } from './get-map.ts';
+import { createGetMap, type MapServices } from './get-map.ts';
 import { layersAsked } from './map-asked.ts';
 import { createWmsCapabilitiesWriter } from './wms-capabilities.ts';
 import { WmsException } from './wms-exception.ts';
@@ -21,7 +20,7 @@ import { asksForTileSets, negotiatedVersion, type WmsVersion } from './wms-versi
 type Operation = (exchange: Exchange, asked: Kvp) => Promise<Answer>;
 
 /** WMS 1.1.1 and 1.3.0, at GeoWebCache's address. */
-export function wmsRoutes(services: Services): readonly Route[] {
+export function wmsRoutes(services: MapServices): readonly Route[] {
   const { catalog, documentOf, screen, log } = services;
   const getMap = createGetMap(services);
   const getCapabilities = createWmsCapabilities(catalog, documentOf);

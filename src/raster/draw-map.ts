@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto';
+import type { Format } from '../domain/format.ts';
+import { Semaphore } from '../lib/semaphore.ts';
+import { decodeStrip } from './decode-strip.ts';
+import { type Colour, encodeMap } from './encode-map.ts';
+import { layOver } from './lay-over.ts';
+import { emptyImage, placeImage } from './place-image.ts';
+import type { RasterImage } from './raster-image.ts';
+import { type ResampleAxis, reachOf, resampleImage } from './resample-image.ts';
+
+/** The part of one side of a map that tiles cover. */
+export interface MapAxis extends ResampleAxis {
+  /** Its first pixel; `origin` is where that begins in the tiles, and `length` how many there are. */
+  readonly first: number;
+}
+
+/** How the tiles of one layer come into a map. */
+export interface MapLayer {
+  readonly across: MapAxis;
+  readonly down: MapAxis;
+  /** Of a tile. */
+  readonly width: number;
+  readonly height: number;
+  /** Of tiles, one below the other. */
+  readonly rows: number;
+}
+
+export interface MapDrawing {
+  /** The first at the bottom. None makes an empty picture. */
+  readonly layers: readonly MapLayer[];
+  readonly width: number;
+  readonly height: number;
+  /** Of the picture that is answered. */
+  readonly format: Format;
+  /** What shows where the layers are transparent; null: nothing. */
+  readonly background: Colour | null;
+}
+
+export interface DrawnMap {
+  readonly bytes: Buffer;
+  /** The same bytes have the same. */
+  readonly digest: string;
+}
+
+/** The tiles of one row of a layer from left to right, encoded; both count from 0. */
+export type ReadTileRow = (layer: number, row: number) => Promise<readonly Buffer[]>;
+
+/** Rejects with what `read` throws and with the signal's reason, which is looked at between bands. */
+export type DrawMap = (drawing: MapDrawing, read: ReadTileRow, signal: AbortSignal) => Promise<DrawnMap>;
+
+/** Rows of tiles, of all maps together: whoever answers hits needs a core meanwhile. */
+const DECODES_AT_ONCE = 1;
+/** Rows of source pixels that are worked on at a time. Between two bands a caller who has gone is noticed. */
+const SOURCE_ROWS_PER_BAND = 128;
+const BYTES_PER_PIXEL = 4;
+
+/** Rows of a map, all its width. */
+interface Band {
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+type ShowBand = (band: Band) => Promise<RasterImage | null>;
+
+/** Draws on the thread that calls it, which copies pixels for milliseconds at a time; `openMapThread` has one of its own. */
+export function createMapDrawer(): DrawMap {
+  const decoding = new Semaphore(DECODES_AT_ONCE);
+  return async (drawing, read, signal) => {
+    const shows = drawing.layers.map((layer, at) => {
+      const decode = async (row: number) => {
+        const tiles = await read(at, row);
+        const leave = await decoding.acquire(signal);
+        try {
+          return await decodeStrip(tiles, layer, reachOf(layer.across.scale));
+        } finally {
+          leave();
+        }
+      };
+      return followLayer(layer, decode);
+    });
+    const picture = await stack(drawing, shows, signal);
+    const bytes = await encodeMap(picture, drawing.format, drawing.background);
+    return { bytes, digest: createHash('sha1').update(bytes).digest('hex') };
+  };
+}
+
+async function stack(
+  { width, height, layers }: MapDrawing,
+  shows: readonly ShowBand[],
+  signal: AbortSignal,
+): Promise<RasterImage> {
+  const picture = emptyImage(width, height);
+  const scale = Math.max(1, ...layers.map(({ down }) => down.scale));
+  const rows = Math.max(1, Math.floor(SOURCE_ROWS_PER_BAND / scale));
+  for (let top = 0; top < height && shows.length > 0; top += rows) {
+    const band = { top, width, height: Math.min(rows, height - top) };
+    let drawn: RasterImage | null = null;
+    for (const show of shows) {
+      signal.throwIfAborted();
+      const layer = await show(band);
+      drawn = drawn && layer ? await layOver(drawn, layer) : (layer ?? drawn);
+    }
+    if (drawn) placeImage(picture, drawn, 0, top);
+  }
+  return picture;
+}
+
+/** What a layer shows in one band after the other, from the top down; null where it shows nothing. */
+function followLayer(layer: MapLayer, decode: (row: number) => Promise<RasterImage>): ShowBand {
+  const strips = new Map<number, RasterImage>();
+  const { across, down } = layer;
+  return async (band) => {
+    const first = Math.max(band.top, down.first);
+    const end = Math.min(band.top + band.height, down.first + down.length);
+    if (first >= end) return null;
+    const origin = down.origin + (first - down.first) * down.scale;
+    const reach = reachOf(down.scale);
+    const from = Math.floor(origin) - reach;
+    const to = Math.ceil(origin + (end - first) * down.scale) + reach;
+    const part = await resampleImage(
+      await readPixelRows(layer, { from, to }, strips, decode),
+      { ...across, origin: across.origin + reachOf(across.scale) },
+      { scale: down.scale, length: end - first, origin: origin - from },
+    );
+    if (part.width === band.width && part.height === band.height) return part;
+    const whole = emptyImage(band.width, band.height);
+    placeImage(whole, part, across.first, first - band.top);
+    return whole;
+  };
+}
+
+/** Those beyond the tiles are like the outermost ones, lest the rim be half transparent. */
+async function readPixelRows(
+  { height, rows }: MapLayer,
+  { from, to }: { readonly from: number; readonly to: number },
+  strips: Map<number, RasterImage>,
+  decode: (row: number) => Promise<RasterImage>,
+): Promise<RasterImage> {
+  const within = (row: number) => Math.min(Math.max(row, 0), rows * height - 1);
+  const stripOf = (row: number) => Math.floor(within(row) / height);
+  for (const known of strips.keys()) if (known < stripOf(from)) strips.delete(known);
+  for (let strip = stripOf(from); strip <= stripOf(to - 1); strip++) {
+    if (!strips.has(strip)) strips.set(strip, await decode(strip));
+  }
+  const pixels: Buffer[] = [];
+  let width = 0;
+  for (let row = from; row < to; row++) {
+    const strip = strips.get(stripOf(row));
+    if (!strip) continue;
+    ({ width } = strip);
+    const start = (within(row) % height) * width * BYTES_PER_PIXEL;
+    pixels.push(strip.pixels.subarray(start, start + width * BYTES_PER_PIXEL));
+  }
+  return { width, height: pixels.length, pixels: Buffer.concat(pixels) };
+}

@@ -1,0 +1,30 @@
+import { parentPort } from 'node:worker_threads';
+import { errorCopier } from '../domain/error-copier.ts';
+import { createChannel } from '../lib/channel.ts';
+import { threadPort } from '../lib/thread-port.ts';
+import { createMapDrawer } from './draw-map.ts';
+import { DRAW_MAP, LEAVE_MAP, READ_TILE_ROW, unpackTiles } from './map-messages.ts';
+
+const port = parentPort;
+if (!port) throw new Error('This file is a thread of the raster room.');
+
+const channel = createChannel(threadPort(port), errorCopier);
+const draw = createMapDrawer();
+
+const leaving = new Map<number, AbortController>();
+
+channel.handle(LEAVE_MAP, (map) => leaving.get(map)?.abort());
+
+channel.handle(DRAW_MAP, async ({ map, drawing }) => {
+  const gone = new AbortController();
+  leaving.set(map, gone);
+  const read = async (layer: number, row: number) =>
+    unpackTiles(await channel.ask(READ_TILE_ROW, { map, layer, row }));
+  try {
+    const { bytes, digest } = await draw(drawing, read, gone.signal);
+    // The image library's memory cannot be handed over.
+    return { bytes: new Uint8Array(bytes), digest };
+  } finally {
+    leaving.delete(map);
+  }
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { format } from '../../test/fixtures/http-app.ts';
+import { whenOver } from '../../test/fixtures/when-over.ts';
+import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import { silentLogger } from '../lib/logger.ts';
+import { createMapDrawer, type MapDrawing, type ReadTileRow } from './draw-map.ts';
+import { encodeImage } from './encode-image.ts';
+import { openMapThread } from './open-map-thread.ts';
+import { filledImage } from './raster-image.ts';
+
+const axis = { first: 0, origin: 3.5, scale: 1.3, length: 300 };
+const layer = { across: axis, down: axis, width: 256, height: 256, rows: 2 };
+const drawing: MapDrawing = {
+  layers: [layer, layer],
+  width: 300,
+  height: 300,
+  format: format('image/png'),
+  background: null,
+};
+const { signal } = new AbortController();
+
+const read: ReadTileRow = async (at, row) => {
+  const colours = [0xff000000 + at * 90, 0x80ff0000 + row * 70];
+  const tiles = colours.map((colour) => encodeImage(filledImage(256, 256, colour), format('image/png')));
+  // As tiles that were cut together lie in memory.
+  const encoded = await Promise.all(tiles);
+  const shared = Buffer.concat(encoded);
+  const [first] = encoded;
+  return [shared.subarray(0, first?.length), shared.subarray(first?.length)];
+};
+
+function open() {
+  const thread = openMapThread(silentLogger);
+  whenOver(() => thread.close());
+  return thread;
+}
+
+describe('a thread that draws maps', () => {
+  it('draws what is drawn without it, several at a time', async () => {
+    const thread = open();
+    const expected = await createMapDrawer()(drawing, read, signal);
+    const drawn = await Promise.all([1, 2, 3].map(() => thread.draw(drawing, read, signal)));
+    for (const map of drawn) expect(map).toEqual(expected);
+  });
+
+  it('tells why a tile could not be read, and draws on', async () => {
+    const thread = open();
+    const failing = async () => {
+      throw new TilewardenError('source-unavailable', 'The map source cannot be reached.');
+    };
+    const failed = await thread.draw(drawing, failing, signal).catch((error: unknown) => error);
+    expect(isTilewardenError(failed, 'source-unavailable')).toBe(true);
+    expect((await thread.draw(drawing, read, signal)).bytes.length).toBeGreaterThan(0);
+  });
+
+  it('stops when the caller has gone, and reads no further rows', async () => {
+    const thread = open();
+    const gone = new AbortController();
+    let rows = 0;
+    const leaving: ReadTileRow = async (...asked) => {
+      rows++;
+      gone.abort(new Error('gone'));
+      return read(...asked);
+    };
+    await expect(thread.draw(drawing, leaving, gone.signal)).rejects.toThrow('gone');
+    expect(rows).toBe(1);
+    await expect(thread.draw(drawing, leaving, gone.signal)).rejects.toThrow('gone');
+    expect(rows).toBe(1);
+  });
+});
