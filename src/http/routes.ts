@@ -18,6 +18,7 @@ import { catalogChangeRoutes } from './api/catalog-changes.ts';
 import { coverageRoutes } from './api/coverage.ts';
 import { createEventStream } from './api/events.ts';
 import { evictionRoutes } from './api/evictions.ts';
+import { type Exports, exportRoutes } from './api/exports.ts';
 import { type ImportDeps, importRoutes } from './api/imports.ts';
 import { inspectRoutes } from './api/inspect.ts';
 import { invalidateRoutes } from './api/invalidate.ts';
@@ -39,7 +40,7 @@ import type { HttpLimits } from './limits.ts';
 import { type MetricsDeps, metricsRoutes } from './metrics/metrics-routes.ts';
 import { answerAlive, createReadiness } from './metrics/probes.ts';
 import type { TileCounts } from './metrics/tile-counts.ts';
-import { layerPageRoutes } from './pages/layer-page.ts';
+import { demoRoutes, layerPageRoutes } from './pages/layer-page.ts';
 import { assetRoutes, type WebAsset } from './pages/web-assets.ts';
 import { blobStoreRoutes, type StoreDescription } from './rest/blob-stores.ts';
 import { boundsRoutes } from './rest/bounds.ts';
@@ -52,7 +53,7 @@ import { massTruncateRoutes } from './rest/mass-truncate.ts';
 import { type Reloaded, reloadRoutes } from './rest/reload.ts';
 import { createLayerTaskListHandler, createSeedHandler, createTaskListHandler } from './rest/seed.ts';
 import { statisticsRoutes } from './rest/statistics.ts';
-import { createTerminateAllHandler, createTerminateHandler } from './rest/terminate.ts';
+import { createSeedFormHandler, createTerminateAllHandler } from './rest/terminate.ts';
 import type { Route } from './route.ts';
 import { kmlRoutes } from './services/kml/kml-routes.ts';
 import { createTileJson, wmtsTileJsonRoutes } from './services/tile-json.ts';
@@ -64,6 +65,7 @@ export interface RouteDeps {
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version' | 'gridSets'>;
   readonly editor: CatalogEditor;
   readonly imports: ImportDeps;
+  readonly exports: Exports;
   readonly service: ServiceSettings;
   readonly pipeline: Pick<TilePipeline, 'read'>;
   /** As in `ReadinessDeps`. */
@@ -129,6 +131,7 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
     ...screened(kmlRoutes(road), road.screen),
     ...screened(wmtsTileJsonRoutes(catalog), road.screen),
     ...screened(layerPageRoutes(catalog), road.screen),
+    ...demoRoutes(),
 
     ...taskRoutes(deps, limits),
     ...scheduleRoutes(deps),
@@ -140,6 +143,7 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
     ...layerRoutes(deps),
     ...catalogChangeRoutes(deps.editor),
     ...importRoutes(deps.imports),
+    ...exportRoutes(deps.exports),
     ...restRoutes(deps),
     ...seriesRoutes(seriesOf(traffic)),
     ...aboutRoutes(deps.about),
@@ -227,7 +231,7 @@ function taskRoutes(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
       role: 'operator',
       handler: createSeedHandler(deps, 'xml'),
     },
-    { method: 'POST', path: '/rest/seed/{layer}', role: 'operator', handler: createTerminateHandler(deps) },
+    { method: 'POST', path: '/rest/seed/{layer}', role: 'operator', handler: createSeedFormHandler(deps) },
 
     { method: 'GET', path: '/api/v1/tasks', role: 'viewer', handler: tasks.list },
     { method: 'POST', path: '/api/v1/tasks', role: 'operator', handler: tasks.create, asksOnly: isDryRun },

@@ -1,9 +1,11 @@
 import type { Catalog } from '../../catalog/catalog.ts';
+import type { Layer } from '../../domain/layer.ts';
 import { refuseUnknownParameters } from '../../domain/parameter-filter.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import type { Task, TaskState } from '../../tasks/task.ts';
+import type { TaskDraft } from '../../tasks/task-draft.ts';
 import type { TaskService } from '../../tasks/task-service.ts';
-import { type Answer, textAnswer } from '../answer.ts';
+import { type Answer, type Headers, textAnswer } from '../answer.ts';
 import { FORM, requireMediaType } from '../door/request-body.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Handler } from '../route.ts';
@@ -26,13 +28,20 @@ export function createSeedHandler({ catalog, tasks }: SeedDeps, format: Document
     requireMediaType(exchange.headers, MEDIA_TYPES[format]);
     const { layer } = boundLayer(catalog, exchange.param('layer'));
     const draft = readSeedRequest(exchange.body, format, layer.name);
-    if (draft.type?.toLowerCase() === 'truncate' && draft.parameters) {
-      refuseUnknownParameters(layer.parameters, draft.parameters);
-    }
-    const task = await tasks.create(draft, callerName(exchange));
-    const location = `${exchange.baseUrl}/api/v1/tasks/${task.id}`;
-    return textAnswer(200, '', ['Location', location, 'X-Task-Id', String(task.id)]);
+    const task = await startTask(tasks, layer, draft, exchange);
+    return textAnswer(200, '', taskHeaders(exchange, task));
   };
+}
+
+export function startTask(tasks: TaskService, layer: Layer, draft: TaskDraft, exchange: Exchange) {
+  if (draft.type?.toLowerCase() === 'truncate' && draft.parameters) {
+    refuseUnknownParameters(layer.parameters, draft.parameters);
+  }
+  return tasks.create(draft, callerName(exchange));
+}
+
+export function taskHeaders({ baseUrl }: Exchange, { id }: Task): Headers {
+  return ['Location', `${baseUrl}/api/v1/tasks/${id}`, 'X-Task-Id', String(id)];
 }
 
 /** `GET /rest/seed.json` */
