@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createBuiltInGridSets } from '../../src/domain/built-in-grid-sets.ts';
+import { builtInGridSets } from '../../src/domain/built-in-grid-sets.ts';
 import { formatOf } from '../../src/domain/format.ts';
 import { createGridSubset } from '../../src/domain/grid-subset.ts';
 import { exportedPart } from '../../src/export/export-order.ts';
@@ -23,7 +23,7 @@ const side = Math.ceil(Math.sqrt(Number(process.argv[2] ?? 200_000)) / 16) * 16;
 const folder = mkdtempSync(join(tmpdir(), 'tilewarden-export-'));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 
-const gridSet = createBuiltInGridSets().find(({ name }) => name === 'EPSG:900913');
+const gridSet = builtInGridSets().find(({ name }) => name === 'EPSG:900913');
 const format = formatOf('image/png');
 if (!gridSet || !format) throw new Error('no such grid set or format');
 const layer = {
