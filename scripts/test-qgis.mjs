@@ -7,13 +7,15 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 const folder = await mkdtemp(join(tmpdir(), 'tilewarden-qgis-'));
+const password = 'a password for tests only';
 const server = spawn(
   process.execPath,
   ['dist/cli/main.js', 'serve', '--port', '0', '--data', folder, '--config', 'test/qgis/tilewarden.yaml'],
-  { stdio: ['ignore', 'pipe', 'inherit'] },
+  { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, TILEWARDEN_ADMIN_PASSWORD: password } },
 );
 try {
   const url = await addressOf(server);
+  await createOverRest(url);
   // QGIS comes with the system, and so does the Python that it is built for.
   const qgis = spawn('/usr/bin/python3', ['test/qgis/load-layers.py', url], {
     stdio: 'inherit',
@@ -25,6 +27,21 @@ try {
   server.kill('SIGTERM');
   await ended;
   await rm(folder, { recursive: true, force: true });
+}
+
+/** In GeoWebCache's form, from the server's own WMS. */
+async function createOverRest(url) {
+  const answer = await fetch(`${url}/rest/layers/made:over%20rest.xml`, {
+    method: 'PUT',
+    headers: {
+      'content-type': 'text/xml',
+      authorization: `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`,
+    },
+    body: `<wmsLayer><name>made:over rest</name><mimeFormats><string>image/png</string></mimeFormats>
+      <gridSubsets><gridSubset><gridSetName>EPSG:4326</gridSetName></gridSubset></gridSubsets>
+      <wmsUrl><string>${url}/service/wms</string></wmsUrl><wmsLayers>world</wmsLayers></wmsLayer>`,
+  });
+  if (!answer.ok) throw new Error(await answer.text());
 }
 
 async function addressOf({ stdout }) {

@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
 import { access as accessFile, constants, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Accounts, openAccounts } from './access/open-accounts.ts';
 import { readCapabilities } from './app/import-settings.ts';
 import { nodeName } from './app/join-nodes.ts';
-import { type NodeSurroundings, openNode, taskSettings } from './app/open-node.ts';
+import { openExports } from './app/open-exports.ts';
+import { keepsInMemory, type NodeSurroundings, openNode, taskSettings } from './app/open-node.ts';
 import { openPreviews } from './app/open-previews.ts';
 import { databaseOf, type Road } from './app/open-road.ts';
 import { describeStores } from './app/open-stores.ts';
@@ -83,6 +85,14 @@ async function openParts(
   const { access, initialPassword } = await openDoor(settings, accounts);
   const composer = createMapComposer(pipeline, open.use(openMapThread(log)).draw);
   const parts = { ...node.parts, composer, accounts, imports: openImports(road, pipeline, open) };
+  const exports = open.use(
+    await openExports({
+      folder: join(settings.data, 'exports'),
+      catalog,
+      fork: keepsInMemory(settings) ? null : (surroundings.forkWorker ?? null),
+      ...{ clock, log },
+    }),
+  );
   const about = { version: readVersion(), startedAt: clock.now() };
   const nodes = registry;
   const eventLoop = open.use(openEventLoopWatch());
@@ -104,6 +114,7 @@ async function openParts(
   const deps = {
     ...parts,
     ...blanks,
+    exports,
     isAway: () => news?.isAway() ?? false,
     ...{ settled, layerState, about, nodes, metrics, readiness, assets, access, clock, log, rest },
   };

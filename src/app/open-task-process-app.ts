@@ -8,6 +8,7 @@ import { openCounterFeed } from '../pipeline/counter-feed.ts';
 import { MetatileCutter } from '../raster/metatile-cutter.ts';
 import { openDeskLine } from '../sources/upstream/desk-line.ts';
 import { openTaskWorker } from '../tasks/task-worker.ts';
+import { EXPORT, EXPORT_PROGRESS, exportFrom } from './export-layer.ts';
 import { openRoad, type RoadSurroundings } from './open-road.ts';
 import { withoutCaches } from './open-stores.ts';
 
@@ -43,6 +44,13 @@ export async function openTaskProcessApp(
       storeRequests: parts.storeRequests,
     };
     open.use(openCounterFeed(counted, channel, surroundings.clock));
+    channel.handle(EXPORT, (work, signal) =>
+      exportFrom(parts.catalog, {
+        ...work,
+        signal,
+        onProgress: (progress) => channel.tell(EXPORT_PROGRESS, progress),
+      }),
+    );
     const { stopped } = openTaskWorker({ ...parts, ...surroundings, channel });
     return {
       /** Resolves when the node wants the process to end and its work is handed back. */

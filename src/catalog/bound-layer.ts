@@ -8,8 +8,8 @@ import type { LayerDeclaration } from './layer-declaration.ts';
 export interface BoundLayer {
   readonly layer: Layer;
   readonly store: TileStore;
-  /** As it is declared: the options of the source's driver, and the store's name. */
-  readonly declared?: Pick<LayerDeclaration, 'source' | 'store'>;
+  /** As it is declared: the options of the source's driver, the store's name, the caches of other programs. */
+  readonly declared?: Pick<LayerDeclaration, 'source' | 'store' | 'adopt'>;
   /** Opened when first needed. */
   source(): TileSource;
   /** What the layer has adopted, opened when first needed; absent: nothing. */

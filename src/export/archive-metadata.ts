@@ -14,15 +14,22 @@ const FORMATS: Readonly<Record<string, string>> = {
   'application/vnd.mapbox-vector-tile': 'pbf',
 };
 
-export function archiveFormat({ format }: ArchiveContent): string {
-  const name = FORMATS[format.mediaType];
+export function archiveFormat(content: Pick<ArchiveContent, 'format'>): string {
+  const name = FORMATS[content.format.mediaType];
   if (name) return name;
-  throw new TilewardenError('request-invalid', `This kind of archive cannot hold ${format.mediaType}.`);
+  throw unfitFormat(content);
 }
 
-/** MBTiles and PMTiles know one grid: web mercator, each zoom twice the one before. */
-export function requireWebMercator({ subset: { gridSet } }: ArchiveContent): void {
-  if (isWebMercator(gridSet)) return;
+function unfitFormat({ format }: Pick<ArchiveContent, 'format'>): TilewardenError {
+  return new TilewardenError('request-invalid', `This kind of archive cannot hold ${format.mediaType}.`);
+}
+
+/** Throws `request-invalid`. MBTiles and PMTiles know one grid: web mercator, each zoom twice the one before. */
+export function refuseUnfit(extension: string, content: ArchiveContent): void {
+  const { gridSet } = content.subset;
+  const format = archiveFormat(content);
+  if (extension === '.gpkg' && format === 'pbf') throw unfitFormat(content);
+  if (extension === '.gpkg' || isWebMercator(gridSet)) return;
   throw new TilewardenError(
     'request-invalid',
     `This kind of archive holds web mercator tiles only; ${gridSet.name} fits into a GeoPackage (.gpkg).`,

@@ -1,7 +1,7 @@
 import { type Bounds, boundsOf, intersectBounds } from '../domain/bounds.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { formatOfLayer, gridSubsetOf, type Layer } from '../domain/layer.ts';
-import { selectParameters } from '../domain/parameter-filter.ts';
+import { refuseUnknownParameters, selectParameters } from '../domain/parameter-filter.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { ArchiveContent } from './archive-writer.ts';
 
@@ -24,7 +24,9 @@ export function exportedPart(
 ): { readonly set: TileSetKey; readonly content: ArchiveContent } {
   const subset = order.gridSet === undefined ? layer.gridSubsets[0] : gridSubsetOf(layer, order.gridSet);
   const format = order.format === undefined ? layer.formats[0] : formatOfLayer(layer, order.format);
-  const { id } = selectParameters(layer.parameters, new Map(Object.entries(order.parameters ?? {})));
+  const parameters = new Map(Object.entries(order.parameters ?? {}));
+  refuseUnknownParameters(layer.parameters, parameters);
+  const { id } = selectParameters(layer.parameters, parameters);
   const zoomStart = Math.max(order.zoomStart ?? subset.zoomStart, subset.zoomStart);
   const zoomStop = Math.min(order.zoomStop ?? subset.zoomStop, subset.zoomStop);
   if (zoomStart > zoomStop) {

@@ -4,6 +4,7 @@ import { PAGE_SIZE, type TileSetKey } from '../domain/tile-key.ts';
 import { tileRangeOf } from '../domain/tile-range.ts';
 import { intersectRects, rectContains, type TileRect } from '../domain/tile-rect.ts';
 import type { TileStore } from '../storage/tile-store.ts';
+import { refuseUnfit } from './archive-metadata.ts';
 import type { ArchiveContent, ArchiveWriter, ExportedTile } from './archive-writer.ts';
 import { openGeopackageWriter } from './geopackage-writer.ts';
 import { openMbtilesWriter } from './mbtiles-writer.ts';
@@ -43,10 +44,7 @@ export interface ExportOptions {
 /** Copies what is cached into a file; nothing is fetched. An interrupted export goes on when it is started again. */
 export async function exportTiles(options: ExportOptions): Promise<ExportResult> {
   const { store, set, content, target, signal, onProgress } = options;
-  const open = WRITERS[extname(target).toLowerCase()];
-  if (!open) {
-    throw new TilewardenError('request-invalid', `The file must end in ${Object.keys(WRITERS).join(', ')}.`);
-  }
+  const open = writerFor(target, content);
   const { subset, zoomStart, zoomStop, bounds } = content;
   const rects = new Map(
     tileRangeOf(subset, zoomStart, zoomStop, bounds).levels.map(({ z, rect }) => [z, rect]),
@@ -72,6 +70,17 @@ export async function exportTiles(options: ExportOptions): Promise<ExportResult>
     throw error;
   }
   return { tiles, present, bytes: writer.finish() };
+}
+
+/** Throws `request-invalid` when such a file cannot hold the tiles. */
+export function writerFor(target: string, content: ArchiveContent): OpenWriter {
+  const extension = extname(target).toLowerCase();
+  const open = WRITERS[extension];
+  if (!open) {
+    throw new TilewardenError('request-invalid', `The file must end in ${Object.keys(WRITERS).join(', ')}.`);
+  }
+  refuseUnfit(extension, content);
+  return open;
 }
 
 async function lookAtPages(

@@ -32,11 +32,6 @@ export function openGeopackageWriter(
 }
 
 function prepare(db: Database.Database, content: ArchiveContent): void {
-  if (
-    !['image/png', 'image/png8', 'image/png24', 'image/jpeg', 'image/webp'].includes(content.format.mediaType)
-  ) {
-    throw new TilewardenError('request-invalid', `A GeoPackage cannot hold ${content.format.mediaType}.`);
-  }
   db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${USER_VERSION}; ${TABLES}`);
   describeReferenceSystems(db, content);
   describeTiles(db, content);

@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto';
 import type Database from 'better-sqlite3';
-import { archiveMetadata, requireWebMercator } from './archive-metadata.ts';
+import { archiveMetadata } from './archive-metadata.ts';
 import type { ArchiveContent, ArchiveWriter, ExportedTile } from './archive-writer.ts';
 import { openStaging, publishStaging } from './staging.ts';
 
 /** MBTiles 1.3, equal tiles once: `tiles` is a view, as the specification allows. */
 export function openMbtilesWriter(target: string, content: ArchiveContent, purpose: string): ArchiveWriter {
-  requireWebMercator(content);
   const staging = openStaging(target, purpose, (db) => prepare(db, content));
   const { db } = staging;
   const find = db.prepare('SELECT 1 FROM map WHERE zoom_level = ? AND tile_column = ? AND tile_row = ?');

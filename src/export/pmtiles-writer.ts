@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, fsyncSync, ftruncateSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { zxyToTileId } from 'pmtiles';
-import { archiveFormat, archiveMetadata, degreesOf, requireWebMercator } from './archive-metadata.ts';
+import { archiveFormat, archiveMetadata, degreesOf } from './archive-metadata.ts';
 import type { ArchiveContent, ArchiveWriter, ExportedTile } from './archive-writer.ts';
 import {
   type DirectoryEntry,
@@ -25,7 +25,6 @@ const TILE_TYPES: Readonly<Record<string, number>> = { pbf: 1, png: 2, jpg: 3, w
 
 /** PMTiles 3, equal tiles once. The tiles' places wait in a database beside the file until all are known. */
 export function openPmtilesWriter(target: string, content: ArchiveContent, purpose: string): ArchiveWriter {
-  requireWebMercator(content);
   const type = TILE_TYPES[archiveFormat(content)] ?? 0;
   const staging = openStaging(target, purpose, (db) =>
     db.exec(`CREATE TABLE contents (hash BLOB PRIMARY KEY, offset INTEGER, length INTEGER) WITHOUT ROWID;

@@ -27,6 +27,7 @@ interface Filter {
 }
 
 const COMMON = { key: null, defaultValue: null };
+export const STYLE_FILTER = 'styleParameterFilter';
 const NORMALIZE = { normalize: { case: null } };
 
 export const FILTER_SHAPES: Shape = {
@@ -34,20 +35,32 @@ export const FILTER_SHAPES: Shape = {
   regexParameterFilter: { ...COMMON, ...NORMALIZE, regex: null },
   floatParameterFilter: { ...COMMON, values: null, threshold: null },
   integerParameterFilter: { ...COMMON, values: null, threshold: null },
+  [STYLE_FILTER]: null,
 };
 
 /** Filters of other kinds are kept by `Aside.keepStrays`. */
 export function readParameterFilters(root: WireElement, aside: Aside): readonly object[] | undefined {
   const filters = childrenNamed(root, 'parameterFilters').flatMap(({ children }) => children);
-  const known = filters.filter(({ name }) => name in FILTER_SHAPES);
-  return known.length === 0 ? undefined : known.map((filter) => readFilter(filter, aside));
+  const known = filters
+    .filter(({ name }) => name in FILTER_SHAPES && name !== STYLE_FILTER)
+    .map((filter) => readFilter(filter, aside));
+  const [style] = filters.filter(({ name }) => name === STYLE_FILTER);
+  const taken = style ? [...known, ...styleFilter(style, known, aside)] : known;
+  return taken.length === 0 ? undefined : taken;
 }
 
-function readFilter(filter: WireElement, aside: Aside): object {
+/** GeoServer's own: it takes the styles that GeoServer has. Here the source says what it does not have. */
+function styleFilter(style: WireElement, others: readonly Filter[], aside: Aside): readonly Filter[] {
+  const name = textField(style, 'key') ?? 'STYLES';
+  const there = others.some((other) => other.name.toUpperCase() === name.toUpperCase());
+  aside.keep(['parameterFilters'], style, there ? 'is kept without effect' : 'takes any style');
+  return there ? [] : [{ name, ...readDefault(style), regex: '.*' }];
+}
+
+function readFilter(filter: WireElement, aside: Aside): Filter {
   const name = textField(filter, 'key');
   if (name === undefined) throw bodyProblem(`A ${filter.name} must have a key`, filter.place);
-  const given = onlyChild(filter, 'defaultValue');
-  const base = { name, ...(given && !given.nothing && { default: given.text.trim() }) };
+  const base = { name, ...readDefault(filter) };
   if (filter.name === 'stringParameterFilter') {
     return { ...base, ...readNormalize(filter), values: stringValues(filter, base.default ?? '') };
   }
@@ -56,8 +69,13 @@ function readFilter(filter: WireElement, aside: Aside): object {
   }
   const float = filter.name === 'floatParameterFilter';
   const values = (entriesOf(filter, 'values', [float ? 'float' : 'int']) ?? []).map(numberOf);
-  const threshold = readThreshold(filter, aside);
-  return withoutAbsent({ ...base, [float ? 'floats' : 'integers']: values, threshold });
+  const threshold = withoutAbsent({ threshold: readThreshold(filter, aside) });
+  return { ...base, [float ? 'floats' : 'integers']: values, ...threshold };
+}
+
+function readDefault(filter: WireElement): { readonly default?: string } {
+  const given = onlyChild(filter, 'defaultValue');
+  return given && !given.nothing ? { default: given.text.trim() } : {};
 }
 
 /** A threshold of 0 leaves only exact matches, which are always right. */

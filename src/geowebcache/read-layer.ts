@@ -71,6 +71,8 @@ const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   cachePrefix: 'is kept without effect: the store says where tiles are kept',
   metadataURLs: 'is kept without effect',
   keywords: 'is kept without effect',
+  inMemoryCached: 'is kept without effect: memory holds the tiles that are asked for most',
+  autoCacheStyles: 'is kept without effect: list the styles in parameterFilters',
   locale: 'is kept without effect: letters change their case as in Unicode',
 };
 
@@ -92,10 +94,14 @@ const DEFAULT_METATILE = [3, 3];
 /** A form in place of a query string, whatever its length: the least that `maxUrlLength` can be. */
 export const ALWAYS_BY_FORM = 200;
 
-/** A `wmsLayer`. What is not said has GeoWebCache's default. Throws `request-invalid`. */
-export function readGwcLayer(root: WireElement): ReadDocument {
-  if (root.name !== 'wmsLayer') {
-    throw bodyProblem(`Only a wmsLayer can be declared, not "${root.name}"`, root.place);
+/**
+ * A `wmsLayer`. What is not said has GeoWebCache's default. A `GeoServerLayer` names no source: for layers that have one.
+ * Throws `request-invalid`.
+ */
+export function readGwcLayer(root: WireElement, hasSource = false): ReadDocument {
+  const sourceless = hasSource && root.name === 'GeoServerLayer';
+  if (root.name !== 'wmsLayer' && !sourceless) {
+    throw bodyProblem(`Only a wmsLayer with its wmsUrl can be declared, not "${root.name}"`, root.place);
   }
   const aside = new Aside();
   aside.keepStrays(root, SHAPE, WITHOUT_EFFECT);
@@ -109,7 +115,7 @@ export function readGwcLayer(root: WireElement): ReadDocument {
     transient: booleanField(root, 'transientLayer'),
     title: meta ? filledText(meta, 'title') : undefined,
     description: meta ? filledText(meta, 'description') : undefined,
-    source: readSource(root, name, aside),
+    source: sourceless ? undefined : readSource(root, name, aside),
     formats: readFormats(root, aside),
     gridSets: readGridSubsets(root),
     metatile: readMetatile(root),

@@ -23,11 +23,11 @@ export function writeGwcLayer(document: unknown, kept: readonly KeptElement[] = 
 function commonNodes(layer: Fields): readonly (DocumentNode | null)[] {
   const follows = layer.followSource === true;
   return [
-    layer.store === 'default' ? null : text('blobStoreId', layer.store),
-    flag('enabled', layer.enabled ?? true),
-    flag('advertised', layer.advertised ?? true),
-    flag('transientLayer', layer.transient),
-    text('name', layer.name),
+    layer.store === 'default' ? null : field('blobStoreId', layer.store),
+    field('enabled', layer.enabled ?? true),
+    field('advertised', layer.advertised ?? true),
+    field('transientLayer', layer.transient),
+    field('name', layer.name),
     metaInformation(layer),
     textList('mimeFormats', 'string', texts(layer.formats)),
     textList('infoMimeFormats', 'string', layer.queryable ? texts(layer.infoFormats) : undefined),
@@ -36,11 +36,11 @@ function commonNodes(layer: Fields): readonly (DocumentNode | null)[] {
     textList('metaWidthHeight', 'int', numbers(layer.metatile)),
     writeExpiry('expireCache', layer.expireCache, follows),
     writeExpiry('expireClients', layer.expireClients, false),
-    number('backendTimeout', isRecord(layer.source) ? layer.source.timeoutSeconds : undefined),
-    flag('cacheBypassAllowed', layer.cacheBypass),
-    flag('queryable', layer.queryable),
+    field('backendTimeout', isRecord(layer.source) ? layer.source.timeoutSeconds : undefined),
+    field('cacheBypassAllowed', layer.cacheBypass),
+    field('queryable', layer.queryable),
     writeParameterFilters(layer.parameters),
-    number('gutter', layer.gutter),
+    field('gutter', layer.gutter),
   ];
 }
 
@@ -50,22 +50,22 @@ function sourceNodes(source: Fields): readonly (DocumentNode | null)[] {
   const byForm = source.maxUrlLength === ALWAYS_BY_FORM;
   return [
     textList('wmsUrl', 'string', texts([source.url].flat())),
-    text('wmsLayers', source.layers),
-    text('wmsStyles', source.styles),
-    text('wmsQueryLayers', source.queryLayers),
-    text('wmsVersion', source.version),
-    text('httpUsername', source.username),
-    text('httpPassword', source.password),
-    flag('transparent', source.transparent),
-    text('bgColor', source.bgColor),
-    text('vendorParameters', queryOf(source.vendorParameters)),
-    number('concurrency', source.concurrency),
+    field('wmsLayers', source.layers),
+    field('wmsStyles', source.styles),
+    field('wmsQueryLayers', source.queryLayers),
+    field('wmsVersion', source.version),
+    field('httpUsername', source.username),
+    field('httpPassword', source.password),
+    field('transparent', source.transparent),
+    field('bgColor', source.bgColor),
+    field('vendorParameters', queryOf(source.vendorParameters)),
+    field('concurrency', source.concurrency),
     byForm ? leaf('httpRequestMode', 'FormPost') : null,
   ];
 }
 
 function metaInformation({ title, description }: Fields): DocumentNode | null {
-  const parts = [text('title', title), text('description', description)].filter((part) => part !== null);
+  const parts = [field('title', title), field('description', description)].filter((part) => part !== null);
   return parts.length === 0 ? null : nodeOf('metaInformation', parts);
 }
 
@@ -73,12 +73,12 @@ function gridSubset(given: unknown): DocumentNode {
   const subset = isRecord(given) ? given : { name: given };
   const coords = doubleList('coords', 'double', numbers(subset.extent));
   return nodeOf('gridSubset', [
-    text('gridSetName', subset.name),
+    field('gridSetName', subset.name),
     coords && nodeOf('extent', [coords]),
-    number('zoomStart', subset.zoomStart),
-    number('zoomStop', subset.zoomStop),
-    number('minCachedLevel', subset.minCachedLevel),
-    number('maxCachedLevel', subset.maxCachedLevel),
+    field('zoomStart', subset.zoomStart),
+    field('zoomStop', subset.zoomStop),
+    field('minCachedLevel', subset.minCachedLevel),
+    field('maxCachedLevel', subset.maxCachedLevel),
   ]);
 }
 
@@ -86,7 +86,9 @@ function requestFilters(filters: unknown): DocumentNode | null {
   if (!Array.isArray(filters) || filters.length === 0) return null;
   return nodeOf(
     'requestFilters',
-    filters.map((filter) => nodeOf('circularExtentFilter', [text('name', isRecord(filter) && filter.name)])),
+    filters.map((filter) =>
+      nodeOf('circularExtentFilter', [field('name', isRecord(filter) ? filter.name : null)]),
+    ),
   );
 }
 
@@ -96,16 +98,10 @@ function queryOf(parameters: unknown): string | undefined {
   return new URLSearchParams(pairs).toString();
 }
 
-function text(name: string, value: unknown): DocumentNode | null {
-  return typeof value === 'string' && value !== '' ? leaf(name, value) : null;
-}
-
-function number(name: string, value: unknown): DocumentNode | null {
-  return typeof value === 'number' ? leaf(name, value) : null;
-}
-
-function flag(name: string, value: unknown): DocumentNode | null {
-  return typeof value === 'boolean' ? leaf(name, value) : null;
+/** Documents are checked when they are declared: a value of another type cannot stand there. */
+function field(name: string, value: unknown): DocumentNode | null {
+  const isPlain = ['string', 'number', 'boolean'].includes(typeof value) && value !== '';
+  return isPlain ? leaf(name, value as string | number | boolean) : null;
 }
 
 function texts(value: unknown): readonly string[] | undefined {

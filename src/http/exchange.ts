@@ -169,3 +169,7 @@ export class CallerGone extends Error {
     this.name = 'CallerGone';
   }
 }
+
+export function callerName(exchange: Exchange): string {
+  return exchange.caller?.name ?? 'nobody';
+}

@@ -15,6 +15,7 @@ import type { MassTruncation } from '../tasks/mass-truncation.ts';
 import type { ScheduleService } from '../tasks/schedules/schedule.ts';
 import type { TaskService } from '../tasks/task-service.ts';
 import type { About } from './api/about.ts';
+import type { Exports } from './api/exports.ts';
 import type { ImportDeps } from './api/imports.ts';
 import type { TrafficSeries } from './api/series.ts';
 import type { MetricsDeps } from './metrics/metrics-routes.ts';
@@ -28,6 +29,7 @@ export interface RouteDeps extends Surroundings {
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version' | 'gridSets'>;
   readonly editor: CatalogEditor;
   readonly imports: ImportDeps;
+  readonly exports: Exports;
   readonly service: ServiceSettings;
   readonly pipeline: Pick<TilePipeline, 'read'>;
   readonly composer: MapComposer;

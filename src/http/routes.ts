@@ -5,6 +5,7 @@ import { catalogChangeRoutes } from './api/catalog-changes.ts';
 import { coverageRoutes } from './api/coverage.ts';
 import { createEventStream } from './api/events.ts';
 import { evictionRoutes } from './api/evictions.ts';
+import { exportRoutes } from './api/exports.ts';
 import { importRoutes } from './api/imports.ts';
 import { inspectRoutes } from './api/inspect.ts';
 import { invalidateRoutes } from './api/invalidate.ts';
@@ -26,7 +27,7 @@ import type { HttpLimits } from './limits.ts';
 import { metricsRoutes } from './metrics/metrics-routes.ts';
 import { answerAlive, createReadiness } from './metrics/probes.ts';
 import type { TileCounts } from './metrics/tile-counts.ts';
-import { layerPageRoutes } from './pages/layer-page.ts';
+import { demoRoutes, layerPageRoutes } from './pages/layer-page.ts';
 import { assetRoutes } from './pages/web-assets.ts';
 import { blobStoreRoutes } from './rest/blob-stores.ts';
 import { boundsRoutes } from './rest/bounds.ts';
@@ -39,7 +40,7 @@ import { massTruncateRoutes } from './rest/mass-truncate.ts';
 import { reloadRoutes } from './rest/reload.ts';
 import { createLayerTaskListHandler, createSeedHandler, createTaskListHandler } from './rest/seed.ts';
 import { statisticsRoutes } from './rest/statistics.ts';
-import { createTerminateAllHandler, createTerminateHandler } from './rest/terminate.ts';
+import { createSeedFormHandler, createTerminateAllHandler } from './rest/terminate.ts';
 import type { Route } from './route.ts';
 import type { RouteDeps } from './route-deps.ts';
 import { kmlRoutes } from './services/kml/kml-routes.ts';
@@ -75,6 +76,7 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
     ...screened(kmlRoutes(road), road.screen),
     ...screened(wmtsTileJsonRoutes(catalog), road.screen),
     ...screened(layerPageRoutes(catalog), road.screen),
+    ...demoRoutes(),
 
     ...seedRoutes(deps),
     ...taskRoutes(deps),
@@ -93,6 +95,7 @@ function routesOf(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
     ...layerRoutes(deps),
     ...catalogChangeRoutes(deps.editor),
     ...importRoutes(deps.imports),
+    ...exportRoutes(deps.exports),
     ...restRoutes(deps),
     ...seriesRoutes(traffic),
     ...aboutRoutes(deps.about),
@@ -158,6 +161,6 @@ function seedRoutes(deps: RouteDeps): readonly Route[] {
         handler: createSeedHandler(deps, format),
       },
     ]),
-    { method: 'POST', path, role: 'operator', handler: createTerminateHandler(deps) },
+    { method: 'POST', path, role: 'operator', handler: createSeedFormHandler(deps) },
   ];
 }

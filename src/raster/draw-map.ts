@@ -3,8 +3,7 @@ import type { Format } from '../domain/format.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import { decodeStrip } from './decode-strip.ts';
 import { type Colour, encodeMap } from './encode-map.ts';
-import { layOver } from './lay-over.ts';
-import { emptyImage, placeImage } from './place-image.ts';
+import { emptyImage, layOver, placeImage } from './place-image.ts';
 import type { RasterImage } from './raster-image.ts';
 import { type ResampleAxis, reachOf, resampleImage } from './resample-image.ts';
 

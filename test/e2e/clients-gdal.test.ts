@@ -132,6 +132,40 @@ describe.runIf(gdal && mapserv)('GDAL', () => {
     expect(coloursIn(read)).toBeGreaterThan(2);
   });
 
+  it('reads a layer and a grid set that were created over REST', async () => {
+    const put = async (path: string, body: string) => {
+      const headers = { 'content-type': 'text/xml', authorization: house.authorization };
+      return (await fetch(`${house.app.url}rest/${path}.xml`, { method: 'PUT', headers, body })).status;
+    };
+    const doubles = (values: readonly number[]) =>
+      values.map((value) => `<double>${value}</double>`).join('');
+    const [grid] = GRID_CASES.filter(({ gridSet }) => gridSet === 'LAMB93').map((one) => ({
+      ...one,
+      gridSet: 'over-rest',
+    }));
+    if (!grid) throw new Error('There is no such grid set.');
+    expect(
+      await put(
+        'gridsets/over-rest',
+        `<gridSet><name>over-rest</name><srs><number>2154</number></srs><extent><coords>${doubles([0, 6000000, 1300000, 7200000])}</coords></extent>
+         <resolutions>${doubles([4000, 2000, 1000])}</resolutions><tileHeight>256</tileHeight><tileWidth>256</tileWidth></gridSet>`,
+      ),
+    ).toBe(201);
+    expect(
+      await put(
+        'layers/made:over rest',
+        `<wmsLayer><name>made:over rest</name><mimeFormats><string>image/png</string></mimeFormats>
+         <gridSubsets><gridSubset><gridSetName>over-rest</gridSetName></gridSubset></gridSubsets>
+         <wmsUrl><string>${house.mapServer.url.replaceAll('&', '&amp;')}</string></wmsUrl><wmsLayers>land</wmsLayers><transparent>false</transparent></wmsLayer>`,
+      ),
+    ).toBe(200);
+    const service = `WMTS:${house.app.url}service/wmts?REQUEST=GetCapabilities`;
+    const dataset = `${service},layer=made:over rest,tilematrixset=over-rest,zoom_level=${grid.zoom}`;
+    const read = await readByGdal(dataset, grid);
+    expect(differentShare(read, await drawnUpstream(grid))).toBeLessThan(0.005);
+    expect(coloursIn(read)).toBeGreaterThan(2);
+  });
+
   it('takes the deepest level that a layer offers for its full size', async () => {
     const dataset = `WMTS:${house.app.url}service/wmts?REQUEST=GetCapabilities,layer=the/land,tilematrixset=EPSG:900913`;
     expect(await run('gdalinfo', ['-nomd', dataset])).toContain(`Size is ${TILE * 2 ** 5}, ${TILE * 2 ** 5}`);

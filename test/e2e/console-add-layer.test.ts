@@ -65,6 +65,34 @@ describe.skipIf(program === null)('adding a layer in the console', () => {
     await eventually('it is gone', async () => (await layer('copied world')).status === 404);
   });
 
+  it('has fields for formats, grid sets and parameter filters', async () => {
+    const { page } = console;
+    await console.go('add', 'Add layer');
+    await page.getByRole('button', { name: 'Write it by hand' }).click();
+    await page.getByRole('checkbox', { name: 'image/webp' }).check();
+    await page.getByRole('checkbox', { name: 'image/png', exact: true }).uncheck();
+    await page.getByLabel('Another grid set').fill('EPSG:4326');
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByLabel('To zoom').nth(1).fill('7');
+    await page.getByRole('button', { name: 'Add a parameter filter' }).click();
+    await page.getByLabel('Default', { exact: true }).fill('light');
+    await page.getByLabel('Values, separated by commas').fill('light, dark');
+    await page.getByLabel('Values, separated by commas').blur();
+    const text = page.getByLabel('As in the configuration file, in JSON');
+    expect(JSON.parse(await text.inputValue())).toMatchObject({
+      formats: ['image/webp'],
+      gridSets: ['EPSG:900913', { name: 'EPSG:4326', zoomStop: 7 }],
+      parameters: [{ name: 'STYLES', default: 'light', values: ['light', 'dark'] }],
+    });
+    await page.getByRole('button', { name: 'Delete: EPSG:900913' }).click();
+    await page.getByRole('button', { name: 'Delete: STYLES' }).click();
+    expect(JSON.parse(await text.inputValue())).toMatchObject({
+      gridSets: [{ name: 'EPSG:4326', zoomStop: 7 }],
+      parameters: [],
+    });
+    expect(await console.accessibilityFaults()).toEqual([]);
+  });
+
   it('lets the server read its configuration file again', async () => {
     const { page } = console;
     await console.go('layers', 'Layers');

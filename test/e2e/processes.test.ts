@@ -360,6 +360,46 @@ it('takes up a new configuration at SIGHUP without losing a request', async () =
   expect((await server.stop()).code).toBe(0);
 });
 
+it('takes up a new configuration in every process at /rest/reload, and again at SIGHUP', async () => {
+  wms.reset();
+  const config = writeConfig(configOf('map'));
+  const server = await startServer({
+    args: ['--processes', String(PROCESSES), '--config', config],
+  });
+  const reload = () =>
+    admin(server, '/rest/reload', {
+      method: 'POST',
+      body: new URLSearchParams({ reload_configuration: '1' }),
+    });
+  const statuses = async (layer: string) => {
+    const asked = Array.from({ length: 3 * PROCESSES }, () => ask(server.url, `/tiles/${layer}/3/1/1.png`));
+    return [...new Set((await Promise.all(asked)).map(({ status }) => status))];
+  };
+  writeFileSync(config, configOf('map', 'other'));
+  expect((await reload()).status).toBe(200);
+  expect(await statuses('other')).toEqual([200]);
+  writeFileSync(config, 'layers: 7\n');
+  expect((await reload()).status).toBe(400);
+  expect(await statuses('other')).toEqual([200]);
+  writeFileSync(config, configOf('other', 'third'));
+  expect((await reload()).status).toBe(200);
+  expect(await statuses('map')).toEqual([404]);
+  const before = processesOf(server);
+  writeFileSync(config, configOf('map', 'third'));
+  process.kill(server.pid, 'SIGHUP');
+  await eventually('every process is a new one', () => {
+    const now = processesOf(server);
+    return now.length === PROCESSES && now.every((pid) => !before.includes(pid));
+  });
+  await eventually('it is taken up', () => server.stderr().includes('settings reloaded'));
+  expect([await statuses('other'), await statuses('map'), await statuses('third')]).toEqual([
+    [404],
+    [200],
+    [200],
+  ]);
+  expect((await server.stop()).code).toBe(0);
+});
+
 it('keeps what it has when the new configuration cannot be used', async () => {
   wms.reset();
   const config = join(temporaryFolder(), 'tilewarden.yaml');

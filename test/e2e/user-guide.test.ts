@@ -214,6 +214,125 @@ it.each<[what: string, args: string[], status: number, body: RegExp]>([
   expect(answer.body).toMatch(body);
 });
 
+const GWC = 'http://localhost:8080/geoserver/gwc/rest';
+const JSON_TYPE = ['-H', 'Content-Type: application/json'];
+const LAYER = `${GWC}/layers/layer1.xml`;
+
+/** What scripts and libraries for GeoServer send, unchanged. */
+it('GeoNode adds its filter of styles to a layer, once, and empties the layer', async () => {
+  await curl('-XPUT', ...XML, '-d', '@layer.xml', LAYER);
+  const filter =
+    '<styleParameterFilter><key>STYLES</key>                <defaultValue /></styleParameterFilter>';
+  const shown = (await curl(...XML, LAYER)).body;
+  const changed = shown.replace('</wmsLayer>', `<parameterFilters>${filter}</parameterFilters></wmsLayer>`);
+  expect(await curl(...XML, '--data-binary', changed, LAYER)).toMatchObject({ status: 200 });
+  const again = (await curl(...XML, LAYER)).body;
+  expect(again.match(/<styleParameterFilter>/g)).toHaveLength(1);
+  expect(again).toContain('<regexParameterFilter><key>STYLES</key>');
+  expect(await curl(...XML, '--data-binary', again, LAYER)).toMatchObject({ status: 200 });
+  expect((await curl(...XML, LAYER)).body).toBe(again);
+  const truncate = '<truncateLayer><layerName>layer1</layerName></truncateLayer>';
+  expect(await curl(...XML, '--data-binary', truncate, `${GWC}/masstruncate`)).toEqual({
+    status: 200,
+    body: '',
+  });
+});
+
+it.each<[what: string, args: string[], status: number, body: RegExp]>([
+  [
+    'the Python client of camptocamp reloads',
+    [...JSON_TYPE, '-d', 'reload_configuration=1', `${GWC}/reload`],
+    200,
+    /Read 2 layers/,
+  ],
+  ['and asks whether a layer is there', [`${GWC}/layers/ws:none.json`], 404, /Unknown layer: ws:none/],
+  [
+    'a layer that GeoServer alone knows is refused with the reason',
+    [
+      '-XPUT',
+      ...JSON_TYPE,
+      '-d',
+      '{"GeoServerLayer": {"name": "ws:none", "enabled": "true", "gridSubsets": {"gridSubset": [{"gridSetName": "EPSG:4326"}]}}}',
+      `${GWC}/layers/ws:none.json`,
+    ],
+    400,
+    /Only a wmsLayer with its wmsUrl can be declared/,
+  ],
+  [
+    'a layer that is there keeps its source',
+    [
+      '-XPUT',
+      ...XML,
+      '-d',
+      '<GeoServerLayer><name>layer1</name><enabled>true</enabled><gridSubsets><gridSubset><gridSetName>EPSG:900913</gridSetName></gridSubset></gridSubsets><mimeFormats><string>image/jpeg</string></mimeFormats><metaWidthHeight><int>4</int><int>4</int></metaWidthHeight><gutter>0</gutter></GeoServerLayer>',
+      LAYER,
+    ],
+    200,
+    /^layer saved$/,
+  ],
+  ['and shows both', [LAYER], 200, /image\/jpeg[\s\S]*<wmsLayers>topp:states</],
+  [
+    'a seed is posted as the form of the seed page',
+    [
+      ...['threadCount=1', 'type=seed', 'gridSetId=EPSG:4326', 'format=image/png', 'zoomStart=0'].flatMap(
+        field,
+      ),
+      ...['zoomStop=1', 'minX=-10', 'minY=-10', 'maxX=10', 'maxY=10'].flatMap(field),
+      `${GWC}/seed/topp:states`,
+    ],
+    200,
+    /Task submitted/,
+  ],
+  [
+    'a seed with parameters in the way of a Go client',
+    [
+      ...JSON_TYPE,
+      '-d',
+      '{"seedRequest":{"name":"topp:states","srs":{"number":4326},"zoomStart":0,"zoomStop":1,"format":"image/png","type":"reseed","threadCount":1}}',
+      `${GWC}/seed/topp%3Astates.json`,
+    ],
+    200,
+    /^$/,
+  ],
+  ['tasks are stopped by a form', ['-d', 'kill_all=all', `${GWC}/seed/topp:states`], 200, /<html/],
+  [
+    'the whole quota is put',
+    [
+      '-XPUT',
+      '-H',
+      'Content-Type: application/xml',
+      '--data-binary',
+      '<gwcQuotaConfiguration><enabled>true</enabled><diskBlockSize>4096</diskBlockSize><cacheCleanUpFrequency>10</cacheCleanUpFrequency><cacheCleanUpUnits>MINUTES</cacheCleanUpUnits><maxConcurrentCleanUps>1</maxConcurrentCleanUps><globalExpirationPolicyName>LRU</globalExpirationPolicyName><globalQuota><value>50</value><units>GiB</units></globalQuota></gwcQuotaConfiguration>',
+      `${GWC}/diskquota.xml`,
+    ],
+    200,
+    /<cacheCleanUpUnits>MINUTES</,
+  ],
+  ['the quota is read without an ending', [`${GWC}/diskquota`], 200, /<globalExpirationPolicyName>LRU</],
+  ['a layer is deleted by its bare name', ['-XDELETE', `${GWC}/layers/layer1`], 200, /^layer1 deleted$/],
+  [
+    'everything is emptied by the button of the demo page',
+    ['-d', '%3CtruncateAll%3E=%3C%2FtruncateAll%3E', `${GWC}/masstruncate`],
+    200,
+    /Truncated All Layers/,
+  ],
+])('of clients for GeoServer %s', async (_what, args, status, body) => {
+  const answer = await curl(...args);
+  expect(answer.status, answer.body).toBe(status);
+  expect(answer.body).toMatch(body);
+});
+
+it('the quota comes back as it was read, with what a script changed in it', async () => {
+  const read = (await curl(`${GWC}/diskquota.xml`)).body;
+  const changed = read.replace(/<value>[^<]*</, '<value>20<').replace('<enabled>true', '<enabled>false');
+  const answer = await curl('-XPUT', ...XML, '--data-binary', changed, `${GWC}/diskquota.xml`);
+  expect(answer).toEqual({ status: 200, body: changed });
+});
+
+function field(text: string): readonly string[] {
+  return ['--data-urlencode', text];
+}
+
 it('nobody gets in without a password', async () => {
   for (const path of [
     'layers',

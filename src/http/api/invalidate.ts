@@ -1,8 +1,7 @@
 import type { z } from 'zod';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import { mediaTypeOf } from '../door/request-body.ts';
-import type { Exchange } from '../exchange.ts';
-import { callerName } from '../rest/seed.ts';
+import { callerName, type Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { boundLayer } from '../services/tiles.ts';

@@ -82,6 +82,9 @@ function layerDocument({ layer, declared }: BoundLayer, state: LayerState) {
     access: layer.access,
     source: sourceDocument(declared?.source),
     store: declared?.store ?? null,
+    adopts: (declared?.adopt ?? []).map(
+      (adopted) => `${adopted.layout}: ${adopted.layout === 'mbtiles' ? adopted.file : adopted.folder}`,
+    ),
     attribution: layer.attribution,
     ...layerOffer(layer),
     metatile: [layer.metatile.columns, layer.metatile.rows],

@@ -12,6 +12,7 @@ import {
   userChangesSchema,
   userSchema,
 } from './account-schemas.ts';
+import { exportAnswer, exportBody } from './exports.ts';
 import { importBody, previewQuery } from './imports.ts';
 import {
   auditAnswer,
@@ -152,6 +153,23 @@ export const API_DESCRIPTIONS = {
   },
   'DELETE /api/v1/layers/{layer}/blank-areas/{id}': { summary: 'Take it back', status: 204 },
 
+  'GET /api/v1/exports': {
+    summary: 'List exports',
+    answer: z.object({ exports: z.array(exportAnswer) }),
+  },
+  'POST /api/v1/exports': {
+    summary: 'Copy cached tiles into a file, in the background',
+    body: exportBody,
+    answer: exportAnswer,
+    status: 201,
+  },
+  'GET /api/v1/exports/{id}': { summary: 'How far an export is', answer: exportAnswer },
+  'DELETE /api/v1/exports/{id}': { summary: 'Stop an export and remove its file', status: 204 },
+  'GET /api/v1/exports/{id}/file': {
+    summary: 'Download what was exported',
+    answerType: 'application/octet-stream',
+  },
+
   'GET /api/v1/schedules': { summary: 'List schedules', answer: scheduleListAnswer },
   'POST /api/v1/schedules': {
     summary: 'Make a schedule',
@@ -223,7 +241,7 @@ export const DESCRIPTIONS: Descriptions = {
   'GET /rest/seed/{layer}.xml': rest("The numbers of a layer's tasks", 'application/json'),
   'POST /rest/seed/{layer}.json': rest('Seed, reseed or truncate', null, JSON_TYPES),
   'POST /rest/seed/{layer}.xml': rest('Seed, reseed or truncate', null, XML_TYPES),
-  'POST /rest/seed/{layer}': rest('Stop tasks of a layer', 'text/html', FORM_TYPES),
+  'POST /rest/seed/{layer}': rest('Stop, list or start tasks of a layer by a form', 'text/html', FORM_TYPES),
   'GET /rest/bounds/{layer}/{gridSet}/{type}': rest('The tiles of a layer at each zoom', 'text/plain'),
   'POST /rest/filter/{filter}/update/{type}': rest('Update a request filter', 'text/plain', [
     ...XML_TYPES,

@@ -168,6 +168,7 @@ export const layerAnswer = z.object({
     .record(z.string(), z.string())
     .describe('Where its pictures come from: type, address without query, layers and so on; nothing secret'),
   store: z.string().nullable(),
+  adopts: names.describe('Caches of other programs that it reads: layout and place'),
   attribution: z.string(),
   gridSets: z.array(
     z.object({

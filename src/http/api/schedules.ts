@@ -1,9 +1,8 @@
 import type { Schedule } from '../../tasks/schedules/schedule.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import { refuseForeignLayer } from '../door/gate.ts';
-import type { Exchange } from '../exchange.ts';
+import { callerName, type Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
-import { callerName } from '../rest/seed.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { readBody } from '../wire/read-body.ts';

@@ -4,6 +4,7 @@ import type { Layer } from '../../domain/layer.ts';
 import { type Html, html } from '../answer/html.ts';
 import { withHeaders } from '../answer.ts';
 import { isOpen, refuseStrangers } from '../door/layer-visibility.ts';
+import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
 import { boundLayer } from '../services/tiles.ts';
 import { addressPart, type Snippet, snippetsFor } from './client-snippets.ts';
@@ -27,6 +28,28 @@ export function layerPageRoutes(catalog: Pick<Catalog, 'layer'>): readonly Route
         const freshness = isOpen(layer) ? 'no-cache' : 'private, no-cache';
         return withHeaders(answer, ['Cache-Control', freshness]);
       },
+    },
+  ];
+}
+
+/** Where GeoWebCache has its front page, its list of layers and the page of each. */
+export function demoRoutes(): readonly Route[] {
+  const to = (place: (exchange: Exchange) => string): Route['handler'] => {
+    return (exchange) => ({
+      status: 302,
+      headers: ['Location', `${exchange.baseUrl}/${place(exchange)}`],
+      body: null,
+    });
+  };
+  const front = to(() => '');
+  return [
+    { method: 'GET', path: '/home', role: 'public', handler: front },
+    { method: 'GET', path: '/demo', role: 'public', handler: front },
+    {
+      method: 'GET',
+      path: '/demo/{layer}',
+      role: 'public',
+      handler: to((exchange) => `layers/${addressPart(exchange.param('layer'))}`),
     },
   ];
 }

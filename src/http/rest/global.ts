@@ -1,12 +1,11 @@
 import { type GlobalDocument, readGlobal, writeGlobal } from '../../geowebcache/global-document.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import { textAnswer } from '../answer.ts';
-import type { Exchange } from '../exchange.ts';
+import { callerName, type Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { warningHeader } from './layers.ts';
 import { documentAnswer, readRoot, resourceRoutes } from './representation.ts';
-import { callerName } from './seed.ts';
 
 /** `/rest/global`: what the service says of itself in capabilities. */
 export function globalRoutes({ service, about, rest: { configFile } }: RouteDeps): readonly Route[] {

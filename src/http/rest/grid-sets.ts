@@ -2,13 +2,12 @@ import { invalid, isTilewardenError, shortened } from '../../domain/errors.ts';
 import { readGwcGridSet, writeGwcGridSet } from '../../geowebcache/grid-set-document.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import { type Answer, textAnswer } from '../answer.ts';
-import type { Exchange } from '../exchange.ts';
+import { callerName, type Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { keptIn, roleFor, warningHeader } from './layers.ts';
 import { documentAnswer, listAnswer, readRoot, resourceRoutes } from './representation.ts';
-import { callerName } from './seed.ts';
 
 const PATH = '/rest/gridsets';
 

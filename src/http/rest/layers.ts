@@ -1,6 +1,7 @@
 import type { ShownEntry } from '../../catalog/catalog-editor.ts';
 import { invalid, isTilewardenError, shortened } from '../../domain/errors.ts';
 import type { KeptElement, ReadWarning } from '../../geowebcache/kept-elements.ts';
+import { STYLE_FILTER } from '../../geowebcache/parameter-filters.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import {
   LAYER_FIELDS,
@@ -12,13 +13,12 @@ import { writeGwcLayer } from '../../geowebcache/write-layer.ts';
 import { isRecord } from '../../lib/value-path.ts';
 import { type Answer, type Headers, textAnswer } from '../answer.ts';
 import { refuseOthers, visibleLayers } from '../door/layer-visibility.ts';
-import type { Exchange } from '../exchange.ts';
+import { callerName, type Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Method, Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { headerText } from '../services/tile-headers.ts';
 import { documentAnswer, listAnswer, readRoot, resourceRoutes } from './representation.ts';
-import { callerName } from './seed.ts';
 
 const PATH = '/rest/layers';
 const MOST_WARNINGS = 10;
@@ -89,13 +89,14 @@ export function restLayerRoutes({ catalog, editor }: RouteDeps): readonly Route[
   }
 
   function readLayer(exchange: Exchange, format: DocumentFormat): ReadDocument {
-    const read = readGwcLayer(readRoot(exchange, format));
+    const read = readGwcLayer(readRoot(exchange, format), catalog.layer(nameIn(exchange)) !== null);
     if (read.document.name !== nameIn(exchange)) {
       throw invalid(
         'There is a mismatch between the name of the  layer in the submission and the URL you specified.',
       );
     }
-    if (read.kept.some(({ path }) => path.length === 1 && path[0] === 'parameterFilters')) {
+    const strays = read.kept.filter(({ path }) => path.length === 1 && path[0] === 'parameterFilters');
+    if (strays.some(({ element }) => element.name !== STYLE_FILTER)) {
       throw invalid('parameterFilters contains an element that is not a known ParameterFilter');
     }
     return read;
@@ -109,6 +110,7 @@ export function restLayerRoutes({ catalog, editor }: RouteDeps): readonly Route[
 /** What GeoWebCache's documents have no word for stays as it was. */
 function merged(document: ReadDocument['document'], former: ShownEntry | null): object {
   const before = isRecord(former?.document) ? former.document : {};
+  if (!document.source) return { ...before, ...document };
   const source = isRecord(document.source) ? document.source : {};
   const sourceBefore = isRecord(before.source) && before.source.type === source.type ? before.source : {};
   return {

@@ -169,6 +169,8 @@ it('empties every layer for the form that GeoWebCache’s own page sends', async
   const { calls, request } = openApp();
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };
   const body = '%3CtruncateAll%3E=%3C%2FtruncateAll%3E';
-  expect((await request('POST', '/rest/masstruncate', { headers, body })).status).toBe(200);
+  const answer = await request('POST', '/rest/masstruncate', { headers, body });
+  expect([answer.status, answer.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+  expect(answer.text).toContain('<p>Truncated All Layers</p>');
   expect(calls).toEqual([{ what: 'all', with: [] }]);
 });

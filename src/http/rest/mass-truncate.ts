@@ -1,10 +1,11 @@
 import { mayWorkOnAll } from '../../access/caller.ts';
 import { invalid } from '../../domain/errors.ts';
 import type { MassTruncation } from '../../tasks/mass-truncation.ts';
+import { html, pageAnswer } from '../answer/html.ts';
 import { textAnswer } from '../answer.ts';
 import { refuseForeignLayer } from '../door/gate.ts';
 import { BODY_TYPES, FORM, requireMediaType } from '../door/request-body.ts';
-import type { Exchange } from '../exchange.ts';
+import { callerName, type Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Handler, Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
@@ -13,9 +14,9 @@ import {
   readMassTruncateRequest,
   writeMassTruncateTypes,
 } from '../wire/mass-truncate-request.ts';
-import { callerName } from './seed.ts';
 
 const JSON_TYPE = 'application/json';
+const MOST_NAMED = 100;
 
 /** Sections 2.3, 2.4 and 4.4 of the specification; below `/rest` too, for scripts that know it there. */
 export function massTruncateRoutes(deps: RouteDeps): readonly Route[] {
@@ -37,8 +38,8 @@ function createMassTruncateHandler({ catalog, massTruncation }: RouteDeps): Hand
     if (request.type !== 'truncateAll' && !catalog.layer(request.layer)) {
       throw invalid(`Could not find layer ${request.layer}`);
     }
-    await carryOut(massTruncation, request, callerName(exchange));
-    return textAnswer(200, '');
+    const emptied = await carryOut(massTruncation, request, callerName(exchange));
+    return emptied && mediaType === FORM ? allPage(emptied) : textAnswer(200, '');
   };
 }
 
@@ -53,20 +54,33 @@ function unpackForm(body: Buffer): Buffer {
   return Buffer.from(fields.map(([name, value]) => name + value).join(''));
 }
 
-async function carryOut(truncation: MassTruncation, request: MassTruncateRequest, by: string): Promise<void> {
-  switch (request.type) {
-    case 'truncateAll':
-      await truncation.truncateAll();
-      return;
-    case 'truncateLayer':
-      return truncation.truncateLayer(request.layer);
-    case 'truncateOrphans':
-      return truncation.truncateOrphans(request.layer);
-    case 'truncateParameters':
-      return truncation.truncateParameters(request.layer, request.parameters);
-    case 'truncateExtent':
-      await truncation.truncateExtent(request, by);
+/** What the button on GeoWebCache's page is answered with. */
+function allPage(layers: readonly string[]) {
+  const named =
+    layers.length === 0
+      ? 'No Layers were truncated'
+      : `Truncated Layers:${layers.slice(0, MOST_NAMED).join(',')}`;
+  return pageAnswer(
+    'Truncated All Layers',
+    html`<p>Truncated All Layers</p>
+<p>${named}</p>`,
+  );
+}
+
+/** Answers which layers there were, if it was all of them. */
+async function carryOut(
+  truncation: MassTruncation,
+  request: MassTruncateRequest,
+  by: string,
+): Promise<readonly string[] | null> {
+  if (request.type === 'truncateAll') return truncation.truncateAll();
+  if (request.type === 'truncateLayer') await truncation.truncateLayer(request.layer);
+  if (request.type === 'truncateOrphans') await truncation.truncateOrphans(request.layer);
+  if (request.type === 'truncateParameters') {
+    await truncation.truncateParameters(request.layer, request.parameters);
   }
+  if (request.type === 'truncateExtent') await truncation.truncateExtent(request, by);
+  return null;
 }
 
 function refuseForeign({ caller }: Exchange, request: MassTruncateRequest): void {

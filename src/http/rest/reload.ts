@@ -23,7 +23,8 @@ export function reloadRoutes(reload: () => Promise<Reloaded>): readonly Route[] 
   return [{ method: 'POST', path: '/rest/reload', role: 'admin', handler }];
 
   async function handler(exchange: Exchange) {
-    requireMediaType(exchange.headers, [FORM, 'text/xml']);
+    // A widespread client library says that the form is JSON.
+    requireMediaType(exchange.headers, [FORM, 'text/xml', 'application/json']);
     const form = new URLSearchParams(`${exchange.query}&${exchange.body.toString('utf8').trim()}`);
     if (!form.has('reload_configuration')) {
       throw new HttpProblem(

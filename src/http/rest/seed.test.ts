@@ -251,6 +251,14 @@ describe('stopping tasks', () => {
     for (const id of stopped) expect(answer.text).toContain(`[${id}: `);
   });
 
+  it('is listed for the form that asks for it', async () => {
+    const app = await busyApp();
+    const listed = async (body: string) =>
+      (await app.request('POST', '/rest/seed/roads', { headers: FORM, body })).text.match(/\[\d+: /g);
+    expect(await listed('list=layer')).toHaveLength(2);
+    expect(await listed('list=all')).toHaveLength(4);
+  });
+
   it.each([
     ['/rest/seed', '', 400, 'running, pending, all or 1'],
     ['/rest/seed', 'kill_all=everything', 400, 'running, pending, all or 1'],
@@ -329,4 +337,57 @@ it('stops the tasks of a caller’s layers, however many tasks of others there a
   expect(answer.text).toContain('[1: roads, seed, pending]');
   expect((await app.tasks.get(1))?.state).toBe('aborted');
   expect((await app.tasks.get(2))?.state).toBe('pending');
+});
+
+describe('the form of GeoWebCache’s seed page', () => {
+  const FIELDS =
+    'threadCount=02&type=truncate&gridSetId=EPSG%3A4326&tileFormat=image%2Fpng&zoomStart=01&zoomStop=02&parameter_STYLES=pophatch' +
+    '&tileFailureRetryCount=0&tileFailureRetryWaitTime=100&totalFailuresBeforeAborting=1000';
+
+  it('starts a task', async () => {
+    const app = createSeedApp();
+    const body = `${FIELDS}&minX=-130&minY=20&maxX=-60&maxY=55`;
+    const answer = await app.request('POST', '/rest/seed/topp:states', { headers: FORM, body });
+    expect([answer.status, answer.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(answer.text).toContain('Task submitted');
+    const [task] = await app.tasks.list({ limit: 10 });
+    expect(answer.headers['x-task-id']).toBe(String(task?.id));
+    expect(task?.request).toMatchObject({
+      layer: 'topp:states',
+      type: 'truncate',
+      gridSet: 'EPSG:4326',
+      format: 'image/png',
+      zoomStart: 1,
+      zoomStop: 2,
+    });
+  });
+
+  it('means the whole layer where the corners are empty', async () => {
+    const app = createSeedApp();
+    const body = 'type=seed&zoomStart=0&zoomStop=0&minX=&minY=&maxX=&maxY=';
+    expect((await app.request('POST', '/rest/seed/topp:states', { headers: FORM, body })).status).toBe(200);
+  });
+
+  it.each([
+    [`${FIELDS}&minX=-130&minY=20`, 'Missing value for maxX'],
+    [`${FIELDS}&minX=west&minY=20&maxX=0&maxY=30`, 'west'],
+    ['minX=&type=shrink', 'shrink'],
+    ['minX=&zoomStart=x', 'zoomStart'],
+  ])('with %s is refused, and starts nothing', async (body, message) => {
+    const app = createSeedApp();
+    const answer = await app.request('POST', '/rest/seed/topp:states', { headers: FORM, body });
+    expect(answer.status).toBe(400);
+    expect(answer.text).toContain(message);
+    expect(await app.tasks.list({ limit: 10 })).toEqual([]);
+  });
+});
+
+it.each([
+  ['/geowebcache/home', '/geowebcache/'],
+  ['/demo', '/'],
+  ['/geowebcache/demo/topp:states?gridSet=EPSG:4326&format=image/png', '/geowebcache/layers/topp%3Astates'],
+])('the page %s of GeoWebCache leads to %s', async (path, place) => {
+  const answer = await createSeedApp().request('GET', path);
+  expect(answer.status).toBe(302);
+  expect(new URL(answer.headers.location as string).pathname).toBe(place);
 });

@@ -1,9 +1,12 @@
+import type { Layer } from '../../domain/layer.ts';
 import { refuseUnknownParameters } from '../../domain/parameter-filter.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import type { Task, TaskState } from '../../tasks/task.ts';
-import { type Answer, textAnswer } from '../answer.ts';
+import type { TaskDraft } from '../../tasks/task-draft.ts';
+import type { TaskService } from '../../tasks/task-service.ts';
+import { type Answer, type Headers, textAnswer } from '../answer.ts';
 import { BODY_TYPES, requireMediaType } from '../door/request-body.ts';
-import type { Exchange } from '../exchange.ts';
+import { callerName, type Exchange } from '../exchange.ts';
 import type { Handler } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { boundLayer } from '../services/tiles.ts';
@@ -15,13 +18,20 @@ export function createSeedHandler({ catalog, tasks }: RouteDeps, format: Documen
     requireMediaType(exchange.headers, BODY_TYPES[format]);
     const { layer } = boundLayer(catalog, exchange.param('layer'));
     const draft = readSeedRequest(exchange.body, format, layer.name);
-    if (draft.type?.toLowerCase() === 'truncate' && draft.parameters) {
-      refuseUnknownParameters(layer.parameters, draft.parameters);
-    }
-    const task = await tasks.create(draft, callerName(exchange));
-    const location = `${exchange.baseUrl}/api/v1/tasks/${task.id}`;
-    return textAnswer(200, '', ['Location', location, 'X-Task-Id', String(task.id)]);
+    const task = await startTask(tasks, layer, draft, exchange);
+    return textAnswer(200, '', taskHeaders(exchange, task));
   };
+}
+
+export function startTask(tasks: TaskService, layer: Layer, draft: TaskDraft, exchange: Exchange) {
+  if (draft.type?.toLowerCase() === 'truncate' && draft.parameters) {
+    refuseUnknownParameters(layer.parameters, draft.parameters);
+  }
+  return tasks.create(draft, callerName(exchange));
+}
+
+export function taskHeaders({ baseUrl }: Exchange, { id }: Task): Headers {
+  return ['Location', `${baseUrl}/api/v1/tasks/${id}`, 'X-Task-Id', String(id)];
 }
 
 /** `GET /rest/seed.json` */
@@ -35,10 +45,6 @@ export function createLayerTaskListHandler({ catalog, tasks }: RouteDeps): Handl
     const { layer } = boundLayer(catalog, exchange.param('layer'));
     return taskListAnswer(writeTaskList(await tasks.active(layer.name)));
   };
-}
-
-export function callerName(exchange: Exchange): string {
-  return exchange.caller?.name ?? 'nobody';
 }
 
 function taskListAnswer(body: string): Answer {

@@ -3,12 +3,14 @@ import { invalid, shortened } from '../../domain/errors.ts';
 import type { Task } from '../../tasks/task.ts';
 import type { CancelSelector } from '../../tasks/task-service.ts';
 import { type Html, html, pageAnswer } from '../answer/html.ts';
+import { withHeaders } from '../answer.ts';
 import { FORM, requireMediaType } from '../door/request-body.ts';
-import type { Exchange } from '../exchange.ts';
+import { callerName, type Exchange } from '../exchange.ts';
 import type { Handler } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { boundLayer } from '../services/tiles.ts';
-import { callerName } from './seed.ts';
+import { readSeedForm } from '../wire/seed-request.ts';
+import { startTask, taskHeaders } from './seed.ts';
 
 type States = CancelSelector['states'];
 
@@ -36,14 +38,25 @@ export function createTerminateAllHandler({ tasks }: RouteDeps): Handler {
   };
 }
 
-/** `POST /rest/seed/{layer}`: `kill_all`, or `kill_thread` with `thread_id`. */
-export function createTerminateHandler({ catalog, tasks }: RouteDeps): Handler {
+/**
+ * `POST /rest/seed/{layer}`, the forms of GeoWebCache's seed page: `list`, `kill_thread` with `thread_id`, `kill_all`, and
+ * a seed request, which has `minX`, be it empty.
+ */
+export function createSeedFormHandler({ catalog, tasks }: RouteDeps): Handler {
   return async (exchange) => {
     const form = readForm(exchange);
-    const layer = boundLayer(catalog, exchange.param('layer')).layer.name;
+    const { layer } = boundLayer(catalog, exchange.param('layer'));
+    if (form.has('list')) {
+      const active = await tasks.active(form.get('list') === 'all' ? null : layer.name);
+      return taskPage(exchange, active, active.length === 0 ? 'No tasks' : 'Tasks');
+    }
+    if (form.has('minX') && !form.has('kill_thread') && !form.has('kill_all')) {
+      const task = await startTask(tasks, layer, readSeedForm(form, layer.name), exchange);
+      return withHeaders(taskPage(exchange, [task], 'Task submitted'), taskHeaders(exchange, task));
+    }
     const selector = form.has('kill_thread')
-      ? { layer, id: threadId(form), states: ALL }
-      : { layer, states: killAllStates(form) };
+      ? { layer: layer.name, id: threadId(form), states: ALL }
+      : { layer: layer.name, states: killAllStates(form) };
     return stoppedPage(exchange, await tasks.cancel(selector, callerName(exchange)));
   };
 }
@@ -65,7 +78,7 @@ async function layersWith(tasks: RouteDeps['tasks'], states: States): Promise<Re
 /** Some scripts of GeoWebCache send the form as `text/xml`. */
 function readForm(exchange: Exchange): URLSearchParams {
   requireMediaType(exchange.headers, [FORM, 'text/xml']);
-  return new URLSearchParams(exchange.body.toString('utf8').trim());
+  return new URLSearchParams(`${exchange.query}&${exchange.body.toString('utf8').trim()}`);
 }
 
 function killAllStates(form: URLSearchParams): States {
@@ -84,13 +97,22 @@ function threadId(form: URLSearchParams): number {
 }
 
 function stoppedPage(exchange: Exchange, stopped: readonly Task[]) {
-  const back = html`<p><a href="${exchange.baseUrl}/">Back</a></p>`;
-  if (stopped.length === 0) return pageAnswer('No task had to be stopped', back);
-  const body = html`<ul>
-${stopped.map(describeTask)}
-</ul>
-${back}`;
-  return pageAnswer('Tasks told to stop', body);
+  return taskPage(
+    exchange,
+    stopped,
+    stopped.length === 0 ? 'No task had to be stopped' : 'Tasks told to stop',
+  );
+}
+
+function taskPage(exchange: Exchange, tasks: readonly Task[], title: string) {
+  const list = html`<ul>
+${tasks.map(describeTask)}
+</ul>`;
+  return pageAnswer(
+    title,
+    html`${tasks.length === 0 ? html`` : list}
+<p><a href="${exchange.baseUrl}/">Back</a></p>`,
+  );
 }
 
 function describeTask({ id, request, state }: Task): Html {

@@ -1,3 +1,4 @@
+import { invalid } from '../../domain/errors.ts';
 import { type DocumentFormat, readDocumentNamed } from '../../geowebcache/read-document.ts';
 import {
   bodyProblem,
@@ -53,6 +54,32 @@ export function readSeedRequest(body: Buffer, format: DocumentFormat, layer: str
     totalFailuresBeforeAborting: integerField(root, 'totalFailuresBeforeAborting'),
   };
   return { layer, ...withoutAbsent(fields) };
+}
+
+const CORNERS = ['minX', 'minY', 'maxX', 'maxY'];
+const FORM_FIELDS: readonly (readonly [field: string, name: string])[] = [
+  ...FIELDS.map((name) => [name, name] as const),
+  ['tileFormat', 'format'],
+];
+
+/** The same as the form on GeoWebCache's seed page; an empty field says nothing. */
+export function readSeedForm(form: URLSearchParams, layer: string): TaskDraft {
+  const filled = [...form].filter(([, value]) => value.trim() !== '');
+  const given = new Map(filled);
+  const coords = CORNERS.filter((name) => given.has(name));
+  const missing = CORNERS.find((name) => coords.length > 0 && !given.has(name));
+  if (missing) throw invalid(`Missing value for ${missing}`);
+  const parameters = filled.flatMap(([name, value]) =>
+    name.startsWith('parameter_') ? [[name.slice('parameter_'.length), value]] : [],
+  );
+  const seedRequest = {
+    ...Object.fromEntries(
+      FORM_FIELDS.flatMap(([field, name]) => (given.has(field) ? [[name, given.get(field)]] : [])),
+    ),
+    ...(coords.length > 0 && { bounds: { coords: { double: coords.map((name) => given.get(name)) } } }),
+    ...(parameters.length > 0 && { parameters: Object.fromEntries(parameters) }),
+  };
+  return readSeedRequest(Buffer.from(JSON.stringify({ seedRequest })), 'json', layer);
 }
 
 function srsField(root: WireElement): number | undefined {

@@ -19,8 +19,8 @@ export type DrawMode = 'none' | 'rectangle' | 'polygon';
 
 export type Area =
   | { readonly kind: 'whole' }
-  /** Min x, min y, max x and max y as typed. */
-  | { readonly kind: 'bounds'; readonly typed: readonly string[] }
+  /** Min x, min y, max x and max y as typed, in the grid set's CRS or in degrees. */
+  | { readonly kind: 'bounds'; readonly typed: readonly string[]; readonly degrees?: boolean }
   /** GeoJSON. */
   | { readonly kind: 'shape'; readonly shape: Shape; readonly crs: 'grid-set' | 'EPSG:4326' };
 
@@ -36,6 +36,27 @@ export function boundsIn({ typed }: Extract<Area, { kind: 'bounds' }>): Corners 
   const [minX = 0, minY = 0, maxX = 0, maxY = 0] = numbers;
   const right = numbers.length === 4 && numbers.every(Number.isFinite) && minX <= maxX && minY <= maxY;
   return right ? [minX, minY, maxX, maxY] : null;
+}
+
+export function rectangleOf([minX, minY, maxX, maxY]: Corners): Shape {
+  const ring: [number, number][] = [
+    [minX, minY],
+    [maxX, minY],
+    [maxX, maxY],
+    [minX, maxY],
+    [minX, minY],
+  ];
+  return { type: 'Polygon', coordinates: [ring] };
+}
+
+/** Null: not GeoJSON with polygons. */
+export function shapeIn(text: string): Shape | null {
+  try {
+    const shape = JSON.parse(text) as Shape;
+    return cornersOf(shape) > 2 ? shape : null;
+  } catch {
+    return null;
+  }
 }
 
 export function coordinateTexts(numbers: readonly number[]): readonly string[] {
@@ -95,7 +116,9 @@ export class AreaDrawing {
     if (area.kind === 'whole') return [];
     if (area.kind === 'bounds') {
       const bounds = boundsIn(area);
-      return bounds ? [new Feature(fromExtent([...bounds]))] : [];
+      if (!bounds) return [];
+      if (!area.degrees) return [new Feature(fromExtent([...bounds]))];
+      return this.#featuresOf({ kind: 'shape', shape: rectangleOf(bounds), crs: 'EPSG:4326' });
     }
     const reader = new GeoJSON();
     const projection = this.#map.map.getView().getProjection();

@@ -8,6 +8,7 @@ import { Card, Choice, Copy, Field, ProblemNotice, TextField } from '../parts/ba
 import { curl } from '../parts/curl.ts';
 import { addressOf, goTo } from '../route.ts';
 import { TEXTS } from '../texts.ts';
+import { DeclarationFields } from './declaration-fields.tsx';
 
 export type Declaration = Readonly<Record<string, unknown>> & { readonly name: string };
 
@@ -54,6 +55,7 @@ export function DeclarationEditor(props: {
               onChange={({ target }) => change({ title: target.value })}
             />
           </div>
+          {document && <DeclarationFields document={document} onChange={change} />}
           <Field label={WORDS.json}>
             <textarea
               className="mono"

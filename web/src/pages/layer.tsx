@@ -10,7 +10,9 @@ import { addressOf, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 import { Addresses } from './layer-addresses.tsx';
+import { LayerBlankAreas } from './layer-blank-areas.tsx';
 import { LayerChanges } from './layer-changes.tsx';
+import { LayerExports } from './layer-exports.tsx';
 import { LayerMap } from './layer-map.tsx';
 
 type Usage = Answer<'/api/v1/usage'>;
@@ -32,6 +34,7 @@ function Content({
   readonly usage: ReturnType<typeof useResource<Usage>>;
 }) {
   const { query } = useRoute();
+  const works = may(useCaller(), 'operator');
   const asked = useMemo(() => tileSetFrom(layer, query), [layer, query]);
   const [set, setSet] = useState<TileSet | null>(asked);
   if (!set) return <Empty>{TEXTS.layers.empty}</Empty>;
@@ -61,6 +64,12 @@ function Content({
         <Card title={WORDS.source} className="span-6">
           <Source layer={layer} />
         </Card>
+        {works && (
+          <>
+            <LayerExports layer={layer.name} />
+            <LayerBlankAreas layer={layer.name} />
+          </>
+        )}
         <Card title={WORDS.settings} className="span-12">
           <Settings layer={layer} />
         </Card>
@@ -124,6 +133,7 @@ function Settings({ layer }: { readonly layer: LayerInfo }) {
   const yes = (value: boolean) => (value ? TEXTS.yes : TEXTS.no);
   const values = {
     store: layer.store ?? '',
+    adopts: layer.adopts.join(', '),
     attribution: layer.attribution,
     metatile: layer.metatile.join(' × '),
     gutter: String(layer.gutter),

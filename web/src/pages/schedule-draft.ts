@@ -2,7 +2,7 @@ import type { Answer, Body } from '../api/client.ts';
 import { cronFault } from '../cron-text.ts';
 import type { LayerInfo } from '../map/tile-set.ts';
 import { TEXTS } from '../texts.ts';
-import { type Faults, type Plan, planFrom, queryOf, readPlan, TASK_TYPES, type Work } from './seed-plan.ts';
+import { type Faults, type Plan, planFrom, queryOf, readPlan, TASK_TYPES } from './seed-plan.ts';
 
 export type Schedule = Answer<'/api/v1/schedules/{id}'>;
 type Saved = Body<'POST /api/v1/schedules'>;
@@ -31,7 +31,7 @@ const UNSHOWN = [
 type Unshown = Partial<Record<(typeof UNSHOWN)[number], number>>;
 
 const WORDS = TEXTS.schedules;
-export const WORK: readonly Work[] = [...TASK_TYPES, 'invalidate'];
+export const WORK = [...TASK_TYPES, 'invalidate'] as const;
 
 /** A schedule as it is, or what is proposed for a new one; null for a layer without grid sets. */
 export function draftOf(
@@ -94,8 +94,9 @@ export function readDraft(draft: ScheduleDraft): { readonly body: Saved | null; 
   };
   if (!request || Object.keys(faults).length > 0) return { body: null, faults };
   const hours = from === '' ? {} : { hours: `${from}-${until}` };
+  const type = WORK.find((one) => one === request.type) ?? 'reseed';
   return {
-    body: { name: name.trim(), cron, timeZone, ...hours, overrun, enabled, ...request, ...unshown },
+    body: { name: name.trim(), cron, timeZone, ...hours, overrun, enabled, ...request, type, ...unshown },
     faults,
   };
 }

@@ -1,15 +1,17 @@
 import { useEffect, useState } from 'react';
 import { coordinateText } from '../format.ts';
 import type { ConsoleMap } from '../map/console-map.ts';
-import { type Area, AreaDrawing, cornersOf, type DrawMode, WHOLE } from '../map/draw-area.ts';
+import { type Area, AreaDrawing, cornersOf, type DrawMode, shapeIn, WHOLE } from '../map/draw-area.ts';
 import { MapBox } from '../map/map-box.tsx';
 import type { TileSet } from '../map/tile-set.ts';
-import { Field } from '../parts/basics.tsx';
+import { Choice, Field } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
 
 const WORDS = TEXTS.seed;
 const MODES: readonly DrawMode[] = ['none', 'rectangle', 'polygon'];
 const NO_EVENTS = {};
+/** Degrees. */
+const WORLD = [-180, -90, 180, 90];
 const NAMES = ['minX', 'minY', 'maxX', 'maxY'] as const;
 
 interface AreaProps {
@@ -55,29 +57,86 @@ export function AreaMap({ set, area, onChange }: AreaProps) {
   );
 }
 
-/** The same area by keyboard. */
+/** The same area by keyboard: bounds in the grid set's CRS or in degrees, or GeoJSON. */
 export function AreaFields({ set, area, onChange, fault }: AreaProps & { readonly fault: string | null }) {
-  if (area.kind === 'shape') return <p className="notice">{WORDS.shape(cornersOf(area.shape))}</p>;
+  if (area.kind === 'shape') {
+    return (
+      <>
+        <p className="notice">{WORDS.shape(cornersOf(area.shape))}</p>
+        {fault !== null && <p className="small field-error">{fault}</p>}
+      </>
+    );
+  }
   const typed = area.kind === 'bounds' ? area.typed : ['', '', '', ''];
+  const degrees = area.kind === 'bounds' && area.degrees === true;
   const change = (place: number, text: string) => {
     const changed = NAMES.map((_, at) => (at === place ? text : (typed[at] ?? '')));
-    onChange(changed.every((one) => one.trim() === '') ? WHOLE : { kind: 'bounds', typed: changed });
+    const empty = !degrees && changed.every((one) => one.trim() === '');
+    onChange(empty ? WHOLE : { kind: 'bounds', typed: changed, degrees });
+  };
+  const extent = degrees ? WORLD : set.gridSet.extent;
+  return (
+    <>
+      <Choice
+        label={WORDS.crs}
+        value={degrees ? 'degrees' : 'grid-set'}
+        options={[
+          ['grid-set', set.gridSet.srs],
+          ['degrees', WORDS.degrees],
+        ]}
+        onChange={(crs) =>
+          onChange(crs === 'degrees' ? { kind: 'bounds', typed: ['', '', '', ''], degrees: true } : WHOLE)
+        }
+      />
+      <fieldset className="form-grid">
+        <legend className="visually-hidden">{WORDS.area}</legend>
+        {NAMES.map((name, place) => (
+          <Field key={name} label={WORDS[name]}>
+            <input
+              inputMode="decimal"
+              placeholder={coordinateText(extent[place] ?? 0)}
+              value={typed[place] ?? ''}
+              aria-invalid={fault !== null}
+              onChange={({ target }) => change(place, target.value)}
+            />
+          </Field>
+        ))}
+        {fault !== null && <p className="small field-error">{fault}</p>}
+      </fieldset>
+      <GeoJsonField onChange={onChange} />
+    </>
+  );
+}
+
+function GeoJsonField({ onChange }: Pick<AreaProps, 'onChange'>) {
+  const [wrong, setWrong] = useState(false);
+  const read = (text: string) => {
+    const shape = shapeIn(text);
+    setWrong(shape === null && text.trim() !== '');
+    if (shape) onChange({ kind: 'shape', shape, crs: 'EPSG:4326' });
   };
   return (
-    <fieldset className="form-grid">
-      <legend className="visually-hidden">{WORDS.area}</legend>
-      {NAMES.map((name, place) => (
-        <Field key={name} label={WORDS[name]}>
-          <input
-            inputMode="decimal"
-            placeholder={coordinateText(set.gridSet.extent[place] ?? 0)}
-            value={typed[place] ?? ''}
-            aria-invalid={fault !== null}
-            onChange={({ target }) => change(place, target.value)}
+    <details>
+      <summary>{WORDS.geoJson}</summary>
+      <div className="stack">
+        <Field label={WORDS.geoJsonText}>
+          <textarea
+            className="mono"
+            rows={4}
+            spellCheck={false}
+            aria-invalid={wrong}
+            onChange={({ target }) => read(target.value)}
           />
         </Field>
-      ))}
-      {fault !== null && <p className="small field-error">{fault}</p>}
-    </fieldset>
+        {wrong && <p className="small field-error">{WORDS.badGeoJson}</p>}
+        <Field label={WORDS.geoJsonFile}>
+          <input
+            type="file"
+            accept=".json,.geojson,application/geo+json"
+            onChange={({ target }) => void target.files?.[0]?.text().then(read)}
+          />
+        </Field>
+      </div>
+    </details>
   );
 }

@@ -22,12 +22,24 @@ export interface Remaining extends EstimateAnswer {
 
 const WORDS = TEXTS.seed;
 
-/** What the request would come to; seeding leaves out what is cached. Null data while it is not known. */
-export function useEstimate(request: TaskRequest | null): Resource<Remaining> {
+/**
+ * What so many tasks like the request would come to; seeding leaves out what is cached, of many that is not known.
+ * Null data while it is not known.
+ */
+export function useEstimate(request: TaskRequest | null, tasks: number): Resource<Remaining> {
   const answer = useResource<EstimateAnswer>(request && 'api/v1/tasks', null, { ...request, dryRun: true });
-  const cached = useResource<Zooms>(request && coveragePath(request));
-  const data = answer.data && request && remaining(answer.data, request, cached.data);
+  const cached = useResource<Zooms>(request && tasks === 1 ? coveragePath(request) : null);
+  const data = answer.data && request && remaining(times(answer.data, tasks), request, cached.data);
   return { ...answer, data };
+}
+
+function times({ tiles, upstreamRequests, bytes, seconds }: EstimateAnswer, count: number): EstimateAnswer {
+  return {
+    tiles: tiles * count,
+    upstreamRequests: upstreamRequests * count,
+    bytes: bytes && bytes * count,
+    seconds: seconds && seconds * count,
+  };
 }
 
 /** A polygon is counted in full: how much of it is cached is not known. */

@@ -5,7 +5,7 @@ import { Card, Choice, TextField } from '../parts/basics.tsx';
 import { TileSetChoices } from '../parts/tile-set-choices.tsx';
 import { TEXTS } from '../texts.ts';
 import { AreaFields } from './seed-area.tsx';
-import type { Faults, Plan, Work } from './seed-plan.ts';
+import { type Faults, type Plan, TASK_TYPES, type Work } from './seed-plan.ts';
 
 const WORDS = TEXTS.seed;
 
@@ -16,10 +16,12 @@ export function PlanFields(props: {
   readonly types: readonly Work[];
   /** Of the layer. */
   readonly field: ReactNode;
+  readonly children?: ReactNode;
   readonly onChange: (changes: Partial<Plan>) => void;
 }) {
   const { plan, faults, onChange } = props;
   const { zoomStart, zoomStop } = plan.set.gridSet;
+  const isTask = TASK_TYPES.some((type) => type === plan.type);
   const changeSet = (set: TileSet) => {
     const clamped = (text: string) => {
       const number = Math.min(set.gridSet.zoomStop, Math.max(set.gridSet.zoomStart, Number(text)));
@@ -58,11 +60,16 @@ export function PlanFields(props: {
           onChange={(type) => onChange({ type })}
         />
         <div className="form-grid tops">
-          <TileSetChoices set={plan.set} onChange={changeSet} />
+          <TileSetChoices
+            set={plan.set}
+            onChange={changeSet}
+            gridSetOnly={plan.every || plan.type === 'blank'}
+          />
           {number('zoomStart', WORDS.zoomStart, faults.zooms)}
           {number('zoomStop', WORDS.zoomStop, faults.zooms && '')}
-          {number('threadCount', TEXTS.tasks.threads, faults.threads)}
+          {isTask && number('threadCount', TEXTS.tasks.threads, faults.threads)}
         </div>
+        {props.children}
         <AreaFields
           set={plan.set}
           area={plan.area}

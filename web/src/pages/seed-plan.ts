@@ -1,11 +1,13 @@
-import type { Body } from '../api/client.ts';
-import { type Area, boundsIn, coordinateTexts, type Shape, WHOLE } from '../map/draw-area.ts';
+import { type Body, part } from '../api/client.ts';
+import { type Area, boundsIn, coordinateTexts, rectangleOf, type Shape, WHOLE } from '../map/draw-area.ts';
 import { type LayerInfo, parameterWishes, type TileSet, tileSetFrom } from '../map/tile-set.ts';
 import { TEXTS } from '../texts.ts';
 
 export const TASK_TYPES = ['seed', 'reseed', 'truncate'] as const;
-/** What a task does, or a schedule. */
-export type Work = (typeof TASK_TYPES)[number] | 'invalidate';
+/** What is done to an area: the first by tasks, and all but the last two by schedules. */
+export const AREA_WORK = [...TASK_TYPES, 'invalidate', 'blank', 'export'] as const;
+export type Work = (typeof AREA_WORK)[number];
+export const ARCHIVES = ['mbtiles', 'pmtiles', 'gpkg'] as const;
 
 /** The form as it is typed. */
 export interface Plan {
@@ -15,6 +17,9 @@ export interface Plan {
   readonly zoomStart: string;
   readonly zoomStop: string;
   readonly threadCount: string;
+  /** Every format and parameter value, and not only the chosen ones. */
+  readonly every: boolean;
+  readonly archive: (typeof ARCHIVES)[number];
 }
 
 /** What a task and a schedule have in common of their bodies. */
@@ -40,14 +45,16 @@ export function readPlan({ set, type, area, ...typed }: Plan): ReadPlan {
   const [zoomStart, zoomStop] = [wholeNumber(typed.zoomStart), wholeNumber(typed.zoomStop)];
   const threadCount = wholeNumber(typed.threadCount);
   const place = placeOf(area);
+  const unfit = type === 'export' && place?.area !== undefined;
   const zooms = zoomStart !== null && zoomStop !== null && zoomStart <= zoomStop;
   const offered = zooms && zoomStart >= gridSet.zoomStart && zoomStop <= gridSet.zoomStop;
   const faults = {
     ...(!offered && { zooms: WORDS.badZooms(gridSet.zoomStart, gridSet.zoomStop) }),
     ...(!threadCount && { threads: WORDS.badThreads }),
     ...(!place && { bounds: WORDS.badBounds }),
+    ...(unfit && { bounds: WORDS.exportBounds }),
   };
-  if (!offered || !threadCount || !place) return { request: null, faults };
+  if (!offered || !threadCount || !place || unfit) return { request: null, faults };
   const what = { layer: layer.name, type, gridSet: gridSet.name, format, parameters };
   return { request: { ...what, zoomStart, zoomStop, threadCount, ...place }, faults };
 }
@@ -60,7 +67,46 @@ function placeOf(area: Area): Pick<TaskRequest, 'bounds' | 'area' | 'areaCrs'> |
   if (area.kind === 'whole') return {};
   if (area.kind === 'shape') return { area: area.shape, areaCrs: area.crs };
   const bounds = boundsIn(area);
-  return bounds && { bounds };
+  if (!bounds || !area.degrees) return bounds && { bounds };
+  return { area: rectangleOf(bounds), areaCrs: 'EPSG:4326' };
+}
+
+/** What is posted, in turn. */
+export interface Call {
+  readonly path: string;
+  readonly body: object;
+}
+
+export function callsFor(request: TaskRequest, { set, every, archive }: Plan): readonly Call[] {
+  const { layer, type, gridSet, format, parameters, zoomStart, zoomStop, threadCount, ...place } = request;
+  const where = { zoomStart, zoomStop, ...place };
+  const ofLayer = `api/v1/layers/${part(layer)}`;
+  if (type === 'blank') return [{ path: `${ofLayer}/blank-areas`, body: { gridSet, ...where } }];
+  if (type === 'invalidate') {
+    const which = every ? {} : { formats: [format], parameters };
+    return [{ path: `${ofLayer}/invalidate`, body: { gridSets: [gridSet], ...which, ...where } }];
+  }
+  const wanted = every ? combinationsOf(set.layer) : [{ format, parameters }];
+  if (type !== 'export') {
+    return wanted.map((one) => ({ path: 'api/v1/tasks', body: { ...request, ...one } }));
+  }
+  return wanted.map((one) => ({
+    path: 'api/v1/exports',
+    body: { layer, type: archive, gridSet, ...one, ...where },
+  }));
+}
+
+/** Of a parameter that takes many values only the default. */
+export function combinationsOf({ formats, parameters }: LayerInfo) {
+  return parameters.reduce<readonly Pick<TaskRequest, 'format' | 'parameters'>[]>(
+    (found, { name, default: usual, values }) =>
+      found.flatMap((one) =>
+        [usual, ...(values ?? []).filter((value) => value !== usual)].map((value) =>
+          value === usual ? one : { ...one, parameters: { ...one.parameters, [name]: value } },
+        ),
+      ),
+    formats.map((format) => ({ format, parameters: {} })),
+  );
 }
 
 /** What there is already of a task or a schedule: null is what the server chooses. */
@@ -96,11 +142,13 @@ export function planFrom(layer: LayerInfo, query: URLSearchParams, usual: Work, 
   const last = all ? zoomStop : Math.min(zoomStop, zoomStart + FIRST_LEVELS);
   return {
     set,
-    type: [...TASK_TYPES, 'invalidate' as const].find((type) => type === query.get('type')) ?? usual,
+    type: AREA_WORK.find((type) => type === query.get('type')) ?? usual,
     area: areaFrom(query),
     zoomStart: query.get('zoomStart') ?? String(zoomStart),
     zoomStop: query.get('zoomStop') ?? String(last),
     threadCount: query.get('threadCount') ?? '2',
+    every: false,
+    archive: 'mbtiles',
   };
 }
 

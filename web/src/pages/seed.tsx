@@ -1,10 +1,10 @@
 import { type ReactNode, useState } from 'react';
-import { send } from '../api/client.ts';
-import type { Task } from '../api/task-feed.ts';
+import { ask } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
+import { useResource } from '../api/use-resource.ts';
 import { countText } from '../format.ts';
 import type { LayerInfo } from '../map/tile-set.ts';
-import { Card, Copy, Empty, PageHead, ProblemNotice } from '../parts/basics.tsx';
+import { Card, Choice, Copy, DoneNotice, Empty, Loaded, PageHead, ProblemNotice } from '../parts/basics.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { curl } from '../parts/curl.ts';
 import { ChosenLayer } from '../parts/layer-field.tsx';
@@ -14,9 +14,27 @@ import { TEXTS } from '../texts.ts';
 import { AreaMap } from './seed-area.tsx';
 import { Estimate, useEstimate } from './seed-estimate.tsx';
 import { PlanFields } from './seed-fields.tsx';
-import { type Plan, planFrom, queryOf, readPlan, TASK_TYPES, type TaskRequest } from './seed-plan.ts';
+import {
+  ARCHIVES,
+  AREA_WORK,
+  type Call,
+  callsFor,
+  combinationsOf,
+  type Plan,
+  planFrom,
+  queryOf,
+  readPlan,
+  TASK_TYPES,
+  type TaskRequest,
+} from './seed-plan.ts';
 
 const WORDS = TEXTS.seed;
+/** What answers to a task, and to an invalidation. */
+interface Marked {
+  readonly id: number;
+  readonly tiles: number;
+}
+
 /** A request above is more often a slip than meant. */
 const MANY_TILES = 1e9;
 
@@ -45,18 +63,41 @@ function Form(props: {
   // What is drawn is told long after this was made: by then the plan may be another one.
   const change = (changes: Partial<Plan>) => setPlan((current) => current && { ...current, ...changes });
   const { request, faults } = readPlan(plan);
+  const calls = request ? callsFor(request, plan) : [];
   return (
     <div className="grid">
       <Card title={WORDS.area} className="span-7 tall">
         <AreaMap set={plan.set} area={plan.area} onChange={(area) => change({ area })} />
       </Card>
       <div className="span-5 stack">
-        <PlanFields plan={plan} faults={faults} types={TASK_TYPES} field={props.field} onChange={change} />
-        <Start request={request} truncates={plan.type === 'truncate'} />
+        <PlanFields plan={plan} faults={faults} types={AREA_WORK} field={props.field} onChange={change}>
+          {plan.type === 'export' && (
+            <Choice
+              label={WORDS.archive}
+              value={plan.archive}
+              options={ARCHIVES.map((name) => [name, WORDS.archives[name]])}
+              onChange={(archive) => change({ archive })}
+            />
+          )}
+          {plan.type !== 'blank' && combinationsOf(props.layer).length > 1 && (
+            <label className="check">
+              <input
+                type="checkbox"
+                checked={plan.every}
+                onChange={({ target }) => change({ every: target.checked })}
+              />
+              {WORDS.every(combinationsOf(props.layer).length)}
+            </label>
+          )}
+        </PlanFields>
+        <Start request={request} calls={calls} />
       </div>
-      {request && (
+      {calls.length > 0 && (
         <Card title={TEXTS.tasks.curl} className="span-12">
-          <Copy label={TEXTS.tasks.curl} text={curl('POST', 'api/v1/tasks', request)} />
+          <Copy
+            label={TEXTS.tasks.curl}
+            text={calls.map(({ path, body }) => curl('POST', path, body)).join('\n')}
+          />
         </Card>
       )}
     </div>
@@ -66,42 +107,54 @@ function Form(props: {
 /** Without a request there is nothing to start. */
 function Start({
   request,
-  truncates,
+  calls,
 }: {
   readonly request: TaskRequest | null;
-  readonly truncates: boolean;
+  readonly calls: readonly Call[];
 }) {
-  const estimate = useEstimate(request);
+  const isTask = TASK_TYPES.some((type) => type === request?.type);
+  const truncates = request?.type === 'truncate';
+  const estimate = useEstimate(isTask ? request : null, calls.length);
+  const marking = request?.type === 'invalidate' ? calls[0] : undefined;
+  const marked = useResource<Marked>(marking?.path ?? null, null, { ...marking?.body, dryRun: true });
   const action = useAction();
   const [asking, setAsking] = useState(false);
   const start = () =>
     action.run(async () => {
-      if (!request) return null;
-      const task = await send<Task>('POST', 'api/v1/tasks', request);
-      goTo(addressOf('tasks', String(task.id)));
+      const answers: Marked[] = [];
+      for (const { path, body } of calls) answers.push((await ask<Marked>('POST', path, body)).data);
+      const [first] = answers;
+      if (!request || !first) return null;
+      if (marking) return WORDS.invalidated(countText(first.tiles));
+      if (!isTask) goTo(addressOf('layers', request.layer));
+      else if (calls.length > 1) goTo(addressOf('tasks', '', { layer: request.layer }));
+      else goTo(addressOf('tasks', String(first.id)));
       return null;
     });
   const { data } = estimate;
   const asks = truncates || (data?.tiles ?? 0) > MANY_TILES;
+  const ready = request && (isTask ? data !== null : true);
   return (
-    <Card title={WORDS.estimate}>
+    <Card title={isTask || !request ? WORDS.estimate : TEXTS.work[request.type]}>
       <div className="stack">
-        {request ? (
-          <Estimate resource={estimate} truncates={truncates} />
-        ) : (
-          <p className="quiet">{WORDS.faulty}</p>
+        {!request && <p className="quiet">{WORDS.faulty}</p>}
+        {isTask && <Estimate resource={estimate} truncates={truncates} />}
+        {marking && (
+          <Loaded resource={marked}>{({ tiles }) => <p>{WORDS.marks(countText(tiles))}</p>}</Loaded>
         )}
+        {request && !isTask && <p className="quiet">{WORDS.means[request.type]}</p>}
         <ProblemNotice problem={action.problem} />
+        <DoneNotice text={action.done} />
         <div className="row">
           <button
             type="button"
             className={truncates ? 'danger' : 'primary'}
-            disabled={action.busy || !request || !data}
+            disabled={action.busy || !ready}
             onClick={() => (asks ? setAsking(true) : void start())}
           >
-            {truncates ? WORDS.startTruncate : WORDS.start}
+            {WORDS.starts[request?.type ?? 'seed']}
           </button>
-          {request && (
+          {request && calls.length === 1 && (isTask || marking) && (
             <a
               className="button"
               href={addressOf('schedules', 'new', { layer: request.layer, ...queryOf(request) })}
@@ -113,7 +166,7 @@ function Start({
         {asking && request && data && (
           <Confirm
             title={truncates ? WORDS.confirmTitle : WORDS.manyTitle}
-            action={truncates ? WORDS.confirmTitle : WORDS.start}
+            action={truncates ? WORDS.confirmTitle : WORDS.starts.seed}
             {...(truncates && { name: request.layer })}
             onConfirm={() => void start()}
             onClose={() => setAsking(false)}

@@ -2,13 +2,15 @@ import type { TileSet } from '../map/tile-set.ts';
 import { TEXTS } from '../texts.ts';
 import { Choice, Field } from './basics.tsx';
 
-/** Fields for what a layer offers. */
+/** Fields for what a layer offers; the grid set alone where formats and parameters do not matter. */
 export function TileSetChoices({
   set,
   onChange,
+  gridSetOnly = false,
 }: {
   readonly set: TileSet;
   readonly onChange: (set: TileSet) => void;
+  readonly gridSetOnly?: boolean;
 }) {
   const { layer, gridSet, format } = set;
   return (
@@ -22,15 +24,18 @@ export function TileSetChoices({
           if (chosen) onChange({ ...set, gridSet: chosen });
         }}
       />
-      <Choice
-        label={TEXTS.layer.format}
-        value={format}
-        options={layer.formats.map((name) => [name, name])}
-        onChange={(chosen) => onChange({ ...set, format: chosen })}
-      />
-      {layer.parameters.map((parameter) => (
-        <Parameter key={parameter.name} parameter={parameter} set={set} onChange={onChange} />
-      ))}
+      {!gridSetOnly && (
+        <Choice
+          label={TEXTS.layer.format}
+          value={format}
+          options={layer.formats.map((name) => [name, name])}
+          onChange={(chosen) => onChange({ ...set, format: chosen })}
+        />
+      )}
+      {!gridSetOnly &&
+        layer.parameters.map((parameter) => (
+          <Parameter key={parameter.name} parameter={parameter} set={set} onChange={onChange} />
+        ))}
     </>
   );
 }

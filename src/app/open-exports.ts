@@ -1,0 +1,173 @@
+import type { ChildProcess } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Catalog } from '../catalog/catalog.ts';
+import { errorCopier } from '../domain/error-copier.ts';
+import { TilewardenError } from '../domain/errors.ts';
+import { type ExportResult, writerFor } from '../export/export-tiles.ts';
+import type { ExportDocument, Exports } from '../http/api/exports.ts';
+import { createChannel } from '../lib/channel.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import { EXPORT, EXPORT_PROGRESS, exportedLayer, exportFrom } from './export-layer.ts';
+
+export interface ExportsOptions {
+  /** Holds the files, and beside each what it is. */
+  readonly folder: string;
+  readonly catalog: Pick<Catalog, 'layer'>;
+  /** Starts a task process; null: this one does it. */
+  readonly fork: (() => ChildProcess) | null;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+interface Job {
+  document: ExportDocument;
+  readonly stop: AbortController;
+  /** Never rejects. */
+  over: Promise<void>;
+}
+
+const MOST = 20;
+/** Milliseconds between looks at the disk. */
+const LOOK_INTERVAL = 1000;
+
+/** One export after the other. What a stop interrupts goes on at the next start. */
+export async function openExports(options: ExportsOptions): Promise<Exports & { close(): Promise<void> }> {
+  const { folder, catalog, fork, clock, log } = options;
+  await mkdir(folder, { recursive: true });
+  const jobs = new Map<string, Job>();
+  const closing = new AbortController();
+  let last: Promise<void> = Promise.resolve();
+  const fileOf = ({ id, type }: ExportDocument) => join(folder, `${id}.${type}`);
+
+  async function change(job: Job, changes: Partial<ExportDocument>): Promise<void> {
+    job.document = { ...job.document, ...changes };
+    const path = join(folder, `${job.document.id}.json`);
+    await writeFile(`${path}.new`, JSON.stringify(job.document));
+    await rename(`${path}.new`, path);
+  }
+
+  async function removeFiles({ id }: ExportDocument): Promise<void> {
+    const names = (await readdir(folder)).filter((name) => name.startsWith(`${id}.`));
+    await Promise.all(names.map((name) => rm(join(folder, name), { force: true })));
+  }
+
+  function enqueue(job: Job): void {
+    last = last.then(() => perform(job)).catch((err: unknown) => log.error({ err }, 'an export broke off'));
+    job.over = last;
+  }
+
+  function keep(document: ExportDocument): Job {
+    const job = { document, stop: new AbortController(), over: Promise.resolve() };
+    jobs.set(document.id, job);
+    return job;
+  }
+
+  async function perform(job: Job): Promise<void> {
+    const signal = AbortSignal.any([job.stop.signal, closing.signal]);
+    if (signal.aborted) return;
+    job.document = { ...job.document, state: 'running' };
+    try {
+      const { tiles, bytes } = await exported(job, signal);
+      await change(job, { state: 'done', tiles, bytes, endedAt: now() });
+    } catch (error) {
+      if (closing.signal.aborted || jobs.get(job.document.id) !== job) return;
+      const known = error instanceof TilewardenError;
+      if (!known) log.error({ err: error, export: job.document.id }, 'an export failed');
+      const reason = known ? error.message : 'An unexpected failure; see the log of the server.';
+      await change(job, { state: 'failed', reason, endedAt: now() });
+    }
+  }
+
+  /** Resolves when nothing writes any more. */
+  async function exported(job: Job, signal: AbortSignal): Promise<ExportResult> {
+    const { layer, gridSet, format, parameters, zoomStart, zoomStop, bounds } = job.document;
+    const order = { layer, gridSet, format, parameters, zoomStart, zoomStop, bounds };
+    const work = { ...order, target: fileOf(job.document) };
+    const { store } = exportedLayer(catalog, order);
+    let lookedAt = clock.monotonic();
+    const onProgress = (progress: Pick<ExportDocument, 'tiles' | 'expected'>) => {
+      job.document = { ...job.document, ...progress };
+      if (clock.monotonic() - lookedAt < LOOK_INTERVAL) return;
+      lookedAt = clock.monotonic();
+      void store.room?.().then((room) => {
+        if (room?.storing === false) job.stop.abort(new TilewardenError('store-full', 'The disk is full.'));
+      });
+    };
+    if (!fork) return exportFrom(catalog, { ...work, signal, onProgress });
+    const child = fork();
+    const gone = once(child, 'exit');
+    const channel = createChannel(child, errorCopier);
+    channel.handle(EXPORT_PROGRESS, onProgress);
+    try {
+      return await channel.ask(EXPORT, work, signal);
+    } finally {
+      child.kill('SIGKILL');
+      await gone;
+    }
+  }
+
+  const now = () => new Date(clock.now()).toISOString();
+
+  for (const name of await readdir(folder)) {
+    if (!name.endsWith('.json')) continue;
+    const document: ExportDocument = JSON.parse(await readFile(join(folder, name), 'utf8'));
+    const job = keep(document);
+    if (document.state === 'pending') enqueue(job);
+  }
+
+  return {
+    list: () => [...jobs.values()].map(({ document }) => document),
+    fileOf,
+
+    async start({ type, ...order }, createdBy) {
+      const { set, content } = exportedLayer(catalog, order);
+      writerFor(`export.${type}`, content);
+      const { layer, gridSet, format } = set;
+      const {
+        zoomStart,
+        zoomStop,
+        bounds: { minX, minY, maxX, maxY },
+      } = content;
+      const bounds: ExportDocument['bounds'] = [minX, minY, maxX, maxY];
+      const { parameters = {} } = order;
+      const what = { layer, type, gridSet, format, parameters, zoomStart, zoomStop, bounds };
+      const id = createHash('sha256').update(JSON.stringify(what)).digest('hex').slice(0, 16);
+      const known = jobs.get(id);
+      if (known && known.document.endedAt === null) return known.document;
+      if (!known && jobs.size >= MOST) {
+        throw new TilewardenError('entry-conflict', `There are ${MOST} exports already; delete one first.`);
+      }
+      const job = keep({
+        ...{ ...what, id, state: 'pending', tiles: 0, expected: null, bytes: null, reason: null },
+        ...{ createdBy, createdAt: now(), endedAt: null },
+      });
+      try {
+        await removeFiles(job.document);
+        await change(job, {});
+      } catch (error) {
+        jobs.delete(id);
+        throw error;
+      }
+      enqueue(job);
+      return job.document;
+    },
+
+    async remove(id) {
+      const job = jobs.get(id);
+      if (!job) return;
+      jobs.delete(id);
+      job.stop.abort();
+      if (job.document.state === 'running') await job.over;
+      await removeFiles(job.document);
+    },
+
+    async close() {
+      closing.abort();
+      await last;
+    },
+  };
+}

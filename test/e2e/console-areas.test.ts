@@ -1,0 +1,112 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../fixtures/eventually.ts';
+import { sharedBrowser } from '../fixtures/shared-services.ts';
+import { requirePackage } from '../fixtures/system-packages.ts';
+import { type ConsolePage, openConsole } from './console-browser.ts';
+import { type RunningServer, startServer, temporaryFolder } from './server.ts';
+
+const program = requirePackage('chromium', 'chromium', 'areas and exports in the console');
+const SQUARE = '{"type":"Polygon","coordinates":[[[0,0],[40,0],[40,40],[0,40],[0,0]]]}';
+
+interface Task {
+  readonly id: number;
+  readonly format: string;
+  readonly parameters: object;
+  readonly area: object | null;
+}
+
+describe.skipIf(program === null)('areas in the console', () => {
+  let server: RunningServer;
+  let open: ConsolePage;
+  beforeAll(async () => {
+    // On a busy machine the built-in map takes long to draw.
+    server = await startServer({ expectedLog: /source of layer world failed/ });
+    open = await openConsole(await sharedBrowser(program), server.url);
+    await open.signIn();
+  });
+  afterAll(async () => {
+    await open?.close();
+    await server?.stop();
+  });
+
+  async function get<T>(path: string): Promise<T> {
+    const { authorization } = server;
+    return (await fetch(`${server.url}/api/v1/${path}`, { headers: { authorization } })).json() as T;
+  }
+
+  it('seeds all formats and styles of an area in GeoJSON at once', async () => {
+    const { page } = open;
+    await open.go('seed/world?gridSet=EPSG:900913&zoomStop=2', 'Seed and truncate');
+    await page.getByText('Area from GeoJSON').click();
+    await page.getByLabel('Polygons in degrees, longitude first').fill('{"type":"Point"}');
+    await page.getByText('Enter GeoJSON with a Polygon').waitFor();
+    await page.getByLabel('Polygons in degrees, longitude first').fill(SQUARE);
+    await page.getByText('Polygon area with 4 corners').waitFor();
+    await page.getByLabel(/All formats and parameter values \(9 combinations\)/).check();
+    expect((await page.locator('pre').textContent())?.match(/^curl /gm)).toHaveLength(9);
+    expect(await open.accessibilityFaults()).toEqual([]);
+    await page.getByRole('button', { name: 'Start', exact: true }).click();
+    await page.getByRole('heading', { name: 'Tasks', level: 1 }).waitFor();
+    const { tasks } = await get<{ tasks: Task[] }>('tasks');
+    expect(new Set(tasks.map(({ format, parameters }) => JSON.stringify([format, parameters]))).size).toBe(9);
+    expect(tasks.every(({ area }) => area !== null)).toBe(true);
+    await eventually('they are done', async () => {
+      const { tasks: now } = await get<{ tasks: { state: string }[] }>('tasks');
+      return now.every(({ state }) => state === 'done');
+    });
+  });
+
+  it('takes bounds in degrees', async () => {
+    const { page } = open;
+    await open.go('seed/world?gridSet=EPSG:900913&zoomStop=2', 'Seed and truncate');
+    await page.getByLabel('Coordinates of the bounds').selectOption('degrees');
+    for (const [name, value] of Object.entries({ 'Min x': 0, 'Min y': 0, 'Max x': 40, 'Max y': 40 })) {
+      await page.getByLabel(name).fill(String(value));
+    }
+    const text = (await page.locator('pre').textContent()) ?? '';
+    expect(text).toContain('"areaCrs":"EPSG:4326"');
+    expect(text).toContain('[40,40]');
+  });
+
+  it('invalidates an area, and accepts blank tiles in one', async () => {
+    const { page } = open;
+    await open.go('seed/world?gridSet=EPSG:900913&type=invalidate&zoomStop=2', 'Seed and truncate');
+    await page.getByText(/^[1-9]\d* cached tiles\.$/).waitFor();
+    await page.getByRole('button', { name: 'Invalidate' }).click();
+    await page.getByText(/^[1-9]\d* tiles invalidated\.$/).waitFor();
+    await open.go(
+      'seed/world?gridSet=EPSG:900913&type=blank&bounds=0,0,1000000,1000000',
+      'Seed and truncate',
+    );
+    await page.getByRole('button', { name: 'Accept blank tiles' }).click();
+    const card = page.getByRole('region', { name: 'Blank areas' });
+    await card.getByText('area with 4 corners').waitFor();
+    await card.getByRole('button', { name: 'Delete' }).click();
+    await card.getByText('None. Blank tiles').waitFor();
+  });
+
+  it('exports cached tiles and offers the file', async () => {
+    const { page } = open;
+    await open.go('layers/world', 'The world');
+    await page.getByRole('link', { name: 'Export…' }).click();
+    await page.getByRole('heading', { name: 'Seed and truncate', level: 1 }).waitFor();
+    await page.getByRole('combobox', { name: 'Grid set' }).selectOption('EPSG:900913');
+    await page.getByLabel('File format').selectOption('pmtiles');
+    await page.getByRole('button', { name: 'Export', exact: true }).click();
+    await page.getByRole('heading', { name: 'The world', level: 1 }).waitFor();
+    const card = page.getByRole('region', { name: 'Exports' });
+    const link = card.getByRole('link', { name: /^Download/ });
+    await link.waitFor();
+    const downloading = page.waitForEvent('download');
+    await link.click();
+    const file = join(temporaryFolder(), 'export.pmtiles');
+    await (await downloading).saveAs(file);
+    expect(readFileSync(file).subarray(0, 7).toString()).toBe('PMTiles');
+    expect(await open.accessibilityFaults()).toEqual([]);
+    await card.getByRole('button', { name: 'Delete' }).click();
+    await card.getByText('No exports.').waitFor();
+    expect(open.complaints()).toEqual([]);
+  });
+});

@@ -1,0 +1,146 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { eventually } from '../fixtures/eventually.ts';
+import { type RunningServer, startServer, temporaryFolder } from './server.ts';
+
+interface Export {
+  readonly id: string;
+  readonly state: string;
+  readonly reason: string | null;
+  readonly tiles: number;
+  readonly bytes: number;
+}
+
+const TILES = 85;
+const ORDER = { layer: 'world', type: 'mbtiles', gridSet: 'EPSG:900913', zoomStop: 3 };
+let server: RunningServer;
+
+beforeAll(async () => {
+  server = await startServer({
+    args: ['--processes', '2'],
+    // On a busy machine the built-in map takes long to draw.
+    expectedLog: /source of layer world failed/,
+  });
+  const { id } = await json<{ id: number }>('POST', 'tasks', {
+    layer: 'world',
+    gridSet: 'EPSG:900913',
+    zoomStop: 3,
+  });
+  await eventually(
+    'the seed is done',
+    async () => (await json<{ state: string }>('GET', `tasks/${id}`)).state,
+    (state) => state === 'done',
+  );
+});
+afterAll(() => server?.stop());
+
+function call(method: string, path: string, body?: object, authorization = server.authorization) {
+  const headers = { authorization, ...(body && { 'content-type': 'application/json' }) };
+  return fetch(`${server.url}/api/v1/${path}`, {
+    method,
+    headers,
+    ...(body && { body: JSON.stringify(body) }),
+  });
+}
+
+async function json<T>(...given: Parameters<typeof call>): Promise<T> {
+  return (await (await call(...given)).json()) as T;
+}
+
+function ended(id: string): Promise<Export> {
+  return eventually(
+    'the export is over',
+    () => json<Export>('GET', `exports/${id}`),
+    ({ state }) => state === 'done' || state === 'failed',
+  );
+}
+
+function tilesIn(bytes: ArrayBuffer): number {
+  const file = join(temporaryFolder(), 'export.mbtiles');
+  writeFileSync(file, Buffer.from(bytes));
+  const db = new Database(file, { readonly: true });
+  const { count } = db.prepare('SELECT count(*) AS count FROM tiles').get() as { count: number };
+  db.close();
+  return count;
+}
+
+it('copies cached tiles into a file, tells how far it is, and hands it out', async () => {
+  const answer = await call('POST', 'exports', ORDER);
+  expect(answer.status).toBe(201);
+  const { id } = (await answer.json()) as Export;
+  expect(answer.headers.get('location')).toBe(`${server.url}/api/v1/exports/${id}`);
+  const done = await ended(id);
+  expect(done).toMatchObject({ state: 'done', tiles: TILES, reason: null });
+  const file = await call('GET', `exports/${id}/file`);
+  expect(file.headers.get('content-disposition')).toBe('attachment; filename="world.mbtiles"');
+  expect(file.headers.get('content-length')).toBe(String(done.bytes));
+  expect(tilesIn(await file.arrayBuffer())).toBe(TILES);
+  const again = await json<Export>('POST', 'exports', ORDER);
+  expect(again.id).toBe(id);
+  expect(await ended(id)).toMatchObject({ state: 'done', tiles: TILES });
+  expect((await call('DELETE', `exports/${id}`)).status).toBe(204);
+  expect((await call('GET', `exports/${id}`)).status).toBe(404);
+  expect(readdirSync(join(server.data, 'exports'))).toEqual([]);
+});
+
+it.each<[what: string, body: object, status: number, message: string]>([
+  ['an unknown layer', { ...ORDER, layer: 'mars' }, 404, 'mars'],
+  ['an unknown kind of file', { ...ORDER, type: 'zip' }, 400, 'type'],
+  ['a path', { ...ORDER, target: '/tmp/x.mbtiles' }, 400, 'target'],
+  ['a grid set that such a file cannot hold', { ...ORDER, gridSet: 'EPSG:4326' }, 400, 'GeoPackage'],
+  ['bounds outside the layer', { ...ORDER, bounds: [9e7, 9e7, 9.1e7, 9.1e7] }, 400, 'outside'],
+  ['an unknown parameter', { ...ORDER, parameters: { COLOUR: 'red' } }, 400, 'COLOUR'],
+])('refuses %s', async (_what, body, status, message) => {
+  const answer = await call('POST', 'exports', body);
+  expect(answer.status).toBe(status);
+  expect(await answer.text()).toContain(message);
+  expect((await json<{ exports: Export[] }>('GET', 'exports')).exports).toEqual([]);
+});
+
+it('says why one has failed', async () => {
+  const { id } = await json<Export>('POST', 'exports', { ...ORDER, format: 'image/jpeg' });
+  expect(await ended(id)).toMatchObject({ state: 'failed', reason: 'Nothing of this is cached.' });
+  expect((await call('GET', `exports/${id}/file`)).status).toBe(409);
+  await call('DELETE', `exports/${id}`);
+});
+
+it('is for operators, of their layers', async () => {
+  const { id } = await json<Export>('POST', 'exports', ORDER);
+  const password = 'another password for tests';
+  const as = (name: string) => `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;
+  await call('POST', 'users', { name: 'vera', password, role: 'viewer', layers: ['*'] });
+  await call('POST', 'users', { name: 'otto', password, role: 'operator', layers: ['roads'] });
+  expect((await call('GET', 'exports', undefined, as('vera'))).status).toBe(403);
+  expect((await call('POST', 'exports', ORDER, as('otto'))).status).toBe(403);
+  expect((await json<{ exports: Export[] }>('GET', 'exports', undefined, as('otto'))).exports).toEqual([]);
+  expect((await call('GET', `exports/${id}/file`, undefined, as('otto'))).status).toBe(403);
+  expect((await call('DELETE', `exports/${id}`, undefined, as('otto'))).status).toBe(403);
+  await ended(id);
+  await call('DELETE', `exports/${id}`);
+});
+
+it('goes on after a stop with what was not done', async () => {
+  const data = temporaryFolder();
+  mkdirSync(join(data, 'exports'));
+  const waiting = {
+    ...{ layer: 'world', type: 'gpkg', gridSet: 'EPSG:4326', format: 'image/png', parameters: {} },
+    ...{ zoomStart: 0, zoomStop: 1, bounds: [-180, -90, 180, 90], id: 'abc', state: 'pending', tiles: 0 },
+    ...{ expected: null, bytes: null, reason: null, createdBy: 'admin', endedAt: null },
+    createdAt: '2026-01-01T00:00:00.000Z',
+  };
+  writeFileSync(join(data, 'exports', 'abc.json'), JSON.stringify(waiting));
+  const other = await startServer({ data });
+  const seen = await eventually(
+    'it has been tried',
+    async () => {
+      const { authorization } = other;
+      const answer = await fetch(`${other.url}/api/v1/exports/abc`, { headers: { authorization } });
+      return (await answer.json()) as Export;
+    },
+    ({ state }) => state === 'failed',
+  );
+  expect(seen.reason).toBe('Nothing of this is cached.');
+  await other.stop();
+});

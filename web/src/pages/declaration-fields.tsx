@@ -1,0 +1,216 @@
+import { useState } from 'react';
+import { useResource } from '../api/use-resource.ts';
+import { Choice, Field, TextField } from '../parts/basics.tsx';
+import { TEXTS } from '../texts.ts';
+import type { Declaration } from './declaration-editor.tsx';
+
+const WORDS = TEXTS.add;
+const FORMATS = [
+  ...['image/png', 'image/png8', 'image/jpeg', 'image/webp', 'image/gif'],
+  ...['image/vnd.jpeg-png', 'image/vnd.jpeg-png8', 'application/vnd.mapbox-vector-tile'],
+];
+const KINDS = ['values', 'regex', 'integers', 'floats'] as const;
+type Kind = (typeof KINDS)[number];
+
+interface Subset {
+  readonly name: string;
+  readonly zoomStart?: number;
+  readonly zoomStop?: number;
+}
+
+type Filter = { readonly name: string; readonly default?: string | number } & {
+  readonly [kind in Kind]?: unknown;
+};
+
+interface FieldsProps {
+  readonly document: Declaration;
+  readonly onChange: (fields: object) => void;
+}
+
+/** Formats, grid sets and parameter filters of a declaration; what has no field here stays as it is. */
+export function DeclarationFields(props: FieldsProps) {
+  return (
+    <>
+      <Formats {...props} />
+      <GridSets {...props} />
+      <Filters {...props} />
+    </>
+  );
+}
+
+function Formats({ document, onChange }: FieldsProps) {
+  const chosen = listOf<string>(document.formats);
+  const others = chosen.filter((format) => !FORMATS.includes(format));
+  const toggle = (format: string, on: boolean) =>
+    onChange({ formats: on ? [...chosen, format] : chosen.filter((one) => one !== format) });
+  return (
+    <fieldset>
+      <legend>{WORDS.formats}</legend>
+      <div className="row">
+        {[...FORMATS, ...others].map((format) => (
+          <label key={format} className="check">
+            <input
+              type="checkbox"
+              checked={chosen.includes(format)}
+              onChange={({ target }) => toggle(format, target.checked)}
+            />
+            {format}
+          </label>
+        ))}
+      </div>
+    </fieldset>
+  );
+}
+
+function GridSets({ document, onChange }: FieldsProps) {
+  const known = useResource<readonly string[]>('rest/gridsets.json');
+  const [wanted, setWanted] = useState('');
+  const subsets = listOf<string | Subset>(document.gridSets).map((one) =>
+    typeof one === 'string' ? { name: one } : one,
+  );
+  const save = (changed: readonly Subset[]) =>
+    onChange({ gridSets: changed.map((one) => (Object.keys(one).length === 1 ? one.name : one)) });
+  const zoom = (at: number, field: 'zoomStart' | 'zoomStop', text: string) => {
+    const { [field]: _, ...others } = subsets[at] ?? { name: '' };
+    save(subsets.with(at, text === '' ? others : { ...others, [field]: Number(text) }));
+  };
+  return (
+    <fieldset className="stack">
+      <legend>{WORDS.gridSets}</legend>
+      {subsets.map((subset, at) => (
+        <div className="row" key={subset.name}>
+          <span className="grow">{subset.name}</span>
+          {(['zoomStart', 'zoomStop'] as const).map((field) => (
+            <Field key={field} label={TEXTS.seed[field]}>
+              <input
+                type="number"
+                min={0}
+                max={30}
+                value={subset[field] ?? ''}
+                onChange={({ target }) => zoom(at, field, target.value)}
+              />
+            </Field>
+          ))}
+          <Remove
+            label={subset.name}
+            disabled={subsets.length === 1}
+            onClick={() => save(subsets.filter((_, place) => place !== at))}
+          />
+        </div>
+      ))}
+      <div className="row">
+        <Field label={WORDS.addGridSet}>
+          <input list="grid-set-names" value={wanted} onChange={({ target }) => setWanted(target.value)} />
+        </Field>
+        <datalist id="grid-set-names">
+          {known.data?.map((name) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
+        <button
+          type="button"
+          disabled={wanted === '' || subsets.some(({ name }) => name === wanted)}
+          onClick={() => {
+            save([...subsets, { name: wanted }]);
+            setWanted('');
+          }}
+        >
+          {WORDS.addOne}
+        </button>
+      </div>
+    </fieldset>
+  );
+}
+
+function Filters({ document, onChange }: FieldsProps) {
+  const filters = listOf<Filter>(document.parameters);
+  const save = (parameters: readonly Filter[]) => onChange({ parameters });
+  const change = (at: number, fields: object) =>
+    save(filters.map((one, place) => (place === at ? { ...one, ...fields } : one)));
+  return (
+    <fieldset className="stack">
+      <legend>{WORDS.filters}</legend>
+      {filters.map((filter, at) => {
+        const kind = KINDS.find((one) => one in filter) ?? 'values';
+        const { [kind]: given, ...others } = filter;
+        return (
+          // biome-ignore lint/suspicious/noArrayIndexKey: its name is being typed
+          <div className="form-grid tops entry" key={at}>
+            <TextField
+              label={WORDS.parameter}
+              value={filter.name}
+              onChange={({ target }) => change(at, { name: target.value })}
+            />
+            <TextField
+              label={WORDS.usual}
+              value={String(filter.default ?? '')}
+              onChange={({ target }) => change(at, { default: target.value })}
+            />
+            <Choice
+              label={WORDS.kind}
+              value={kind}
+              options={KINDS.map((one) => [one, WORDS.kinds[one]])}
+              onChange={(one) => save(filters.with(at, { ...others, [one]: one === 'regex' ? '.*' : [] }))}
+            />
+            <ValuesField kind={kind} given={given} onChange={(value) => change(at, { [kind]: value })} />
+            <Remove label={filter.name} onClick={() => save(filters.filter((_, place) => place !== at))} />
+          </div>
+        );
+      })}
+      <div className="row">
+        <button
+          type="button"
+          onClick={() => save([...filters, { name: 'STYLES', default: '', values: [''] }])}
+        >
+          {WORDS.addFilter}
+        </button>
+      </div>
+    </fieldset>
+  );
+}
+
+/** A list is typed with commas, and read when the field is left: half a list is none. */
+function ValuesField(props: {
+  readonly kind: Kind;
+  readonly given: unknown;
+  readonly onChange: (value: unknown) => void;
+}) {
+  const { kind, given, onChange } = props;
+  const text = Array.isArray(given) ? given.join(', ') : String(given ?? '');
+  const read = (typed: string) => {
+    if (kind === 'regex') return typed;
+    const entries = typed.split(',').map((one) => one.trim());
+    if (kind === 'values') return entries;
+    return entries.filter((one) => one !== '').map(Number);
+  };
+  return (
+    <TextField
+      key={`${kind} ${text}`}
+      label={kind === 'regex' ? WORDS.expression : WORDS.values}
+      defaultValue={text}
+      onBlur={({ target }) => target.value !== text && onChange(read(target.value))}
+    />
+  );
+}
+
+function Remove(props: {
+  readonly label: string;
+  readonly disabled?: boolean;
+  readonly onClick: () => void;
+}) {
+  return (
+    <button
+      type="button"
+      className="beside-fields"
+      aria-label={`${TEXTS.remove}: ${props.label}`}
+      disabled={props.disabled}
+      onClick={props.onClick}
+    >
+      {TEXTS.remove}
+    </button>
+  );
+}
+
+function listOf<T>(value: unknown): readonly T[] {
+  return Array.isArray(value) ? value : [];
+}

@@ -1,0 +1,90 @@
+import { type Answer, type Body, part, send } from '../api/client.ts';
+import { useAction } from '../api/use-action.ts';
+import { useResource } from '../api/use-resource.ts';
+import { agoText } from '../format.ts';
+import { cornersOf } from '../map/draw-area.ts';
+import { Card, Copy, Loaded, ProblemNotice } from '../parts/basics.tsx';
+import { curl } from '../parts/curl.ts';
+import { addressOf } from '../route.ts';
+import { TEXTS } from '../texts.ts';
+
+type Blanks = Answer<'/api/v1/layers/{layer}/blank-areas'>;
+
+const WORDS = TEXTS.blanks;
+const MOST_SUSPECTS = 10;
+
+/** Where blank tiles are right, and blank tiles that nobody has accepted; for operators. */
+export function LayerBlankAreas({ layer }: { readonly layer: string }) {
+  const path = `api/v1/layers/${part(layer)}/blank-areas`;
+  const blanks = useResource<Blanks>(path, 30);
+  const action = useAction();
+  const change = (work: () => Promise<unknown>) =>
+    void action.run(async () => {
+      await work();
+      blanks.reload();
+      return null;
+    });
+  const accept = (body: Body<'POST /api/v1/layers/{layer}/blank-areas'>) =>
+    change(() => send('POST', path, body));
+  const add = (
+    <a className="button" href={addressOf('seed', layer, { type: 'blank' })}>
+      {WORDS.add}
+    </a>
+  );
+  return (
+    <Card title={WORDS.title} className="span-6" aside={add}>
+      <ProblemNotice problem={action.problem} />
+      <Loaded resource={blanks}>
+        {({ everywhere, areas, suspects }) => (
+          <div className="stack">
+            {everywhere && <p className="quiet">{WORDS.everywhere}</p>}
+            {!everywhere && areas.length === 0 && <p className="quiet">{WORDS.none}</p>}
+            {areas.map((one, at) => (
+              <div className="row entry" key={one.id ?? `file ${at}`}>
+                <span>
+                  {one.gridSet ?? WORDS.allGridSets}, {TEXTS.exports.zooms(one.zoomStart, one.zoomStop)},{' '}
+                  {one.area ? WORDS.corners(cornersOf(one.area)) : WORDS.wholeLayer}
+                  <br />
+                  <span className="small quiet">
+                    {one.createdAt === null
+                      ? WORDS.fromFile
+                      : `${one.createdBy ?? ''} ${agoText(one.createdAt)} ${one.note}`}
+                  </span>
+                </span>
+                {one.id !== null && (
+                  <button
+                    type="button"
+                    className="danger"
+                    disabled={action.busy}
+                    onClick={() => change(() => send('DELETE', `${path}/${one.id}`))}
+                  >
+                    {TEXTS.remove}
+                  </button>
+                )}
+              </div>
+            ))}
+            {suspects.length > 0 && <p>{WORDS.suspects(suspects.length)}</p>}
+            {suspects.slice(0, MOST_SUSPECTS).map(({ gridSet, z, tiles, at, refused }) => (
+              <div className="row entry" key={`${gridSet} ${tiles[0]}`}>
+                <span>
+                  {gridSet}, {TEXTS.exports.zooms(z, z)}, {WORDS.tiles(tiles.length, tiles[0] ?? '')}
+                  <br />
+                  <span className="small quiet">
+                    {refused ? WORDS.refused : WORDS.kept} {agoText(at)}
+                  </span>
+                </span>
+                <button type="button" disabled={action.busy} onClick={() => accept({ gridSet, tiles })}>
+                  {WORDS.accept}
+                </button>
+              </div>
+            ))}
+            <details>
+              <summary>{TEXTS.tasks.curl}</summary>
+              <Copy text={curl('GET', path)} label={TEXTS.tasks.curl} />
+            </details>
+          </div>
+        )}
+      </Loaded>
+    </Card>
+  );
+}

@@ -1,0 +1,88 @@
+import { useEffect, useState } from 'react';
+import { type Answer, part, send } from '../api/client.ts';
+import { useAction } from '../api/use-action.ts';
+import { useResource } from '../api/use-resource.ts';
+import { agoText, bytesText, countText } from '../format.ts';
+import { Bar, Card, Copy, Loaded, ProblemNotice } from '../parts/basics.tsx';
+import { curl, quoted } from '../parts/curl.ts';
+import { addressOf } from '../route.ts';
+import { TEXTS } from '../texts.ts';
+
+type Exports = Answer<'/api/v1/exports'>;
+type Export = Exports['exports'][number];
+
+const WORDS = TEXTS.exports;
+const PATH = 'api/v1/exports';
+/** Seconds between looks: while one is made, and otherwise. */
+const [OFTEN, SELDOM] = [1, 30];
+
+/** Files made of the layer's cached tiles, for operators: how far they are, to be downloaded or deleted. */
+export function LayerExports({ layer }: { readonly layer: string }) {
+  const [everySeconds, setEverySeconds] = useState(OFTEN);
+  const found = useResource<Exports>(PATH, everySeconds);
+  const own = found.data?.exports.filter((one) => one.layer === layer) ?? [];
+  const busy = own.some(({ endedAt }) => endedAt === null);
+  useEffect(() => setEverySeconds(busy ? OFTEN : SELDOM), [busy]);
+  const action = useAction();
+  const remove = (id: string) =>
+    action.run(async () => {
+      await send('DELETE', `${PATH}/${part(id)}`);
+      found.reload();
+      return null;
+    });
+  const add = (
+    <a className="button" href={addressOf('seed', layer, { type: 'export' })}>
+      {WORDS.add}
+    </a>
+  );
+  return (
+    <Card title={WORDS.title} className="span-6" aside={add}>
+      <ProblemNotice problem={action.problem} />
+      <Loaded resource={found}>
+        {() => (
+          <div className="stack">
+            {own.length === 0 && <p className="quiet">{WORDS.none}</p>}
+            {own.map((one) => (
+              <ExportLine key={one.id} one={one} busy={action.busy} onRemove={() => void remove(one.id)} />
+            ))}
+          </div>
+        )}
+      </Loaded>
+    </Card>
+  );
+}
+
+function ExportLine(props: { readonly one: Export; readonly busy: boolean; readonly onRemove: () => void }) {
+  const { one, busy, onRemove } = props;
+  const { type, gridSet, format, parameters, zoomStart, zoomStop, state, tiles, expected } = one;
+  const values = Object.entries(parameters).map(([name, value]) => `${name}=${value}`);
+  const file = `${PATH}/${part(one.id)}/file`;
+  return (
+    <div className="stack entry">
+      <div className="row">
+        <span>
+          <strong>{TEXTS.seed.archives[type]}</strong> {[gridSet, format, ...values].join(', ')},{' '}
+          {WORDS.zooms(zoomStart, zoomStop)}
+        </span>
+        {state === 'done' && (
+          <a className="button" href={file} download>
+            {WORDS.download(bytesText(one.bytes ?? 0))}
+          </a>
+        )}
+        <button type="button" className="danger" disabled={busy} onClick={onRemove}>
+          {one.endedAt === null ? TEXTS.cancel : TEXTS.remove}
+        </button>
+      </div>
+      <span className={state === 'failed' ? 'small bad' : 'small quiet'} role="status">
+        {WORDS.states[state](countText(tiles), one.reason ?? '')} {agoText(one.endedAt ?? one.createdAt)}
+      </span>
+      {state === 'running' && <Bar share={expected ? tiles / expected : 0} label={WORDS.title} />}
+      {state === 'done' && (
+        <details>
+          <summary>{TEXTS.tasks.curl}</summary>
+          <Copy text={`${curl('GET', file)} -o ${quoted(`export.${type}`)}`} label={TEXTS.tasks.curl} />
+        </details>
+      )}
+    </div>
+  );
+}
