@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
+import { RecentMap } from '../lib/recent-map.ts';
 
 const LASTS_MS = 5 * 60_000;
 const MAX_ENTRIES = 1000;
@@ -12,15 +13,15 @@ const MAX_ENTRIES = 1000;
 export class CredentialCache {
   readonly #clock: Clock;
   readonly #key = randomBytes(32);
-  /** When each entry ends, the one used longest ago first. */
-  readonly #ends = new Map<string, number>();
+  /** When each entry ends. */
+  readonly #ends = new RecentMap<string, number>(MAX_ENTRIES);
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   get size(): number {
-    return this.#ends.size;
+    return this.#ends.weight;
   }
 
   /** The name under which these are remembered; it tells nothing about them. */
@@ -33,18 +34,12 @@ export class CredentialCache {
   /** What is used stays. */
   holds(entry: string): boolean {
     const end = this.#ends.get(entry);
-    if (end === undefined) return false;
-    this.#ends.delete(entry);
-    if (this.#clock.monotonic() >= end) return false;
+    if (end === null || this.#clock.monotonic() >= end) return false;
     this.remember(entry);
     return true;
   }
 
   remember(entry: string): void {
-    this.#ends.delete(entry);
-    this.#ends.set(entry, this.#clock.monotonic() + LASTS_MS);
-    if (this.#ends.size <= MAX_ENTRIES) return;
-    const [oldest] = this.#ends.keys();
-    if (oldest !== undefined) this.#ends.delete(oldest);
+    this.#ends.set(entry, this.#clock.monotonic() + LASTS_MS, 1);
   }
 }

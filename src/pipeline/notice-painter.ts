@@ -1,5 +1,5 @@
-import { ByteCache } from '../lib/byte-cache.ts';
 import { createKeyedSingleFlight } from '../lib/keyed-single-flight.ts';
+import { RecentMap } from '../lib/recent-map.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import { drawText, type TextPicture } from '../raster/draw-text.ts';
 import { checkMapSize, inTurn } from './map-composer.ts';
@@ -19,7 +19,7 @@ const MAX_WAITING = 64;
 export function createNoticePainter(): NoticePainter {
   const places = new Semaphore(AT_ONCE, { maxWaiting: MAX_WAITING });
   const flights = createKeyedSingleFlight<Buffer>();
-  const kept = new ByteCache(MAX_KEPT_BYTES);
+  const kept = new RecentMap<string, Buffer>(MAX_KEPT_BYTES);
 
   return async (notice, signal) => {
     checkMapSize(notice.width, notice.height);
@@ -28,7 +28,7 @@ export function createNoticePainter(): NoticePainter {
     const key = JSON.stringify([format.mediaType, width, height, background, text]);
     const paint = async (everyoneGone: AbortSignal) => {
       const bytes = await inTurn(places, everyoneGone, () => drawText(picture));
-      kept.set(key, bytes);
+      kept.set(key, bytes, 2 * key.length + bytes.length);
       return bytes;
     };
     return kept.get(key) ?? (await flights.run(key, paint, signal));

@@ -5,8 +5,8 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Layer } from '../../domain/layer.ts';
 import type { ServiceDescription } from '../../domain/service-description.ts';
-import { ByteCache } from '../../lib/byte-cache.ts';
 import { createKeyedSingleFlight } from '../../lib/keyed-single-flight.ts';
+import { RecentMap } from '../../lib/recent-map.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import { acceptsGzip, isNotModified } from '../answer/negotiate.ts';
 import type { Answer, Headers, Streamer } from '../answer.ts';
@@ -47,7 +47,7 @@ const MOST_WAITING_TO_PACK = 16;
  * changed is another object, so a document is that of now exactly if it was written for the same layers in the same order.
  */
 export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceDescription) {
-  const packed = new ByteCache(MOST_PACKED_BYTES);
+  const packed = new RecentMap<string, Buffer>(MOST_PACKED_BYTES);
   const packing = createKeyedSingleFlight<Buffer>();
   const places = new Semaphore(1, { maxWaiting: MOST_WAITING_TO_PACK });
 
@@ -62,7 +62,7 @@ export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceD
         const leave = await places.acquire(everyoneGone);
         try {
           const bytes = await buffer(Readable.from(document.pieces()).pipe(createGzip()));
-          packed.set(document.id, bytes);
+          packed.set(document.id, bytes, bytes.length);
           return bytes;
         } finally {
           leave();

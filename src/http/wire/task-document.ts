@@ -4,11 +4,11 @@ import { waitText } from '../../tasks/task-watch.ts';
 
 /** A task as our own interface and its events show it. Times are ISO 8601, in UTC. */
 export function taskDocument({ id, eventId: _, request, ...task }: Task): object {
-  const { parametersId: _id, waitsForHosts: _waits, bounds, area, ...asked } = request;
+  const { layer, type, parametersId: _id, waitsForHosts: _waits, bounds, area, ...asked } = request;
   return {
-    id,
-    ...asked,
+    ...{ id, layer, type },
     ...task,
+    ...asked,
     secondsRemaining: Math.ceil(task.secondsRemaining),
     waitingFor: task.waitingFor && waitDocument(task.waitingFor),
     bounds: [bounds.minX, bounds.minY, bounds.maxX, bounds.maxY],
