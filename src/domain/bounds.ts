@@ -6,6 +6,13 @@ export interface Bounds {
   readonly maxY: number;
 }
 
+/** A picture of the map: where it lies, and how many pixels it has. */
+export interface MapPicture {
+  readonly bounds: Bounds;
+  readonly width: number;
+  readonly height: number;
+}
+
 export function boundsOf(coords: readonly [number, number, number, number]): Bounds {
   const [minX, minY, maxX, maxY] = coords;
   return { minX, minY, maxX, maxY };

@@ -1,4 +1,5 @@
-import { type Bounds, expandBounds } from './bounds.ts';
+import type { MapPicture } from './bounds.ts';
+import { expandBounds } from './bounds.ts';
 import { boundsOfRect, type GridSet, levelOf } from './grid-set.ts';
 import { coverageAt, type GridSubset } from './grid-subset.ts';
 import { intersectRects, rectContains, type TileRect } from './tile-rect.ts';
@@ -50,13 +51,7 @@ export function metatileAt(
 }
 
 /** What to ask a source for: the metatile's bounds and pixels, widened by `gutter` pixels on every side. */
-export interface MetatileImage {
-  readonly bounds: Bounds;
-  readonly width: number;
-  readonly height: number;
-}
-
-export function metatileImage(gridSet: GridSet, metatile: Metatile, gutter: number): MetatileImage {
+export function metatileImage(gridSet: GridSet, metatile: Metatile, gutter: number): MapPicture {
   const { z, rect } = metatile;
   const margin = gutter * levelOf(gridSet, z).resolution;
   return {

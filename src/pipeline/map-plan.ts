@@ -1,4 +1,4 @@
-import type { Bounds } from '../domain/bounds.ts';
+import type { Bounds, MapPicture } from '../domain/bounds.ts';
 import { invalid } from '../domain/errors.ts';
 import { levelOf, tilesOfBounds } from '../domain/grid-set.ts';
 import { coverageAt, type GridSubset } from '../domain/grid-subset.ts';
@@ -13,12 +13,6 @@ export interface MapPlan {
   readonly layer: MapLayer;
 }
 
-export interface MapPlace {
-  readonly bounds: Bounds;
-  readonly width: number;
-  readonly height: number;
-}
-
 /** What one map may be made of: four times the pixels of the largest map. Bounds what is decoded for it. */
 const MAX_SOURCE_PIXELS = 64 * 1024 * 1024;
 /** Along a side. Bounds what is held of it at a time: a row of tiles. */
@@ -29,7 +23,7 @@ const LEAST_ENLARGED = 1.15;
 const UNNOTICED = 0.05;
 
 /** Null when the layer has nothing there. Throws `request-invalid` when it would take too many tiles. */
-export function planMap(subset: GridSubset, place: MapPlace): MapPlan | null {
+export function planMap(subset: GridSubset, place: MapPicture): MapPlan | null {
   const { bounds, width, height } = place;
   const z = zoomFor(subset, place);
   const rect = tilesAt(subset, z, bounds);
@@ -69,7 +63,7 @@ function snapped({ length, origin, scale }: ResampleAxis): Pick<ResampleAxis, 'o
 }
 
 /** The coarsest zoom that is fine enough, or a coarser one if that would be too many tiles. */
-function zoomFor(subset: GridSubset, { bounds, width, height }: MapPlace): number {
+function zoomFor(subset: GridSubset, { bounds, width, height }: MapPicture): number {
   const { zoomStart, zoomStop, gridSet } = subset;
   const wanted = Math.min((bounds.maxX - bounds.minX) / width, (bounds.maxY - bounds.minY) / height);
   let z = zoomStart;

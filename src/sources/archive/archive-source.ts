@@ -2,24 +2,17 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import { isWebMercator } from '../../domain/srs.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { type HttpOptions, requestManners } from '../http-options.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
-import type { UpstreamClient } from '../upstream/upstream-client.ts';
+import type { SourceTools, UpstreamClient } from '../upstream/upstream-client.ts';
 import { type Archive, VECTOR_TILE } from './archive.ts';
 import type { ArchiveSourceOptions } from './archive-source-options.ts';
 import { openMbtiles } from './mbtiles.ts';
 import { type FileParts, openPmtilesArchive } from './pmtiles-archive.ts';
 
-interface ArchiveSourceTools {
-  /** Shared with other sources; closing it is its owner's business. */
-  readonly upstream: UpstreamClient;
-  readonly clock: Clock;
-}
-
 /** Takes tiles out of one file. Where it has none, there is nothing: an archive is complete. */
-export function openArchiveSource(options: ArchiveSourceOptions, tools: ArchiveSourceTools): TileSource {
+export function openArchiveSource(options: ArchiveSourceOptions, tools: SourceTools): TileSource {
   const life = createSourceLife();
   const archive = openArchive(options, tools);
 
@@ -55,7 +48,7 @@ export function archiveOffers(
   return [gridSet.name, ...gridSet.aliases].some((name) => gridSets.includes(name));
 }
 
-function openArchive(options: ArchiveSourceOptions, { upstream, clock }: ArchiveSourceTools): Archive {
+function openArchive(options: ArchiveSourceOptions, { upstream, clock }: SourceTools): Archive {
   const { path, url } = options;
   if (url !== undefined) return openPmtilesArchive(createRemoteFileParts(url, options, upstream));
   if (path?.toLowerCase().endsWith('.mbtiles')) return openMbtiles(path, clock);

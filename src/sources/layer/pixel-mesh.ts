@@ -1,12 +1,5 @@
-import type { Bounds } from '../../domain/bounds.ts';
+import type { MapPicture } from '../../domain/bounds.ts';
 import type { PlaceMapping } from './place-mapping.ts';
-
-/** A picture to be drawn: where it lies, in its own CRS, and how many pixels it has. */
-export interface Picture {
-  readonly bounds: Bounds;
-  readonly width: number;
-  readonly height: number;
-}
 
 /** Pixels along a side of a cell. */
 const CELL = 16;
@@ -19,13 +12,13 @@ export class PixelMesh {
   readonly height: number;
   readonly columns: number;
   readonly rows: number;
-  readonly #picture: Picture;
+  readonly #picture: MapPicture;
   readonly #map: PlaceMapping;
   /** x and y at each corner; NaN where there is no place. */
   readonly #corners: Float64Array;
   readonly #out: [number, number] = [0, 0];
 
-  constructor(picture: Picture, map: PlaceMapping) {
+  constructor(picture: MapPicture, map: PlaceMapping) {
     this.#picture = picture;
     this.#map = map;
     this.width = picture.width;

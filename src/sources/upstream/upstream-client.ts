@@ -1,5 +1,6 @@
 import { Pool } from 'undici';
 import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { systemRandom } from '../../lib/random.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import { createAddressGuard } from './address-guard.ts';
@@ -74,6 +75,13 @@ const FORM_HEADERS = { 'content-type': 'application/x-www-form-urlencoded' };
 interface Host {
   readonly name: string;
   readonly pool: Pool;
+}
+
+/** What sources that ask a server are opened with. */
+export interface SourceTools {
+  /** Shared; closing it is its owner's business. */
+  readonly upstream: UpstreamClient;
+  readonly clock: Clock;
 }
 
 export type UpstreamClient = ReturnType<typeof openUpstreamClient>;

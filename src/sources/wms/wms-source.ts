@@ -12,17 +12,15 @@ import type {
   TileSource,
 } from '../tile-source.ts';
 import { checkAnswerType, pictureRequest, serverAnswer, withoutSecrets } from '../upstream/server-answer.ts';
-import type { UpstreamClient } from '../upstream/upstream-client.ts';
+import type { SourceTools } from '../upstream/upstream-client.ts';
 import { infoRequestUrl, legendRequestUrl, mapRequest, mapRequestUrl, requestFormat } from './map-request.ts';
 import type { WmsSourceOptions } from './wms-source-options.ts';
 
-export interface WmsSourceTools {
-  /** Shared with other sources; closing it is its owner's business. */
-  readonly upstream: UpstreamClient;
-}
-
 /** Asks a WMS for whole metatiles. With several addresses the one that answered last is asked first. */
-export function openWmsSource(options: WmsSourceOptions, { upstream }: WmsSourceTools): TileSource {
+export function openWmsSource(
+  options: WmsSourceOptions,
+  { upstream }: Pick<SourceTools, 'upstream'>,
+): TileSource {
   const life = createSourceLife();
   const manners = requestManners(options);
   let preferred = 0;

@@ -1,27 +1,20 @@
 import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { orAborted } from '../../lib/deferred.ts';
 import { requestManners } from '../http-options.ts';
 import { matchTile } from '../match-grid.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
 import { checkAnswerType, pictureRequest, serverAnswer, withoutSecrets } from '../upstream/server-answer.ts';
-import type { UpstreamClient } from '../upstream/upstream-client.ts';
+import type { SourceTools } from '../upstream/upstream-client.ts';
 import type { WmtsCapabilities, WmtsLayer } from '../wmts-capabilities.ts';
 import { CapabilitiesKeeper } from './capabilities-keeper.ts';
 import type { WmtsSourceOptions } from './wmts-source-options.ts';
 import { capabilitiesUrl, isDocument, pathUrl, queryUrl, type TileChoice } from './wmts-tile-url.ts';
 
-export interface WmtsSourceTools {
-  /** Shared with other sources; closing it is its owner's business. */
-  readonly upstream: UpstreamClient;
-  readonly clock: Clock;
-}
-
 const NAMED_IN_MESSAGE = 20;
 
 /** Asks a WMTS for its ready-made tiles, one at a time, as its capabilities say. */
-export function openWmtsSource(options: WmtsSourceOptions, { upstream, clock }: WmtsSourceTools): TileSource {
+export function openWmtsSource(options: WmtsSourceOptions, { upstream, clock }: SourceTools): TileSource {
   const life = createSourceLife();
   const manners = requestManners(options);
   const capabilities = new CapabilitiesKeeper(clock, () =>

@@ -6,17 +6,15 @@ import { requestManners } from '../http-options.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
 import { checkAnswerType, pictureRequest, serverAnswer, withoutSecrets } from '../upstream/server-answer.ts';
-import type { UpstreamAnswer, UpstreamClient, UpstreamRequest } from '../upstream/upstream-client.ts';
+import type { SourceTools, UpstreamAnswer, UpstreamRequest } from '../upstream/upstream-client.ts';
 import { type TileTemplate, tileUrl } from './tile-url.ts';
 import type { XyzSourceOptions } from './xyz-source-options.ts';
 
-interface XyzSourceTools {
-  /** Shared with other sources; closing it is its owner's business. */
-  readonly upstream: UpstreamClient;
-}
-
 /** Asks a server for its ready-made tiles, one at a time. */
-export function openXyzSource(options: XyzSourceOptions, { upstream }: XyzSourceTools): TileSource {
+export function openXyzSource(
+  options: XyzSourceOptions,
+  { upstream }: Pick<SourceTools, 'upstream'>,
+): TileSource {
   const life = createSourceLife();
   const manners = requestManners(options);
   const secrets = Object.values(options.keys);

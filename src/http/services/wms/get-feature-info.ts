@@ -1,5 +1,6 @@
 import type { BoundLayer } from '../../../catalog/bound-layer.ts';
 import type { Catalog } from '../../../catalog/catalog.ts';
+import type { MapPicture } from '../../../domain/bounds.ts';
 import { shortened } from '../../../domain/errors.ts';
 import type { Layer } from '../../../domain/layer.ts';
 import { askFeatureInfo } from '../../../pipeline/feature-info.ts';
@@ -10,7 +11,6 @@ import { infoAnswer } from '../info-answer.ts';
 import type { Kvp } from '../kvp.ts';
 import {
   type AskedLayer,
-  type AskedPlace,
   crsOf,
   formatAsked,
   layersAsked,
@@ -91,7 +91,7 @@ function infoFormatAsked({ name, infoFormats }: Layer, asked: Kvp): string {
 }
 
 /** 1.1.1 calls them X and Y; who mixes them up is understood. */
-function pointAsked(asked: Kvp, { width, height }: AskedPlace, version: WmsVersion) {
+function pointAsked(asked: Kvp, { width, height }: MapPicture, version: WmsVersion) {
   const [usual, other] = version === '1.3.0' ? ['IJ', 'XY'] : ['XY', 'IJ'];
   const coordinate = (axis: 0 | 1, limit: number) => {
     const [name = '', second = ''] = [usual?.[axis], other?.[axis]];

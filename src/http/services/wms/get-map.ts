@@ -1,3 +1,4 @@
+import type { MapPicture } from '../../../domain/bounds.ts';
 import { isTilewardenError } from '../../../domain/errors.ts';
 import { contentTypeOf, type Format } from '../../../domain/format.ts';
 import { clientSecondsAt } from '../../../domain/layer.ts';
@@ -12,7 +13,6 @@ import { bypassAsked } from '../query-parameters.ts';
 import { headerText, lifetimeHeaders } from '../tile-headers.ts';
 import {
   type AskedLayer,
-  type AskedPlace,
   crsOf,
   formatAsked,
   layersAsked,
@@ -38,7 +38,7 @@ export type MapServices = Services & { readonly composer: MapComposer };
 interface AskedMap {
   readonly asked: Kvp;
   readonly layers: readonly [AskedLayer, ...AskedLayer[]];
-  readonly place: AskedPlace;
+  readonly place: MapPicture;
   readonly format: Format;
   readonly tiled: boolean;
 }
@@ -111,7 +111,7 @@ function checkComposable({ layers, tiled, format, place }: AskedMap): void {
   throw notOnGrid(first, place);
 }
 
-function notOnGrid({ subsets }: AskedLayer, { width, height }: AskedPlace): WmsException {
+function notOnGrid({ subsets }: AskedLayer, { width, height }: MapPicture): WmsException {
   const { gridSet } = subsets[0];
   const { tileWidth, tileHeight } = gridSet;
   if (width !== tileWidth || height !== tileHeight) {

@@ -1,6 +1,6 @@
 import type { BoundLayer } from '../../../catalog/bound-layer.ts';
 import type { Catalog } from '../../../catalog/catalog.ts';
-import type { Bounds } from '../../../domain/bounds.ts';
+import type { Bounds, MapPicture } from '../../../domain/bounds.ts';
 import { shortened } from '../../../domain/errors.ts';
 import { type Format, formatOf } from '../../../domain/format.ts';
 import type { GridSubset } from '../../../domain/grid-subset.ts';
@@ -20,12 +20,6 @@ export interface AskedLayer {
   readonly bound: BoundLayer;
   readonly style: string;
   readonly subsets: readonly [GridSubset, ...GridSubset[]];
-}
-
-export interface AskedPlace {
-  readonly bounds: Bounds;
-  readonly width: number;
-  readonly height: number;
 }
 
 /** In one map. */
@@ -91,7 +85,7 @@ export function placeAsked(
   { gridSet }: GridSubset,
   crs: AskedCrs,
   version: WmsVersion,
-): AskedPlace {
+): MapPicture {
   const bounds = boundsAsked(required(asked, 'BBOX'), isYFirst(gridSet, crs, version));
   const width = wholeNumber(asked, 'WIDTH');
   const height = wholeNumber(asked, 'HEIGHT');

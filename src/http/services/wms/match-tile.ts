@@ -1,6 +1,6 @@
+import type { MapPicture } from '../../../domain/bounds.ts';
 import { type GridSubset, subsetContains } from '../../../domain/grid-subset.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
-import type { AskedPlace } from './map-asked.ts';
 
 export interface MatchedTile {
   readonly subset: GridSubset;
@@ -14,7 +14,7 @@ export interface MatchedTile {
 /** The tile that a box means, if it is off by no more than `tolerance` tiles; of several grid sets the best. */
 export function matchTile(
   subsets: readonly GridSubset[],
-  place: AskedPlace,
+  place: MapPicture,
   tolerance: number,
 ): MatchedTile | null {
   const matches = subsets
@@ -24,7 +24,7 @@ export function matchTile(
   return best ?? null;
 }
 
-function matchesIn(subset: GridSubset, { bounds, width, height }: AskedPlace): readonly MatchedTile[] {
+function matchesIn(subset: GridSubset, { bounds, width, height }: MapPicture): readonly MatchedTile[] {
   const { gridSet } = subset;
   if (width !== gridSet.tileWidth || height !== gridSet.tileHeight) return [];
   return gridSet.levels.map((level, z): MatchedTile => {
