@@ -7,7 +7,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { errorCopier } from '../domain/error-copier.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { type ExportResult, writerFor } from '../export/export-tiles.ts';
-import type { ExportDocument, Exports } from '../http/api/exports.ts';
+import { type ExportDocument, type Exports, exportAnswer } from '../http/api/exports.ts';
 import { createChannel } from '../lib/channel.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -94,7 +94,9 @@ export async function openExports(options: ExportsOptions): Promise<Exports & { 
       if (clock.monotonic() - lookedAt < LOOK_INTERVAL) return;
       lookedAt = clock.monotonic();
       void store.room?.().then((room) => {
-        if (room?.storing === false) job.stop.abort(new TilewardenError('store-full', 'The disk is full.'));
+        if (room?.storing !== false) return;
+        const full = `The disk of ${room.folder} is full: minFreePercent keeps ${room.minFreePercent} % free.`;
+        job.stop.abort(new TilewardenError('store-full', full));
       });
     };
     if (!fork) return exportFrom(catalog, { ...work, signal, onProgress });
@@ -114,9 +116,12 @@ export async function openExports(options: ExportsOptions): Promise<Exports & { 
 
   for (const name of await readdir(folder)) {
     if (!name.endsWith('.json')) continue;
-    const document: ExportDocument = JSON.parse(await readFile(join(folder, name), 'utf8'));
-    const job = keep(document);
-    if (document.state === 'pending') enqueue(job);
+    try {
+      const job = keep(exportAnswer.parse(JSON.parse(await readFile(join(folder, name), 'utf8'))));
+      if (job.document.state === 'pending') enqueue(job);
+    } catch (err) {
+      log.warn({ err, file: join(folder, name) }, 'this is not an export; remove it');
+    }
   }
 
   return {
@@ -127,11 +132,8 @@ export async function openExports(options: ExportsOptions): Promise<Exports & { 
       const { set, content } = exportedLayer(catalog, order);
       writerFor(`export.${type}`, content);
       const { layer, gridSet, format } = set;
-      const {
-        zoomStart,
-        zoomStop,
-        bounds: { minX, minY, maxX, maxY },
-      } = content;
+      const { zoomStart, zoomStop } = content;
+      const { minX, minY, maxX, maxY } = content.bounds;
       const bounds: ExportDocument['bounds'] = [minX, minY, maxX, maxY];
       const { parameters = {} } = order;
       const what = { layer, type, gridSet, format, parameters, zoomStart, zoomStop, bounds };
@@ -152,7 +154,8 @@ export async function openExports(options: ExportsOptions): Promise<Exports & { 
         jobs.delete(id);
         throw error;
       }
-      enqueue(job);
+      if (job.stop.signal.aborted) await removeFiles(job.document);
+      else enqueue(job);
       return job.document;
     },
 

@@ -8,6 +8,7 @@ import type { CatalogEntries, CatalogEntry, Drop, EntryKind } from './catalog-en
 import { type Fate, fateOf, sameGrid } from './change-effects.ts';
 import { createLayer } from './create-layer.ts';
 import type { DeclaredEntries, DocumentReader } from './declared-entries.ts';
+import type { LayerDeclaration } from './layer-declaration.ts';
 import type { ParameterBook } from './parameter-book.ts';
 
 export type Origin = 'program' | 'file' | 'database';
@@ -144,9 +145,9 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     await entries.dropped(entry);
   }
 
-  async function effectsOnLayer(name: string, document: unknown): Promise<readonly Affected[]> {
+  async function effectsOnLayer(declaration: LayerDeclaration<Source>): Promise<readonly Affected[]> {
+    const { name } = declaration;
     const former = catalog.layer(name);
-    const declaration = reader.layer(document, catalog);
     const after = createLayer(declaration, catalog.gridSets);
     const store = catalog.stores().get(declaration.store);
     const values = await parameters.values();
@@ -179,9 +180,10 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
 
   async function planLayer(given: unknown, former: CatalogEntry | null) {
     const restored = reader.restored(given, former?.document);
-    const { name, document, source } = reader.layer(restored, catalog);
+    const declaration = reader.layer(restored, catalog);
+    const { name, document, source } = declaration;
     options.admit(source);
-    const tileSets = await effectsOnLayer(name, restored);
+    const tileSets = await effectsOnLayer(declaration);
     return { kind: 'layer' as const, name, document, tileSets, drops: dropsOf(tileSets) };
   }
 

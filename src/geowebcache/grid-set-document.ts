@@ -2,7 +2,7 @@ import type { GridSet } from '../domain/grid-set.ts';
 import { isRecord } from '../lib/value-path.ts';
 import { withoutAbsent } from '../lib/without-absent.ts';
 import { type DocumentNode, double, doubleList, leaf, nodeOf, textList } from './document-node.ts';
-import { Aside, type KeptElement, type Shape, withKept } from './kept-elements.ts';
+import { Aside, type KeptElement, type Shape, valuesNamed, withKept } from './kept-elements.ts';
 import type { ReadDocument } from './read-layer.ts';
 import {
   bodyProblem,
@@ -19,12 +19,8 @@ import {
 } from './wire-element.ts';
 
 const SHAPE: Shape = {
-  ...Object.fromEntries(
-    [
-      'name description extent alignTopLeft resolutions scaleDenominators levels metersPerUnit pixelSize',
-      'scaleNames tileHeight tileWidth yCoordinateFirst',
-    ].flatMap((names) => names.split(' ').map((name) => [name, null])),
-  ),
+  ...valuesNamed('name description extent alignTopLeft resolutions scaleDenominators levels metersPerUnit'),
+  ...valuesNamed('pixelSize scaleNames tileHeight tileWidth yCoordinateFirst'),
   srs: { number: null },
 };
 const DEFAULT_LEVELS = 18;

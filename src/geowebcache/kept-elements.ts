@@ -28,6 +28,11 @@ export interface Shape {
   readonly [name: string]: Shape | null;
 }
 
+/** Elements that hold a value each, by their names with spaces between. */
+export function valuesNamed(names: string): Shape {
+  return Object.fromEntries(names.split(' ').map((name) => [name, null]));
+}
+
 /** What identifies an entry of a list. */
 const KEYS: readonly string[] = ['key', 'gridSetName', 'name'];
 const SHOWN_SECRET = '********';

@@ -1,6 +1,6 @@
 import { withoutAbsent } from '../lib/without-absent.ts';
 import { type DocumentNode, double, leaf, nodeOf } from './document-node.ts';
-import type { Shape } from './kept-elements.ts';
+import { type Shape, valuesNamed } from './kept-elements.ts';
 import {
   attributeOf,
   bodyProblem,
@@ -24,15 +24,7 @@ export interface Legend {
 }
 
 export const LEGEND_SHAPE: Shape = {
-  legend: {
-    width: null,
-    height: null,
-    format: null,
-    url: null,
-    completeUrl: null,
-    minScale: null,
-    maxScale: null,
-  },
+  legend: valuesNamed('width height format url completeUrl minScale maxScale'),
 };
 
 /** What stands at the list holds for each legend that does not say it itself. */

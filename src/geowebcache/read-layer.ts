@@ -2,7 +2,7 @@ import { formatOf } from '../domain/format.ts';
 import { INFO_FORMATS } from '../domain/layer.ts';
 import { withoutAbsent } from '../lib/without-absent.ts';
 import { readCacheExpiry, readClientExpiry } from './expiry.ts';
-import { Aside, type KeptElement, type ReadWarning, type Shape } from './kept-elements.ts';
+import { Aside, type KeptElement, type ReadWarning, type Shape, valuesNamed } from './kept-elements.ts';
 import { LEGEND_SHAPE, readLegends } from './legends.ts';
 import { FILTER_SHAPES, readParameterFilters } from './parameter-filters.ts';
 import {
@@ -28,32 +28,25 @@ export interface ReadDocument {
   readonly warnings: readonly ReadWarning[];
 }
 
-const GRID_SUBSET_SHAPE: Shape = {
-  gridSetName: null,
-  extent: null,
-  zoomStart: null,
-  zoomStop: null,
-  minCachedLevel: null,
-  maxCachedLevel: null,
-};
-
 const RASTER_FILTERS = ['wmsRasterFilter', 'fileRasterFilter'];
 
 const SHAPE: Shape = {
-  ...Object.fromEntries(
-    [
-      'name blobStoreId enabled advertised transientLayer mimeFormats infoMimeFormats metaWidthHeight gutter',
-      'expireCache expireCacheList expireClients expireClientsList backendTimeout cacheBypassAllowed queryable',
-      'wmsQueryLayers wmsUrl wmsLayers wmsStyles wmsVersion httpUsername httpPassword transparent bgColor',
-      'vendorParameters concurrency httpRequestMode',
-    ].flatMap((names) => names.split(' ').map((name) => [name, null])),
+  ...valuesNamed(
+    'name blobStoreId enabled advertised transientLayer mimeFormats infoMimeFormats metaWidthHeight',
   ),
-  metaInformation: { title: null, description: null },
-  gridSubsets: { gridSubset: GRID_SUBSET_SHAPE },
+  ...valuesNamed(
+    'gutter expireCache expireCacheList expireClients expireClientsList backendTimeout queryable',
+  ),
+  ...valuesNamed('cacheBypassAllowed wmsQueryLayers wmsUrl wmsLayers wmsStyles wmsVersion httpUsername'),
+  ...valuesNamed('httpPassword transparent bgColor vendorParameters concurrency httpRequestMode'),
+  metaInformation: valuesNamed('title description'),
+  gridSubsets: {
+    gridSubset: valuesNamed('gridSetName extent zoomStart zoomStop minCachedLevel maxCachedLevel'),
+  },
   parameterFilters: FILTER_SHAPES,
   requestFilters: {
-    circularExtentFilter: { name: null },
-    ...Object.fromEntries(RASTER_FILTERS.map((name) => [name, null])),
+    circularExtentFilter: valuesNamed('name'),
+    ...valuesNamed(RASTER_FILTERS.join(' ')),
   },
   legends: LEGEND_SHAPE,
 };

@@ -76,8 +76,8 @@ describe.skipIf(program === null)('adding a layer in the console', () => {
     await page.getByLabel('To zoom').nth(1).fill('7');
     await page.getByRole('button', { name: 'Add a parameter filter' }).click();
     await page.getByLabel('Default', { exact: true }).fill('light');
-    await page.getByLabel('Values, separated by commas').fill('light, dark');
-    await page.getByLabel('Values, separated by commas').blur();
+    await page.getByLabel('Values', { exact: true }).fill('light, dark');
+    await page.getByLabel('Values', { exact: true }).blur();
     const text = page.getByLabel('As in the configuration file, in JSON');
     expect(JSON.parse(await text.inputValue())).toMatchObject({
       formats: ['image/webp'],

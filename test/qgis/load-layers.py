@@ -36,7 +36,6 @@ CASES = [
     ("WMTS, several grid sets in one CRS: the first", wmts(f"{BASE}/service/wmts", "several", "europe"), "EPSG:4326", ITALY),
     ("WMTS, several grid sets in one CRS: the last", wmts(f"{BASE}/service/wmts", "several", "asia"), "EPSG:4326", JAPAN),
     ("WMTS, a layer created over REST", wmts(f"{BASE}/service/wmts", "made:over rest", "EPSG:4326"), "EPSG:4326", ITALY),
-    ("WMS, a layer created over REST", wms(f"{BASE}/service/wms", "made:over rest", "EPSG:4326"), "EPSG:4326", ITALY),
     ("WMS", wms(f"{BASE}/service/wms", "world", "EPSG:4326"), "EPSG:4326", ITALY),
     ("WMS, closing slash", wms(f"{BASE}/service/wms/", "world", "EPSG:3857"), "EPSG:3857", MERCATOR),
 ]

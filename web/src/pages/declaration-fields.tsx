@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { useResource } from '../api/use-resource.ts';
-import { Choice, Field, TextField } from '../parts/basics.tsx';
+import { Check, Choice, Input, TextField } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
 import type { Declaration } from './declaration-editor.tsx';
 
@@ -48,14 +48,12 @@ function Formats({ document, onChange }: FieldsProps) {
       <legend>{WORDS.formats}</legend>
       <div className="row">
         {[...FORMATS, ...others].map((format) => (
-          <label key={format} className="check">
-            <input
-              type="checkbox"
-              checked={chosen.includes(format)}
-              onChange={({ target }) => toggle(format, target.checked)}
-            />
-            {format}
-          </label>
+          <Check
+            key={format}
+            label={format}
+            checked={chosen.includes(format)}
+            onChange={(on) => toggle(format, on)}
+          />
         ))}
       </div>
     </fieldset>
@@ -81,15 +79,15 @@ function GridSets({ document, onChange }: FieldsProps) {
         <div className="row" key={subset.name}>
           <span className="grow">{subset.name}</span>
           {(['zoomStart', 'zoomStop'] as const).map((field) => (
-            <Field key={field} label={TEXTS.seed[field]}>
-              <input
-                type="number"
-                min={0}
-                max={30}
-                value={subset[field] ?? ''}
-                onChange={({ target }) => zoom(at, field, target.value)}
-              />
-            </Field>
+            <Input
+              key={field}
+              label={TEXTS.seed[field]}
+              type="number"
+              min={0}
+              max={30}
+              value={subset[field] ?? ''}
+              onText={(text) => zoom(at, field, text)}
+            />
           ))}
           <Remove
             label={subset.name}
@@ -99,9 +97,7 @@ function GridSets({ document, onChange }: FieldsProps) {
         </div>
       ))}
       <div className="row">
-        <Field label={WORDS.addGridSet}>
-          <input list="grid-set-names" value={wanted} onChange={({ target }) => setWanted(target.value)} />
-        </Field>
+        <Input label={WORDS.addGridSet} list="grid-set-names" value={wanted} onText={setWanted} />
         <datalist id="grid-set-names">
           {known.data?.map((name) => (
             <option key={name} value={name} />
@@ -136,15 +132,11 @@ function Filters({ document, onChange }: FieldsProps) {
         return (
           // biome-ignore lint/suspicious/noArrayIndexKey: its name is being typed
           <div className="form-grid tops entry" key={at}>
-            <TextField
-              label={WORDS.parameter}
-              value={filter.name}
-              onChange={({ target }) => change(at, { name: target.value })}
-            />
-            <TextField
+            <Input label={WORDS.parameter} value={filter.name} onText={(name) => change(at, { name })} />
+            <Input
               label={WORDS.usual}
               value={String(filter.default ?? '')}
-              onChange={({ target }) => change(at, { default: target.value })}
+              onText={(text) => change(at, { default: text })}
             />
             <Choice
               label={WORDS.kind}
@@ -160,7 +152,9 @@ function Filters({ document, onChange }: FieldsProps) {
       <div className="row">
         <button
           type="button"
-          onClick={() => save([...filters, { name: 'STYLES', default: '', values: [''] }])}
+          onClick={() =>
+            save([...filters, { name: filters.length === 0 ? 'STYLES' : '', default: '', values: [''] }])
+          }
         >
           {WORDS.addFilter}
         </button>
@@ -187,6 +181,7 @@ function ValuesField(props: {
     <TextField
       key={`${kind} ${text}`}
       label={kind === 'regex' ? WORDS.expression : WORDS.values}
+      placeholder={kind === 'regex' ? '.*' : WORDS.valuesLike}
       defaultValue={text}
       onBlur={({ target }) => target.value !== text && onChange(read(target.value))}
     />

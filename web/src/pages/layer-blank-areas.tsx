@@ -55,6 +55,7 @@ export function LayerBlankAreas({ layer }: { readonly layer: string }) {
                   <button
                     type="button"
                     className="danger"
+                    title={curl('DELETE', `${path}/${one.id}`)}
                     disabled={action.busy}
                     onClick={() => change(() => send('DELETE', `${path}/${one.id}`))}
                   >
@@ -73,7 +74,12 @@ export function LayerBlankAreas({ layer }: { readonly layer: string }) {
                     {refused ? WORDS.refused : WORDS.kept} {agoText(at)}
                   </span>
                 </span>
-                <button type="button" disabled={action.busy} onClick={() => accept({ gridSet, tiles })}>
+                <button
+                  type="button"
+                  title={curl('POST', path, { gridSet, tiles })}
+                  disabled={action.busy}
+                  onClick={() => accept({ gridSet, tiles })}
+                >
                   {WORDS.accept}
                 </button>
               </div>

@@ -4,6 +4,7 @@ import { useAction } from '../api/use-action.ts';
 import type { LayerInfo } from '../map/tile-set.ts';
 import { ProblemNotice } from '../parts/basics.tsx';
 import { Confirm } from '../parts/confirm.tsx';
+import { curl } from '../parts/curl.ts';
 import { addressOf, goTo } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
@@ -44,7 +45,12 @@ export function LayerChanges({ layer }: { readonly layer: LayerInfo }) {
         {WORDS.copy}
       </a>
       {own && (
-        <button type="button" disabled={action.busy} onClick={() => void toggle()}>
+        <button
+          type="button"
+          title={curl('PUT', path, { ...(layer.document as object), enabled: !enabled })}
+          disabled={action.busy}
+          onClick={() => void toggle()}
+        >
           {enabled ? WORDS.disable : WORDS.enable}
         </button>
       )}
@@ -58,6 +64,7 @@ export function LayerChanges({ layer }: { readonly layer: LayerInfo }) {
           title={WORDS.removeTitle(layer.name)}
           action={WORDS.removeTitle(layer.name)}
           name={layer.name}
+          command={curl('DELETE', path)}
           onConfirm={() => void remove()}
           onClose={() => setLeaving(false)}
         >

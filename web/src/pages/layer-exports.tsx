@@ -69,11 +69,17 @@ function ExportLine(props: { readonly one: Export; readonly busy: boolean; reado
             {WORDS.download(bytesText(one.bytes ?? 0))}
           </a>
         )}
-        <button type="button" className="danger" disabled={busy} onClick={onRemove}>
+        <button
+          type="button"
+          className="danger"
+          title={curl('DELETE', `${PATH}/${part(one.id)}`)}
+          disabled={busy}
+          onClick={onRemove}
+        >
           {one.endedAt === null ? TEXTS.cancel : TEXTS.remove}
         </button>
       </div>
-      <span className={state === 'failed' ? 'small bad' : 'small quiet'} role="status">
+      <span className={state === 'failed' ? 'small field-error' : 'small quiet'} role="status">
         {WORDS.states[state](countText(tiles), one.reason ?? '')} {agoText(one.endedAt ?? one.createdAt)}
       </span>
       {state === 'running' && <Bar share={expected ? tiles / expected : 0} label={WORDS.title} />}

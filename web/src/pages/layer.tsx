@@ -6,6 +6,7 @@ import { agoText, bytesText, countText, durationText, parametersText, timeText }
 import { type LayerInfo, type TileSet, tileSetFrom, wishesOf } from '../map/tile-set.ts';
 import { ActionNotices, Card, Empty, Fact, Loaded, PageHead, Table } from '../parts/basics.tsx';
 import { Confirm } from '../parts/confirm.tsx';
+import { curl } from '../parts/curl.ts';
 import { addressOf, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
@@ -201,6 +202,7 @@ function Actions({ set, onEmptied }: { readonly set: TileSet; readonly onEmptied
           title={WORDS.emptyTitle(name)}
           action={WORDS.emptyTitle(name)}
           name={name}
+          command={curl('POST', `api/v1/layers/${part(name)}/truncate`, {})}
           onConfirm={() => void empty()}
           onClose={() => setAmount(null)}
         >

@@ -1,7 +1,10 @@
 import { Problem, problemFrom, reach } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { ActionNotices } from '../parts/basics.tsx';
+import { curl } from '../parts/curl.ts';
 import { TEXTS } from '../texts.ts';
+
+const FORM = new URLSearchParams({ reload_configuration: '1' });
 
 /** Lets the server read its configuration file again. */
 export function ReloadConfiguration({ onReloaded }: { readonly onReloaded: () => void }) {
@@ -15,7 +18,12 @@ export function ReloadConfiguration({ onReloaded }: { readonly onReloaded: () =>
   return (
     <>
       <ActionNotices action={action} />
-      <button type="button" disabled={action.busy} onClick={() => void reload()}>
+      <button
+        type="button"
+        title={curl('POST', 'rest/reload', FORM)}
+        disabled={action.busy}
+        onClick={() => void reload()}
+      >
         {TEXTS.layers.reload}
       </button>
     </>
@@ -24,9 +32,8 @@ export function ReloadConfiguration({ onReloaded }: { readonly onReloaded: () =>
 
 /** GeoWebCache's address for it, which answers with a page. */
 async function ask(): Promise<string> {
-  const body = new URLSearchParams({ reload_configuration: '1' });
   try {
-    return textIn(await (await reach('rest/reload', { method: 'POST', body })).text());
+    return textIn(await (await reach('rest/reload', { method: 'POST', body: FORM })).text());
   } catch (error) {
     const { message, status, requestId } = problemFrom(error);
     throw new Problem(textIn(message), status, requestId);

@@ -4,7 +4,7 @@ import type { ConsoleMap } from '../map/console-map.ts';
 import { type Area, AreaDrawing, cornersOf, type DrawMode, shapeIn, WHOLE } from '../map/draw-area.ts';
 import { MapBox } from '../map/map-box.tsx';
 import type { TileSet } from '../map/tile-set.ts';
-import { Choice, Field } from '../parts/basics.tsx';
+import { Choice, Field, Input } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
 
 const WORDS = TEXTS.seed;
@@ -91,15 +91,15 @@ export function AreaFields({ set, area, onChange, fault }: AreaProps & { readonl
       <fieldset className="form-grid">
         <legend className="visually-hidden">{WORDS.area}</legend>
         {NAMES.map((name, place) => (
-          <Field key={name} label={WORDS[name]}>
-            <input
-              inputMode="decimal"
-              placeholder={coordinateText(extent[place] ?? 0)}
-              value={typed[place] ?? ''}
-              aria-invalid={fault !== null}
-              onChange={({ target }) => change(place, target.value)}
-            />
-          </Field>
+          <Input
+            key={name}
+            label={WORDS[name]}
+            inputMode="decimal"
+            placeholder={coordinateText(extent[place] ?? 0)}
+            value={typed[place] ?? ''}
+            aria-invalid={fault !== null}
+            onText={(text) => change(place, text)}
+          />
         ))}
         {fault !== null && <p className="small field-error">{fault}</p>}
       </fieldset>

@@ -4,7 +4,7 @@ import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { countText } from '../format.ts';
 import type { LayerInfo } from '../map/tile-set.ts';
-import { Card, Choice, Copy, DoneNotice, Empty, Loaded, PageHead, ProblemNotice } from '../parts/basics.tsx';
+import { ActionNotices, Card, Check, Choice, Copy, Empty, Loaded, PageHead } from '../parts/basics.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { curl } from '../parts/curl.ts';
 import { ChosenLayer } from '../parts/layer-field.tsx';
@@ -26,6 +26,7 @@ import {
   readPlan,
   TASK_TYPES,
   type TaskRequest,
+  type Work,
 } from './seed-plan.ts';
 
 const WORDS = TEXTS.seed;
@@ -80,17 +81,14 @@ function Form(props: {
             />
           )}
           {plan.type !== 'blank' && combinationsOf(props.layer).length > 1 && (
-            <label className="check">
-              <input
-                type="checkbox"
-                checked={plan.every}
-                onChange={({ target }) => change({ every: target.checked })}
-              />
-              {WORDS.every(combinationsOf(props.layer).length)}
-            </label>
+            <Check
+              label={WORDS.every(combinationsOf(props.layer).length)}
+              checked={plan.every}
+              onChange={(every) => change({ every })}
+            />
           )}
         </PlanFields>
-        <Start request={request} calls={calls} />
+        <Start type={plan.type} request={request} calls={calls} />
       </div>
       {calls.length > 0 && (
         <Card title={TEXTS.tasks.curl} className="span-12">
@@ -106,16 +104,18 @@ function Form(props: {
 
 /** Without a request there is nothing to start. */
 function Start({
+  type,
   request,
   calls,
 }: {
+  readonly type: Work;
   readonly request: TaskRequest | null;
   readonly calls: readonly Call[];
 }) {
-  const isTask = TASK_TYPES.some((type) => type === request?.type);
-  const truncates = request?.type === 'truncate';
+  const isTask = TASK_TYPES.some((one) => one === type);
+  const truncates = type === 'truncate';
   const estimate = useEstimate(isTask ? request : null, calls.length);
-  const marking = request?.type === 'invalidate' ? calls[0] : undefined;
+  const marking = type === 'invalidate' ? calls[0] : undefined;
   const marked = useResource<Marked>(marking?.path ?? null, null, { ...marking?.body, dryRun: true });
   const action = useAction();
   const [asking, setAsking] = useState(false);
@@ -135,16 +135,15 @@ function Start({
   const asks = truncates || (data?.tiles ?? 0) > MANY_TILES;
   const ready = request && (isTask ? data !== null : true);
   return (
-    <Card title={isTask || !request ? WORDS.estimate : TEXTS.work[request.type]}>
+    <Card title={isTask ? WORDS.estimate : TEXTS.work[type]}>
       <div className="stack">
         {!request && <p className="quiet">{WORDS.faulty}</p>}
-        {isTask && <Estimate resource={estimate} truncates={truncates} />}
+        {isTask && request && <Estimate resource={estimate} truncates={truncates} />}
         {marking && (
           <Loaded resource={marked}>{({ tiles }) => <p>{WORDS.marks(countText(tiles))}</p>}</Loaded>
         )}
-        {request && !isTask && <p className="quiet">{WORDS.means[request.type]}</p>}
-        <ProblemNotice problem={action.problem} />
-        <DoneNotice text={action.done} />
+        {request && !isTask && <p className="quiet">{WORDS.means[type]}</p>}
+        <ActionNotices action={action} />
         <div className="row">
           <button
             type="button"
@@ -152,7 +151,7 @@ function Start({
             disabled={action.busy || !ready}
             onClick={() => (asks ? setAsking(true) : void start())}
           >
-            {WORDS.starts[request?.type ?? 'seed']}
+            {WORDS.starts[type]}
           </button>
           {request && calls.length === 1 && (isTask || marking) && (
             <a

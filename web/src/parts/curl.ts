@@ -1,9 +1,11 @@
 /** With the address as this browser knows the server. */
 export function curl(method: string, path: string, body?: unknown): string {
   const address = new URL(path, location.href.split('#')[0]).href;
-  if (body === undefined) return `curl -u NAME:PASSWORD ${quoted(address)}`;
+  const call = `curl -u NAME:PASSWORD ${method === 'GET' ? '' : `-X ${method} `}${quoted(address)}`;
+  if (body === undefined) return call;
+  if (body instanceof URLSearchParams) return `${call} -d ${quoted(body.toString())}`;
   return [
-    `curl -u NAME:PASSWORD -X ${method} ${quoted(address)} \\`,
+    `${call} \\`,
     `  -H 'Content-Type: application/json' \\`,
     `  -d ${quoted(JSON.stringify(body))}`,
   ].join('\n');
