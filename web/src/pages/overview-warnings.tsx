@@ -2,8 +2,8 @@ import type { Answer } from '../api/client.ts';
 import type { Task } from '../api/task-feed.ts';
 import { useResource } from '../api/use-resource.ts';
 import { bytesText, countText, momentText, percentText } from '../format.ts';
+import { hasFailed } from '../has-failed.ts';
 import { Card } from '../parts/basics.tsx';
-import { hasFailures } from '../parts/task-parts.tsx';
 import { addressOf } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 import type { Upstream } from './upstream-parts.tsx';
@@ -83,9 +83,7 @@ function quotaWarnings({ quota, share, fullInDays }: Answer<'/api/v1/usage'>): r
 
 function taskWarnings(tasks: readonly Task[]): readonly Warning[] {
   const since = Date.now() - LATELY_MS;
-  const failed = tasks.filter(
-    (task) => hasFailures(task) && task.endedAt && Date.parse(task.endedAt) > since,
-  );
+  const failed = tasks.filter((task) => hasFailed(task) && task.endedAt && Date.parse(task.endedAt) > since);
   if (failed.length === 0) return [];
   const address = addressOf('tasks', '', { state: 'failed', days: '1' });
   return [{ text: WORDS.warnFailed(failed.length), todo: WORDS.warnFailedDo, address }];

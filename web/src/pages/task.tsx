@@ -4,11 +4,12 @@ import { type Task, useTaskChanges } from '../api/task-feed.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { bytesText, coordinateText, countText, durationText, timeText } from '../format.ts';
+import { hasFailed } from '../has-failed.ts';
 import { ActionNotices, Card, Copy, Empty, Fact, Loaded, PageHead } from '../parts/basics.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { curl } from '../parts/curl.ts';
 import { Plot } from '../parts/plots.tsx';
-import { hasFailures, pace, StateBadge, shareOf, TaskBar } from '../parts/task-parts.tsx';
+import { pace, StateBadge, shareOf, TaskBar } from '../parts/task-parts.tsx';
 import { addressOf, goTo } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
@@ -53,9 +54,7 @@ function TaskDetails({ task }: { readonly task: Task }) {
     <div className="grid">
       <Card className="span-12">
         <TaskBar task={task} />
-        <p className={task.waitingFor || (over(task) && hasFailures(task)) ? 'notice warn' : 'quiet'}>
-          {pace(task)}
-        </p>
+        <p className={task.waitingFor || hasFailed(task) ? 'notice warn' : 'quiet'}>{pace(task)}</p>
       </Card>
       <Card title={WORDS.ratePlot} className="span-7">
         <Rate task={task} />
@@ -185,7 +184,7 @@ function Actions({ task }: { readonly task: Task }) {
           {WORDS.stop}
         </button>
       )}
-      {ended && hasFailures(task) && (
+      {ended && task.counters.failed > 0 && (
         <button type="button" className="primary" disabled={action.busy} onClick={() => void change('retry')}>
           {WORDS.retry}
         </button>

@@ -3,10 +3,11 @@ import { type Answer, get, part, sendForm } from '../api/client.ts';
 import { type Task, useFeedState, useTaskChanges } from '../api/task-feed.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
+import { hasFailed } from '../has-failed.ts';
 import { ActionNotices, Choice, Empty, Loaded, PageHead, ProblemNotice } from '../parts/basics.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { LayerField } from '../parts/layer-field.tsx';
-import { hasFailures, TaskLine } from '../parts/task-parts.tsx';
+import { TaskLine } from '../parts/task-parts.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { addressOf, changeQuery, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
@@ -118,9 +119,8 @@ function search({ state, days, ...others }: Filter): string {
 }
 
 function fits(task: Task, { state, type, layer, days }: Filter): boolean {
-  const over = task.endedAt !== null;
   return (
-    (state === '' || (state === FAILED ? over && hasFailures(task) : task.state === state)) &&
+    (state === '' || (state === FAILED ? hasFailed(task) : task.state === state)) &&
     (type === '' || task.type === type) &&
     (layer === '' || task.layer === layer) &&
     (days === '' || Date.parse(task.createdAt) >= Date.now() - Number(days) * DAY_MS)

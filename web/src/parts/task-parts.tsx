@@ -1,20 +1,16 @@
 import type { Task } from '../api/task-feed.ts';
 import { countText, durationText, percentText, timeText, withLocalTimes } from '../format.ts';
+import { hasFailed } from '../has-failed.ts';
 import { addressOf } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 import { Bar } from './basics.tsx';
 
-export function hasFailures({ counters }: Task): boolean {
-  return counters.failed > 0;
-}
-
-/** A task that has ended with failures says so, and how much of it failed. */
+/** A task that has failed says so, and whether all of it did. */
 export function StateBadge({ task }: { readonly task: Task }) {
   const { states, failed, partlyFailed } = TEXTS.tasks;
-  if (task.endedAt === null || !hasFailures(task))
-    return <span className={`badge ${task.state}`}>{states[task.state]}</span>;
+  if (!hasFailed(task)) return <span className={`badge ${task.state}`}>{states[task.state]}</span>;
   return (
-    <span className="badge failed">{task.counters.failed < task.tilesTotal ? partlyFailed : failed}</span>
+    <span className="badge failed">{task.counters.failed < task.tilesProcessed ? partlyFailed : failed}</span>
   );
 }
 
