@@ -20,8 +20,8 @@ export default defineConfig({
     hookTimeout: 240_000,
     expect: { poll: { timeout: PATIENCE_MS } },
     pool: 'forks',
-    // One more than processors, because some tests mostly wait; not too many whole servers at once.
-    maxWorkers: Math.min(8, availableParallelism() + 1),
+    // Two more than processors, because some tests mostly wait; not too many whole servers at once.
+    maxWorkers: Math.min(8, availableParallelism() + 2),
     // The files of a run share a few processes, and with them everything that has been loaded.
     isolate: false,
     // Threads and child processes that a test starts run from the sources too.

