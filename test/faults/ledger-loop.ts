@@ -36,11 +36,11 @@ const LOADER = fileURLToPath(new URL('../../scripts/typescript/register.mjs', im
 export async function runLedgerLoop(folder: string, kills: number): Promise<LedgerLoopReport> {
   const acknowledged = new Map<string, number>();
   const total = { truncations: 0, evicted: 0, tilesChecked: 0, drift: 0, resurrected: 0 };
-  let next = startWorker(folder);
+  let next = startWorker(folder, false);
   for (let kill = 1; kill <= kills; kill++) {
     const worker = next;
-    if (kill < kills) next = startWorker(folder);
-    total.truncations += await workUntilKilled(worker, acknowledged, kill % 2 === 0);
+    if (kill < kills) next = startWorker(folder, kill % 2 === 1);
+    total.truncations += await workUntilKilled(worker, acknowledged);
     const found = await lookAt(folder, acknowledged);
     total.evicted = found.evicted;
     total.tilesChecked += found.tiles;
@@ -55,13 +55,15 @@ type Said = 'ready' | 'working' | 'stepped' | 'evicted' | Truncation;
 
 interface Worker {
   readonly child: ChildProcess;
+  /** It is killed some steps after quotas have removed something. */
+  readonly evicts: boolean;
   /** Resolves when it waits to be told to begin. */
   readonly ready: Promise<unknown>;
 }
 
-function startWorker(folder: string): Worker {
-  const child = fork(WORKER, [folder], { execArgv: ['--import', LOADER] });
-  return { child, ready: heard(child, 'ready') };
+function startWorker(folder: string, evicts: boolean): Worker {
+  const child = fork(WORKER, [folder, ...(evicts ? ['evicts'] : [])], { execArgv: ['--import', LOADER] });
+  return { child, evicts, ready: heard(child, 'ready') };
 }
 
 async function heard(child: ChildProcess, word: Said): Promise<void> {
@@ -76,8 +78,8 @@ async function killed({ child }: Worker): Promise<void> {
 }
 
 /** A random number of steps; where it is to evict, those come after the first eviction. */
-async function workUntilKilled(worker: Worker, acknowledged: Map<string, number>, evicts: boolean) {
-  const { child } = worker;
+async function workUntilKilled(worker: Worker, acknowledged: Map<string, number>) {
+  const { child, evicts } = worker;
   const done = { truncations: 0, steps: 0, evictedAt: evicts ? Number.POSITIVE_INFINITY : 0 };
   await worker.ready;
   const working = heard(child, 'working');

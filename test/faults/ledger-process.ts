@@ -14,9 +14,10 @@ import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-option
  * Writes, overwrites, truncates and evicts until it is killed. The time of each tile is the generation it was made
  * under; the parent is told of every truncation that is over, as
  * `{ layer, generation }`, of every step, and that quotas have removed something. Begins when it is told to:
- * starting takes longer than working, and the next process starts while this one works.
+ * starting takes longer than working, and the next process starts while this one works. With `evicts` it truncates
+ * nothing before quotas have removed something: fast as it writes, no page would live long enough to be removed.
  */
-const [folder = ''] = process.argv.slice(2);
+const [folder = '', evicts] = process.argv.slice(2);
 const tools = { log: silentLogger, clock: systemClock };
 process.send?.('ready');
 await once(process, 'message');
@@ -37,12 +38,15 @@ process.send?.('working');
 
 const LAYERS = ['a', 'b'];
 const evictedBefore = await evictedPages();
+let truncates = evicts === undefined;
 for (let step = 0; ; step++) {
   const layer = LAYERS[step % LAYERS.length] ?? 'a';
-  if (Math.random() < 0.05) await truncate(layer);
+  if (truncates && Math.random() < 0.05) await truncate(layer);
   await write(layer);
   process.send?.('stepped');
-  if (Math.random() < 0.1 && (await evictedPages()) > evictedBefore) process.send?.('evicted');
+  if (Math.random() >= 0.1 || (await evictedPages()) <= evictedBefore) continue;
+  truncates = true;
+  process.send?.('evicted');
 }
 
 async function evictedPages(): Promise<number> {
