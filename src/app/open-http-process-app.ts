@@ -1,5 +1,5 @@
 import { openCatalog } from '../catalog/catalog.ts';
-import { CATALOG_NEWS } from '../catalog/catalog-messages.ts';
+import { CATALOG_NEWS } from '../catalog/catalog-entries.ts';
 import { DeclaredEntries } from '../catalog/declared-entries.ts';
 import { createDocumentReader } from '../config/document-reader.ts';
 import type { Settings } from '../config/settings.ts';

@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { warnOfOpenFolder } from '../access/open-accounts.ts';
 import { createCatalogEditor } from '../catalog/catalog-editor.ts';
-import { CATALOG_CHANGED } from '../catalog/catalog-messages.ts';
+import { CATALOG_CHANGED } from '../catalog/catalog-entries.ts';
 import { openServiceSettings, type ServiceSettings } from '../catalog/service-settings.ts';
 import type { LoadedSettings } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';

@@ -1,4 +1,4 @@
-import { CATALOG_CHANGED } from '../catalog/catalog-messages.ts';
+import { CATALOG_CHANGED } from '../catalog/catalog-entries.ts';
 import type { Settings } from '../config/settings.ts';
 import { type SettingsHandover, settingsFrom } from '../config/settings-handover.ts';
 import { errorCopier } from '../domain/error-copier.ts';

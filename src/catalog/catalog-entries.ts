@@ -2,12 +2,13 @@ import type { Database, Statements } from '../db/database.ts';
 import type { CatalogEntriesTable, RowOf } from '../db/schema.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
+import { messageKind } from '../lib/channel.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isRecord } from '../lib/value-path.ts';
 
 export type EntryKind = 'layer' | 'grid-set';
 /** There is one of the last kind, see `service-settings.ts`. */
-export type KeptKind = EntryKind | 'service';
+type KeptKind = EntryKind | 'service';
 
 /** A tile set whose tiles a change has made wrong; null stands for all that the layer has. */
 export interface Drop {
@@ -28,7 +29,7 @@ export interface CatalogEntry {
   readonly changedAt: number;
 }
 
-export interface EntryChange
+interface EntryChange
   extends Pick<CatalogEntry, 'kind' | 'name' | 'document' | 'aside' | 'drops' | 'changedBy'> {
   /** What the caller believes to be there; null: nothing; undefined: whatever is there. */
   readonly expected?: number | null;
@@ -161,3 +162,14 @@ function entryOf(row: RowOf<CatalogEntriesTable>): CatalogEntry {
     changedAt: row.changed_at,
   };
 }
+
+/**
+ * From the server to its processes: something has been declared, changed or removed. With the settings as plain data when
+ * the configuration file was read again; null otherwise.
+ */
+export const CATALOG_CHANGED = messageKind<unknown>('catalog-changed');
+/** From a process without a database: what has changed after a version. */
+export const CATALOG_NEWS = messageKind<
+  { readonly version: number; readonly limit: number },
+  readonly CatalogEntry[]
+>('catalog-news');

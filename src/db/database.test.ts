@@ -9,7 +9,6 @@ import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import type { Database } from './database.ts';
 import { migrationsFor } from './migrate.ts';
-import { nextToken } from './numbers.ts';
 import { openDatabase } from './open-database.ts';
 import { openServerLock } from './postgres/server-lock.ts';
 
@@ -74,24 +73,6 @@ describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => 
       code: 'database-ahead',
       message: expect.stringContaining('restore a backup'),
     });
-  });
-
-  it('takes over a database of the version before, and gives out no token that was given out', async () => {
-    const location = await places[dialect]();
-    const [first] = Object.entries(migrationsFor(dialect));
-    const before = await openDatabase({
-      location,
-      ...quiet,
-      migrations: Object.fromEntries(first ? [first] : []),
-    });
-    await before.transaction('test', (query) =>
-      query.updateTable('counters').set({ value: 41 }).where('name', '=', 'lease-tokens').execute(),
-    );
-    await before.close();
-    const after = await openDatabase({ location, ...quiet });
-    expect(await after.transaction(null, nextToken)).toBeGreaterThan(41);
-    expect(await carriedOut(after)).toEqual(Object.keys(migrationsFor(dialect)));
-    await after.close();
   });
 
   it('leaves nothing behind of a migration that fails half-way', () =>

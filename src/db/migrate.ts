@@ -1,9 +1,7 @@
 import { type Migration, type MigrationProvider, Migrator } from 'kysely';
 import { DatabaseError, type DatabaseOptions, type Dialect, type Statements } from './database.ts';
 import { createTables } from './migrations/0001-create-tables.ts';
-import { createNodes } from './migrations/0002-create-nodes.ts';
-import { createPacks } from './migrations/0003-create-packs.ts';
-import { shareAmongNodes } from './migrations/0004-share-among-nodes.ts';
+import { createPacks } from './migrations/0002-create-packs.ts';
 
 /** Milliseconds that a start waits for another process that is migrating. */
 const PATIENCE = 30_000;
@@ -12,9 +10,7 @@ const PAUSE = 20;
 export function migrationsFor(dialect: Dialect): Readonly<Record<string, Migration>> {
   return {
     '0001-create-tables': createTables(dialect),
-    '0002-create-nodes': createNodes(dialect),
-    '0003-create-packs': createPacks(dialect),
-    '0004-share-among-nodes': shareAmongNodes(dialect),
+    '0002-create-packs': createPacks(dialect),
   };
 }
 

@@ -43,8 +43,6 @@ const LONGEST_PAUSE = 10_000;
 const SOUND_LIFE = 30_000;
 const STOP_PATIENCE = 6000;
 
-export type WorkerPool = ReturnType<typeof openWorkerPool>;
-
 /** Keeps a number of worker processes alive from the first work on: a server that only serves tiles has none. */
 export function openWorkerPool(options: WorkerPoolOptions) {
   const { clock, log, random } = options;

@@ -10,7 +10,11 @@ export function createTables(dialect: Dialect): Migration {
   const belongsToTask = `task_id ${bigint} not null references tasks (id) on delete cascade`;
   return statements(
     `create table counters (name text primary key, value ${bigint} not null)`,
-    "insert into counters (name, value) values ('task-events', 0), ('lease-tokens', 0), ('catalog', 0)",
+    "insert into counters (name, value) values ('catalog', 0)",
+    // In PostgreSQL numbers of changes and leases come from no row that all would share.
+    dialect === 'sqlite'
+      ? "insert into counters (name, value) values ('task-events', 0), ('lease-tokens', 0)"
+      : 'create sequence lease_tokens',
 
     `create table tasks (
        id ${risingId},
@@ -24,7 +28,8 @@ export function createTables(dialect: Dialect): Migration {
        started_at ${bigint},
        ended_at ${bigint}
      )`,
-    'create unique index tasks_by_event_id on tasks (event_id)',
+    // Several changes may have one number.
+    'create index tasks_by_event on tasks (event_id, id)',
     'create unique index tasks_by_idempotency_key on tasks (idempotency_key)',
     'create index tasks_by_state_express_fair_time on tasks (state, express, fair_time)',
     'create index tasks_by_layer on tasks (layer)',
@@ -73,6 +78,7 @@ export function createTables(dialect: Dialect): Migration {
        frequency ${real} not null
      )`,
     'create unique index page_uses_key on page_uses (tile_set, z, page_x, page_y)',
+    'create index page_uses_by_last_use on page_uses (last_used_at)',
     `create table usage_history (at ${bigint} primary key, ${columns(bigint, 'bytes', 'tiles')})`,
     `create table quota_credit (scope text primary key, ${columns(bigint, 'taken', 'allowed', 'reserve')})`,
     `create table evictions (at ${bigint} primary key, ${columns(bigint, 'pages', 'tiles', 'bytes')})`,
@@ -117,5 +123,29 @@ export function createTables(dialect: Dialect): Migration {
        constraint catalog_entries_by_name primary key (kind, name)
      )`,
     'create unique index catalog_entries_by_version on catalog_entries (version)',
+
+    `create table nodes (
+       instance text primary key,
+       address text,
+       ${columns('text', 'name', 'roles', 'version')},
+       ${columns(bigint, 'started_at', 'seen_at', 'leader', 'heard_at')}
+     )`,
+    `create table node_shares (
+       ${columns('text', 'name', 'instance')},
+       ${columns(bigint, 'wanted', 'places', 'expires_at')}
+     )`,
+    'create unique index node_shares_key on node_shares (name, instance)',
+    `create table node_flights (
+       metatile text primary key,
+       instance text not null,
+       expires_at ${bigint} not null
+     )`,
+    `create table audit_entries (id ${risingId}, at ${bigint} not null, line text not null)`,
+    `create table login_failures (
+       id ${risingId},
+       at ${bigint} not null,
+       ${columns('text', 'instance', 'source', 'account')}
+     )`,
+    'create index login_failures_by_at on login_failures (at)',
   );
 }

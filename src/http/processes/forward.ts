@@ -17,8 +17,6 @@ const OF_ONE_CONNECTION: ReadonlySet<string> = new Set([
 /** Milliseconds that an idle connection to the primary is kept: less than the primary keeps it. */
 const IDLE_FOR = 30_000;
 
-export type Forwarder = ReturnType<typeof createForwarder>;
-
 /** `socketPath`: where the primary listens for its processes. */
 export function createForwarder(socketPath: string) {
   const agent = new Agent({ keepAlive: true, timeout: IDLE_FOR });

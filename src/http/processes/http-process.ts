@@ -1,5 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import { CATALOG_CHANGED } from '../../catalog/catalog-messages.ts';
+import { CATALOG_CHANGED } from '../../catalog/catalog-entries.ts';
 import type { Channel } from '../../lib/channel.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import type { Access } from '../door/access.ts';

@@ -1,8 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Caller } from '../../access/caller.ts';
-import type { CatalogEntry } from '../../catalog/catalog-entries.ts';
-import { CATALOG_CHANGED, CATALOG_NEWS } from '../../catalog/catalog-messages.ts';
+import { CATALOG_CHANGED, CATALOG_NEWS, type CatalogEntry } from '../../catalog/catalog-entries.ts';
 import { errorCopier } from '../../domain/error-copier.ts';
 import { misconfigured } from '../../domain/errors.ts';
 import { type Channel, createChannel } from '../../lib/channel.ts';

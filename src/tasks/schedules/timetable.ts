@@ -7,9 +7,6 @@ import type { ScheduleDeclaration } from './schedule.ts';
 /** Milliseconds. What is due is so at a full one. */
 const MINUTE = 60_000;
 
-/** When a schedule wants to run, and when it may. */
-export type Timetable = ReturnType<typeof createTimetable>;
-
 /** Throws `request-invalid` that names the field. */
 export function createTimetable({
   cron,
