@@ -4,6 +4,7 @@ import { createTables } from './migrations/0001-create-tables.ts';
 import { createNodes } from './migrations/0002-create-nodes.ts';
 import { createPacks } from './migrations/0003-create-packs.ts';
 import { shareAmongNodes } from './migrations/0004-share-among-nodes.ts';
+import { shareNews } from './migrations/0005-share-news.ts';
 
 /** Milliseconds that a start waits for another process that is migrating. */
 const PATIENCE = 30_000;
@@ -15,6 +16,7 @@ export function migrationsFor(dialect: Dialect): Readonly<Record<string, Migrati
     '0002-create-nodes': createNodes(dialect),
     '0003-create-packs': createPacks(dialect),
     '0004-share-among-nodes': shareAmongNodes(dialect),
+    '0005-share-news': shareNews(dialect),
   };
 }
 
@@ -24,6 +26,7 @@ export async function migrate(
   dialect: Dialect,
   { clock, log, migrations = migrationsFor(dialect) }: Omit<DatabaseOptions, 'location'>,
 ): Promise<void> {
+  if (migrations === null) return;
   const provider: MigrationProvider = { getMigrations: async () => migrations };
   const migrator = new Migrator({ db, provider });
   const deadline = clock.monotonic() + PATIENCE;
