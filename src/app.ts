@@ -96,7 +96,11 @@ async function openParts(
   const about = { version: readVersion(), startedAt: clock.now() };
   const nodes = registry;
   const eventLoop = open.use(openEventLoopWatch());
-  const metrics = { pipeline, pipelineCounts, upstreams: desk.report, eventLoop, storeRequests };
+  const isAway = () => news?.isAway() ?? false;
+  const metrics = {
+    ...{ pipeline, pipelineCounts, upstreams: desk.report, eventLoop, storeRequests },
+    node: { leads: node.leads, isAway },
+  };
   const layerState = (name: string) => {
     const state = activity.of(name);
     return { ...state, changedAt: laterOf(state.changedAt, quota.changedAt(name)) };
@@ -115,7 +119,7 @@ async function openParts(
     ...parts,
     ...blanks,
     exports,
-    isAway: () => news?.isAway() ?? false,
+    isAway,
     ...{ settled, layerState, about, nodes, metrics, readiness, assets, access, clock, log, rest },
   };
   if (!processes) {

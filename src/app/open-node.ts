@@ -19,6 +19,7 @@ import type { HttpProcesses } from '../http/processes/http-processes.ts';
 import { type Channel, createChannel } from '../lib/channel.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import { createFlightClaims } from '../nodes/flight-claims.ts';
+import { createHostNewsBook } from '../nodes/host-news-book.ts';
 import type { NodeRole } from '../nodes/node-registry.ts';
 import { createShareBook } from '../nodes/share-book.ts';
 import { addCountsOf } from '../pipeline/counter-feed.ts';
@@ -81,7 +82,10 @@ export async function openNode(
       openUpstreamDesk({
         upstreams: settings.upstreams,
         book: createBoundedCounters(base),
-        ...(shared && { shares: createShareBook(base, instance) }),
+        ...(shared && {
+          shares: createShareBook(base, instance),
+          news: createHostNewsBook(base, instance),
+        }),
         clock,
         random,
         log,
@@ -212,7 +216,7 @@ export async function openNode(
     schedule: (declaredNow: readonly ScheduleDeclaration[]) => schedules.takeOver(declaredNow),
   };
   return {
-    ...{ road, pipeline, registry, stores, entries, news, settled, fileTaker },
+    ...{ road, pipeline, registry, stores, entries, news, settled, fileTaker, leads },
     parts: {
       catalog,
       editor,

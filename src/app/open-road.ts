@@ -63,10 +63,11 @@ export async function openRoad<Desk extends UpstreamDesk>(
   atTheGate: Pick<QuotaGateOptions, 'patience' | 'withReserve'>,
   cutter: TileCutter,
   openDesk: (database: Database) => Desk,
-  { synced = true }: Pick<DatabaseOptions, 'synced'> = {},
+  databaseOptions: Pick<DatabaseOptions, 'synced' | 'migrations'> = {},
 ) {
   const { log, clock, random } = surroundings;
-  const database = open.use(await openDatabase({ location: databaseOf(settings), clock, log, synced }));
+  const location = databaseOf(settings);
+  const database = open.use(await openDatabase({ location, clock, log, ...databaseOptions }));
   const gate = new QuotaGate({ credit: createQuotaCredit(database), clock, log, ...atTheGate });
   // How tiles are made the catalog knows, which needs the stores.
   let shapeOf: (set: TileSetKey) => MetatileSize = () => SINGLE_TILE;

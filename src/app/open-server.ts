@@ -19,6 +19,10 @@ export interface ServerSurroundings extends Omit<NodeSurroundings, 'processes'> 
 /** The server with as many processes as the settings say. */
 export async function openServer(settings: Settings, surroundings: ServerSurroundings): Promise<App> {
   const count = processCount(settings);
+  if (count < settings.server.processes) {
+    const text = 'server.processes is not used with stores of type s3 or memory: one process answers';
+    surroundings.log.warn({ processes: settings.server.processes }, text);
+  }
   if (count === 1) return openApp(settings, surroundings);
   return openPrimary(settings, surroundings, count);
 }

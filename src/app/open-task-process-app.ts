@@ -29,8 +29,9 @@ export async function openTaskProcessApp(
     const openDesk = () => openDeskLine(channel);
     const cutter = new MetatileCutter();
     const tools = { ...surroundings, sweeps: () => false };
-    // A report that a power cut takes back costs work that is done again.
-    const opening = openRoad(quiet, tools, open, AT_THE_GATE, cutter, openDesk, { synced: false });
+    // A report that a power cut takes back costs work that is done again. The node has looked at the tables.
+    const opened = { synced: false, migrations: null };
+    const opening = openRoad(quiet, tools, open, AT_THE_GATE, cutter, openDesk, opened);
     channel.handle(CATALOG_CHANGED, async (file) => {
       const { documents, takeUp } = await opening;
       if (file !== null) takeUp(settingsFrom(file as SettingsHandover));

@@ -44,8 +44,11 @@ export interface DatabaseOptions extends Surroundings {
    * server's, and a power cut once any other process has committed; they do not wait for the disk.
    */
   readonly synced?: boolean;
-  /** By name, carried out in the order of their names; those of this version when left out. */
-  readonly migrations?: Readonly<Record<string, Migration>>;
+  /**
+   * By name, carried out in the order of their names; those of this version when left out. Null: none, and the tables
+   * are taken as they are, as by a process of a node that was running when a later version changed them.
+   */
+  readonly migrations?: Readonly<Record<string, Migration>> | null;
 }
 
 export class DatabaseError extends OutOfReach {

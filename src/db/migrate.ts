@@ -2,6 +2,7 @@ import { type Migration, type MigrationProvider, Migrator } from 'kysely';
 import { DatabaseError, type DatabaseOptions, type Dialect, type Statements } from './database.ts';
 import { createTables } from './migrations/0001-create-tables.ts';
 import { createPacks } from './migrations/0002-create-packs.ts';
+import { shareNews } from './migrations/0003-share-news.ts';
 
 /** Milliseconds that a start waits for another process that is migrating. */
 const PATIENCE = 30_000;
@@ -11,6 +12,7 @@ export function migrationsFor(dialect: Dialect): Readonly<Record<string, Migrati
   return {
     '0001-create-tables': createTables(dialect),
     '0002-create-packs': createPacks(dialect),
+    '0003-share-news': shareNews(dialect),
   };
 }
 
@@ -20,6 +22,7 @@ export async function migrate(
   dialect: Dialect,
   { clock, log, migrations = migrationsFor(dialect) }: Omit<DatabaseOptions, 'location'>,
 ): Promise<void> {
+  if (migrations === null) return;
   const provider: MigrationProvider = { getMigrations: async () => migrations };
   const migrator = new Migrator({ db, provider });
   const deadline = clock.monotonic() + PATIENCE;

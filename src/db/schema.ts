@@ -37,6 +37,7 @@ export interface Schema {
   nodes: NodesTable;
   node_shares: NodeSharesTable;
   node_flights: NodeFlightsTable;
+  host_news: HostNewsTable;
   audit_entries: AuditEntriesTable;
   login_failures: LoginFailuresTable;
   tile_sets: TileSetsTable;
@@ -87,6 +88,8 @@ export interface TasksTable {
   failures: number;
   /** JSON, the latest few. */
   error_samples: string;
+  /** JSON of a `NotedWait`, the latest that a worker told. */
+  waiting: string | null;
   created_by: string;
   created_at: number;
   started_at: number | null;
@@ -326,4 +329,15 @@ export interface LoginFailuresTable {
   instance: string;
   source: string;
   account: string;
+}
+
+/** Why map servers are left alone, as the node knows it that asked last. */
+export interface HostNewsTable {
+  /** `host:port`. */
+  host: string;
+  instance: string;
+  /** JSON, see `sources/upstream/host-news.ts`. */
+  news: string;
+  /** Milliseconds since 1970 by the database's clock; it says nothing after that. */
+  until: number;
 }

@@ -41,8 +41,6 @@ export interface LeaseRunOptions extends Surroundings {
   readonly resting: () => readonly number[];
   /** The lease is handed back because what it asks is not to be had now. */
   readonly hostClosed: (taskId: number, closed: HostClosed) => void;
-  /** Some or all of a task's threads wait. */
-  readonly taskWaits: (id: number, wait: TaskWait) => void;
 }
 
 /** Milliseconds. What a crash may repeat, and how long a task whose turn has come waits. */
@@ -75,6 +73,8 @@ export class LeaseRun {
   readonly #abort = new AbortController();
   #handingBack = false;
   #hostAway: HostAway | null = null;
+  /** Not reported yet. */
+  #wait: TaskWait | null = null;
   #exhausted = false;
   #beat = 0;
   #lastReport: number;
@@ -174,7 +174,7 @@ export class LeaseRun {
     if (since !== undefined) this.#hostAway = { host, failure, since };
     this.handBack();
     this.#options.hostClosed(this.lease.taskId, closed);
-    this.#options.taskWaits(this.lease.taskId, { host, ...closing });
+    this.#wait = { host, ...closing };
   }
 
   async #perform(step: StepPlace): Promise<StepOutcome | HostClosed> {
@@ -191,7 +191,9 @@ export class LeaseRun {
       clock: this.#options.clock,
       threads: this.#threads,
       signal: this.#abort.signal,
-      waits: (wait) => this.#options.taskWaits(this.lease.taskId, wait),
+      waits: (wait) => {
+        this.#wait = wait;
+      },
       sent: () => this.#tally.requestSent(),
     };
     try {
@@ -278,6 +280,8 @@ export class LeaseRun {
     const resting = this.#options.resting();
     const beat = this.#beat++;
     const hostAway = intent === 'hand-back' ? this.#hostAway : null;
+    const wait = this.#wait;
+    this.#wait = null;
     return {
       token,
       beat,
@@ -290,6 +294,7 @@ export class LeaseRun {
       crowded,
       resting,
       hostAway,
+      wait,
     };
   }
 

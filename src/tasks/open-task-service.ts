@@ -13,9 +13,9 @@ import { planRetry, planTask } from './plan-task.ts';
 import { createLeaseStore, type LeaseStore } from './store/lease-store.ts';
 import { TASKS_CHANGED, TASKS_WAITING } from './store/task-rows.ts';
 import { createTaskStore, type TaskStore, UNFINISHED } from './store/task-store.ts';
-import { EVERY_FORMAT, TASK_STATES, type Task, type TaskState, type TaskWait } from './task.ts';
+import { EVERY_FORMAT, TASK_STATES, type Task, type TaskState } from './task.ts';
 import type { TaskDraft } from './task-draft.ts';
-import { TaskRunner, type TaskRunnerOptions } from './task-runner.ts';
+import { TaskRunner } from './task-runner.ts';
 import type { TaskService, TaskSettings } from './task-service.ts';
 import { TaskWatch } from './task-watch.ts';
 import { openWorkerPool, type WorkerProcess } from './worker-pool.ts';
@@ -41,8 +41,6 @@ export interface OpenTaskService extends TaskService {
   close(): Promise<void>;
 }
 
-type WorkforceOptions = TaskServiceOptions & Pick<TaskRunnerOptions, 'taskWaits'>;
-
 /** Those who do the work. */
 interface Workforce {
   /** There is work, perhaps for others: processes are started if there are none. */
@@ -67,8 +65,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   const watch = new TaskWatch({ database, store, clock, log }, await store.changeHorizon());
   const reaper = openLeaseReaper({ leases, clock, log });
   const history = lead((signal) => keepHistory({ store, clock, log, settings }, signal));
-  const taskWaits = (id: number, wait: TaskWait) => watch.noteWait(id, wait);
-  const workforce = openWorkforce({ ...options, taskWaits }, store, leases);
+  const workforce = openWorkforce(options, store, leases);
   const stopListening = database.listen(TASKS_WAITING, () => workforce.wake());
   // The word that other nodes have handed in a task may be lost.
   await watch.subscribe(null, ({ task }) => {
@@ -146,7 +143,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   };
 }
 
-function openWorkforce(options: WorkforceOptions, store: TaskStore, leases: LeaseStore): Workforce {
+function openWorkforce(options: TaskServiceOptions, store: TaskStore, leases: LeaseStore): Workforce {
   const { settings, forkWorker, database, pipeline, events, clock, random, log } = options;
   const tilesChanged = async ({ set, z, rect, removed }: TilesChange) => {
     const at = clock.now();
@@ -168,7 +165,6 @@ function openWorkforce(options: WorkforceOptions, store: TaskStore, leases: Leas
       workerGone: async (owner, crashed) => void (await leases.free({ owner }, crashed)),
       tasksChanged: () => void database.notify(TASKS_CHANGED).catch(() => {}),
       tilesChanged,
-      taskWaits: options.taskWaits,
       clock,
       random,
       log,
@@ -185,7 +181,6 @@ function openWorkforce(options: WorkforceOptions, store: TaskStore, leases: Leas
       if (change.removed) await tilesChanged(change);
     },
     layer: (layer) => options.catalog.layer(layer),
-    taskWaits: options.taskWaits,
     failTask: (id, reason) => store.fail(id, reason, clock.now()),
     clock,
     log,

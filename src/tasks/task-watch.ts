@@ -1,37 +1,18 @@
 import type { Database } from '../db/database.ts';
 import { failureText, type HostClosedReason } from '../domain/upstream-status.ts';
-import type { Clock } from '../lib/clock.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { RateMeter } from './rate-meter.ts';
 import { TASKS_CHANGED } from './store/task-rows.ts';
 import type { TaskStore } from './store/task-store.ts';
-import { isFinal, type Task, type TaskWait } from './task.ts';
+import { isFinal, type NotedWait, type Task, type TaskWait } from './task.ts';
 import type { TaskEvent } from './task-service.ts';
 
 /** Milliseconds. Workers look again every minute, and say so again when there is still nothing to be had. */
 const BELIEVED_FOR = 70_000;
 
-/** What tasks wait for, as the workers have said it. */
-class TaskWaits {
-  readonly #clock: Clock;
-  readonly #waits = new Map<number, { readonly wait: TaskWait; readonly notedAt: number }>();
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  note(id: number, wait: TaskWait): void {
-    this.#waits.set(id, { wait, notedAt: this.#clock.monotonic() });
-  }
-
-  get(id: number): TaskWait | null {
-    const noted = this.#waits.get(id);
-    if (!noted) return null;
-    const old = this.#clock.monotonic() - noted.notedAt > BELIEVED_FOR;
-    if (!old && noted.wait.until > this.#clock.now()) return noted.wait;
-    this.#waits.delete(id);
-    return null;
-  }
+/** Whether a wait is still going on, as far as the worker has told. */
+function isBelieved({ until, notedAt }: NotedWait, now: number): boolean {
+  return until > now && now - notedAt < BELIEVED_FOR;
 }
 
 /** What a task waits for, in words. */
@@ -64,7 +45,6 @@ const BATCH = 200;
 export class TaskWatch {
   readonly #options: TaskWatchOptions;
   readonly #meters = new Map<number, RateMeter>();
-  readonly #waits: TaskWaits;
   readonly #listeners = new Set<Listener>();
   readonly #ending = new AbortController();
   readonly #stopListening: () => void;
@@ -78,23 +58,17 @@ export class TaskWatch {
   constructor(options: TaskWatchOptions, horizon: number) {
     this.#options = options;
     this.#horizon = horizon;
-    this.#waits = new TaskWaits(options.clock);
     this.#stopListening = options.database.listen(TASKS_CHANGED, () => this.#nudge.abort());
     this.#looping = this.#loop();
   }
 
   /** The task with its pace and what it waits for, as far as that has been seen. */
   withPace(task: Task): Task {
-    if (isFinal(task.state) || task.state === 'paused') return task;
+    if (isFinal(task.state) || task.state === 'paused') return { ...task, waitingFor: null };
     const pace = this.#meters.get(task.id)?.pace(task.tilesTotal - task.tilesProcessed);
-    const wait = this.#waits.get(task.id);
-    if (!wait) return { ...task, ...pace };
-    return { ...task, ...pace, secondsRemaining: -1, waitingFor: wait, reason: waitText(wait) };
-  }
-
-  /** All or some of the task's threads wait. */
-  noteWait(id: number, wait: TaskWait): void {
-    this.#waits.note(id, wait);
+    const wait = task.waitingFor;
+    if (!wait || !isBelieved(wait, this.#options.clock.now())) return { ...task, ...pace, waitingFor: null };
+    return { ...task, ...pace, secondsRemaining: -1, reason: waitText(wait) };
   }
 
   /** Of all tasks that run. */

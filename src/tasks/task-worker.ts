@@ -8,15 +8,7 @@ import { createLeaseStore } from './store/lease-store.ts';
 import { TASKS_CHANGED, TASKS_WAITING } from './store/task-rows.ts';
 import { createTaskStore } from './store/task-store.ts';
 import { TaskRunner } from './task-runner.ts';
-import {
-  CANCEL,
-  START,
-  STOP,
-  TASK_WAITS,
-  TILES_CHANGED,
-  WORK,
-  WORKER_CHANGED_TASKS,
-} from './worker-messages.ts';
+import { CANCEL, START, STOP, TILES_CHANGED, WORK, WORKER_CHANGED_TASKS } from './worker-messages.ts';
 
 export interface TaskWorkerOptions extends Surroundings {
   readonly database: Database;
@@ -48,7 +40,6 @@ export function openTaskWorker(options: TaskWorkerOptions): TaskWorker {
       pipeline,
       tilesChanged: (change) => channel.ask(TILES_CHANGED, change),
       layer: (name) => catalog.layer(name),
-      taskWaits: (taskId, wait) => channel.tell(TASK_WAITS, { taskId, wait }),
       failTask: (id, reason) => tasks.fail(id, reason, clock.now()),
       clock,
       log,

@@ -66,6 +66,9 @@ export type TaskWait =
   | (HostClosing & { readonly host: string })
   | { readonly reason: 'store-full' | 'store-failed'; readonly until: number; readonly message: string };
 
+/** As a worker told it. */
+export type NotedWait = TaskWait & { readonly notedAt: number };
+
 export interface Task {
   readonly id: number;
   /** The number of its latest change; see `TaskEvent`. */
@@ -81,7 +84,7 @@ export interface Task {
   /** Tiles per second, smoothed; 0 when nothing moves. */
   readonly tilesPerSecond: number;
   /** Null while it has what it needs. */
-  readonly waitingFor: TaskWait | null;
+  readonly waitingFor: NotedWait | null;
   readonly counters: TaskCounters;
   readonly errors: readonly TaskErrorSample[];
   readonly createdBy: string;

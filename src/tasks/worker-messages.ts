@@ -1,6 +1,5 @@
 import { messageKind } from '../lib/channel.ts';
 import type { TilesChange } from './lease-run.ts';
-import type { TaskWait } from './task.ts';
 
 /** From the server to a worker. The first message: who the worker is and how much it may do at once. */
 export const START = messageKind<{
@@ -14,6 +13,5 @@ export const STOP = messageKind('stop');
 
 /** From a worker to the server. */
 export const WORKER_CHANGED_TASKS = messageKind('tasks-changed');
-export const TASK_WAITS = messageKind<{ readonly taskId: number; readonly wait: TaskWait }>('task-waits');
 /** Answered when no process of the server shows these tiles any more. */
 export const TILES_CHANGED = messageKind<TilesChange>('tiles-changed');

@@ -4,16 +4,7 @@ import type { Channel } from '../lib/channel.ts';
 import { jitter, type Random } from '../lib/random.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import type { TilesChange } from './lease-run.ts';
-import type { TaskWait } from './task.ts';
-import {
-  CANCEL,
-  START,
-  STOP,
-  TASK_WAITS,
-  TILES_CHANGED,
-  WORK,
-  WORKER_CHANGED_TASKS,
-} from './worker-messages.ts';
+import { CANCEL, START, STOP, TILES_CHANGED, WORK, WORKER_CHANGED_TASKS } from './worker-messages.ts';
 
 /** A process that calls `openTaskWorker`, and the way to it. */
 export interface WorkerProcess {
@@ -30,7 +21,6 @@ export interface WorkerPoolOptions extends Surroundings {
   readonly name: string;
   readonly workerGone: (owner: string, crashed: boolean) => Promise<void>;
   readonly tasksChanged: () => void;
-  readonly taskWaits: (taskId: number, wait: TaskWait) => void;
   /** Resolves when no process shows these tiles any more. */
   readonly tilesChanged: (change: TilesChange) => Promise<void>;
   readonly random: Random;
@@ -55,7 +45,6 @@ export function openWorkerPool(options: WorkerPoolOptions) {
     const { process: worker, channel } = hired;
     workers.add(hired);
     channel.handle(WORKER_CHANGED_TASKS, options.tasksChanged);
-    channel.handle(TASK_WAITS, ({ taskId, wait }) => options.taskWaits(taskId, wait));
     channel.handle(TILES_CHANGED, options.tilesChanged);
     worker.on('error', (error) => log.warn({ err: error, owner }, 'a worker process could not be reached'));
     channel.tell(START, { owner, threads, workers: options.count });

@@ -1,7 +1,14 @@
+import { sql } from 'kysely';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { migrationsFor } from '../../src/db/migrate.ts';
+import { openDatabase } from '../../src/db/open-database.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { eventually } from '../fixtures/eventually.ts';
+import { createPostgresDatabase } from '../fixtures/shared-services.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 import { type Cluster, openCluster } from './cluster.ts';
+import { type RunningNode, runTilewarden, temporaryFolder } from './server.ts';
 import { LAYER, type TaskServer, tilesOf } from './task-server.ts';
 
 const TRUNCATE = `<truncateLayer><layerName>${LAYER}</layerName></truncateLayer>`;
@@ -12,17 +19,40 @@ describe('nodes on one PostgreSQL and S3', () => {
   let cluster: Cluster;
   let a: TaskServer;
   let b: TaskServer;
+  let nodes: readonly RunningNode[];
 
   beforeAll(async () => {
-    cluster = await openCluster({ upstream: 'concurrency: 3' });
-    const hand = cluster.work({ name: 'hand' });
+    cluster = await openCluster({ upstream: 'concurrency: 3', database: await databaseOfVersionBefore() });
+    const hand = cluster.work({ name: 'hand', expectedLog: /asks for fewer requests/ });
     [a, b] = await Promise.all([cluster.serve({ name: 'a' }), cluster.serve({ name: 'b' })]);
-    const nodes = [a, b, await hand];
+    nodes = [a, b, await hand];
     whenOver(async () => {
       for (const node of nodes) await node.stop();
     });
   });
   beforeEach(() => cluster.wms.reset());
+
+  it('bring a database of the version before up to date once, though all of them start at once', () => {
+    const logs = nodes.map((node) => node.stderr()).join('\n');
+    expect(logs.match(/database migrated/g)).toHaveLength(1);
+  });
+
+  it('go on when a later version has changed the database, and start no more', async () => {
+    const database = await openDatabase({ location: cluster.database, ...quiet });
+    await sql`alter table tasks add column of_tomorrow text`.execute(database.change);
+    await sql`insert into kysely_migration (name, timestamp) values ('9999-of-tomorrow', '')`.execute(
+      database.change,
+    );
+    await database.close();
+    // Its process is started now.
+    const id = await a.start({ zoomStop: 2 });
+    expect(await b.over(id)).toMatchObject({ state: 'done', tilesProcessed: 21 });
+    expect(await b.expectTiles(tilesOf(0, 2), { cache: 'HIT' })).toBe(21);
+    const args = ['--data', temporaryFolder(), '--database', cluster.database];
+    const late = await runTilewarden(['serve', '--port', '0', ...args]);
+    expect(late.code).toBe(1);
+    expect(late.stderr).toContain('The database has been changed by a later version.');
+  });
 
   it('share tiles, and what one truncates no other shows once it is acknowledged', async () => {
     for (let round = 0; round < ROUNDS; round++) {
@@ -101,4 +131,31 @@ describe('nodes on one PostgreSQL and S3', () => {
       (active) => active === 0,
     );
   });
+
+  it('show alike what a task waits for, and that its host asked for patience', async () => {
+    cluster.wms.answer = { status: 429, headers: { 'retry-after': '900' } };
+    const id = await a.start({ zoomStart: 6, zoomStop: 6 });
+    for (const node of [a, b]) {
+      const { waitingFor } = await eventually(
+        'it says what the task waits for',
+        () => node.task(id),
+        (task) => task.waitingFor !== null,
+      );
+      expect(waitingFor).toMatchObject({ reason: 'retry-after', until: expect.any(String) });
+      await eventually('it knows of the host', async () => {
+        const answer = await node.request('GET', '/api/v1/upstreams');
+        const { upstreams } = (await answer.json()) as { upstreams: { state: string; closed: object }[] };
+        return upstreams.some(({ state, closed }) => state === 'paused' && closed !== null);
+      });
+    }
+  });
 });
+
+const quiet = { clock: systemClock, log: silentLogger };
+
+async function databaseOfVersionBefore(): Promise<string> {
+  const location = await createPostgresDatabase();
+  const before = Object.fromEntries(Object.entries(migrationsFor('postgres')).slice(0, -1));
+  await (await openDatabase({ location, ...quiet, migrations: before })).close();
+  return location;
+}

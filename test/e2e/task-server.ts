@@ -41,6 +41,7 @@ export interface ShownTask {
   readonly type: string;
   readonly state: string;
   readonly reason: string | null;
+  readonly waitingFor: { readonly reason: string; readonly until: string } | null;
   readonly tilesProcessed: number;
   readonly tilesTotal: number;
   readonly counters: Readonly<

@@ -251,6 +251,8 @@ export const DESCRIPTIONS: Descriptions = {
   // GeoWebCache's clients use both.
   ...bulkDescriptions(''),
   ...bulkDescriptions('/rest'),
+  'GET /rest/diskquota': rest('Show the quota', 'text/xml'),
+  'PUT /rest/diskquota': rest('Change the quota', null, XML_TYPES),
 };
 
 function bulkDescriptions(prefix: string): Descriptions {

@@ -3,8 +3,8 @@ import { jsonAnswer } from '../answer.ts';
 import type { Route, RouteDescription } from '../route.ts';
 import { DESCRIPTIONS } from './openapi-book.ts';
 
-/** Below these lies what is administered; the rest are map services with standards of their own. */
-const ADMINISTERED = /^\/(api\/v1|rest|masstruncate|diskquota)\b/;
+/** Below these lies what is administered, but for what only says which formats there are; the rest are map services. */
+const ADMINISTERED = /^\/(api\/v1|rest|masstruncate|diskquota)\b(?!\.\{format\})/;
 const PROBLEMS: Readonly<Record<string, string>> = {
   '400': 'The request cannot be understood; the text says why.',
   '401': 'Credentials are missing or wrong.',

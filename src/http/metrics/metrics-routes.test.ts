@@ -50,6 +50,7 @@ function open(read = hit) {
         eventLoop: { take: () => ({ p50: 1e6, p99: 5e6, max: 9e6 }), close: () => {} },
         upstreams: () => [STATUS],
         storeRequests,
+        node: { leads: () => true, isAway: () => false },
       },
       tasks: tasksWith({ pending: 1, running: 2, paused: 0, done: 40, aborted: 1 }),
       quota: quotaWith([{ name: 'world', bytes: 4096, tiles: 7 }]),
@@ -80,6 +81,12 @@ function quotaWith(layers: readonly object[]): QuotaService {
 }
 
 describe('/metrics', () => {
+  it('says whether the node leads, and whether it reaches the database', async () => {
+    const text = await open().page();
+    expect(text).toContain('tilewarden_node_leader 1');
+    expect(text).toContain('tilewarden_node_database_up 1');
+  });
+
   it('counts the requests to object stores, those of workers included', async () => {
     const { page, storeRequests } = open();
     storeRequests.add({ store: 'far', operation: 'get', requests: 2, failures: 0, bytes: 100 });

@@ -5,6 +5,7 @@ import type { QuotaService } from '../../quota/quota-service.ts';
 import type { TaskService } from '../../tasks/task-service.ts';
 import type { Route } from '../route.ts';
 import { MetricSheet } from './metric-sheet.ts';
+import { addNodeMetrics, type NodeState } from './node-metrics.ts';
 import { addProcessMetrics, type EventLoopWatch } from './process-metrics.ts';
 import { addTileMetrics, type TileMetricsSources } from './tile-metrics.ts';
 import { addUpstreamMetrics } from './upstream-metrics.ts';
@@ -15,6 +16,7 @@ export interface MetricsDeps extends TileMetricsSources {
   readonly upstreams: UpstreamReport;
   readonly eventLoop: EventLoopWatch;
   readonly storeRequests: StoreRequests;
+  readonly node: NodeState;
 }
 
 /** `/metrics`, in the text format of Prometheus. */
@@ -25,6 +27,7 @@ export function metricsRoutes(deps: MetricsDeps): readonly Route[] {
   addTaskMetrics(sheet, deps.tasks);
   addLedgerMetrics(sheet, deps.quota);
   addStoreMetrics(sheet, deps.storeRequests);
+  addNodeMetrics(sheet, deps.node);
   addProcessMetrics(sheet, deps.eventLoop);
   const handler = async () => {
     const body = await sheet.write();

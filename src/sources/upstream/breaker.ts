@@ -1,6 +1,7 @@
 import type { BreakerState, HostClosedReason } from '../../domain/upstream-status.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { jitter, type Random } from '../../lib/random.ts';
+import type { HostNews } from './host-news.ts';
 import type { UpstreamPriority } from './upstream-desk.ts';
 
 export interface BreakerFailure {
@@ -23,6 +24,8 @@ const FAST_FAILURE = 1000;
 const SPREAD = 0.2;
 /** While a probe is under way, ask again in this time. */
 const PROBE_PATIENCE = 500;
+/** Milliseconds. Whoever had an answer within this time knows better than other nodes. */
+const OWN_WORD = 2000;
 export const LONGEST_RETRY_AFTER = 15 * 60_000;
 
 interface Pause {
@@ -30,6 +33,8 @@ interface Pause {
   readonly task: number;
   readonly reason: HostClosedReason;
   readonly failure: string | null;
+  /** Told by another node: since when the host fails, if that is known. */
+  readonly heard?: { readonly since: number | null };
 }
 
 /** Until when a host is left alone, on the monotonic clock, and why. */
@@ -62,6 +67,7 @@ export class Breaker {
   /** Times are on the monotonic clock. */
   #pause: Pause | null = null;
   #probing = false;
+  #answeredAt = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Pick<Clock, 'monotonic'>, random: Random) {
     this.#clock = clock;
@@ -95,7 +101,7 @@ export class Breaker {
     const now = this.#clock.monotonic();
     const { reason, failure } = this.#pause;
     const until = this.#probing ? now + PROBE_PATIENCE : this.#pause[priority];
-    const since = this.#failures >= THRESHOLD ? this.#failingSince : null;
+    const since = this.#failures >= THRESHOLD ? this.#failingSince : (this.#pause.heard?.since ?? null);
     return until > now ? { until, reason, failure, since } : null;
   }
 
@@ -106,7 +112,37 @@ export class Breaker {
     return true;
   }
 
+  /** For other nodes; null: nothing that this node has seen itself speaks against asking. */
+  get news(): HostNews | null {
+    if (!this.#pause || this.#pause.heard) return null;
+    const now = this.#clock.monotonic();
+    const { interactive, task, reason, failure } = this.#pause;
+    const failingMs =
+      this.#failures >= THRESHOLD && this.#failingSince !== null ? now - this.#failingSince : null;
+    return {
+      reason: reason === 'retry-after' ? reason : 'failing',
+      failure,
+      interactiveMs: interactive - now,
+      taskMs: task - now,
+      failingMs,
+    };
+  }
+
+  /** What another node says; null: nobody says anything. What this node has seen itself counts more. */
+  hear(news: HostNews | null): void {
+    if (this.#probing || (this.#pause && !this.#pause.heard)) return;
+    const now = this.#clock.monotonic();
+    if (!news || now - this.#answeredAt < OWN_WORD) {
+      this.#pause = null;
+      return;
+    }
+    const { reason, failure, interactiveMs, taskMs, failingMs } = news;
+    const heard = { since: failingMs === null ? null : now - failingMs };
+    this.#pause = { interactive: now + interactiveMs, task: now + taskMs, reason, failure, heard };
+  }
+
   succeeded(probe: boolean): void {
+    this.#answeredAt = this.#clock.monotonic();
     this.#failures = 0;
     this.#inARow = 0;
     this.#failingSince = null;

@@ -13,6 +13,7 @@ import { Breaker } from './breaker.ts';
 import { ConcurrencyControl } from './concurrency-control.ts';
 import { type BudgetBook, DailyBudget } from './daily-budget.ts';
 import { HostFigures } from './host-figures.ts';
+import type { HostNews } from './host-news.ts';
 import { HostShare, type ShareBook } from './host-share.ts';
 import { linkAbort } from './linked-abort.ts';
 import { type RateTicket, RateWindow } from './rate-window.ts';
@@ -31,6 +32,8 @@ export interface HostDeskOptions extends Surroundings {
   readonly book: BudgetBook;
   /** Of the limits of all nodes together; without it they are this node's. */
   readonly shares?: ShareBook;
+  /** Tells other nodes that the host fails or asked for patience; null: that it answers again. */
+  readonly tellOthers?: (host: string, news: HostNews | null) => void;
   readonly random: Random;
 }
 
@@ -84,7 +87,7 @@ export class HostDesk {
           ...{ host, clock, log, book: options.shares, limit: limits.concurrency },
           countsSeconds: limits.ratePerSecond !== null,
           held: () => this.#inFlight,
-          wanted: () => this.#inFlight + this.#line.size,
+          wanted: () => Math.min(this.#places.limit, this.#inFlight + this.#line.size),
           changed: () => this.#shareChanged(),
         })
       : null;
@@ -137,13 +140,20 @@ export class HostDesk {
   #stateWhile(closed: HostClosing | null): HostState {
     if (this.#breaker.probing) return 'probing';
     if (closed && closed.reason !== 'failing') return 'paused';
-    return this.#breaker.failures ? 'failing' : 'healthy';
+    return this.#breaker.failures || this.#breaker.failing ? 'failing' : 'healthy';
   }
 
   /** Of a moment on the monotonic clock. */
   #wallTime(moment: number): number {
     const { clock } = this.#options;
     return Math.round(clock.now() + moment - clock.monotonic());
+  }
+
+  /** What another node says of the host; null: nothing. */
+  hear(news: HostNews | null): void {
+    const before = this.#breaker.state;
+    this.#breaker.hear(news);
+    if (before !== this.#breaker.state) this.#serve();
   }
 
   async close(): Promise<void> {
@@ -243,6 +253,7 @@ export class HostDesk {
     if (ticket.ended) return false;
     ticket.ended = true;
     const before = this.#breaker.state;
+    const told = this.#breaker.news;
     const now = this.#options.clock.monotonic();
     const isScout = this.#silence.isScout(ticket);
     this.#inFlight--;
@@ -252,7 +263,15 @@ export class HostDesk {
     this.#learn(ticket, end, isScout);
     const after = this.#breaker.state;
     if (before !== after) this.#tell(after);
+    this.#tellOthers(told, before !== 'closed' && after === 'closed');
     return true;
+  }
+
+  #tellOthers(before: HostNews | null, isBack: boolean): void {
+    const { host, tellOthers } = this.#options;
+    const news = this.#breaker.news;
+    if (isBack) tellOthers?.(host, null);
+    if (news && (!before || news.taskMs > before.taskMs)) tellOthers?.(host, news);
   }
 
   #learn(ticket: Ticket, { kind, ms, retryAfterMs, reason }: RequestEnd, isScout: boolean): void {

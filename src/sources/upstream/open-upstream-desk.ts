@@ -3,6 +3,7 @@ import type { Random } from '../../lib/random.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import type { BudgetBook } from './daily-budget.ts';
 import { HostDesk } from './host-desk.ts';
+import { followHostNews, type HostNews, type NewsBook } from './host-news.ts';
 import type { ShareBook } from './host-share.ts';
 import type { UpstreamDesk } from './upstream-desk.ts';
 import { type UpstreamSettings, upstreamOptionsFor } from './upstream-options.ts';
@@ -12,6 +13,8 @@ export interface UpstreamDeskOptions extends Surroundings {
   readonly upstreams: UpstreamSettings;
   readonly book: BudgetBook;
   readonly shares?: ShareBook;
+  /** What other nodes know of hosts; without it this node finds out by itself. */
+  readonly news?: NewsBook;
   readonly random: Random;
   readonly maxWaiting?: number;
   readonly maxInteractiveWaitMs?: number;
@@ -33,15 +36,28 @@ export function openUpstreamDesk(options: UpstreamDeskOptions): OpenUpstreamDesk
     const known = hosts.get(host);
     if (known) return known;
     const limits = upstreamOptionsFor(options.upstreams, host);
-    const desk = new HostDesk({ ...DEFAULTS, ...options, host, limits });
+    const desk = new HostDesk({ ...DEFAULTS, ...options, host, limits, tellOthers });
     hosts.set(host, desk);
     return desk;
   }
 
+  function tellOthers(host: string, told: HostNews | null): void {
+    options.news?.tell(host, told).catch((error: unknown) => {
+      options.log.debug({ err: error, upstream: host }, 'other nodes were not told how it goes with a host');
+    });
+  }
+
+  function hear(told: ReadonlyMap<string, HostNews>): void {
+    for (const host of told.keys()) deskOf(host);
+    for (const [host, desk] of hosts) desk.hear(told.get(host) ?? null);
+  }
+
+  const following = options.news && followHostNews({ ...options, book: options.news, hear });
   return {
     enter: (host, priority, signal, again) => deskOf(host).enter(priority, signal, again),
     report: () => [...hosts.values()].map((desk) => desk.status()),
     async close() {
+      await following?.close();
       await Promise.all([...hosts.values()].map((desk) => desk.close()));
     },
   };

@@ -1,6 +1,6 @@
 import type { TileRect } from '../../domain/tile-rect.ts';
 import type { RenewResult } from '../../pipeline/tile-pipeline.ts';
-import type { TaskRequest } from '../task.ts';
+import type { TaskRequest, TaskWait } from '../task.ts';
 import type { Piece, TaskPlan } from '../task-plan.ts';
 
 interface LeaseBase {
@@ -86,6 +86,8 @@ export interface Report {
   readonly resting?: readonly number[];
   /** Why it is handed back, where a failing host is the reason. */
   readonly hostAway?: HostAway | null;
+  /** What some or all of its threads have begun to wait for. */
+  readonly wait?: TaskWait | null;
 }
 
 /**

@@ -56,7 +56,7 @@ async function reportOne(query: Statements, report: Report, context: FailureCont
     .where('id', '=', lease.task_id)
     .executeTakeFirstOrThrow();
   const tally = await recordSteps(query, task, report, context);
-  await addToTask(query, task, report, tally, lease.threads);
+  await addToTask(query, task, report, tally, { threads: lease.threads, now: context.now });
   if (await abortOverLimit(query, task, tally, context.now)) return 'over';
   const { hostAway } = report;
   if (hostAway && (await abortIfHostStaysAway(query, task, hostAway, context.now))) return 'over';
@@ -95,9 +95,9 @@ async function recordSteps(
 async function addToTask(
   query: Statements,
   task: TaskRow,
-  { counts, workMs }: Report,
+  { counts, workMs, wait }: Report,
   tally: FailureTally,
-  threads: number,
+  { threads, now }: { readonly threads: number; readonly now: number },
 ): Promise<void> {
   const eventId = await changeNumber(query);
   await query
@@ -114,6 +114,7 @@ async function addToTask(
       upstream_requests: eb('upstream_requests', '+', counts.upstreamRequests),
       failed: eb('failed', '+', tally.tiles),
       failures: eb('failures', '+', tally.steps),
+      ...(wait ? { waiting: JSON.stringify({ ...wait, notedAt: now }) } : {}),
       ...(tally.samples.length > 0 ? { error_samples: mergeSamples(task.error_samples, tally.samples) } : {}),
     }))
     .where('id', '=', task.id)

@@ -1,7 +1,7 @@
 import type { Database, Statements } from '../../db/database.ts';
 import { dialectOf } from '../../db/numbers.ts';
 import type { RowOf, TasksTable } from '../../db/schema.ts';
-import type { Task, TaskErrorSample, TaskRequest, TaskState } from '../task.ts';
+import type { NotedWait, Task, TaskErrorSample, TaskRequest, TaskState } from '../task.ts';
 import type { TaskPlan } from '../task-plan.ts';
 
 export type TaskRow = RowOf<TasksTable>;
@@ -48,7 +48,7 @@ export function taskOf(row: TaskRow): Task {
     tilesTotal: BigInt(row.tiles_total),
     secondsRemaining: row.state === 'done' ? 0 : -1,
     tilesPerSecond: 0,
-    waitingFor: null,
+    waitingFor: row.waiting === null ? null : (JSON.parse(row.waiting) as NotedWait),
     counters: {
       made: Number(row.made),
       present: Number(row.present),

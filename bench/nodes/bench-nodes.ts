@@ -1,0 +1,196 @@
+/**
+ * What several nodes on one PostgreSQL and S3 gain and cost:
+ *
+ *   npm run bench:nodes -- [--seconds 10] [--rounds 3] [--packs 100000]
+ *
+ * - seeding from a map server that takes 200 ms, by 1, 2 and 4 workers of two threads each;
+ * - the time until a truncation of a layer with many packs is acknowledged, over HTTP, with two servers;
+ * - processor time of a hit from memory, tiles in S3 beside tiles in bundles.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { openTestPostgres } from '../../test/fixtures/postgres.ts';
+import { openTestS3, requireS3 } from '../../test/fixtures/s3.ts';
+import { type Contestant, measureLoad } from '../hits/measure-hits.ts';
+import { openReplayUpstream } from '../seed/replay-upstream.ts';
+import { FROM_BUILD, PROJECT, type ServerProcess, startServerProcess } from '../truncate/server-process.ts';
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '10' },
+    rounds: { type: 'string', default: '3' },
+    packs: { type: 'string', default: '100000' },
+  },
+});
+const [SECONDS, ROUNDS, PACKS] = [Number(values.seconds), Number(values.rounds), Number(values.packs)];
+const THREADS = 2;
+const SEEDED_ZOOM = 8;
+const READ_ZOOM = 3;
+const say = (line: string) => void process.stdout.write(`${line}\n`);
+
+const programs = requireS3('the benchmark of nodes');
+if (!programs) process.exit(1);
+execFileSync(process.execPath, ['scripts/build.mjs'], { stdio: 'inherit' });
+const folder = mkdtempSync(join(tmpdir(), 'tilewarden-bench-nodes-'));
+const upstream = await openReplayUpstream();
+const postgres = await openTestPostgres();
+const s3 = await openTestS3(programs);
+const store = { type: 's3', pathStyle: true, ...JSON.parse(s3.address) };
+const running: { stop(): Promise<void> }[] = [];
+
+function configOf(stores: object, more: string): string {
+  return `
+log: { level: error }
+stores: ${JSON.stringify({ default: stores })}
+upstreams: { '${new URL(upstream.url).host}': { concurrency: 64, adaptive: false, allowPrivate: true } }
+layers:
+  - { name: bench, source: { type: wms, url: '${upstream.url}', layers: a }, formats: [image/png], gridSets: [EPSG:900913], metatile: [4, 4], gutter: 0 }
+${more}`;
+}
+
+const onShared = (more: string) => configOf(store, `database: ${postgres.address}\n${more}`);
+
+async function serve(name: string, configuration: string): Promise<ServerProcess> {
+  const data = join(folder, name, 'data');
+  mkdirSync(join(folder, name), { recursive: true });
+  const server = await startServerProcess(data, configuration, FROM_BUILD);
+  running.push(server);
+  return server;
+}
+
+/** A process that performs tasks, with `THREADS` metatiles at once. */
+async function work(name: string): Promise<ChildProcess> {
+  mkdirSync(join(folder, name), { recursive: true });
+  const config = join(folder, name, 'tilewarden.yaml');
+  writeFileSync(config, onShared(`tasks: { workers: 1, maxThreads: ${THREADS} }`));
+  const flags = ['worker', '--node', name, '--data', join(folder, name, 'data'), '--config', config];
+  const worker = spawn(process.execPath, [...FROM_BUILD, ...flags], {
+    cwd: PROJECT,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  running.push({ stop: () => end(worker) });
+  for await (const line of createInterface({ input: worker.stdout })) if (line.includes('is ready')) break;
+  return worker;
+}
+
+async function end(worker: ChildProcess): Promise<void> {
+  if (worker.exitCode !== null || worker.signalCode !== null) return;
+  const ended = once(worker, 'exit');
+  worker.kill('SIGTERM');
+  await ended;
+}
+
+async function post(url: string, contentType: string, body: string): Promise<Response> {
+  const answer = await fetch(url, { method: 'POST', headers: { 'content-type': contentType }, body });
+  if (!answer.ok) throw new Error(`${answer.status}: ${await answer.text()}`);
+  return answer;
+}
+
+/** Metatiles a second, counted at the map server, once all workers are at work. */
+async function seedingSpeed(server: ServerProcess, workers: number): Promise<number> {
+  const seed = { type: 'reseed', gridSetId: 'EPSG:900913', zoomStart: SEEDED_ZOOM, zoomStop: SEEDED_ZOOM };
+  const body = JSON.stringify({ seedRequest: { name: 'bench', ...seed, threadCount: workers * THREADS } });
+  await post(`${server.url}/rest/seed/bench.json`, 'application/json', body);
+  await upstream.replay({ picture: 'drawn', zoom: READ_ZOOM, delayMs: 200 });
+  while ((await upstream.figures()).requests < workers * THREADS * 5) await pause(100);
+  const [before, begun] = [(await upstream.figures()).requests, performance.now()];
+  await pause(SECONDS * 1000);
+  const speed = ((await upstream.figures()).requests - before) / ((performance.now() - begun) / 1000);
+  await post(`${server.url}/rest/seed`, 'application/x-www-form-urlencoded', 'kill_all=all');
+  return speed;
+}
+
+async function compareSeeding(server: ServerProcess): Promise<void> {
+  let alone = 0;
+  const hands: ChildProcess[] = [];
+  for (const workers of [1, 2, 4]) {
+    while (hands.length < workers) hands.push(await work(`worker-${hands.length + 1}`));
+    const speed = await seedingSpeed(server, workers);
+    alone ||= speed;
+    const share = speed / (alone * workers);
+    const most = (workers * THREADS * 1000) / 200;
+    say(
+      `seeding by ${workers}: ${speed.toFixed(1)} metatiles/s of at most ${most}; ${share.toFixed(2)} of linear`,
+    );
+  }
+  for (const hand of hands) await end(hand);
+}
+
+/** Rows beside those that a seed has left; their objects are not there. */
+async function fill(client: pg.Client): Promise<void> {
+  const { rows } = await client.query('select tile_set, detail from packs limit 1');
+  const width = Math.ceil(Math.sqrt(PACKS));
+  await client.query(
+    `insert into packs (tile_set, z, band, x, y, detail)
+     select $1, 14, (n / $2) >> 5, n % $2, n / $2, $3 from generate_series(0, ($4)::int - 1) n`,
+    [rows[0].tile_set, width, rows[0].detail, PACKS],
+  );
+  await client.query(
+    `insert into pack_pages (tile_set, z, band, x, y, tiles, bytes, written_at, changed, renewed)
+     select $1, 14, (y >> 2) >> 3, x >> 2, y >> 2, count(*) * 16, count(*) * 16000, 1, 1, 0
+     from packs where tile_set = $1 and z = 14 group by x >> 2, y >> 2`,
+    [rows[0].tile_set],
+  );
+}
+
+async function measureTruncation(server: ServerProcess): Promise<void> {
+  const client = new pg.Client(postgres.address);
+  await client.connect();
+  for (let round = 0; round < ROUNDS; round++) {
+    await fetch(`${server.url}/tiles/bench/EPSG:900913/5/0/0.png`);
+    while ((await client.query('select 1 from packs')).rowCount === 0) await pause(50);
+    await fill(client);
+    const begun = performance.now();
+    await post(
+      `${server.url}/masstruncate`,
+      'text/xml',
+      '<truncateLayer><layerName>bench</layerName></truncateLayer>',
+    );
+    say(`a layer of ${PACKS} packs: truncated by HTTP in ${(performance.now() - begun).toFixed(0)} ms`);
+  }
+  await client.end();
+}
+
+function contestant(name: string, { url, pid, stop }: ServerProcess): Contestant {
+  return { name, url, prefix: '/tiles/bench/EPSG:900913', pids: () => [pid], stop };
+}
+
+async function compareHits(inS3: ServerProcess, inBundles: ServerProcess): Promise<void> {
+  await upstream.replay({ picture: 'drawn', zoom: READ_ZOOM, delayMs: 0 });
+  const both = [contestant('s3', inS3), contestant('bundles', inBundles)];
+  const load = { seconds: Math.ceil(SECONDS / 2), connections: 8, zoom: READ_ZOOM };
+  for (const one of both) await measureLoad(one, { ...load, seconds: 2 });
+  const each = new Map<string, number[]>(both.map(({ name }) => [name, []]));
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const one of both) each.get(one.name)?.push((await measureLoad(one, load)).microsecondsEach);
+  }
+  const middle = (name: string) =>
+    [...(each.get(name) ?? [])].sort((a, b) => a - b)[Math.floor(ROUNDS / 2)] ?? 0;
+  const [far, near] = [middle('s3'), middle('bundles')];
+  say(
+    `a hit from memory: ${far.toFixed(1)} µs of processor with s3, ${near.toFixed(1)} with bundles; ${(far / near).toFixed(3)}`,
+  );
+}
+
+try {
+  const idle = 'tasks: { workers: 0 }';
+  const first = await serve('first', onShared(idle));
+  await compareSeeding(first);
+  const second = await serve('second', onShared(idle));
+  await measureTruncation(first);
+  await second.stop();
+  await compareHits(first, await serve('alone', configOf({ type: 'bundle' }, idle)));
+} finally {
+  for (const one of running) await one.stop();
+  await upstream.close();
+  await s3.close();
+  await postgres.close();
+  rmSync(folder, { recursive: true, force: true });
+}

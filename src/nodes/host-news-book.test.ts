@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+import { createPostgresDatabase } from '../../test/fixtures/shared-services.ts';
+import { whenOver } from '../../test/fixtures/when-over.ts';
+import { openDatabase } from '../db/open-database.ts';
+import { systemClock } from '../lib/clock.ts';
+import { silentLogger } from '../lib/logger.ts';
+import { createHostNewsBook } from './host-news-book.ts';
+
+const HOST = 'maps.example.org:443';
+const FAILING = {
+  reason: 'failing',
+  failure: 'timeout',
+  interactiveMs: 500,
+  taskMs: 4000,
+  failingMs: 9000,
+} as const;
+
+it('what one node tells of a host the others read, until one has had an answer', async () => {
+  const location = await createPostgresDatabase();
+  const database = await openDatabase({ location, clock: systemClock, log: silentLogger });
+  whenOver(() => database.close());
+  const [one, other] = [createHostNewsBook(database, 'a'), createHostNewsBook(database, 'b')];
+  await one.tell(HOST, FAILING);
+  expect(await one.read()).toEqual(new Map());
+  const news = (await other.read()).get(HOST);
+  expect(news).toMatchObject({ reason: 'failing', failure: 'timeout' });
+  expect(news?.taskMs).toBeLessThanOrEqual(4000);
+  expect((news?.taskMs ?? 0) - (news?.interactiveMs ?? 0)).toBe(3500);
+  expect(news?.failingMs).toBeGreaterThanOrEqual(9000);
+  await other.tell(HOST, { ...FAILING, reason: 'retry-after', failure: null });
+  expect((await one.read()).get(HOST)?.reason).toBe('retry-after');
+  await one.tell(HOST, null);
+  expect([await one.read(), await other.read()]).toEqual([new Map(), new Map()]);
+});

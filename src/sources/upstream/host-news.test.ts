@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import { createVirtualClock } from '../../../test/fixtures/virtual-clock.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import type { HostNews, NewsBook } from './host-news.ts';
+import { createMemoryBudgetBook, openUpstreamDesk } from './open-upstream-desk.ts';
+import type { RequestEnd } from './upstream-desk.ts';
+import { upstreamOptions } from './upstream-options.ts';
+
+const HOST = 'maps.example.org:443';
+const GOOD: RequestEnd = { kind: 'answered', reason: null, ms: 20, retryAfterMs: null };
+const DOWN: RequestEnd = { kind: 'failed', reason: 'connection', ms: 5, retryAfterMs: null };
+
+/** Two nodes that tell each other what they know. */
+function openNodes() {
+  const clock = createVirtualClock();
+  const told = new Map<string, { readonly by: number; readonly at: number; readonly news: HostNews }>();
+  const listeners = new Set<() => void>();
+  const bookOf = (node: number): NewsBook => ({
+    async tell(host, news) {
+      if (news) told.set(host, { by: node, at: clock.monotonic(), news });
+      if (!news) told.delete(host);
+      for (const heard of listeners) heard();
+    },
+    read: async () =>
+      new Map(
+        [...told].flatMap(([host, { by, at, news }]) => {
+          const passed = clock.monotonic() - at;
+          const { interactiveMs, taskMs } = news;
+          const now = { ...news, interactiveMs: interactiveMs - passed, taskMs: taskMs - passed };
+          return by === node ? [] : [[host, now] as const];
+        }),
+      ),
+    listen(heard) {
+      listeners.add(heard);
+      return () => listeners.delete(heard);
+    },
+  });
+  const [one, other] = [1, 2].map((node) =>
+    openUpstreamDesk({
+      upstreams: { 'maps.example.org': upstreamOptions.parse({ adaptive: false }) },
+      ...{ book: createMemoryBudgetBook(), news: bookOf(node), clock, random: () => 0.5, log: silentLogger },
+    }),
+  );
+  if (!one || !other) throw new Error('there are two');
+  const ask = async (desk: typeof one, end: RequestEnd) =>
+    (await desk.enter(HOST, 'task', new AbortController().signal)).end(end);
+  const stateOf = (desk: typeof one) => desk.report().find(({ host }) => host === HOST);
+  return { clock, one, other, ask, stateOf };
+}
+
+describe('nodes that share what they know of hosts', () => {
+  it('leave a host alone that one of them has found failing, and ask it again when one has an answer', async () => {
+    const { clock, one, other, ask, stateOf } = openNodes();
+    for (let i = 0; i < 5; i++) await ask(one, DOWN);
+    await clock.run(1);
+    expect(stateOf(other)?.breaker).toBe('open');
+    expect(stateOf(other)).toMatchObject({
+      state: 'failing',
+      closed: { reason: 'failing', failure: 'connection' },
+    });
+    await expect(ask(other, GOOD)).rejects.toMatchObject({ code: 'source-busy' });
+    await clock.runUntil(() => stateOf(one)?.breaker === 'half-open', 2000);
+    await ask(one, GOOD);
+    await clock.run(1);
+    expect(stateOf(other)).toMatchObject({ state: 'healthy', breaker: 'closed', closed: null });
+    await ask(other, GOOD);
+    await Promise.all([one.close(), other.close()]);
+  });
+
+  it('send one request when the pause is over that another has told', async () => {
+    const { clock, one, other, ask, stateOf } = openNodes();
+    for (let i = 0; i < 5; i++) await ask(one, DOWN);
+    await clock.run(2000);
+    const first = await other.enter(HOST, 'task', new AbortController().signal);
+    expect(stateOf(other)?.state).toBe('probing');
+    await expect(ask(other, GOOD)).rejects.toMatchObject({ code: 'source-busy' });
+    first.end(GOOD);
+    await ask(other, GOOD);
+    await Promise.all([one.close(), other.close()]);
+  });
+
+  it('trust their own answers more than what others tell', async () => {
+    const { clock, one, other, ask, stateOf } = openNodes();
+    await ask(other, GOOD);
+    for (let i = 0; i < 5; i++) await ask(one, DOWN);
+    for (let i = 0; i < 8; i++) {
+      await ask(other, GOOD);
+      await clock.run(500);
+      expect(stateOf(other)?.breaker).toBe('closed');
+    }
+    await Promise.all([one.close(), other.close()]);
+  });
+});

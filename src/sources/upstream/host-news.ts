@@ -1,0 +1,56 @@
+import type { Surroundings } from '../../lib/surroundings.ts';
+
+/** Why a node leaves a host alone. Times are milliseconds from now; what is over is negative. */
+export interface HostNews {
+  readonly reason: 'failing' | 'retry-after';
+  /** How it fails, where it does. */
+  readonly failure: string | null;
+  readonly interactiveMs: number;
+  readonly taskMs: number;
+  /** How long every request has failed; null where that says nothing yet. */
+  readonly failingMs: number | null;
+}
+
+/** What nodes tell each other of hosts. */
+export interface NewsBook {
+  /** Null: the host answers again. */
+  tell(host: string, news: HostNews | null): Promise<void>;
+  /** What other nodes have told, by host. A host that answers again is missing. */
+  read(): Promise<ReadonlyMap<string, HostNews>>;
+  /** There may be something new. It may be lost. */
+  listen(heard: () => void): () => void;
+}
+
+interface NewsFollowerOptions extends Surroundings {
+  readonly book: NewsBook;
+  readonly hear: (news: ReadonlyMap<string, HostNews>) => void;
+}
+
+/** Milliseconds between looks when nobody tells of anything. */
+const INTERVAL = 1000;
+
+/** Keeps up with what other nodes know of hosts. */
+export function followHostNews({ book, hear, clock, log }: NewsFollowerOptions): { close(): Promise<void> } {
+  const ending = new AbortController();
+  let nudge = new AbortController();
+
+  async function follow(): Promise<void> {
+    while (!ending.signal.aborted) {
+      nudge = new AbortController();
+      await book.read().then(hear, (error: unknown) => {
+        log.debug({ err: error }, 'what other nodes know of hosts cannot be asked');
+      });
+      await clock.sleep(INTERVAL, AbortSignal.any([nudge.signal, ending.signal])).catch(() => {});
+    }
+  }
+
+  const stopListening = book.listen(() => nudge.abort());
+  const following = follow();
+  return {
+    async close() {
+      ending.abort();
+      stopListening();
+      await following;
+    },
+  };
+}
