@@ -7,11 +7,11 @@ export interface NodeState {
   isAway(): boolean;
 }
 
-export function addNodeMetrics(sheet: MetricSheet, { leads, isAway }: NodeState): void {
+export function addNodeMetrics(sheet: MetricSheet, node: NodeState): void {
   const leader = sheet.gauge('tilewarden_node_leader', '1: runs quota, schedules and clean-up');
   const reached = sheet.gauge('tilewarden_node_database_up', '0: the shared database does not answer');
   sheet.onLook(() => {
-    leader.set(leads() ? 1 : 0);
-    reached.set(isAway() ? 0 : 1);
+    leader.set(node.leads() ? 1 : 0);
+    reached.set(node.isAway() ? 0 : 1);
   });
 }
