@@ -1,8 +1,9 @@
-// Builds everything into dist/: the server, the web pages and the configuration's JSON Schema.
+// Builds everything into dist/: the server, the web pages, the configuration's JSON Schema and the notices of others.
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { argv } from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { writeNotices } from './notices.mjs';
 import { digestOf, requiredStep, root, runNpm, StepError, say } from './steps.mjs';
 
 const dist = join(root, 'dist');
@@ -24,6 +25,7 @@ export async function build() {
     await buildServer(aside);
     await buildWeb(join(aside, 'web'));
     await writeSchema(aside);
+    writeNotices(aside);
     writeFileSync(join(aside, '.stamp'), stamp);
     swapIn(aside);
   } finally {
@@ -74,6 +76,7 @@ function stampOfSources() {
     'package-lock.json',
     'scripts/build.mjs',
     'scripts/bundle.mjs',
+    'scripts/notices.mjs',
     'scripts/pixels.mjs',
   ];
   return digestOf(inputs, ignore);
