@@ -130,9 +130,16 @@ async function readAll(
   places: readonly Place[],
 ): Promise<readonly ExportedTile[]> {
   const found: ExportedTile[] = [];
+  let page = { name: '', tiles: new Map<string, ExportedTile>() };
   for (const place of places) {
-    const tile = store.getNow?.(set, place) ?? (await store.get(set, place));
-    if (tile) found.push({ ...place, bytes: tile.bytes });
+    const { z, x, y } = place;
+    const name = `${Math.floor(x / PAGE_SIZE)}/${Math.floor(y / PAGE_SIZE)}`;
+    if (store.pageWith && page.name !== name) {
+      const tiles = await store.pageWith(set, place);
+      page = { name, tiles: new Map(tiles.map((tile) => [`${tile.x}/${tile.y}`, tile])) };
+    }
+    const tile = store.pageWith ? page.tiles.get(`${x}/${y}`) : await store.get(set, place);
+    if (tile) found.push({ z, x, y, bytes: tile.bytes });
   }
   return found;
 }

@@ -15,7 +15,7 @@ export function openGeopackageWriter(
   purpose: string,
 ): ArchiveWriter {
   const staging = openStaging(target, purpose, (db) => prepare(db, content));
-  const { db } = staging;
+  const { db, resumed } = staging;
   const find = db.prepare('SELECT 1 FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ?');
   const place = db.prepare(
     'INSERT OR REPLACE INTO tiles (zoom_level, tile_column, tile_row, tile_data) VALUES (?, ?, ?, ?)',
@@ -24,7 +24,7 @@ export function openGeopackageWriter(
     for (const { z, x, y, bytes } of tiles) place.run(z, x, y, bytes);
   });
   return {
-    has: ({ z, x, y }) => find.get(z, x, y) !== undefined,
+    has: ({ z, x, y }) => resumed && find.get(z, x, y) !== undefined,
     put,
     finish: () => publishStaging(staging, target),
     close: () => void db.close(),

@@ -1,27 +1,41 @@
-import { createHash } from 'node:crypto';
+import { hash as digestOf } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import { archiveMetadata } from './archive-metadata.ts';
 import type { ArchiveContent, ArchiveWriter, ExportedTile } from './archive-writer.ts';
 import { openStaging, publishStaging } from './staging.ts';
 
-/** MBTiles 1.3, equal tiles once: `tiles` is a view, as the specification allows. */
+/**
+ * MBTiles 1.3, equal tiles once: `tiles` is a view, as the specification allows. Tiles are appended under numbers; a table by
+ * their hashes would be written to all over with each of them.
+ */
 export function openMbtilesWriter(target: string, content: ArchiveContent, purpose: string): ArchiveWriter {
   const staging = openStaging(target, purpose, (db) => prepare(db, content));
-  const { db } = staging;
+  const { db, resumed } = staging;
   const find = db.prepare('SELECT 1 FROM map WHERE zoom_level = ? AND tile_column = ? AND tile_row = ?');
-  const keep = db.prepare('INSERT OR IGNORE INTO images VALUES (?, ?)');
+  const known = db.prepare<[Buffer], { tile_id: number }>('SELECT tile_id FROM hashes WHERE hash = ?');
+  const note = db.prepare('INSERT INTO hashes VALUES (?, ?)');
+  const keep = db.prepare('INSERT INTO images (tile_data) VALUES (?)');
   const place = db.prepare('INSERT OR REPLACE INTO map VALUES (?, ?, ?, ?)');
+
+  function idOf(bytes: Buffer): number | bigint {
+    const hash = digestOf('sha1', bytes, 'buffer');
+    const there = known.get(hash);
+    if (there) return there.tile_id;
+    const { lastInsertRowid } = keep.run(bytes);
+    note.run(hash, lastInsertRowid);
+    return lastInsertRowid;
+  }
+
   const put = db.transaction((tiles: readonly ExportedTile[]) => {
-    for (const { z, x, y, bytes } of tiles) {
-      const id = createHash('sha1').update(bytes).digest();
-      keep.run(id, bytes);
-      place.run(z, x, rowFromBelow(z, y), id);
-    }
+    for (const { z, x, y, bytes } of tiles) place.run(z, x, rowFromBelow(z, y), idOf(bytes));
   });
   return {
-    has: ({ z, x, y }) => find.get(z, x, rowFromBelow(z, y)) !== undefined,
+    has: ({ z, x, y }) => resumed && find.get(z, x, rowFromBelow(z, y)) !== undefined,
     put,
-    finish: () => publishStaging(staging, target),
+    finish() {
+      db.exec('DROP TABLE hashes');
+      return publishStaging(staging, target);
+    },
     close: () => void db.close(),
   };
 }
@@ -34,8 +48,9 @@ function rowFromBelow(z: number, y: number): number {
 function prepare(db: Database.Database, content: ArchiveContent): void {
   db.exec(`
     CREATE TABLE metadata (name TEXT NOT NULL, value TEXT);
-    CREATE TABLE images (tile_id BLOB PRIMARY KEY, tile_data BLOB NOT NULL) WITHOUT ROWID;
-    CREATE TABLE map (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_id BLOB NOT NULL,
+    CREATE TABLE images (tile_id INTEGER PRIMARY KEY, tile_data BLOB NOT NULL);
+    CREATE TABLE hashes (hash BLOB PRIMARY KEY, tile_id INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE map (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_id INTEGER NOT NULL,
       PRIMARY KEY (zoom_level, tile_column, tile_row)) WITHOUT ROWID;
     CREATE VIEW tiles AS SELECT zoom_level, tile_column, tile_row, tile_data FROM map JOIN images USING (tile_id);
     PRAGMA application_id = ${0x4d504258};

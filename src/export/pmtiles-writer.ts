@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash as digestOf } from 'node:crypto';
 import { closeSync, fsyncSync, ftruncateSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { zxyToTileId } from 'pmtiles';
@@ -30,7 +30,7 @@ export function openPmtilesWriter(target: string, content: ArchiveContent, purpo
     db.exec(`CREATE TABLE contents (hash BLOB PRIMARY KEY, offset INTEGER, length INTEGER) WITHOUT ROWID;
       CREATE TABLE places (tile_id INTEGER PRIMARY KEY, offset INTEGER, length INTEGER);`),
   );
-  const { db } = staging;
+  const { db, resumed } = staging;
   const dataPath = `${target}.partial-tiles`;
   const file = openSync(dataPath, 'a+');
   closeSync(file);
@@ -49,7 +49,7 @@ export function openPmtilesWriter(target: string, content: ArchiveContent, purpo
   ftruncateSync(data, TILES_AT + end);
 
   function keepBytes(bytes: Buffer): { readonly offset: number; readonly length: number } {
-    const hash = createHash('sha1').update(bytes).digest();
+    const hash = digestOf('sha1', bytes, 'buffer');
     const there = known.get(hash);
     if (there) return there;
     const kept = { offset: end, length: bytes.length };
@@ -108,7 +108,7 @@ export function openPmtilesWriter(target: string, content: ArchiveContent, purpo
   }
 
   return {
-    has: ({ z, x, y }) => find.get(zxyToTileId(z, x, y)) !== undefined,
+    has: ({ z, x, y }) => resumed && find.get(zxyToTileId(z, x, y)) !== undefined,
     put,
     finish() {
       const tilesLength = end;

@@ -6,7 +6,15 @@ import { TilewardenError } from '../domain/errors.ts';
 export interface Staging {
   readonly db: Database.Database;
   readonly path: string;
+  /** An earlier attempt has left something in it. */
+  readonly resumed: boolean;
 }
+
+/** A tile of the usual size fits into one or two. */
+const PAGE_BYTES = 8192;
+/** Each time the log is full it is copied into the file and flushed. */
+const LOG_BYTES = 128 * 2 ** 20;
+const CACHE_KIB = 65_536;
 
 /** Opens what an interrupted export left, or a new file. `prepare` makes its tables. */
 export function openStaging(
@@ -22,9 +30,13 @@ export function openStaging(
   }
   const path = `${target}.partial`;
   const db = new Database(path);
+  db.pragma(`page_size = ${PAGE_BYTES}`);
   db.pragma('journal_mode = WAL');
   db.pragma('synchronous = NORMAL');
-  if (isNew(db)) {
+  db.pragma(`wal_autocheckpoint = ${LOG_BYTES / PAGE_BYTES}`);
+  db.pragma(`cache_size = ${-CACHE_KIB}`);
+  const resumed = !isNew(db);
+  if (!resumed) {
     db.transaction(() => {
       prepare(db);
       db.exec('CREATE TABLE export_purpose (purpose TEXT NOT NULL)');
@@ -32,7 +44,7 @@ export function openStaging(
     })();
   }
   const known = db.prepare<[], { purpose: string }>('SELECT purpose FROM export_purpose').get()?.purpose;
-  if (known === purpose) return { db, path };
+  if (known === purpose) return { db, path, resumed };
   db.close();
   throw new TilewardenError(
     'request-invalid',

@@ -156,6 +156,8 @@ export interface TileStore {
    * drivers have it that read from this machine in microseconds.
    */
   getNow?(set: TileSetKey, tile: TileIndex): StoredTile | null;
+  /** Every whole tile of the page that holds this one, for whoever reads them all. Only drivers have it that are quicker so. */
+  pageWith?(set: TileSetKey, tile: TileIndex): Promise<readonly (TileIndex & Pick<StoredTile, 'bytes'>)[]>;
   /**
    * The tiles of `rect` that are there and were created at `createdSince` or later, row by row; with `freshAt` only
    * those whose `freshUntil` lies beyond it. `rect` is at most 128 × 128 tiles.

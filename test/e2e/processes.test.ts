@@ -10,7 +10,8 @@ import { rawRequest } from '../security/raw-request.ts';
 import { type RunningServer, startServer, temporaryFolder, writeConfig } from './server.ts';
 
 const PROCESSES = 3;
-const REPLACED = /another takes its place|does not react/;
+/** One that is killed while it starts is tried again. */
+const REPLACED = /another takes its place|does not react|it is tried again/;
 
 let wms: MockWms;
 beforeAll(async () => {

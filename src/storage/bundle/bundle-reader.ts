@@ -44,6 +44,8 @@ export interface OpenBundle {
   readonly path: string;
   readonly database: Sqlite;
   readonly tile: Statement<[number], TileRow>;
+  /** First and last key. */
+  readonly range: Statement<[number, number], TileRow & Pick<EntryRow, 'key'>>;
   readonly pages: Statement<[], PageRow>;
   readonly entries: Statement<[number, number], EntryRow>;
   /** First and last key, and the moment before which they were created. */
@@ -77,6 +79,12 @@ class Handle implements OpenBundle {
 
   get tile(): OpenBundle['tile'] {
     return this.#prepare('SELECT created_at, checksum, fresh_until, made_by, bytes FROM tile WHERE key = ?');
+  }
+
+  get range(): OpenBundle['range'] {
+    return this.#prepare(
+      'SELECT key, created_at, checksum, fresh_until, made_by, bytes FROM tile WHERE key BETWEEN ? AND ?',
+    );
   }
 
   get pages(): OpenBundle['pages'] {

@@ -19,7 +19,7 @@ import {
   listFolders,
   listLevels,
 } from './bundle-folders.ts';
-import { bundleIndexOf, bundleRect, coverOfBundle, keyOfTile, keysOfPage } from './bundle-grid.ts';
+import { bundleIndexOf, bundleRect, coverOfBundle, keyOfTile, keysOfPage, pageOfKey } from './bundle-grid.ts';
 import {
   type BundleLayout,
   bundleFolder,
@@ -181,6 +181,15 @@ export async function openBundleStore(
     getNow(set, tile) {
       const found = access.readTileNow(folderHolding(set, tile), keyOfTile(tile.x, tile.y));
       return found?.row ? storedTile(found.row) : null;
+    },
+
+    async pageWith(set, { z, x, y }) {
+      const at = { bundleX: bundleIndexOf(x), bundleY: bundleIndexOf(y) };
+      const { first, last } = keysOfPage(pageOfKey(keyOfTile(x, y)));
+      const rows = (await readBundle(set, z, at, (bundle) => bundle.range.all(first, last))) ?? [];
+      return rows
+        .filter((row) => storedTile(row) !== null)
+        .map(({ key, bytes }) => ({ z, ...tilePlace(at, key), bytes }));
     },
 
     async present(set, z, rect, createdSince, freshAt = BEFORE_ALL) {
