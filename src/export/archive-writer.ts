@@ -25,7 +25,7 @@ export interface ArchiveContent {
  */
 export interface ArchiveWriter {
   has(tile: TileIndex): boolean;
-  /** All or none, also when the process dies. */
+  /** What a process that dies had written last may be missing; what is there is whole. */
   put(tiles: readonly ExportedTile[]): void;
   /** The file is whole and has its name. Answers its size in bytes. */
   finish(): number;

@@ -4,6 +4,9 @@ import { archiveMetadata } from './archive-metadata.ts';
 import type { ArchiveContent, ArchiveWriter, ExportedTile } from './archive-writer.ts';
 import { openStaging, publishStaging } from './staging.ts';
 
+/** Each time, all pages of the hashes are written again. */
+const SAVED_BYTES = 32 * 2 ** 20;
+
 /**
  * MBTiles 1.3, equal tiles once: `tiles` is a view, as the specification allows. Tiles are appended under numbers; a table by
  * their hashes would be written to all over with each of them.
@@ -26,17 +29,36 @@ export function openMbtilesWriter(target: string, content: ArchiveContent, purpo
     return lastInsertRowid;
   }
 
-  const put = db.transaction((tiles: readonly ExportedTile[]) => {
-    for (const { z, x, y, bytes } of tiles) place.run(z, x, rowFromBelow(z, y), idOf(bytes));
-  });
+  let unsaved = 0;
+  function save(): void {
+    if (db.inTransaction) db.exec('COMMIT');
+    unsaved = 0;
+  }
+
+  function put(tiles: readonly ExportedTile[]): void {
+    if (!db.inTransaction) db.exec('BEGIN');
+    for (const { z, x, y, bytes } of tiles) {
+      place.run(z, x, rowFromBelow(z, y), idOf(bytes));
+      unsaved += bytes.length;
+    }
+    if (unsaved >= SAVED_BYTES) save();
+  }
+
   return {
     has: ({ z, x, y }) => resumed && find.get(z, x, rowFromBelow(z, y)) !== undefined,
     put,
     finish() {
+      save();
       db.exec('DROP TABLE hashes');
       return publishStaging(staging, target);
     },
-    close: () => void db.close(),
+    close() {
+      try {
+        save();
+      } finally {
+        db.close();
+      }
+    },
   };
 }
 
