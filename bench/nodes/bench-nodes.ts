@@ -4,22 +4,24 @@
  *   npm run bench:nodes -- [--seconds 10] [--rounds 3] [--packs 100000]
  *
  * - seeding from a map server that takes 200 ms, by 1, 2 and 4 workers of two threads each;
- * - the time until a truncation of a layer with many packs is acknowledged, over HTTP, with two servers;
- * - processor time of a hit from memory, tiles in S3 beside tiles in bundles.
+ * - processor time of a hit from memory, tiles in S3 beside tiles in bundles;
+ * - the time until a truncation of a layer with many packs is acknowledged, over HTTP, with two servers.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
+import sharp from 'sharp';
 import { openTestPostgres } from '../../test/fixtures/postgres.ts';
 import { openTestS3, requireS3 } from '../../test/fixtures/s3.ts';
 import { type Contestant, measureLoad } from '../hits/measure-hits.ts';
-import { openReplayUpstream } from '../seed/replay-upstream.ts';
 import { FROM_BUILD, PROJECT, type ServerProcess, startServerProcess } from '../truncate/server-process.ts';
 
 const { values } = parseArgs({
@@ -39,11 +41,33 @@ const programs = requireS3('the benchmark of nodes');
 if (!programs) process.exit(1);
 execFileSync(process.execPath, ['scripts/build.mjs'], { stdio: 'inherit' });
 const folder = mkdtempSync(join(tmpdir(), 'tilewarden-bench-nodes-'));
-const upstream = await openReplayUpstream();
+const upstream = await openSlowUpstream();
 const postgres = await openTestPostgres();
 const s3 = await openTestS3(programs);
 const store = { type: 's3', pathStyle: true, ...JSON.parse(s3.address) };
 const running: { stop(): Promise<void> }[] = [];
+
+/** A map server that takes 200 ms for the same picture, whatever is asked. */
+async function openSlowUpstream() {
+  const land = (at: number) => (((at % 1024) >> 6) ^ (at >> 16)) % 5;
+  const pixels = Buffer.from(Array.from({ length: 1024 ** 2 }, (_, at) => 40 * land(at)));
+  const raw = { width: 1024, height: 1024, channels: 1 as const };
+  const picture = await sharp(pixels, { raw }).toColourspace('srgb').png().toBuffer();
+  let requests = 0;
+  const server = createServer((_, answer) => {
+    requests++;
+    setTimeout(() => answer.writeHead(200, { 'content-type': 'image/png' }).end(picture), 200);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/wms`,
+    get requests() {
+      return requests;
+    },
+    close: () => void server.close().closeAllConnections(),
+  };
+}
 
 function configOf(stores: object, more: string): string {
   return `
@@ -98,11 +122,11 @@ async function seedingSpeed(server: ServerProcess, workers: number): Promise<num
   const seed = { type: 'reseed', gridSetId: 'EPSG:900913', zoomStart: SEEDED_ZOOM, zoomStop: SEEDED_ZOOM };
   const body = JSON.stringify({ seedRequest: { name: 'bench', ...seed, threadCount: workers * THREADS } });
   await post(`${server.url}/rest/seed/bench.json`, 'application/json', body);
-  await upstream.replay({ picture: 'drawn', zoom: READ_ZOOM, delayMs: 200 });
-  while ((await upstream.figures()).requests < workers * THREADS * 5) await pause(100);
-  const [before, begun] = [(await upstream.figures()).requests, performance.now()];
+  const asked = upstream.requests;
+  while (upstream.requests - asked < workers * THREADS * 5) await pause(100);
+  const [before, begun] = [upstream.requests, performance.now()];
   await pause(SECONDS * 1000);
-  const speed = ((await upstream.figures()).requests - before) / ((performance.now() - begun) / 1000);
+  const speed = (upstream.requests - before) / ((performance.now() - begun) / 1000);
   await post(`${server.url}/rest/seed`, 'application/x-www-form-urlencoded', 'kill_all=all');
   return speed;
 }
@@ -163,7 +187,6 @@ function contestant(name: string, { url, pid, stop }: ServerProcess): Contestant
 }
 
 async function compareHits(inS3: ServerProcess, inBundles: ServerProcess): Promise<void> {
-  await upstream.replay({ picture: 'drawn', zoom: READ_ZOOM, delayMs: 0 });
   const both = [contestant('s3', inS3), contestant('bundles', inBundles)];
   const load = { seconds: Math.ceil(SECONDS / 2), connections: 8, zoom: READ_ZOOM };
   for (const one of both) await measureLoad(one, { ...load, seconds: 2 });
@@ -183,13 +206,14 @@ try {
   const idle = 'tasks: { workers: 0 }';
   const first = await serve('first', onShared(idle));
   await compareSeeding(first);
-  const second = await serve('second', onShared(idle));
+  const alone = await serve('alone', configOf({ type: 'bundle' }, idle));
+  await compareHits(first, alone);
+  await alone.stop();
+  await serve('second', onShared(idle));
   await measureTruncation(first);
-  await second.stop();
-  await compareHits(first, await serve('alone', configOf({ type: 'bundle' }, idle)));
 } finally {
   for (const one of running) await one.stop();
-  await upstream.close();
+  upstream.close();
   await s3.close();
   await postgres.close();
   rmSync(folder, { recursive: true, force: true });
