@@ -168,6 +168,23 @@ export const JSON_BODIES: readonly BodyRoute[] = [
     mayBeAbsent: ['name', 'tileSize'],
   })),
   {
+    method: 'POST',
+    path: '/api/v1/exports',
+    route: '/api/v1/exports',
+    body: {
+      layer: 'a',
+      type: 'mbtiles',
+      gridSet: 'EPSG:4326',
+      format: 'image/png',
+      parameters: { STYLES: 'dark' },
+      zoomStart: 3,
+      zoomStop: 3,
+      bounds,
+    },
+    mayBeAbsent: [...narrowing, 'gridSet', 'format'],
+    undo: emptied('/api/v1/exports', 'exports', 'id'),
+  },
+  {
     method: 'PUT',
     path: '/api/v1/quota',
     route: '/api/v1/quota',
