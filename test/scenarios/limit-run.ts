@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '../fixtures/eventually.ts';
 import { openScenarioServer } from './scenario-server.ts';
 
 export interface LimitRunOptions {
@@ -78,6 +79,12 @@ export async function runOverBudget(options: {
       await server.tile(ZOOM, i, ROW);
       task = await server.task(id);
     }
+    // A task waits while others' requests are still on their way.
+    await eventually(
+      'the budget is used up',
+      () => server.wms.requests.length,
+      (requests) => requests >= dailyBudget,
+    );
     const refusals = new Set<number>();
     for (let i = 0; i < 20; i++) refusals.add((await server.tile(ZOOM, i, ROW + 1)).status);
     return {

@@ -81,6 +81,10 @@ function openLayers(offer: Offer): Snippet {
     client: 'OpenLayers',
     how: 'Into a script of a page that has an element with the id map.',
     text: `import Map from 'ol/Map.js';
+import View from 'ol/View.js';
+import WMTSCapabilities from 'ol/format/WMTSCapabilities.js';
+import TileLayer from 'ol/layer/Tile.js';
+import WMTS, { optionsFromCapabilities } from 'ol/source/WMTS.js';
 
 const answer = await fetch(${scriptString(capabilitiesUrl(offer))});
 const capabilities = new WMTSCapabilities().read(await answer.text());
