@@ -34,7 +34,7 @@ const DOORS = {
 };
 
 const DRIVERS = {
-  storage: ['bundle', 'file', 's3', 'memory'],
+  storage: ['bundle', 's3', 'memory'],
   sources: ['wms', 'wmts', 'xyz', 'archive', 'layer', 'world'],
 };
 

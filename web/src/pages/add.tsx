@@ -20,7 +20,8 @@ import { VirtualList } from '../parts/virtual-list.tsx';
 import { useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
-import { type Declaration, DeclarationEditor } from './declaration-editor.tsx';
+import { DeclarationEditor } from './declaration-editor.tsx';
+import type { Declaration } from './declaration-fields.tsx';
 
 /** What `POST /api/v1/import` answers. */
 interface Found {

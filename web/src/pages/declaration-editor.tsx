@@ -8,9 +8,7 @@ import { Card, Choice, Copy, Field, ProblemNotice, TextField } from '../parts/ba
 import { curl } from '../parts/curl.ts';
 import { addressOf, goTo } from '../route.ts';
 import { TEXTS } from '../texts.ts';
-import { DeclarationFields } from './declaration-fields.tsx';
-
-export type Declaration = Readonly<Record<string, unknown>> & { readonly name: string };
+import { type Declaration, DeclarationFields } from './declaration-fields.tsx';
 
 const WORDS = TEXTS.add;
 const NO_WISHES = new URLSearchParams();

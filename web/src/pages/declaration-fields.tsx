@@ -2,7 +2,8 @@ import { useState } from 'react';
 import { useResource } from '../api/use-resource.ts';
 import { Check, Choice, Input, TextField } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
-import type { Declaration } from './declaration-editor.tsx';
+
+export type Declaration = Readonly<Record<string, unknown>> & { readonly name: string };
 
 const WORDS = TEXTS.add;
 const FORMATS = [

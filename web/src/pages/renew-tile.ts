@@ -4,7 +4,7 @@ import { insideOf, type TileSet, tileContentAddress } from '../map/tile-set.ts';
 import { TEXTS } from '../texts.ts';
 import { type Difference, differenceOf } from './tile-difference.ts';
 
-type TileInfo = Answer<'/api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}'>;
+export type TileInfo = Answer<'/api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}'>;
 
 export interface TilePicture {
   /** A data address. */

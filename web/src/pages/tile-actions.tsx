@@ -8,8 +8,7 @@ import { Confirm } from '../parts/confirm.tsx';
 import { addressOf } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
-import { renewTile, type TileComparison } from './renew-tile.ts';
-import type { TileInfo } from './tile-details.tsx';
+import { renewTile, type TileComparison, type TileInfo } from './renew-tile.ts';
 
 interface Removal {
   readonly tiles: number;

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { type Answer, part } from '../api/client.ts';
+import { part } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { agoText, bytesText, coordinateText, countText, percentText, timeText } from '../format.ts';
 import type { TilePlace } from '../map/console-map.ts';
@@ -7,10 +7,9 @@ import { type TileSet, tileAddress, tileContentAddress, tileSetQuery } from '../
 import { Fact, Loaded } from '../parts/basics.tsx';
 import { addressOf } from '../route.ts';
 import { TEXTS } from '../texts.ts';
-import type { TileComparison } from './renew-tile.ts';
+import type { TileComparison, TileInfo } from './renew-tile.ts';
 import { TileActions } from './tile-actions.tsx';
 
-export type TileInfo = Answer<'/api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}'>;
 type Stored = NonNullable<TileInfo['stored']>;
 
 const WORDS = TEXTS.inspect;
