@@ -9,18 +9,17 @@ import { TilewardenError } from '../domain/errors.ts';
 import { type ExportResult, writerFor } from '../export/export-tiles.ts';
 import { type ExportDocument, type Exports, exportAnswer } from '../http/api/exports.ts';
 import { createChannel } from '../lib/channel.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+import { isoTime } from '../lib/clock.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
+import type { TileStore } from '../storage/tile-store.ts';
 import { EXPORT, EXPORT_PROGRESS, exportedLayer, exportFrom } from './export-layer.ts';
 
-export interface ExportsOptions {
+interface ExportsOptions extends Surroundings {
   /** Holds the files, and beside each what it is. */
   readonly folder: string;
   readonly catalog: Pick<Catalog, 'layer'>;
   /** Starts a task process; null: this one does it. */
   readonly fork: (() => ChildProcess) | null;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 interface Job {
@@ -46,7 +45,7 @@ export async function openExports(options: ExportsOptions): Promise<Exports & { 
   async function change(job: Job, changes: Partial<ExportDocument>): Promise<void> {
     job.document = { ...job.document, ...changes };
     const path = join(folder, `${job.document.id}.json`);
-    await writeFile(`${path}.new`, JSON.stringify(job.document));
+    await writeFile(`${path}.new`, JSON.stringify(job.document), { flush: true });
     await rename(`${path}.new`, path);
   }
 
@@ -93,11 +92,9 @@ export async function openExports(options: ExportsOptions): Promise<Exports & { 
       job.document = { ...job.document, ...progress };
       if (clock.monotonic() - lookedAt < LOOK_INTERVAL) return;
       lookedAt = clock.monotonic();
-      void store.room?.().then((room) => {
-        if (room?.storing !== false) return;
-        const full = `The disk of ${room.folder} is full: minFreePercent keeps ${room.minFreePercent} % free.`;
-        job.stop.abort(new TilewardenError('store-full', full));
-      });
+      void stopIfFull(job, store).catch((err: unknown) =>
+        log.warn({ err }, 'the room on the disk is not known'),
+      );
     };
     if (!fork) return exportFrom(catalog, { ...work, signal, onProgress });
     const child = fork();
@@ -112,7 +109,7 @@ export async function openExports(options: ExportsOptions): Promise<Exports & { 
     }
   }
 
-  const now = () => new Date(clock.now()).toISOString();
+  const now = () => isoTime(clock.now());
 
   for (const name of await readdir(folder)) {
     if (!name.endsWith('.json')) continue;
@@ -173,4 +170,11 @@ export async function openExports(options: ExportsOptions): Promise<Exports & { 
       await last;
     },
   };
+}
+
+async function stopIfFull({ stop }: Job, store: Pick<TileStore, 'room'>): Promise<void> {
+  const room = await store.room?.();
+  if (room?.storing !== false) return;
+  const full = `The disk of ${room.folder} is full: minFreePercent keeps ${room.minFreePercent} % free.`;
+  stop.abort(new TilewardenError('store-full', full));
 }
