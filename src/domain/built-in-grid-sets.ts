@@ -1,5 +1,5 @@
 import type { Bounds } from './bounds.ts';
-import { createGridSet, type GridSet, type GridSetOptions } from './grid-set.ts';
+import { type GridSet, type GridSetOptions, wellKnownGridSet } from './grid-set.ts';
 import { createOgcGridSets, ladder, square } from './ogc-grid-sets.ts';
 
 const WORLD_DEGREES: Bounds = { minX: -180, minY: -90, maxX: 180, maxY: 90 };
@@ -40,7 +40,7 @@ export function builtInGridSets(): readonly GridSet[] {
 
 /** `density` 2 makes tiles of 512 pixels that cover the same ground. */
 function geodetic(density: 1 | 2): GridSet {
-  return createGridSet({
+  return wellKnownGridSet({
     name: density === 1 ? 'EPSG:4326' : 'EPSG:4326x2',
     description: `Longitude and latitude, two tiles of ${256 * density} pixels at level 0`,
     srs: 4326,
@@ -52,7 +52,7 @@ function geodetic(density: 1 | 2): GridSet {
 }
 
 function mercator(density: 1 | 2): GridSet {
-  return createGridSet({
+  return wellKnownGridSet({
     name: density === 1 ? 'EPSG:900913' : 'EPSG:900913x2',
     aliases:
       density === 1 ? ['EPSG:3857', 'GoogleMapsCompatible'] : ['EPSG:3857x2', 'GoogleMapsCompatiblex2'],
@@ -86,7 +86,7 @@ function wellKnownScaleSets(): readonly GridSet[] {
 }
 
 function worldInDegrees(options: Omit<GridSetOptions, 'srs' | 'extent'>): GridSet {
-  return createGridSet({
+  return wellKnownGridSet({
     srs: 4326,
     extent: WORLD_DEGREES,
     alignTopLeft: true,

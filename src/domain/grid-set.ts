@@ -80,18 +80,24 @@ const EXTENT_TOLERANCE = 0.01;
 const EDGE_TOLERANCE = 1e-4;
 
 export function createGridSet(options: GridSetOptions): GridSet {
+  const gridSet = wellKnownGridSet(options);
+  checkOptions(options, gridSet);
+  checkLadder(options, ladderOf(options, gridSet));
+  checkLevels(options, gridSet.levels);
+  return gridSet;
+}
+
+/** As `createGridSet`, of options known to be right. Levels are worked out when first asked for: of most, nobody asks. */
+export function wellKnownGridSet(options: GridSetOptions): GridSet {
   const tileWidth = options.tileWidth ?? DEFAULT_TILE_SIZE;
   const tileHeight = options.tileHeight ?? DEFAULT_TILE_SIZE;
   const metersPerUnit = options.metersPerUnit ?? (options.srs === 4326 ? METERS_PER_DEGREE : 1);
   const pixelSize = options.pixelSize ?? DEFAULT_PIXEL_SIZE;
   const alignTopLeft = options.alignTopLeft ?? false;
   const { extent } = options;
-  const pixel = { tileWidth, tileHeight, metersPerUnit, pixelSize };
-  checkOptions(options, pixel);
-  const resolutions = ladderOf(options, pixel);
-  checkLadder(options, resolutions);
+  let levels: readonly GridLevel[] | null = null;
 
-  const levels = resolutions.map((resolution, z): GridLevel => {
+  function levelAt(resolution: number, z: number): GridLevel {
     const tileSpanX = resolution * tileWidth;
     const tileSpanY = resolution * tileHeight;
     const columns = tilesAlong(extent.maxX - extent.minX, tileSpanX);
@@ -106,8 +112,8 @@ export function createGridSet(options: GridSetOptions): GridSet {
       tileSpanY,
       top: alignTopLeft ? extent.maxY : extent.minY + rows * tileSpanY,
     };
-  });
-  checkLevels(options, levels);
+  }
+
   return {
     name: options.name,
     aliases: options.aliases ?? [],
@@ -122,7 +128,10 @@ export function createGridSet(options: GridSetOptions): GridSet {
     pixelSize,
     alignTopLeft,
     yCoordinateFirst: options.yCoordinateFirst ?? namesNorthingFirst(options.srs),
-    levels,
+    get levels() {
+      levels ??= ladderOf(options, this).map(levelAt);
+      return levels;
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Bounds } from './bounds.ts';
-import { createGridSet, type GridSet, type GridSetOptions } from './grid-set.ts';
+import { type GridSet, type GridSetOptions, wellKnownGridSet } from './grid-set.ts';
 
 /** What each of them is made of; levels are named by bare numbers. */
 interface TileMatrixSet extends Pick<GridSetOptions, 'name' | 'srs' | 'extent'> {
@@ -93,7 +93,7 @@ function halving(
 }
 
 function made({ name, description, resolutions, ...set }: TileMatrixSet, density: 1 | 2): GridSet {
-  return createGridSet({
+  return wellKnownGridSet({
     ...set,
     name: density === 1 ? name : `${name}x2`,
     description: density === 1 ? description : `${description}, tiles of 512 pixels`,

@@ -1,4 +1,4 @@
-import sharp from 'sharp';
+import { imageLibrary } from './decode-image.ts';
 import { refuseImage } from './image-refusal.ts';
 import type { RasterImage } from './raster-image.ts';
 
@@ -14,6 +14,7 @@ export async function decodeStrip(
 ): Promise<RasterImage> {
   const options = { failOn: 'warning', limitInputPixels: width * height } as const;
   const [first] = tiles;
+  const sharp = await imageLibrary();
   const image =
     tiles.length === 1
       ? sharp(first, options)

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
-import sharp from 'sharp';
 import type { Format } from '../domain/format.ts';
 import { escapeXml } from '../lib/xml/write-xml.ts';
+import { imageLibrary } from './decode-image.ts';
 import { type Colour, writeMap } from './encode-map.ts';
 
 const FONT_FILE = '@fontsource/inter/files/inter-latin-400-normal.woff';
@@ -22,6 +22,7 @@ export interface TextPicture {
 /** A picture with as much of the text as fits into it, in black on white; off the main thread. */
 export async function drawText({ text, width, height, format, background }: TextPicture): Promise<Buffer> {
   const input = await writtenText(text, width - 2 * MARGIN, height - 2 * MARGIN);
+  const sharp = await imageLibrary();
   const canvas = sharp({ create: { width, height, channels: 4, background: '#00000000' } });
   const picture = input ? canvas.composite([{ input, left: MARGIN, top: MARGIN }]) : canvas;
   return await writeMap(picture, format, background);
@@ -29,6 +30,7 @@ export async function drawText({ text, width, height, format, background }: Text
 
 async function writtenText(text: string, width: number, height: number): Promise<Buffer | null> {
   if (width < LEAST_SIDE || height < LEAST_SIDE || text.trim() === '') return null;
+  const sharp = await imageLibrary();
   const { data, info } = await sharp({
     text: {
       text: `<span foreground="black" background="white">${escapeXml(text.slice(0, MAX_CHARACTERS))}</span>`,

@@ -1,6 +1,7 @@
-import sharp, { type Sharp } from 'sharp';
+import type { Sharp } from 'sharp';
 import { TilewardenError } from '../domain/errors.ts';
 import { encodingOf, type Format } from '../domain/format.ts';
+import { imageLibrary } from './decode-image.ts';
 import type { RasterImage } from './raster-image.ts';
 
 /** Red, green, blue. */
@@ -27,6 +28,7 @@ export async function encodeMap(
   background: Colour | null,
 ): Promise<Buffer> {
   const { width, height, pixels } = image;
+  const sharp = await imageLibrary();
   return await writeMap(sharp(pixels, { raw: { width, height, channels: 4 } }), format, background);
 }
 

@@ -1,4 +1,4 @@
-import sharp from 'sharp';
+import { imageLibrary } from './decode-image.ts';
 import type { RasterImage } from './raster-image.ts';
 
 const BYTES_PER_PIXEL = 4;
@@ -24,6 +24,7 @@ export function placeImage(onto: RasterImage, image: RasterImage, left: number, 
 export async function layOver(bottom: RasterImage, top: RasterImage): Promise<RasterImage> {
   const { width, height } = bottom;
   const raw = { width, height, channels: 4 } as const;
+  const sharp = await imageLibrary();
   const pixels = await sharp(bottom.pixels, { raw })
     .composite([{ input: top.pixels, raw }])
     .raw()

@@ -1,4 +1,4 @@
-import sharp from 'sharp';
+import { imageLibrary } from './decode-image.ts';
 import { copyPart, type ImagePart, type RasterImage, samplesOf } from './raster-image.ts';
 
 /** Which pixels of a source an output is made of, along one axis. */
@@ -75,6 +75,7 @@ function seenFrom(step: ResampleAxis, { origin, scale, length }: ResampleAxis): 
 async function interpolate({ width, height, pixels }: RasterImage, x: View, y: View): Promise<RasterImage> {
   const reduced = { width: reducedTo(x), height: reducedTo(y) };
   const [right, lower] = [seenReduced(x, reduced.width), seenReduced(y, reduced.height)];
+  const sharp = await imageLibrary();
   const { data, info } = await sharp(pixels, { raw: { width, height, channels: 4 }, limitInputPixels: false })
     .extract({ left: x.from, top: y.from, width: x.size, height: y.size })
     .resize(reduced.width, reduced.height, { fit: 'fill', kernel: 'linear' })

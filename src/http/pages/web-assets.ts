@@ -13,8 +13,8 @@ export interface WebAsset {
   readonly path: string;
   readonly contentType: string;
   readonly bytes: Buffer;
-  /** Null when packing does not pay. */
-  readonly packed: Buffer | null;
+  /** Worked out when first asked for; null when packing does not pay. */
+  packed(): Promise<Buffer | null>;
   readonly etag: string;
 }
 
@@ -58,14 +58,17 @@ export async function loadWebAssets(folder: string): Promise<readonly WebAsset[]
   );
 }
 
-export async function createWebAsset(path: string, bytes: Buffer): Promise<WebAsset> {
-  const packed = await promisify(gzip)(bytes);
+function createWebAsset(path: string, bytes: Buffer): WebAsset {
+  let packing: Promise<Buffer | null> | null = null;
   const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
   return {
     path,
     contentType: contentTypeOf(path) ?? 'application/octet-stream',
     bytes,
-    packed: packed.length < bytes.length * 0.9 ? packed : null,
+    packed() {
+      packing ??= pack(bytes);
+      return packing;
+    },
     etag: `"${hash}"`,
   };
 }
@@ -79,8 +82,12 @@ export function assetRoutes(assets: readonly WebAsset[]): readonly Route[] {
   }));
 }
 
-function assetAnswer(exchange: Exchange, asset: WebAsset): Answer {
-  const packed = acceptsGzip(exchange.headers['accept-encoding']) ? asset.packed : null;
+async function pack(bytes: Buffer): Promise<Buffer | null> {
+  const packed = await promisify(gzip)(bytes);
+  return packed.length < bytes.length * 0.9 ? packed : null;
+}
+
+async function assetAnswer(exchange: Exchange, asset: WebAsset): Promise<Answer> {
   const headers = [
     'Cache-Control',
     HASHED.test(asset.path) ? 'public, max-age=31536000, immutable' : 'no-cache',
@@ -94,6 +101,7 @@ function assetAnswer(exchange: Exchange, asset: WebAsset): Answer {
   if (isNotModified(exchange.headers, asset.etag, Number.POSITIVE_INFINITY)) {
     return { status: 304, headers, body: null };
   }
+  const packed = acceptsGzip(exchange.headers['accept-encoding']) ? await asset.packed() : null;
   headers.push('Content-Type', asset.contentType);
   if (packed) headers.push('Content-Encoding', 'gzip');
   return { status: 200, headers, body: packed ?? asset.bytes };
