@@ -47,7 +47,7 @@ const HOMES = [
   { library: '@aws-sdk', home: '^src/storage/s3/' },
   { library: 'proj4', home: '^src/domain/projection\\.ts$' },
   { library: 'prom-client', home: '^src/http/metrics/' },
-  { library: 'undici', home: '^src/sources/' },
+  { library: 'undici', home: '^src/(sources|storage/s3)/' },
   { library: 'pmtiles', home: '^src/(sources/archive|export)/' },
   { library: '@napi-rs/canvas', home: '^src/sources/world/' },
 ];

@@ -48,6 +48,8 @@ export async function openNodeNews(options: NodeNewsOptions): Promise<NodeNews> 
   const { database, registry, takeUp, channels, staleMs, clock, log } = options;
   const ending = new AbortController();
   let nudge = new AbortController();
+  /** Somebody waits for this node to hear of something. */
+  let called = true;
   let asking: Promise<void> | null = null;
   let away = false;
   /** When the latest question that was answered was asked, by both clocks: neither may have stood still. */
@@ -75,7 +77,7 @@ export async function openNodeNews(options: NodeNewsOptions): Promise<NodeNews> 
     await takeUp();
     asked = begun;
     await registry.heard(at);
-    await database.notify(HEARD);
+    if (called) await database.notify(HEARD);
   }
 
   async function inTime(work: Promise<void>): Promise<void> {
@@ -97,6 +99,7 @@ export async function openNodeNews(options: NodeNewsOptions): Promise<NodeNews> 
 
   async function keepAsking(): Promise<void> {
     while (!ending.signal.aborted) {
+      called = nudge.signal.aborted;
       nudge = new AbortController();
       await ask().catch(() => {});
       await clock.sleep(INTERVAL, AbortSignal.any([nudge.signal, ending.signal])).catch(() => {});
@@ -109,7 +112,8 @@ export async function openNodeNews(options: NodeNewsOptions): Promise<NodeNews> 
   const running = keepAsking();
 
   return {
-    isCurrent: () => age() < CURRENT_FOR,
+    isCurrent: () =>
+      clock.now() - asked.now < CURRENT_FOR && clock.monotonic() - asked.monotonic < CURRENT_FOR,
     isAway: () => away,
     async mayShow() {
       if (age() < CURRENT_FOR) return true;

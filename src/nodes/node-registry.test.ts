@@ -50,6 +50,15 @@ describe('nodes that share a PostgreSQL', () => {
     expect((await a.registry.list()).map(({ name }) => name)).toEqual(['a']);
   });
 
+  it('do not know one that left while it was about to tell that it leads', async () => {
+    const location = await createPostgresDatabase();
+    const a = await join(location, 'a', ['serve']);
+    const b = await join(location, 'b', ['serve']);
+    b.registry.leads(true);
+    await b.leave();
+    expect((await a.registry.list()).map(({ name }) => name)).toEqual(['a']);
+  });
+
   it('show one that has gone without a word, with the time it was last seen, and not as the leader', async () => {
     const location = await createPostgresDatabase();
     const a = await join(location, 'a', ['serve']);

@@ -68,6 +68,8 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
     row.seen_at = await database.now();
     const { instance, ...rest } = row;
     await database.transaction('nodes', async (query) => {
+      // What is still to be told when the node leaves would put it on the list again.
+      if (ending.signal.aborted) return;
       const longAgo = row.seen_at - SHOWN_FOR;
       await query.deleteFrom('node_flights').where('expires_at', '<', longAgo).execute();
       await query.deleteFrom('nodes').where('seen_at', '<', longAgo).execute();

@@ -3,7 +3,7 @@ import type { Metatile } from '../domain/metatile.ts';
 import type { TileIndex, TileMaker } from '../domain/tile-key.ts';
 import { createDeferred, type Deferred, orAborted } from '../lib/deferred.ts';
 import type { StoredTile } from '../storage/tile-store.ts';
-import type { ResolvedTileSet } from './tile-pipeline.ts';
+import type { RenewRequest, ResolvedTileSet } from './tile-pipeline.ts';
 
 export interface MadeTile extends StoredTile, TileIndex {
   readonly validator: string | null;
@@ -23,6 +23,7 @@ export interface FlightPlan {
   /** As in `RenewRequest`. */
   readonly lease?: number | undefined;
   readonly sent?: (() => void) | undefined;
+  readonly storeAgain?: RenewRequest['storeAgain'] | undefined;
 }
 
 /**

@@ -153,20 +153,38 @@ export class MetatileMaker {
     return true;
   }
 
+  /** What the store does not take now waits for it here, outside the landings that others need. */
   async #bringIn(flight: Flight, { answer, createdAt }: Fetched<Picture>): Promise<void> {
     this.#note(flight, answer, createdAt);
+    let work = () => this.#cutAndKeep(flight, answer, createdAt);
+    for (;;) {
+      try {
+        return await this.#land(flight, work);
+      } catch (error) {
+        if (!isTilewardenError(error, 'store-full', 'store-failed')) throw error;
+        if (!(await flight.plan.storeAgain?.(error))) throw error;
+        work = () => this.#keep(flight);
+      }
+    }
+  }
+
+  async #land(flight: Flight, work: () => Promise<void>): Promise<void> {
     const leave = await this.#landings.acquire(flight.signal, rankOf(flight));
     try {
-      const made = await acceptAnswer(flight.plan, answer, this.#options.cutter);
-      flight.signal.throwIfAborted();
-      await this.#judge(flight, made);
-      this.#handOut(flight, made, createdAt);
-      // Answers go out before the tiles are stored.
-      await nextTurn();
-      await this.#keep(flight);
+      await work();
     } finally {
       leave();
     }
+  }
+
+  async #cutAndKeep(flight: Flight, answer: Picture, createdAt: number): Promise<void> {
+    const made = await acceptAnswer(flight.plan, answer, this.#options.cutter);
+    flight.signal.throwIfAborted();
+    await this.#judge(flight, made);
+    this.#handOut(flight, made, createdAt);
+    // Answers go out before the tiles are stored.
+    await nextTurn();
+    await this.#keep(flight);
   }
 
   #note(flight: Flight, answer: Picture, createdAt: number): void {

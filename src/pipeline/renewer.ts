@@ -60,13 +60,13 @@ export class Renewer {
   }
 
   #start(
-    { tiles, metatile, task, lease, sent }: RenewRequest,
+    { tiles, metatile, task, lease, sent, storeAgain }: RenewRequest,
     generation: number,
     onStart: () => void,
   ): Flight {
     onStart();
     const madeBy = task ?? MADE_BY_REQUEST;
-    const plan = { tiles, metatile, generation, priority: 'task', madeBy, lease, sent } as const;
+    const plan = { tiles, metatile, generation, priority: 'task', madeBy, lease, sent, storeAgain } as const;
     return this.#flights.start(plan, async () => false);
   }
 

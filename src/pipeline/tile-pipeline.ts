@@ -45,6 +45,8 @@ export interface RenewRequest {
   readonly sent?: () => void;
   /** Called when the source has answered, before its answer is cut and stored. */
   readonly answered?: () => void;
+  /** Asked when the store refuses what was made: whether to store it again, without fetching it again. */
+  readonly storeAgain?: (error: unknown) => Promise<boolean>;
 }
 
 /** Counts tiles inside `within`; made + present equals their number. */

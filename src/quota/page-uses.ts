@@ -72,9 +72,14 @@ export class PageUses {
     this.#levelsOf(set)[z]?.uses.delete(pageY * AXIS + pageX);
   }
 
-  /** Some of the uses that have come since they were last taken. */
+  /** Of how many pages uses have come since they were last taken. */
+  get unsaved(): number {
+    return this.#unsaved.length;
+  }
+
+  /** Those uses, of some pages; the pages that wait longest come first. */
   takeUnsaved(most: number): readonly (PageName & PageUse)[] {
-    return this.#unsaved.splice(-most).map(({ level, place, use }) => {
+    return this.#unsaved.splice(0, most).map(({ level, place, use }) => {
       const { newHits: hits, newFrequency: frequency, lastUsedAt } = use;
       Object.assign(use, { newHits: 0, newFrequency: 0 });
       return { ...pageAt(level, place), hits, lastUsedAt, frequency };

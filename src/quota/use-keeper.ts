@@ -60,11 +60,12 @@ export class UseKeeper {
     }
   }
 
+  /** What comes meanwhile is for the next time: a page that is always in use would never be done. */
   async #save(): Promise<void> {
     const { uses, records, log } = this.#options;
     try {
-      for (let some = uses.takeUnsaved(BATCH); some.length > 0; some = uses.takeUnsaved(BATCH)) {
-        await records.save(some);
+      for (let left = uses.unsaved; left > 0; left -= BATCH) {
+        await records.save(uses.takeUnsaved(Math.min(left, BATCH)));
         await nextTurn();
       }
     } catch (error) {

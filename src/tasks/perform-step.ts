@@ -66,19 +66,20 @@ export async function performStep(step: StepPlace, context: StepContext): Promis
   const expected = countCovered(context.cover, step.z, step.rect);
   if (expected === 0n) return null;
   let hostPatience = HOST_PATIENCE;
-  for (let attempt = 1; ; attempt++) {
+  let attempt = 0;
+  const again = (error: unknown) => worthWaiting(error, ++attempt, context);
+  for (;;) {
     try {
       if (context.type === 'truncate') return await removeTiles(step, expected, context);
-      return await renewTiles(step, Number(expected), context);
+      return await renewTiles(step, Number(expected), context, again);
     } catch (error) {
       context.signal.throwIfAborted();
       const closed = hostClosedIn(error);
       if (closed && (context.waitsForHosts || closed.closing.reason !== 'failing')) {
         hostPatience -= await waitForHost(closed, hostPatience, context);
-        attempt--;
         continue;
       }
-      if (attempt >= patienceWith(error) || !(await worthWaiting(error, attempt, context))) throw error;
+      if (!(await again(error))) throw error;
     }
   }
 }
@@ -104,6 +105,7 @@ function patienceWith(error: unknown): number {
  */
 async function worthWaiting(error: unknown, attempt: number, context: StepContext): Promise<boolean> {
   const { clock, signal } = context;
+  if (attempt >= patienceWith(error)) return false;
   if (isTilewardenError(error, 'generation-stale')) return true;
   if (isTilewardenError(error, 'store-full', 'store-failed')) {
     const reason = error.code === 'store-full' ? 'store-full' : 'store-failed';
@@ -129,11 +131,16 @@ function modeOf({ type, onlyStale }: StepContext): RenewMode {
   return onlyStale ? 'stale' : 'missing';
 }
 
-async function renewTiles(step: StepPlace, expected: number, context: StepContext): Promise<Counts> {
+async function renewTiles(
+  step: StepPlace,
+  expected: number,
+  context: StepContext,
+  storeAgain: (error: unknown) => Promise<boolean>,
+): Promise<Counts> {
   let sum: RenewResult = { made: 0, present: 0, blank: 0, bytes: 0, upstreamRequests: 0 };
   const rect = coveredRect(step, context.cover);
   for (const { metatile, within } of metatilesIn(context.tiles, step.z, rect)) {
-    sum = add(sum, await renewMetatile(metatile, within, context));
+    sum = add(sum, await renewMetatile(metatile, within, context, storeAgain));
   }
   if (sum.made + sum.present < expected) {
     throw new TilewardenError('tile-outside', 'The layer no longer offers these tiles.');
@@ -156,13 +163,14 @@ async function renewMetatile(
   metatile: Metatile,
   within: TileRect,
   context: StepContext,
+  storeAgain: (error: unknown) => Promise<boolean>,
 ): Promise<RenewResult> {
   const { tiles, pipeline, task, lease, signal, sent } = context;
   const giveBack = await context.threads.acquire(signal);
   try {
     const mode = modeOf(context);
     return await pipeline.renew({
-      ...{ tiles, metatile, within, mode, task, lease, signal, sent },
+      ...{ tiles, metatile, within, mode, task, lease, signal, sent, storeAgain },
       answered: giveBack,
     });
   } finally {

@@ -29,15 +29,17 @@ it('a task that waits for room on the disk says which disk, and how little is fr
 });
 
 it.each(['seed', 'truncate'])(
-  'a %s waits for a store that fails, goes on when it is back, and has failed nothing',
+  'a %s waits for a store that fails, goes on when it is back, has failed nothing and asked the source for nothing twice',
   async (type) => {
     const working = createMemoryStore({ type: 'memory' });
     let isAway = true;
+    let refusals = 0;
     const orFail =
       <Input extends unknown[], Output>(work: (...input: Input) => Promise<Output>) =>
       async (...input: Input) => {
-        if (isAway) throw new TilewardenError('store-failed', 'The object store failed.');
-        return work(...input);
+        if (!isAway) return work(...input);
+        refusals++;
+        throw new TilewardenError('store-failed', 'The object store failed.');
       };
     const store = {
       ...working,
@@ -49,9 +51,13 @@ it.each(['seed', 'truncate'])(
     const { id } = await service.create({ layer: 'roads', type, zoomStop: 2 }, 'me');
     await expect.poll(async () => (await service.get(id))?.waitingFor?.reason).toBe('store-failed');
     expect(await service.get(id)).toMatchObject({ state: 'running', reason: 'The object store failed.' });
+    const refusedAtOnce = refusals;
+    await expect.poll(() => refusals).toBeGreaterThan(refusedAtOnce);
     isAway = false;
     const task = await house.ended(id);
     expect(task).toMatchObject({ state: 'done', tilesProcessed: task.tilesTotal, errors: [] });
     expect(task.counters.failed).toBe(0);
+    const asked = house.road.source.requests.map(({ metatile }) => JSON.stringify(metatile));
+    expect(asked).toHaveLength(new Set(asked).size);
   },
 );

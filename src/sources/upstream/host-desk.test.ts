@@ -17,13 +17,16 @@ interface Given {
   readonly start?: string;
   readonly clock?: VirtualClock;
   readonly book?: ReturnType<typeof createMemoryBudgetBook>;
+  /** Places that other nodes leave to this one. */
+  readonly share?: number;
 }
 
-function open({ limits = {}, start = '2026-11-15T12:00:00Z', clock, book }: Given = {}) {
+function open({ limits = {}, start = '2026-11-15T12:00:00Z', clock, book, share }: Given = {}) {
   const time = clock ?? createVirtualClock(Date.parse(start));
   const desk = openUpstreamDesk({
     upstreams: { 'maps.example.org': upstreamOptions.parse({ adaptive: false, ...limits }) },
     book: book ?? createMemoryBudgetBook(),
+    ...(share && { shares: { renew: async () => ({ places: share, alone: false }) } }),
     clock: time,
     random: () => 0.5,
     log: silentLogger,
@@ -127,6 +130,20 @@ describe('the desk of a host', () => {
     expect(waited).toBeLessThanOrEqual(1000);
     expect(status().breaker).toBe('closed');
   });
+
+  it.each([false, true])(
+    'has no more requests under way at a silent host than other nodes leave to it, adaptive %s',
+    async (adaptive) => {
+      const { enter, clock, status, desk } = open({ limits: { concurrency: 8, adaptive }, share: 2 });
+      const waiting = [enter(), enter(), enter(), enter()];
+      for (const one of waiting) one.catch(() => {});
+      await clock.runUntil(() => status().errors.silent === 1, 20_000);
+      expect(status().inFlight).toBe(2);
+      const closed = desk.close();
+      await clock.run(20_000);
+      await closed;
+    },
+  );
 
   it('does not take a scout that comes home for leave to come back earlier than the host asked', async () => {
     const { enter, refusal, clock } = open({ limits: { concurrency: 2 } });

@@ -166,7 +166,12 @@ export class HostDesk {
 
   /** How many may be under way here. */
   get #limit(): number {
-    return Math.min(this.#places.limit, this.#share?.places ?? Number.POSITIVE_INFINITY);
+    return Math.min(this.#places.limit, this.#most);
+  }
+
+  /** What nobody passes, scouts neither: of several nodes all together may have `concurrency` requests under way. */
+  get #most(): number {
+    return this.#share?.places ?? this.#options.limits.concurrency;
   }
 
   #shareChanged(): void {
@@ -227,7 +232,7 @@ export class HostDesk {
 
   #begin(again: boolean): Permit {
     const isScout = this.#needsScout() && this.#maySendScout('interactive');
-    const giving = isScout ? this.#silence.givesWay(this.#options.limits.concurrency) : null;
+    const giving = isScout ? this.#silence.givesWay(this.#most) : null;
     if (giving) this.#revoke(giving, this.#breaker.state === 'closed' ? 'failed' : 'left');
     const begunAt = this.#options.clock.monotonic();
     this.#inFlight++;
@@ -318,10 +323,10 @@ export class HostDesk {
   }
 
   #scoutDelay(): number {
-    const { clock, limits } = this.#options;
+    const { clock } = this.#options;
     return this.#silence.delayAt(clock.monotonic(), {
       failing: this.#breaker.state !== 'closed',
-      most: limits.concurrency,
+      most: this.#most,
       usualMs: () => this.#figures.usualMs(),
     });
   }

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, open, read, realpath } from 'node:fs';
+import { closeSync, constants, fstatSync, open, read, readlinkSync, realpath } from 'node:fs';
 import { join, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { TilewardenError } from '../../domain/errors.ts';
@@ -41,8 +41,7 @@ export function openOldFolder(
   async function readAt(path: string): Promise<OldTile | null> {
     try {
       root ??= await findRoot();
-      const real = await realPathOf(join(root, path));
-      return isBelow(real, root) ? await readPlainFile(real) : null;
+      return await readBelow(root, join(root, path));
     } catch (error) {
       if (root !== null && error instanceof Error && 'code' in error && NOT_THERE.has(String(error.code))) {
         return null;
@@ -78,11 +77,12 @@ function isBelow(path: string, folder: string): boolean {
 }
 
 /**
- * Null for what is no plain file, is empty, or ended before its length. Only what may wait for a disk leaves the thread:
- * of an open file the status is known, and closing what was read writes nothing.
+ * Null for what lies elsewhere, is no plain file, is empty, or ended before its length. Only what may wait for a disk
+ * leaves the thread: of an open file place and status are known, and closing what was read writes nothing.
  */
-async function readPlainFile(path: string): Promise<OldTile | null> {
-  const file = await openFile(path, PLAINLY);
+async function readBelow(folder: string, path: string): Promise<OldTile | null> {
+  const file = await openBelow(folder, path);
+  if (file === null) return null;
   try {
     const status = fstatSync(file);
     if (!status.isFile() || status.size === 0 || status.size > MOST_BYTES) return null;
@@ -90,6 +90,31 @@ async function readPlainFile(path: string): Promise<OldTile | null> {
     return (await fill(file, bytes)) ? { bytes, changedAt: status.mtimeMs } : null;
   } finally {
     closeSync(file);
+  }
+}
+
+/** The system says where an open file lies, which costs less than to follow its path, and no link can change it any more. */
+async function openBelow(folder: string, path: string): Promise<number | null> {
+  const file = await openFile(path, PLAINLY).catch(nullIfLink);
+  const place = file === null ? null : placeOfOpen(file);
+  if (place !== null && isBelow(place, folder)) return file;
+  if (file !== null) closeSync(file);
+  if (place !== null) return null;
+  const real = await realPathOf(path);
+  return isBelow(real, folder) ? openFile(real, PLAINLY) : null;
+}
+
+function nullIfLink(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ELOOP') return null;
+  throw error;
+}
+
+/** Null where the system does not say it. */
+function placeOfOpen(file: number): string | null {
+  try {
+    return readlinkSync(`/proc/self/fd/${file}`);
+  } catch {
+    return null;
   }
 }
 

@@ -15,6 +15,7 @@ import type { Random } from '../../lib/random.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import type { RequestCount } from '../tile-store.ts';
 import { BucketBreaker } from './bucket-breaker.ts';
+import { createS3Requests } from './s3-requests.ts';
 import type { S3StoreOptions } from './s3-store-options.ts';
 
 export interface ListedObject {
@@ -74,8 +75,7 @@ export async function openS3Bucket(options: S3StoreOptions, tools: BucketTools):
 }
 
 function clientOptions(options: S3StoreOptions): S3ClientConfig {
-  const { endpoint, region, pathStyle, accessKeyId, secretAccessKey, connections } = options;
-  const agent = { keepAlive: true, maxSockets: connections };
+  const { endpoint, region, pathStyle, accessKeyId, secretAccessKey } = options;
   return {
     region,
     forcePathStyle: pathStyle,
@@ -83,13 +83,8 @@ function clientOptions(options: S3StoreOptions): S3ClientConfig {
     // Checksums are our own, and not all stores know Amazon's.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: {
-      connectionTimeout: options.timeoutSeconds * 1000,
-      requestTimeout: options.timeoutSeconds * 1000,
-      throwOnRequestTimeout: true,
-      httpAgent: agent,
-      httpsAgent: agent,
-    },
+    expectContinueHeader: false,
+    requestHandler: createS3Requests(options),
     ...(endpoint !== undefined && { endpoint }),
     ...(accessKeyId !== undefined &&
       secretAccessKey !== undefined && { credentials: { accessKeyId, secretAccessKey } }),
