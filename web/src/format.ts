@@ -94,7 +94,11 @@ export function coordinateText(value: number): string {
 /** By value where the server knows it, otherwise by the beginning of its id. */
 export function parametersText(id: string | null, values: Readonly<Record<string, string>> | null): string {
   if (id === null) return TEXTS.none;
-  if (values === null) return id.slice(0, 8);
+  return values === null ? id.slice(0, 8) : valuesText(values);
+}
+
+/** `STYLES=dark, TIME=2020`. */
+export function valuesText(values: Readonly<Record<string, string>>): string {
   return Object.entries(values)
     .map(([name, value]) => `${name}=${value}`)
     .join(', ');

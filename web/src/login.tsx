@@ -1,30 +1,20 @@
-import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { Problem, SESSION_PATH, send } from './api/client.ts';
 import { useAction } from './api/use-action.ts';
-import { Input, ProblemNotice } from './parts/basics.tsx';
+import { Button, Form, Input, Password, ProblemNotice } from './parts/basics.tsx';
 import { Logo } from './parts/icons.tsx';
 import { TEXTS } from './texts.ts';
 
-export function Login(props: { readonly notice: string | null; readonly onDone: () => void }) {
-  const { notice, onDone } = props;
+export function Login({ notice, onDone }: { notice: string | null; onDone: () => void }) {
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
   const action = useAction();
   const first = useRef<HTMLInputElement>(null);
   useEffect(() => first.current?.focus(), []);
-
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    void action.run(async () => {
-      await send('POST', SESSION_PATH, { name, password }).catch(explain);
-      onDone();
-      return null;
-    });
-  };
-
+  const signIn = () => send('POST', SESSION_PATH, { name, password }).then(onDone, explain);
   return (
     <main className="login">
-      <form className="card" onSubmit={submit}>
+      <Form className="card" onSubmit={() => action.run(signIn)}>
         <span className="brand">
           <Logo />
           {TEXTS.product}
@@ -44,21 +34,13 @@ export function Login(props: { readonly notice: string | null; readonly onDone: 
           value={name}
           onText={setName}
         />
-        <Input
-          label={TEXTS.login.password}
-          name="password"
-          type="password"
-          autoComplete="current-password"
-          required
-          value={password}
-          onText={setPassword}
-        />
-        <button type="submit" className="primary" disabled={action.busy}>
+        <Password label={TEXTS.login.password} name="password" value={password} onText={setPassword} />
+        <Button type="submit" kind="primary" disabled={action.busy}>
           {TEXTS.signIn}
-        </button>
+        </Button>
         <p className="small quiet">{TEXTS.login.hint}</p>
         <a href="#map">{TEXTS.backToMap}</a>
-      </form>
+      </Form>
     </main>
   );
 }

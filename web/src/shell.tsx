@@ -13,7 +13,7 @@ import { get, type Problem, problemFrom, SESSION_BEGUN, SESSION_ENDED } from './
 import { useFeedState } from './api/task-feed.ts';
 import { Login } from './login.tsx';
 import { loadedPage, loadPage, PAGE_NAMES, type PageName, pageOf } from './pages.ts';
-import { ProblemNotice } from './parts/basics.tsx';
+import { Button, ProblemNotice } from './parts/basics.tsx';
 import { rememberFocus } from './parts/dialog.tsx';
 import { addressOf, useRoute } from './route.ts';
 import { type Caller, CallerContext, onSignedOutElsewhere, type Session, tellSignedOut } from './session.tsx';
@@ -28,7 +28,7 @@ const PAGES = Object.fromEntries(PAGE_NAMES.map((name) => [name, lazy(() => load
 const RETRY_MS = 3000;
 
 /** `first` is who is signed in; null when that is not known yet. */
-export function Shell({ first }: { readonly first: Session | null }) {
+export function Shell({ first }: { first: Session | null }) {
   const [caller, setCaller] = useState<Caller | null>(first?.caller ?? null);
   const [known, setKnown] = useState(first !== null);
   /** Why whoever was here has to sign in again; their page stays as it is meanwhile. */
@@ -75,9 +75,9 @@ export function Shell({ first }: { readonly first: Session | null }) {
         // Whoever signs in again finds the page as it was; somebody else does not.
         <div key={caller.name} hidden={ended !== null}>
           <CallerContext value={caller}>
-            <button type="button" className="skip" onClick={skip}>
+            <Button kind="skip" onClick={skip}>
               {TEXTS.skip}
-            </button>
+            </Button>
             <div className="shell" onFocusCapture={rememberFocus}>
               <Sidebar caller={caller} onSignedOut={signedOut} />
               <CurrentPage />

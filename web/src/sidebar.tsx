@@ -2,48 +2,31 @@ import { useState } from 'react';
 import { SESSION_PATH, send } from './api/client.ts';
 import { useTaskChanges } from './api/task-feed.ts';
 import { loadPage } from './pages.ts';
-import { Choice } from './parts/basics.tsx';
+import { Button, Choice } from './parts/basics.tsx';
 import { Icon, Logo } from './parts/icons.tsx';
 import { addressOf, useRoute } from './route.ts';
 import { type Caller, may } from './session.tsx';
 import { TEXTS } from './texts.ts';
-import { chooseTheme, currentTheme, type Theme } from './theme.ts';
+import { chooseTheme, currentTheme, THEMES } from './theme.ts';
 
 type Entry = keyof typeof TEXTS.nav;
 
-const ENTRIES: readonly Entry[] = [
-  'overview',
-  'layers',
-  'seed',
-  'tasks',
-  'schedules',
-  'quota',
-  'inspect',
-  'upstreams',
-];
 const ADMIN_ENTRIES: readonly Entry[] = ['accounts', 'audit'];
-const LAST_ENTRIES: readonly Entry[] = ['api', 'about'];
-const THEMES: readonly Theme[] = ['system', 'light', 'dark'];
+const ENTRIES = (Object.keys(TEXTS.nav) as Entry[]).filter((entry) => entry !== 'add');
 
-export function Sidebar({
-  caller,
-  onSignedOut,
-}: {
-  readonly caller: Caller;
-  readonly onSignedOut: () => void;
-}) {
+export function Sidebar({ caller, onSignedOut }: { caller: Caller; onSignedOut: () => void }) {
   const { page } = useRoute();
   const [open, setOpen] = useState(false);
-  const entries = [...ENTRIES, ...(may(caller, 'admin') ? ADMIN_ENTRIES : []), ...LAST_ENTRIES];
+  const entries = ENTRIES.filter((entry) => may(caller, 'admin') || !ADMIN_ENTRIES.includes(entry));
   return (
     <div className={`sidebar ${open ? 'open' : ''}`}>
       <a className="brand" href={addressOf('overview')}>
         <Logo />
         {TEXTS.product}
       </a>
-      <button type="button" className="menu-button" aria-expanded={open} onClick={() => setOpen(!open)}>
+      <Button kind="menu-button" aria-expanded={open} onClick={() => setOpen(!open)}>
         {TEXTS.menu}
-      </button>
+      </Button>
       <nav aria-label={TEXTS.menu}>
         <ul className="nav">
           {entries.map((entry) => (
@@ -79,11 +62,9 @@ function RunningCount() {
   return running === 0 ? null : <span className="count">{running}</span>;
 }
 
-function Who({ caller, onSignedOut }: { readonly caller: Caller; readonly onSignedOut: () => void }) {
+function Who({ caller, onSignedOut }: { caller: Caller; onSignedOut: () => void }) {
   const [theme, setTheme] = useState(currentTheme());
-  const signOut = () => {
-    send('DELETE', SESSION_PATH).then(onSignedOut, onSignedOut);
-  };
+  const signOut = () => send('DELETE', SESSION_PATH).then(onSignedOut, onSignedOut);
   return (
     <div className="who">
       <span>
@@ -101,9 +82,9 @@ function Who({ caller, onSignedOut }: { readonly caller: Caller; readonly onSign
       <div className="row small">
         <a href="#map">{TEXTS.backToMap}</a>
         {caller.via === 'session' && (
-          <button type="button" className="link" onClick={signOut}>
+          <Button kind="link" onClick={signOut}>
             {TEXTS.signOut}
-          </button>
+          </Button>
         )}
       </div>
     </div>

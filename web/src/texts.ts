@@ -18,6 +18,7 @@ export const TEXTS = {
   justNow: 'just now',
   ago: (time: string) => `${time} ago`,
   atMost: (value: string) => `at most ${value}`,
+  outOf: (some: string, all: string) => `${some} of ${all}`,
   unknown: 'unknown',
   request: (id: string) => `Request ${id}`,
   signIn: 'Sign in',
@@ -69,7 +70,6 @@ export const TEXTS = {
   },
 
   overview: {
-    title: 'Overview',
     disk: 'Disk use',
     ofQuota: (limit: string) => `of ${limit}`,
     noQuota: 'no quota enabled',
@@ -124,18 +124,11 @@ export const TEXTS = {
   },
 
   tasks: {
-    title: 'Tasks',
     state: 'State',
     layer: 'Layer',
     type: 'Type',
     any: 'any',
-    states: {
-      pending: 'pending',
-      running: 'running',
-      paused: 'paused',
-      done: 'done',
-      aborted: 'stopped',
-    },
+    states: { pending: 'pending', running: 'running', paused: 'paused', done: 'done', aborted: 'stopped' },
     failed: 'failed',
     partlyFailed: 'partly failed',
     withFailures: 'ended with failures',
@@ -194,11 +187,8 @@ export const TEXTS = {
   },
 
   layers: {
-    title: 'Layers',
     search: 'Search',
-    count: (shown: string, all: string) => `${shown} of ${all}`,
     list: 'List of layers',
-    add: 'Add layer',
     reload: 'Reload configuration file',
     empty: 'No layers yet. Add one here, or under “layers” in the configuration file.',
     noMatch: 'No layer name or title matches.',
@@ -217,7 +207,6 @@ export const TEXTS = {
   },
 
   add: {
-    title: 'Add layer',
     needAdmin: 'Only administrators can declare layers.',
     byHand: 'Write it by hand',
     service: 'From a map service',
@@ -275,8 +264,7 @@ export const TEXTS = {
     overlays: { off: 'Off', age: 'Age', share: 'Completeness' },
     mapHelp: 'Map: arrow keys pan, plus and minus zoom, Enter inspects the tile in the center',
     clickHint: 'Click a tile to inspect it.',
-    legendAge: ['older', '30 days', '7 days', '1 day', '1 hour'],
-    legendShare: { some: 'few', half: 'half', all: 'all' },
+    legends: { age: ['older', '30 days', '7 days', '1 day', '1 hour'], share: ['few', 'half', 'all'] },
     completeness: 'Completeness',
     completenessHelp: 'Click a zoom to show its coverage on the map.',
     zoomsEmpty: 'no tiles',
@@ -384,7 +372,6 @@ export const TEXTS = {
   },
 
   seed: {
-    title: 'Seed and truncate',
     what: 'Request',
     area: 'Area',
     whole: 'Whole layer',
@@ -429,7 +416,6 @@ export const TEXTS = {
     estimating: 'Estimating…',
     faulty: 'Correct the marked fields first.',
     tiles: 'Tiles',
-    missing: (missing: string, all: string) => `${missing} of ${all}`,
     upstream: 'Upstream requests',
     bytes: 'Disk',
     seconds: 'Duration',
@@ -454,7 +440,6 @@ export const TEXTS = {
   },
 
   schedules: {
-    title: 'Schedules',
     list: 'List of schedules',
     add: 'New schedule…',
     edit: 'Edit…',
@@ -506,11 +491,7 @@ export const TEXTS = {
     anyHourHelp: 'Without hours a run continues until it is done.',
     bothHours: 'Enter both hours or none.',
     overrun: 'If not done by then',
-    overruns: {
-      pause: 'pause, resume next time',
-      stop: 'stop',
-      finish: 'continue until done',
-    },
+    overruns: { pause: 'pause, resume next time', stop: 'stop', finish: 'continue until done' },
     enabled: 'Enabled',
     nameMissing: 'Enter a name.',
     newTitle: 'New schedule',
@@ -542,24 +523,12 @@ export const TEXTS = {
       `${field} “${part}” is invalid: use ${least} to ${most}, * or ranges such as ${least}-${most}`,
     unknownWord: (word: string, known: string) => `“${word}” is unknown: use five fields or one of ${known}`,
     weekdays: ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'],
-    months: [
-      'January',
-      'February',
-      'March',
-      'April',
-      'May',
-      'June',
-      'July',
-      'August',
-      'September',
-      'October',
-      'November',
-      'December',
-    ],
+    months: 'January February March April May June July August September October November December'.split(
+      ' ',
+    ),
   },
 
   quota: {
-    title: 'Quota',
     enabled: 'Enable the quota',
     limits: 'Limits',
     limit: 'Limit for all layers',
@@ -593,7 +562,6 @@ export const TEXTS = {
   },
 
   inspect: {
-    title: 'Tile inspector',
     help: 'Enter a tile’s coordinates, or click a tile on a layer’s map.',
     zoom: 'Zoom',
     column: 'Column',
@@ -647,7 +615,6 @@ export const TEXTS = {
   },
 
   accounts: {
-    title: 'Accounts',
     users: 'Users',
     tokens: 'Tokens',
     own: 'Your password',
@@ -682,7 +649,6 @@ export const TEXTS = {
   },
 
   audit: {
-    title: 'Audit log',
     actor: 'User',
     text: 'Action contains',
     outcome: 'Outcome',
@@ -700,7 +666,6 @@ export const TEXTS = {
   },
 
   upstreams: {
-    title: 'Upstreams',
     empty:
       'No upstream requests since the server started. Only layers with a remote source have an upstream.',
     help: 'The servers that layers fetch from.',
@@ -718,7 +683,6 @@ export const TEXTS = {
     failures: 'Failures',
     refused: 'Rejected before sending',
     budget: 'Daily budget',
-    budgetText: (used: string, limit: string) => `${used} of ${limit}`,
     quietHours: 'Quiet hours',
     pausedUntil: 'Paused until',
     reasons: {
@@ -730,7 +694,6 @@ export const TEXTS = {
   },
 
   api: {
-    title: 'HTTP interface',
     help: 'Everything the console does can be scripted with these requests.',
     document: 'OpenAPI 3.1 document',
     parameters: 'Parameters',
@@ -741,7 +704,6 @@ export const TEXTS = {
   },
 
   about: {
-    title: 'About',
     version: 'Version',
     node: 'Node.js',
     started: 'Running since',
@@ -749,15 +711,11 @@ export const TEXTS = {
     map: 'The built-in map is made with Natural Earth data.',
     parts: 'Third-party software',
     part: 'Package',
-    partVersion: 'Version',
     partLicence: 'Licence',
-    nodes: {
-      title: 'Nodes',
-      name: 'Name',
-      roles: 'Roles',
-      started: 'Started',
-      seen: 'Last seen',
-      leader: 'leader',
-    },
+    nodes: 'Nodes',
+    name: 'Name',
+    roles: 'Roles',
+    seen: 'Last seen',
+    leader: 'leader',
   },
 } as const;

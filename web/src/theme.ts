@@ -1,7 +1,6 @@
-export type Theme = 'system' | 'light' | 'dark';
-
 const KEY = 'tilewarden-theme';
-const THEMES: readonly Theme[] = ['system', 'light', 'dark'];
+export const THEMES = ['system', 'light', 'dark'] as const;
+type Theme = (typeof THEMES)[number];
 
 export function currentTheme(): Theme {
   const kept = localStorage.getItem(KEY);

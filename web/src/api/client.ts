@@ -58,11 +58,6 @@ export async function send<T>(
   return (await ask<T>(method, path, body, options)).data;
 }
 
-/** For what GeoWebCache's clients send as forms. */
-export async function sendForm(path: string, fields: Readonly<Record<string, string>>): Promise<void> {
-  await reach(path, { method: 'POST', body: new URLSearchParams(fields) });
-}
-
 export async function ask<T>(
   method: string,
   path: string,

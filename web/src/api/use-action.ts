@@ -6,17 +6,18 @@ export interface Action {
   readonly problem: Problem | null;
   /** What to say when it went well. */
   readonly done: string | null;
-  /** `work` answers what to say afterwards, or null. Never rejects. */
-  run(work: () => Promise<string | null>): Promise<void>;
+  /** What `work` answers is said afterwards, if it is a text. Never rejects. */
+  run(work: () => Promise<unknown>): Promise<void>;
 }
 
 /** Something that somebody asked for by a click: whether it is under way, and how it ended. */
 export function useAction(): Action {
   const [state, setState] = useState<Omit<Action, 'run'>>({ busy: false, problem: null, done: null });
-  const run = useCallback(async (work: () => Promise<string | null>) => {
+  const run = useCallback(async (work: () => Promise<unknown>) => {
     setState({ busy: true, problem: null, done: null });
     try {
-      setState({ busy: false, problem: null, done: await work() });
+      const answer = await work();
+      setState({ busy: false, problem: null, done: typeof answer === 'string' ? answer : null });
     } catch (error) {
       setState({ busy: false, problem: problemFrom(error), done: null });
     }

@@ -5,11 +5,11 @@ import type { TileSet } from './tile-set.ts';
 
 /** A map of a tile set in the page. `onReady` gets the map once. */
 export function MapBox(props: {
-  readonly set: TileSet;
-  readonly label: string;
-  readonly events: ConsoleMapEvents;
-  readonly onReady: (map: ConsoleMap) => void;
-  readonly children?: ReactNode;
+  set: TileSet;
+  label: string;
+  events?: ConsoleMapEvents;
+  onReady?: (map: ConsoleMap) => void;
+  children?: ReactNode;
 }) {
   const box = useRef<HTMLDivElement>(null);
   const events = useRef(props.events);
@@ -20,12 +20,12 @@ export function MapBox(props: {
   useEffect(() => {
     if (!box.current) return;
     const made = new ConsoleMap(box.current, {
-      onView: (view) => events.current.onView?.(view),
-      onTile: (place) => events.current.onTile?.(place),
-      onTileFailed: (address) => events.current.onTileFailed?.(address),
+      onView: (view) => events.current?.onView?.(view),
+      onTile: (place) => events.current?.onTile?.(place),
+      onTileFailed: (address) => events.current?.onTileFailed?.(address),
     });
     setMap(made);
-    onReady.current(made);
+    onReady.current?.(made);
     return () => made.close();
   }, []);
 

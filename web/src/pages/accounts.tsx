@@ -1,12 +1,32 @@
-import { type FormEvent, useState } from 'react';
-import { type Answer, send } from '../api/client.ts';
+import { type ReactNode, useState } from 'react';
+import { type Answer, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
-import { ActionNotices, Card, Empty, Input, Loaded, PageHead } from '../parts/basics.tsx';
-import { may, useCaller } from '../session.tsx';
+import { timeText } from '../format.ts';
+import {
+  ActionNotices,
+  Button,
+  Card,
+  Choice,
+  Copy,
+  Empty,
+  Form,
+  Input,
+  Loaded,
+  PageHead,
+  Password,
+  ProblemNotice,
+  Table,
+  TextField,
+} from '../parts/basics.tsx';
+import { ConfirmButton, Dialog } from '../parts/dialog.tsx';
+import { may, ROLES, type Role, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
-import { Tokens } from './accounts-tokens.tsx';
-import { Users } from './accounts-users.tsx';
+
+type User = Answer<'/api/v1/users'>['users'][number];
+type Token = Answer<'/api/v1/tokens'>['tokens'][number];
+/** What a user and a token have in common, as it is typed. */
+type Grant = { readonly name: string; readonly role: Role; readonly layers: string };
 
 const WORDS = TEXTS.accounts;
 
@@ -16,7 +36,7 @@ export default function Accounts() {
   const tokens = useResource<Answer<'/api/v1/tokens'>>(may(caller, 'admin') ? 'api/v1/tokens' : null);
   return (
     <>
-      <PageHead title={WORDS.title} />
+      <PageHead title={TEXTS.nav.accounts} />
       {caller.via === 'machine' && <p className="notice">{WORDS.machine}</p>}
       {!may(caller, 'admin') && <Empty>{WORDS.needAdmin}</Empty>}
       <div className="grid">
@@ -48,41 +68,256 @@ export default function Accounts() {
   );
 }
 
+function Users({ users, onChanged }: { users: readonly User[]; onChanged: () => void }) {
+  const caller = useCaller();
+  const action = useAction();
+  const [changing, setChanging] = useState<User | null>(null);
+  return (
+    <div className="stack">
+      <ProblemNotice problem={action.problem} />
+      <Table
+        label={WORDS.users}
+        head={[WORDS.name, WORDS.role, WORDS.layers, WORDS.created]}
+        buttons={WORDS.change}
+      >
+        {users.map((user) => (
+          <tr key={user.name}>
+            <td>{user.name}</td>
+            <td>{user.role}</td>
+            <td className="mono">{user.layers.join(', ')}</td>
+            <td>{timeText(user.createdAt)}</td>
+            <td className="number">
+              {user.name !== caller.name && (
+                <span className="row end">
+                  <Button aria-label={WORDS.editTitle(user.name)} onClick={() => setChanging(user)}>
+                    {WORDS.edit}
+                  </Button>
+                  <ConfirmButton
+                    action={action}
+                    label={WORDS.removeUser(user.name)}
+                    title={WORDS.removeUser(user.name)}
+                    verb={TEXTS.remove}
+                    text={WORDS.removeUserText}
+                    onConfirm={() => send('DELETE', `api/v1/users/${part(user.name)}`).then(onChanged)}
+                  >
+                    {TEXTS.remove}…
+                  </ConfirmButton>
+                </span>
+              )}
+            </td>
+          </tr>
+        ))}
+      </Table>
+      <AddUser onAdd={(draft) => action.run(() => send('POST', 'api/v1/users', draft).then(onChanged))} />
+      {changing && (
+        <ChangeUser
+          user={changing}
+          onConfirm={(changes) =>
+            action.run(() => send('PUT', `api/v1/users/${part(changing.name)}`, changes).then(onChanged))
+          }
+          onClose={() => setChanging(null)}
+        />
+      )}
+    </div>
+  );
+}
+
+function ChangeUser(props: { user: User; onConfirm: (changes: object) => unknown; onClose: () => void }) {
+  const { name, role, layers } = props.user;
+  const [grant, setGrant] = useState<Grant>({ name, role, layers: layers.join(', ') });
+  const [password, setPassword] = useState('');
+  const changes = {
+    role: grant.role,
+    layers: patternsOf(grant.layers),
+    ...(password !== '' && { password }),
+  };
+  return (
+    <Dialog
+      title={WORDS.editTitle(name)}
+      verb={TEXTS.save}
+      kind="primary"
+      ready={changes.layers.length > 0}
+      onConfirm={() => props.onConfirm(changes)}
+      onClose={props.onClose}
+    >
+      <GrantFields
+        grant={grant}
+        onChange={setGrant}
+        help={<p className="small quiet">{WORDS.rolesHelp}</p>}
+      />
+      <TextField
+        label={WORDS.fresh}
+        help={WORDS.keepPassword}
+        type="password"
+        autoComplete="new-password"
+        value={password}
+        onText={setPassword}
+      />
+    </Dialog>
+  );
+}
+
+function AddUser({ onAdd }: { onAdd: (draft: object) => unknown }) {
+  const [grant, setGrant] = useState<Grant>({ name: '', role: 'viewer', layers: '*' });
+  const [password, setPassword] = useState('');
+  return (
+    <GrantForm
+      verb={WORDS.addUser}
+      grant={grant}
+      onChange={setGrant}
+      onSubmit={() => onAdd({ ...grant, layers: patternsOf(grant.layers), password })}
+    >
+      <Password fresh label={WORDS.password} value={password} onText={setPassword} />
+      <GrantFields grant={grant} onChange={setGrant} />
+    </GrantForm>
+  );
+}
+
+function Tokens({ tokens, onChanged }: { tokens: readonly Token[]; onChanged: () => void }) {
+  const action = useAction();
+  const [secret, setSecret] = useState<string | null>(null);
+  const make = async (draft: object) => {
+    setSecret((await send<{ token: string }>('POST', 'api/v1/tokens', draft)).token);
+    onChanged();
+  };
+  return (
+    <div className="stack">
+      <ProblemNotice problem={action.problem} />
+      {secret !== null && (
+        <div className="notice good" role="status">
+          <span>{WORDS.token}</span>
+          <Copy label={WORDS.tokens} text={secret} />
+        </div>
+      )}
+      {tokens.length === 0 ? (
+        <Empty>{WORDS.noTokens}</Empty>
+      ) : (
+        <Table
+          label={WORDS.tokens}
+          head={[WORDS.name, WORDS.role, WORDS.layers, WORDS.expires, WORDS.lastUsed]}
+          buttons={WORDS.revoke}
+        >
+          {tokens.map(({ id, name, role, layers, expiresAt, lastUsedAt }) => (
+            <tr key={id}>
+              <td>{name}</td>
+              <td>{role}</td>
+              <td className="mono">{layers.join(', ')}</td>
+              <td>{expiresAt === null ? TEXTS.never : timeText(expiresAt)}</td>
+              <td>{lastUsedAt === null ? TEXTS.never : timeText(lastUsedAt)}</td>
+              <td className="number">
+                <ConfirmButton
+                  action={action}
+                  label={WORDS.revokeToken(name)}
+                  title={WORDS.revokeToken(name)}
+                  verb={WORDS.revoke}
+                  text={WORDS.revokeTokenText}
+                  onConfirm={() => send('DELETE', `api/v1/tokens/${id}`).then(onChanged)}
+                >
+                  {WORDS.revoke}…
+                </ConfirmButton>
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      <AddToken onAdd={(draft) => action.run(() => make(draft))} />
+    </div>
+  );
+}
+
+function AddToken({ onAdd }: { onAdd: (draft: object) => unknown }) {
+  const [grant, setGrant] = useState<Grant>({ name: '', role: 'operator', layers: '*' });
+  const [day, setDay] = useState('');
+  const add = () => {
+    const expiresAt = day === '' ? null : new Date(`${day}T23:59:59`).toISOString();
+    return onAdd({ ...grant, layers: patternsOf(grant.layers), expiresAt });
+  };
+  return (
+    <GrantForm verb={WORDS.addToken} grant={grant} onChange={setGrant} onSubmit={add}>
+      <GrantFields grant={grant} onChange={setGrant} />
+      <Input label={WORDS.expiresOn} type="date" value={day} onText={setDay} />
+    </GrantForm>
+  );
+}
+
+interface GrantProps {
+  readonly grant: Grant;
+  readonly onChange: (grant: Grant) => void;
+}
+
+function GrantForm({
+  verb,
+  grant,
+  onChange,
+  onSubmit,
+  children,
+}: GrantProps & { verb: string; onSubmit: () => unknown; children: ReactNode }) {
+  return (
+    <Form className="form-grid tops" onSubmit={onSubmit} aria-label={verb}>
+      <Input
+        label={WORDS.name}
+        required
+        value={grant.name}
+        autoComplete="off"
+        onText={(name) => onChange({ ...grant, name })}
+      />
+      {children}
+      <Button type="submit" kind="beside-fields">
+        {verb}
+      </Button>
+    </Form>
+  );
+}
+
+/** `help` is about the role. */
+function GrantFields({ grant, onChange, help }: GrantProps & { help?: ReactNode }) {
+  return (
+    <>
+      <Choice
+        label={WORDS.role}
+        value={grant.role}
+        options={ROLES.map((one) => [one, one])}
+        onChange={(role) => onChange({ ...grant, role })}
+      />
+      {help}
+      <TextField
+        label={WORDS.layers}
+        help={WORDS.layersHelp}
+        required
+        className="mono"
+        value={grant.layers}
+        onText={(layers) => onChange({ ...grant, layers })}
+      />
+    </>
+  );
+}
+
+/** `roads*, rivers` → its patterns. */
+function patternsOf(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((pattern) => pattern.trim())
+    .filter((pattern) => pattern !== '');
+}
+
 function OwnPassword() {
   const [current, setCurrent] = useState('');
   const [password, setPassword] = useState('');
   const action = useAction();
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    void action.run(async () => {
-      await send('PUT', 'api/v1/me/password', { current, password });
-      setCurrent('');
-      setPassword('');
-      return WORDS.changed;
-    });
+  const change = async () => {
+    await send('PUT', 'api/v1/me/password', { current, password });
+    setCurrent('');
+    setPassword('');
+    return WORDS.changed;
   };
   return (
-    <form className="form-grid" onSubmit={submit}>
-      <Input
-        label={WORDS.current}
-        type="password"
-        autoComplete="current-password"
-        required
-        value={current}
-        onText={setCurrent}
-      />
-      <Input
-        label={WORDS.fresh}
-        type="password"
-        autoComplete="new-password"
-        required
-        value={password}
-        onText={setPassword}
-      />
-      <button type="submit" disabled={action.busy}>
+    <Form className="form-grid" onSubmit={() => action.run(change)}>
+      <Password label={WORDS.current} value={current} onText={setCurrent} />
+      <Password fresh label={WORDS.fresh} value={password} onText={setPassword} />
+      <Button type="submit" disabled={action.busy}>
         {WORDS.change}
-      </button>
+      </Button>
       <ActionNotices action={action} />
-    </form>
+    </Form>
   );
 }

@@ -1,14 +1,16 @@
-import { type FormEvent, useMemo, useState } from 'react';
+import { useMemo, useState } from 'react';
 import { type Answer, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { countText } from '../format.ts';
 import type { LayerInfo } from '../map/tile-set.ts';
 import {
+  Button,
   Card,
   Copy,
   Empty,
-  Field,
+  Form,
+  Input,
   Loaded,
   PageHead,
   ProblemNotice,
@@ -55,7 +57,7 @@ export default function Add() {
   return <FromService />;
 }
 
-function Existing({ name, isCopy }: { readonly name: string; readonly isCopy: boolean }) {
+function Existing({ name, isCopy }: { name: string; isCopy: boolean }) {
   const layer = useResource<Answer<'/api/v1/layers/{layer}'>>(`api/v1/layers/${part(name)}`);
   return (
     <>
@@ -67,11 +69,7 @@ function Existing({ name, isCopy }: { readonly name: string; readonly isCopy: bo
   );
 }
 
-function Editor(props: {
-  readonly layer: LayerInfo;
-  readonly version: string | null;
-  readonly isCopy: boolean;
-}) {
+function Editor(props: { layer: LayerInfo; version: string | null; isCopy: boolean }) {
   const { layer, version, isCopy } = props;
   const document = layer.document as Declaration | null;
   if (!document || (!isCopy && layer.origin !== 'database')) return <Empty>{WORDS.fromFile}</Empty>;
@@ -84,28 +82,20 @@ function FromService() {
   const [url, setUrl] = useState('');
   const [found, setFound] = useState<Found | null>(null);
   const [chosen, setChosen] = useState<Declaration | null>(null);
-  const read = (event: FormEvent) => {
-    event.preventDefault();
+  const read = async () => {
     setChosen(null);
-    void action.run(async () => {
-      setFound(null);
-      setFound(await send<Found>('POST', 'api/v1/import', { url }));
-      return null;
-    });
+    setFound(null);
+    setFound(await send<Found>('POST', 'api/v1/import', { url }));
   };
   return (
     <>
       <PageHead
-        title={WORDS.title}
-        actions={
-          <button type="button" onClick={() => setChosen(STARTING_POINT)}>
-            {WORDS.byHand}
-          </button>
-        }
+        title={TEXTS.nav.add}
+        actions={<Button onClick={() => setChosen(STARTING_POINT)}>{WORDS.byHand}</Button>}
       />
       <div className="stack">
         <Card title={WORDS.service}>
-          <form className="stack" onSubmit={read}>
+          <Form className="stack" onSubmit={() => action.run(read)}>
             <TextField
               label={WORDS.url}
               help={WORDS.urlHelp}
@@ -113,16 +103,16 @@ function FromService() {
               required
               value={url}
               placeholder="https://maps.example.org/wms"
-              onChange={({ target }) => setUrl(target.value)}
+              onText={setUrl}
             />
             <div className="row">
-              <button type="submit" className="primary" disabled={action.busy}>
+              <Button type="submit" kind="primary" disabled={action.busy}>
                 {action.busy ? WORDS.reading : WORDS.read}
-              </button>
+              </Button>
             </div>
             <ProblemNotice problem={action.problem} />
             {url !== '' && <Copy text={curl('POST', 'api/v1/import', { url })} label={WORDS.curl} />}
-          </form>
+          </Form>
         </Card>
         {found && <Choices found={found} chosen={chosen} onChoose={setChosen} />}
         {chosen && (
@@ -144,9 +134,9 @@ function neededBy(layer: Declaration, found: Found | null): readonly Declaration
 }
 
 function Choices(props: {
-  readonly found: Found;
-  readonly chosen: Declaration | null;
-  readonly onChoose: (layer: Declaration) => void;
+  found: Found;
+  chosen: Declaration | null;
+  onChoose: (layer: Declaration) => void;
 }) {
   const { found, chosen } = props;
   const [search, setSearch] = useState('');
@@ -159,21 +149,18 @@ function Choices(props: {
   return (
     <Card title={WORDS.found(countText(found.layers.length))}>
       <div className="stack">
-        <Field label={TEXTS.layers.search}>
-          <input type="search" value={search} onChange={({ target }) => setSearch(target.value)} />
-        </Field>
+        <Input label={TEXTS.layers.search} type="search" value={search} onText={setSearch} />
         {layers.length === 0 && <Empty>{TEXTS.layers.noMatch}</Empty>}
         <VirtualList items={layers} rowHeight={ROW_HEIGHT} label={WORDS.list} keyOf={({ name }) => name}>
           {(layer) => (
-            <button
-              type="button"
-              className="plain service-layer"
+            <Button
+              kind="plain service-layer"
               aria-pressed={layer.name === chosen?.name}
               onClick={() => props.onChoose(layer)}
             >
               <strong className="name">{String(layer.title ?? layer.name)}</strong>
               <span className="small quiet">{layer.name}</span>
-            </button>
+            </Button>
           )}
         </VirtualList>
         <Report found={found} />
@@ -183,7 +170,7 @@ function Choices(props: {
 }
 
 /** What has no place here, or another one. */
-function Report({ found }: { readonly found: Found }) {
+function Report({ found }: { found: Found }) {
   const told = found.report.filter(({ fate }) => fate !== 'taken');
   const lines = [...new Map(told.map((line) => [JSON.stringify(line), line])).values()];
   if (lines.length === 0) return null;

@@ -1,10 +1,9 @@
 import { useDeferredValue } from 'react';
 import { useResource } from '../api/use-resource.ts';
-import { Card, Copy, Input, Loaded, PageHead } from '../parts/basics.tsx';
+import { Card, Copy, Input, LinkButton, Loaded, PageHead } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
 import { changeQuery, useRoute } from '../route.ts';
 import { TEXTS } from '../texts.ts';
-import { schemaText } from './schema-text.ts';
 
 const WORDS = TEXTS.api;
 
@@ -22,11 +21,11 @@ export default function Api() {
   return (
     <>
       <PageHead
-        title={WORDS.title}
+        title={TEXTS.nav.api}
         actions={
-          <a className="button" href="api/v1/openapi.json" target="_blank" rel="noopener">
+          <LinkButton href="api/v1/openapi.json" target="_blank" rel="noopener">
             {WORDS.document}
-          </a>
+          </LinkButton>
         }
       />
       <p className="quiet">{WORDS.help}</p>
@@ -60,7 +59,7 @@ function groupsOf({ paths }: OpenApi, wanted: string): readonly (readonly [strin
   return [...groups];
 }
 
-function OperationView({ entry: { method, path, operation } }: { readonly entry: Entry }) {
+function OperationView({ entry: { method, path, operation } }: { entry: Entry }) {
   const body = operation.requestBody?.content['application/json'];
   const answer = Object.entries(operation.responses).find(([status]) => status.startsWith('2'));
   const schema = answer?.[1].content?.['application/json']?.schema;
@@ -84,24 +83,23 @@ function OperationView({ entry: { method, path, operation } }: { readonly entry:
           ))}
         </ul>
       )}
-      {body && (
-        <>
-          <h3>{WORDS.body}</h3>
-          <pre>{schemaText(body.schema)}</pre>
-        </>
-      )}
-      {schema && (
-        <>
-          <h3>
-            {WORDS.answer} {answer?.[0]}
-          </h3>
-          <pre>{schemaText(schema)}</pre>
-        </>
-      )}
+      {body && shape(WORDS.body, body.schema)}
+      {schema && shape(`${WORDS.answer} ${answer?.[0]}`, schema)}
       {method === 'GET' && <Copy label={path} text={curl('GET', relative)} />}
     </details>
   );
 }
+
+function shape(title: string, schema: object) {
+  return (
+    <>
+      <h3>{title}</h3>
+      <pre>{schemaText(schema)}</pre>
+    </>
+  );
+}
+
+type Content = Readonly<Record<string, { readonly schema: object }>>;
 
 /** As much of `openapi.json` as the pages read. */
 interface OpenApi {
@@ -118,8 +116,44 @@ interface Operation {
     readonly description?: string;
     readonly schema: object;
   }[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: object }>> };
-  readonly responses: Readonly<
-    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: object }>> }>
-  >;
+  readonly requestBody?: { readonly content: Content };
+  readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
+}
+
+interface Schema {
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly prefixItems?: readonly Schema[];
+  readonly anyOf?: readonly Schema[];
+  readonly additionalProperties?: Schema | boolean;
+  readonly description?: string;
+}
+
+/** A JSON Schema as a person would write the shape down. */
+function schemaText(schema: object, indent = ''): string {
+  const given = schema as Schema;
+  if (given.enum) return given.enum.map((value) => JSON.stringify(value)).join(' | ');
+  if (given.const !== undefined) return JSON.stringify(given.const);
+  if (given.anyOf) return given.anyOf.map((one) => schemaText(one, indent)).join(' | ');
+  if (given.prefixItems) return `[${given.prefixItems.map((one) => schemaText(one, indent)).join(', ')}]`;
+  if (given.items) return `[${schemaText(given.items, indent)}, …]`;
+  if (given.properties) return objectText(given, indent);
+  if (typeof given.additionalProperties === 'object') {
+    return `{ name: ${schemaText(given.additionalProperties, indent)}, … }`;
+  }
+  return String(given.type ?? 'anything');
+}
+
+function objectText({ properties = {}, required = [] }: Schema, indent: string): string {
+  const inner = `${indent}  `;
+  const lines = Object.entries(properties).map(([name, schema]) => {
+    const optional = required.includes(name) ? '' : '?';
+    const remark = schema.description ? `  // ${schema.description}` : '';
+    return `${inner}${name}${optional}: ${schemaText(schema, inner)}${remark}`;
+  });
+  return `{\n${lines.join('\n')}\n${indent}}`;
 }

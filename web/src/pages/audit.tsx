@@ -2,7 +2,7 @@ import { useDeferredValue, useState } from 'react';
 import type { Answer } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { timeText } from '../format.ts';
-import { Card, Choice, Empty, Input, Loaded, PageHead, Table } from '../parts/basics.tsx';
+import { Button, Card, Choice, Empty, Input, Loaded, PageHead, Table } from '../parts/basics.tsx';
 import { changeQuery, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
@@ -10,7 +10,6 @@ import { TEXTS } from '../texts.ts';
 type Entry = Answer<'/api/v1/audit'>['entries'][number];
 
 const WORDS = TEXTS.audit;
-const OUTCOMES = ['done', 'refused', 'failed'] as const;
 const FILTERS = ['actor', 'text', 'outcome'] as const;
 const FIRST = 100;
 const MOST = 1000;
@@ -28,7 +27,7 @@ export default function Audit() {
   if (!may(caller, 'admin')) return <Empty>{WORDS.needAdmin}</Empty>;
   return (
     <>
-      <PageHead title={WORDS.title} />
+      <PageHead title={TEXTS.nav.audit} />
       <div className="stack">
         <div className="row">
           <Input label={WORDS.actor} type="search" value={actor} onText={(actor) => changeQuery({ actor })} />
@@ -36,10 +35,7 @@ export default function Audit() {
           <Choice
             label={WORDS.outcome}
             value={outcome}
-            options={[
-              ['', TEXTS.tasks.any],
-              ...OUTCOMES.map((one) => [one as string, WORDS.outcomes[one]] as const),
-            ]}
+            options={[['', TEXTS.tasks.any], ...Object.entries(WORDS.outcomes)]}
             onChange={(chosen) => changeQuery({ outcome: chosen })}
           />
         </div>
@@ -51,19 +47,17 @@ export default function Audit() {
           </Loaded>
         </Card>
         {limit < MOST && (entries.data?.entries.length ?? 0) >= limit && (
-          <button type="button" onClick={() => setLimit(MOST)}>
-            {TEXTS.more}
-          </button>
+          <Button onClick={() => setLimit(MOST)}>{TEXTS.more}</Button>
         )}
       </div>
     </>
   );
 }
 
-function Entries({ entries }: { readonly entries: readonly Entry[] }) {
+function Entries({ entries }: { entries: readonly Entry[] }) {
   return (
     <Table
-      label={WORDS.title}
+      label={TEXTS.nav.audit}
       head={[WORDS.time, WORDS.actor, WORDS.action, WORDS.target, WORDS.source, WORDS.outcome]}
     >
       {entries.map((entry, place) => (
@@ -95,7 +89,7 @@ function actionText({ action, path }: Entry): string {
 }
 
 /** What it was and what it became, as far as the server wrote it down. */
-function Change({ entry: { before, after } }: { readonly entry: Entry }) {
+function Change({ entry: { before, after } }: { entry: Entry }) {
   const parts = [
     [WORDS.before, before],
     [WORDS.after, after],

@@ -1,10 +1,10 @@
 import { useDeferredValue, useMemo, useState } from 'react';
-import { ask, type Problem, part } from '../api/client.ts';
+import { ask, part } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { MapBox } from '../map/map-box.tsx';
 import { type LayerInfo, type TileSet, tileSetFrom } from '../map/tile-set.ts';
-import { Card, Choice, Copy, Field, ProblemNotice, TextField } from '../parts/basics.tsx';
+import { Button, Card, Choice, Copy, Field, Input, ProblemNotice } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
 import { addressOf, goTo } from '../route.ts';
 import { TEXTS } from '../texts.ts';
@@ -15,11 +15,11 @@ const NO_WISHES = new URLSearchParams();
 
 /** The declaration of a layer, to be adjusted, looked at and saved. With a version it replaces that one. */
 export function DeclarationEditor(props: {
-  readonly document: Declaration;
+  document: Declaration;
   /** Of what is replaced; null: it is new. */
-  readonly version: string | null;
+  version: string | null;
   /** Grid sets that the layer needs and that are to be declared with it. */
-  readonly gridSets?: readonly Declaration[];
+  gridSets?: readonly Declaration[];
 }) {
   const [text, setText] = useState(() => JSON.stringify(props.document, null, 2));
   const action = useAction();
@@ -27,30 +27,28 @@ export function DeclarationEditor(props: {
   const path = props.version === null ? 'api/v1/layers' : `api/v1/layers/${part(props.document.name)}`;
   const method = props.version === null ? 'POST' : 'PUT';
   const change = (fields: object) => document && setText(JSON.stringify({ ...document, ...fields }, null, 2));
-  const save = () =>
-    action.run(async () => {
-      if (!document) return null;
-      await declareGridSets(props.gridSets ?? [], text);
-      await ask(method, path, document, { version: props.version });
-      goTo(addressOf('layers', document.name));
-      return null;
-    });
+  const save = async () => {
+    if (!document) return;
+    await declareGridSets(props.gridSets ?? [], text);
+    await ask(method, path, document, { version: props.version });
+    goTo(addressOf('layers', document.name));
+  };
   return (
     <div className="grid">
       <Card title={WORDS.declaration} className="span-6">
         <div className="stack">
           <div className="form-grid tops">
-            <TextField
+            <Input
               label={WORDS.name}
               value={document?.name ?? ''}
               disabled={document === null || props.version !== null}
-              onChange={({ target }) => change({ name: target.value })}
+              onText={(name) => change({ name })}
             />
-            <TextField
+            <Input
               label={WORDS.layerTitle}
               value={String(document?.title ?? '')}
               disabled={document === null}
-              onChange={({ target }) => change({ title: target.value })}
+              onText={(title) => change({ title })}
             />
           </div>
           {document && <DeclarationFields document={document} onChange={change} />}
@@ -67,14 +65,13 @@ export function DeclarationEditor(props: {
           {document === null && <p className="small field-error">{WORDS.notJson}</p>}
           <ProblemNotice problem={action.problem} />
           <div className="row">
-            <button
-              type="button"
-              className="primary"
+            <Button
+              kind="primary"
               disabled={document === null || action.busy}
-              onClick={() => void save()}
+              onClick={() => action.run(save)}
             >
               {WORDS.save}
-            </button>
+            </Button>
           </div>
           {document && <Copy text={curl(method, path, document)} label={WORDS.curl} />}
         </div>
@@ -87,13 +84,7 @@ export function DeclarationEditor(props: {
 }
 
 /** The map as the server would draw it. Nothing of it is cached. */
-function Preview({
-  document,
-  needed,
-}: {
-  readonly document: Declaration;
-  readonly needed: readonly Declaration[];
-}) {
+function Preview({ document, needed }: { document: Declaration; needed: readonly Declaration[] }) {
   const shown = useDeferredValue(JSON.stringify(previewed(document)));
   const offer = useResource<Pick<LayerInfo, 'gridSets' | 'formats' | 'extensions' | 'parameters'>>(
     `api/v1/preview?${new URLSearchParams({ document: shown })}`,
@@ -106,7 +97,8 @@ function Preview({
     const found = tileSetFrom(layer, new URLSearchParams({ gridSet })) ?? tileSetFrom(layer, NO_WISHES);
     return found && { ...found, preview: shown };
   }, [offer.data, shown, gridSet]);
-  if (offer.problem) return <PreviewProblem problem={offer.problem} needed={needed} />;
+  if (offer.problem && needed.length > 0) return <p className="notice small">{WORDS.previewLater}</p>;
+  if (offer.problem) return <ProblemNotice problem={offer.problem} />;
   if (!set) return <p className="empty">{TEXTS.loading}</p>;
   return (
     <div className="stack">
@@ -116,20 +108,10 @@ function Preview({
         options={set.layer.gridSets.map(({ name }) => [name, name])}
         onChange={setGridSet}
       />
-      <MapBox
-        set={set}
-        label={WORDS.previewMap}
-        events={{ onTileFailed: () => setFailed(true) }}
-        onReady={() => {}}
-      />
+      <MapBox set={set} label={WORDS.previewMap} events={{ onTileFailed: () => setFailed(true) }} />
       {failed && <p className="notice warn small">{WORDS.previewFailed}</p>}
     </div>
   );
-}
-
-function PreviewProblem(props: { readonly problem: Problem; readonly needed: readonly Declaration[] }) {
-  if (props.needed.length > 0) return <p className="notice small">{WORDS.previewLater}</p>;
-  return <ProblemNotice problem={props.problem} />;
 }
 
 /** What the picture depends on: it stands in the address of each tile. */

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { useResource } from '../api/use-resource.ts';
-import { Check, Choice, Input, TextField } from '../parts/basics.tsx';
+import { Button, Check, Choice, Input, Suggestions } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
 
 export type Declaration = Readonly<Record<string, unknown>> & { readonly name: string };
@@ -99,13 +99,8 @@ function GridSets({ document, onChange }: FieldsProps) {
       ))}
       <div className="row">
         <Input label={WORDS.addGridSet} list="grid-set-names" value={wanted} onText={setWanted} />
-        <datalist id="grid-set-names">
-          {known.data?.map((name) => (
-            <option key={name} value={name} />
-          ))}
-        </datalist>
-        <button
-          type="button"
+        <Suggestions id="grid-set-names" values={known.data ?? []} />
+        <Button
           disabled={wanted === '' || subsets.some(({ name }) => name === wanted)}
           onClick={() => {
             save([...subsets, { name: wanted }]);
@@ -113,7 +108,7 @@ function GridSets({ document, onChange }: FieldsProps) {
           }}
         >
           {WORDS.addOne}
-        </button>
+        </Button>
       </div>
     </fieldset>
   );
@@ -151,25 +146,20 @@ function Filters({ document, onChange }: FieldsProps) {
         );
       })}
       <div className="row">
-        <button
-          type="button"
+        <Button
           onClick={() =>
             save([...filters, { name: filters.length === 0 ? 'STYLES' : '', default: '', values: [''] }])
           }
         >
           {WORDS.addFilter}
-        </button>
+        </Button>
       </div>
     </fieldset>
   );
 }
 
 /** A list is typed with commas, and read when the field is left: half a list is none. */
-function ValuesField(props: {
-  readonly kind: Kind;
-  readonly given: unknown;
-  readonly onChange: (value: unknown) => void;
-}) {
+function ValuesField(props: { kind: Kind; given: unknown; onChange: (value: unknown) => void }) {
   const { kind, given, onChange } = props;
   const text = Array.isArray(given) ? given.join(', ') : String(given ?? '');
   const read = (typed: string) => {
@@ -179,7 +169,7 @@ function ValuesField(props: {
     return entries.filter((one) => one !== '').map(Number);
   };
   return (
-    <TextField
+    <Input
       key={`${kind} ${text}`}
       label={kind === 'regex' ? WORDS.expression : WORDS.values}
       placeholder={kind === 'regex' ? '.*' : WORDS.valuesLike}
@@ -189,21 +179,11 @@ function ValuesField(props: {
   );
 }
 
-function Remove(props: {
-  readonly label: string;
-  readonly disabled?: boolean;
-  readonly onClick: () => void;
-}) {
+function Remove({ label, ...button }: { label: string; disabled?: boolean; onClick: () => void }) {
   return (
-    <button
-      type="button"
-      className="beside-fields"
-      aria-label={`${TEXTS.remove}: ${props.label}`}
-      disabled={props.disabled}
-      onClick={props.onClick}
-    >
+    <Button kind="beside-fields" aria-label={`${TEXTS.remove}: ${label}`} {...button}>
       {TEXTS.remove}
-    </button>
+    </Button>
   );
 }
 

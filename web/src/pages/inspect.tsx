@@ -1,6 +1,6 @@
-import { type FormEvent, useMemo, useState } from 'react';
+import { useMemo, useState } from 'react';
 import { type LayerInfo, type TileSet, tileSetFrom, wishesOf } from '../map/tile-set.ts';
-import { Card, Input, PageHead } from '../parts/basics.tsx';
+import { Button, Card, Form, Input, PageHead } from '../parts/basics.tsx';
 import { ChosenLayer } from '../parts/layer-field.tsx';
 import { TileSetChoices } from '../parts/tile-set-choices.tsx';
 import { addressOf, goTo, useRoute } from '../route.ts';
@@ -14,7 +14,7 @@ export default function Inspect() {
   const { item } = useRoute();
   return (
     <>
-      <PageHead title={WORDS.title} under={WORDS.help} />
+      <PageHead title={TEXTS.nav.inspect} under={WORDS.help} />
       <ChosenLayer wanted={item} onChange={(name) => goTo(addressOf('inspect', name))}>
         {(layer, field) => (
           <div className="stack">
@@ -27,7 +27,7 @@ export default function Inspect() {
   );
 }
 
-function Place({ layer }: { readonly layer: LayerInfo }) {
+function Place({ layer }: { layer: LayerInfo }) {
   const { query } = useRoute();
   const asked = useMemo(() => tileSetFrom(layer, query), [layer, query]);
   const [z = 0, x = 0, y = 0] = (query.get('tile') ?? '').split('/').map(Number);
@@ -35,10 +35,6 @@ function Place({ layer }: { readonly layer: LayerInfo }) {
   if (!asked) return null;
   const show = (set: TileSet) =>
     goTo(addressOf('inspect', layer.name, { ...wishesOf(set), tile: `${typed.z}/${typed.x}/${typed.y}` }));
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    show(asked);
-  };
   const number = (name: 'z' | 'x' | 'y', label: string) => (
     <Input
       label={label}
@@ -52,15 +48,15 @@ function Place({ layer }: { readonly layer: LayerInfo }) {
   return (
     <>
       <Card>
-        <form className="form-grid" onSubmit={submit}>
+        <Form className="form-grid" onSubmit={() => show(asked)}>
           <TileSetChoices set={asked} onChange={show} />
           {number('z', WORDS.zoom)}
           {number('x', WORDS.column)}
           {number('y', WORDS.row)}
-          <button type="submit" className="primary">
+          <Button type="submit" kind="primary">
             {WORDS.look}
-          </button>
-        </form>
+          </Button>
+        </Form>
       </Card>
       {query.has('tile') && (
         <Card>

@@ -7,7 +7,7 @@ import { snippetsFor } from './client-snippets.ts';
 const WORDS = TEXTS.layer;
 
 /** Ready to paste into what people use. */
-export function Addresses({ set }: { readonly set: TileSet }) {
+export function Addresses({ set }: { set: TileSet }) {
   const base = new URL('.', location.href.split('#')[0]).href;
   return (
     <>

@@ -3,34 +3,25 @@ import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { agoText } from '../format.ts';
 import { cornersOf } from '../map/draw-area.ts';
-import { Card, Copy, Loaded, ProblemNotice } from '../parts/basics.tsx';
+import { Button, Card, Copy, LinkButton, Loaded, ProblemNotice } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
 import { addressOf } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 
 type Blanks = Answer<'/api/v1/layers/{layer}/blank-areas'>;
+type Accepted = Body<'POST /api/v1/layers/{layer}/blank-areas'>;
 
 const WORDS = TEXTS.blanks;
 const MOST_SUSPECTS = 10;
 
 /** Where blank tiles are right, and blank tiles that nobody has accepted; for operators. */
-export function LayerBlankAreas({ layer }: { readonly layer: string }) {
+export function LayerBlankAreas({ layer }: { layer: string }) {
   const path = `api/v1/layers/${part(layer)}/blank-areas`;
   const blanks = useResource<Blanks>(path, 30);
   const action = useAction();
-  const change = (work: () => Promise<unknown>) =>
-    void action.run(async () => {
-      await work();
-      blanks.reload();
-      return null;
-    });
-  const accept = (body: Body<'POST /api/v1/layers/{layer}/blank-areas'>) =>
-    change(() => send('POST', path, body));
-  const add = (
-    <a className="button" href={addressOf('seed', layer, { type: 'blank' })}>
-      {WORDS.add}
-    </a>
-  );
+  const change = (method: 'POST' | 'DELETE', at: string, body?: Accepted) =>
+    action.run(() => send(method, at, body).then(blanks.reload));
+  const add = <LinkButton href={addressOf('seed', layer, { type: 'blank' })}>{WORDS.add}</LinkButton>;
   return (
     <Card title={WORDS.title} className="span-6" aside={add}>
       <ProblemNotice problem={action.problem} />
@@ -52,15 +43,14 @@ export function LayerBlankAreas({ layer }: { readonly layer: string }) {
                   </span>
                 </span>
                 {one.id !== null && (
-                  <button
-                    type="button"
-                    className="danger"
+                  <Button
+                    kind="danger"
                     title={curl('DELETE', `${path}/${one.id}`)}
                     disabled={action.busy}
-                    onClick={() => change(() => send('DELETE', `${path}/${one.id}`))}
+                    onClick={() => change('DELETE', `${path}/${one.id}`)}
                   >
                     {TEXTS.remove}
-                  </button>
+                  </Button>
                 )}
               </div>
             ))}
@@ -74,14 +64,13 @@ export function LayerBlankAreas({ layer }: { readonly layer: string }) {
                     {refused ? WORDS.refused : WORDS.kept} {agoText(at)}
                   </span>
                 </span>
-                <button
-                  type="button"
+                <Button
                   title={curl('POST', path, { gridSet, tiles })}
                   disabled={action.busy}
-                  onClick={() => accept({ gridSet, tiles })}
+                  onClick={() => change('POST', path, { gridSet, tiles })}
                 >
                   {WORDS.accept}
-                </button>
+                </Button>
               </div>
             ))}
             <details>

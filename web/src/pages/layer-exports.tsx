@@ -2,8 +2,8 @@ import { useEffect, useState } from 'react';
 import { type Answer, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
-import { agoText, bytesText, countText } from '../format.ts';
-import { Bar, Card, Copy, Loaded, ProblemNotice } from '../parts/basics.tsx';
+import { agoText, bytesText, countText, valuesText } from '../format.ts';
+import { Bar, Button, Card, Copy, LinkButton, Loaded, ProblemNotice } from '../parts/basics.tsx';
 import { curl, quoted } from '../parts/curl.ts';
 import { addressOf } from '../route.ts';
 import { TEXTS } from '../texts.ts';
@@ -17,24 +17,15 @@ const PATH = 'api/v1/exports';
 const [OFTEN, SELDOM] = [1, 30];
 
 /** Files made of the layer's cached tiles, for operators: how far they are, to be downloaded or deleted. */
-export function LayerExports({ layer }: { readonly layer: string }) {
+export function LayerExports({ layer }: { layer: string }) {
   const [everySeconds, setEverySeconds] = useState(OFTEN);
   const found = useResource<Exports>(PATH, everySeconds);
   const own = found.data?.exports.filter((one) => one.layer === layer) ?? [];
   const busy = own.some(({ endedAt }) => endedAt === null);
   useEffect(() => setEverySeconds(busy ? OFTEN : SELDOM), [busy]);
   const action = useAction();
-  const remove = (id: string) =>
-    action.run(async () => {
-      await send('DELETE', `${PATH}/${part(id)}`);
-      found.reload();
-      return null;
-    });
-  const add = (
-    <a className="button" href={addressOf('seed', layer, { type: 'export' })}>
-      {WORDS.add}
-    </a>
-  );
+  const remove = (id: string) => action.run(() => send('DELETE', `${PATH}/${part(id)}`).then(found.reload));
+  const add = <LinkButton href={addressOf('seed', layer, { type: 'export' })}>{WORDS.add}</LinkButton>;
   return (
     <Card title={WORDS.title} className="span-6" aside={add}>
       <ProblemNotice problem={action.problem} />
@@ -43,7 +34,7 @@ export function LayerExports({ layer }: { readonly layer: string }) {
           <div className="stack">
             {own.length === 0 && <p className="quiet">{WORDS.none}</p>}
             {own.map((one) => (
-              <ExportLine key={one.id} one={one} busy={action.busy} onRemove={() => void remove(one.id)} />
+              <ExportLine key={one.id} one={one} busy={action.busy} onRemove={() => remove(one.id)} />
             ))}
           </div>
         )}
@@ -52,32 +43,31 @@ export function LayerExports({ layer }: { readonly layer: string }) {
   );
 }
 
-function ExportLine(props: { readonly one: Export; readonly busy: boolean; readonly onRemove: () => void }) {
+function ExportLine(props: { one: Export; busy: boolean; onRemove: () => unknown }) {
   const { one, busy, onRemove } = props;
   const { type, gridSet, format, parameters, zoomStart, zoomStop, state, tiles, expected } = one;
-  const values = Object.entries(parameters).map(([name, value]) => `${name}=${value}`);
   const file = `${PATH}/${part(one.id)}/file`;
   return (
     <div className="stack entry">
       <div className="row">
         <span>
-          <strong>{TEXTS.seed.archives[type]}</strong> {[gridSet, format, ...values].join(', ')},{' '}
+          <strong>{TEXTS.seed.archives[type]}</strong>{' '}
+          {[gridSet, format, valuesText(parameters)].filter((text) => text !== '').join(', ')},{' '}
           {WORDS.zooms(zoomStart, zoomStop)}
         </span>
         {state === 'done' && (
-          <a className="button" href={file} download>
+          <LinkButton href={file} download>
             {WORDS.download(bytesText(one.bytes ?? 0))}
-          </a>
+          </LinkButton>
         )}
-        <button
-          type="button"
-          className="danger"
+        <Button
+          kind="danger"
           title={curl('DELETE', `${PATH}/${part(one.id)}`)}
           disabled={busy}
           onClick={onRemove}
         >
           {one.endedAt === null ? TEXTS.cancel : TEXTS.remove}
-        </button>
+        </Button>
       </div>
       <span className={state === 'failed' ? 'small field-error' : 'small quiet'} role="status">
         {WORDS.states[state](countText(tiles), one.reason ?? '')} {agoText(one.endedAt ?? one.createdAt)}

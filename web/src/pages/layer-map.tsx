@@ -6,7 +6,7 @@ import type { ConsoleMap, MapView, TilePlace } from '../map/console-map.ts';
 import { type Coverage, cellColour, coveragePicture } from '../map/coverage.ts';
 import { MapBox } from '../map/map-box.tsx';
 import { type TileSet, tileSetQuery } from '../map/tile-set.ts';
-import { Bar, Card, Choice, Loaded } from '../parts/basics.tsx';
+import { Bar, Button, Card, Choice, Loaded } from '../parts/basics.tsx';
 import { TileSetChoices } from '../parts/tile-set-choices.tsx';
 import { TEXTS } from '../texts.ts';
 import { TileDetails } from './tile-details.tsx';
@@ -21,13 +21,7 @@ const REFRESH_SECONDS = 10;
 const WAIT_MS = 150;
 
 /** The layer on a map, what of it is cached, and the tile that was clicked. */
-export function LayerMap({
-  set,
-  onChange,
-}: {
-  readonly set: TileSet;
-  readonly onChange: (set: TileSet) => void;
-}) {
+export function LayerMap({ set, onChange }: { set: TileSet; onChange: (set: TileSet) => void }) {
   const [map, setMap] = useState<ConsoleMap | null>(null);
   const [view, setView] = useState<MapView | null>(null);
   const [overlay, setOverlay] = useState<Overlay>('age');
@@ -115,19 +109,19 @@ function zoomRows(zooms: Zooms['zooms']) {
 }
 
 function ZoomLine(props: {
-  readonly z: number;
-  readonly tiles: number;
-  readonly offered: number;
-  readonly pressed: boolean;
-  readonly onPress: () => void;
+  z: number;
+  tiles: number;
+  offered: number;
+  pressed: boolean;
+  onPress: () => void;
 }) {
   const { z, tiles, offered, pressed, onPress } = props;
   const share = offered === 0 ? 0 : tiles / offered;
   return (
     <>
-      <button type="button" className="zoom-number" aria-pressed={pressed} onClick={onPress}>
+      <Button kind="zoom-number" aria-pressed={pressed} onClick={onPress}>
         {z}
-      </button>
+      </Button>
       <Bar share={share} label={`${TEXTS.inspect.zoom} ${z}`} kind={share === 1 ? 'done' : ''} />
       <span className="small number">
         {percentText(share)} <span className="quiet">{countText(tiles)}</span>
@@ -136,31 +130,21 @@ function ZoomLine(props: {
   );
 }
 
-function Legend({ shows, zoom }: { readonly shows: 'age' | 'share'; readonly zoom: number }) {
+/** Values of cells that stand for others. */
+const SAMPLES = { age: [1, 2, 3, 4, 5], share: [1, 50, 100] } as const;
+
+function Legend({ shows, zoom }: { shows: 'age' | 'share'; zoom: number }) {
   return (
     <span className="legend">
       <strong>
         {TEXTS.inspect.zoom} {zoom}
       </strong>
-      {shows === 'age'
-        ? WORDS.legendAge.map((text, place) => (
-            <span key={text}>
-              <span className="swatch" style={{ background: cellColour('age', place + 1) }} />
-              {text}
-            </span>
-          ))
-        : (
-            [
-              [1, WORDS.legendShare.some],
-              [50, WORDS.legendShare.half],
-              [100, WORDS.legendShare.all],
-            ] as const
-          ).map(([share, text]) => (
-            <span key={share}>
-              <span className="swatch" style={{ background: cellColour('share', share) }} />
-              {text}
-            </span>
-          ))}
+      {WORDS.legends[shows].map((text, place) => (
+        <span key={text}>
+          <span className="swatch" style={{ background: cellColour(shows, SAMPLES[shows][place] ?? 0) }} />
+          {text}
+        </span>
+      ))}
     </span>
   );
 }

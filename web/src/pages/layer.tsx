@@ -1,39 +1,43 @@
 import { useMemo, useState } from 'react';
-import { type Answer, part, send } from '../api/client.ts';
+import { type Answer, ask, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
-import { useResource } from '../api/use-resource.ts';
+import { type Resource, useResource } from '../api/use-resource.ts';
 import { agoText, bytesText, countText, durationText, parametersText, timeText } from '../format.ts';
 import { type LayerInfo, type TileSet, tileSetFrom, wishesOf } from '../map/tile-set.ts';
-import { ActionNotices, Card, Empty, Fact, Loaded, PageHead, Table } from '../parts/basics.tsx';
-import { Confirm } from '../parts/confirm.tsx';
+import {
+  ActionNotices,
+  Button,
+  Card,
+  Empty,
+  type Fact,
+  Facts,
+  LinkButton,
+  Loaded,
+  PageHead,
+  ProblemNotice,
+  Table,
+} from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
-import { addressOf, useRoute } from '../route.ts';
+import { ConfirmButton } from '../parts/dialog.tsx';
+import { addressOf, goTo, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 import { Addresses } from './layer-addresses.tsx';
 import { LayerBlankAreas } from './layer-blank-areas.tsx';
-import { LayerChanges } from './layer-changes.tsx';
 import { LayerExports } from './layer-exports.tsx';
 import { LayerMap } from './layer-map.tsx';
 
 type Usage = Answer<'/api/v1/usage'>;
-type Emptying = { readonly tiles: number; readonly bytes: number };
 
 const WORDS = TEXTS.layer;
 
-export default function LayerPage({ name }: { readonly name: string }) {
+export default function LayerPage({ name }: { name: string }) {
   const layer = useResource<LayerInfo>(`api/v1/layers/${part(name)}`);
   const usage = useResource<Usage>('api/v1/usage', 30);
   return <Loaded resource={layer}>{(data) => <Content layer={data} usage={usage} />}</Loaded>;
 }
 
-function Content({
-  layer,
-  usage,
-}: {
-  readonly layer: LayerInfo;
-  readonly usage: ReturnType<typeof useResource<Usage>>;
-}) {
+function Content({ layer, usage }: { layer: LayerInfo; usage: Resource<Usage> }) {
   const { query } = useRoute();
   const works = may(useCaller(), 'operator');
   const asked = useMemo(() => tileSetFrom(layer, query), [layer, query]);
@@ -63,7 +67,7 @@ function Content({
           {own ? <Sizes layer={own} /> : <Empty>{WORDS.noTiles}</Empty>}
         </Card>
         <Card title={WORDS.source} className="span-6">
-          <Source layer={layer} />
+          <Facts of={namedFacts(WORDS.sourceNames, layer.source)} />
         </Card>
         {works && (
           <>
@@ -82,13 +86,13 @@ function Content({
   );
 }
 
-function Sizes({ layer }: { readonly layer: Usage['layers'][number] }) {
+function Sizes({ layer }: { layer: Usage['layers'][number] }) {
   return (
     <Table
       label={WORDS.sizes}
       className="snug"
       head={[WORDS.gridSet, WORDS.format, WORDS.parameters, WORDS.tiles, WORDS.bytes]}
-      numbers={[WORDS.tiles, WORDS.bytes]}
+      numbers={2}
     >
       {layer.tileSets.map(({ gridSet, format, parametersId, parameters, tiles, bytes }) => (
         <tr key={`${gridSet} ${format} ${parametersId}`}>
@@ -111,26 +115,14 @@ function expiryText(seconds: number, byZoom: LayerInfo['expireCacheByZoom'], wit
 }
 
 /** Each under its name, where there is something to say. */
-function NamedFacts<Name extends string>(props: {
-  readonly names: Readonly<Record<Name, string>>;
-  readonly values: Readonly<Partial<Record<Name, string>>>;
-}) {
-  return (Object.keys(props.names) as Name[]).map((name) => (
-    <Fact key={name} label={props.names[name]}>
-      {props.values[name] || null}
-    </Fact>
-  ));
+function namedFacts<Name extends string>(
+  names: Readonly<Record<Name, string>>,
+  values: Readonly<Partial<Record<Name, string>>>,
+): Fact[] {
+  return (Object.keys(names) as Name[]).map((name) => [names[name], values[name] || null]);
 }
 
-function Source({ layer: { source } }: { readonly layer: LayerInfo }) {
-  return (
-    <dl className="facts">
-      <NamedFacts names={WORDS.sourceNames} values={source} />
-    </dl>
-  );
-}
-
-function Settings({ layer }: { readonly layer: LayerInfo }) {
+function Settings({ layer }: { layer: LayerInfo }) {
   const yes = (value: boolean) => (value ? TEXTS.yes : TEXTS.no);
   const values = {
     store: layer.store ?? '',
@@ -146,69 +138,98 @@ function Settings({ layer }: { readonly layer: LayerInfo }) {
     fullWms: yes(layer.fullWms),
     infoFormats: layer.infoFormats.join(', '),
   };
+  const { expireCacheSeconds, expireCacheByZoom, expireClientsSeconds, expireClientsByZoom, changedAt } =
+    layer;
+  const changed = changedAt === null ? TEXTS.unknown : `${timeText(changedAt)} (${agoText(changedAt)})`;
+  const tasks = <a href={addressOf('tasks', '', { layer: layer.name })}>{WORDS.tasks}</a>;
   return (
-    <dl className="facts">
-      <Fact label={WORDS.access}>{layer.access}</Fact>
-      <Fact label={WORDS.expires}>
-        {expiryText(layer.expireCacheSeconds ?? 0, layer.expireCacheByZoom, TEXTS.never)}
-      </Fact>
-      <Fact label={WORDS.clientExpires}>
-        {expiryText(layer.expireClientsSeconds, layer.expireClientsByZoom, TEXTS.none)}
-      </Fact>
-      <NamedFacts names={WORDS.settingNames} values={values} />
-      <Fact label={WORDS.changed}>
-        {layer.changedAt === null
-          ? TEXTS.unknown
-          : `${timeText(layer.changedAt)} (${agoText(layer.changedAt)})`}
-      </Fact>
-      <Fact label={TEXTS.nav.tasks}>
-        <a href={addressOf('tasks', '', { layer: layer.name })}>{WORDS.tasks}</a>
-      </Fact>
-    </dl>
+    <Facts
+      of={[
+        [WORDS.access, layer.access],
+        [WORDS.expires, expiryText(expireCacheSeconds ?? 0, expireCacheByZoom, TEXTS.never)],
+        [WORDS.clientExpires, expiryText(expireClientsSeconds, expireClientsByZoom, TEXTS.none)],
+        ...namedFacts(WORDS.settingNames, values),
+        [WORDS.changed, changed],
+        [TEXTS.nav.tasks, tasks],
+      ]}
+    />
   );
 }
 
-function Actions({ set, onEmptied }: { readonly set: TileSet; readonly onEmptied: () => void }) {
+function Actions({ set, onEmptied }: { set: TileSet; onEmptied: () => void }) {
   const caller = useCaller();
   const action = useAction();
-  const [amount, setAmount] = useState<Emptying | null>(null);
   if (!may(caller, 'operator')) return null;
   const { name } = set.layer;
-  const truncate = (dryRun: boolean) =>
-    send<Emptying>('POST', `api/v1/layers/${part(name)}/truncate`, { dryRun });
-  const ask = () =>
-    action.run(async () => {
-      setAmount(await truncate(true));
-      return null;
-    });
-  const empty = () =>
-    action.run(async () => {
-      const { tiles } = await truncate(false);
-      onEmptied();
-      return WORDS.emptied(countText(tiles));
-    });
+  const path = `api/v1/layers/${part(name)}/truncate`;
+  const truncate = (dryRun: boolean) => send<{ tiles: number; bytes: number }>('POST', path, { dryRun });
+  const question = async () => {
+    const { tiles, bytes } = await truncate(true);
+    return WORDS.emptyText(countText(tiles), bytesText(bytes));
+  };
+  const empty = async () => {
+    const { tiles } = await truncate(false);
+    onEmptied();
+    return WORDS.emptied(countText(tiles));
+  };
   return (
     <>
       <ActionNotices action={action} />
-      <a className="button primary" href={addressOf('seed', name, wishesOf(set))}>
+      <LinkButton kind="primary" href={addressOf('seed', name, wishesOf(set))}>
         {WORDS.seed}
-      </a>
-      <LayerChanges layer={set.layer} />
-      <button type="button" className="danger" disabled={action.busy} onClick={() => void ask()}>
+      </LinkButton>
+      {may(caller, 'admin') && <DeclarationActions layer={set.layer} />}
+      <ConfirmButton
+        action={action}
+        title={WORDS.emptyTitle(name)}
+        verb={WORDS.emptyTitle(name)}
+        name={name}
+        command={curl('POST', path, {})}
+        text={question}
+        onConfirm={empty}
+      >
         {WORDS.empty}
-      </button>
-      {amount && (
-        <Confirm
-          title={WORDS.emptyTitle(name)}
-          action={WORDS.emptyTitle(name)}
-          name={name}
-          command={curl('POST', `api/v1/layers/${part(name)}/truncate`, {})}
-          onConfirm={() => void empty()}
-          onClose={() => setAmount(null)}
-        >
-          {WORDS.emptyText(countText(amount.tiles), bytesText(amount.bytes))}
-        </Confirm>
-      )}
+      </ConfirmButton>
+    </>
+  );
+}
+
+/** What an administrator can do to a layer's declaration; one of the configuration file can only be copied. */
+function DeclarationActions({ layer }: { layer: LayerInfo }) {
+  const action = useAction();
+  const [enabled, setEnabled] = useState((layer.document as { enabled?: boolean } | null)?.enabled !== false);
+  const path = `api/v1/layers/${part(layer.name)}`;
+  const toggled = (document: unknown) => ({ ...(document as object), enabled: !enabled });
+  const toggle = async () => {
+    const { data, version } = await ask<LayerInfo>('GET', path);
+    await send('PUT', path, toggled(data.document), { version });
+    setEnabled(!enabled);
+  };
+  const copy = <LinkButton href={addressOf('add', '', { copy: layer.name })}>{WORDS.copy}</LinkButton>;
+  if (layer.origin !== 'database') return copy;
+  return (
+    <>
+      <ProblemNotice problem={action.problem} />
+      <LinkButton href={addressOf('add', layer.name)}>{WORDS.edit}</LinkButton>
+      {copy}
+      <Button
+        title={curl('PUT', path, toggled(layer.document))}
+        disabled={action.busy}
+        onClick={() => action.run(toggle)}
+      >
+        {enabled ? WORDS.disable : WORDS.enable}
+      </Button>
+      <ConfirmButton
+        action={action}
+        title={WORDS.removeTitle(layer.name)}
+        verb={WORDS.removeTitle(layer.name)}
+        name={layer.name}
+        command={curl('DELETE', path)}
+        text={WORDS.removeText}
+        onConfirm={() => send('DELETE', path).then(() => goTo(addressOf('layers')))}
+      >
+        {WORDS.remove}
+      </ConfirmButton>
     </>
   );
 }

@@ -1,27 +1,40 @@
 import { lazy, useDeferredValue, useMemo } from 'react';
-import { type Answer, part } from '../api/client.ts';
+import { type Answer, Problem, part, problemFrom, reach } from '../api/client.ts';
+import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { agoText, bytesText, countText, timeText } from '../format.ts';
-import { Check, Choice, Empty, Input, Loaded, PageHead } from '../parts/basics.tsx';
+import {
+  ActionNotices,
+  Button,
+  Check,
+  Choice,
+  Empty,
+  Input,
+  LinkButton,
+  Loaded,
+  PageHead,
+} from '../parts/basics.tsx';
+import { curl } from '../parts/curl.ts';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { addressOf, changeQuery, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
-import {
-  LAYER_ORDERS,
-  type LayerRow,
-  type LayerSummary,
-  type LayerUsage,
-  layersFound,
-  titleOf,
-} from './layer-order.ts';
-import { ReloadConfiguration } from './reload-configuration.tsx';
 
 const LayerPage = lazy(() => import('./layer.tsx'));
+
+type LayerSummary = Answer<'/api/v1/layers'>['layers'][number];
+type LayerUsage = Answer<'/api/v1/usage'>['layers'][number];
+
+interface LayerRow {
+  readonly layer: LayerSummary;
+  readonly usage: LayerUsage | null;
+}
 
 const WORDS = TEXTS.layers;
 const ROW_HEIGHT = 58;
 const REFRESH_SECONDS = 30;
+const ORDERS = ['declared', 'name', 'changed', 'size', 'failures'] as const;
+const RELOAD_FORM = new URLSearchParams({ reload_configuration: '1' });
 
 export default function Layers() {
   const { item } = useRoute();
@@ -37,7 +50,7 @@ function LayerList() {
   }, [layers.data, usage.data]);
   return (
     <>
-      <PageHead title={WORDS.title} actions={<Actions onReloaded={layers.reload} />} />
+      <PageHead title={TEXTS.nav.layers} actions={<Actions onReloaded={layers.reload} />} />
       <Loaded resource={layers}>
         {() => (rows.length === 0 ? <Empty>{WORDS.empty}</Empty> : <Found rows={rows} />)}
       </Loaded>
@@ -45,29 +58,61 @@ function LayerList() {
   );
 }
 
-function Actions({ onReloaded }: { readonly onReloaded: () => void }) {
+function Actions({ onReloaded }: { onReloaded: () => void }) {
+  const action = useAction();
   if (!may(useCaller(), 'admin')) return null;
+  const reload = async () => {
+    const told = await reloadConfiguration();
+    onReloaded();
+    return told;
+  };
   return (
     <>
-      <ReloadConfiguration onReloaded={onReloaded} />
-      <a className="button primary" href={addressOf('add')}>
-        {WORDS.add}
-      </a>
+      <ActionNotices action={action} />
+      <Button
+        title={curl('POST', 'rest/reload', RELOAD_FORM)}
+        disabled={action.busy}
+        onClick={() => action.run(reload)}
+      >
+        {WORDS.reload}
+      </Button>
+      <LinkButton kind="primary" href={addressOf('add')}>
+        {TEXTS.nav.add}
+      </LinkButton>
     </>
   );
 }
 
+/** GeoWebCache's address for it, which answers with a page. */
+async function reloadConfiguration(): Promise<string> {
+  try {
+    return textIn(await (await reach('rest/reload', { method: 'POST', body: RELOAD_FORM })).text());
+  } catch (error) {
+    const { message, status, requestId } = problemFrom(error);
+    throw new Problem(textIn(message), status, requestId);
+  }
+}
+
+function textIn(page: string): string {
+  const { body } = new DOMParser().parseFromString(page, 'text/html');
+  const lines = [...body.querySelectorAll('p, li')].map((line) => line.textContent?.trim());
+  return lines.length > 0 ? lines.join(' ') : (body.textContent?.trim() ?? '');
+}
+
 /** `#/layers?search=…&order=…&failing=1` */
-function Found({ rows }: { readonly rows: readonly LayerRow[] }) {
+function Found({ rows }: { rows: readonly LayerRow[] }) {
   const { query } = useRoute();
   const text = query.get('search') ?? '';
-  const order = LAYER_ORDERS.find((name) => name === query.get('order')) ?? 'declared';
+  const order = ORDERS.find((name) => name === query.get('order')) ?? 'declared';
   const onlyFailing = query.has('failing');
-  const words = useDeferredValue(text);
-  const found = useMemo(
-    () => layersFound(rows, words, onlyFailing, order),
-    [rows, words, onlyFailing, order],
-  );
+  const words = useDeferredValue(text).trim().toLowerCase();
+  const found = useMemo(() => {
+    const meant = rows.filter(
+      ({ layer }) =>
+        (!onlyFailing || layer.failures > 0) && `${layer.name}\n${layer.title}`.toLowerCase().includes(words),
+    );
+    return meant.sort(COMPARE[order]);
+  }, [rows, words, onlyFailing, order]);
   const failing = rows.filter(({ layer }) => layer.failures > 0).length;
   return (
     <div className="stack">
@@ -76,7 +121,7 @@ function Found({ rows }: { readonly rows: readonly LayerRow[] }) {
         <Choice
           label={WORDS.order}
           value={order}
-          options={LAYER_ORDERS.map((name) => [name, WORDS.orders[name]])}
+          options={ORDERS.map((name) => [name, WORDS.orders[name]])}
           onChange={(chosen) => changeQuery({ order: chosen === 'declared' ? '' : chosen })}
         />
         <Check
@@ -85,7 +130,7 @@ function Found({ rows }: { readonly rows: readonly LayerRow[] }) {
           onChange={(checked) => changeQuery({ failing: checked ? '1' : '' })}
         />
         <span className="quiet" role="status">
-          {WORDS.count(countText(found.length), countText(rows.length))}
+          {TEXTS.outOf(countText(found.length), countText(rows.length))}
         </span>
       </div>
       {found.length === 0 && <Empty>{onlyFailing ? WORDS.noneFails : WORDS.noMatch}</Empty>}
@@ -96,7 +141,7 @@ function Found({ rows }: { readonly rows: readonly LayerRow[] }) {
   );
 }
 
-function LayerLine({ row: { layer, usage } }: { readonly row: LayerRow }) {
+function LayerLine({ row: { layer, usage } }: { row: LayerRow }) {
   const picture = pictureOf(layer, usage);
   return (
     <a className="layer-line" href={addressOf('layers', layer.name)}>
@@ -128,7 +173,27 @@ function LayerLine({ row: { layer, usage } }: { readonly row: LayerRow }) {
   );
 }
 
-function FailureMark({ layer: { failures, lastFailure } }: { readonly layer: LayerSummary }) {
+const COMPARE: Readonly<Record<(typeof ORDERS)[number], (a: LayerRow, b: LayerRow) => number>> = {
+  declared: () => 0,
+  name: (a, b) => compareTexts(titleOf(a.layer), titleOf(b.layer)),
+  changed: (a, b) => compareTexts(b.layer.changedAt ?? '', a.layer.changedAt ?? ''),
+  size: (a, b) => (b.usage?.bytes ?? 0) - (a.usage?.bytes ?? 0),
+  failures: (a, b) =>
+    b.layer.failures - a.layer.failures ||
+    compareTexts(b.layer.lastFailure?.at ?? '', a.layer.lastFailure?.at ?? ''),
+};
+
+function titleOf({ title, name }: LayerSummary): string {
+  return title || name;
+}
+
+/** Quicker than by a language's rules, which take a second for thousands of names. */
+function compareTexts(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+function FailureMark({ layer: { failures, lastFailure } }: { layer: LayerSummary }) {
   if (failures === 0 || lastFailure === null) return <span className="trouble" />;
   const text = `${lastFailure.message} ${agoText(lastFailure.at)}`;
   return (

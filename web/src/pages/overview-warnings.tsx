@@ -23,10 +23,10 @@ interface Warning {
 
 /** What somebody should do something about, and where. Null stands for what is not known yet. */
 export function Warnings(props: {
-  readonly usage: Answer<'/api/v1/usage'> | null;
-  readonly series: Answer<'/api/v1/series'> | null;
-  readonly hosts: Answer<'/api/v1/upstreams'> | null;
-  readonly tasks: readonly Task[];
+  usage: Answer<'/api/v1/usage'> | null;
+  series: Answer<'/api/v1/series'> | null;
+  hosts: Answer<'/api/v1/upstreams'> | null;
+  tasks: readonly Task[];
 }) {
   const me = useResource<Answer<'/api/v1/me'>>('api/v1/me');
   const schedules = useResource<Answer<'/api/v1/schedules'>>('api/v1/schedules');

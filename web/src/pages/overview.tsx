@@ -30,7 +30,7 @@ export default function Overview() {
   const all = useMemo(() => merged(tasks.data?.tasks ?? [], changes), [tasks.data, changes]);
   return (
     <>
-      <PageHead title={WORDS.title} />
+      <PageHead title={TEXTS.nav.overview} />
       <div className="grid">
         <Warnings usage={usage.data} series={series.data} hosts={hosts.data} tasks={all} />
         <Card title={WORDS.disk} className="span-4">
@@ -54,7 +54,7 @@ export default function Overview() {
           <Loaded resource={series}>{(data) => <Traffic series={data} />}</Loaded>
         </Card>
         <Card
-          title={TEXTS.upstreams.title}
+          title={TEXTS.nav.upstreams}
           className="span-5"
           aside={<a href={addressOf('upstreams')}>{WORDS.allUpstreams}</a>}
         >
@@ -71,7 +71,7 @@ export function merged(listed: readonly Task[], changes: ReadonlyMap<number, Tas
   return [...byId.values()].sort((a, b) => b.id - a.id);
 }
 
-function Disk({ usage }: { readonly usage: Usage }) {
+function Disk({ usage }: { usage: Usage }) {
   const { bytes, tiles, quota, growthPerDay, fullInDays, sweeping } = usage;
   return (
     <>
@@ -90,7 +90,7 @@ function growthText(perDay: number | null): string {
   return perDay === null ? WORDS.growthUnknown : WORDS.growth(bytesText(perDay));
 }
 
-function Largest({ usage }: { readonly usage: Usage }) {
+function Largest({ usage }: { usage: Usage }) {
   const largest = [...usage.layers].sort((a, b) => b.bytes - a.bytes).slice(0, LARGEST);
   const most = largest[0]?.bytes ?? 1;
   if (largest.length === 0) return <Empty>{WORDS.empty}</Empty>;
@@ -116,8 +116,8 @@ function Running({
   resource,
   tasks,
 }: {
-  readonly resource: Resource<Answer<'/api/v1/tasks'>>;
-  readonly tasks: readonly Task[];
+  resource: Resource<Answer<'/api/v1/tasks'>>;
+  tasks: readonly Task[];
 }) {
   const active = tasks.filter(({ state }) => ACTIVE.includes(state));
   return (
@@ -141,7 +141,7 @@ function Running({
   );
 }
 
-function Traffic({ series }: { readonly series: Series }) {
+function Traffic({ series }: { series: Series }) {
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
   const [hits, misses, failed] = [sum(series.hits), sum(series.misses), sum(series.failed)];
   const others = sum(series.stale) + sum(series.bypassed);
@@ -186,7 +186,7 @@ function Traffic({ series }: { readonly series: Series }) {
 }
 
 /** The worst first, and only as many as are read at a glance. */
-function Health({ hosts }: { readonly hosts: Upstreams['upstreams'] }) {
+function Health({ hosts }: { hosts: Upstreams['upstreams'] }) {
   if (hosts.length === 0) return <Empty>{TEXTS.upstreams.empty}</Empty>;
   const failing = ({ state }: (typeof hosts)[number]) => (state === 'healthy' ? 0 : 1);
   const worst = [...hosts].sort((a, b) => failing(b) - failing(a) || b.requests - a.requests);
@@ -221,7 +221,7 @@ function grouped(values: readonly number[]): readonly number[] {
   );
 }
 
-function Figure({ label, value }: { readonly label: string; readonly value: string }) {
+function Figure({ label, value }: { label: string; value: string }) {
   return (
     <div className="figure">
       <div className="big">{value}</div>

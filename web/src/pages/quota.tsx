@@ -1,10 +1,23 @@
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { type Answer, Problem, problemFrom, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
 import { bytesText, countText, parametersText } from '../format.ts';
-import { ActionNotices, Bar, Card, Check, Choice, Empty, Loaded, PageHead } from '../parts/basics.tsx';
-import { Confirm } from '../parts/confirm.tsx';
+import {
+  ActionNotices,
+  Bar,
+  Button,
+  Card,
+  Check,
+  Choice,
+  Empty,
+  Form,
+  Loaded,
+  PageHead,
+  TextField,
+} from '../parts/basics.tsx';
+import { Confirm } from '../parts/dialog.tsx';
+import { LayerField } from '../parts/layer-field.tsx';
 import { Gauge, Plot } from '../parts/plots.tsx';
 import { addressOf } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
@@ -12,14 +25,19 @@ import { TEXTS } from '../texts.ts';
 import {
   bodyOf,
   type Changes,
+  type Draft,
   draftOf,
   type Effect,
   effectsOf,
+  isPositive,
   isValid,
+  isWhole,
   type LayerDraft,
+  layersOf,
+  POLICIES,
   type Quota,
+  UNITS,
 } from './quota-draft.ts';
-import { LayerQuotas, LimitFields, NumberField } from './quota-layers.tsx';
 
 type Usage = Answer<'/api/v1/usage'>;
 type History = Answer<'/api/v1/evictions'>;
@@ -28,6 +46,7 @@ const WORDS = TEXTS.quota;
 const REFRESH_SECONDS = 15;
 const HOUR_MS = 3_600_000;
 const FREQUENCIES = ['SECONDS', 'MINUTES', 'HOURS', 'DAYS'] as const;
+const FIRST: LayerDraft = { value: '1', units: 'GiB', policy: 'LFU' };
 
 export default function QuotaPage() {
   const usage = useResource<Usage>('api/v1/usage', REFRESH_SECONDS);
@@ -35,7 +54,7 @@ export default function QuotaPage() {
   const history = useResource<History>('api/v1/evictions?days=7', REFRESH_SECONDS);
   return (
     <>
-      <PageHead title={WORDS.title} />
+      <PageHead title={TEXTS.nav.quota} />
       <Loaded resource={usage}>
         {(data) => (
           <div className="grid">
@@ -56,7 +75,7 @@ export default function QuotaPage() {
   );
 }
 
-function UsageBars({ usage }: { readonly usage: Usage }) {
+function UsageBars({ usage }: { usage: Usage }) {
   const layers = [...usage.layers].sort((a, b) => b.bytes - a.bytes);
   const most = layers[0]?.bytes ?? 1;
   if (layers.length === 0) return <Empty>{TEXTS.overview.empty}</Empty>;
@@ -99,7 +118,7 @@ function UsageBars({ usage }: { readonly usage: Usage }) {
   );
 }
 
-function Evictions({ usage, history }: { readonly usage: Usage; readonly history: History | null }) {
+function Evictions({ usage, history }: { usage: Usage; history: History | null }) {
   const { tiles, bytes } = usage.evicted;
   if (tiles === 0) return <Empty>{WORDS.evictedNone}</Empty>;
   return (
@@ -117,7 +136,7 @@ function Evictions({ usage, history }: { readonly usage: Usage; readonly history
   );
 }
 
-function QuotaForm({ usage, quota }: { readonly usage: Resource<Usage>; readonly quota: Resource<Quota> }) {
+function QuotaForm({ usage, quota }: { usage: Resource<Usage>; quota: Resource<Quota> }) {
   const allowed = may(useCaller(), 'admin');
   const action = useAction();
   const [changes, setChanges] = useState<Changes>({});
@@ -128,29 +147,24 @@ function QuotaForm({ usage, quota }: { readonly usage: Resource<Usage>; readonly
   const changeLayer = (layer: string, limit: LayerDraft | null) =>
     setChanges((before) => ({ ...before, layers: { ...before.layers, [layer]: limit } }));
   const effects = effectsOf(draft, usage.data);
-  const save = () =>
-    action.run(async () => {
-      try {
-        await send('PUT', 'api/v1/quota', bodyOf(draft, changes), { version: quota.version });
-      } catch (error) {
-        const { status, requestId } = problemFrom(error);
-        if (status !== 412) throw error;
-        quota.reload();
-        throw new Problem(WORDS.changedMeanwhile, status, requestId);
-      }
-      setChanges({});
+  const save = async () => {
+    try {
+      await send('PUT', 'api/v1/quota', bodyOf(draft, changes), { version: quota.version });
+    } catch (error) {
+      const { status, requestId } = problemFrom(error);
+      if (status !== 412) throw error;
       quota.reload();
-      usage.reload();
-      return WORDS.saved;
-    });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (effects.some(({ removes }) => removes)) setAsking(true);
-    else void save();
+      throw new Problem(WORDS.changedMeanwhile, status, requestId);
+    }
+    setChanges({});
+    quota.reload();
+    usage.reload();
+    return WORDS.saved;
   };
+  const removes = effects.some((effect) => effect.removes);
   return (
     <Card title={WORDS.limits} className="span-12">
-      <form onSubmit={submit}>
+      <Form onSubmit={() => (removes ? setAsking(true) : action.run(save))}>
         <fieldset disabled={!allowed} className="stack">
           <legend className="visually-hidden">{WORDS.limits}</legend>
           {!allowed && <p className="notice">{WORDS.needAdmin}</p>}
@@ -178,21 +192,21 @@ function QuotaForm({ usage, quota }: { readonly usage: Resource<Usage>; readonly
           </div>
           <ActionNotices action={action} />
           <div className="row">
-            <button
+            <Button
               type="submit"
-              className="primary"
+              kind="primary"
               disabled={!isValid(draft) || action.busy || Object.keys(changes).length === 0}
             >
               {TEXTS.save}
-            </button>
+            </Button>
           </div>
         </fieldset>
-      </form>
+      </Form>
       {asking && (
         <Confirm
           title={WORDS.lowerTitle}
-          action={TEXTS.save}
-          onConfirm={() => void save()}
+          verb={TEXTS.save}
+          onConfirm={() => action.run(save)}
           onClose={() => setAsking(false)}
         >
           <Effects effects={effects} />
@@ -203,10 +217,85 @@ function QuotaForm({ usage, quota }: { readonly usage: Resource<Usage>; readonly
   );
 }
 
-function Effects({ effects }: { readonly effects: readonly Effect[] }) {
+function Effects({ effects }: { effects: readonly Effect[] }) {
   return effects.map(({ text, removes }) => (
     <p key={text} className={`notice ${removes ? 'warn' : ''}`}>
       {text}
     </p>
   ));
+}
+
+function NumberField(props: {
+  label: string;
+  value: string;
+  whole?: boolean;
+  onChange: (value: string) => void;
+}) {
+  const fits = props.whole ? isWhole : isPositive;
+  return (
+    <TextField
+      label={props.label}
+      inputMode="decimal"
+      value={props.value}
+      error={fits(props.value) ? null : props.whole ? WORDS.notWhole : WORDS.notPositive}
+      onText={props.onChange}
+    />
+  );
+}
+
+/** A limit and what is evicted first when it is reached. */
+function LimitFields(props: {
+  label: string;
+  limit: LayerDraft;
+  onChange: (changes: Partial<LayerDraft>) => void;
+}) {
+  const { label, limit, onChange } = props;
+  return (
+    <>
+      <NumberField label={label} value={limit.value} onChange={(value) => onChange({ value })} />
+      <Choice
+        label={WORDS.unit}
+        value={limit.units}
+        options={UNITS.map((unit) => [unit, unit])}
+        onChange={(units) => onChange({ units })}
+      />
+      <Choice
+        label={WORDS.policy}
+        value={limit.policy}
+        options={POLICIES.map((policy) => [policy, WORDS.policies[policy]])}
+        onChange={(policy) => onChange({ policy })}
+      />
+    </>
+  );
+}
+
+/** Limits of single layers, as part of the form. `onChange` gets one of them; null removes it. */
+function LayerQuotas(props: { draft: Draft; onChange: (layer: string, limit: LayerDraft | null) => void }) {
+  const [name, setName] = useState('');
+  const layers = layersOf(props.draft);
+  const add = () => {
+    props.onChange(name, FIRST);
+    setName('');
+  };
+  return (
+    <div className="stack">
+      <h3>{WORDS.layerQuotas}</h3>
+      {layers.map(([layer, limit]) => (
+        <div key={layer} className="form-grid">
+          <LimitFields
+            label={WORDS.limitOf(layer)}
+            limit={limit}
+            onChange={(changes) => props.onChange(layer, { ...limit, ...changes })}
+          />
+          <Button onClick={() => props.onChange(layer, null)}>{TEXTS.remove}</Button>
+        </div>
+      ))}
+      <div className="row">
+        <LayerField value={name} except={layers.map(([layer]) => layer)} onChange={setName} />
+        <Button disabled={name === ''} onClick={add}>
+          {WORDS.addLayer}
+        </Button>
+      </div>
+    </div>
+  );
 }

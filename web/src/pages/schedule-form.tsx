@@ -1,24 +1,39 @@
-import { type FormEvent, type ReactNode, useRef, useState } from 'react';
+import { type ReactNode, type RefObject, useMemo, useRef, useState } from 'react';
 import { part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
+import { cronText } from '../cron-text.ts';
 import type { LayerInfo } from '../map/tile-set.ts';
-import { Card, Copy, Empty, Loaded, PageHead, ProblemNotice, TextField } from '../parts/basics.tsx';
+import {
+  Button,
+  Card,
+  Check,
+  Choice,
+  Copy,
+  Empty,
+  Form,
+  LinkButton,
+  Loaded,
+  PageHead,
+  ProblemNotice,
+  Suggestions,
+  TextField,
+} from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
 import { ChosenLayer } from '../parts/layer-field.tsx';
 import { addressOf, goTo, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 import { draftOf, faultsFrom, readDraft, type Schedule, type ScheduleDraft, WORK } from './schedule-draft.ts';
-import { ScheduleTimes } from './schedule-times.tsx';
 import { AreaMap } from './seed-area.tsx';
 import { PlanFields } from './seed-fields.tsx';
-import type { Plan } from './seed-plan.ts';
+import type { Faults, Plan } from './seed-plan.ts';
 
 const WORDS = TEXTS.schedules;
+const OVERRUNS = ['pause', 'stop', 'finish'] as const;
 
 /** A new schedule, or, with an id, one to be changed. */
-export default function ScheduleForm({ id }: { readonly id: string | null }) {
+export default function ScheduleForm({ id }: { id: string | null }) {
   const caller = useCaller();
   const schedule = useResource<Schedule>(id === null ? null : `api/v1/schedules/${part(id)}`);
   if (!may(caller, 'operator')) return <Empty>{WORDS.needOperator}</Empty>;
@@ -26,7 +41,7 @@ export default function ScheduleForm({ id }: { readonly id: string | null }) {
   return <Loaded resource={schedule}>{(data) => <OfLayer schedule={data} />}</Loaded>;
 }
 
-function OfLayer({ schedule }: { readonly schedule: Schedule | null }) {
+function OfLayer({ schedule }: { schedule: Schedule | null }) {
   const { query } = useRoute();
   const draft = useRef<ScheduleDraft | null>(null);
   /** The same form for another layer: what was typed goes along. */
@@ -40,29 +55,21 @@ function OfLayer({ schedule }: { readonly schedule: Schedule | null }) {
       <PageHead title={schedule ? WORDS.editTitle(schedule.name) : WORDS.newTitle} />
       <ChosenLayer wanted={query.get('layer') ?? schedule?.layer ?? null} onChange={change}>
         {(layer, field) => (
-          <Form
-            key={query.toString()}
-            layer={layer}
-            field={field}
-            schedule={schedule}
-            onDraft={(typed) => {
-              draft.current = typed;
-            }}
-          />
+          <Editor key={query.toString()} layer={layer} field={field} schedule={schedule} typed={draft} />
         )}
       </ChosenLayer>
     </>
   );
 }
 
-interface FormProps {
-  readonly layer: LayerInfo;
-  readonly field: ReactNode;
-  readonly schedule: Schedule | null;
-  readonly onDraft: (draft: ScheduleDraft | null) => void;
-}
-
-function Form({ layer, field, schedule, onDraft }: FormProps) {
+function Editor(props: {
+  layer: LayerInfo;
+  field: ReactNode;
+  schedule: Schedule | null;
+  /** Gets what is typed. */
+  typed: RefObject<ScheduleDraft | null>;
+}) {
+  const { layer, field, schedule, typed } = props;
   const { query } = useRoute();
   const same = schedule?.layer === layer.name ? schedule : null;
   const [draft, setDraft] = useState(() => draftOf(layer, query, same));
@@ -70,7 +77,7 @@ function Form({ layer, field, schedule, onDraft }: FormProps) {
   // What the server said holds for what was sent, not for what is typed since.
   const [sent, setSent] = useState<ScheduleDraft | null>(null);
   const action = useAction();
-  onDraft(draft);
+  typed.current = draft;
   if (!draft) return <Empty>{TEXTS.layers.empty}</Empty>;
 
   const change = (changes: Partial<ScheduleDraft>) => setDraft((now) => now && { ...now, ...changes });
@@ -84,19 +91,13 @@ function Form({ layer, field, schedule, onDraft }: FormProps) {
   const { body, faults: own } = readDraft(draft);
   const told = action.problem && draft === sent ? faultsFrom(action.problem.message) : {};
   const faults = { ...told, ...(tried ? own : { ...own, name: undefined }) };
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const submit = () => {
     setTried(true);
     setSent(draft);
-    if (!body) return;
-    void action.run(async () => {
-      const saved = await send<Schedule>(method, path, body);
-      goTo(addressOf('schedules', String(saved.id)));
-      return null;
-    });
+    if (body) void action.run(() => send<Schedule>(method, path, body).then(open));
   };
   return (
-    <form className="grid" onSubmit={submit} noValidate>
+    <Form className="grid" onSubmit={submit} noValidate>
       <div className="span-5 stack">
         <Card title={WORDS.when}>
           <div className="stack">
@@ -104,7 +105,7 @@ function Form({ layer, field, schedule, onDraft }: FormProps) {
               label={WORDS.name}
               value={draft.name}
               error={faults.name ?? null}
-              onChange={({ target }) => change({ name: target.value })}
+              onText={(name) => change({ name })}
             />
             <ScheduleTimes draft={draft} faults={faults} onChange={change} />
           </div>
@@ -112,12 +113,12 @@ function Form({ layer, field, schedule, onDraft }: FormProps) {
         <PlanFields plan={draft.plan} faults={faults} types={WORK} field={field} onChange={changePlan} />
         {draft === sent && <ProblemNotice problem={action.problem} />}
         <div className="row">
-          <button type="submit" className="primary" disabled={action.busy}>
+          <Button type="submit" kind="primary" disabled={action.busy}>
             {TEXTS.save}
-          </button>
-          <a className="button" href={addressOf('schedules', schedule ? String(schedule.id) : '')}>
+          </Button>
+          <LinkButton href={addressOf('schedules', schedule ? String(schedule.id) : '')}>
             {TEXTS.cancel}
-          </a>
+          </LinkButton>
         </div>
       </div>
       <Card title={TEXTS.seed.area} className="span-7 tall">
@@ -128,6 +129,83 @@ function Form({ layer, field, schedule, onDraft }: FormProps) {
           <Copy label={TEXTS.tasks.curl} text={curl(method, path, body)} />
         </Card>
       )}
-    </form>
+    </Form>
+  );
+}
+
+function open({ id }: Schedule): void {
+  goTo(addressOf('schedules', String(id)));
+}
+
+/** When it runs, and within which hours. */
+function ScheduleTimes({
+  draft,
+  faults,
+  onChange,
+}: {
+  draft: ScheduleDraft;
+  faults: Faults;
+  onChange: (changes: Partial<ScheduleDraft>) => void;
+}) {
+  const zones = useMemo(() => ['UTC', ...Intl.supportedValuesOf('timeZone')], []);
+  return (
+    <>
+      <div className="stack tight">
+        <TextField
+          label={WORDS.cron}
+          className="mono"
+          spellCheck={false}
+          value={draft.cron}
+          error={faults.cron ?? null}
+          help={cronText(draft.cron) ?? WORDS.cronUnsaid}
+          onText={(cron) => onChange({ cron })}
+        />
+        <div className="row">
+          {WORDS.presets.map(([cron, text]) => (
+            <Button
+              key={cron}
+              kind="chip"
+              aria-pressed={draft.cron === cron}
+              onClick={() => onChange({ cron })}
+            >
+              {text}
+            </Button>
+          ))}
+        </div>
+      </div>
+      <TextField
+        label={WORDS.timeZone}
+        list="time-zones"
+        value={draft.timeZone}
+        error={faults.timeZone ?? null}
+        onText={(timeZone) => onChange({ timeZone })}
+      />
+      <Suggestions id="time-zones" values={zones} />
+      <div className="form-grid tops">
+        <TextField
+          type="time"
+          label={WORDS.from}
+          value={draft.from}
+          error={faults.hours ?? null}
+          onText={(from) => onChange({ from })}
+        />
+        <TextField
+          type="time"
+          label={WORDS.until}
+          value={draft.until}
+          onText={(until) => onChange({ until })}
+        />
+      </div>
+      {draft.from === '' && draft.until === '' && <p className="small quiet">{WORDS.anyHourHelp}</p>}
+      {draft.from !== '' && (
+        <Choice
+          label={WORDS.overrun}
+          value={draft.overrun}
+          options={OVERRUNS.map((overrun) => [overrun, WORDS.overruns[overrun]] as const)}
+          onChange={(overrun) => onChange({ overrun })}
+        />
+      )}
+      <Check label={WORDS.enabled} checked={draft.enabled} onChange={(enabled) => onChange({ enabled })} />
+    </>
   );
 }

@@ -1,11 +1,21 @@
-import { useState } from 'react';
 import { type Answer, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
-import { type Resource, useResource } from '../api/use-resource.ts';
+import { useResource } from '../api/use-resource.ts';
 import { cronText } from '../cron-text.ts';
-import { coordinateText, durationText, timeText, withLocalTimes } from '../format.ts';
-import { ActionNotices, Card, Empty, Fact, Loaded, PageHead, Table } from '../parts/basics.tsx';
-import { Confirm } from '../parts/confirm.tsx';
+import { coordinateText, durationText, timeText, valuesText, withLocalTimes } from '../format.ts';
+import {
+  ActionNotices,
+  Button,
+  Card,
+  Empty,
+  Facts,
+  LinkButton,
+  Loaded,
+  PageHead,
+  Table,
+} from '../parts/basics.tsx';
+import { ConfirmButton } from '../parts/dialog.tsx';
+import { layerLink } from '../parts/task-parts.tsx';
 import { addressOf, goTo } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
@@ -17,11 +27,11 @@ const WORDS = TEXTS.schedules;
 const REFRESH_SECONDS = 15;
 const RUN_BADGES = { started: 'running', held: 'paused', over: 'done', skipped: 'paused', failed: 'failed' };
 
-export function RunBadge({ run: { state } }: { readonly run: Pick<Run, 'state'> }) {
+export function RunBadge({ run: { state } }: { run: Pick<Run, 'state'> }) {
   return <span className={`badge ${RUN_BADGES[state]}`}>{WORDS.states[state]}</span>;
 }
 
-export function SchedulePage({ id }: { readonly id: string }) {
+export function SchedulePage({ id }: { id: string }) {
   const path = `api/v1/schedules/${encodeURIComponent(id)}`;
   const schedule = useResource<Schedule>(path, REFRESH_SECONDS);
   const runs = useResource<Answer<'/api/v1/schedules/{id}/runs'>>(`${path}/runs`, REFRESH_SECONDS);
@@ -50,7 +60,9 @@ export function SchedulePage({ id }: { readonly id: string }) {
               <What schedule={data} />
             </Card>
             <Card title={WORDS.history} className="span-12">
-              <History resource={runs} timeZone={data.timeZone} />
+              <Loaded resource={runs}>
+                {(found) => <Runs runs={found.runs} timeZone={data.timeZone} />}
+              </Loaded>
             </Card>
           </div>
         </>
@@ -59,54 +71,54 @@ export function SchedulePage({ id }: { readonly id: string }) {
   );
 }
 
-function When({ schedule }: { readonly schedule: Schedule }) {
+function When({ schedule }: { schedule: Schedule }) {
   const { cron, timeZone, hours, overrun, nextRuns, enabled } = schedule;
-  const words = cronText(cron);
+  const expression = (
+    <>
+      {cronText(cron)} <code className="quiet">{cron}</code>
+    </>
+  );
+  const next = nextRuns.map((time, place) => (
+    <div key={time}>
+      {timeText(time, timeZone)} {place === 0 && <span className="quiet">{inTimeText(time)}</span>}
+    </div>
+  ));
   return (
-    <dl className="facts">
-      <Fact label={WORDS.cron}>
-        {words} <code className="quiet">{cron}</code>
-      </Fact>
-      <Fact label={WORDS.timeZone}>{timeZone}</Fact>
-      <Fact label={WORDS.hours}>{hours === null ? WORDS.anyHour : hours.replace('-', ' – ')}</Fact>
-      <Fact label={WORDS.overrun}>{hours === null ? null : WORDS.overruns[overrun]}</Fact>
-      <Fact label={WORDS.next}>
-        {nextRuns.length === 0 && (enabled ? WORDS.noneComes : WORDS.neverRuns)}
-        {nextRuns.map((time, place) => (
-          <div key={time}>
-            {timeText(time, timeZone)}
-            {place === 0 && (
-              <span className="quiet">
-                {' '}
-                {WORDS.inTime(durationText(Math.max(0, Date.parse(time) - Date.now()) / 1000))}
-              </span>
-            )}
-          </div>
-        ))}
-      </Fact>
-    </dl>
+    <Facts
+      of={[
+        [WORDS.cron, expression],
+        [WORDS.timeZone, timeZone],
+        [WORDS.hours, hours === null ? WORDS.anyHour : hours.replace('-', ' – ')],
+        [WORDS.overrun, hours === null ? null : WORDS.overruns[overrun]],
+        [WORDS.next, next.length > 0 ? next : enabled ? WORDS.noneComes : WORDS.neverRuns],
+      ]}
+    />
   );
 }
 
-function What({ schedule }: { readonly schedule: Schedule }) {
-  const { layer, type, gridSet, format, parameters, bounds, threadCount } = schedule;
-  const values = Object.entries(parameters ?? {}).map(([name, value]) => `${name}=${value}`);
+/** E.g. `in 3 h 5 min`. */
+export function inTimeText(time: string): string {
+  return WORDS.inTime(durationText(Math.max(0, Date.parse(time) - Date.now()) / 1000));
+}
+
+function What({ schedule }: { schedule: Schedule }) {
+  const { layer, type, gridSet, format, parameters, bounds, area, threadCount, createdAt, createdBy } =
+    schedule;
+  const where = area === null ? TEXTS.seed.whole : TEXTS.seed.polygons;
   return (
-    <dl className="facts">
-      <Fact label={TEXTS.tasks.type}>{TEXTS.work[type]}</Fact>
-      <Fact label={TEXTS.tasks.layer}>
-        <a href={addressOf('layers', layer)}>{layer}</a>
-      </Fact>
-      <Fact label={TEXTS.layer.gridSet}>{gridSet}</Fact>
-      <Fact label={TEXTS.layer.format}>{format}</Fact>
-      <Fact label={TEXTS.layer.parameters}>{values.length === 0 ? null : values.join(', ')}</Fact>
-      <Fact label={TEXTS.tasks.zooms}>{zoomsText(schedule)}</Fact>
-      <Fact label={TEXTS.seed.area}>{bounds?.map(coordinateText).join(', ') ?? areaText(schedule)}</Fact>
-      <Fact label={TEXTS.tasks.threads}>{threadCount}</Fact>
-      <Fact label={TEXTS.tasks.created}>
-        {timeText(schedule.createdAt)} {TEXTS.tasks.by(schedule.createdBy)}
-      </Fact>
-    </dl>
+    <Facts
+      of={[
+        [TEXTS.tasks.type, TEXTS.work[type]],
+        [TEXTS.tasks.layer, layerLink(layer)],
+        [TEXTS.layer.gridSet, gridSet],
+        [TEXTS.layer.format, format],
+        [TEXTS.layer.parameters, valuesText(parameters ?? {}) || null],
+        [TEXTS.tasks.zooms, zoomsText(schedule)],
+        [TEXTS.seed.area, bounds?.map(coordinateText).join(', ') ?? where],
+        [TEXTS.tasks.threads, threadCount],
+        [TEXTS.tasks.created, `${timeText(createdAt)} ${TEXTS.tasks.by(createdBy)}`],
+      ]}
+    />
   );
 }
 
@@ -116,27 +128,8 @@ function zoomsText({ zoomStart, zoomStop }: Schedule): string | null {
   return zoomStart === null ? null : WORDS.fromZoom(zoomStart);
 }
 
-function areaText({ area }: Schedule): string {
-  return area === null ? TEXTS.seed.whole : TEXTS.seed.polygons;
-}
-
-function History({
-  resource,
-  timeZone,
-}: {
-  readonly resource: Resource<{ readonly runs: readonly Run[] }>;
-  readonly timeZone: string;
-}) {
-  return (
-    <Loaded resource={resource}>
-      {({ runs }) =>
-        runs.length === 0 ? <Empty>{WORDS.noHistory}</Empty> : <Runs runs={runs} timeZone={timeZone} />
-      }
-    </Loaded>
-  );
-}
-
-function Runs({ runs, timeZone }: { readonly runs: readonly Run[]; readonly timeZone: string }) {
+function Runs({ runs, timeZone }: { runs: readonly Run[]; timeZone: string }) {
+  if (runs.length === 0) return <Empty>{WORDS.noHistory}</Empty>;
   return (
     <Table label={WORDS.history} head={[WORDS.due(timeZone), WORDS.began, WORDS.outcome, WORDS.task]}>
       {runs.map((run) => (
@@ -153,60 +146,43 @@ function Runs({ runs, timeZone }: { readonly runs: readonly Run[]; readonly time
   );
 }
 
-function Actions({ schedule, onChanged }: { readonly schedule: Schedule; readonly onChanged: () => void }) {
+function Actions({ schedule, onChanged }: { schedule: Schedule; onChanged: () => void }) {
   const caller = useCaller();
   const action = useAction();
-  const [asking, setAsking] = useState(false);
   if (!may(caller, 'operator')) return null;
   const path = `api/v1/schedules/${schedule.id}`;
-  const run = () =>
-    action.run(async () => {
-      const { taskId } = await send<Run>('POST', `${path}/run`);
-      onChanged();
-      return taskId === null ? WORDS.ran : WORDS.started(taskId);
-    });
-  const toggle = () =>
-    action.run(async () => {
-      await send('PUT', path, switchedBody(schedule));
-      onChanged();
-      return null;
-    });
-  const remove = () =>
-    action.run(async () => {
-      await send('DELETE', path);
-      goTo(addressOf('schedules'));
-      return null;
-    });
+  const run = async () => {
+    const { taskId } = await send<Run>('POST', `${path}/run`);
+    onChanged();
+    return taskId === null ? WORDS.ran : WORDS.started(taskId);
+  };
+  const toggle = () => send('PUT', path, switchedBody(schedule)).then(onChanged);
   return (
     <>
       <ActionNotices action={action} />
-      <button type="button" disabled={action.busy} onClick={() => void run()}>
+      <Button disabled={action.busy} onClick={() => action.run(run)}>
         {WORDS.runNow}
-      </button>
+      </Button>
       {schedule.origin === 'configuration' ? (
         <span className="quiet small">{WORDS.fromFile}</span>
       ) : (
         <>
-          <button type="button" disabled={action.busy} onClick={() => void toggle()}>
+          <Button disabled={action.busy} onClick={() => action.run(toggle)}>
             {schedule.enabled ? WORDS.switchOff : WORDS.switchOn}
-          </button>
-          <a className="button" href={addressOf('schedules', String(schedule.id), { edit: '' })}>
+          </Button>
+          <LinkButton href={addressOf('schedules', String(schedule.id), { edit: '' })}>
             {WORDS.edit}
-          </a>
-          <button type="button" className="danger" disabled={action.busy} onClick={() => setAsking(true)}>
+          </LinkButton>
+          <ConfirmButton
+            action={action}
+            title={WORDS.removeTitle(schedule.name)}
+            verb={TEXTS.remove}
+            text={WORDS.removeText}
+            onConfirm={() => send('DELETE', path).then(() => goTo(addressOf('schedules')))}
+          >
             {TEXTS.remove}…
-          </button>
+          </ConfirmButton>
         </>
-      )}
-      {asking && (
-        <Confirm
-          title={WORDS.removeTitle(schedule.name)}
-          action={TEXTS.remove}
-          onConfirm={() => void remove()}
-          onClose={() => setAsking(false)}
-        >
-          {WORDS.removeText}
-        </Confirm>
       )}
     </>
   );

@@ -2,13 +2,13 @@ import { lazy } from 'react';
 import type { Answer } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { cronText } from '../cron-text.ts';
-import { durationText, timeText } from '../format.ts';
-import { Empty, Loaded, PageHead } from '../parts/basics.tsx';
+import { timeText } from '../format.ts';
+import { Empty, LinkButton, Loaded, PageHead } from '../parts/basics.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { addressOf, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
-import { RunBadge, SchedulePage } from './schedule.tsx';
+import { inTimeText, RunBadge, SchedulePage } from './schedule.tsx';
 import type { Schedule } from './schedule-draft.ts';
 
 /** It has a map. */
@@ -33,13 +33,13 @@ function ScheduleList() {
   const resource = useResource<Answer<'/api/v1/schedules'>>('api/v1/schedules', REFRESH_SECONDS);
   const mayAdd = may(caller, 'operator');
   const add = (
-    <a className="button primary" href={addressOf('schedules', NEW)}>
+    <LinkButton kind="primary" href={addressOf('schedules', NEW)}>
       {WORDS.add}
-    </a>
+    </LinkButton>
   );
   return (
     <>
-      <PageHead title={WORDS.title} actions={mayAdd ? add : undefined} />
+      <PageHead title={TEXTS.nav.schedules} actions={mayAdd ? add : undefined} />
       <Loaded resource={resource}>
         {({ schedules }) =>
           schedules.length === 0 ? (
@@ -60,7 +60,7 @@ function ScheduleList() {
   );
 }
 
-function ScheduleLine({ schedule }: { readonly schedule: Schedule }) {
+function ScheduleLine({ schedule }: { schedule: Schedule }) {
   const { id, name, layer, type, lastRun, timeZone } = schedule;
   return (
     <div className="schedule-line">
@@ -87,7 +87,7 @@ function ScheduleLine({ schedule }: { readonly schedule: Schedule }) {
 }
 
 /** "every day at 22:00" and, beneath, where and within which hours. */
-function WhenText({ schedule: { cron, timeZone, hours } }: { readonly schedule: Schedule }) {
+function WhenText({ schedule: { cron, timeZone, hours } }: { schedule: Schedule }) {
   return (
     <>
       {cronText(cron) ?? <code>{cron}</code>}
@@ -99,13 +99,13 @@ function WhenText({ schedule: { cron, timeZone, hours } }: { readonly schedule: 
   );
 }
 
-function NextRun({ schedule: { enabled, nextRuns, timeZone } }: { readonly schedule: Schedule }) {
+function NextRun({ schedule: { enabled, nextRuns, timeZone } }: { schedule: Schedule }) {
   const [next] = nextRuns;
   if (!enabled) return <span className="badge">{WORDS.off}</span>;
   if (next === undefined) return <span className="quiet">{WORDS.noneComes}</span>;
   return (
     <>
-      {WORDS.inTime(durationText(Math.max(0, Date.parse(next) - Date.now()) / 1000))}
+      {inTimeText(next)}
       <span className="quiet block">{timeText(next, timeZone)}</span>
     </>
   );

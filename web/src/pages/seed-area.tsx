@@ -4,12 +4,11 @@ import type { ConsoleMap } from '../map/console-map.ts';
 import { type Area, AreaDrawing, cornersOf, type DrawMode, shapeIn, WHOLE } from '../map/draw-area.ts';
 import { MapBox } from '../map/map-box.tsx';
 import type { TileSet } from '../map/tile-set.ts';
-import { Choice, Field, Input } from '../parts/basics.tsx';
+import { Button, Choice, Field, Input } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
 
 const WORDS = TEXTS.seed;
 const MODES: readonly DrawMode[] = ['none', 'rectangle', 'polygon'];
-const NO_EVENTS = {};
 /** Degrees. */
 const WORLD = [-180, -90, 180, 90];
 const NAMES = ['minX', 'minY', 'maxX', 'maxY'] as const;
@@ -37,22 +36,21 @@ export function AreaMap({ set, area, onChange }: AreaProps) {
     <div className="stack">
       <div className="row" role="toolbar" aria-label={WORDS.area}>
         {MODES.map((one) => (
-          <button
+          <Button
             key={one}
-            type="button"
             aria-pressed={mode === one}
-            className={mode === one ? 'primary' : ''}
+            kind={mode === one ? 'primary' : ''}
             onClick={() => setMode(one)}
           >
             {WORDS.draw[one]}
-          </button>
+          </Button>
         ))}
-        <button type="button" disabled={area.kind === 'whole'} onClick={() => onChange(WHOLE)}>
+        <Button disabled={area.kind === 'whole'} onClick={() => onChange(WHOLE)}>
           {WORDS.clear}
-        </button>
+        </Button>
         <span className="small quiet">{WORDS.drawHints[mode]}</span>
       </div>
-      <MapBox set={set} label={WORDS.drawHelp} events={NO_EVENTS} onReady={ready} />
+      <MapBox set={set} label={WORDS.drawHelp} onReady={ready} />
     </div>
   );
 }

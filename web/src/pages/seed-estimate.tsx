@@ -1,7 +1,7 @@
 import { type Answer, part } from '../api/client.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
 import { bytesText, countText, durationText } from '../format.ts';
-import { Fact, ProblemNotice } from '../parts/basics.tsx';
+import { Facts, ProblemNotice } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
 import type { TaskRequest } from './seed-plan.ts';
 
@@ -43,15 +43,8 @@ function times({ tiles, upstreamRequests, bytes, seconds }: EstimateAnswer, coun
 }
 
 /** A polygon is counted in full: how much of it is cached is not known. */
-function coveragePath({
-  layer,
-  type,
-  gridSet,
-  format,
-  parameters,
-  bounds,
-  area,
-}: TaskRequest): string | null {
+function coveragePath(request: TaskRequest): string | null {
+  const { layer, type, gridSet, format, parameters, bounds, area } = request;
   if (type !== 'seed' || area) return null;
   const query = new URLSearchParams({ format, ...parameters, ...(bounds && { bounds: bounds.join(',') }) });
   return `api/v1/layers/${part(layer)}/coverage/${part(gridSet)}?${query}`;
@@ -71,25 +64,32 @@ function remaining(
   return { all: answer.tiles, tiles, upstreamRequests, bytes: of(answer.bytes), seconds: of(answer.seconds) };
 }
 
-export function Estimate(props: { readonly resource: Resource<Remaining>; readonly truncates: boolean }) {
+export function Estimate(props: { resource: Resource<Remaining>; truncates: boolean }) {
   const usage = useResource<Usage>('api/v1/usage');
   const { data, problem } = props.resource;
   if (problem) return <ProblemNotice problem={problem} />;
   if (!data) return <p className="quiet">{WORDS.estimating}</p>;
   const { tiles, all, bytes, seconds } = data;
   const seeds = !props.truncates;
+  const wanted = tiles === all ? countText(all) : TEXTS.outOf(countText(tiles), countText(all));
   return (
-    <dl className="facts" aria-live="polite">
-      <dt>{WORDS.tiles}</dt>
-      <dd className="big">
-        {tiles === all ? countText(all) : WORDS.missing(countText(tiles), countText(all))}
-      </dd>
-      <Fact label={TEXTS.tasks.counterNames.present}>{tiles === all ? null : countText(all - tiles)}</Fact>
-      <Fact label={WORDS.upstream}>{seeds ? countText(data.upstreamRequests) : null}</Fact>
-      <Fact label={WORDS.bytes}>{seeds ? about(bytes, bytesText, WORDS.bytesUnknown) : null}</Fact>
-      <Fact label={WORDS.seconds}>{about(seconds, durationText, TEXTS.unknown)}</Fact>
-      <Fact label={WORDS.quota}>{seeds && usage.data ? quotaText(bytes, usage.data) : null}</Fact>
-    </dl>
+    <div aria-live="polite">
+      <Facts
+        of={[
+          [
+            WORDS.tiles,
+            <span key="tiles" className="big">
+              {wanted}
+            </span>,
+          ],
+          [TEXTS.tasks.counterNames.present, tiles === all ? null : countText(all - tiles)],
+          [WORDS.upstream, seeds ? countText(data.upstreamRequests) : null],
+          [WORDS.bytes, seeds ? about(bytes, bytesText, WORDS.bytesUnknown) : null],
+          [WORDS.seconds, about(seconds, durationText, TEXTS.unknown)],
+          [WORDS.quota, seeds && usage.data ? quotaText(bytes, usage.data) : null],
+        ]}
+      />
+    </div>
   );
 }
 

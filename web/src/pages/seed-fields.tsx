@@ -11,13 +11,13 @@ const WORDS = TEXTS.seed;
 
 /** What is to be done: layer, type, grid set, format, parameters, zooms, threads and area. */
 export function PlanFields(props: {
-  readonly plan: Plan;
-  readonly faults: Faults;
-  readonly types: readonly Work[];
+  plan: Plan;
+  faults: Faults;
+  types: readonly Work[];
   /** Of the layer. */
-  readonly field: ReactNode;
-  readonly children?: ReactNode;
-  readonly onChange: (changes: Partial<Plan>) => void;
+  field: ReactNode;
+  children?: ReactNode;
+  onChange: (changes: Partial<Plan>) => void;
 }) {
   const { plan, faults, onChange } = props;
   const { zoomStart, zoomStop } = plan.set.gridSet;
@@ -34,11 +34,7 @@ export function PlanFields(props: {
       zoomStop: clamped(plan.zoomStop),
     });
   };
-  const number = (
-    name: 'zoomStart' | 'zoomStop' | 'threadCount',
-    label: string,
-    fault: string | undefined,
-  ) => (
+  const number = (name: 'zoomStart' | 'zoomStop' | 'threadCount', label: string, fault?: string) => (
     <TextField
       type="number"
       min={name === 'threadCount' ? 1 : zoomStart}
@@ -46,7 +42,7 @@ export function PlanFields(props: {
       label={label}
       value={plan[name]}
       error={fault ?? null}
-      onChange={({ target }) => onChange({ [name]: target.value })}
+      onText={(text) => onChange({ [name]: text })}
     />
   );
   return (

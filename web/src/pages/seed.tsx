@@ -4,9 +4,20 @@ import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { countText } from '../format.ts';
 import type { LayerInfo } from '../map/tile-set.ts';
-import { ActionNotices, Card, Check, Choice, Copy, Empty, Loaded, PageHead } from '../parts/basics.tsx';
-import { Confirm } from '../parts/confirm.tsx';
+import {
+  ActionNotices,
+  Button,
+  Card,
+  Check,
+  Choice,
+  Copy,
+  Empty,
+  LinkButton,
+  Loaded,
+  PageHead,
+} from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
+import { Confirm } from '../parts/dialog.tsx';
 import { ChosenLayer } from '../parts/layer-field.tsx';
 import { addressOf, goTo, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
@@ -46,7 +57,7 @@ export default function Seed() {
   if (!may(caller, 'operator')) return <Empty>{WORDS.needOperator}</Empty>;
   return (
     <>
-      <PageHead title={WORDS.title} />
+      <PageHead title={TEXTS.nav.seed} />
       <ChosenLayer wanted={item} onChange={(name) => goTo(addressOf('seed', name))}>
         {(layer, field) => <Form key={query.toString()} layer={layer} field={field} query={query} />}
       </ChosenLayer>
@@ -54,11 +65,7 @@ export default function Seed() {
   );
 }
 
-function Form(props: {
-  readonly layer: LayerInfo;
-  readonly field: ReactNode;
-  readonly query: URLSearchParams;
-}) {
+function Form(props: { layer: LayerInfo; field: ReactNode; query: URLSearchParams }) {
   const [plan, setPlan] = useState(() => planFrom(props.layer, props.query, 'seed'));
   if (!plan) return <Empty>{TEXTS.layers.empty}</Empty>;
   // What is drawn is told long after this was made: by then the plan may be another one.
@@ -108,9 +115,9 @@ function Start({
   request,
   calls,
 }: {
-  readonly type: Work;
-  readonly request: TaskRequest | null;
-  readonly calls: readonly Call[];
+  type: Work;
+  request: TaskRequest | null;
+  calls: readonly Call[];
 }) {
   const isTask = TASK_TYPES.some((one) => one === type);
   const truncates = type === 'truncate';
@@ -119,18 +126,16 @@ function Start({
   const marked = useResource<Marked>(marking?.path ?? null, null, { ...marking?.body, dryRun: true });
   const action = useAction();
   const [asking, setAsking] = useState(false);
-  const start = () =>
-    action.run(async () => {
-      const answers: Marked[] = [];
-      for (const { path, body } of calls) answers.push((await ask<Marked>('POST', path, body)).data);
-      const [first] = answers;
-      if (!request || !first) return null;
-      if (marking) return WORDS.invalidated(countText(first.tiles));
-      if (!isTask) goTo(addressOf('layers', request.layer));
-      else if (calls.length > 1) goTo(addressOf('tasks', '', { layer: request.layer }));
-      else goTo(addressOf('tasks', String(first.id)));
-      return null;
-    });
+  const start = async () => {
+    const answers: Marked[] = [];
+    for (const { path, body } of calls) answers.push((await ask<Marked>('POST', path, body)).data);
+    const [first] = answers;
+    if (!request || !first) return;
+    if (marking) return WORDS.invalidated(countText(first.tiles));
+    if (!isTask) goTo(addressOf('layers', request.layer));
+    else if (calls.length > 1) goTo(addressOf('tasks', '', { layer: request.layer }));
+    else goTo(addressOf('tasks', String(first.id)));
+  };
   const { data } = estimate;
   const asks = truncates || (data?.tiles ?? 0) > MANY_TILES;
   const ready = request && (isTask ? data !== null : true);
@@ -145,29 +150,25 @@ function Start({
         {request && !isTask && <p className="quiet">{WORDS.means[type]}</p>}
         <ActionNotices action={action} />
         <div className="row">
-          <button
-            type="button"
-            className={truncates ? 'danger' : 'primary'}
+          <Button
+            kind={truncates ? 'danger' : 'primary'}
             disabled={action.busy || !ready}
-            onClick={() => (asks ? setAsking(true) : void start())}
+            onClick={() => (asks ? setAsking(true) : action.run(start))}
           >
             {WORDS.starts[type]}
-          </button>
+          </Button>
           {request && calls.length === 1 && (isTask || marking) && (
-            <a
-              className="button"
-              href={addressOf('schedules', 'new', { layer: request.layer, ...queryOf(request) })}
-            >
+            <LinkButton href={addressOf('schedules', 'new', { layer: request.layer, ...queryOf(request) })}>
               {TEXTS.schedules.fromSeed}
-            </a>
+            </LinkButton>
           )}
         </div>
         {asking && request && data && (
           <Confirm
             title={truncates ? WORDS.confirmTitle : WORDS.manyTitle}
-            action={truncates ? WORDS.confirmTitle : WORDS.starts.seed}
-            {...(truncates && { name: request.layer })}
-            onConfirm={() => void start()}
+            verb={truncates ? WORDS.confirmTitle : WORDS.starts.seed}
+            name={truncates ? request.layer : undefined}
+            onConfirm={() => action.run(start)}
             onClose={() => setAsking(false)}
           >
             {truncates

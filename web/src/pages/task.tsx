@@ -3,13 +3,23 @@ import { type Answer, send } from '../api/client.ts';
 import { type Task, useTaskChanges } from '../api/task-feed.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
-import { bytesText, coordinateText, countText, durationText, timeText } from '../format.ts';
+import { bytesText, coordinateText, countText, durationText, timeText, valuesText } from '../format.ts';
 import { hasFailed } from '../has-failed.ts';
-import { ActionNotices, Card, Copy, Empty, Fact, Loaded, PageHead } from '../parts/basics.tsx';
-import { Confirm } from '../parts/confirm.tsx';
+import {
+  ActionNotices,
+  Button,
+  Card,
+  Copy,
+  Empty,
+  Facts,
+  LinkButton,
+  Loaded,
+  PageHead,
+} from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
+import { ConfirmButton } from '../parts/dialog.tsx';
 import { Plot } from '../parts/plots.tsx';
-import { pace, StateBadge, shareOf, TaskBar } from '../parts/task-parts.tsx';
+import { layerLink, pace, StateBadge, shareOf, TaskBar } from '../parts/task-parts.tsx';
 import { addressOf, goTo } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
@@ -20,7 +30,7 @@ const TaskFailures = lazy(() => import('./task-failures.tsx'));
 const WORDS = TEXTS.tasks;
 const MOST_SAMPLES = 600;
 
-export function TaskPage({ id }: { readonly id: string }) {
+export function TaskPage({ id }: { id: string }) {
   const resource = useResource<Answer<'/api/v1/tasks/{id}'>>(`api/v1/tasks/${encodeURIComponent(id)}`);
   const changed = useTaskChanges().get(Number(id));
   return (
@@ -49,7 +59,7 @@ export function TaskPage({ id }: { readonly id: string }) {
   );
 }
 
-function TaskDetails({ task }: { readonly task: Task }) {
+function TaskDetails({ task }: { task: Task }) {
   return (
     <div className="grid">
       <Card className="span-12">
@@ -60,13 +70,12 @@ function TaskDetails({ task }: { readonly task: Task }) {
         <Rate task={task} />
       </Card>
       <Card title={WORDS.counters} className="span-5">
-        <dl className="facts">
-          {(Object.keys(WORDS.counterNames) as (keyof Task['counters'])[]).map((name) => (
-            <Fact key={name} label={WORDS.counterNames[name]}>
-              {name === 'bytes' ? bytesText(task.counters.bytes) : countText(task.counters[name])}
-            </Fact>
-          ))}
-        </dl>
+        <Facts
+          of={(Object.keys(WORDS.counterNames) as (keyof Task['counters'])[]).map((name) => [
+            WORDS.counterNames[name],
+            (name === 'bytes' ? bytesText : countText)(task.counters[name]),
+          ])}
+        />
       </Card>
       {(task.counters.failed > 0 || task.errors.length > 0) && (
         <Card title={WORDS.failures} className="span-12">
@@ -85,34 +94,27 @@ function TaskDetails({ task }: { readonly task: Task }) {
   );
 }
 
-function Request({ task }: { readonly task: Task }) {
-  const parameters = Object.entries(task.parameters).map(([name, value]) => `${name}=${value}`);
+function Request({ task }: { task: Task }) {
   return (
-    <dl className="facts">
-      <Fact label={WORDS.layer}>
-        <a href={addressOf('layers', task.layer)}>{task.layer}</a>
-      </Fact>
-      <Fact label={TEXTS.layer.gridSet}>{task.gridSet}</Fact>
-      <Fact label={TEXTS.layer.format}>{task.format}</Fact>
-      {parameters.length > 0 && <Fact label={TEXTS.layer.parameters}>{parameters.join(', ')}</Fact>}
-      <Fact label={WORDS.zooms}>
-        {task.zoomStart} – {task.zoomStop}
-      </Fact>
-      <Fact label={WORDS.bounds}>
-        {task.area ? TEXTS.seed.polygons : task.bounds.map(coordinateText).join(', ')}
-      </Fact>
-      <Fact label={WORDS.threads}>{task.threadCount}</Fact>
-      <Fact label={WORDS.created}>
-        {timeText(task.createdAt)} {WORDS.by(task.createdBy)}
-      </Fact>
-      {task.startedAt !== null && <Fact label={WORDS.started}>{timeText(task.startedAt)}</Fact>}
-      {task.endedAt !== null && <Fact label={WORDS.ended}>{timeText(task.endedAt)}</Fact>}
-    </dl>
+    <Facts
+      of={[
+        [WORDS.layer, layerLink(task.layer)],
+        [TEXTS.layer.gridSet, task.gridSet],
+        [TEXTS.layer.format, task.format],
+        [TEXTS.layer.parameters, valuesText(task.parameters) || null],
+        [WORDS.zooms, `${task.zoomStart} – ${task.zoomStop}`],
+        [WORDS.bounds, task.area ? TEXTS.seed.polygons : task.bounds.map(coordinateText).join(', ')],
+        [WORDS.threads, task.threadCount],
+        [WORDS.created, `${timeText(task.createdAt)} ${WORDS.by(task.createdBy)}`],
+        [WORDS.started, task.startedAt && timeText(task.startedAt)],
+        [WORDS.ended, task.endedAt && timeText(task.endedAt)],
+      ]}
+    />
   );
 }
 
 /** As it goes while this page is open; what was before is an average. */
-function Rate({ task }: { readonly task: Task }) {
+function Rate({ task }: { task: Task }) {
   const [rates, setRates] = useState<readonly (readonly [time: number, rate: number])[]>([]);
   const running = task.state === 'running';
   useEffect(() => {
@@ -150,59 +152,39 @@ function averageText({ startedAt, endedAt, tilesProcessed }: Task): string | nul
   );
 }
 
-function over({ state }: Task): boolean {
-  return state === 'done' || state === 'aborted';
-}
-
-function Actions({ task }: { readonly task: Task }) {
+function Actions({ task }: { task: Task }) {
   const caller = useCaller();
   const action = useAction();
-  const [asking, setAsking] = useState(false);
   if (!may(caller, 'operator')) return null;
-  const ended = over(task);
-  const change = (verb: string) =>
-    action.run(async () => {
-      const changed = await send<Task>('POST', `api/v1/tasks/${task.id}/${verb}`);
-      if (verb === 'retry') goTo(addressOf('tasks', String(changed.id)));
-      return null;
-    });
+  const ended = task.state === 'done' || task.state === 'aborted';
+  const ask = (verb: string) => send<Task>('POST', `api/v1/tasks/${task.id}/${verb}`);
+  const retry = async () => goTo(addressOf('tasks', String((await ask('retry')).id)));
+  const button = (text: string, work: () => Promise<unknown>, kind = '') => (
+    <Button kind={kind} disabled={action.busy} onClick={() => action.run(work)}>
+      {text}
+    </Button>
+  );
   return (
     <>
       <ActionNotices action={action} />
-      {(task.state === 'running' || task.state === 'pending') && (
-        <button type="button" disabled={action.busy} onClick={() => void change('pause')}>
-          {WORDS.pause}
-        </button>
-      )}
-      {task.state === 'paused' && (
-        <button type="button" disabled={action.busy} onClick={() => void change('resume')}>
-          {WORDS.resume}
-        </button>
-      )}
+      {(task.state === 'running' || task.state === 'pending') && button(WORDS.pause, () => ask('pause'))}
+      {task.state === 'paused' && button(WORDS.resume, () => ask('resume'))}
       {!ended && (
-        <button type="button" className="danger" disabled={action.busy} onClick={() => setAsking(true)}>
-          {WORDS.stop}
-        </button>
-      )}
-      {ended && task.counters.failed > 0 && (
-        <button type="button" className="primary" disabled={action.busy} onClick={() => void change('retry')}>
-          {WORDS.retry}
-        </button>
-      )}
-      {ended && (
-        <a className="button" href={addressOf('seed', task.layer, queryOf(requestOfTask(task)))}>
-          {WORDS.again}
-        </a>
-      )}
-      {asking && (
-        <Confirm
+        <ConfirmButton
+          action={action}
           title={`${WORDS.stop} #${task.id}?`}
-          action={WORDS.stop}
-          onConfirm={() => void change('cancel')}
-          onClose={() => setAsking(false)}
+          verb={WORDS.stop}
+          text={WORDS.stopText}
+          onConfirm={() => ask('cancel')}
         >
-          {WORDS.stopText}
-        </Confirm>
+          {WORDS.stop}
+        </ConfirmButton>
+      )}
+      {ended && task.counters.failed > 0 && button(WORDS.retry, retry, 'primary')}
+      {ended && (
+        <LinkButton href={addressOf('seed', task.layer, queryOf(requestOfTask(task)))}>
+          {WORDS.again}
+        </LinkButton>
       )}
     </>
   );

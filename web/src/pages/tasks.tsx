@@ -1,11 +1,11 @@
 import { useMemo, useState } from 'react';
-import { type Answer, get, part, sendForm } from '../api/client.ts';
+import { type Answer, get, part, reach } from '../api/client.ts';
 import { type Task, useFeedState, useTaskChanges } from '../api/task-feed.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { hasFailed } from '../has-failed.ts';
-import { ActionNotices, Choice, Empty, Loaded, PageHead, ProblemNotice } from '../parts/basics.tsx';
-import { Confirm } from '../parts/confirm.tsx';
+import { ActionNotices, Button, Choice, Empty, Loaded, PageHead, ProblemNotice } from '../parts/basics.tsx';
+import { ConfirmButton } from '../parts/dialog.tsx';
 import { LayerField } from '../parts/layer-field.tsx';
 import { TaskLine } from '../parts/task-parts.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
@@ -45,17 +45,15 @@ function TaskList() {
   }, [resource.data, older, changes, filter]);
 
   const next = older.length === 0 ? (resource.data?.nextBefore ?? null) : (older.at(-1)?.id ?? null);
-  const loadMore = () =>
-    more.run(async () => {
-      const page = await get<TaskPageAnswer>(`${address}&before=${next}`);
-      setOlder([...older, ...page.tasks]);
-      return null;
-    });
+  const loadMore = async () => {
+    const page = await get<TaskPageAnswer>(`${address}&before=${next}`);
+    setOlder([...older, ...page.tasks]);
+  };
 
   return (
     <>
       <PageHead
-        title={WORDS.title}
+        title={TEXTS.nav.tasks}
         under={<span className={`badge ${feed === 'live' ? 'done' : 'paused'}`}>{WORDS.feeds[feed]}</span>}
         actions={<StopButtons layer={filter.layer} />}
       />
@@ -81,9 +79,9 @@ function TaskList() {
         </Loaded>
         <ProblemNotice problem={more.problem} />
         {next !== null && (
-          <button type="button" disabled={more.busy} onClick={() => void loadMore()}>
+          <Button disabled={more.busy} onClick={() => more.run(loadMore)}>
             {TEXTS.more}
-          </button>
+          </Button>
         )}
       </div>
     </>
@@ -127,7 +125,7 @@ function fits(task: Task, { state, type, layer, days }: Filter): boolean {
   );
 }
 
-function Filters({ filter }: { readonly filter: Filter }) {
+function Filters({ filter }: { filter: Filter }) {
   return (
     <div className="row">
       <Choice
@@ -135,7 +133,7 @@ function Filters({ filter }: { readonly filter: Filter }) {
         value={filter.state}
         options={[
           ['', WORDS.any],
-          ...STATES.map((state) => [state as string, WORDS.states[state]] as const),
+          ...STATES.map((state): [string, string] => [state, WORDS.states[state]]),
           [FAILED, WORDS.withFailures],
         ]}
         onChange={(state) => changeQuery({ state })}
@@ -157,33 +155,32 @@ function Filters({ filter }: { readonly filter: Filter }) {
   );
 }
 
-const KINDS = { all: WORDS.stopAll, pending: WORDS.stopPending, running: WORDS.stopRunning } as const;
+const KINDS = [
+  ['running', WORDS.stopRunning],
+  ['pending', WORDS.stopPending],
+  ['all', WORDS.stopAll],
+] as const;
 
 /** Of one layer, or of all that the caller may work on. */
-function StopButtons({ layer }: { readonly layer: string }) {
+function StopButtons({ layer }: { layer: string }) {
   const caller = useCaller();
   const action = useAction();
-  const [asked, setAsked] = useState<keyof typeof KINDS | null>(null);
   if (!may(caller, 'operator')) return null;
-  const stop = (kind: string) => action.run(() => stopTasks(kind, layer));
   return (
     <>
-      {(['running', 'pending', 'all'] as const).map((kind) => (
-        <button key={kind} type="button" className="danger" onClick={() => setAsked(kind)}>
-          {KINDS[kind]}
-        </button>
+      {KINDS.map(([kind, text]) => (
+        <ConfirmButton
+          key={kind}
+          action={action}
+          title={WORDS.stopQuestion(text, layer === '' ? '' : ` of ${layer}`)}
+          verb={text}
+          text={WORDS.stopText}
+          onConfirm={() => stopTasks(kind, layer)}
+        >
+          {text}
+        </ConfirmButton>
       ))}
       <ActionNotices action={action} />
-      {asked !== null && (
-        <Confirm
-          title={WORDS.stopQuestion(KINDS[asked], layer === '' ? '' : ` of ${layer}`)}
-          action={KINDS[asked]}
-          onConfirm={() => void stop(asked)}
-          onClose={() => setAsked(null)}
-        >
-          {WORDS.stopText}
-        </Confirm>
-      )}
     </>
   );
 }
@@ -191,6 +188,6 @@ function StopButtons({ layer }: { readonly layer: string }) {
 /** As GeoWebCache's clients do it: one request, however many tasks there are. */
 async function stopTasks(kind: string, layer: string): Promise<string> {
   const path = layer === '' ? 'rest/seed' : `rest/seed/${part(layer)}`;
-  await sendForm(path, { kill_all: kind });
+  await reach(path, { method: 'POST', body: new URLSearchParams({ kill_all: kind }) });
   return WORDS.stopped;
 }

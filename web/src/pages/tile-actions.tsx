@@ -1,10 +1,9 @@
-import { useState } from 'react';
 import { part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { bytesText, countText } from '../format.ts';
 import { insideOf, type TileSet, wishesOf } from '../map/tile-set.ts';
-import { ActionNotices } from '../parts/basics.tsx';
-import { Confirm } from '../parts/confirm.tsx';
+import { ActionNotices, Button, LinkButton } from '../parts/basics.tsx';
+import { ConfirmButton } from '../parts/dialog.tsx';
 import { addressOf } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
@@ -15,90 +14,59 @@ interface Removal {
   readonly bytes: number;
 }
 
-/** What is asked before it is done. */
-interface Question extends Removal {
-  readonly zoomStop: number;
-}
-
 const WORDS = TEXTS.inspect;
 
 export function TileActions(props: {
-  readonly set: TileSet;
-  readonly info: TileInfo;
-  readonly onRenewed: (comparison: TileComparison) => void;
-  readonly onRemoved: () => void;
+  set: TileSet;
+  info: TileInfo;
+  onRenewed: (comparison: TileComparison) => void;
+  onRemoved: () => void;
 }) {
   const { set, info, onRenewed, onRemoved } = props;
   const action = useAction();
-  const [question, setQuestion] = useState<Question | null>(null);
   if (!may(useCaller(), 'operator')) return null;
-  const renew = () =>
-    action.run(async () => {
-      onRenewed(await renewTile(set, info));
-      return null;
-    });
-  const ask = (zoomStop: number) =>
-    action.run(async () => {
-      setQuestion({ ...(await truncate(set, info, zoomStop, true)), zoomStop });
-      return null;
-    });
-  const remove = (zoomStop: number) =>
-    action.run(async () => {
-      const { tiles } = await truncate(set, info, zoomStop, false);
-      onRemoved();
-      return WORDS.truncated(countText(tiles));
-    });
-  const { zoomStop } = set.gridSet;
+  const name = WORDS.picture(info.z, info.x, info.y);
+  const removal = (text: string, title: string, zoomStop: number, typed?: string) => (
+    <ConfirmButton
+      action={action}
+      title={title}
+      verb={TEXTS.remove}
+      name={typed}
+      text={async () => {
+        const { tiles, bytes } = await truncate(set, info, zoomStop, true);
+        return WORDS.removalText(countText(tiles), bytesText(bytes), info.z, zoomStop);
+      }}
+      onConfirm={async () => {
+        const { tiles } = await truncate(set, info, zoomStop, false);
+        onRemoved();
+        return WORDS.truncated(countText(tiles));
+      }}
+    >
+      {text}
+    </ConfirmButton>
+  );
+  const below = set.gridSet.zoomStop > info.z;
   return (
     <>
       <div className="row">
-        <button type="button" title={WORDS.renewHelp} disabled={action.busy} onClick={() => void renew()}>
+        <Button
+          title={WORDS.renewHelp}
+          disabled={action.busy}
+          onClick={() => action.run(() => renewTile(set, info).then(onRenewed))}
+        >
           {action.busy ? WORDS.working : WORDS.renew}
-        </button>
-        <a className="button" href={seedAddress(set, info)}>
-          {WORDS.renewBelow}
-        </a>
-        <button type="button" className="danger" disabled={action.busy} onClick={() => void ask(info.z)}>
-          {WORDS.truncate}
-        </button>
-        <button type="button" className="danger" disabled={action.busy} onClick={() => void ask(zoomStop)}>
-          {WORDS.truncateBelow}
-        </button>
+        </Button>
+        <LinkButton href={seedAddress(set, info)}>{WORDS.renewBelow}</LinkButton>
+        {removal(WORDS.truncate, WORDS.oneTitle(name), info.z)}
+        {removal(
+          WORDS.truncateBelow,
+          below ? WORDS.belowTitle(name) : WORDS.oneTitle(name),
+          set.gridSet.zoomStop,
+          below ? set.layer.name : undefined,
+        )}
       </div>
       <ActionNotices action={action} />
-      {question && (
-        <RemovalQuestion
-          question={question}
-          set={set}
-          info={info}
-          onConfirm={() => void remove(question.zoomStop)}
-          onClose={() => setQuestion(null)}
-        />
-      )}
     </>
-  );
-}
-
-function RemovalQuestion(props: {
-  readonly question: Question;
-  readonly set: TileSet;
-  readonly info: TileInfo;
-  readonly onConfirm: () => void;
-  readonly onClose: () => void;
-}) {
-  const { question, set, info, onConfirm, onClose } = props;
-  const below = question.zoomStop > info.z;
-  const name = WORDS.picture(info.z, info.x, info.y);
-  return (
-    <Confirm
-      title={below ? WORDS.belowTitle(name) : WORDS.oneTitle(name)}
-      action={TEXTS.remove}
-      {...(below && { name: set.layer.name })}
-      onConfirm={onConfirm}
-      onClose={onClose}
-    >
-      {WORDS.removalText(countText(question.tiles), bytesText(question.bytes), info.z, question.zoomStop)}
-    </Confirm>
   );
 }
 

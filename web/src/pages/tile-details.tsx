@@ -1,10 +1,18 @@
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { part } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
-import { agoText, bytesText, coordinateText, countText, percentText, timeText } from '../format.ts';
+import {
+  agoText,
+  bytesText,
+  coordinateText,
+  countText,
+  percentText,
+  timeText,
+  valuesText,
+} from '../format.ts';
 import type { TilePlace } from '../map/console-map.ts';
 import { type TileSet, tileAddress, tileContentAddress, tileSetQuery } from '../map/tile-set.ts';
-import { Fact, Loaded } from '../parts/basics.tsx';
+import { type Fact, Facts, Loaded } from '../parts/basics.tsx';
 import { addressOf } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 import type { TileComparison, TileInfo } from './renew-tile.ts';
@@ -15,7 +23,7 @@ type Stored = NonNullable<TileInfo['stored']>;
 const WORDS = TEXTS.inspect;
 
 /** All that is known of one tile, and what can be done with it. */
-export function TileDetails({ set, place }: { readonly set: TileSet; readonly place: TilePlace }) {
+export function TileDetails({ set, place }: { set: TileSet; place: TilePlace }) {
   const { z, x, y } = place;
   const path = `api/v1/layers/${part(set.layer.name)}/tiles/${part(set.gridSet.name)}/${z}/${x}/${y}`;
   const tile = useResource<TileInfo>(`${path}?${tileSetQuery(set)}`);
@@ -31,7 +39,7 @@ export function TileDetails({ set, place }: { readonly set: TileSet; readonly pl
             {comparison && <Comparison comparison={comparison} />}
             <div className="compare">
               {!comparison && <Picture set={set} info={info} gone={info.stored?.storedAt === removed} />}
-              <Facts set={set} info={info} />
+              <Known set={set} info={info} />
             </div>
             <TileActions
               set={set}
@@ -54,7 +62,7 @@ export function TileDetails({ set, place }: { readonly set: TileSet; readonly pl
 }
 
 /** Shown only when it is stored, and as it is stored: looking must not make a tile. */
-function Picture(props: { readonly set: TileSet; readonly info: TileInfo; readonly gone: boolean }) {
+function Picture(props: { set: TileSet; info: TileInfo; gone: boolean }) {
   const { set, info, gone } = props;
   if (!info.stored || gone) return <p className="notice">{WORDS.notStored}</p>;
   if (!info.format.startsWith('image/')) return <p className="notice">{info.format}</p>;
@@ -67,7 +75,7 @@ function Picture(props: { readonly set: TileSet; readonly info: TileInfo; readon
   );
 }
 
-function Comparison({ comparison }: { readonly comparison: TileComparison }) {
+function Comparison({ comparison }: { comparison: TileComparison }) {
   const { before, after, same, difference } = comparison;
   return (
     <div className="stack">
@@ -93,7 +101,7 @@ function Comparison({ comparison }: { readonly comparison: TileComparison }) {
   );
 }
 
-function Side(props: { readonly title: string; readonly address: string; readonly under: string }) {
+function Side(props: { title: string; address: string; under: string }) {
   return (
     <figure>
       <img className="tile-picture" src={props.address} alt={props.title} />
@@ -104,63 +112,57 @@ function Side(props: { readonly title: string; readonly address: string; readonl
   );
 }
 
-function Facts({ set, info }: { readonly set: TileSet; readonly info: TileInfo }) {
-  const { stored, page, metatile } = info;
-  const address = tileAddress(set, info.z, info.x, info.y);
+function Known({ set, info }: { set: TileSet; info: TileInfo }) {
+  const { layer, gridSet, format, parameters, z, x, y, stored, page, metatile } = info;
+  const address = tileAddress(set, z, x, y);
+  const key = [layer, gridSet, format, valuesText(parameters), `${z}/${x}/${y}`];
+  const uses =
+    page.lastUsedAt === null
+      ? WORDS.pageUnused
+      : WORDS.pageUses(countText(page.hits), agoText(page.lastUsedAt));
+  const range =
+    metatile && WORDS.metatileRange(`${metatile.minX}–${metatile.maxX}`, `${metatile.minY}–${metatile.maxY}`);
+  const link = (
+    <a href={address} target="_blank" rel="noopener">
+      {address}
+    </a>
+  );
   return (
-    <dl className="facts small">
-      <Fact label={WORDS.key}>{keyText(info)}</Fact>
-      {stored && <StoredFacts stored={stored} />}
-      <Fact label={WORDS.bounds}>{info.bounds.map(coordinateText).join(', ')}</Fact>
-      <Fact label={WORDS.page}>
-        {page.x}/{page.y}:{' '}
-        {page.lastUsedAt === null
-          ? WORDS.pageUnused
-          : WORDS.pageUses(countText(page.hits), agoText(page.lastUsedAt))}
-      </Fact>
-      {metatile && (
-        <Fact label={WORDS.metatile}>
-          {WORDS.metatileRange(`${metatile.minX}–${metatile.maxX}`, `${metatile.minY}–${metatile.maxY}`)}
-        </Fact>
-      )}
-      <Fact label={WORDS.upstream}>
-        <span className="mono">{info.upstream ?? WORDS.noUpstream}</span>
-      </Fact>
-      <Fact label={WORDS.address}>
-        <a href={address} target="_blank" rel="noopener">
-          {address}
-        </a>
-      </Fact>
-    </dl>
+    <Facts
+      kind="small"
+      of={[
+        [WORDS.key, key.filter((text) => text !== '').join(' · ')],
+        ...(stored ? storedFacts(stored) : []),
+        [WORDS.bounds, info.bounds.map(coordinateText).join(', ')],
+        [WORDS.page, `${page.x}/${page.y}: ${uses}`],
+        [WORDS.metatile, range],
+        [WORDS.upstream, mono(info.upstream ?? WORDS.noUpstream)],
+        [WORDS.address, link],
+      ]}
+    />
   );
 }
 
-function keyText({ layer, gridSet, format, parameters, z, x, y }: TileInfo): string {
-  const values = Object.entries(parameters).map(([name, value]) => `${name}=${value}`);
-  return [layer, gridSet, format, ...values, `${z}/${x}/${y}`].join(' · ');
+function mono(text: string): ReactNode {
+  return <span className="mono">{text}</span>;
 }
 
-function StoredFacts({ stored }: { readonly stored: Stored }) {
-  return (
+function storedFacts({ bytes, checksum, storedAt, madeBy, expiresAt, expired }: Stored): Fact[] {
+  const until = expiresAt === null ? TEXTS.never : timeText(expiresAt);
+  const size = (
     <>
-      <Fact label={WORDS.size}>
-        {bytesText(stored.bytes)} <span className="quiet">{WORDS.crc(stored.checksum)}</span>
-      </Fact>
-      <Fact label={WORDS.stored}>
-        {timeText(stored.storedAt)} ({agoText(stored.storedAt)})
-      </Fact>
-      <Fact label={WORDS.madeBy}>
-        <Maker madeBy={stored.madeBy} />
-      </Fact>
-      <Fact label={WORDS.expires}>
-        {stored.expiresAt === null ? TEXTS.never : timeText(stored.expiresAt)}
-        {stored.expired && ` (${WORDS.expired})`}
-      </Fact>
+      {bytesText(bytes)} <span className="quiet">{WORDS.crc(checksum)}</span>
     </>
   );
+  return [
+    [WORDS.size, size],
+    [WORDS.stored, `${timeText(storedAt)} (${agoText(storedAt)})`],
+    [WORDS.madeBy, makerOf(madeBy)],
+    [WORDS.expires, expired ? `${until} (${WORDS.expired})` : until],
+  ];
 }
 
-function Maker({ madeBy: { kind, task, inHistory } }: { readonly madeBy: Stored['madeBy'] }) {
+function makerOf({ kind, task, inHistory }: Stored['madeBy']): ReactNode {
   if (kind === 'request') return WORDS.byRequest;
   if (task === null) return WORDS.byUnknown;
   if (!inHistory) return WORDS.byForgotten(task);

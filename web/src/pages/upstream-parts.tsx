@@ -15,7 +15,7 @@ export function kindText(kind: string): string {
   return kind.replace(/^status-/, 'HTTP ');
 }
 
-export function HealthBadge({ host: { state } }: { readonly host: Upstream }) {
+export function HealthBadge({ host: { state } }: { host: Upstream }) {
   return (
     <span>
       <span className={`badge ${BADGES[state]}`}>{WORDS.health[state]}</span>

@@ -1,15 +1,10 @@
-import { type InputHTMLAttributes, type ReactNode, type Ref, useId, useState } from 'react';
+import { type ComponentProps, type FormEvent, Fragment, type ReactNode, useId, useState } from 'react';
 import type { Problem } from '../api/client.ts';
 import type { Action } from '../api/use-action.ts';
 import type { Resource } from '../api/use-resource.ts';
 import { TEXTS } from '../texts.ts';
 
-export function Card(props: {
-  readonly title?: string;
-  readonly aside?: ReactNode;
-  readonly className?: string;
-  readonly children: ReactNode;
-}) {
+export function Card(props: { title?: string; aside?: ReactNode; className?: string; children: ReactNode }) {
   return (
     <section className={`card ${props.className ?? ''}`} aria-label={props.title}>
       {props.title !== undefined && (
@@ -23,43 +18,32 @@ export function Card(props: {
   );
 }
 
-export function ProblemNotice({
-  problem,
-  retry,
-}: {
-  readonly problem: Problem | null;
-  readonly retry?: () => void;
-}) {
+export function ProblemNotice({ problem, retry }: { problem: Problem | null; retry?: () => void }) {
   if (!problem) return null;
   return (
     <p className="notice bad" role="alert">
       <span>{problem.message}</span>
       {problem.requestId !== null && <span className="request">{TEXTS.request(problem.requestId)}</span>}
       {retry && (
-        <button type="button" className="plain" onClick={retry}>
+        <Button kind="plain" onClick={retry}>
           {TEXTS.retry}
-        </button>
+        </Button>
       )}
     </p>
   );
 }
 
 /** What became of an action, good or bad. */
-export function ActionNotices({ action: { problem, done } }: { readonly action: Action }) {
+export function ActionNotices({ action: { problem, done } }: { action: Action }) {
   return (
     <>
       <ProblemNotice problem={problem} />
-      <DoneNotice text={done} />
+      {done !== null && (
+        <p className="notice good" role="status">
+          {done}
+        </p>
+      )}
     </>
-  );
-}
-
-export function DoneNotice({ text }: { readonly text: string | null }) {
-  if (text === null) return null;
-  return (
-    <p className="notice good" role="status">
-      {text}
-    </p>
   );
 }
 
@@ -68,8 +52,8 @@ export function Loaded<T>({
   resource,
   children,
 }: {
-  readonly resource: Resource<T>;
-  readonly children: (data: T) => ReactNode;
+  resource: Resource<T>;
+  children: (data: T) => ReactNode;
 }) {
   const { data, problem, reload } = resource;
   return (
@@ -81,19 +65,45 @@ export function Loaded<T>({
   );
 }
 
-/** One line of a list of facts; nothing when there is nothing to say. */
-export function Fact({ label, children }: { readonly label: string; readonly children: ReactNode }) {
-  if (children === null) return null;
+/** Null: there is nothing to say. */
+export type Fact = readonly [label: string, value: ReactNode];
+
+export function Facts(props: { of: readonly Fact[]; kind?: string }) {
   return (
-    <>
-      <dt>{label}</dt>
-      <dd>{children}</dd>
-    </>
+    <dl className={`facts ${props.kind ?? ''}`}>
+      {props.of.map(
+        ([label, value]) =>
+          value !== null && (
+            <Fragment key={label}>
+              <dt>{label}</dt>
+              <dd>{value}</dd>
+            </Fragment>
+          ),
+      )}
+    </dl>
   );
 }
 
-export function Empty({ children }: { readonly children: ReactNode }) {
+export function Empty({ children }: { children: ReactNode }) {
   return <div className="empty">{children}</div>;
+}
+
+/** What `onClick` answers is not waited for. */
+export function Button({
+  kind = '',
+  onClick,
+  ...button
+}: Omit<ComponentProps<'button'>, 'onClick'> & { kind?: string; onClick?: () => unknown }) {
+  return <button type="button" className={kind} {...button} onClick={onClick && (() => void onClick())} />;
+}
+
+/** A link that looks like a button. */
+export function LinkButton({ kind = '', children, ...link }: ComponentProps<'a'> & { kind?: string }) {
+  return (
+    <a className={`button ${kind}`} {...link}>
+      {children}
+    </a>
+  );
 }
 
 /** `share` is from 0 to 1; `fault` is the part of the whole that failed, and is within it. */
@@ -103,10 +113,10 @@ export function Bar({
   label,
   kind = '',
 }: {
-  readonly share: number;
-  readonly fault?: number;
-  readonly label: string;
-  readonly kind?: string;
+  share: number;
+  fault?: number;
+  label: string;
+  kind?: string;
 }) {
   const percent = Math.min(100, Math.max(0, share * 100));
   return (
@@ -124,7 +134,7 @@ export function Bar({
   );
 }
 
-export function Field({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+export function Field({ label, children }: { label: string; children: ReactNode }) {
   return (
     // biome-ignore lint/a11y/noLabelWithoutControl: the control is what is put in
     <label className="field">
@@ -134,28 +144,50 @@ export function Field({ label, children }: { readonly label: string; readonly ch
   );
 }
 
-/** A labelled input; `onText` gets what is typed. */
-export function Input({
-  label,
-  onText,
-  ...input
-}: InputHTMLAttributes<HTMLInputElement> & {
+interface InputProps extends ComponentProps<'input'> {
   readonly label: string;
-  readonly onText: (text: string) => void;
-  readonly ref?: Ref<HTMLInputElement>;
-}) {
+  /** Gets what is typed. */
+  readonly onText?: (text: string) => void;
+}
+
+export function Input({ label, onText, ...input }: InputProps) {
   return (
     <Field label={label}>
-      <input {...input} onChange={({ target }) => onText(target.value)} />
+      <input {...input} onChange={onText && (({ target }) => onText(target.value))} />
     </Field>
   );
 }
 
-export function Check(props: {
-  readonly label: string;
-  readonly checked: boolean;
-  readonly onChange: (checked: boolean) => void;
-}) {
+export function Password({ fresh = false, ...input }: InputProps & { fresh?: boolean }) {
+  return (
+    <Input type="password" autoComplete={fresh ? 'new-password' : 'current-password'} required {...input} />
+  );
+}
+
+/** A form that is sent by its page. */
+export function Form({
+  onSubmit,
+  ...form
+}: Omit<ComponentProps<'form'>, 'onSubmit'> & { onSubmit: () => unknown }) {
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onSubmit();
+  };
+  return <form {...form} onSubmit={submit} />;
+}
+
+/** What an input offers to choose from; `id` is its `list`. */
+export function Suggestions({ id, values }: { id: string; values: readonly string[] }) {
+  return (
+    <datalist id={id}>
+      {values.map((value) => (
+        <option key={value} value={value} />
+      ))}
+    </datalist>
+  );
+}
+
+export function Check(props: { label: string; checked: boolean; onChange: (checked: boolean) => void }) {
   return (
     <label className="check">
       <input
@@ -168,24 +200,17 @@ export function Check(props: {
   );
 }
 
-/** A text field that says beneath what is wrong with it, or else what it wants. */
+/** An input that says beneath what is wrong with it, or else what it wants. */
 export function TextField({
-  label,
   help = null,
   error = null,
   ...input
-}: InputHTMLAttributes<HTMLInputElement> & {
-  readonly label: string;
-  readonly help?: ReactNode;
-  readonly error?: string | null;
-}) {
+}: InputProps & { help?: ReactNode; error?: string | null }) {
   const id = useId();
   const under = error ?? help;
   return (
     <div className="field-box">
-      <Field label={label}>
-        <input {...input} aria-invalid={error !== null} aria-describedby={under === null ? undefined : id} />
-      </Field>
+      <Input {...input} aria-invalid={error !== null} aria-describedby={under === null ? undefined : id} />
       <span id={id} className={error === null ? 'small quiet' : 'small field-error'} aria-live="polite">
         {under}
       </span>
@@ -194,10 +219,10 @@ export function TextField({
 }
 
 export function Choice<T extends string>(props: {
-  readonly label: string;
-  readonly value: T;
-  readonly options: readonly (readonly [value: T, text: string])[];
-  readonly onChange: (value: T) => void;
+  label: string;
+  value: T;
+  options: readonly (readonly [value: T, text: string])[];
+  onChange: (value: T) => void;
 }) {
   return (
     <Field label={props.label}>
@@ -212,7 +237,7 @@ export function Choice<T extends string>(props: {
   );
 }
 
-export function Copy({ text, label }: { readonly text: string; readonly label: string }) {
+export function Copy({ text, label }: { text: string; label: string }) {
   const [copied, setCopied] = useState(false);
   const copy = async () => {
     await navigator.clipboard?.writeText(text);
@@ -222,23 +247,14 @@ export function Copy({ text, label }: { readonly text: string; readonly label: s
   return (
     <div className="copy">
       <pre>{text}</pre>
-      <button
-        type="button"
-        className="plain"
-        onClick={() => void copy()}
-        aria-label={`${TEXTS.copy}: ${label}`}
-      >
+      <Button kind="plain" onClick={copy} aria-label={`${TEXTS.copy}: ${label}`}>
         {copied ? TEXTS.copied : TEXTS.copy}
-      </button>
+      </Button>
     </div>
   );
 }
 
-export function PageHead(props: {
-  readonly title: string;
-  readonly under?: ReactNode;
-  readonly actions?: ReactNode;
-}) {
+export function PageHead(props: { title: string; under?: ReactNode; actions?: ReactNode }) {
   return (
     <header>
       <h1>{props.title}</h1>
@@ -250,14 +266,16 @@ export function PageHead(props: {
 
 /** Scrolls by itself where the page is narrow, by keyboard too. Rows are what is put in. */
 export function Table(props: {
-  readonly label: string;
-  readonly head?: readonly ReactNode[];
-  /** Heads that stand over numbers. */
-  readonly numbers?: readonly ReactNode[];
-  readonly className?: string;
-  readonly children: ReactNode;
+  label: string;
+  head?: readonly string[];
+  /** How many of the last heads stand over numbers. */
+  numbers?: number;
+  /** What the buttons in the last column do; not shown. */
+  buttons?: string;
+  className?: string;
+  children: ReactNode;
 }) {
-  const { label, head, numbers = [], className, children } = props;
+  const { label, head, numbers = 0, buttons, className, children } = props;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard
     <section className="wide" aria-label={label} tabIndex={0}>
@@ -266,11 +284,15 @@ export function Table(props: {
           <thead>
             <tr>
               {head.map((title, place) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: columns stay in their places
-                <th key={place} className={numbers.includes(title) ? 'number' : undefined}>
+                <th key={title} className={place >= head.length - numbers ? 'number' : undefined}>
                   {title}
                 </th>
               ))}
+              {buttons !== undefined && (
+                <th>
+                  <span className="visually-hidden">{buttons}</span>
+                </th>
+              )}
             </tr>
           </thead>
         )}
@@ -278,9 +300,4 @@ export function Table(props: {
       </table>
     </section>
   );
-}
-
-/** The head of a column of buttons. */
-export function HiddenHead({ children }: { readonly children: string }) {
-  return <span className="visually-hidden">{children}</span>;
 }

@@ -1,5 +1,7 @@
-import { type FocusEvent, type FormEvent, type ReactNode, useEffect, useRef } from 'react';
+import { type FocusEvent, type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import type { Action } from '../api/use-action.ts';
 import { TEXTS } from '../texts.ts';
+import { Button, Copy, Input } from './basics.tsx';
 
 let lastFocused: HTMLElement | null = null;
 
@@ -8,16 +10,17 @@ export function rememberFocus({ target }: FocusEvent): void {
   if (target instanceof HTMLElement && !target.closest('dialog')) lastFocused = target;
 }
 
-/** A question over the page. When it is gone the focus is back where it was. */
-export function Dialog(props: {
+interface Question {
   readonly title: string;
-  readonly action: string;
-  readonly kind: 'danger' | 'primary';
-  readonly ready: boolean;
-  readonly onConfirm: () => void;
+  /** What its button says. */
+  readonly verb: string;
+  readonly onConfirm: () => unknown;
   readonly onClose: () => void;
   readonly children: ReactNode;
-}) {
+}
+
+/** A question over the page. When it is gone the focus is back where it was. */
+export function Dialog(props: Question & { kind: 'danger' | 'primary'; ready: boolean }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const cancel = useRef<HTMLButtonElement>(null);
   useEffect(() => {
@@ -42,14 +45,64 @@ export function Dialog(props: {
         <h2>{props.title}</h2>
         {props.children}
         <div className="row">
-          <button type="submit" className={props.kind} disabled={!props.ready}>
-            {props.action}
-          </button>
-          <button ref={cancel} type="button" onClick={props.onClose}>
+          <Button type="submit" kind={props.kind} disabled={!props.ready}>
+            {props.verb}
+          </Button>
+          <Button ref={cancel} onClick={props.onClose}>
             {TEXTS.cancel}
-          </button>
+          </Button>
         </div>
       </form>
     </dialog>
+  );
+}
+
+interface Safeguards {
+  /** Only who types this goes on. */
+  readonly name?: string | undefined;
+  /** What does the same from a shell. */
+  readonly command?: string;
+}
+
+/** Asks before something that cannot be undone. */
+export function Confirm({ children, name, command, ...question }: Question & Safeguards) {
+  const [typed, setTyped] = useState('');
+  return (
+    <Dialog {...question} ready={name === undefined || typed === name} kind="danger">
+      <div>{children}</div>
+      {command !== undefined && <Copy text={command} label={TEXTS.tasks.curl} />}
+      {name !== undefined && (
+        <Input label={TEXTS.layer.typeName(name)} value={typed} autoComplete="off" onText={setTyped} />
+      )}
+    </Dialog>
+  );
+}
+
+/** A button for such a thing. `text` is what is asked, or finds it out first. */
+export function ConfirmButton(
+  props: Omit<Question, 'children' | 'onClose'> &
+    Safeguards & {
+      action: Action;
+      label?: string;
+      text: string | (() => Promise<string>);
+      onConfirm: () => Promise<unknown>;
+      children: ReactNode;
+    },
+) {
+  const { action, label, text, onConfirm, children, ...question } = props;
+  const [asked, setAsked] = useState<string | null>(null);
+  const ask = () =>
+    typeof text === 'string' ? setAsked(text) : action.run(async () => setAsked(await text()));
+  return (
+    <>
+      <Button kind="danger" disabled={action.busy} aria-label={label} onClick={ask}>
+        {children}
+      </Button>
+      {asked !== null && (
+        <Confirm {...question} onConfirm={() => action.run(onConfirm)} onClose={() => setAsked(null)}>
+          {asked}
+        </Confirm>
+      )}
+    </>
   );
 }

@@ -14,7 +14,7 @@ const SHAPES: Readonly<Record<string, string>> = {
   about: 'M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 11v5M12 8h.01',
 };
 
-export function Icon({ name }: { readonly name: string }) {
+export function Icon({ name }: { name: string }) {
   return (
     <svg
       viewBox="0 0 24 24"

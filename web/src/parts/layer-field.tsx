@@ -10,10 +10,10 @@ const MOST_OFFERED = 50;
 
 /** One of thousands of layers, found by a part of its name or title. It keeps the last one that there is. */
 export function LayerField(props: {
-  readonly value: string;
+  value: string;
   /** Without these. */
-  readonly except?: readonly string[];
-  readonly onChange: (name: string) => void;
+  except?: readonly string[];
+  onChange: (name: string) => void;
 }) {
   const { value, except = [], onChange } = props;
   const layers = useResource<Answer<'/api/v1/layers'>>('api/v1/layers').data?.layers ?? [];
@@ -49,9 +49,9 @@ export function LayerField(props: {
 
 /** The layer that is wanted, or else the first, and a field to choose another. */
 export function ChosenLayer(props: {
-  readonly wanted: string | null;
-  readonly onChange: (name: string) => void;
-  readonly children: (layer: LayerInfo, field: ReactNode) => ReactNode;
+  wanted: string | null;
+  onChange: (name: string) => void;
+  children: (layer: LayerInfo, field: ReactNode) => ReactNode;
 }) {
   const layers = useResource<Answer<'/api/v1/layers'>>('api/v1/layers');
   return (
@@ -68,9 +68,9 @@ export function ChosenLayer(props: {
 }
 
 function OneLayer(props: {
-  readonly name: string;
-  readonly field: ReactNode;
-  readonly draw: (layer: LayerInfo, field: ReactNode) => ReactNode;
+  name: string;
+  field: ReactNode;
+  draw: (layer: LayerInfo, field: ReactNode) => ReactNode;
 }) {
   const layer = useResource<LayerInfo>(`api/v1/layers/${part(props.name)}`);
   return <Loaded resource={layer}>{(data) => props.draw(data, props.field)}</Loaded>;

@@ -12,11 +12,11 @@ export interface PlotLine {
 
 /** Lines over the same times, in milliseconds since 1970, on one scale. `text` writes a value with its unit. */
 export function Plot(props: {
-  readonly lines: readonly PlotLine[];
-  readonly times: readonly number[];
+  lines: readonly PlotLine[];
+  times: readonly number[];
   /** What is shown, and in which unit. */
-  readonly label: string;
-  readonly text: (value: number) => string;
+  label: string;
+  text: (value: number) => string;
 }) {
   const { lines, times, label, text } = props;
   const [place, setPlace] = useState<number | null>(null);
@@ -104,7 +104,7 @@ export function Plot(props: {
 }
 
 /** A half circle that fills up. */
-export function Gauge({ bytes, limit }: { readonly bytes: number; readonly limit: number | null }) {
+export function Gauge({ bytes, limit }: { bytes: number; limit: number | null }) {
   const share = limit === null || limit === 0 ? 0 : Math.min(1, bytes / limit);
   const length = Math.PI * 80;
   const kind = share > 0.95 ? 'bad' : share > 0.8 ? 'warn' : '';

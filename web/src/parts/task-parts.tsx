@@ -6,7 +6,7 @@ import { TEXTS } from '../texts.ts';
 import { Bar } from './basics.tsx';
 
 /** A task that has failed says so, and whether all of it did. */
-export function StateBadge({ task }: { readonly task: Task }) {
+export function StateBadge({ task }: { task: Task }) {
   const { states, failed, partlyFailed } = TEXTS.tasks;
   if (!hasFailed(task)) return <span className={`badge ${task.state}`}>{states[task.state]}</span>;
   return (
@@ -19,7 +19,7 @@ export function shareOf({ tilesProcessed, tilesTotal, state }: Task): number {
   return tilesProcessed / tilesTotal;
 }
 
-export function TaskBar({ task }: { readonly task: Task }) {
+export function TaskBar({ task }: { task: Task }) {
   const share = shareOf(task);
   const label = TEXTS.tasks.progress(countText(task.tilesProcessed), countText(task.tilesTotal));
   return (
@@ -37,7 +37,7 @@ export function TaskBar({ task }: { readonly task: Task }) {
   );
 }
 
-export function TaskLine({ task }: { readonly task: Task }) {
+export function TaskLine({ task }: { task: Task }) {
   return (
     <div className="task-line">
       <a href={addressOf('tasks', String(task.id))}>#{task.id}</a>
@@ -60,6 +60,10 @@ export function TaskLine({ task }: { readonly task: Task }) {
       </span>
     </div>
   );
+}
+
+export function layerLink(name: string) {
+  return <a href={addressOf('layers', name)}>{name}</a>;
 }
 
 /** E.g. `120 tiles/s · 3 min left`. */

@@ -8,9 +8,9 @@ export function TileSetChoices({
   onChange,
   gridSetOnly = false,
 }: {
-  readonly set: TileSet;
-  readonly onChange: (set: TileSet) => void;
-  readonly gridSetOnly?: boolean;
+  set: TileSet;
+  onChange: (set: TileSet) => void;
+  gridSetOnly?: boolean;
 }) {
   const { layer, gridSet, format } = set;
   return (
@@ -45,9 +45,9 @@ function Parameter({
   set,
   onChange,
 }: {
-  readonly parameter: TileSet['layer']['parameters'][number];
-  readonly set: TileSet;
-  readonly onChange: (set: TileSet) => void;
+  parameter: TileSet['layer']['parameters'][number];
+  set: TileSet;
+  onChange: (set: TileSet) => void;
 }) {
   const value = set.parameters[name] ?? usual;
   const choose = (chosen: string) => {

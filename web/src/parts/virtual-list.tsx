@@ -5,11 +5,11 @@ const MARGIN = 8;
 
 /** A list of any length of which only what is seen is drawn. Rows have one height, in pixels. */
 export function VirtualList<T>(props: {
-  readonly items: readonly T[];
-  readonly rowHeight: number;
-  readonly label: string;
-  readonly keyOf: (item: T) => string | number;
-  readonly children: (item: T) => ReactNode;
+  items: readonly T[];
+  rowHeight: number;
+  label: string;
+  keyOf: (item: T) => string | number;
+  children: (item: T) => ReactNode;
 }) {
   const { items, rowHeight } = props;
   const box = useRef<HTMLDivElement>(null);
@@ -86,11 +86,11 @@ export function VirtualList<T>(props: {
 
 /** A row that stays in view while the list is scrolled is not drawn again. */
 const MemoRow = memo(function Row(props: {
-  readonly item: unknown;
-  readonly place: number;
-  readonly of: number;
-  readonly height: number;
-  readonly draw: (item: unknown) => ReactNode;
+  item: unknown;
+  place: number;
+  of: number;
+  height: number;
+  draw: (item: unknown) => ReactNode;
 }) {
   const { item, place, of, height, draw } = props;
   return (
