@@ -21,8 +21,9 @@ export async function ensurePackages() {
 /** The one package that is built for a version of Node.js, which takes longer than all others together. */
 export async function ensureNative() {
   if (isNativeThere()) return;
-  // JOBS: node-gyp compiles with every processor.
-  const rebuild = () => runNpm(['rebuild', 'better-sqlite3'], { env: { JOBS: 'max' }, quiet: true });
+  // With every processor, and as SQLite's authors compile it: -O3 takes half as long again.
+  const env = { JOBS: 'max', CFLAGS: '-O2' };
+  const rebuild = () => runNpm(['rebuild', 'better-sqlite3'], { env, quiet: true });
   await requiredStep('Building the database library', rebuild);
   const problem = nativeProblem();
   if (!problem) return;

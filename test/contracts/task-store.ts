@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { cutSeedPlan } from '../../src/tasks/cut-plan.ts';
@@ -65,21 +65,21 @@ export function finished(lease: Lease, beat = 0): Report {
   return reportOf(lease, { beat, doneSteps: lease.doneSteps + steps.length, counts, intent: 'finish' });
 }
 
-/** What every database must do for tasks. */
-export function describeTaskStore(openEmpty: () => Promise<Database>): void {
+/** What every database must do for tasks. Each test begins with no task; ids go on rising. */
+export function describeTaskStore(open: () => Promise<Database>): void {
   let database: Database;
   let tasks: TaskStore;
   let leases: LeaseStore;
   let now = 1_700_000_000_000;
 
-  beforeEach(async () => {
-    database = await openEmpty();
+  beforeAll(async () => {
+    database = await open();
     tasks = createTaskStore(database);
     const clock = { ...systemClock, now: () => now };
     leases = createLeaseStore({ database, clock, random: () => 0.5 });
   });
-
-  afterEach(() => database.close());
+  beforeEach(() => database.change.deleteFrom('tasks').execute());
+  afterAll(() => database.close());
 
   const create = async (task: NewTask): Promise<Task> => {
     const created = await tasks.create(task, now, 1000);

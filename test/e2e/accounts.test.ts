@@ -134,7 +134,7 @@ describe.skipIf(openssl === null)('a server with a certificate', () => {
     });
   }
 
-  it.each([1, 3])(
+  it.each([1, 2])(
     'serves https with %i process(es), tells browsers to stay with it, and takes up a renewed certificate',
     async (processes) => {
       const folder = temporaryFolder();

@@ -9,6 +9,8 @@ import { ADMIN_PASSWORD, type RunningServer, startServer } from './server.ts';
 const program = requirePackage('chromium', 'chromium', 'the console in a real browser');
 
 const CONFIG = JSON.stringify({
+  // A seed that is looked at should not keep the browser waiting.
+  tasks: { workers: 1, maxThreads: 1 },
   layers: [
     {
       name: 'world',

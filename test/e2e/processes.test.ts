@@ -7,7 +7,7 @@ import { eventually } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { askWho, basicOf } from '../security/login-flood.ts';
 import { rawRequest } from '../security/raw-request.ts';
-import { type RunningServer, startServer, temporaryFolder, writeConfig } from './server.ts';
+import { type RunningServer, startServer, temporaryFolder } from './server.ts';
 
 const PROCESSES = 3;
 /** One that is killed while it starts is tried again. */
@@ -25,10 +25,6 @@ function configOf(...layers: readonly string[]): string {
       `  - { name: ${name}, source: { type: wms, url: '${wms.url}', layers: a }, gridSets: [{ name: EPSG:900913, zoomStop: 6 }], metatile: [4, 4] }`,
   );
   return `upstreams: { '127.0.0.1': { allowPrivate: true } }\ntasks: { workers: 1 }\nlayers:\n${declared.join('\n')}\n`;
-}
-
-function start(options: Parameters<typeof startServer>[0] = {}): Promise<RunningServer> {
-  return startServer({ config: configOf('map'), args: ['--processes', String(PROCESSES)], ...options });
 }
 
 /** By a connection of its own, so that the processes take turns. */
@@ -123,7 +119,8 @@ async function answerMore(load: ReturnType<typeof openLoad>, count: number): Pro
 describe('a server with several processes', () => {
   let server: RunningServer;
   beforeAll(async () => {
-    server = await start({ expectedLog: REPLACED });
+    const args = ['--processes', String(PROCESSES)];
+    server = await startServer({ config: configOf('map'), args, expectedLog: REPLACED });
   });
   afterAll(() => server.stop());
 
@@ -336,104 +333,83 @@ async function heard(stream: Response, text: string): Promise<boolean> {
   return false;
 }
 
-it('takes up a new configuration at SIGHUP without losing a request', async () => {
-  wms.reset();
-  const config = writeConfig(configOf('map'));
-  const server = await startServer({
-    args: ['--processes', String(PROCESSES), '--config', config],
-  });
-  await ask(server.url, '/tiles/map/3/1/1.png');
-  const before = processesOf(server);
-  const tiles = openLoad(`${server.url}/tiles/map/3/1/1.png`);
-  const documents = openLoad(`${server.url}/tiles.json`);
-  await answerMore(tiles, 50);
-  writeFileSync(config, configOf('map', 'other'));
-  process.kill(server.pid, 'SIGHUP');
-  await eventually('every process is a new one', () => {
-    const now = processesOf(server);
-    return now.length === PROCESSES && now.every((pid) => !before.includes(pid));
-  });
-  await answerMore(tiles, 50);
-  await answerMore(documents, 10);
-  await Promise.all([tiles.stop(), documents.stop()]);
-  expect([...tiles.tally.failed, ...documents.tally.failed]).toEqual([]);
-  expect((await ask(server.url, '/tiles/other/3/1/1.png')).status).toBe(200);
-  expect((await server.stop()).code).toBe(0);
-});
+describe('a server with several processes whose configuration is edited', () => {
+  let server: RunningServer;
+  const config = join(temporaryFolder(), 'tilewarden.yaml');
+  const configure = (...layers: readonly string[]) => writeFileSync(config, configOf(...layers));
+  const args = ['--processes', String(PROCESSES), '--config', config];
 
-it('takes up a new configuration in every process at /rest/reload, and again at SIGHUP', async () => {
-  wms.reset();
-  const config = writeConfig(configOf('map'));
-  const server = await startServer({
-    args: ['--processes', String(PROCESSES), '--config', config],
+  beforeAll(async () => {
+    wms.reset();
+    configure('map');
+    server = await startServer({ args, expectedLog: /cannot be used/ });
   });
-  const reload = () =>
-    admin(server, '/rest/reload', {
-      method: 'POST',
-      body: new URLSearchParams({ reload_configuration: '1' }),
-    });
+
   const statuses = async (layer: string) => {
     const asked = Array.from({ length: 3 * PROCESSES }, () => ask(server.url, `/tiles/${layer}/3/1/1.png`));
     return [...new Set((await Promise.all(asked)).map(({ status }) => status))];
   };
-  writeFileSync(config, configOf('map', 'other'));
-  expect((await reload()).status).toBe(200);
-  expect(await statuses('other')).toEqual([200]);
-  writeFileSync(config, 'layers: 7\n');
-  expect((await reload()).status).toBe(400);
-  expect(await statuses('other')).toEqual([200]);
-  writeFileSync(config, configOf('other', 'third'));
-  expect((await reload()).status).toBe(200);
-  expect(await statuses('map')).toEqual([404]);
-  const before = processesOf(server);
-  writeFileSync(config, configOf('map', 'third'));
-  process.kill(server.pid, 'SIGHUP');
-  await eventually('every process is a new one', () => {
-    const now = processesOf(server);
-    return now.length === PROCESSES && now.every((pid) => !before.includes(pid));
-  });
-  await eventually('it is taken up', () => server.stderr().includes('settings reloaded'));
-  expect([await statuses('other'), await statuses('map'), await statuses('third')]).toEqual([
-    [404],
-    [200],
-    [200],
-  ]);
-  expect((await server.stop()).code).toBe(0);
-});
 
-it('keeps what it has when the new configuration cannot be used', async () => {
-  wms.reset();
-  const config = join(temporaryFolder(), 'tilewarden.yaml');
-  writeFileSync(config, configOf('map'));
-  const server = await startServer({
-    args: ['--processes', '2', '--config', config],
-    expectedLog: /cannot be used/,
+  it('takes it up in every process at /rest/reload, unless it has errors', async () => {
+    const reload = () =>
+      admin(server, '/rest/reload', {
+        method: 'POST',
+        body: new URLSearchParams({ reload_configuration: '1' }),
+      });
+    configure('map', 'other');
+    expect((await reload()).status).toBe(200);
+    expect(await statuses('other')).toEqual([200]);
+    writeFileSync(config, 'layers: 7\n');
+    expect((await reload()).status).toBe(400);
+    expect(await statuses('other')).toEqual([200]);
+    configure('other', 'third');
+    expect((await reload()).status).toBe(200);
+    expect(await statuses('map')).toEqual([404]);
   });
-  const before = processesOf(server);
-  writeFileSync(config, 'layers: 7\n');
-  process.kill(server.pid, 'SIGHUP');
-  await eventually('it says so', () =>
-    server.stderr().includes('settings cannot be used; nothing has changed'),
-  );
-  expect((await ask(server.url, '/tiles/map/3/1/1.png')).status).toBe(200);
-  expect(processesOf(server)).toEqual(before);
-  await server.stop();
-});
 
-it('leaves no process behind when the primary is killed, and the port is free', async () => {
-  wms.reset();
-  const server = await start();
-  const load = openLoad(`${server.url}/tiles/map/3/1/1.png`);
-  await answerMore(load, 20);
-  const pids = processesOf(server);
-  await server.kill();
-  await eventually('all have ended', () => pids.every((pid) => !isAlive(pid)));
-  await load.stop();
-  const { port } = new URL(server.url);
-  const again = await start({
-    data: server.data,
-    args: ['--processes', String(PROCESSES), '--port', port],
+  it('takes it up at SIGHUP without losing a request', async () => {
+    await ask(server.url, '/tiles/third/3/1/1.png');
+    const before = processesOf(server);
+    const tiles = openLoad(`${server.url}/tiles/third/3/1/1.png`);
+    const documents = openLoad(`${server.url}/tiles.json`);
+    await answerMore(tiles, 50);
+    configure('map', 'third');
+    process.kill(server.pid, 'SIGHUP');
+    await eventually('every process is a new one', () => {
+      const now = processesOf(server);
+      return now.length === PROCESSES && now.every((pid) => !before.includes(pid));
+    });
+    await answerMore(tiles, 50);
+    await answerMore(documents, 10);
+    await Promise.all([tiles.stop(), documents.stop()]);
+    expect([...tiles.tally.failed, ...documents.tally.failed]).toEqual([]);
+    await eventually('it is taken up', () => server.stderr().includes('settings reloaded'));
+    const all = [await statuses('other'), await statuses('map'), await statuses('third')];
+    expect(all).toEqual([[404], [200], [200]]);
   });
-  expect((await ask(again.url, '/tiles/map/3/1/1.png')).cache).toBe('HIT');
-  expect((await again.stop()).code).toBe(0);
+
+  it('keeps what it has at SIGHUP when the new one cannot be used', async () => {
+    const before = processesOf(server);
+    writeFileSync(config, 'layers: 7\n');
+    process.kill(server.pid, 'SIGHUP');
+    await eventually('it says so', () =>
+      server.stderr().includes('settings cannot be used; nothing has changed'),
+    );
+    expect(await statuses('map')).toEqual([200]);
+    expect(processesOf(server)).toEqual(before);
+  });
+
+  it('leaves no process behind when the primary is killed, and the port is free', async () => {
+    const load = openLoad(`${server.url}/tiles/map/3/1/1.png`);
+    await answerMore(load, 20);
+    const pids = processesOf(server);
+    await server.kill();
+    await eventually('all have ended', () => pids.every((pid) => !isAlive(pid)));
+    await load.stop();
+    const { port } = new URL(server.url);
+    configure('map');
+    const again = await startServer({ data: server.data, args: [...args, '--port', port] });
+    expect((await ask(again.url, '/tiles/map/3/1/1.png')).cache).toBe('HIT');
+    expect((await again.stop()).code).toBe(0);
+  });
 });

@@ -8,7 +8,7 @@ import { expect } from 'vitest';
 import { eventually, soon } from '../fixtures/eventually.ts';
 import { ADMIN_PASSWORD } from '../fixtures/first-data.ts';
 import { firstData } from '../fixtures/shared-services.ts';
-import { keepLog, whenOver } from '../fixtures/when-over.ts';
+import { keepLog, whenFileOver, whenOver } from '../fixtures/when-over.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const READY = /^Tilewarden is ready at (https?:\/\/\S+)\/$/m;
@@ -26,6 +26,8 @@ export interface ServerOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Warnings and errors that belong to the test; any other fails it. */
   readonly expectedLog?: RegExp;
+  /** Goes on for the tests that follow. */
+  readonly outlivesTest?: true;
 }
 
 export interface FinishedProcess {
@@ -72,7 +74,7 @@ async function startNode(command: 'serve' | 'worker', ready: RegExp, options: Se
   const port = command === 'serve' ? ['--port', '0'] : [];
   const child = launch([command, ...port, '--data', data, ...config, ...(options.args ?? [])], options.env);
   const finished = watch(child.process, child.output);
-  endWithTest(child, finished);
+  endWithTest(child, finished, options);
   await untilReady(child.process, child.output, ready);
   return {
     child,
@@ -134,9 +136,14 @@ export function expectCleanLog(stderr: string, expected?: RegExp): void {
   expect(complaints).toEqual([]);
 }
 
-function endWithTest({ process: child, output }: Launched, finished: Promise<FinishedProcess>): void {
+function endWithTest(
+  { process: child, output }: Launched,
+  finished: Promise<FinishedProcess>,
+  { outlivesTest }: Pick<ServerOptions, 'outlivesTest'> = {},
+): void {
   const log = keepLog(`process-${child.pid}`, () => output.stdout + output.stderr);
-  whenOver(async () => {
+  const end = outlivesTest ? whenFileOver : whenOver;
+  end(async () => {
     child.kill('SIGKILL');
     await finished;
     log.forget();

@@ -74,6 +74,7 @@ export interface TaskServerOptions {
   readonly layers?: string;
   readonly upstream?: string;
   readonly args?: readonly string[];
+  readonly outlivesTest?: true;
 }
 
 /**
@@ -137,6 +138,7 @@ export async function startTaskServer(wms: MockWms, options: TaskServerOptions =
     ...(options.data !== undefined && { data: options.data }),
     ...(options.args && { args: options.args }),
     ...(options.expectedLog && { expectedLog: options.expectedLog }),
+    ...(options.outlivesTest && { outlivesTest: true }),
   });
   return speakTo(server);
 }

@@ -9,7 +9,7 @@ import { inLength } from '../fixtures/length.ts';
 import { showsPlace } from '../fixtures/mock-wms-pixels.ts';
 
 export const LAYER = 'faulty';
-export const MAX_ZOOM = inLength(5, 6);
+export const MAX_ZOOM = inLength(4, 6);
 export const ALL_TILES = (4 ** (MAX_ZOOM + 1) - 1) / 3;
 const TILE_SIZE = 64;
 const WORLD = 20037508.342789244;

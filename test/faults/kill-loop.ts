@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock } from '../../src/lib/clock.ts';
 import { eventually } from '../fixtures/eventually.ts';
+import { inLength } from '../fixtures/length.ts';
 import type { MockWms } from '../fixtures/mock-wms.ts';
 import { ALL_TILES, checkTiles, configFor, LAYER, MAX_ZOOM } from './faulty-layer.ts';
 import { type SeedRequest, ServerUnderTest, type ShownTask } from './server-under-test.ts';
@@ -34,7 +35,7 @@ export async function runKillLoop(options: KillLoopOptions): Promise<KillLoopRep
   const loop = await KillLoop.open(folder, configFor(wms.url, options.processes));
   const random = createRandom(options.seed);
   // Slow enough that a kill comes in the middle.
-  wms.answer = { delayMs: 50 };
+  wms.answer = { delayMs: inLength(200, 50) };
   for (let cycle = 1; cycle <= cycles; cycle++) {
     const server = await loop.start();
     await loop.look(server);

@@ -5,6 +5,7 @@ import { ADMIN_PASSWORD, type RunningServer, type ServerOptions, startServer } f
 export const SMALL_LAYER = 'small';
 
 const CONFIG = `
+tasks: { workers: 1 }
 layers:
   - name: ${SMALL_LAYER}
     source: { type: world }

@@ -64,6 +64,11 @@ async function send(method: string, path: string, type: string, body: Buffer) {
   return { status: response.status, text };
 }
 
+/** Half of the bodies on each path; on all paths taken together each body in each type. */
+function someTypes(number: number): readonly string[] {
+  return number % 2 === 0 ? [TYPES[number % TYPES.length] ?? ''] : [];
+}
+
 async function seedOnce(): Promise<void> {
   const body = Buffer.from(JSON.stringify({ layer: SMALL_LAYER, zoomStart: 0, zoomStop: 0 }));
   const { text } = await send('POST', '/api/v1/tasks', 'application/json', body);
@@ -84,8 +89,7 @@ describe('a hostile body', () => {
       const wrong: string[] = [];
       for (const [pathNumber, { method, path }] of routes.entries()) {
         for (const [place, { title, body }] of bodies.entries()) {
-          // Each body on each path; in each type on all paths taken together.
-          for (const type of isLong ? TYPES : [TYPES[(place + pathNumber) % TYPES.length] ?? '']) {
+          for (const type of isLong ? TYPES : someTypes(place + pathNumber)) {
             const { status, text } = await send(method, addressOf(path, SMALL_LAYER), type, body);
             const fine = status < 500 && !text.includes(SECRET) && !/\bat \S+\.(js|ts):\d/.test(text);
             if (!fine) wrong.push(`${method} ${path} ${type} ${title}: ${status} ${text.slice(0, 200)}`);

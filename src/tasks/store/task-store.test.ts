@@ -1,9 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe } from 'vitest';
+import { describe } from 'vitest';
 import { describeTaskStore } from '../../../test/contracts/task-store.ts';
 import { createPostgresDatabase } from '../../../test/fixtures/shared-services.ts';
+import { whenOver } from '../../../test/fixtures/when-over.ts';
 import { openDatabase } from '../../db/open-database.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
@@ -11,15 +12,11 @@ import { silentLogger } from '../../lib/logger.ts';
 const quiet = { clock: systemClock, log: silentLogger };
 
 describe('tasks in SQLite', () => {
-  let folder = '';
-  let files = 0;
-
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'tilewarden-task-store-'));
+  describeTaskStore(async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'tilewarden-task-store-'));
+    whenOver(() => rm(folder, { recursive: true, force: true }));
+    return openDatabase({ location: join(folder, 'tasks.db'), ...quiet });
   });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
-
-  describeTaskStore(() => openDatabase({ location: join(folder, `${++files}.db`), ...quiet }));
 });
 
 describe('tasks in PostgreSQL', () => {
