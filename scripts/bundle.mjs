@@ -27,7 +27,7 @@ export async function bundleServer(folder) {
     input: Object.fromEntries(ENTRIES.map((entry) => [entry, join(source, `${entry}.ts`)])),
     platform: 'node',
     external: LEFT_AS_PACKAGES,
-    plugins: [addressesOfModules(), poolOfUndici(), plainCharacters()],
+    plugins: [addressesOfModules(), partOfUndici(), plainCharacters()],
   });
   try {
     await bundle.write({
@@ -54,14 +54,18 @@ function plainCharacters() {
   };
 }
 
-/** Of undici the server uses the pool, over HTTP/1: the whole of it costs a start ten times as much. */
-function poolOfUndici() {
+/** Of undici the server uses pool and agent, over HTTP/1: the whole of it costs a start ten times as much. */
+function partOfUndici() {
   const index = createRequire(import.meta.url).resolve('undici');
   const http2 = join(dirname(index), 'lib', 'dispatcher', 'client-h2.js');
+  const used = { Pool: 'pool', Agent: 'agent' };
+  const exported = Object.entries(used).map(
+    ([name, file]) => `export { default as ${name} } from './lib/dispatcher/${file}.js';`,
+  );
   return {
-    name: 'pool-of-undici',
+    name: 'part-of-undici',
     load(id) {
-      if (id === index) return "export { default as Pool } from './lib/dispatcher/pool.js';";
+      if (id === index) return exported.join('\n');
       return id === http2 ? 'export default null;' : null;
     },
   };
