@@ -54,6 +54,14 @@ function plainCharacters() {
   };
 }
 
+const POOL_OF_UNDICI = `
+  import request from './lib/api/api-request.js';
+  import Dispatcher from './lib/dispatcher/dispatcher.js';
+  import Pool from './lib/dispatcher/pool.js';
+  Dispatcher.prototype.request = request;
+  export { Pool };
+`;
+
 /** Of undici the server uses the pool, over HTTP/1: the whole of it costs a start ten times as much. */
 function poolOfUndici() {
   const index = createRequire(import.meta.url).resolve('undici');
@@ -61,7 +69,7 @@ function poolOfUndici() {
   return {
     name: 'pool-of-undici',
     load(id) {
-      if (id === index) return "export { default as Pool } from './lib/dispatcher/pool.js';";
+      if (id === index) return POOL_OF_UNDICI;
       return id === http2 ? 'export default null;' : null;
     },
   };
