@@ -54,18 +54,23 @@ function plainCharacters() {
   };
 }
 
+const PART_OF_UNDICI = `
+  import request from './lib/api/api-request.js';
+  import Agent from './lib/dispatcher/agent.js';
+  import Dispatcher from './lib/dispatcher/dispatcher.js';
+  import Pool from './lib/dispatcher/pool.js';
+  Dispatcher.prototype.request = request;
+  export { Agent, Pool };
+`;
+
 /** Of undici the server uses pool and agent, over HTTP/1: the whole of it costs a start ten times as much. */
 function partOfUndici() {
   const index = createRequire(import.meta.url).resolve('undici');
   const http2 = join(dirname(index), 'lib', 'dispatcher', 'client-h2.js');
-  const used = { Pool: 'pool', Agent: 'agent' };
-  const exported = Object.entries(used).map(
-    ([name, file]) => `export { default as ${name} } from './lib/dispatcher/${file}.js';`,
-  );
   return {
     name: 'part-of-undici',
     load(id) {
-      if (id === index) return exported.join('\n');
+      if (id === index) return PART_OF_UNDICI;
       return id === http2 ? 'export default null;' : null;
     },
   };

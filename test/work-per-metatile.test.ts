@@ -73,29 +73,31 @@ it('asks the source once and the store three times for a metatile of a reseed', 
   expect(road.source.requests).toHaveLength(1);
 });
 
-it('writes a metatile in one transaction, with two statements a tile and a few besides', () => {
+it('writes metatiles in one transaction, also those that come together, with two statements a tile and a few besides', () => {
   const ran: string[] = [];
   countStatements(ran);
   const root = mkdtempSync(join(tmpdir(), 'work-per-metatile-'));
   try {
     const writing = new BundleWriting(bundleLayout(root), () => {});
     const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
-    const put = (column: number) => {
+    const metatile = (column: number) => {
       const tiles = Array.from({ length: 16 }, (_, i) => ({
         x: column * 4 + (i % 4),
         y: i >> 2,
-        bytes: Buffer.from(`tile ${i}`),
+        bytes: Buffer.from(i < 8 ? 'sea' : `land ${column} ${i}`),
         createdAt: 1,
       }));
-      writing.put({ set, z: 6, generation: 0, at: 1, ...packTiles(tiles) });
+      return { set, z: 6, generation: 0, at: 1, ...packTiles(tiles) };
     };
-    put(0);
-    ran.length = 0;
-    put(1);
-    const count = (start: string) => ran.filter((sql) => sql.startsWith(start)).length;
-    expect([count('BEGIN'), count('COMMIT')]).toEqual([1, 1]);
-    expect(ran.filter((sql) => /\btile\b/.test(sql))).toHaveLength(32);
-    expect(ran.length).toBeLessThanOrEqual(40);
+    writing.put(metatile(0));
+    for (const columns of [[1], [2, 3, 4]]) {
+      ran.length = 0;
+      writing.putTogether(columns.map(metatile));
+      const count = (start: string) => ran.filter((sql) => sql.startsWith(start)).length;
+      expect([count('BEGIN'), count('COMMIT')]).toEqual([1, 1]);
+      expect(ran.filter((sql) => /\b(FROM|INTO) tile\b/.test(sql))).toHaveLength(32 * columns.length);
+      expect(ran.length).toBeLessThanOrEqual(36 * columns.length + 6);
+    }
     writing.close();
   } finally {
     rmSync(root, { recursive: true, force: true });

@@ -214,6 +214,18 @@ function keepsGenerations(use: () => TileStore): void {
       expect(await use().putMany(roads, 9, [tile(128, 1, 'other')], 0)).toEqual({ tiles: 1, bytes: 5 });
     });
 
+    it('keep out what is stale among writes of one moment, and nothing else', async () => {
+      await use().raiseGeneration('topp:states');
+      const generations = [1, 0, 1, 1, 0, 1, 1, 1];
+      const writes = generations.map((generation, x) =>
+        use().putMany(states, 9, [tile(x, 1, 'sea'), tile(x, 2, 'sea')], generation),
+      );
+      const ends = (await Promise.allSettled(writes)).map(({ status }) => status);
+      expect(ends).toEqual(generations.map((generation) => (generation ? 'fulfilled' : 'rejected')));
+      const there = await use().present(states, 9, { minX: 0, minY: 1, maxX: 7, maxY: 1 }, 0);
+      expect(there.map(({ x }) => x)).toEqual([0, 2, 3, 5, 6, 7]);
+    });
+
     it('of a place rise for what is fetched there, and for nothing elsewhere', async () => {
       const rect = { minX: 100, minY: 0, maxX: 127, maxY: 9 };
       await use().raiseGeneration('topp:states', [{ gridSet: states.gridSet, z: 9, rect }]);

@@ -5,7 +5,7 @@ import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { AtRestReader, type TileRow } from './at-rest-reader.ts';
-import { makeBundleFile, openForWriting, putToRest, type Sqlite } from './bundle-file.ts';
+import { makeBundleFile, openForWriting, putToRest, type Sqlite, TILE_BYTES } from './bundle-file.ts';
 import { bundleLayout } from './bundle-layout.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:4326', format: 'image/png', parametersId: null };
@@ -27,14 +27,16 @@ interface Change {
   readonly size: number | null;
   readonly number: number | null;
   readonly validator: string | null;
+  readonly shared: boolean;
 }
 
 const changes = fc.array(
   fc.record<Change>({
     key: fc.oneof(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 0, max: MAX_KEY })),
-    size: fc.option(fc.oneof(fc.nat(300), fc.integer({ min: 1900, max: 2100 }), fc.nat(30_000))),
+    size: fc.option(fc.oneof(fc.nat(300), fc.integer({ min: 900, max: 1100 }), fc.nat(30_000))),
     number: fc.option(fc.oneof(fc.nat(300), fc.nat(2 ** 31 - 1), fc.constant(1_790_000_000_123))),
     validator: fc.option(fc.string({ unit: 'grapheme', maxLength: 300 })),
+    shared: fc.boolean(),
   }),
   { maxLength: 300 },
 );
@@ -47,10 +49,12 @@ function write(work: (db: Sqlite) => void): void {
   db.close();
 }
 
-function applied(db: Sqlite, { key, size, number, validator }: Change): void {
+function applied(db: Sqlite, { key, size, number, validator, shared }: Change): void {
   if (size === null) db.prepare('DELETE FROM tile WHERE key = ?').run(key);
   else {
-    const values = [key, number ?? 7, size, number, validator, number, Buffer.alloc(size, key)];
+    const own = shared ? null : Buffer.alloc(size, key);
+    if (shared) db.prepare('INSERT OR IGNORE INTO shared VALUES (?, ?)').run(size, Buffer.alloc(size, 's'));
+    const values = [key, number ?? 7, size, number, validator, number, own];
     db.prepare('REPLACE INTO tile VALUES (?, ?, ?, ?, ?, ?, ?)').run(values);
   }
   db.pragma('incremental_vacuum');
@@ -61,7 +65,7 @@ function rows(): ReadonlyMap<number, TileRow> {
   const db = new Database(path, { readonly: true });
   const all = db
     .prepare<[], TileRow & { key: number }>(
-      'SELECT key, created_at, checksum, fresh_until, made_by, bytes FROM tile',
+      `SELECT key, created_at, checksum, fresh_until, made_by, ${TILE_BYTES} AS bytes FROM tile`,
     )
     .all();
   db.close();

@@ -1,4 +1,5 @@
 import { closeSync, openSync, readSync } from 'node:fs';
+import { SQLITE_PAGE_BYTES } from './bundle-file.ts';
 
 export interface TileRow {
   readonly created_at: number;
@@ -11,21 +12,23 @@ export interface TileRow {
 /** What a bundle at rest says of a tile: its row, null when it has none, 'unsure' when SQLite has to be asked. */
 export type AtRest = TileRow | null | 'unsure';
 
-/** Of the header: https://sqlite.org/fileformat.html#the_database_header. Pages of 2048 bytes, no log, none reserved. */
-const HEADER = { bytes: 100, layout: 'SQLite format 3\0\x08\0\x01\x01\0', version: 60, tables: 4 };
-/** Where the tree of tiles begins in a file of that version: after the header, the map of pointers and two tables. */
-const TILE_ROOT = 5;
-const PAGE_BYTES = 2048;
+/** Of the header: https://sqlite.org/fileformat.html#the_database_header. Pages of 1024 bytes, no log, none reserved. */
+const HEADER = { bytes: 100, layout: 'SQLite format 3\0\x04\0\x01\x01\0', version: 60, tables: 5 };
+/** Where the trees begin in a file of that version: after the header, the map of pointers and two tables. */
+const [TILE_ROOT, SHARED_ROOT] = [5, 6];
+const PAGE_BYTES = SQLITE_PAGE_BYTES;
 const [INTERIOR, LEAF] = [5, 13];
 /** Of a cell, what lies in its leaf: https://sqlite.org/fileformat.html#b_tree_pages, "cell payload overflow pages". */
 const [MOST_WITHIN, LEAST_WITHIN] = [PAGE_BYTES - 35, Math.floor(((PAGE_BYTES - 12) * 32) / 255) - 23];
 const OVERFLOW_BYTES = PAGE_BYTES - 4;
 /** Bytes that are read in one go: the pages of a tile mostly follow one another. */
-const WINDOW_BYTES = 8 * PAGE_BYTES;
+const WINDOW_BYTES = 16 * PAGE_BYTES;
 /** Bytes. Larger is a damaged length, or a tile for which SQLite's way is no slower. */
 const MOST_PAYLOAD = 16 * 1024 ** 2;
 const MOST_LEVELS = 8;
 const COLUMNS = 7;
+
+type Value = number | Buffer | null;
 /** Of numbers, by their kinds: null, 1 to 4 and 6 bytes, neither 8 nor a fraction, and the numbers 0 and 1. */
 const NUMBER_BYTES: readonly (number | undefined)[] = [0, 1, 2, 3, 4, 6, undefined, undefined, 0, 0];
 
@@ -42,7 +45,7 @@ export class AtRestReader {
     const file = openSync(path, 'r');
     try {
       if (!this.#pages.begin(file)) return 'unsure';
-      const row = findRow(this.#pages, key);
+      const row = findTile(this.#pages, key);
       return this.#pages.isUnchanged() ? row : 'unsure';
     } catch (error) {
       if (error instanceof RangeError) return 'unsure';
@@ -55,44 +58,68 @@ export class AtRestReader {
 
 /** The pages of one file after the other, as they are looked at. */
 class Pages {
-  readonly window = Buffer.alloc(WINDOW_BYTES);
+  /** Where the last page that was asked for lies. */
+  window = Buffer.alloc(WINDOW_BYTES);
+  /** The first pages, with the roots of the trees, stay. */
+  readonly #start = this.window;
+  readonly #further = Buffer.alloc(WINDOW_BYTES);
   readonly #header = Buffer.alloc(HEADER.bytes);
   #file = -1;
+  #startEnd = 1;
   #first = 1;
   #end = 1;
 
   /** False when it is no bundle at rest. */
   begin(file: number): boolean {
     this.#file = file;
-    this.#fill(1);
-    const header = this.#header;
-    this.window.copy(header);
-    const layout = header.toString('latin1', 0, HEADER.layout.length);
-    return layout === HEADER.layout && header.readUInt32BE(HEADER.version) === HEADER.tables;
+    this.#startEnd = 1 + this.#fill(this.#start, 1);
+    this.#first = this.#end = this.#startEnd;
+    const layout = this.#start.toString('latin1', 0, HEADER.layout.length);
+    return layout === HEADER.layout && this.#start.readUInt32BE(HEADER.version) === HEADER.tables;
   }
 
   isUnchanged(): boolean {
-    readSync(this.#file, this.window, 0, HEADER.bytes, 0);
-    return this.#header.compare(this.window, 0, HEADER.bytes) === 0;
+    readSync(this.#file, this.#header, 0, HEADER.bytes, 0);
+    return this.#header.compare(this.#start, 0, HEADER.bytes) === 0;
   }
 
   /** Where the page begins in the window. */
   at(page: number): number {
-    if (page < this.#first || page >= this.#end) this.#fill(page);
+    if (page < 1) throw new RangeError('no such page');
+    this.window = page < this.#startEnd ? this.#start : this.#further;
+    if (page < this.#startEnd) return (page - 1) * PAGE_BYTES;
+    if (page < this.#first || page >= this.#end) {
+      this.#first = page;
+      this.#end = page + this.#fill(this.#further, page);
+    }
     if (page >= this.#end) throw new RangeError('no such page');
     return (page - this.#first) * PAGE_BYTES;
   }
 
-  #fill(page: number): void {
-    if (page < 1) throw new RangeError('no such page');
-    const bytes = readSync(this.#file, this.window, 0, WINDOW_BYTES, (page - 1) * PAGE_BYTES);
-    this.#first = page;
-    this.#end = page + Math.floor(bytes / PAGE_BYTES);
+  /** How many pages that are. */
+  #fill(window: Buffer, page: number): number {
+    return Math.floor(readSync(this.#file, window, 0, WINDOW_BYTES, (page - 1) * PAGE_BYTES) / PAGE_BYTES);
   }
 }
 
-function findRow(pages: Pages, key: number): AtRest {
-  let page = TILE_ROOT;
+function findTile(pages: Pages, key: number): AtRest {
+  const row = findRow(pages, TILE_ROOT, key);
+  if (row === null || row === 'unsure') return row;
+  const [, created_at, checksum, fresh_until, , made_by, own] = row;
+  if (row.length !== COLUMNS || typeof created_at !== 'number' || typeof checksum !== 'number')
+    return 'unsure';
+  const bytes = own ?? sharedBytes(pages, checksum);
+  if (Buffer.isBuffer(fresh_until) || Buffer.isBuffer(made_by) || !Buffer.isBuffer(bytes)) return 'unsure';
+  return { created_at, checksum, fresh_until: fresh_until ?? null, made_by: made_by ?? null, bytes };
+}
+
+function sharedBytes(pages: Pages, checksum: number): Value | undefined {
+  const row = findRow(pages, SHARED_ROOT, checksum);
+  return row === 'unsure' ? null : row?.[1];
+}
+
+function findRow(pages: Pages, root: number, key: number): readonly Value[] | null | 'unsure' {
+  let page = root;
   for (let level = 0; level < MOST_LEVELS; level++) {
     const at = pages.at(page);
     if (pages.window[at] === LEAF) return rowInLeaf(pages, at, key);
@@ -110,7 +137,7 @@ function childFor(window: Buffer, at: number, key: number): number {
   return window.readUInt32BE(found === cells ? at + 8 : cellAt(found));
 }
 
-function rowInLeaf(pages: Pages, at: number, key: number): AtRest {
+function rowInLeaf(pages: Pages, at: number, key: number): readonly Value[] | null {
   const { window } = pages;
   const cells = window.readUInt16BE(at + 3);
   const lengthOf = (cell: number) => varint(window, at + window.readUInt16BE(at + 8 + 2 * cell));
@@ -133,12 +160,11 @@ function firstCell(cells: number, isSo: (cell: number) => boolean): number {
 
 function payload(pages: Pages, from: number, length: number): Buffer {
   if (length > MOST_PAYLOAD) throw new RangeError('too large');
-  const { window } = pages;
   const all = Buffer.allocUnsafeSlow(length);
-  let filled = window.copy(all, 0, from, from + bytesWithin(length));
+  let filled = pages.window.copy(all, 0, from, from + bytesWithin(length));
   for (let next = from + filled; filled < length; ) {
-    next = pages.at(window.readUInt32BE(next));
-    filled += window.copy(all, filled, next + 4, next + 4 + Math.min(OVERFLOW_BYTES, length - filled));
+    next = pages.at(pages.window.readUInt32BE(next));
+    filled += pages.window.copy(all, filled, next + 4, next + 4 + Math.min(OVERFLOW_BYTES, length - filled));
   }
   return all;
 }
@@ -151,9 +177,9 @@ function bytesWithin(length: number): number {
 }
 
 /** https://sqlite.org/fileformat.html#record_format: the kinds of the columns, then their values. */
-function rowOf(record: Buffer): AtRest {
+function rowOf(record: Buffer): readonly Value[] {
   const { value: headerBytes, end } = varint(record, 0);
-  const values: (number | Buffer | null)[] = [];
+  const values: Value[] = [];
   let from = headerBytes;
   for (let at = end; at < headerBytes; ) {
     const kind = varint(record, at);
@@ -162,11 +188,7 @@ function rowOf(record: Buffer): AtRest {
     from += bytes;
     at = kind.end;
   }
-  const [, created_at, checksum, fresh_until, , made_by, bytes] = values;
-  if (values.length !== COLUMNS || typeof created_at !== 'number' || typeof checksum !== 'number')
-    return 'unsure';
-  if (Buffer.isBuffer(fresh_until) || Buffer.isBuffer(made_by) || !Buffer.isBuffer(bytes)) return 'unsure';
-  return { created_at, checksum, fresh_until: fresh_until ?? null, made_by: made_by ?? null, bytes };
+  return values;
 }
 
 function bytesOf(kind: number): number {
@@ -177,7 +199,7 @@ function bytesOf(kind: number): number {
 }
 
 /** Null, whole numbers, 0 and 1 by their kinds; texts and bytes as they are. */
-function decoded(bytes: Buffer, kind: number): number | Buffer | null {
+function decoded(bytes: Buffer, kind: number): Value {
   if (kind === 0) return null;
   if (kind === 8 || kind === 9) return kind - 8;
   return kind >= 12 ? bytes : bytes.readIntBE(0, bytes.length);

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import Database, { type Statement } from 'better-sqlite3';
 import { isOvertaken, type StoreChange } from '../tile-store.ts';
-import { openForReading, openForWriting, putToRest, type Sqlite } from './bundle-file.ts';
+import { openForReading, openForWriting, putToRest, type Sqlite, TILE_LENGTH } from './bundle-file.ts';
 import { type KeyRange, keysOfPage, PAGES_PER_BUNDLE, type PageCover, pageOfKey } from './bundle-grid.ts';
 import type { BundleIndex } from './bundle-index.ts';
 import { summaryOfBundle } from './bundle-summary.ts';
@@ -22,8 +22,11 @@ interface Statements {
   readonly rollBack: Statement<[]>;
   readonly former: Statement<[number], { readonly bytes: number; readonly createdAt: number }>;
   readonly replace: Statement<
-    [number, number, number, number | null, string | null, number | null, Uint8Array]
+    [number, number, number, number | null, string | null, number | null, Uint8Array | null]
   >;
+  readonly shared: Statement<[number], Buffer>;
+  readonly share: Statement<[number, Uint8Array]>;
+  readonly removeUnshared: Statement<[]>;
   readonly markStale: Statement<[number, number, number, number, number]>;
   readonly confirm: Statement<[number, number | null, number | null, number, number]>;
   readonly pages: Statement<[], Counts & { page: number }>;
@@ -33,6 +36,11 @@ interface Statements {
   readonly deleteRange: Statement<[number, number, number]>;
   readonly torn: Statement<[number, number, number], number>;
 }
+
+/** Bytes. Larger tiles are seldom equal. */
+const MOST_SHARED = 1500;
+/** Checksums that are remembered, to know what comes again. */
+const MOST_SEEN = 1000;
 
 /** Later than any tile. */
 export const FOREVER = Number.MAX_SAFE_INTEGER;
@@ -47,6 +55,12 @@ export class BundleEditor {
   readonly #statements: Statements;
   #emptied = false;
   #freed = false;
+  /** Whether a tile was replaced or removed: what it shared may be nobody's now. */
+  #released = false;
+  /** Of small tiles that were put here, their checksums. */
+  readonly #seen = new Set<number>();
+  /** What this transaction knows to be shared. */
+  readonly #shared = new Map<number, Uint8Array>();
   /** By the monotonic clock of the thread. */
   usedAt = 0;
 
@@ -94,6 +108,7 @@ export class BundleEditor {
   begin(): void {
     this.usedAt = performance.now();
     this.#emptied = false;
+    this.#shared.clear();
     this.#guarded(() => this.#statements.begin.run());
   }
 
@@ -126,6 +141,7 @@ export class BundleEditor {
         this.#statements.deleteRange.run(range.first, range.last, createdBefore);
       }
       this.#freed = true;
+      this.#released = true;
       return this.#count(changes);
     });
   }
@@ -165,6 +181,7 @@ export class BundleEditor {
       const size = this.#statements.torn.get(key, checksum, createdAt);
       if (size === undefined) return { tiles: 0, bytes: 0 };
       this.#statements.deleteRange.run(key, key, FOREVER);
+      this.#released = true;
       return this.#count(new Map([[pageOfKey(key), negated({ tiles: 1, bytes: size })]]));
     });
   }
@@ -174,7 +191,7 @@ export class BundleEditor {
     this.#guarded(() => {
       if (this.#emptied) return;
       this.#statements.commit.run();
-      if (this.#freed) this.#db.exec('PRAGMA incremental_vacuum');
+      if (this.#freed) this.#vacuum();
       this.#freed = false;
     });
   }
@@ -186,7 +203,9 @@ export class BundleEditor {
   /** What cannot be copied from the log now, on a full disk for instance, stays there and is read from there. */
   close(): void {
     try {
-      if (this.isCurrent()) rest(this.#db, this.path, this.#index);
+      if (!this.isCurrent()) return;
+      if (this.#released && this.#statements.removeUnshared.run().changes > 0) this.#vacuum();
+      rest(this.#db, this.path, this.#index);
     } catch (error) {
       if (!(error instanceof Database.SqliteError)) throw error;
     } finally {
@@ -203,11 +222,33 @@ export class BundleEditor {
     const { key, createdAt, freshUntil, validator, madeBy, bytes } = tile;
     const former = this.#statements.former.get(key);
     if (former && isOvertaken(createdAt, former.createdAt, at)) return;
-    this.#statements.replace.run(key, createdAt, crc32(bytes), freshUntil, validator, madeBy, bytes);
+    const checksum = crc32(bytes);
+    const own = this.#isShared(checksum, bytes) ? null : bytes;
+    this.#statements.replace.run(key, createdAt, checksum, freshUntil, validator, madeBy, own);
+    this.#released ||= former !== undefined;
     const change = changes.get(pageOfKey(tile.key)) ?? { tiles: 0, bytes: 0 };
     change.tiles += former ? 0 : 1;
     change.bytes += tile.bytes.length - (former?.bytes ?? 0);
     changes.set(pageOfKey(tile.key), change);
+  }
+
+  /** Small tiles that come a second time are kept once. What was shared in the last transaction may be gone in this one. */
+  #isShared(checksum: number, bytes: Uint8Array): boolean {
+    if (bytes.length > MOST_SHARED) return false;
+    if (!this.#seen.has(checksum)) {
+      if (this.#seen.size >= MOST_SEEN) this.#seen.clear();
+      this.#seen.add(checksum);
+      return false;
+    }
+    const { shared, share } = this.#statements;
+    const known = this.#shared.get(checksum) ?? shared.get(checksum);
+    if (!known) share.run(checksum, bytes);
+    this.#shared.set(checksum, known ?? bytes);
+    return !known || Buffer.compare(known, bytes) === 0;
+  }
+
+  #vacuum(): void {
+    this.#db.exec('PRAGMA incremental_vacuum');
   }
 
   /** `writtenAt`: when tiles were put; a removal is no writing. */
@@ -257,10 +298,15 @@ function statementsOf(db: Sqlite): Statements {
     begin: db.prepare('BEGIN IMMEDIATE'),
     commit: db.prepare('COMMIT'),
     rollBack: db.prepare('ROLLBACK'),
-    former: db.prepare('SELECT length(bytes) AS bytes, created_at AS createdAt FROM tile WHERE key = ?'),
+    former: db.prepare(`SELECT ${TILE_LENGTH} AS bytes, created_at AS createdAt FROM tile WHERE key = ?`),
     replace: db.prepare(
       `REPLACE INTO tile (key, created_at, checksum, fresh_until, validator, made_by, bytes)
        VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    shared: db.prepare<[number], Buffer>('SELECT bytes FROM shared WHERE checksum = ?').pluck(),
+    share: db.prepare('INSERT INTO shared (checksum, bytes) VALUES (?, ?)'),
+    removeUnshared: db.prepare(
+      'DELETE FROM shared WHERE checksum NOT IN (SELECT checksum FROM tile WHERE bytes IS NULL)',
     ),
     markStale: db.prepare(
       'UPDATE tile SET fresh_until = min(ifnull(fresh_until, ?), ?) WHERE key BETWEEN ? AND ? AND created_at < ?',
@@ -277,13 +323,13 @@ function statementsOf(db: Sqlite): Statements {
     ),
     removeEmptyPages: db.prepare('DELETE FROM page WHERE tiles = 0'),
     countRange: db.prepare(
-      `SELECT count(*) AS tiles, ifnull(sum(length(bytes)), 0) AS bytes
+      `SELECT count(*) AS tiles, ifnull(sum(${TILE_LENGTH}), 0) AS bytes
        FROM tile WHERE key BETWEEN ? AND ? AND created_at < ?`,
     ),
     deleteRange: db.prepare('DELETE FROM tile WHERE key BETWEEN ? AND ? AND created_at < ?'),
     torn: db
       .prepare<[number, number, number], number>(
-        'SELECT length(bytes) FROM tile WHERE key = ? AND checksum = ? AND created_at = ?',
+        `SELECT ${TILE_LENGTH} FROM tile WHERE key = ? AND checksum = ? AND created_at = ?`,
       )
       .pluck(),
   };

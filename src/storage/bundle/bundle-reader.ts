@@ -11,6 +11,8 @@ import {
   openCopy,
   openForReading,
   type Sqlite,
+  TILE_BYTES,
+  TILE_LENGTH,
 } from './bundle-file.ts';
 import { DamagedBundle, isDamage, isRefused } from './sqlite-failure.ts';
 
@@ -78,12 +80,15 @@ class Handle implements OpenBundle {
   }
 
   get tile(): OpenBundle['tile'] {
-    return this.#prepare('SELECT created_at, checksum, fresh_until, made_by, bytes FROM tile WHERE key = ?');
+    return this.#prepare(
+      `SELECT created_at, checksum, fresh_until, made_by, ${TILE_BYTES} AS bytes FROM tile WHERE key = ?`,
+    );
   }
 
   get range(): OpenBundle['range'] {
     return this.#prepare(
-      'SELECT key, created_at, checksum, fresh_until, made_by, bytes FROM tile WHERE key BETWEEN ? AND ?',
+      `SELECT key, created_at, checksum, fresh_until, made_by, ${TILE_BYTES} AS bytes
+       FROM tile WHERE key BETWEEN ? AND ?`,
     );
   }
 
@@ -93,13 +98,13 @@ class Handle implements OpenBundle {
 
   get entries(): OpenBundle['entries'] {
     return this.#prepare(
-      'SELECT key, created_at, length(bytes) AS size FROM tile WHERE key BETWEEN ? AND ? ORDER BY key',
+      `SELECT key, created_at, ${TILE_LENGTH} AS size FROM tile WHERE key BETWEEN ? AND ? ORDER BY key`,
     );
   }
 
   get countRange(): OpenBundle['countRange'] {
     return this.#prepare(
-      `SELECT count(*) AS tiles, ifnull(sum(length(bytes)), 0) AS bytes
+      `SELECT count(*) AS tiles, ifnull(sum(${TILE_LENGTH}), 0) AS bytes
        FROM tile WHERE key BETWEEN ? AND ? AND created_at < ?`,
     );
   }

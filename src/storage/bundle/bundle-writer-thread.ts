@@ -1,7 +1,8 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { errorCopier } from '../../domain/error-copier.ts';
 import { bundleLayout } from './bundle-layout.ts';
 import type { WriterAnswer, WriterRequest } from './bundle-writer.ts';
+import type { PutCommand } from './bundle-writer-messages.ts';
 import { BundleWriting } from './bundle-writing.ts';
 import { storeFailure } from './sqlite-failure.ts';
 
@@ -16,12 +17,36 @@ const tell = (answer: WriterAnswer) => port.postMessage(answer);
 const writing = new BundleWriting(bundleLayout(root), (damaged, reason) => tell({ damaged, reason }));
 const tidying = setInterval(() => writing.closeIdle(performance.now()), TIDY_INTERVAL);
 
-port.on('message', ({ id, method, given }: WriterRequest) => {
+function perform({ id, method, given }: WriterRequest): void {
   try {
     if (method === 'close') clearInterval(tidying);
     const work = writing[method] as (...given: readonly unknown[]) => unknown;
     tell({ id, result: work.apply(writing, [...given]) });
   } catch (error) {
     tell({ id, failure: errorCopier.write(storeFailure(error)) });
+  }
+}
+
+/** False when one of them fails, and nothing has been done: each is then to answer for itself. */
+function putTogether(requests: readonly WriterRequest[]): boolean {
+  try {
+    const changes = writing.putTogether(requests.map(({ given }) => given[0] as PutCommand));
+    for (const [at, { id }] of requests.entries()) tell({ id, result: changes[at] });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What has come meanwhile is taken too: tiles that lie one behind the other there share a transaction. */
+port.on('message', (first: WriterRequest) => {
+  const requests = [first];
+  for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port))
+    requests.push(next.message);
+  while (requests.length > 0) {
+    const other = requests.findIndex(({ method }) => method !== 'put');
+    const puts = requests.splice(0, other < 0 ? requests.length : other);
+    if (puts.length < 2 || !putTogether(puts)) puts.forEach(perform);
+    requests.splice(0, 1).forEach(perform);
   }
 });

@@ -8,7 +8,7 @@ import type { BundleWriting } from './bundle-writing.ts';
 import { DAMAGE_MESSAGE } from './sqlite-failure.ts';
 
 /** What the thread can be asked to do. */
-type Method = Exclude<keyof BundleWriting, 'closeIdle'>;
+type Method = Exclude<keyof BundleWriting, 'closeIdle' | 'putTogether'>;
 
 export interface WriterRequest {
   readonly id: number;

@@ -57,18 +57,26 @@ export class BundleWriting {
    * their locks; one that raised it before is seen here. So no tile outlives a truncation that it is older than.
    */
   put(command: PutCommand): StoreChange {
-    const { set, z, generation } = command;
-    const place = { set, z, rect: rectAround(command.slots) };
-    this.#checkGeneration(place, generation);
-    const groups = groupByBundle(command, tileSetFolder(this.#layout, command.set));
-    return this.#locked(
-      groups.map((group) => group.address),
-      true,
-      (editors) => {
-        this.#checkGeneration(place, generation);
-        return sum(groups.map((group, at) => editors[at]?.put(group.tiles, command.at) ?? NOTHING));
-      },
-    );
+    return this.putTogether([command])[0] ?? NOTHING;
+  }
+
+  /** Several share the transactions of their bundles: all of them are kept or, when one fails, none. */
+  putTogether(commands: readonly PutCommand[]): readonly StoreChange[] {
+    for (const command of commands) this.#checkPut(command);
+    const puts = commands.map((command) => ({
+      command,
+      groups: groupByBundle(command, tileSetFolder(this.#layout, command.set)),
+    }));
+    const addresses = inOrder(puts.flatMap(({ groups }) => groups.map(({ address }) => address)));
+    return this.#locked(addresses, true, (editors) => {
+      const byFolder = new Map(addresses.map(({ folder }, at) => [folder, editors[at]]));
+      return puts.map(({ command, groups }) => {
+        this.#checkPut(command);
+        return sum(
+          groups.map(({ address, tiles }) => byFolder.get(address.folder)?.put(tiles, command.at) ?? NOTHING),
+        );
+      });
+    });
   }
 
   /** `removed`: nothing was left, so that the bundle itself went. */
@@ -207,6 +215,10 @@ export class BundleWriting {
     }
   }
 
+  #checkPut({ set, z, slots, generation }: PutCommand): void {
+    this.#checkGeneration({ set, z, rect: rectAround(slots) }, generation);
+  }
+
   #checkGeneration({ set, z, rect }: WrittenPlace, noted: number): void {
     const { layer, gridSet } = set;
     if (this.#generations.read(layer, rect ? { gridSet, z, rect } : undefined) <= noted) return;
@@ -214,11 +226,11 @@ export class BundleWriting {
   }
 
   /** Runs `work` in transactions on bundles that are in their place, and commits them all. */
-  #locked(
+  #locked<T>(
     addresses: readonly BundleAddress[],
     create: boolean,
-    work: (editors: readonly BundleEditor[]) => StoreChange,
-  ): StoreChange {
+    work: (editors: readonly (BundleEditor | undefined)[]) => T,
+  ): T {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const change = this.#removingDamage(() => this.#attempt(addresses, create, work));
       if (change) return change;
@@ -230,15 +242,15 @@ export class BundleWriting {
   }
 
   /** Null when a bundle was removed meanwhile, so that the caller starts again. */
-  #attempt(
+  #attempt<T>(
     addresses: readonly BundleAddress[],
     create: boolean,
-    work: (editors: readonly BundleEditor[]) => StoreChange,
-  ): StoreChange | null {
+    work: (editors: readonly (BundleEditor | undefined)[]) => T,
+  ): T | null {
     const editors = addresses
       .map((address) => this.#editor(address, create))
       .filter((editor) => editor !== null);
-    if (!create && editors.length === 0) return NOTHING;
+    if (!create && editors.length === 0) return work([]);
     if (editors.length < addresses.length) return null;
     try {
       for (const editor of editors) editor.begin();
@@ -289,6 +301,12 @@ export class BundleWriting {
     this.#editors.delete(folder);
     editor?.close();
   }
+}
+
+/** Each once, in one order everywhere: whoever locks several bundles locks them in this order. */
+function inOrder(addresses: readonly BundleAddress[]): readonly BundleAddress[] {
+  const byFolder = new Map(addresses.map((address) => [address.folder, address]));
+  return [...byFolder.values()].sort((a, b) => (a.folder < b.folder ? -1 : 1));
 }
 
 function sum(changes: readonly StoreChange[]): StoreChange {

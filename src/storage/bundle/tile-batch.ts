@@ -38,7 +38,6 @@ export function packTiles(tiles: readonly TileWrite[]): {
   return { slots, bytes };
 }
 
-/** In one order everywhere: whoever locks several bundles locks them in this order. */
 export function groupByBundle(command: PutCommand, setFolder: string): BundleBatch[] {
   const batches = new Map<string, BundleBatch>();
   const { set, z } = command;
@@ -51,5 +50,5 @@ export function groupByBundle(command: PutCommand, setFolder: string): BundleBat
     batch.tiles.push({ key: keyOfTile(x, y), ...times, bytes: command.bytes.subarray(at, at + length) });
     at += length;
   }
-  return [...batches.values()].sort((a, b) => (a.address.folder < b.address.folder ? -1 : 1));
+  return [...batches.values()];
 }
