@@ -11,6 +11,7 @@ import { type ExportDocument, type Exports, exportAnswer } from '../http/api/exp
 import { createChannel } from '../lib/channel.ts';
 import { isoTime } from '../lib/clock.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
+import { withoutAbsent } from '../lib/without-absent.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import { EXPORT, EXPORT_PROGRESS, exportedLayer, exportFrom } from './export-layer.ts';
 
@@ -83,10 +84,8 @@ export async function openExports(options: ExportsOptions): Promise<Exports & { 
 
   /** Resolves when nothing writes any more. */
   async function exported(job: Job, signal: AbortSignal): Promise<ExportResult> {
-    const { layer, gridSet, format, parameters, zoomStart, zoomStop, bounds } = job.document;
-    const order = { layer, gridSet, format, parameters, zoomStart, zoomStop, bounds };
-    const work = { ...order, target: fileOf(job.document) };
-    const { store } = exportedLayer(catalog, order);
+    const work = { ...job.document, target: fileOf(job.document) };
+    const { store } = exportedLayer(catalog, work);
     let lookedAt = clock.monotonic();
     const onProgress = (progress: Pick<ExportDocument, 'tiles' | 'expected'>) => {
       job.document = { ...job.document, ...progress };
@@ -132,8 +131,9 @@ export async function openExports(options: ExportsOptions): Promise<Exports & { 
       const { zoomStart, zoomStop } = content;
       const { minX, minY, maxX, maxY } = content.bounds;
       const bounds: ExportDocument['bounds'] = [minX, minY, maxX, maxY];
-      const { parameters = {} } = order;
-      const what = { layer, type, gridSet, format, parameters, zoomStart, zoomStop, bounds };
+      const { parameters = {}, area, areaCrs } = order;
+      const place = { zoomStart, zoomStop, bounds, ...withoutAbsent({ area, areaCrs }) };
+      const what = { layer, type, gridSet, format, parameters, ...place };
       const id = createHash('sha256').update(JSON.stringify(what)).digest('hex').slice(0, 16);
       const known = jobs.get(id);
       if (known && known.document.endedAt === null) return known.document;

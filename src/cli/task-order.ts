@@ -30,11 +30,15 @@ export function taskOrder(type: string, layer: string, flags: FlagValues, given:
     layer,
     type,
     ...selectedTiles(flags, given),
-    ...named('area', areaIn(flags)),
-    ...named('areaCrs', areaCrsIn(flags)),
+    ...selectedArea(flags),
     ...named('threadCount', wholeNumber('threads', flags)),
     ...named('priority', wholeNumber('priority', flags)),
   };
+}
+
+/** As it is in the file. */
+export function selectedArea(flags: FlagValues) {
+  return { ...named('area', areaIn(flags)), ...named('areaCrs', areaCrsIn(flags)) };
 }
 
 /** Which tiles of a layer the flags name. */

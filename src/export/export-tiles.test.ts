@@ -42,7 +42,7 @@ async function exportTo(
 ) {
   const target = join(folder, name);
   const part = exportedPart(layer, { layer: 'world', zoomStart: 2, ...order });
-  const result = await exportTiles({ store, ...part, target, signal, onProgress: () => {} });
+  const result = await exportTiles({ store, ...part, area: null, target, signal, onProgress: () => {} });
   return { target, ...result };
 }
 
@@ -129,7 +129,14 @@ describe('an export', () => {
     const target = join(folder, name);
     const part = exportedPart(layer, { layer: 'world', zoomStart: 2 });
     const onProgress = ({ tiles }: { tiles: number }) => void (tiles > SIDE * 20 && interruption.abort());
-    const first = exportTiles({ store, ...part, target, signal: interruption.signal, onProgress });
+    const first = exportTiles({
+      store,
+      ...part,
+      area: null,
+      target,
+      signal: interruption.signal,
+      onProgress,
+    });
     await expect(first).rejects.toThrow();
     expect(existsSync(target)).toBe(false);
     const { tiles, present } = await exportTo(name);

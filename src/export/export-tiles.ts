@@ -1,8 +1,10 @@
 import { extname } from 'node:path';
+import type { Polygon } from '../domain/bounds.ts';
 import { TilewardenError } from '../domain/errors.ts';
-import { PAGE_SIZE, type TileSetKey } from '../domain/tile-key.ts';
+import { PAGE_SIZE, type TileIndex, type TileSetKey } from '../domain/tile-key.ts';
 import { tileRangeOf } from '../domain/tile-range.ts';
 import { intersectRects, rectContains, type TileRect } from '../domain/tile-rect.ts';
+import { RecentMap } from '../lib/recent-map.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import { refuseUnfit } from './archive-metadata.ts';
 import type { ArchiveContent, ArchiveWriter, ExportedTile } from './archive-writer.ts';
@@ -31,10 +33,19 @@ export interface ExportResult {
   readonly bytes: number;
 }
 
+export interface ExportArea {
+  /** In the CRS of the grid set. */
+  readonly polygons: readonly Polygon[];
+  /** What they touch of a rectangle of tiles. */
+  touched(z: number, rect: TileRect): Iterable<TileRect>;
+}
+
 export interface ExportOptions {
   readonly store: TileStore;
   readonly set: TileSetKey;
   readonly content: ArchiveContent;
+  /** Narrows the bounds. */
+  readonly area: ExportArea | null;
   /** Its ending says what kind of archive it is. */
   readonly target: string;
   readonly signal: AbortSignal;
@@ -43,20 +54,21 @@ export interface ExportOptions {
 
 /** Copies what is cached into a file; nothing is fetched. An interrupted export goes on when it is started again. */
 export async function exportTiles(options: ExportOptions): Promise<ExportResult> {
-  const { store, set, content, target, signal, onProgress } = options;
+  const { store, set, content, area, target, signal, onProgress } = options;
   const open = writerFor(target, content);
   const { subset, zoomStart, zoomStop, bounds } = content;
   const rects = new Map(
     tileRangeOf(subset, zoomStart, zoomStop, bounds).levels.map(({ z, rect }) => [z, rect]),
   );
-  const { expected, zooms } = await lookAtPages(store, set, rects);
+  const wanted = createSelection(rects, area);
+  const { expected, zooms } = await lookAtPages(store, set, wanted);
   if (zooms.length === 0) throw new TilewardenError('request-invalid', 'Nothing of this is cached.');
   const cached = { ...content, zoomStart: Math.min(...zooms), zoomStop: Math.max(...zooms) };
-  const writer = open(target, cached, JSON.stringify([set, zoomStart, zoomStop, bounds]));
+  const writer = open(target, cached, JSON.stringify([set, zoomStart, zoomStop, bounds, area?.polygons]));
   let [tiles, present] = [0, 0];
   try {
-    for (const [z, rect] of rects) {
-      for await (const batch of batchesOf(store, set, z, rect)) {
+    for (const z of rects.keys()) {
+      for await (const batch of batchesOf(store, set, z, wanted)) {
         signal.throwIfAborted();
         const missing = batch.filter((tile) => !writer.has(tile));
         writer.put(await readAll(store, set, missing));
@@ -83,25 +95,44 @@ export function writerFor(target: string, content: ArchiveContent): OpenWriter {
   return open;
 }
 
+/** What is wanted of the page that a tile lies in. */
+type Selection = (tile: TileIndex) => readonly TileRect[];
+
+/** Pages that are remembered: tiles of a row, or of a bundle, lie in many. */
+const MOST_PAGES = 4096;
+
+function createSelection(rects: ReadonlyMap<number, TileRect>, area: ExportArea | null): Selection {
+  const known = new RecentMap<string, readonly TileRect[]>(MOST_PAGES);
+  return ({ z, x, y }) => {
+    const [pageX, pageY] = [Math.floor(x / PAGE_SIZE), Math.floor(y / PAGE_SIZE)];
+    const name = `${z}/${pageX}/${pageY}`;
+    const found = known.get(name) ?? wantedOf(z, pageX * PAGE_SIZE, pageY * PAGE_SIZE);
+    known.set(name, found, 1);
+    return found;
+  };
+
+  function wantedOf(z: number, minX: number, minY: number): readonly TileRect[] {
+    const rect = rects.get(z);
+    const page = { minX, minY, maxX: minX + PAGE_SIZE - 1, maxY: minY + PAGE_SIZE - 1 };
+    const within = rect ? intersectRects(rect, page) : null;
+    return within === null ? [] : [...(area?.touched(z, within) ?? [within])];
+  }
+}
+
 async function lookAtPages(
   store: TileStore,
   set: TileSetKey,
-  rects: ReadonlyMap<number, TileRect>,
+  wanted: Selection,
 ): Promise<{ readonly expected: number; readonly zooms: readonly number[] }> {
   const zooms = new Set<number>();
   let expected = 0;
-  for await (const page of store.pages(set)) {
-    const rect = rects.get(page.z);
-    const [minX, minY] = [page.pageX * PAGE_SIZE, page.pageY * PAGE_SIZE];
-    const whole = { minX, minY, maxX: minX + PAGE_SIZE - 1, maxY: minY + PAGE_SIZE - 1 };
-    if (!rect || !intersectRects(rect, whole)) continue;
-    zooms.add(page.z);
-    expected += page.tiles;
+  for await (const { z, pageX, pageY, tiles } of store.pages(set)) {
+    if (wanted({ z, x: pageX * PAGE_SIZE, y: pageY * PAGE_SIZE }).length === 0) continue;
+    zooms.add(z);
+    expected += tiles;
   }
   return { expected, zooms: [...zooms] };
 }
-
-type Place = Pick<ExportedTile, 'z' | 'x' | 'y'>;
 
 /** One transaction holds as many tiles. */
 const BATCH = 1024;
@@ -110,12 +141,13 @@ async function* batchesOf(
   store: TileStore,
   set: TileSetKey,
   z: number,
-  rect: TileRect,
-): AsyncGenerator<readonly Place[]> {
-  let batch: Place[] = [];
+  wanted: Selection,
+): AsyncGenerator<readonly TileIndex[]> {
+  let batch: TileIndex[] = [];
   for await (const { x, y } of store.tiles(set, z)) {
-    if (!rectContains(rect, x, y)) continue;
-    batch.push({ z, x, y });
+    const place = { z, x, y };
+    if (!wanted(place).some((rect) => rectContains(rect, x, y))) continue;
+    batch.push(place);
     if (batch.length < BATCH) continue;
     yield batch;
     batch = [];
@@ -127,7 +159,7 @@ async function* batchesOf(
 async function readAll(
   store: TileStore,
   set: TileSetKey,
-  places: readonly Place[],
+  places: readonly TileIndex[],
 ): Promise<readonly ExportedTile[]> {
   const found: ExportedTile[] = [];
   let page = { name: '', tiles: new Map<string, ExportedTile>() };

@@ -25,6 +25,7 @@ export type HttpProblemCode =
   | 'conflict'
   | 'precondition-failed'
   | 'operation-unsupported'
+  | 'range-unsatisfiable'
   | 'request-timeout';
 
 /** Of every status we answer, the one place where it is given. */
@@ -61,6 +62,7 @@ const STATUS: Readonly<Record<ErrorCode | HttpProblemCode, number>> = {
   'body-too-large': 413,
   'address-too-long': 414,
   'media-type-unsupported': 415,
+  'range-unsatisfiable': 416,
   'too-many-requests': 429,
   'attempts-throttled': 429,
   'too-many-tasks': 429,

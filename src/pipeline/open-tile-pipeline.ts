@@ -114,7 +114,9 @@ class Pipeline implements TilePipeline {
   read(tiles: ResolvedTileSet, tile: TileIndex, signal?: AbortSignal): TileAnswer | Promise<TileAnswer> {
     if (this.#copies && !this.#copies.isCurrent()) return this.#readUnsure(this.#copies, tiles, tile, signal);
     const kept = this.#tier.get(tiles.set, tile) ?? this.#loadNow(tiles, tile);
-    if (!kept || !this.#isFresh(tiles, tile.z, kept)) return this.#readBehindMemory(tiles, tile, signal);
+    if (!kept || !this.#isFresh(tiles, tile.z, kept)) {
+      return this.#readBehindMemory(tiles, tile, signal, kept === null);
+    }
     this.#served(tiles.set, tile);
     return kept;
   }
@@ -173,21 +175,23 @@ class Pipeline implements TilePipeline {
   }
 
   /** Nothing else runs meanwhile: what is found here cannot be dropped or replaced before it is held. */
-  #loadNow(tiles: ResolvedTileSet, tile: TileIndex): TileAnswer | null {
+  #loadNow(tiles: ResolvedTileSet, tile: TileIndex): TileAnswer | null | undefined {
     const { store } = tiles.bound;
-    if (!store.getNow || !subsetContains(tiles.subset, tile.z, tile.x, tile.y)) return null;
+    if (!store.getNow || !subsetContains(tiles.subset, tile.z, tile.x, tile.y)) return undefined;
     const found = store.getNow(tiles.set, tile);
     return found && this.#tier.put(tiles.set, tile, found);
   }
 
+  /** `isAbsent`: the store has just said that it is not there. */
   async #readBehindMemory(
     tiles: ResolvedTileSet,
     tile: TileIndex,
     signal: AbortSignal | undefined,
+    isAbsent = false,
   ): Promise<TileAnswer> {
     checkTile(tiles, tile);
     for (let look = 0; look < MAX_LOOKS; look++) {
-      const answer = await this.#lookOrFly(tiles, tile, signal);
+      const answer = await this.#lookOrFly(tiles, tile, signal, isAbsent && look === 0);
       if (!answer) continue;
       this.#served(tiles.set, tile);
       return answer;
@@ -200,8 +204,9 @@ class Pipeline implements TilePipeline {
     tiles: ResolvedTileSet,
     tile: TileIndex,
     signal: AbortSignal | undefined,
+    isAbsent: boolean,
   ): Promise<TileAnswer | null> {
-    const found = isKept(tiles, tile.z) ? await this.#find(tiles, tile) : null;
+    const found = isKept(tiles, tile.z) ? await this.#find(tiles, tile, isAbsent) : null;
     if (!found) return this.#fly(tiles, tile, signal);
     const { layer } = tiles.bound;
     const now = this.#clock.now();
@@ -220,8 +225,8 @@ class Pipeline implements TilePipeline {
     }
   }
 
-  async #find(tiles: ResolvedTileSet, tile: TileIndex): Promise<StoredTile | null> {
-    return (await this.#look(tiles, tile)) ?? (await this.#adopted.find(tiles, tile));
+  async #find(tiles: ResolvedTileSet, tile: TileIndex, isAbsent: boolean): Promise<StoredTile | null> {
+    return (isAbsent ? null : await this.#look(tiles, tile)) ?? (await this.#adopted.find(tiles, tile));
   }
 
   /** Who asked has their answer; what becomes of this shows in the next one. */

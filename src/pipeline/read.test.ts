@@ -45,7 +45,7 @@ describe('a tile that is at hand', () => {
 
   it('is looked for again where the store cannot tell at once', async () => {
     const store = createMemoryStore({ type: 'memory' });
-    const road = open({ store: { ...store, getNow: () => null }, settings: { memoryTierBytes: 0 } });
+    const road = open({ store: { ...store, getNow: () => undefined }, settings: { memoryTierBytes: 0 } });
     expect((await road.read(4, 5, 6)).outcome).toBe('MISS');
     await until(() => road.pipeline.status().flights === 0);
     expect((await road.read(4, 5, 6)).outcome).toBe('HIT');

@@ -152,10 +152,10 @@ export interface TileStore {
     beside?: (tile: TileIndex, stored: StoredTile) => void,
   ): Promise<StoredTile | null>;
   /**
-   * As `get`, but at once and without a failure. Null: it is not there, or it takes longer to tell; `get` does. Only
-   * drivers have it that read from this machine in microseconds.
+   * As `get`, but at once and without a failure. Undefined: it takes longer to tell; `get` does. Only drivers have it
+   * that read from this machine in microseconds.
    */
-  getNow?(set: TileSetKey, tile: TileIndex): StoredTile | null;
+  getNow?(set: TileSetKey, tile: TileIndex): StoredTile | null | undefined;
   /** Every whole tile of the page that holds this one, for whoever reads them all. Only drivers have it that are quicker so. */
   pageWith?(set: TileSetKey, tile: TileIndex): Promise<readonly (TileIndex & Pick<StoredTile, 'bytes'>)[]>;
   /**

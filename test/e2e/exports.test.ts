@@ -85,12 +85,60 @@ it('copies cached tiles into a file, tells how far it is, and hands it out', asy
   expect(readdirSync(join(server.data, 'exports'))).toEqual([]);
 });
 
+const TRIANGLE = {
+  type: 'Polygon',
+  coordinates: [
+    [
+      [-179, -80],
+      [179, -80],
+      [-179, 80],
+      [-179, -80],
+    ],
+  ],
+};
+
+it('takes a polygon, and then the tiles that a task takes there', async () => {
+  const { type: _, ...place } = { ...ORDER, area: TRIANGLE };
+  const { tilesTotal } = await json<{ tilesTotal: number }>('POST', 'tasks', place);
+  const { id } = await json<Export>('POST', 'exports', { ...ORDER, area: TRIANGLE });
+  expect(await ended(id)).toMatchObject({ state: 'done', tiles: tilesTotal, area: TRIANGLE });
+  expect(tilesTotal).toBeLessThan(TILES);
+  await call('DELETE', `exports/${id}`);
+});
+
+it('continues a download where it broke off, if the file is still the same', async () => {
+  const { id } = await json<Export>('POST', 'exports', ORDER);
+  const { bytes } = await ended(id);
+  const part = async (range: string, more: object = {}) => {
+    const headers = { authorization: server.authorization, range, ...more };
+    const answer = await fetch(`${server.url}/api/v1/exports/${id}/file`, { headers });
+    return { answer, body: Buffer.from(await answer.arrayBuffer()) };
+  };
+  const file = await call('GET', `exports/${id}/file`);
+  const whole = Buffer.from(await file.arrayBuffer());
+  const etag = file.headers.get('etag') ?? '';
+  const rest = await part('bytes=1000-', { 'if-range': etag });
+  expect(rest.answer.status).toBe(206);
+  expect(rest.answer.headers.get('content-range')).toBe(`bytes 1000-${bytes - 1}/${bytes}`);
+  expect(rest.body.equals(whole.subarray(1000))).toBe(true);
+  expect((await part('bytes=10-19')).body.equals(whole.subarray(10, 20))).toBe(true);
+  expect((await part('bytes=-7')).body.equals(whole.subarray(-7))).toBe(true);
+  for (const ignored of ['bytes=0-1,5-6', 'bytes=9-3', 'lines=1-2', 'bytes=-']) {
+    expect((await part(ignored)).answer.status).toBe(200);
+  }
+  expect((await part('bytes=1000-', { 'if-range': '"another"' })).body.equals(whole)).toBe(true);
+  const beyond = (await part(`bytes=${bytes}-`)).answer;
+  expect([beyond.status, beyond.headers.get('content-range')]).toEqual([416, `bytes */${bytes}`]);
+  await call('DELETE', `exports/${id}`);
+});
+
 it.each<[what: string, body: object, status: number, message: string]>([
   ['an unknown layer', { ...ORDER, layer: 'mars' }, 404, 'mars'],
   ['an unknown kind of file', { ...ORDER, type: 'zip' }, 400, 'type'],
   ['a path', { ...ORDER, target: '/tmp/x.mbtiles' }, 400, 'target'],
   ['a grid set that such a file cannot hold', { ...ORDER, gridSet: 'EPSG:4326' }, 400, 'GeoPackage'],
   ['bounds outside the layer', { ...ORDER, bounds: [9e7, 9e7, 9.1e7, 9.1e7] }, 400, 'outside'],
+  ['an area of another form', { ...ORDER, area: { type: 'Point', coordinates: [0, 0] } }, 400, 'area.type'],
   ['an unknown parameter', { ...ORDER, parameters: { COLOUR: 'red' } }, 400, 'COLOUR'],
 ])('refuses %s', async (_what, body, status, message) => {
   const answer = await call('POST', 'exports', body);

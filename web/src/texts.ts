@@ -395,7 +395,6 @@ export const TEXTS = {
     geoJsonText: 'Polygons in degrees, longitude first',
     geoJsonFile: 'Or a file',
     badGeoJson: 'Enter GeoJSON with a Polygon or MultiPolygon, or features of these.',
-    exportBounds: 'An export takes the whole layer or bounds in the CRS of the grid set.',
     every: (count: number) => `All formats and parameter values (${count} combinations)`,
     archive: 'File format',
     archives: { mbtiles: 'MBTiles', pmtiles: 'PMTiles', gpkg: 'GeoPackage' },

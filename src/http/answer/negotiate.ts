@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { HttpProblem } from '../problems.ts';
 
 /** RFC 9110, 13.2.2: If-None-Match decides alone when it is there; dates are compared in whole seconds. */
 export function isNotModified(headers: IncomingHttpHeaders, etag: string, modifiedAt: number): boolean {
@@ -19,6 +20,27 @@ export function isSameVersion(ifMatch: string | undefined, etag: string): boolea
 function matchesTag(header: string, etag: string): boolean {
   if (header === etag || header.trim() === '*') return true;
   return header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
+}
+
+/**
+ * RFC 9110, 14.2: the bytes that are asked for, from `start` to `end`; null: all of them, as also for several parts, and
+ * when `If-Range` names another version.
+ */
+export function askedPart(
+  { range = '', 'if-range': version }: IncomingHttpHeaders,
+  etag: string,
+  size: number,
+): { readonly start: number; readonly end: number } | null {
+  const [, from = '', to = ''] = /^bytes=(\d*)-(\d*)$/i.exec(range) ?? [];
+  if (from + to === '' || (version ?? etag) !== etag) return null;
+  if (from !== '' && to !== '' && Number(to) < Number(from)) return null;
+  const start = from === '' ? Math.max(0, size - Number(to)) : Number(from);
+  const end = from === '' || to === '' ? size - 1 : Math.min(Number(to), size - 1);
+  if (start <= end) return { start, end };
+  throw new HttpProblem('range-unsatisfiable', `There are ${size} bytes.`, [
+    'Content-Range',
+    `bytes */${size}`,
+  ]);
 }
 
 /** RFC 9110, 12.5.3: nothing but `identity` may be sent to whoever does not name a coding. */

@@ -4,12 +4,13 @@ import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { mayWorkOn } from '../../access/caller.ts';
 import { TilewardenError } from '../../domain/errors.ts';
+import { askedPart } from '../answer/negotiate.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import { refuseForeignLayer } from '../door/gate.ts';
 import { callerName, type Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
-import { bounds, name, parameters, zoom } from '../wire/body-values.ts';
+import { AREA_FIELDS, bounds, name, parameters, zoom } from '../wire/body-values.ts';
 import { readBody } from '../wire/read-body.ts';
 import { count, time } from './openapi-values.ts';
 import { NOTHING } from './users.ts';
@@ -23,9 +24,11 @@ export const exportBody = z.strictObject({
   zoomStart: zoom.exactOptional(),
   zoomStop: zoom.exactOptional(),
   bounds: bounds.exactOptional(),
+  ...AREA_FIELDS,
 });
 
 export const exportAnswer = exportBody.required().extend({
+  ...AREA_FIELDS,
   id: z.string(),
   state: z.enum(['pending', 'running', 'done', 'failed']),
   tiles: count.describe('Written so far'),
@@ -87,14 +90,20 @@ export function exportRoutes(exports: Exports): readonly Route[] {
     const file = exports.fileOf(document);
     const { size } = await stat(file);
     const shown = `${document.layer.replace(/[^\w.-]+/g, '_')}.${document.type}`;
+    const etag = `"${document.id}-${Date.parse(document.endedAt ?? '').toString(36)}"`;
+    const part = askedPart(exchange.headers, etag, size);
+    const { start, end } = part ?? { start: 0, end: size - 1 };
     return {
-      status: 200,
+      status: part ? 206 : 200,
       headers: [
-        ...['Content-Type', 'application/octet-stream', 'Content-Length', String(size)],
-        ...['Content-Disposition', `attachment; filename="${shown}"`],
+        ...['Content-Type', 'application/octet-stream', 'Content-Length', String(end - start + 1)],
+        ...['Content-Disposition', `attachment; filename="${shown}"`, 'ETag', etag, 'Accept-Ranges', 'bytes'],
+        ...(part ? ['Content-Range', `bytes ${start}-${end}/${size}`] : []),
       ],
       body: (response, signal) =>
-        void pipeline(createReadStream(file), response, { signal }).catch(() => response.destroy()),
+        void pipeline(createReadStream(file, { start, end }), response, { signal }).catch(() =>
+          response.destroy(),
+        ),
     };
   }
 

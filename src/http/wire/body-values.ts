@@ -50,7 +50,7 @@ export const AREA_FIELDS = {
     .describe('What the coordinates of area are in; EPSG:4326, longitude first, when absent'),
 };
 
-type AreaFields = z.output<z.ZodObject<typeof AREA_FIELDS>>;
+export type AreaFields = z.output<z.ZodObject<typeof AREA_FIELDS>>;
 
 export function areaOf({ area, areaCrs }: AreaFields): TaskDraft['area'] {
   if (area) return { polygons: polygonsOf(area), crs: areaCrs ?? 'EPSG:4326' };

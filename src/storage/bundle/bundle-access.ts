@@ -40,13 +40,13 @@ export class BundleAccess {
     return this.#careful(folder, () => this.#reader.readTile(folder, this.#clock.monotonic(), key));
   }
 
-  /** The same at once. Null too when the bundle is busy or damaged: `readTile` deals with that. */
-  readTileNow(folder: string, key: number): FoundTile | null {
-    if (this.#stopping.signal.aborted) return null;
+  /** The same at once. Undefined when the bundle is busy or damaged: `readTile` deals with that. */
+  readTileNow(folder: string, key: number): FoundTile | null | undefined {
+    if (this.#stopping.signal.aborted) return undefined;
     try {
       return this.#reader.readTile(folder, this.#clock.monotonic(), key);
     } catch {
-      return null;
+      return undefined;
     }
   }
 

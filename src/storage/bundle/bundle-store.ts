@@ -180,7 +180,8 @@ export async function openBundleStore(
 
     getNow(set, tile) {
       const found = access.readTileNow(folderHolding(set, tile), keyOfTile(tile.x, tile.y));
-      return found?.row ? storedTile(found.row) : null;
+      // `get` removes a damaged one.
+      return found?.row ? (storedTile(found.row) ?? undefined) : found && null;
     },
 
     async pageWith(set, { z, x, y }) {

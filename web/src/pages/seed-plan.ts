@@ -45,16 +45,14 @@ export function readPlan({ set, type, area, ...typed }: Plan): ReadPlan {
   const [zoomStart, zoomStop] = [wholeNumber(typed.zoomStart), wholeNumber(typed.zoomStop)];
   const threadCount = wholeNumber(typed.threadCount);
   const place = placeOf(area);
-  const unfit = type === 'export' && place?.area !== undefined;
   const zooms = zoomStart !== null && zoomStop !== null && zoomStart <= zoomStop;
   const offered = zooms && zoomStart >= gridSet.zoomStart && zoomStop <= gridSet.zoomStop;
   const faults = {
     ...(!offered && { zooms: WORDS.badZooms(gridSet.zoomStart, gridSet.zoomStop) }),
     ...(!threadCount && { threads: WORDS.badThreads }),
     ...(!place && { bounds: WORDS.badBounds }),
-    ...(unfit && { bounds: WORDS.exportBounds }),
   };
-  if (!offered || !threadCount || !place || unfit) return { request: null, faults };
+  if (!offered || !threadCount || !place) return { request: null, faults };
   const what = { layer: layer.name, type, gridSet: gridSet.name, format, parameters };
   return { request: { ...what, zoomStart, zoomStop, threadCount, ...place }, faults };
 }
