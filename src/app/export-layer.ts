@@ -9,9 +9,9 @@ import {
   exportTiles,
 } from '../export/export-tiles.ts';
 import { messageKind } from '../lib/channel.ts';
-import { ClosingStack } from '../lib/closing-stack.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { openCache } from './open-cache.ts';
+import { whileOpen } from './opened.ts';
 
 export type ExportWork = ExportOrder & Pick<ExportOptions, 'target'>;
 type Watched = Pick<ExportOptions, 'signal' | 'onProgress'>;
@@ -35,16 +35,13 @@ export function exportFrom(
 }
 
 /** Copies what is cached of a tile set into a file. A server may run on the data folder or not. */
-export async function exportLayer(
+export function exportLayer(
   settings: Settings,
   work: ExportWork & Watched,
   tools: Surroundings,
 ): Promise<ExportResult> {
-  const open = new ClosingStack();
-  try {
+  return whileOpen(async (open) => {
     const { catalog } = await openCache(settings, { ...tools, readOnly: true }, open);
-    return await exportFrom(catalog, work);
-  } finally {
-    await open.close();
-  }
+    return exportFrom(catalog, work);
+  });
 }
