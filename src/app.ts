@@ -4,28 +4,29 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Accounts, openAccounts } from './access/open-accounts.ts';
 import { readCapabilities } from './app/import-settings.ts';
-import { nodeName } from './app/join-nodes.ts';
+import { nodeName, processSocketOf, urlOf } from './app/join-nodes.ts';
 import { openExports } from './app/open-exports.ts';
 import { keepsInMemory, type NodeSurroundings, openNode, taskSettings } from './app/open-node.ts';
 import { openPreviews } from './app/open-previews.ts';
 import { databaseOf, type Road } from './app/open-road.ts';
 import { describeStores } from './app/open-stores.ts';
-import { processSocketOf, urlOf } from './app/process-socket.ts';
+import { opened } from './app/opened.ts';
 import { createTakeUp } from './app/take-up-file.ts';
+import { readVersion } from './config/environment.ts';
 import type { LoadedSettings } from './config/load-settings.ts';
 import type { Settings } from './config/settings.ts';
-import { readVersion } from './config/version.ts';
 import { openDatabase } from './db/open-database.ts';
 import { misconfigured } from './domain/errors.ts';
-import type { ImportDeps } from './http/api/imports.ts';
+
 import { type Access, createAccountAccess, createLoopbackAccess } from './http/door/access.ts';
-import { isLoopbackHost } from './http/door/trusted-proxies.ts';
+import { isLoopbackHost } from './http/door/peer.ts';
 import { openHttpServer } from './http/http-app.ts';
 import { openEventLoopWatch } from './http/metrics/process-metrics.ts';
 import { loadWebAssets, type WebAsset } from './http/pages/web-assets.ts';
 import { primaryPart } from './http/processes/primary-part.ts';
+import type { ImportDeps } from './http/route-deps.ts';
 import type { HttpServer } from './http/server.ts';
-import { ClosingStack } from './lib/closing-stack.ts';
+import type { ClosingStack } from './lib/closing-stack.ts';
 import { laterOf } from './pipeline/layer-activity.ts';
 import { createMapComposer } from './pipeline/map-composer.ts';
 import type { TilePipeline } from './pipeline/tile-pipeline.ts';
@@ -44,20 +45,11 @@ export interface App {
 }
 
 /** The one place that knows everything: opens, joins and starts the parts, and closes them in reverse order. */
-export async function openApp(settings: Settings, surroundings: NodeSurroundings): Promise<App> {
-  const open = new ClosingStack();
-  try {
+export function openApp(settings: Settings, surroundings: NodeSurroundings): Promise<App> {
+  return opened(async (open) => {
     const { server, initialPassword, takeUp } = await openParts(settings, surroundings, open);
-    return {
-      url: server.address.url,
-      initialPassword,
-      takeUp,
-      close: () => open.close(),
-    };
-  } catch (error) {
-    await open.close();
-    throw error;
-  }
+    return { url: server.address.url, initialPassword, takeUp };
+  });
 }
 
 const AWAY = 'the database cannot be reached; cached tiles are served from memory, others are not stored';

@@ -1,9 +1,9 @@
 import { FIRST_ADMINISTRATOR, forgetInitialPassword } from './first-administrator.ts';
 import type { PasswordHasher } from './password-hasher.ts';
-import { checkPassword } from './password-rules.ts';
 import {
   checkAccountName,
   checkLayerPatterns,
+  checkPassword,
   checkRole,
   checkScope,
   type User,

@@ -2,8 +2,8 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { basic, createHeldClock, GOOD_PASSWORD, openTestAccounts } from '../../test/fixtures/accounts.ts';
 import type { Presented } from './authenticator.ts';
-import { isKnownToAll, weaknessOf } from './password-rules.ts';
 import { SESSION_IDLE_MS, SESSION_LIFE_MS } from './session-store.ts';
+import { isKnownToAll, weaknessOf } from './user.ts';
 
 const MARY = { name: 'mary', password: GOOD_PASSWORD, role: 'operator', layers: ['topp:*'] } as const;
 const MINUTE = 60_000;

@@ -1,6 +1,8 @@
+import { createReadStream } from 'node:fs';
 import { type FileHandle, open, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
 
-export interface AuditFileOptions {
+interface AuditFileOptions {
   readonly path: string;
   /** Bytes after which a new file is begun. */
   readonly maxBytes: number;
@@ -118,4 +120,146 @@ function isFull(error: unknown): boolean {
 function ignoreAbsence(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT') return null;
   throw error;
+}
+
+export interface AuditFilter {
+  readonly actor?: string;
+  readonly source?: string;
+  /** Part of the action or of the path, e.g. `masstruncate`. */
+  readonly text?: string;
+  readonly target?: string;
+  readonly outcome?: string;
+  /** Milliseconds since 1970, inclusive. */
+  readonly since?: number;
+  /** Milliseconds since 1970, exclusive. */
+  readonly until?: number;
+  readonly limit: number;
+}
+
+/** The latest entries that fit, newest first. Begun changes are shown only where their end is missing. */
+export async function readAuditFiles(
+  path: string,
+  keep: number,
+  filter: AuditFilter,
+): Promise<readonly AuditEntry[]> {
+  const found: AuditEntry[] = [];
+  const endedLater = new Set<string>();
+  for (let number = 0; number <= keep && found.length < filter.limit; number++) {
+    const file = number === 0 ? path : `${path}.${number}`;
+    const latest = await readFile(file, filter, endedLater);
+    found.push(...latest.reverse().slice(0, filter.limit - found.length));
+  }
+  return found;
+}
+
+/** Oldest first; at most as many as were asked for, the latest. */
+async function readFile(file: string, filter: AuditFilter, endedLater: Set<string>): Promise<AuditEntry[]> {
+  const begun = new Map<string, AuditEntry>();
+  let ended: AuditEntry[] = [];
+  for await (const entry of entriesOf(file)) {
+    const { id, phase } = entry;
+    if (phase === 'begun' && id !== null) {
+      if (!endedLater.has(id)) begun.set(id, entry);
+      continue;
+    }
+    if (id !== null && !begun.delete(id)) endedLater.add(id);
+    if (fits(entry, filter)) ended.push(entry);
+    if (ended.length > 2 * filter.limit) ended = ended.slice(-filter.limit);
+  }
+  const cutShort = [...begun.values()].filter((entry) => fits(entry, filter));
+  return [...ended, ...cutShort].sort(byTime).slice(-filter.limit);
+}
+
+async function* entriesOf(file: string): AsyncGenerator<AuditEntry> {
+  const lines = createInterface({
+    input: createReadStream(file, 'utf8'),
+    crlfDelay: Number.POSITIVE_INFINITY,
+  });
+  try {
+    for await (const line of lines) {
+      const entry = readAuditLine(line);
+      if (entry) yield entry;
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}
+
+/** Whether the entry is one of those that were asked for. */
+export function fits(
+  entry: AuditEntry,
+  { actor, source, text, target, outcome, since, until }: AuditFilter,
+): boolean {
+  const time = Date.parse(entry.time);
+  return (
+    (actor === undefined || entry.actor === actor) &&
+    (source === undefined || entry.source === source) &&
+    (target === undefined || entry.target === target) &&
+    (outcome === undefined || (entry.outcome ?? 'unknown') === outcome) &&
+    (text === undefined || `${entry.action} ${entry.path ?? ''}`.includes(text)) &&
+    (since === undefined || time >= since) &&
+    (until === undefined || time < until)
+  );
+}
+
+function byTime(one: AuditEntry, other: AuditEntry): number {
+  return one.time < other.time ? -1 : Number(one.time > other.time);
+}
+
+/** A line of the audit log. */
+export interface AuditEntry {
+  /** ISO 8601. */
+  readonly time: string;
+  /** Of the request; the log of the server knows it by the same name. */
+  readonly id: string | null;
+  /**
+   * A change is written down twice: before anything is done (`begun`), and with its outcome before it is answered
+   * (`ended`). One that was begun and never ended was cut short by a crash.
+   */
+  readonly phase: 'begun' | 'ended';
+  /** A user, `token:NAME`, or `console:NAME` for somebody at the command line; null: a stranger. */
+  readonly actor: string | null;
+  /** Network address. */
+  readonly source: string | null;
+  /** Method and route, e.g. `POST /rest/seed/{layer}.json`, or `login`. */
+  readonly action: string;
+  /** As it came, without the query. */
+  readonly path: string | null;
+  /** What was changed, e.g. `user:mary`. */
+  readonly target: string | null;
+  readonly before: unknown;
+  readonly after: unknown;
+  readonly outcome: 'done' | 'refused' | 'failed' | null;
+  /** Of the answer. */
+  readonly status: number | null;
+}
+
+export type AuditDraft = Pick<AuditEntry, 'phase' | 'action'> & Partial<Omit<AuditEntry, 'time'>>;
+
+export function auditEntry(draft: AuditDraft, now: number): AuditEntry {
+  return {
+    time: new Date(now).toISOString(),
+    id: draft.id ?? null,
+    phase: draft.phase,
+    actor: draft.actor ?? null,
+    source: draft.source ?? null,
+    action: draft.action,
+    path: draft.path ?? null,
+    target: draft.target ?? null,
+    before: draft.before ?? null,
+    after: draft.after ?? null,
+    outcome: draft.outcome ?? null,
+    status: draft.status ?? null,
+  };
+}
+
+/** Null for a line that a crash has torn. */
+export function readAuditLine(line: string): AuditEntry | null {
+  try {
+    const entry: unknown = JSON.parse(line);
+    const whole = typeof entry === 'object' && entry !== null && 'time' in entry && 'action' in entry;
+    return whole ? (entry as AuditEntry) : null;
+  } catch {
+    return null;
+  }
 }

@@ -2,10 +2,15 @@ import type { Database } from '../db/database.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { writeJson } from '../lib/write-json.ts';
-import { type AuditDraft, type AuditEntry, auditEntry } from './audit-entry.ts';
-import { AuditFile } from './audit-file.ts';
+import {
+  type AuditDraft,
+  type AuditEntry,
+  AuditFile,
+  type AuditFilter,
+  auditEntry,
+  readAuditFiles,
+} from './audit-file.ts';
 import { createAuditTable } from './audit-table.ts';
-import { type AuditFilter, readAuditFiles } from './read-audit-files.ts';
 
 export interface AuditLogOptions extends Surroundings {
   readonly path: string;

@@ -1,6 +1,5 @@
 import type { Database } from '../db/database.ts';
-import { type AuditEntry, readAuditLine } from './audit-entry.ts';
-import { type AuditFilter, fits } from './read-audit-files.ts';
+import { type AuditEntry, type AuditFilter, fits, readAuditLine } from './audit-file.ts';
 
 /** Rows read at a time, from the newest on. */
 const SLICE = 500;

@@ -1,9 +1,11 @@
+import { createHmac, randomBytes } from 'node:crypto';
 import { isTilewardenError } from '../domain/errors.ts';
+import type { Clock } from '../lib/clock.ts';
 import { createKeyedSingleFlight } from '../lib/keyed-single-flight.ts';
+import { RecentMap } from '../lib/recent-map.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { isTokenShaped } from './api-token.ts';
 import type { Caller } from './caller.ts';
-import type { CredentialCache } from './credential-cache.ts';
 import type { Attempt, LoginThrottle } from './login-throttle.ts';
 import type { PasswordHasher } from './password-hasher.ts';
 import type { SessionStore } from './session-store.ts';
@@ -185,7 +187,7 @@ function sameRights(user: User, caller: Caller): boolean {
 }
 
 /** What an `Authorization` header says; null when it says nothing that we understand. */
-export type Authorization =
+type Authorization =
   | { readonly scheme: 'basic'; readonly name: string; readonly password: string }
   | { readonly scheme: 'bearer'; readonly secret: string };
 
@@ -208,4 +210,46 @@ function readBasic(encoded: string): Authorization | null {
   const colon = text.indexOf(':');
   if (colon < 0) return null;
   return { scheme: 'basic', name: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+const LASTS_MS = 5 * 60_000;
+const MAX_ENTRIES = 1000;
+
+/**
+ * Remembers which passwords have been checked: HTTP Basic sends them with every request, and checking one takes
+ * half a second. Only a keyed hash is kept, of the name, the password and the stored text it matched; when the
+ * stored text changes, in whatever process, the old entry is never found again.
+ */
+export class CredentialCache {
+  readonly #clock: Clock;
+  readonly #key = randomBytes(32);
+  /** When each entry ends. */
+  readonly #ends = new RecentMap<string, number>(MAX_ENTRIES);
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get size(): number {
+    return this.#ends.weight;
+  }
+
+  /** The name under which these are remembered; it tells nothing about them. */
+  entryOf(name: string, password: string, stored: string): string {
+    const hmac = createHmac('sha256', this.#key);
+    for (const part of [name, password, stored]) hmac.update(`${Buffer.byteLength(part)}\0`).update(part);
+    return hmac.digest('base64');
+  }
+
+  /** What is used stays. */
+  holds(entry: string): boolean {
+    const end = this.#ends.get(entry);
+    if (end === null || this.#clock.monotonic() >= end) return false;
+    this.remember(entry);
+    return true;
+  }
+
+  remember(entry: string): void {
+    this.#ends.set(entry, this.#clock.monotonic() + LASTS_MS, 1);
+  }
 }

@@ -3,7 +3,7 @@ import { chmod, open, rm } from 'node:fs/promises';
 import { misconfigured } from '../domain/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { PasswordHasher } from './password-hasher.ts';
-import { isKnownToAll, weaknessOf } from './password-rules.ts';
+import { isKnownToAll, weaknessOf } from './user.ts';
 import type { UserStore } from './user-store.ts';
 
 export const FIRST_ADMINISTRATOR = 'admin';

@@ -12,14 +12,14 @@ import {
   type ExportResult,
   exportTiles,
 } from '../export/export-tiles.ts';
-import { AREA_FIELDS, type AreaFields, areaOf } from '../http/wire/body-values.ts';
 import { checkBody } from '../http/wire/read-body.ts';
+import { AREA_FIELDS, type AreaFields, areaOf } from '../http/wire/values.ts';
 import { messageKind } from '../lib/channel.ts';
-import { ClosingStack } from '../lib/closing-stack.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { coveredRects, createAreaCover, zoomGeometryOf } from '../tasks/area-cover.ts';
 import { areaIn, boundsOfArea } from '../tasks/task-area.ts';
 import { openCache } from './open-cache.ts';
+import { whileOpen } from './opened.ts';
 
 /** `area` as in the body of a task. */
 export type AreaOrder = ExportOrder & AreaFields;
@@ -61,17 +61,14 @@ export function exportFrom(
 }
 
 /** Copies what is cached of a tile set into a file. A server may run on the data folder or not. `geoJson` is an area that nobody has looked at. */
-export async function exportLayer(
+export function exportLayer(
   settings: Settings,
   work: ExportOrder & Pick<ExportOptions, 'target'> & { readonly geoJson: object } & Watched,
   tools: Surroundings,
 ): Promise<ExportResult> {
-  const open = new ClosingStack();
-  try {
+  return whileOpen(async (open) => {
     const area = checkBody(work.geoJson, z.strictObject(AREA_FIELDS));
     const { catalog } = await openCache(settings, { ...tools, readOnly: true }, open);
-    return await exportFrom(catalog, { ...work, ...area });
-  } finally {
-    await open.close();
-  }
+    return exportFrom(catalog, { ...work, ...area });
+  });
 }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { checkImported } from '../config/check-imported.ts';
-import { readVersion } from '../config/version.ts';
+import { readVersion } from '../config/environment.ts';
 import { parseYamlFile } from '../config/yaml-file.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { invalid, isTilewardenError, TilewardenError } from '../domain/errors.ts';

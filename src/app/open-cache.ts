@@ -6,13 +6,17 @@ import type { SourceSettings } from '../config/driver-schemas.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Database } from '../db/database.ts';
 import { openDatabase } from '../db/open-database.ts';
-import { TilewardenError } from '../domain/errors.ts';
+import { misconfigured, TilewardenError } from '../domain/errors.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
+import { systemRandom } from '../lib/random.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { metatileSizeFor } from '../pipeline/resolve-tile-set.ts';
+import { type CopyOptions, type CopyResult, copyTiles } from '../storage/copy-tiles.ts';
+import type { RebuildResult, RebuildTools } from '../storage/s3/rebuild-index.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import { databaseOf } from './open-road.ts';
 import { openStores, withoutCaches } from './open-stores.ts';
+import { whileOpen } from './opened.ts';
 
 export interface OpenCache {
   readonly database: Database;
@@ -52,4 +56,52 @@ export async function openCache(
   const reader = createDocumentReader(settings);
   await new DeclaredEntries({ entries, catalog, reader, log }).refresh();
   return { database, catalog, stores };
+}
+
+export type Migration = Omit<CopyOptions, 'from' | 'to'> & { readonly from: string; readonly to: string };
+
+/** Copies the tiles of one store into another, by their names. A server may use both meanwhile. */
+export async function migrateStore(
+  settings: Settings,
+  { from, to, ...order }: Migration,
+  tools: Surroundings,
+): Promise<CopyResult> {
+  for (const name of [from, to]) checkStoreName(name, settings);
+  if (from === to) throw misconfigured(`${from} cannot be copied into itself.`);
+  return whileOpen(async (open) => {
+    const { stores } = await openCache(settings, { ...tools, readOnly: false }, open);
+    const [source, target] = [stores.get(from), stores.get(to)];
+    if (!source || !target) throw misconfigured(`The stores ${from} and ${to} are not open.`);
+    return copyTiles({ ...order, from: source, to: target });
+  });
+}
+
+function checkStoreName(name: string, { stores }: Settings): void {
+  const store = stores[name];
+  if (!store) throw misconfigured(`There is no store ${name}; there are ${Object.keys(stores).join(', ')}.`);
+  if (store.type === 'memory')
+    throw misconfigured(`The store ${name} is in the memory of a server; it cannot be copied.`);
+}
+
+/** Lists the tiles of an s3 store again from what lies in its bucket. */
+export async function rebuildIndexOf(
+  settings: Settings,
+  name: string,
+  tools: Omit<RebuildTools, 'name' | 'database' | 'random'>,
+): Promise<RebuildResult> {
+  const store = settings.stores[name];
+  if (store?.type !== 's3') {
+    const known = Object.entries(settings.stores).flatMap(([other, { type }]) =>
+      type === 's3' ? other : [],
+    );
+    const which = known.length === 0 ? 'there is none' : `there are ${known.join(', ')}`;
+    throw misconfigured(`There is no store ${name} of the type s3; ${which}.`);
+  }
+  const { rebuildIndex } = await import('../storage/s3/rebuild-index.ts');
+  const database = await openDatabase({ location: databaseOf(settings), ...tools });
+  try {
+    return await rebuildIndex(store, { ...tools, name, database, random: systemRandom });
+  } finally {
+    await database.close();
+  }
 }

@@ -7,19 +7,14 @@ import { type SettingsHandover, settingsFrom } from '../config/settings-handover
 import { errorCopier } from '../domain/error-copier.ts';
 import { openHttpProcess } from '../http/processes/http-process.ts';
 import { createChannel, type ProcessPort } from '../lib/channel.ts';
-import { ClosingStack } from '../lib/closing-stack.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
+import { processSocketOf } from './join-nodes.ts';
 import { openStores } from './open-stores.ts';
-import { processSocketOf } from './process-socket.ts';
+import { opened } from './opened.ts';
 
 /** One of several processes that answer HTTP; `port` leads to the primary. It has neither database nor sources. */
-export async function openHttpProcessApp(
-  settings: Settings,
-  { log, clock }: Surroundings,
-  port: ProcessPort,
-) {
-  const open = new ClosingStack();
-  try {
+export function openHttpProcessApp(settings: Settings, { log, clock }: Surroundings, port: ProcessPort) {
+  return opened(async (open) => {
     const stores = await openStores(settings, { log, clock, database: null, readOnly: true }, open);
     const { layers, gridSets, memoryTierBytes, server } = settings;
     const openSource = (): never => {
@@ -46,13 +41,7 @@ export async function openHttpProcessApp(
       clock,
       log,
     });
-    return {
-      /** Resolves when the primary wants it to end and everything is answered. */
-      stopped,
-      close: (): Promise<void> => open.close(),
-    };
-  } catch (error) {
-    await open.close();
-    throw error;
-  }
+    // It resolves when the primary wants it to end and everything is answered.
+    return { stopped };
+  });
 }

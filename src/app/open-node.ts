@@ -6,9 +6,8 @@ import { warnOfOpenFolder } from '../access/open-accounts.ts';
 import { createCatalogEditor } from '../catalog/catalog-editor.ts';
 import { CATALOG_CHANGED } from '../catalog/catalog-entries.ts';
 import { openServiceSettings, type ServiceSettings } from '../catalog/service-settings.ts';
-import type { LoadedSettings } from '../config/load-settings.ts';
+import type { LoadedSettings, SettingsFile } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
-import type { SettingsFile } from '../config/settings-file.ts';
 import type { SettingsHandover } from '../config/settings-handover.ts';
 import { createBoundedCounters } from '../db/bounded-counters.ts';
 import { openDataFolderLock } from '../db/data-folder-lock.ts';
@@ -34,8 +33,7 @@ import { openTaskService } from '../tasks/open-task-service.ts';
 import { openScheduleService } from '../tasks/schedules/open-schedule-service.ts';
 import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
 import { type TaskSettings, taskSettingsFor } from '../tasks/task-service.ts';
-import { followNodes } from './follow-nodes.ts';
-import { isShared, joinNodes } from './join-nodes.ts';
+import { followNodes, isShared, joinNodes } from './join-nodes.ts';
 import { openRoad, type RoadSurroundings } from './open-road.ts';
 
 export interface NodeSurroundings extends RoadSurroundings {

@@ -1,5 +1,5 @@
 import { realpath, stat } from 'node:fs/promises';
-import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
+import { gridSetNames, type LayerDeclaration } from '../catalog/layer-declaration.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import { openMbtiles } from '../sources/archive/mbtiles.ts';
@@ -10,9 +10,9 @@ import type { OldCache } from '../storage/old-cache.ts';
 type Adopter = Pick<LayerDeclaration, 'name' | 'gridSets' | 'adopt'>;
 
 /** All that a layer adopts, looked through in its order. */
-export function openOldCache({ name, gridSets, adopt }: Adopter, clock: Clock): OldCache {
-  const owner = { layer: name, gridSet: gridSets[0]?.name ?? '' };
-  const caches = adopt.map((adopted) =>
+export function openOldCache(adopter: Adopter, clock: Clock): OldCache {
+  const owner = { layer: adopter.name, gridSet: gridSetNames(adopter)[0] ?? '' };
+  const caches = adopter.adopt.map((adopted) =>
     adopted.layout === 'mbtiles'
       ? openOldFile(adopted, adopted.gridSet ?? owner.gridSet, clock)
       : openOldFolder(adopted, owner),

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { BoundLayer } from '../catalog/bound-layer.ts';
-import type { ChangeableCatalog } from '../catalog/catalog.ts';
+import type { BoundLayer, ChangeableCatalog } from '../catalog/catalog.ts';
 import { createLayer } from '../catalog/create-layer.ts';
 import type { DocumentReader } from '../catalog/declared-entries.ts';
 import type { SourceSettings } from '../config/driver-schemas.ts';

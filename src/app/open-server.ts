@@ -5,11 +5,10 @@ import { type App, openApp } from '../app.ts';
 import type { LoadedSettings } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import { misconfigured } from '../domain/errors.ts';
-import { readTlsFiles } from '../http/door/tls.ts';
 import { createHttpProcesses } from '../http/processes/http-processes.ts';
-import { sharesStores } from './join-nodes.ts';
+import { readTlsFiles } from '../http/server.ts';
+import { sharesStores, urlOf } from './join-nodes.ts';
 import { keepsInMemory, type NodeSurroundings } from './open-node.ts';
-import { urlOf } from './process-socket.ts';
 
 export interface ServerSurroundings extends Omit<NodeSurroundings, 'processes'> {
   /** Starts a process that opens an HTTP process app, which listens on this port. */

@@ -3,7 +3,6 @@ import type { Settings } from '../config/settings.ts';
 import { type SettingsHandover, settingsFrom } from '../config/settings-handover.ts';
 import { errorCopier } from '../domain/error-copier.ts';
 import { createChannel, type ProcessPort } from '../lib/channel.ts';
-import { ClosingStack } from '../lib/closing-stack.ts';
 import { openCounterFeed } from '../pipeline/counter-feed.ts';
 import { MetatileCutter } from '../raster/metatile-cutter.ts';
 import { openDeskLine } from '../sources/upstream/desk-line.ts';
@@ -11,18 +10,14 @@ import { openTaskWorker } from '../tasks/task-worker.ts';
 import { EXPORT, EXPORT_PROGRESS, exportFrom } from './export-layer.ts';
 import { openRoad, type RoadSurroundings } from './open-road.ts';
 import { withoutCaches } from './open-stores.ts';
+import { opened } from './opened.ts';
 
 /** Milliseconds that a write waits at a quota. */
 const AT_THE_GATE = { patience: 60_000, withReserve: false };
 
 /** A process that does tasks for the node which forked it; `port` leads there. */
-export async function openTaskProcessApp(
-  settings: Settings,
-  surroundings: RoadSurroundings,
-  port: ProcessPort,
-) {
-  const open = new ClosingStack();
-  try {
+export function openTaskProcessApp(settings: Settings, surroundings: RoadSurroundings, port: ProcessPort) {
+  return opened(async (open) => {
     const channel = createChannel(port, errorCopier);
     // Tiles are not answered from here.
     const quiet = { ...settings, memoryTierBytes: 0, stores: withoutCaches(settings.stores) };
@@ -53,13 +48,7 @@ export async function openTaskProcessApp(
       }),
     );
     const { stopped } = openTaskWorker({ ...parts, ...surroundings, channel });
-    return {
-      /** Resolves when the node wants the process to end and its work is handed back. */
-      stopped,
-      close: (): Promise<void> => open.close(),
-    };
-  } catch (error) {
-    await open.close();
-    throw error;
-  }
+    // It resolves when the node wants the process to end and its work is handed back.
+    return { stopped };
+  });
 }

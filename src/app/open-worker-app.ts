@@ -1,9 +1,9 @@
 import type { Settings } from '../config/settings.ts';
 import { misconfigured } from '../domain/errors.ts';
-import { ClosingStack } from '../lib/closing-stack.ts';
 import { workerName } from './join-nodes.ts';
 import { type NodeSurroundings, openNode, taskSettings } from './open-node.ts';
 import { withoutCaches } from './open-stores.ts';
+import { opened } from './opened.ts';
 
 /** A node that performs tasks, and answers nobody. */
 export async function openWorkerApp(given: Settings, surroundings: NodeSurroundings) {
@@ -11,18 +11,10 @@ export async function openWorkerApp(given: Settings, surroundings: NodeSurroundi
   const name = workerName(given);
   // Tiles are not answered from here.
   const settings = { ...given, node: name, memoryTierBytes: 0, stores: withoutCaches(given.stores) };
-  const open = new ClosingStack();
-  try {
+  return opened(async (open) => {
     await openNode(settings, surroundings, ['worker'], open);
-    return {
-      name,
-      /** Hands its pieces back, then closes everything in reverse order. */
-      close: (): Promise<void> => open.close(),
-    };
-  } catch (error) {
-    await open.close();
-    throw error;
-  }
+    return { name };
+  });
 }
 
 function refuseIdle(settings: Settings): void {

@@ -1,8 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ChangeableCatalog } from '../catalog/catalog.ts';
-import { type LoadedSettings, SettingsError } from '../config/load-settings.ts';
+import {
+  type LoadedSettings,
+  needsRestart,
+  SettingsError,
+  type SettingsFile,
+} from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
-import { needsRestart, type SettingsFile } from '../config/settings-file.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 import { everySubset } from '../domain/layer.ts';
 import type { Reloaded } from '../http/rest/reload.ts';

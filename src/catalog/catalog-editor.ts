@@ -1,17 +1,18 @@
 import { shortened, TilewardenError } from '../domain/errors.ts';
-import { everySubset } from '../domain/layer.ts';
+import type { GridSet } from '../domain/grid-set.ts';
+import { everySubset, type Layer } from '../domain/layer.ts';
+import { selectParameters } from '../domain/parameter-filter.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { ChangeableCatalog } from './catalog.ts';
 import type { CatalogEntries, CatalogEntry, Drop, EntryKind } from './catalog-entries.ts';
-import { type Fate, fateOf, sameGrid } from './change-effects.ts';
 import { createLayer } from './create-layer.ts';
 import type { DeclaredEntries, DocumentReader } from './declared-entries.ts';
 import type { LayerDeclaration } from './layer-declaration.ts';
-import type { ParameterBook } from './parameter-book.ts';
+import type { ParameterBook, ParameterValues } from './parameter-book.ts';
 
-export type Origin = 'program' | 'file' | 'database';
+type Origin = 'program' | 'file' | 'database';
 
 export interface ShownEntry {
   readonly origin: Origin;
@@ -23,7 +24,7 @@ export interface ShownEntry {
   readonly aside: unknown;
 }
 
-export interface Affected {
+interface Affected {
   readonly set: TileSetKey;
   readonly fate: Fate;
 }
@@ -38,7 +39,7 @@ export interface EntryChanged {
   readonly tileSets: readonly Affected[];
 }
 
-export interface ChangeOptions {
+interface ChangeOptions {
   /** What the caller believes to be there; null: nothing; absent: whatever is there. */
   readonly expected?: number | null;
   readonly by: string;
@@ -57,7 +58,7 @@ export interface CatalogEditor {
   finish(): Promise<void>;
 }
 
-export interface CatalogEditorOptions<Source> {
+interface CatalogEditorOptions<Source> {
   readonly catalog: ChangeableCatalog<Source>;
   readonly entries: CatalogEntries;
   readonly declared: DeclaredEntries<Source>;
@@ -272,4 +273,53 @@ function wordFor(kind: EntryKind): string {
 function nameIn(document: unknown): string {
   const name = typeof document === 'object' && document !== null && 'name' in document ? document.name : null;
   return typeof name === 'string' ? name : '';
+}
+
+/** What becomes of cached tiles: they are right as they are, wrong and removed, or cannot be asked for any more. */
+export type Fate = 'kept' | 'truncated' | 'orphaned';
+
+interface LayerChange {
+  readonly before: Layer;
+  readonly after: Layer;
+  /** Whether both keep their tiles in the same store. */
+  readonly sameStore: boolean;
+  /** By parameters id. */
+  readonly values: ReadonlyMap<string, ParameterValues>;
+}
+
+function fateOf(set: TileSetKey, { before, after, sameStore, values }: LayerChange): Fate {
+  const subset = everySubset(after).find(({ gridSet }) => gridSet.name === set.gridSet);
+  const offered = after.formats.some(({ mediaType }) => mediaType === set.format);
+  if (!sameStore || !subset || !offered) return 'orphaned';
+  if (set.parametersId === null) return sameDefaults(before, after) ? 'kept' : 'truncated';
+  const noted = values.get(set.parametersId);
+  return noted && idOf(after, noted) !== set.parametersId ? 'orphaned' : 'kept';
+}
+
+/** Whether tiles of the one are tiles of the other. */
+function sameGrid(one: GridSet, other: GridSet): boolean {
+  return gridOf(one) === gridOf(other);
+}
+
+function gridOf({ srs, extent, tileWidth, tileHeight, levels }: GridSet): string {
+  const ladder = levels.map(({ resolution, columns, rows, top }) => [resolution, columns, rows, top]);
+  return JSON.stringify([srs, extent, tileWidth, tileHeight, ladder]);
+}
+
+/** Tiles without a parameters id show what all defaults stand for. */
+function sameDefaults(before: Layer, after: Layer): boolean {
+  return defaultsOf(before) === defaultsOf(after);
+}
+
+function defaultsOf({ parameters }: Layer): string {
+  const given = parameters.filter(({ defaultValue }) => defaultValue !== '');
+  return JSON.stringify(given.map(({ name, defaultValue }) => [name.toUpperCase(), defaultValue]).sort());
+}
+
+function idOf(layer: Layer, values: ParameterValues): string | null {
+  try {
+    return selectParameters(layer.parameters, values).id;
+  } catch {
+    return null;
+  }
 }

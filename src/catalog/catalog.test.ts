@@ -115,10 +115,10 @@ describe('a catalog', () => {
     const { catalog } = open([
       declare('a', {
         parameters: [
-          { name: 'styles', default: 'A', kind: 'values', values: ['a', 'b'], normalize: 'upper' },
-          { name: 'filter', default: '', kind: 'regex', regex: '[a-z]+', normalize: 'none' },
-          { name: 'elevation', default: '0', kind: 'integers', values: [0, 100], threshold: 20 },
-          { name: 'angle', default: '1.5', kind: 'floats', values: [1.5, 2.5] },
+          { name: 'styles', default: 'A', values: ['a', 'b'], normalize: 'upper' },
+          { name: 'filter', default: '', regex: '[a-z]+', normalize: 'none' },
+          { name: 'elevation', default: '0', integers: [0, 100], threshold: 20 },
+          { name: 'angle', default: '1.5', floats: [1.5, 2.5] },
         ],
       }),
     ]);

@@ -6,7 +6,6 @@ import type { Logger } from '../lib/logger.ts';
 import type { TileSource } from '../sources/tile-source.ts';
 import type { OldCache } from '../storage/old-cache.ts';
 import type { TileStore } from '../storage/tile-store.ts';
-import type { BoundLayer } from './bound-layer.ts';
 import { createLayer } from './create-layer.ts';
 import type { LayerDeclaration } from './layer-declaration.ts';
 
@@ -23,7 +22,7 @@ export interface Catalog {
 }
 
 /** Read when the layer is first asked for; null when it turns out to be unusable. */
-export type DeclaredLayer<Source> = () => LayerDeclaration<Source> | null;
+type DeclaredLayer<Source> = () => LayerDeclaration<Source> | null;
 
 export interface ChangeableCatalog<Source> extends Catalog {
   declaration(name: string): LayerDeclaration<Source> | null;
@@ -36,7 +35,7 @@ export interface ChangeableCatalog<Source> extends Catalog {
   close(): Promise<void>;
 }
 
-export interface CatalogOptions<Source> {
+interface CatalogOptions<Source> {
   readonly layers: readonly LayerDeclaration<Source>[];
   readonly gridSets: GridSetBook;
   readonly stores: ReadonlyMap<string, TileStore>;
@@ -165,4 +164,16 @@ function storeOf(declaration: LayerDeclaration, stores: ReadonlyMap<string, Tile
   throw misconfigured(
     `Layer ${declaration.name} names the store ${declaration.store}, which is not declared.`,
   );
+}
+
+/** A layer joined to its live source and store. */
+export interface BoundLayer {
+  readonly layer: Layer;
+  readonly store: TileStore;
+  /** As it is declared: the options of the source's driver, the store's name, the caches of other programs. */
+  readonly declared?: Pick<LayerDeclaration, 'source' | 'store' | 'adopt'>;
+  /** Opened when first needed. */
+  source(): TileSource;
+  /** What the layer has adopted, opened when first needed; absent: nothing. */
+  readonly oldCache?: () => OldCache;
 }

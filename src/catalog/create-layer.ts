@@ -1,4 +1,5 @@
 import { type BlankArea, polygonOfBounds } from '../domain/blank-area.ts';
+import { boundsOf } from '../domain/bounds.ts';
 import { misconfigured } from '../domain/errors.ts';
 import { FORMAT_NAMES, type Format, formatOf } from '../domain/format.ts';
 import { MAX_LEVELS } from '../domain/grid-set.ts';
@@ -14,13 +15,7 @@ import {
 } from '../domain/parameter-filter.ts';
 import { retinaSubset } from '../domain/retina.ts';
 import { withoutAbsent } from '../lib/without-absent.ts';
-import type {
-  BlankAreaDeclaration,
-  GridSubsetDeclaration,
-  LayerDeclaration,
-  LegendDeclaration,
-  ParameterDeclaration,
-} from './layer-declaration.ts';
+import type { LayerDeclaration, ParameterDeclaration } from './layer-declaration.ts';
 
 /** Throws `config-invalid` or `grid-set-unknown`, which names what is wrong with the declaration. */
 export function createLayer(declaration: LayerDeclaration, gridSets: GridSetBook): Layer {
@@ -58,16 +53,10 @@ export function createLayer(declaration: LayerDeclaration, gridSets: GridSetBook
   };
 }
 
-function createLegend({ style, width, height, format, url, minScale, maxScale }: LegendDeclaration): Legend {
-  return {
-    style,
-    width: width ?? null,
-    height: height ?? null,
-    format,
-    url: url ?? null,
-    minScale: minScale ?? null,
-    maxScale: maxScale ?? null,
-  };
+const NOT_SAID = { width: null, height: null, url: null, minScale: null, maxScale: null };
+
+function createLegend(legend: LayerDeclaration['legends'][number]): Legend {
+  return { ...NOT_SAID, ...withoutAbsent(legend), style: legend.style, format: legend.format };
 }
 
 function cacheExpiry(
@@ -99,6 +88,8 @@ function blankRules(
   };
 }
 
+type BlankAreaDeclaration = Exclude<LayerDeclaration['blankIsRight'], boolean>[number];
+
 function createBlankArea(
   layer: string,
   { gridSet, zoomStart = 0, zoomStop = MAX_LEVELS - 1, bounds }: BlankAreaDeclaration,
@@ -108,7 +99,7 @@ function createBlankArea(
   if (gridSet !== undefined && !known.includes(gridSet)) {
     throw misconfigured(`blankIsRight names grid set ${gridSet}, which layer ${layer} does not have.`);
   }
-  const area = bounds ? { polygons: [polygonOfBounds(bounds)], crs: 'grid-set' as const } : null;
+  const area = bounds ? { polygons: [polygonOfBounds(boundsOf(bounds))], crs: 'grid-set' as const } : null;
   return { gridSet: gridSet ?? null, zoomStart, zoomStop, area };
 }
 
@@ -118,23 +109,23 @@ function createFormat(mediaType: string): Format {
   throw misconfigured(`There is no format ${mediaType}; there are ${FORMAT_NAMES.join(', ')}.`);
 }
 
-function createSubset(declaration: GridSubsetDeclaration, gridSets: GridSetBook): GridSubset {
-  const gridSet = gridSets.get(declaration.name);
-  const { name: _, ...options } = declaration;
-  return createGridSubset(gridSet, withoutAbsent(options));
+function createSubset(given: LayerDeclaration['gridSets'][number], gridSets: GridSetBook): GridSubset {
+  if (typeof given === 'string') return createGridSubset(gridSets.get(given));
+  const { name, extent, ...options } = given;
+  return createGridSubset(gridSets.get(name), {
+    ...withoutAbsent(options),
+    ...(extent && { extent: boundsOf(extent) }),
+  });
 }
 
-export function createFilter(declaration: ParameterDeclaration): ParameterFilter {
-  const base = { name: declaration.name, defaultValue: declaration.default };
-  if (declaration.kind === 'regex') {
-    return createRegexFilter({ ...base, regex: declaration.regex, normalize: declaration.normalize });
-  }
-  if (declaration.kind === 'values') {
-    return createFixedValuesFilter({ ...base, values: declaration.values, normalize: declaration.normalize });
-  }
-  const { values, threshold } = declaration;
-  const options = { ...base, values, ...(threshold !== undefined && { threshold }) };
-  return declaration.kind === 'integers' ? createIntegerFilter(options) : createFloatFilter(options);
+export function createFilter(given: ParameterDeclaration): ParameterFilter {
+  const { values, regex = '(?s).*', integers, floats, threshold, normalize = 'none' } = given;
+  const base = { name: given.name, defaultValue: String(given.default) };
+  const near = threshold !== undefined && { threshold };
+  if (integers) return createIntegerFilter({ ...base, values: integers, ...near });
+  if (floats) return createFloatFilter({ ...base, values: floats, ...near });
+  if (values) return createFixedValuesFilter({ ...base, values: values.map(String), normalize });
+  return createRegexFilter({ ...base, regex, normalize });
 }
 
 function atLeastOne<T>(items: readonly T[], what: string): readonly [T, ...T[]] {

@@ -1,99 +1,250 @@
-import type { Bounds } from '../domain/bounds.ts';
-import type { LayerAccess, OutsideAnswer, ZoomExpiry } from '../domain/layer.ts';
-import type { LetterCase } from '../domain/parameter-filter.ts';
-import type { Adoption } from '../storage/adopted/adopt-options.ts';
+import { z } from 'zod';
+import { FORMAT_NAMES } from '../domain/format.ts';
+import { INFO_FORMATS, LAYER_ACCESS, NOT_KEPT, OUTSIDE_ANSWERS } from '../domain/layer.ts';
+import { httpAddress } from '../sources/http-options.ts';
+import { type Adoption, adoptOptions } from '../storage/adopted/adopt-options.ts';
+
+export const extentSchema = z
+  .tuple([z.number(), z.number(), z.number(), z.number()])
+  .refine(([minX, minY, maxX, maxY]) => minX < maxX && minY < maxY, {
+    error: 'must be [minX, minY, maxX, maxY] with minX < maxX and minY < maxY',
+  })
+  .describe('minX, minY, maxX, maxY in the units of the CRS, x before y always');
+
+const MAX_ZOOM = 30;
+const MAX_METATILE = 20;
+const MAX_GUTTER = 512;
+const MAX_ADOPTED = 20;
+const MAX_LEGENDS = 200;
+/** Pixels. */
+const MAX_LEGEND = 4096;
+
+const nameSchema = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(/^\P{Cc}+$/u, { error: 'must not hold control characters' })
+  .regex(/^\S(.*\S)?$/su, { error: 'must not begin or end with a space' });
+
+const zoomSchema = z.int().min(0).max(MAX_ZOOM);
+
+const gridSubsetSchema = z.union([
+  z.string().min(1),
+  z
+    .strictObject({
+      name: z.string().min(1),
+      zoomStart: zoomSchema.optional(),
+      zoomStop: zoomSchema.optional(),
+      extent: extentSchema.optional(),
+      minCachedLevel: zoomSchema.optional().describe('Tiles of lower zooms are served, but not kept'),
+      maxCachedLevel: zoomSchema.optional().describe('Tiles of higher zooms are served, but not kept'),
+    })
+    .refine(({ zoomStart = 0, zoomStop = MAX_ZOOM }) => zoomStart <= zoomStop, {
+      error: 'must not be below zoomStart',
+      path: ['zoomStop'],
+    })
+    .refine(({ minCachedLevel = 0, maxCachedLevel = MAX_ZOOM }) => minCachedLevel <= maxCachedLevel, {
+      error: 'must not be below minCachedLevel',
+      path: ['maxCachedLevel'],
+    }),
+]);
+
+const MAX_BLANK_AREAS = 200;
+
+const blankAreaSchema = z
+  .strictObject({
+    gridSet: z.string().min(1).optional().describe('All grid sets when absent; needed with bounds'),
+    bounds: extentSchema.optional().describe("In the grid set's CRS; everywhere when absent"),
+    zoomStart: zoomSchema.optional(),
+    zoomStop: zoomSchema.optional(),
+  })
+  .refine(({ gridSet, bounds }) => gridSet !== undefined || bounds === undefined, {
+    error: 'must be given with bounds',
+    path: ['gridSet'],
+  })
+  .refine(({ zoomStart = 0, zoomStop = MAX_ZOOM }) => zoomStart <= zoomStop, {
+    error: 'must not be below zoomStart',
+    path: ['zoomStop'],
+  });
+
+/** Seconds; a source that is down over a long weekend is not the end of the map. */
+const DEFAULT_STALE_IF_ERROR = 7 * 86_400;
+const secondsSchema = z.int().min(0);
+const expirySecondsSchema = z.int().min(NOT_KEPT);
+
+const expirySchema = z.union([
+  expirySecondsSchema,
+  z
+    .array(z.strictObject({ minZoom: zoomSchema, seconds: expirySecondsSchema }))
+    .min(1)
+    .refine((rules) => new Set(rules.map(({ minZoom }) => minZoom)).size === rules.length, {
+      error: 'has two rules for one minZoom',
+    }),
+]);
+
+/** YAML reads `default: 5` as a number; a parameter's value is text in the end. */
+const textSchema = z.union([z.string(), z.number()]);
+
+const parameterSchema = z
+  .strictObject({
+    name: z.string().min(1).describe('Name of the request parameter'),
+    default: textSchema.default('').describe('What an absent value stands for'),
+    values: z.array(textSchema).min(1).optional().describe('The values that may be asked for'),
+    regex: z.string().min(1).optional().describe('RE2 expression that must match the whole value'),
+    integers: z.array(z.int()).optional().describe('Whole numbers that may be asked for; none listed: any'),
+    floats: z.array(z.number()).optional().describe('Numbers that may be asked for; none listed: any'),
+    threshold: z.number().positive().optional().describe('How near to a listed number a value must be'),
+    normalize: z
+      .enum(['none', 'upper', 'lower'])
+      .optional()
+      .describe('Letter case that values are brought to'),
+  })
+  .superRefine((given, context) => {
+    const refuse = (message: string, path: string[] = []) =>
+      context.addIssue({ code: 'custom', message, path, input: given });
+    const kinds = ['values', 'regex', 'integers', 'floats'].filter((key) => Object.hasOwn(given, key));
+    const numbers = given.integers ?? given.floats;
+    if (kinds.length > 1) refuse('needs only one of values, regex, integers and floats');
+    if (kinds.length === 0 && !given.normalize) {
+      refuse('needs one of values, regex, integers, floats and normalize');
+    }
+    if (given.threshold !== undefined && !numbers) refuse('goes only with integers or floats', ['threshold']);
+    if (given.normalize && numbers) refuse('goes only with values or regex', ['normalize']);
+  });
+
+const legendSchema = z.strictObject({
+  style: z.string().default('').describe('The style that it explains; empty: the default one'),
+  width: z.int().min(1).max(MAX_LEGEND).optional().describe('Pixels'),
+  height: z.int().min(1).max(MAX_LEGEND).optional().describe('Pixels'),
+  format: z
+    .string()
+    .regex(/^image\/[\w.+-]+$/, 'must be a media type such as image/png')
+    .default('image/png'),
+  url: httpAddress.optional().describe('Address of the picture; GetLegendGraphic of the source when absent'),
+  minScale: z.number().min(0).optional().describe('Scale denominator'),
+  maxScale: z.number().min(0).optional().describe('Scale denominator'),
+});
+
+const requestFilterSchema = z.strictObject({
+  type: z.literal('circular').describe('Tiles far from the middle of the extent are empty'),
+  name: z.string().min(1).max(200).default('circular'),
+});
+
+/** A layer in the configuration file; what its source and a schedule may say others know. */
+export function createLayerSchema<Source extends z.ZodType, Schedule extends z.ZodType>(
+  source: Source,
+  schedule: Schedule,
+) {
+  return z.strictObject({
+    name: nameSchema,
+    enabled: z.boolean().default(true).describe('Tiles are served; tasks work on a disabled layer too'),
+    advertised: z.boolean().default(true).describe('Capabilities and other lists name it'),
+    transient: z
+      .boolean()
+      .default(false)
+      .describe('A layer declared over HTTP that is forgotten when the server stops; its tiles stay'),
+    title: z.string().optional().describe('For people; the name when absent'),
+    description: z.string().default(''),
+    attribution: z.string().max(2000).default('').describe('Whom clients are to name beside the map'),
+    source,
+    formats: z
+      .array(z.enum(FORMAT_NAMES))
+      .min(1)
+      .default(['image/png'])
+      .describe('The first one is the default'),
+    gridSets: z
+      .array(gridSubsetSchema)
+      .min(1)
+      .default(['EPSG:900913', 'EPSG:4326'])
+      .describe('Names, or a name with zoomStart, zoomStop and extent; the first one is the default'),
+    metatile: z
+      .tuple([z.int().min(1).max(MAX_METATILE), z.int().min(1).max(MAX_METATILE)])
+      .default([4, 4])
+      .describe('Columns and rows of tiles fetched at once'),
+    gutter: z
+      .int()
+      .min(0)
+      .max(MAX_GUTTER)
+      .default(0)
+      .describe('Pixels fetched around a metatile and cut away'),
+    parameters: z
+      .array(parameterSchema)
+      .default([])
+      .describe('Request parameters that make tile sets of their own'),
+    store: z.string().default('default').describe('The name of a store'),
+    adopt: z
+      .union([adoptOptions, z.array(adoptOptions).min(1).max(MAX_ADOPTED)])
+      .optional()
+      .describe('The cache of another program, read where the store has no tile; or a list of them'),
+    expireCache: expirySchema
+      .default(0)
+      .describe(
+        'Seconds a tile stays fresh; 0: for ever; -1: it is not kept. Or a list of { minZoom, seconds }',
+      ),
+    followSource: z
+      .boolean()
+      .default(false)
+      .describe("Tiles stay fresh only as long as the source's Cache-Control says; at most expireCache"),
+    staleWhileRevalidate: secondsSchema
+      .default(0)
+      .describe('Seconds for which a tile that is no longer fresh is answered at once and renewed behind it'),
+    staleIfError: secondsSchema
+      .default(DEFAULT_STALE_IF_ERROR)
+      .describe('Seconds for which a tile that is no longer fresh is answered when the source fails'),
+    expireClients: expirySchema
+      .default(0)
+      .describe(
+        'Seconds a client may keep a tile; 0: say nothing; -1: ask again each time. Or a list of { minZoom, seconds }',
+      ),
+    access: z.enum(LAYER_ACCESS).default('public').describe('Who may look at it'),
+    blankIsRight: z
+      .union([z.boolean(), z.array(blankAreaSchema).min(1).max(MAX_BLANK_AREAS)])
+      .default(false)
+      .describe(
+        'Pictures of one colour are kept as long as others, whatever lies beside them; or a list of where: { gridSet, bounds, zoomStart, zoomStop }',
+      ),
+    retina: z.boolean().default(false).describe('Tiles with twice the pixels too, at …@2x.png'),
+    outside: z
+      .enum(OUTSIDE_ANSWERS)
+      .nullable()
+      .default(null)
+      .describe("Answer to tiles outside the layer's extent; null: as each service's standard wants it"),
+    fullWMS: z.boolean().default(false).describe('WMS answers any box and size, put together from tiles'),
+    queryable: z.boolean().default(false).describe('GetFeatureInfo is passed to the source, a WMS'),
+    infoFormats: z
+      .array(z.enum(INFO_FORMATS))
+      .min(1)
+      .default(['text/plain', 'text/html', 'application/json'])
+      .describe('Formats in which GetFeatureInfo may be asked; the first one is the default'),
+    cacheBypass: z
+      .boolean()
+      .default(false)
+      .describe('cached=false in a request is answered by the source, and nothing is kept'),
+    legends: z
+      .array(legendSchema)
+      .max(MAX_LEGENDS)
+      .default([])
+      .describe('Pictures that explain the styles: LegendURL in WMTS, GetLegendGraphic in WMS'),
+    requestFilters: z.array(requestFilterSchema).max(1).default([]),
+    schedules: z.array(schedule).default([]).describe('Work to be done again and again'),
+  });
+}
+
+type Document = z.output<ReturnType<typeof createLayerSchema<z.ZodUnknown, z.ZodUnknown>>>;
+export type ParameterDeclaration = Document['parameters'][number];
 
 /** A layer as an administrator writes it down, defaults filled in. Plain data: it can be kept and compared. */
-export interface LayerDeclaration<Source = unknown> {
-  readonly name: string;
+export interface LayerDeclaration<Source = unknown>
+  extends Readonly<Omit<Document, 'source' | 'schedules' | 'adopt'>> {
   /** As it was written down, with every default filled in and secrets in the clear. */
   readonly document: unknown;
-  readonly enabled: boolean;
-  readonly advertised: boolean;
-  /** Forgotten when the server stops; of those declared at run time. */
-  readonly transient: boolean;
   readonly title: string;
-  readonly description: string;
-  readonly attribution: string;
   /** What the layer's driver understands; opaque to the catalog. */
   readonly source: Source;
-  /** The name of a declared store. */
-  readonly store: string;
   /** Looked through in this order. */
   readonly adopt: readonly Adoption[];
-  readonly formats: readonly string[];
-  readonly gridSets: readonly GridSubsetDeclaration[];
-  readonly metatile: readonly [columns: number, rows: number];
-  readonly gutter: number;
-  readonly parameters: readonly ParameterDeclaration[];
-  /** Seconds, or seconds by zoom; 0: tiles stay fresh for ever; -1: they are not kept. */
-  readonly expireCache: number | readonly ZoomExpiry[];
-  readonly followSource: boolean;
-  /** Seconds. */
-  readonly staleWhileRevalidate: number;
-  /** Seconds. */
-  readonly staleIfError: number;
-  /** Seconds; 0: say nothing to clients; -1: they ask again each time. */
-  readonly expireClients: number | readonly ZoomExpiry[];
-  readonly access: LayerAccess;
-  /** Null: as each service's standard wants it. */
-  readonly outside: OutsideAnswer | null;
-  readonly retina: boolean;
-  readonly blankIsRight: boolean | readonly BlankAreaDeclaration[];
-  readonly fullWMS: boolean;
-  readonly queryable: boolean;
-  readonly infoFormats: readonly string[];
-  readonly cacheBypass: boolean;
-  readonly legends: readonly LegendDeclaration[];
-  readonly requestFilters: readonly RequestFilterDeclaration[];
 }
 
-/** What is left out the source decides. */
-export interface LegendDeclaration {
-  readonly style: string;
-  readonly width?: number | undefined;
-  readonly height?: number | undefined;
-  readonly format: string;
-  readonly url?: string | undefined;
-  readonly minScale?: number | undefined;
-  readonly maxScale?: number | undefined;
+export function gridSetNames({ gridSets }: Pick<Document, 'gridSets'>): readonly string[] {
+  return gridSets.map((subset) => (typeof subset === 'string' ? subset : subset.name));
 }
-
-export interface RequestFilterDeclaration {
-  readonly type: 'circular';
-  readonly name: string;
-}
-
-export interface BlankAreaDeclaration {
-  /** Needed with bounds. */
-  readonly gridSet?: string | undefined;
-  readonly zoomStart?: number | undefined;
-  readonly zoomStop?: number | undefined;
-  /** In the grid set's CRS. */
-  readonly bounds?: Bounds | undefined;
-}
-
-export interface GridSubsetDeclaration {
-  readonly name: string;
-  readonly extent?: Bounds | undefined;
-  readonly zoomStart?: number | undefined;
-  readonly zoomStop?: number | undefined;
-  readonly minCachedLevel?: number | undefined;
-  readonly maxCachedLevel?: number | undefined;
-}
-
-interface ParameterBase {
-  readonly name: string;
-  readonly default: string;
-}
-
-export type ParameterDeclaration = ParameterBase &
-  (
-    | { readonly kind: 'values'; readonly values: readonly string[]; readonly normalize: LetterCase }
-    | { readonly kind: 'regex'; readonly regex: string; readonly normalize: LetterCase }
-    | {
-        readonly kind: 'integers' | 'floats';
-        readonly values: readonly number[];
-        readonly threshold?: number | undefined;
-      }
-  );

@@ -1,17 +1,27 @@
 import { userInfo } from 'node:os';
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
 import { readEnvironment } from '../config/environment.ts';
 import { loadSettings } from '../config/load-settings.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
-import { CommandFailure, type Flag, type FlagValues } from './command.ts';
+import {
+  type Command,
+  CommandFailure,
+  type Flag,
+  type FlagValues,
+  SETTING_FLAGS,
+  type Terminal,
+} from './command.ts';
 import { PRIVATE_FILES } from './harden-process.ts';
+import { columns } from './plain-words.ts';
 
 type Accounts = Awaited<ReturnType<typeof import('../app.ts')['openAccountsApp']>>;
 
-export type AccountWork<Result> = (accounts: Accounts) => Promise<Result>;
+type AccountWork<Result> = (accounts: Accounts) => Promise<Result>;
 
 /** A change as the audit log has it. */
-export interface AccountChange {
+interface AccountChange {
   readonly action: string;
   readonly target: string;
   /** What it will be. No secrets. */
@@ -19,7 +29,7 @@ export interface AccountChange {
 }
 
 /** Works on the data folder itself, so it also works when nobody can log in any more or no server runs. */
-export async function withAccounts<Result>(flags: FlagValues, work: AccountWork<Result>): Promise<Result> {
+async function withAccounts<Result>(flags: FlagValues, work: AccountWork<Result>): Promise<Result> {
   process.umask(PRIVATE_FILES);
   const environment = readEnvironment();
   const { settings } = loadSettings({ flags, environment, workingFolder: process.cwd() });
@@ -34,7 +44,7 @@ export async function withAccounts<Result>(flags: FlagValues, work: AccountWork<
 }
 
 /** Whoever is at the machine leaves a trace too. */
-export async function changeAccounts<Result>(
+async function changeAccounts<Result>(
   flags: FlagValues,
   { action, target, after }: AccountChange,
   work: AccountWork<Result>,
@@ -55,12 +65,12 @@ export async function changeAccounts<Result>(
 }
 
 /** Whoever is at the machine; no user's name holds a colon. */
-export function consoleActor(): string {
+function consoleActor(): string {
   return `console:${userInfo().username}`;
 }
 
 /** `action`: the one that takes them. */
-export function accountFlags(action: string): readonly Flag[] {
+function accountFlags(action: string): readonly Flag[] {
   const layers = `layers to work on, e.g. topp:*,world; all when absent (${action})`;
   return [
     { name: 'role', placeholder: 'ROLE', help: `${ROLES.join(', ')} (${action})` },
@@ -69,14 +79,177 @@ export function accountFlags(action: string): readonly Flag[] {
 }
 
 /** `topp:*,world` as a list; every layer when nothing is said. */
-export function layersIn(flags: FlagValues): readonly string[] {
+function layersIn(flags: FlagValues): readonly string[] {
   return flags.layers?.split(',').map((pattern) => pattern.trim()) ?? ['*'];
 }
 
 const ROLES = ['viewer', 'operator', 'admin'] as const;
 
-export function roleIn(flags: FlagValues): (typeof ROLES)[number] {
+function roleIn(flags: FlagValues): (typeof ROLES)[number] {
   const role = ROLES.find((known) => known === flags.role);
   if (role) return role;
   throw new CommandFailure(`--role must be one of ${ROLES.join(', ')}.`);
+}
+
+type Action = (name: string, flags: FlagValues, terminal: Terminal) => Promise<void>;
+
+const ACTIONS: ReadonlyMap<string, Action> = new Map([
+  ['add', add],
+  ['passwd', changePassword],
+  ['remove', remove],
+]);
+
+export const user: Command = {
+  name: 'user',
+  summary: 'add and remove users and set their passwords, in the data folder itself',
+  operands: { usage: 'add|passwd|remove NAME, or list', least: 1, most: 2 },
+  flags: [...accountFlags('add'), ...SETTING_FLAGS],
+  async run(flags, terminal, { operands: [what = '', name] }) {
+    if (what === 'list' && name === undefined) return listUsers(flags, terminal);
+    const action = ACTIONS.get(what);
+    if (!action || name === undefined) {
+      throw new CommandFailure(
+        'Usage: tilewarden user add NAME --role ROLE, passwd NAME, remove NAME, or list.',
+      );
+    }
+    await action(name, flags, terminal);
+    return 0;
+  },
+};
+
+async function listUsers(flags: FlagValues, terminal: Terminal): Promise<number> {
+  const users = await withAccounts(flags, (accounts) => accounts.users.list());
+  terminal.out(
+    columns([
+      ['NAME', 'ROLE', 'LAYERS'],
+      ...users.map(({ name, role, layers }) => [name, role, layers.join(',')]),
+    ]),
+  );
+  return 0;
+}
+
+async function add(name: string, flags: FlagValues, terminal: Terminal): Promise<void> {
+  const draft = {
+    name,
+    role: roleIn(flags),
+    layers: layersIn(flags),
+    password: await readPassword(terminal),
+  };
+  const { role, layers } = draft;
+  await changeAccounts(flags, { ...changeOf('add', name), after: { role, layers } }, (accounts) =>
+    accounts.users.add(draft),
+  );
+  terminal.err(`Created user ${name} with the role ${role}.\n`);
+}
+
+async function changePassword(name: string, flags: FlagValues, terminal: Terminal): Promise<void> {
+  const password = await readPassword(terminal);
+  await changeAccounts(flags, { ...changeOf('passwd', name), after: { passwordChanged: true } }, (accounts) =>
+    accounts.users.change(name, { password }),
+  );
+  terminal.err(`Changed the password of user ${name} and ended their sessions.\n`);
+}
+
+async function remove(name: string, flags: FlagValues, terminal: Terminal): Promise<void> {
+  await changeAccounts(flags, changeOf('remove', name), (accounts) => accounts.users.remove(name));
+  terminal.err(`Deleted user ${name} and the tokens they created.\n`);
+}
+
+function changeOf(what: string, name: string) {
+  return { action: `user ${what}`, target: `user:${name}` };
+}
+
+/** Asked for twice on a terminal, without showing it; otherwise the first line of standard input. */
+async function readPassword(terminal: Terminal): Promise<string> {
+  if (process.stdin.isTTY !== true) return firstLine();
+  const password = await ask(terminal, 'Password: ');
+  if (password === (await ask(terminal, 'Repeat password: '))) return password;
+  throw new CommandFailure('The two passwords differ; nothing was changed.');
+}
+
+async function ask(terminal: Terminal, question: string): Promise<string> {
+  terminal.err(question);
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const reader = createInterface({ input: process.stdin, output: nowhere, terminal: true, historySize: 0 });
+  try {
+    return await reader.question('');
+  } finally {
+    reader.close();
+    terminal.err('\n');
+  }
+}
+
+async function firstLine(): Promise<string> {
+  const reader = createInterface({ input: process.stdin });
+  for await (const line of reader) return line;
+  throw new CommandFailure('The password is read from standard input, and there is none.');
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+
+export const token: Command = {
+  name: 'token',
+  summary: 'create and revoke API tokens, in the data folder itself',
+  operands: { usage: 'create NAME, revoke ID, or list', least: 1, most: 2 },
+  flags: [
+    ...accountFlags('create'),
+    { name: 'expires', placeholder: 'WHEN', help: 'e.g. 90d or 2027-01-31; never when absent (create)' },
+    ...SETTING_FLAGS,
+  ],
+  async run(flags, terminal, { operands: [what, subject] }) {
+    if (what === 'list' && subject === undefined) return listTokens(flags, terminal);
+    if (what === 'create' && subject !== undefined) return createToken(subject, flags, terminal);
+    if (what === 'revoke' && subject !== undefined) return revokeToken(subject, flags, terminal);
+    throw new CommandFailure('Usage: tilewarden token create NAME --role ROLE, revoke ID, or list.');
+  },
+};
+
+async function listTokens(flags: FlagValues, terminal: Terminal): Promise<number> {
+  const tokens = await withAccounts(flags, (accounts) => accounts.tokens.list());
+  const rows = tokens.map(({ id, name, role, layers, createdBy, expiresAt, lastUsedAt }) => [
+    String(id),
+    name,
+    role,
+    layers.join(','),
+    createdBy,
+    timeOf(expiresAt),
+    timeOf(lastUsedAt),
+  ]);
+  terminal.out(columns([['ID', 'NAME', 'ROLE', 'LAYERS', 'MADE BY', 'EXPIRES', 'LAST USED'], ...rows]));
+  return 0;
+}
+
+/** Standard output gets the token and nothing else, so that a script can take it. */
+async function createToken(name: string, flags: FlagValues, terminal: Terminal): Promise<number> {
+  const draft = { name, role: roleIn(flags), layers: layersIn(flags), expiresAt: expiryIn(flags) };
+  const { secret } = await changeAccounts(
+    flags,
+    { action: 'token create', target: `token:${name}`, after: draft },
+    (accounts) => accounts.tokens.create(draft, consoleActor()),
+  );
+  terminal.out(`${secret}\n`);
+  terminal.err('This is the only time it is shown.\n');
+  return 0;
+}
+
+async function revokeToken(id: string, flags: FlagValues, terminal: Terminal): Promise<number> {
+  if (!/^\d{1,15}$/.test(id))
+    throw new CommandFailure('Give the number of the token; see tilewarden token list.');
+  await changeAccounts(flags, { action: 'token revoke', target: `token:${id}` }, (accounts) =>
+    accounts.tokens.revoke(Number(id)),
+  );
+  terminal.err(`Revoked token ${id}.\n`);
+  return 0;
+}
+
+function expiryIn({ expires }: FlagValues): number | null {
+  if (expires === undefined) return null;
+  const days = /^(\d{1,5})d$/.exec(expires)?.[1];
+  const time = days === undefined ? Date.parse(expires) : systemClock.now() + Number(days) * DAY_MS;
+  if (!Number.isNaN(time)) return time;
+  throw new CommandFailure('--expires must be a number of days such as 90d, or a date such as 2027-01-31.');
+}
+
+function timeOf(milliseconds: number | null): string {
+  return milliseconds === null ? 'never' : new Date(milliseconds).toISOString();
 }

@@ -1,13 +1,16 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import cluster from 'node:cluster';
 import { existsSync, readdirSync } from 'node:fs';
 import { setPriority } from 'node:os';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/settings.ts';
-import { settingsFrom } from '../config/settings-handover.ts';
+import { type SettingsHandover, settingsFrom } from '../config/settings-handover.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
 import type { Command } from './command.ts';
 import { hardenProcess } from './harden-process.ts';
-import { receiveHandover } from './start-process.ts';
 
 /** Answers come before seeding: the server's own process gets ten times as much when both want a processor. */
 const NICENESS = 10;
@@ -86,4 +89,50 @@ function childProcess({ name, summary, refusal, signals, open }: ChildProcessOpt
 function giveWay(): void {
   const threads = existsSync(THREADS) ? readdirSync(THREADS).map(Number) : [process.pid];
   for (const thread of threads) setPriority(thread, NICENESS);
+}
+
+const STDIO = ['pipe', 'ignore', 'inherit', 'ipc'] as const;
+const SERIALIZATION = 'advanced';
+/** MiB for what has just been made: a task process makes little that lasts, and with more it only collects later. */
+const YOUNG_GENERATION = '--max-semi-space-size=4';
+
+/** Starts `tilewarden task-process` with this process's settings: the file may have been edited since they were read. */
+export function startTaskProcess(handover: SettingsHandover): ChildProcess {
+  const execArgv = [...process.execArgv, YOUNG_GENERATION];
+  return handOver(
+    fork(mainFile(), ['task-process'], { stdio: [...STDIO], serialization: SERIALIZATION, execArgv }),
+    handover,
+  );
+}
+
+/** Starts `tilewarden http-process`. Its server listens on a socket that this process holds for all of them. */
+export function startHttpProcess(handover: SettingsHandover, port: number): ChildProcess {
+  // Each takes connections by itself: one that hangs takes none, and none is lost with one that dies.
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
+  cluster.setupPrimary({
+    exec: mainFile(),
+    args: ['http-process'],
+    stdio: [...STDIO],
+    serialization: SERIALIZATION,
+  });
+  const { document } = handover;
+  const server = { ...document.server, port };
+  return handOver(cluster.fork().process, { ...handover, document: { ...document, server } });
+}
+
+function mainFile(): string {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  return fileURLToPath(new URL(`./main.${extension}`, import.meta.url));
+}
+
+function handOver(child: ChildProcess, handover: SettingsHandover): ChildProcess {
+  // One that has died before it read them is replaced where its exit is waited for.
+  child.stdin?.on('error', () => {});
+  child.stdin?.end(JSON.stringify(handover));
+  return child;
+}
+
+/** The side of the process that was started. */
+async function receiveHandover(): Promise<SettingsHandover> {
+  return JSON.parse(await text(process.stdin));
 }

@@ -1,19 +1,13 @@
+import { token, user } from './account-command.ts';
 import { checkConfig } from './check-config.ts';
 import { httpProcess, taskProcess } from './child-processes.ts';
-import { clear } from './clear.ts';
 import type { Command } from './command.ts';
-import { exportCommand } from './export.ts';
 import { importCommand } from './import.ts';
-import { migrateStoreCommand } from './migrate-store.ts';
-import { quota } from './quota.ts';
-import { rebuildIndexCommand } from './rebuild-index.ts';
-import { reseed, seed, truncate } from './seed.ts';
-import { serve } from './serve.ts';
+import { exportCommand, migrateStoreCommand, rebuildIndexCommand } from './local-job.ts';
+import { quota, usage } from './quota.ts';
+import { clear, reseed, seed, truncate } from './seed.ts';
+import { serve, worker } from './serve.ts';
 import { tasks } from './tasks.ts';
-import { token } from './token.ts';
-import { usage } from './usage.ts';
-import { user } from './user.ts';
-import { worker } from './worker.ts';
 
 export const COMMANDS: readonly Command[] = [
   serve,

@@ -4,15 +4,17 @@ import type { Settings } from '../config/settings.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
-import type { Terminal } from './command.ts';
+import { type Command, SETTING_FLAGS, type Terminal } from './command.ts';
 import { INTERRUPTED, openInterruption } from './interruption.ts';
+import { amountOf, countOf, sizeOf } from './plain-words.ts';
+import { ORDER_FLAGS, selectedArea, selectedTiles } from './task-order.ts';
 
-export interface JobTools extends Surroundings {
+interface JobTools extends Surroundings {
   readonly signal: AbortSignal;
 }
 
 /** Long work on the stores themselves, whether or not a server runs. Prints what `work` answers, or how to go on after Ctrl-C. */
-export async function runLocalJob(
+async function runLocalJob(
   flags: Readonly<Record<string, string | undefined>>,
   terminal: Terminal,
   again: string,
@@ -33,3 +35,78 @@ export async function runLocalJob(
     interruption.close();
   }
 }
+
+/** Which say nothing of the tiles. */
+const OF_TASKS = ['threads', 'priority'];
+
+export const exportCommand: Command = {
+  name: 'export',
+  summary: 'copy cached tiles into an .mbtiles, .pmtiles or .gpkg file',
+  operands: { usage: 'LAYER FILE', least: 2, most: 2 },
+  flags: [...ORDER_FLAGS.filter(({ name }) => !OF_TASKS.includes(name)), ...SETTING_FLAGS],
+  async run(flags, terminal, given) {
+    const [layer = '', target = ''] = given.operands;
+    return runLocalJob(flags, terminal, 'to continue', async (settings, { signal, ...tools }) => {
+      const { exportLayer } = await import('../app/export-layer.ts');
+      const which = { ...selectedTiles(flags, given), geoJson: selectedArea(flags), layer };
+      const job = { ...which, target, signal, onProgress: progressOn(terminal) };
+      const { tiles, present, bytes } = await exportLayer(settings, job, tools);
+      const before = present === 0 ? '' : `, ${countOf(present)} of them by an earlier attempt`;
+      return `Exported ${amountOf(tiles, 'tile')} to ${target} (${sizeOf(bytes)})${before}.`;
+    });
+  },
+};
+
+function progressOn(
+  terminal: Terminal,
+  what = 'tile',
+): (progress: { readonly tiles: number; readonly expected: number }) => void {
+  if (!terminal.columns) return () => {};
+  return ({ tiles, expected }) => {
+    const share = expected === 0 ? 100 : Math.min(100, Math.floor((tiles / expected) * 100));
+    terminal.err(`\r${String(share).padStart(3)} %  ${countOf(tiles)} of ${amountOf(expected, what)} `);
+  };
+}
+
+export const migrateStoreCommand: Command = {
+  name: 'migrate-store',
+  summary: 'copy the tiles of one store into another, while a server runs or not',
+  operands: { usage: 'FROM TO', least: 2, most: 2 },
+  flags: [
+    { name: 'layer', placeholder: 'LAYER', help: 'only this one (all that have tiles)' },
+    ...SETTING_FLAGS,
+  ],
+  async run(flags, terminal, { operands: [from = '', to = ''] }) {
+    const { layer = null, ...others } = flags;
+    return runLocalJob(others, terminal, 'to continue', async (settings, { signal, ...tools }) => {
+      const { migrateStore } = await import('../app/open-cache.ts');
+      const order = { from, to, layer, signal, onProgress: progressOn(terminal) };
+      const { tiles, bytes, present } = await migrateStore(settings, order, tools);
+      const before = present === 0 ? '' : `, ${countOf(present)} of them were there already`;
+      return `Copied ${amountOf(tiles, 'tile')} from ${from} to ${to} (${sizeOf(bytes)})${before}.`;
+    });
+  },
+};
+
+export const rebuildIndexCommand: Command = {
+  name: 'rebuild-index',
+  summary: 'list the tiles of an s3 store again from its bucket, when the database is lost',
+  operands: { usage: 'STORE', least: 1, most: 1 },
+  flags: [
+    { name: 'resume', placeholder: null, help: 'go on with an attempt that was interrupted' },
+    ...SETTING_FLAGS,
+  ],
+  async run({ resume, ...flags }, terminal, { operands: [store = ''] }) {
+    const show = progressOn(terminal, 'pack');
+    return runLocalJob(flags, terminal, 'with --resume to continue', async (settings, tools) => {
+      const { rebuildIndexOf } = await import('../app/open-cache.ts');
+      const { packs, tiles, leftOut } = await rebuildIndexOf(settings, store, {
+        ...tools,
+        resume: resume !== undefined,
+        onProgress: ({ packs: done, expected }) => show({ tiles: done, expected }),
+      });
+      const others = leftOut === 0 ? '' : `; left out ${amountOf(leftOut, 'object')}`;
+      return `Listed ${countOf(tiles)} tiles in ${amountOf(packs, 'pack')}${others}.`;
+    });
+  },
+};

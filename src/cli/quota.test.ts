@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { changeOf, describeQuota } from './quota.ts';
-import { describeUsage, type UsageDocument } from './usage.ts';
+import { changeOf, describeQuota, describeUsage, type UsageDocument } from './quota.ts';
 
 const NOW = {
   enabled: true,

@@ -1,14 +1,12 @@
 import { readEnvironment } from '../config/environment.ts';
-import { loadSettings } from '../config/load-settings.ts';
+import { loadSettings, readSettingsFile } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
-import { readSettingsFile } from '../config/settings-file.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
+import { startHttpProcess, startTaskProcess } from './child-processes.ts';
 import { type Command, SETTING_FLAGS, type Terminal } from './command.ts';
 import { exitOnTheUnforeseen, hardenProcess } from './harden-process.ts';
-import { startHttpProcess, startTaskProcess } from './start-process.ts';
-import { closeInTime, waitForStop } from './stop-signals.ts';
 
 export const serve: Command = {
   name: 'serve',
@@ -65,4 +63,59 @@ async function reload(takeUp: () => Promise<readonly string[]>, log: Logger): Pr
   } catch (error) {
     log.error({ err: error }, 'settings cannot be used; nothing has changed');
   }
+}
+
+export const worker: Command = {
+  name: 'worker',
+  summary: 'perform tasks of the servers on the same PostgreSQL, and answer no HTTP',
+  flags: SETTING_FLAGS,
+  async run(flags, terminal) {
+    hardenProcess();
+    const input = { flags, environment: readEnvironment(), workingFolder: process.cwd() };
+    const { settings, handover } = loadSettings(input);
+    const log = createLogger({ level: settings.log.level, pretty: process.stderr.isTTY === true });
+    exitOnTheUnforeseen(log);
+    const stop = waitForStop(log);
+    const { openWorkerApp } = await import('../app/open-worker-app.ts');
+    const app = await openWorkerApp(settings, {
+      log,
+      clock: systemClock,
+      random: systemRandom,
+      forkWorker: () => startTaskProcess(handover),
+    });
+    terminal.out(`Tilewarden worker ${app.name} is ready\n`);
+    await stop;
+    await closeInTime(app, log);
+    return 0;
+  },
+};
+
+/** npm passes Ctrl-C on to a process that has had it from the terminal already: within this it is one signal. */
+const SAME_SIGNAL_MS = 500;
+
+/** After this a stop no longer waits for what does not end. Supervisors commonly allow ten seconds. */
+const STOP_DEADLINE_MS = 9500;
+
+/** Resolves at the first SIGTERM or SIGINT. A second one ends the process on the spot. */
+function waitForStop(log: Logger): Promise<void> {
+  return new Promise((resolve) => {
+    let stoppingSince: number | null = null;
+    const onSignal = (signal: NodeJS.Signals) => {
+      if (stoppingSince === null) {
+        stoppingSince = performance.now();
+        log.info({ signal }, 'stopping; once more ends it at once');
+        resolve();
+        return;
+      }
+      if (performance.now() - stoppingSince > SAME_SIGNAL_MS) process.exit(1);
+    };
+    process.on('SIGTERM', onSignal);
+    process.on('SIGINT', onSignal);
+  });
+}
+
+async function closeInTime(app: { close(): Promise<void> }, log: Logger): Promise<void> {
+  setTimeout(() => process.exit(0), STOP_DEADLINE_MS).unref();
+  await app.close();
+  log.info({}, 'stopped');
 }

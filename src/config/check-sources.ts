@@ -1,4 +1,4 @@
-import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
+import { gridSetNames, type LayerDeclaration } from '../catalog/layer-declaration.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import type { GridSetBook } from '../domain/grid-set-book.ts';
 import { projectionOf } from '../domain/projection.ts';
@@ -9,6 +9,7 @@ import type { ValuePath } from '../lib/value-path.ts';
 import { archiveOffers } from '../sources/archive/archive-source.ts';
 import { xyzOffers } from '../sources/xyz/xyz-source.ts';
 import type { AdoptSettings, SourceSettings } from './driver-schemas.ts';
+import type { SettingsDocument } from './settings-schema.ts';
 
 type Declared = LayerDeclaration<SourceSettings>;
 
@@ -44,7 +45,7 @@ function problemOf(layer: Declared, byName: LayersByName, gridSets: GridSetBook)
 }
 
 function offeredBy(layer: Declared, gridSets: GridSetBook): readonly GridSet[] {
-  return layer.gridSets.flatMap(({ name }) => gridSets.find(name) ?? []);
+  return gridSetNames(layer).flatMap((name) => gridSets.find(name) ?? []);
 }
 
 function problemOfGridSets(
@@ -132,7 +133,7 @@ export function adoptionProblems(
       'needs a store that outlives a restart, because truncated tiles stay hidden; one of type memory does not';
     return [{ path: [...path, 'adopt'], message }];
   }
-  const offered = layer.gridSets.map(({ name }) => gridSets.find(name)?.name ?? name);
+  const offered = gridSetNames(layer).map((name) => gridSets.find(name)?.name ?? name);
   const isStrange = (name: string) => !offered.includes(gridSets.find(name)?.name ?? name);
   return layer.adopt.flatMap((adopted) =>
     namedIn(adopted)
@@ -147,4 +148,37 @@ export function adoptionProblems(
 function namedIn(adopted: AdoptSettings): readonly (readonly [key: string, name: string])[] {
   if ('gridSets' in adopted) return Object.keys(adopted.gridSets).map((name) => ['gridSets', name]);
   return adopted.gridSet === undefined ? [] : [['gridSet', adopted.gridSet]];
+}
+
+type GivenLayer = SettingsDocument['layers'][number];
+
+/** Names that lead nowhere, or are there twice. */
+export function scheduleProblems(layer: GivenLayer, path: ValuePath): readonly Explanation[] {
+  const gridSets = gridSetNames(layer);
+  const parameters = layer.parameters.map((filter) => filter.name.toUpperCase());
+  const names = new Set<string>();
+  return layer.schedules.flatMap((schedule, index) => {
+    const at = [...path, 'schedules', index];
+    const taken = names.has(schedule.name);
+    names.add(schedule.name);
+    return [
+      ...(taken
+        ? [{ path: [...at, 'name'], message: 'is taken: another schedule of the layer has it too' }]
+        : []),
+      ...notOffered([...at, 'gridSet'], schedule.gridSet, gridSets),
+      ...notOffered([...at, 'format'], schedule.format, layer.formats),
+      ...Object.keys(schedule.parameters ?? {}).flatMap((name) =>
+        notOffered([...at, 'parameters', name], name.toUpperCase(), parameters),
+      ),
+    ];
+  });
+}
+
+function notOffered(
+  path: ValuePath,
+  name: string | undefined,
+  offered: readonly string[],
+): readonly Explanation[] {
+  if (name === undefined || offered.includes(name)) return [];
+  return [{ path, message: `names ${name}, which the layer does not offer; it has ${offered.join(', ')}` }];
 }

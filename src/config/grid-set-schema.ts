@@ -1,14 +1,8 @@
 import { z } from 'zod';
+import { extentSchema } from '../catalog/layer-declaration.ts';
 import { MAX_LEVELS } from '../domain/grid-set.ts';
 
 const MAX_TILE_SIZE = 4096;
-
-export const extentSchema = z
-  .tuple([z.number(), z.number(), z.number(), z.number()])
-  .refine(([minX, minY, maxX, maxY]) => minX < maxX && minY < maxY, {
-    error: 'must be [minX, minY, maxX, maxY] with minX < maxX and minY < maxY',
-  })
-  .describe('minX, minY, maxX, maxY in the units of the CRS, x before y always');
 
 const pixelsSchema = z.int().min(1).max(MAX_TILE_SIZE);
 const ladderSchema = z.array(z.number().positive()).min(1).max(MAX_LEVELS);

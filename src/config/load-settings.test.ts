@@ -63,7 +63,7 @@ describe('settings without a file', () => {
           { name: 'EPSG:900913', zoomStop: 12 },
           { name: 'EPSG:4326', zoomStop: 12 },
         ],
-        parameters: [{ kind: 'values', default: 'light', values: ['light', 'dark', 'outline'] }],
+        parameters: [{ default: 'light', values: ['light', 'dark', 'outline'] }],
       },
     ]);
   });

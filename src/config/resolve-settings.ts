@@ -1,31 +1,24 @@
 import { createLayer } from '../catalog/create-layer.ts';
-import type {
-  GridSubsetDeclaration,
-  LayerDeclaration,
-  ParameterDeclaration,
-} from '../catalog/layer-declaration.ts';
+import { gridSetNames, type LayerDeclaration } from '../catalog/layer-declaration.ts';
 import { boundsOf } from '../domain/bounds.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 import { createGridSet, type GridSet } from '../domain/grid-set.ts';
 import { createGridSetBook, type GridSetBook } from '../domain/grid-set-book.ts';
 import { checkProjection } from '../domain/projection.ts';
-import { declarationOf } from '../http/wire/schedule-request.ts';
+import { declarationOf } from '../http/wire/schedule-document.ts';
 import { closestName, someOf } from '../lib/closest-name.ts';
 import type { Explanation } from '../lib/explain-issue.ts';
 import { sizeOf } from '../lib/size.ts';
 import type { ValuePath } from '../lib/value-path.ts';
 import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
-import { scheduleProblems } from './check-schedules.ts';
-import { adoptionProblems, type LayersByName, sourceProblems } from './check-sources.ts';
+import { adoptionProblems, type LayersByName, scheduleProblems, sourceProblems } from './check-sources.ts';
 import type { AdoptSettings, SourceSettings } from './driver-schemas.ts';
 import type { Settings } from './settings.ts';
 import type { SettingsDocument } from './settings-schema.ts';
 
 type GivenGridSet = SettingsDocument['gridSets'][number];
 type GivenLayer = SettingsDocument['layers'][number];
-type GivenSubset = GivenLayer['gridSets'][number];
-type GivenParameter = GivenLayer['parameters'][number];
 
 export interface ResolvedSettings {
   readonly settings: Omit<Settings, 'data' | 'access'>;
@@ -148,9 +141,6 @@ function toDeclaration(document: GivenLayer): LayerDeclaration<SourceSettings> {
     ...given,
     document,
     title: given.title ?? given.name,
-    gridSets: given.gridSets.map(toSubset),
-    blankIsRight: toBlankRule(given.blankIsRight),
-    parameters: given.parameters.map(toParameter),
     adopt: adoptedBy(given).map((adopted) => ({ ...adopted, within: null })),
   };
 }
@@ -158,26 +148,6 @@ function toDeclaration(document: GivenLayer): LayerDeclaration<SourceSettings> {
 export function adoptedBy({ adopt }: Pick<GivenLayer, 'adopt'>): readonly AdoptSettings[] {
   if (adopt === undefined) return [];
   return Array.isArray(adopt) ? adopt : [adopt];
-}
-
-function toSubset(given: GivenSubset): GridSubsetDeclaration {
-  if (typeof given === 'string') return { name: given };
-  const { extent, ...rest } = given;
-  return { ...rest, ...(extent && { extent: boundsOf(extent) }) };
-}
-
-function toBlankRule(given: GivenLayer['blankIsRight']): LayerDeclaration['blankIsRight'] {
-  if (typeof given === 'boolean') return given;
-  return given.map(({ bounds, ...rest }) => ({ ...rest, ...(bounds && { bounds: boundsOf(bounds) }) }));
-}
-
-function toParameter(given: GivenParameter): ParameterDeclaration {
-  const base = { name: given.name, default: String(given.default) };
-  const { values, regex, integers, floats, threshold, normalize = 'none' } = given;
-  if (integers) return { ...base, kind: 'integers', values: integers, threshold };
-  if (floats) return { ...base, kind: 'floats', values: floats, threshold };
-  if (values) return { ...base, kind: 'values', values: values.map(String), normalize };
-  return { ...base, kind: 'regex', regex: regex ?? '(?s).*', normalize };
 }
 
 function queryProblems(layer: GivenLayer, path: ValuePath): readonly Explanation[] {
@@ -201,10 +171,10 @@ function checkGridSetNames(
   gridSets: GridSetBook,
   problems: Explanation[],
 ): boolean {
-  const unknown = [...layer.gridSets.entries()].filter(([, { name }]) => !gridSets.find(name));
+  const unknown = [...gridSetNames(layer).entries()].filter(([, name]) => !gridSets.find(name));
   if (unknown.length === 0) return true;
   const known = gridSets.gridSets.flatMap(({ name, aliases }) => [name, ...aliases]);
-  for (const [index, { name }] of unknown) {
+  for (const [index, name] of unknown) {
     problems.push({ path: [...path, 'gridSets', index], message: unknownName('grid set', name, known) });
   }
   return false;

@@ -15,59 +15,45 @@ export function variableOf({ flag }: { readonly flag: string }): string {
   return `TILEWARDEN_${flag.toUpperCase().replaceAll('-', '_')}`;
 }
 
+/** `path` with dots between its steps. */
+function override(
+  flag: string,
+  path: string,
+  placeholder: string | null,
+  help: string,
+  how: Pick<SettingOverride, 'numeric' | 'turnsOff'> = {},
+): SettingOverride {
+  return { flag, path: path.split('.'), placeholder, help, ...how };
+}
+
 export const SETTING_OVERRIDES: readonly SettingOverride[] = [
-  {
-    flag: 'host',
-    path: ['server', 'host'],
-    placeholder: 'ADDRESS',
-    help: 'address to listen on (127.0.0.1)',
-  },
-  {
-    flag: 'port',
-    path: ['server', 'port'],
-    placeholder: 'PORT',
-    help: 'port to listen on, 0 picks a free one (8080)',
+  override('host', 'server.host', 'ADDRESS', 'address to listen on (127.0.0.1)'),
+  override('port', 'server.port', 'PORT', 'port to listen on, 0 picks a free one (8080)', { numeric: true }),
+  override('processes', 'server.processes', 'N', 'processes that answer HTTP on the one port (1)', {
     numeric: true,
-  },
-  {
-    flag: 'processes',
-    path: ['server', 'processes'],
-    placeholder: 'N',
-    help: 'processes that answer HTTP on the one port (1)',
-    numeric: true,
-  },
-  { flag: 'data', path: ['data'], placeholder: 'FOLDER', help: 'where tiles and state are kept (./data)' },
-  {
-    flag: 'database',
-    path: ['database'],
-    placeholder: 'URL',
-    help: 'postgres:// URL (SQLite in the data folder)',
-  },
-  {
-    flag: 'node',
-    path: ['node'],
-    placeholder: 'NAME',
-    help: 'name of this node among those that share the database (host name and port)',
-  },
-  {
-    flag: 'no-auth',
-    path: ['access', 'enabled'],
-    placeholder: null,
-    help: 'let everybody on this machine do everything; only where no other machine can connect',
-    turnsOff: true,
-  },
-  {
-    flag: 'memory-tier',
-    path: ['memoryTier', 'size'],
-    placeholder: 'SIZE',
-    help: 'memory for tiles in front of the stores, e.g. 256 MiB (64 MiB)',
-  },
-  {
-    flag: 'log-level',
-    path: ['log', 'level'],
-    placeholder: 'LEVEL',
-    help: 'debug, info, warn, error or silent (info)',
-  },
+  }),
+  override('data', 'data', 'FOLDER', 'where tiles and state are kept (./data)'),
+  override('database', 'database', 'URL', 'postgres:// URL (SQLite in the data folder)'),
+  override(
+    'node',
+    'node',
+    'NAME',
+    'name of this node among those that share the database (host name and port)',
+  ),
+  override(
+    'no-auth',
+    'access.enabled',
+    null,
+    'let everybody on this machine do everything; only where no other machine can connect',
+    { turnsOff: true },
+  ),
+  override(
+    'memory-tier',
+    'memoryTier.size',
+    'SIZE',
+    'memory for tiles in front of the stores, e.g. 256 MiB (64 MiB)',
+  ),
+  override('log-level', 'log.level', 'LEVEL', 'debug, info, warn, error or silent (info)'),
 ];
 
 export const CONFIG_FILE = {

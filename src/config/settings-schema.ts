@@ -1,8 +1,24 @@
 import { z } from 'zod';
+import { createLayerSchema } from '../catalog/layer-declaration.ts';
+import { scheduleBody } from '../http/wire/schedule-document.ts';
 import { sizeSchema } from '../lib/size.ts';
-import { storeSchema, upstreamSchema } from './driver-schemas.ts';
+import { SCHEDULED_WORK } from '../tasks/schedules/schedule.ts';
+import { sourceSchema, storeSchema, upstreamSchema } from './driver-schemas.ts';
 import { gridSetSchema } from './grid-set-schema.ts';
-import { layerSchema } from './layer-schema.ts';
+
+/** What `POST /api/v1/schedules` takes, below the layer it is for; polygons are drawn in the console. */
+const scheduleSchema = scheduleBody
+  .omit({
+    layer: true,
+    area: true,
+    areaCrs: true,
+    tileFailureRetryCount: true,
+    tileFailureRetryWaitTime: true,
+    totalFailuresBeforeAborting: true,
+  })
+  .extend({ type: z.enum(SCHEDULED_WORK).describe('What to do') });
+
+const layerSchema = createLayerSchema(sourceSchema, scheduleSchema);
 
 const LAST_ZOOM = 12;
 

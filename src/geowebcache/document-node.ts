@@ -49,11 +49,13 @@ export function doubleList(
   );
 }
 
-/** `{"root": {…}}`, or XML with its declaration. */
-export function writeDocument(root: DocumentNode, format: DocumentFormat): string {
+/** `{"root": {…}}`, or XML with what stands before it. */
+export function writeDocument(root: DocumentNode, format: DocumentFormat, start = DECLARATION): string {
   if (format === 'json') return JSON.stringify({ [root.name]: jsonOf(root) });
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${writeXml(xmlOf(root))}`;
+  return `${start}${writeXml(xmlOf(root))}`;
 }
+
+const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n';
 
 function xmlOf({ name, content, attributes = {}, as }: DocumentNode): XmlNode {
   if (typeof content === 'number' && as === 'double') return element(name, javaDouble(content), attributes);

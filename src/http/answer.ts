@@ -43,3 +43,5 @@ export function jsonAnswer(value: unknown, headers: Headers = NO_HEADERS, status
     body: writeJson(value),
   };
 }
+
+export const NOTHING: Answer = { status: 204, headers: [], body: null };

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Caller } from '../access/caller.ts';
+import { type Answer, jsonAnswer } from './answer.ts';
 import type { Access } from './door/access.ts';
 import { cameBySecureWay, credentialsNeeded, credentialsOf, sourceAddress } from './door/gate.ts';
-import { ownAddress } from './door/own-address.ts';
-import type { TrustsProxy } from './door/trusted-proxies.ts';
+import { ownAddress, type TrustsProxy } from './door/peer.ts';
 import type { HttpProblem } from './problems.ts';
 
 /** What of a path stood where its route's pattern has names. */
@@ -168,6 +168,16 @@ export class CallerGone extends Error {
     super('The caller has gone away.');
     this.name = 'CallerGone';
   }
+}
+
+/** Answers 201 with what was made and where it is. */
+export function createdAnswer({ baseUrl }: Exchange, path: string, made: object): Answer {
+  return jsonAnswer(made, ['Location', `${baseUrl}${path}`], 201);
+}
+
+/** The number in the path; 0, which nothing has, for what is none. */
+export function idIn({ params: { id = '' } }: Exchange): number {
+  return /^\d{1,15}$/.test(id) ? Number(id) : 0;
 }
 
 export function callerName(exchange: Exchange): string {

@@ -1,7 +1,7 @@
 import { misconfigured } from '../domain/errors.ts';
 import { createTrafficSeries } from './api/series.ts';
 import type { Access } from './door/access.ts';
-import { isLoopbackHost } from './door/trusted-proxies.ts';
+import { isLoopbackHost } from './door/peer.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
 import { countReads, type TileBatch, TileCounts } from './metrics/tile-counts.ts';
 import type { RouteDeps } from './route-deps.ts';

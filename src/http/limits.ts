@@ -1,48 +1,32 @@
 import { readFileSync } from 'node:fs';
 
 /** Bounds on what one caller can ask of the server. Times in milliseconds, sizes in bytes. */
-export interface HttpLimits {
-  readonly addressLength: number;
-  readonly headerSize: number;
-  readonly headerCount: number;
-  readonly bodySize: number;
-  /** From the first byte of a request to the end of its headers. */
-  readonly headersTimeout: number;
-  /** From the first byte of a request to the end of its body. */
-  readonly requestTimeout: number;
-  /** How long a connection may make no progress at all: between requests, or because the caller does not read. */
-  readonly idleTimeout: number;
-  /** How often slow connections are looked for. */
-  readonly connectionsCheckingInterval: number;
-  /** Fewer where the process may open few files. */
-  readonly connections: number;
-  readonly eventStreams: number;
-  /** How often it is asked whether the caller of an answer without an end may go on listening. */
-  readonly streamCheckInterval: number;
-  /** Requests that need a role, under way at once. */
-  readonly adminRequests: number;
-  /** How long a stop keeps connections on which the next request may be on its way already, after the last that came so. */
-  readonly farewell: number;
-  /** How long a stop waits for answers under way. */
-  readonly drainTimeout: number;
-}
-
-export const DEFAULT_LIMITS: HttpLimits = {
+export const DEFAULT_LIMITS = {
   addressLength: 8 * 1024,
   headerSize: 16 * 1024,
   headerCount: 100,
   bodySize: 64 * 1024,
+  /** From the first byte of a request to the end of its headers. */
   headersTimeout: 9_000,
+  /** From the first byte of a request to the end of its body. */
   requestTimeout: 10_000,
+  /** How long a connection may make no progress at all: between requests, or because the caller does not read. */
   idleTimeout: 120_000,
+  /** How often slow connections are looked for. */
   connectionsCheckingInterval: 1_000,
+  /** Fewer where the process may open few files. */
   connections: 10_000,
   eventStreams: 100,
+  /** How often it is asked whether the caller of an answer without an end may go on listening. */
   streamCheckInterval: 2_000,
+  /** Requests that need a role, under way at once. */
   adminRequests: 100,
+  /** How long a stop keeps connections on which the next request may be on its way already, after the last that came so. */
   farewell: 300,
+  /** How long a stop waits for answers under way. */
   drainTimeout: 8_000,
 };
+export type HttpLimits = Readonly<typeof DEFAULT_LIMITS>;
 
 const LIMITS_FILE = '/proc/self/limits';
 /** Of all the files that may be open, what connections may take. The rest is for tiles, the database and upstreams. */

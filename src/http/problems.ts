@@ -3,73 +3,53 @@ import { OutOfReach } from '../lib/out-of-reach.ts';
 import { type Answer, type Headers, textAnswer } from './answer.ts';
 
 /** What can be wrong with a request before anything of ours has looked at it. */
-export type HttpProblemCode =
-  | 'path-unknown'
-  | 'path-malformed'
-  | 'method-not-allowed'
-  | 'credentials-needed'
-  | 'forbidden'
-  | 'cross-site'
-  | 'address-too-long'
-  | 'headers-too-large'
-  | 'body-too-large'
-  | 'body-unreadable'
-  | 'header-invalid'
-  | 'media-type-unsupported'
-  | 'not-acceptable'
-  | 'too-many-requests'
-  | 'tile-not-stored'
-  | 'task-unknown'
-  | 'schedule-unknown'
-  | 'blank-area-unknown'
-  | 'conflict'
-  | 'precondition-failed'
-  | 'operation-unsupported'
-  | 'range-unsatisfiable'
-  | 'request-timeout';
-
-/** Of every status we answer, the one place where it is given. */
-const STATUS: Readonly<Record<ErrorCode | HttpProblemCode, number>> = {
+const OWN = {
   'path-malformed': 400,
   'body-unreadable': 400,
   'header-invalid': 400,
-  'request-invalid': 400,
-  'parameter-refused': 400,
-  'layer-disabled': 400,
-  'grid-set-unknown': 400,
-  'format-unknown': 400,
   'credentials-needed': 401,
   forbidden: 403,
   'cross-site': 403,
   'path-unknown': 404,
-  'layer-unknown': 404,
-  'tile-outside': 404,
   'tile-not-stored': 404,
   'task-unknown': 404,
   'schedule-unknown': 404,
   'blank-area-unknown': 404,
-  'account-unknown': 404,
-  'entry-unknown': 404,
   'method-not-allowed': 405,
   'not-acceptable': 406,
   'request-timeout': 408,
   conflict: 409,
-  'account-conflict': 409,
-  'entry-conflict': 409,
-  'entry-read-only': 409,
-  'entry-changed': 412,
   'precondition-failed': 412,
   'body-too-large': 413,
   'address-too-long': 414,
   'media-type-unsupported': 415,
   'range-unsatisfiable': 416,
   'too-many-requests': 429,
+  'headers-too-large': 431,
+  'operation-unsupported': 501,
+};
+export type HttpProblemCode = keyof typeof OWN;
+
+/** Of every status we answer, the one place where it is given. */
+const STATUS: Readonly<Record<ErrorCode | HttpProblemCode, number>> = {
+  ...OWN,
+  'request-invalid': 400,
+  'parameter-refused': 400,
+  'layer-disabled': 400,
+  'grid-set-unknown': 400,
+  'format-unknown': 400,
+  'layer-unknown': 404,
+  'tile-outside': 404,
+  'account-unknown': 404,
+  'entry-unknown': 404,
+  'account-conflict': 409,
+  'entry-conflict': 409,
+  'entry-read-only': 409,
+  'entry-changed': 412,
   'attempts-throttled': 429,
   'too-many-tasks': 429,
-  'headers-too-large': 431,
   'config-invalid': 500,
   'data-folder-in-use': 500,
-  'operation-unsupported': 501,
   'source-bad-answer': 502,
   'source-unavailable': 502,
   'source-busy': 503,
@@ -109,21 +89,17 @@ export interface Problem {
 
 /** Whatever was thrown, as an answer of one line without internals. */
 export function problemOf(error: unknown, requestId: string): Problem {
-  if (error instanceof HttpProblem) {
-    return { answer: problemAnswer(STATUS[error.code], error.message, error.headers), unexpected: false };
-  }
+  const foreseen = (status: number, message: string, headers: Headers) => ({
+    answer: problemAnswer(status, message, headers),
+    unexpected: false,
+  });
+  if (error instanceof HttpProblem) return foreseen(STATUS[error.code], error.message, error.headers);
   if (isTilewardenError(error) && STATUS[error.code] !== 500) {
     const status = STATUS[error.code];
-    return {
-      answer: problemAnswer(status, error.message, retryAfter(status, error.retryAfterSeconds)),
-      unexpected: false,
-    };
+    return foreseen(status, error.message, retryAfter(status, error.retryAfterSeconds));
   }
   if (error instanceof OutOfReach) {
-    return {
-      answer: problemAnswer(OUT_OF_REACH, error.message, retryAfter(OUT_OF_REACH, null)),
-      unexpected: false,
-    };
+    return foreseen(OUT_OF_REACH, error.message, retryAfter(OUT_OF_REACH, null));
   }
   const message = `Something went wrong in the server; its log says what, under request ${requestId}.`;
   return { answer: problemAnswer(500, message, []), unexpected: true };

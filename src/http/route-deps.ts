@@ -3,6 +3,8 @@ import type { BlankAreas } from '../catalog/blank-areas.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogEditor } from '../catalog/catalog-editor.ts';
 import type { ServiceSettings } from '../catalog/service-settings.ts';
+import type { Layer } from '../domain/layer.ts';
+import type { TileIndex } from '../domain/tile-key.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import type { NodeRegistry } from '../nodes/node-registry.ts';
 import type { BlankSuspects } from '../pipeline/blank-suspects.ts';
@@ -14,9 +16,7 @@ import type { Invalidation } from '../tasks/invalidation.ts';
 import type { MassTruncation } from '../tasks/mass-truncation.ts';
 import type { ScheduleService } from '../tasks/schedules/schedule.ts';
 import type { TaskService } from '../tasks/task-service.ts';
-import type { About } from './api/about.ts';
 import type { Exports } from './api/exports.ts';
-import type { ImportDeps } from './api/imports.ts';
 import type { TrafficSeries } from './api/series.ts';
 import type { MetricsDeps } from './metrics/metrics-routes.ts';
 import type { TileCounts } from './metrics/tile-counts.ts';
@@ -45,7 +45,8 @@ export interface RouteDeps extends Surroundings {
   /** What has happened to a layer; from memory, since a list asks for thousands. */
   readonly layerState: (name: string) => LayerState;
   readonly traffic: TileTraffic;
-  readonly about: About;
+  /** Milliseconds since 1970. */
+  readonly about: { readonly version: string; readonly startedAt: number };
   readonly nodes: Pick<NodeRegistry, 'list'>;
   readonly rest: RestSettings;
   readonly metrics: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'quota'>;
@@ -67,4 +68,26 @@ interface TileTraffic {
   readonly counts: TileCounts;
   readonly series: TrafficSeries;
   flush(): void;
+}
+
+export interface ImportDeps {
+  /** Reads the capabilities of a WMS or WMTS; `only`: names of layers, null: all. */
+  readonly readService: (
+    address: string,
+    only: readonly string[] | null,
+    signal: AbortSignal,
+  ) => Promise<{
+    readonly layers: readonly object[];
+    readonly gridSets: readonly object[];
+    readonly report: { readonly entries: readonly object[] };
+  }>;
+  /** What a document would declare. Throws `request-invalid`. */
+  readonly previewLayer: (document: unknown) => Layer;
+  /** A tile of a layer that nobody has declared. Nothing is kept. */
+  readonly previewTile: (
+    document: unknown,
+    gridSet: string,
+    tile: TileIndex,
+    signal: AbortSignal,
+  ) => Promise<{ readonly bytes: Buffer; readonly contentType: string }>;
 }

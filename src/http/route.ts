@@ -12,6 +12,21 @@ export type Method = (typeof METHODS)[number];
 
 export type Handler = (exchange: Exchange) => Answer | Promise<Answer>;
 
+/** The same handler; what it throws, at once or later, is answered by `recover`. */
+export function recovering(
+  handler: Handler,
+  recover: (error: unknown, exchange: Exchange) => Answer | Promise<Answer>,
+): Handler {
+  return (exchange) => {
+    try {
+      const answer = handler(exchange);
+      return answer instanceof Promise ? answer.catch((error: unknown) => recover(error, exchange)) : answer;
+    } catch (error) {
+      return recover(error, exchange);
+    }
+  };
+}
+
 /** One line of the table of routes. */
 export interface Route {
   readonly method: Method;
@@ -28,6 +43,11 @@ export interface Route {
   readonly asksOnly?: (exchange: Exchange) => boolean;
   /** For `/api/v1/openapi.json`. */
   readonly describe?: RouteDescription;
+}
+
+/** For anybody, pages of other sites included. */
+export function openRoute(path: string, handler: Handler): Route {
+  return { method: 'GET', path, role: 'public', sharing: 'anyone', handler };
 }
 
 /** What the interface's own document says of a route. Schemas are the ones that read, where a schema reads. */

@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { readFile } from 'node:fs/promises';
+import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
-import { Server as TlsServer } from 'node:tls';
+import { createSecureContext, Server as TlsServer } from 'node:tls';
 import { TilewardenError } from '../domain/errors.ts';
-import { WholeResponse } from './answer/whole-response.ts';
-import { answerBrokenConnection } from './door/broken-connection.ts';
+import { WholeResponse } from './answer/send.ts';
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from './door/dispatcher.ts';
-import { trustPeersOf } from './door/peer.ts';
+import { createProxyTrust, trustPeersOf } from './door/peer.ts';
 import { createRouter } from './door/router.ts';
-import { readTlsFiles, TLS_MINIMUM, type TlsFiles } from './door/tls.ts';
-import { createProxyTrust } from './door/trusted-proxies.ts';
+import { connectionOf } from './exchange.ts';
 import { DEFAULT_LIMITS, type HttpLimits, mostConnections, openFilesLimit } from './limits.ts';
 import type { TileBatch } from './metrics/tile-counts.ts';
+import { type HttpProblemCode, statusOf } from './problems.ts';
 import type { Route } from './route.ts';
 
 export interface HttpServerOptions {
@@ -75,10 +75,7 @@ export async function listen(app: HttpApp, options: HttpServerOptions) {
   };
 }
 
-export type DoorDeps = Pick<
-  DispatcherOptions,
-  'access' | 'audit' | 'log' | 'elsewhere' | 'settled' | 'isAway'
->;
+type DoorDeps = Pick<DispatcherOptions, 'access' | 'audit' | 'log' | 'elsewhere' | 'settled' | 'isAway'>;
 
 /** Everything but the routes: what stands between a caller and a handler. */
 export function createHttpAppOver(
@@ -180,4 +177,76 @@ function explainListenFailure(error: unknown, { host, port }: HttpServerOptions)
   };
   const message = typeof code === 'string' ? because[code] : undefined;
   return message === undefined ? error : new TilewardenError('config-invalid', message, { cause: error });
+}
+
+/** What did not become a request: answered in one line, after the requests that came before it; then the connection ends. */
+function answerBrokenConnection(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const end = () => endWith(socket, problemOf(error.code ?? ''));
+  const { lastResponse } = connectionOf(socket);
+  // One whose request never arrived whole is not going to be answered.
+  const waits = lastResponse !== null && !lastResponse.writableFinished && lastResponse.req.complete;
+  if (waits) lastResponse.once('close', end);
+  else end();
+}
+
+function endWith(
+  socket: Socket,
+  { code, message }: { readonly code: HttpProblemCode; readonly message: string },
+): void {
+  const status = statusOf(code);
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n` +
+      'Content-Type: text/plain; charset=utf-8\r\nX-Content-Type-Options: nosniff\r\n' +
+      `Content-Length: ${message.length}\r\nConnection: close\r\n\r\n${message}`,
+  );
+}
+
+function problemOf(code: string): { readonly code: HttpProblemCode; readonly message: string } {
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return { code: 'headers-too-large', message: 'The address and headers of the request are too long.\n' };
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return { code: 'request-timeout', message: 'The request took too long to arrive.\n' };
+  }
+  return { code: 'body-unreadable', message: 'This is not a valid HTTP request.\n' };
+}
+
+/** Paths of PEM files. */
+interface TlsFiles {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+interface TlsMaterial {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
+const TLS_MINIMUM = 'TLSv1.2';
+
+/** Throws `config-invalid` when the files cannot be read or do not belong together. */
+export async function readTlsFiles({ certificate, key }: TlsFiles): Promise<TlsMaterial> {
+  const material = { cert: await readPem(certificate), key: await readPem(key) };
+  try {
+    createSecureContext(material);
+  } catch (cause) {
+    throw new TilewardenError(
+      'config-invalid',
+      'server.tls: the certificate and the key cannot be used together.',
+      { cause },
+    );
+  }
+  return material;
+}
+
+async function readPem(path: string): Promise<Buffer> {
+  try {
+    return await readFile(path);
+  } catch (cause) {
+    throw new TilewardenError('config-invalid', `server.tls: the file ${path} cannot be read.`, { cause });
+  }
 }

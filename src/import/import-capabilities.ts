@@ -5,9 +5,8 @@ import { closestName } from '../lib/closest-name.ts';
 import { decodeXml, readLongXml } from '../lib/xml/read-xml.ts';
 import { type XmlElement, XmlError } from '../lib/xml/xml-element.ts';
 import { CAPABILITIES_LIMITS, wmtsCapabilitiesOf } from '../sources/wmts-capabilities.ts';
-import { createGridSetChooser } from './grid-set-chooser.ts';
 import { type Imported, ImportReport, withoutTwins } from './import-report.ts';
-import { importWmsLayer } from './import-wms.ts';
+import { createGridSetChooser, importWmsLayer } from './import-wms.ts';
 import { FittingGridSets, importWmtsLayer } from './import-wmts.ts';
 import { wmsCapabilitiesOf } from './wms-capabilities.ts';
 

@@ -1,5 +1,4 @@
-import type { BoundLayer } from '../catalog/bound-layer.ts';
-import type { Catalog } from '../catalog/catalog.ts';
+import type { BoundLayer, Catalog } from '../catalog/catalog.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Format } from '../domain/format.ts';
 import { metatileOf } from '../domain/metatile.ts';

@@ -1,4 +1,4 @@
-import type { BoundLayer } from '../catalog/bound-layer.ts';
+import type { BoundLayer } from '../catalog/catalog.ts';
 import { invalid, TilewardenError } from '../domain/errors.ts';
 import { recogniseImage } from '../raster/check-structure.ts';
 import type { LegendRequest } from '../sources/tile-source.ts';

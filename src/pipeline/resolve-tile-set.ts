@@ -1,4 +1,4 @@
-import type { BoundLayer } from '../catalog/bound-layer.ts';
+import type { BoundLayer } from '../catalog/catalog.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Format } from '../domain/format.ts';
 import { coverageAt, type GridSubset } from '../domain/grid-subset.ts';

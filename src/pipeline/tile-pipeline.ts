@@ -1,4 +1,4 @@
-import type { BoundLayer } from '../catalog/bound-layer.ts';
+import type { BoundLayer } from '../catalog/catalog.ts';
 import type { Format } from '../domain/format.ts';
 import type { GridSubset } from '../domain/grid-subset.ts';
 import type { Metatile } from '../domain/metatile.ts';

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { BoundLayer } from '../catalog/bound-layer.ts';
-import type { Catalog } from '../catalog/catalog.ts';
+import type { BoundLayer, Catalog } from '../catalog/catalog.ts';
 import type { ParameterBook } from '../catalog/parameter-book.ts';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { coverageAt } from '../domain/grid-subset.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PLAIN_LAYER } from '../../test/fixtures/plain-layer.ts';
-import type { BoundLayer } from '../catalog/bound-layer.ts';
+import type { BoundLayer } from '../catalog/catalog.ts';
 import { formatOf } from '../domain/format.ts';
 import { createGridSet } from '../domain/grid-set.ts';
 import { createGridSubset } from '../domain/grid-subset.ts';

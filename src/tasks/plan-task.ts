@@ -1,4 +1,4 @@
-import type { BoundLayer } from '../catalog/bound-layer.ts';
+import type { BoundLayer } from '../catalog/catalog.ts';
 import { type Bounds, intersectBounds, type Polygon } from '../domain/bounds.ts';
 import { invalid, isTilewardenError, shortened, TilewardenError } from '../domain/errors.ts';
 import { levelOf } from '../domain/grid-set.ts';

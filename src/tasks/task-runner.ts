@@ -1,4 +1,4 @@
-import type { BoundLayer } from '../catalog/bound-layer.ts';
+import type { BoundLayer } from '../catalog/catalog.ts';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import type { HostClosing } from '../domain/upstream-status.ts';
 import type { Clock } from '../lib/clock.ts';

@@ -1,8 +1,7 @@
-import type { ServerResponse } from 'node:http';
+import { type IncomingMessage, ServerResponse } from 'node:http';
 import { type Answer, type Headers, isPrepared, type PreparedAnswer } from '../answer.ts';
 import { cameByTls } from '../door/peer.ts';
 import type { Exchange } from '../exchange.ts';
-import { createWholeSender, isTakenWhole, type WholeResponse } from './whole-response.ts';
 
 /** For answers that pages of other sites may read: tiles, their descriptions, and what goes wrong with them. */
 export const SHARED_HEADERS: Headers = [
@@ -42,7 +41,7 @@ const OWN_DEFAULTS: readonly (readonly [string, string])[] = [
 ];
 
 /** `sharing` is what the route says of pages of other sites. */
-export type Sender = (
+type Sender = (
   response: ServerResponse,
   answer: Answer,
   exchange: Exchange,
@@ -104,7 +103,7 @@ function hasHeader(headers: Headers, name: string): boolean {
 }
 
 /** What is sent together with the others of this turn. */
-export interface Outbox {
+interface Outbox {
   /** Ends the response with these bytes. */
   end(response: ServerResponse, bytes: Buffer | undefined): void;
   /** Sends all of it, head and bytes. */
@@ -146,4 +145,54 @@ export function createOutbox(): Outbox {
   }
 
   return { end: add, whole: add };
+}
+
+/**
+ * A response that can also be sent as one piece of bytes, head included, which costs a third less than `writeHead` and `end`.
+ * As with those, `finish` tells the server that everything was handed to the operating system: it then goes on with
+ * the connection.
+ */
+export class WholeResponse<
+  Request extends IncomingMessage = IncomingMessage,
+> extends ServerResponse<Request> {
+  /** Whether an answer that does not mention the connection is understood: it stays open. */
+  get takesWhole(): boolean {
+    const { method, httpVersion } = this.req;
+    return this.shouldKeepAlive && method === 'GET' && httpVersion === '1.1';
+  }
+
+  /** Whether it was this one's turn to be sent, and `bytes` may be written over. Only when `takesWhole`. */
+  sendWhole(bytes: Buffer): 'sent' | 'pending' | 'not-now' {
+    const { socket } = this;
+    if (!socket?.writable) return 'not-now';
+    this.finished = true;
+    socket.write(bytes, (error) => {
+      if (!error) this.emit('finish');
+    });
+    return socket.writableLength === 0 ? 'sent' : 'pending';
+  }
+}
+
+/** Larger answers are sent in the usual way: what is saved is little beside their bytes. */
+const LARGEST = 32 * 1024;
+
+function isTakenWhole(response: ServerResponse, answer: PreparedAnswer): response is WholeResponse {
+  const fits = answer.headLength + answer.body.length <= LARGEST;
+  return fits && response instanceof WholeResponse && response.takesWhole;
+}
+
+/** Returns false when nothing was sent: another answer on the connection comes first, or nobody is left to read. */
+type WholeSender = (response: WholeResponse, answer: PreparedAnswer) => boolean;
+
+/** All answers are put together in one buffer; one that the system does not take at once keeps it. */
+function createWholeSender(): WholeSender {
+  let space = Buffer.allocUnsafeSlow(LARGEST);
+  return (response, answer) => {
+    const { headLength, body } = answer;
+    answer.writeHead(space);
+    body.copy(space, headLength);
+    const outcome = response.sendWhole(space.subarray(0, headLength + body.length));
+    if (outcome === 'pending') space = Buffer.allocUnsafeSlow(LARGEST);
+    return outcome !== 'not-now';
+  };
 }

@@ -1,45 +1,48 @@
-import type { AuditLog } from '../../access/audit-log.ts';
-import type { AuditFilter } from '../../access/read-audit-files.ts';
-import { invalid } from '../../domain/errors.ts';
-import { type Answer, jsonAnswer } from '../answer.ts';
+import { z } from 'zod';
+import { jsonAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
+import type { RouteDeps } from '../route-deps.ts';
+import { readQuery } from '../wire/read-body.ts';
+import { anyTime, time, wholeNumber } from '../wire/values.ts';
 
-const DEFAULT_LIMIT = 100;
-const HIGHEST_LIMIT = 1000;
-const TEXTS = ['actor', 'source', 'text', 'target', 'outcome'] as const;
-const TIMES = ['since', 'until'] as const;
-const OUTCOMES: readonly string[] = ['done', 'refused', 'failed', 'unknown'];
+const OUTCOMES = ['done', 'refused', 'failed'] as const;
 
-/** `/api/v1/audit?actor=…&source=…&text=…&target=…&outcome=…&since=…&until=…&limit=…`, newest first. */
-export function auditRoutes(audit: Pick<AuditLog, 'read'>): readonly Route[] {
-  return [{ method: 'GET', path: '/api/v1/audit', role: 'admin', handler: list }];
+export const auditQuery = z
+  .object({
+    actor: z.string(),
+    source: z.string(),
+    text: z.string(),
+    target: z.string(),
+    outcome: z.enum([...OUTCOMES, 'unknown']),
+    since: anyTime,
+    until: anyTime,
+  })
+  .exactPartial()
+  .extend({ limit: wholeNumber(1, 1000).default(100) });
 
-  async function list({ query }: Exchange): Promise<Answer> {
-    return jsonAnswer({ entries: await audit.read(filterOf(new URLSearchParams(query))) });
-  }
-}
+export const auditAnswer = z.object({
+  entries: z.array(
+    z.object({
+      time,
+      id: z.string().nullable(),
+      phase: z.enum(['begun', 'ended']),
+      actor: z.string().nullable(),
+      source: z.string().nullable(),
+      action: z.string(),
+      path: z.string().nullable(),
+      target: z.string().nullable(),
+      before: z.unknown(),
+      after: z.unknown(),
+      outcome: z.enum(OUTCOMES).nullable(),
+      status: z.number().nullable(),
+    }),
+  ),
+});
 
-function filterOf(query: URLSearchParams): AuditFilter {
-  checkOutcome(query.get('outcome'));
-  const texts = TEXTS.flatMap((name) => (query.has(name) ? [[name, query.get(name)]] : []));
-  const times = TIMES.flatMap((name) => (query.has(name) ? [[name, timeIn(query, name)]] : []));
-  return { limit: limitIn(query), ...Object.fromEntries([...texts, ...times]) };
-}
-
-function checkOutcome(outcome: string | null): void {
-  if (outcome === null || OUTCOMES.includes(outcome)) return;
-  throw invalid(`outcome must be one of ${OUTCOMES.join(', ')}.`);
-}
-
-function timeIn(query: URLSearchParams, name: string): number {
-  const time = Date.parse(query.get(name) ?? '');
-  if (!Number.isNaN(time)) return time;
-  throw invalid(`${name} must be a time such as 2026-01-31T12:00:00Z.`);
-}
-
-function limitIn(query: URLSearchParams): number {
-  const text = query.get('limit') ?? String(DEFAULT_LIMIT);
-  if (/^[1-9]\d{0,3}$/.test(text) && Number(text) <= HIGHEST_LIMIT) return Number(text);
-  throw invalid(`limit must be a whole number from 1 to ${HIGHEST_LIMIT}.`);
+/** `/api/v1/audit`, newest first. */
+export function auditRoutes({ accounts: { audit } }: RouteDeps): readonly Route[] {
+  const handler = async (exchange: Exchange) =>
+    jsonAnswer({ entries: await audit.read(readQuery(exchange, auditQuery)) });
+  return [{ method: 'GET', path: '/api/v1/audit', role: 'admin', handler }];
 }

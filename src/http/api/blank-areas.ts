@@ -1,18 +1,68 @@
+import { z } from 'zod';
 import type { KeptBlankArea } from '../../catalog/blank-areas.ts';
-import { type BlankArea, blankIsRightIn } from '../../domain/blank-area.ts';
-import { boundsOfRect } from '../../domain/grid-set.ts';
-import { everySubset, type Layer } from '../../domain/layer.ts';
+import { type BlankArea, blankIsRightIn, polygonOfBounds } from '../../domain/blank-area.ts';
+import { boundsOf } from '../../domain/bounds.ts';
+import { invalid } from '../../domain/errors.ts';
+import { boundsOfRect, boundsOfTile, type GridSet } from '../../domain/grid-set.ts';
+import { everySubset, gridSubsetOf, type Layer } from '../../domain/layer.ts';
 import { isoTime } from '../../lib/clock.ts';
 import type { BlankSuspect } from '../../pipeline/blank-suspects.ts';
-import { type Answer, jsonAnswer } from '../answer.ts';
-import { callerName, type Exchange } from '../exchange.ts';
+import { checkArea } from '../../tasks/task-area.ts';
+import { type Answer, jsonAnswer, NOTHING } from '../answer.ts';
+import { callerName, createdAnswer, type Exchange, idIn } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { boundLayer } from '../services/tiles.ts';
-import { blankAreaBody, blankAreaOf } from '../wire/blank-area-request.ts';
 import { readBody } from '../wire/read-body.ts';
-import { NOTHING } from './users.ts';
+import { parseTile, tileList } from '../wire/tile-selection.ts';
+import { AREA_CRS, AREA_FIELDS, areaOf, bounds, coordsOf, name, time, zoom } from '../wire/values.ts';
+
+const PLACES = ['bounds', 'area', 'tiles'] as const;
+const MAX_ZOOM = 30;
+
+/** `POST /api/v1/layers/{layer}/blank-areas`: one of bounds, area and tiles, or zooms alone. */
+export const blankAreaBody = z.strictObject({
+  gridSet: name.exactOptional().describe('All grid sets when absent; needed with bounds and tiles'),
+  zoomStart: zoom.exactOptional(),
+  zoomStop: zoom.exactOptional(),
+  bounds: bounds.exactOptional(),
+  ...AREA_FIELDS,
+  tiles: tileList.exactOptional().describe('z/x/y, rows from the top, as suspects are listed'),
+  note: z.string().max(500).default(''),
+});
+
+export const blankAreaAnswer = z.object({
+  id: z.number().int().nullable(),
+  origin: z.enum(['configuration', 'interface']),
+  gridSet: z.string().nullable(),
+  zoomStart: zoom,
+  zoomStop: zoom,
+  area: z.unknown(),
+  areaCrs: z.enum(AREA_CRS).nullable(),
+  note: z.string(),
+  createdBy: z.string().nullable(),
+  createdAt: time.nullable(),
+});
+
+const blankSuspect = z.object({
+  gridSet: z.string(),
+  z: zoom,
+  tiles: z.array(z.string()),
+  bounds: z.array(z.number()),
+  format: z.string(),
+  parametersId: z.string().nullable(),
+  at: time,
+  times: z.number().int(),
+  refused: z.boolean().describe('The source was failing: it was neither kept nor served'),
+});
+
+export const blankAreaListAnswer = z.object({
+  layer: z.string(),
+  everywhere: z.boolean(),
+  areas: z.array(blankAreaAnswer),
+  suspects: z.array(blankSuspect),
+});
 
 /** `/api/v1/layers/{layer}/blank-areas`: where empty pictures are right, and where they are suspect. */
 export function blankAreaRoutes({ catalog, blankAreas, blankSuspects }: RouteDeps): readonly Route[] {
@@ -41,14 +91,13 @@ export function blankAreaRoutes({ catalog, blankAreas, blankSuspects }: RouteDep
     const said = { note: body.note, createdBy: callerName(exchange) };
     const kept = await blankAreas.add(layer.name, blankAreaOf(body, layer), said);
     exchange.change = { target: `layer:${layer.name}`, after: { blankArea: kept } };
-    const location = `${exchange.baseUrl}/api/v1/layers/${encodeURIComponent(layer.name)}/blank-areas/${kept.id}`;
-    return jsonAnswer(keptDocument(kept), ['Location', location], 201);
+    const place = `/api/v1/layers/${encodeURIComponent(layer.name)}/blank-areas/${kept.id}`;
+    return createdAnswer(exchange, place, keptDocument(kept));
   }
 
   async function remove(exchange: Exchange): Promise<Answer> {
     const { layer } = boundLayer(catalog, exchange.param('layer'));
-    const id = exchange.param('id');
-    const removed = /^\d{1,15}$/.test(id) ? await blankAreas.remove(layer.name, Number(id)) : null;
+    const removed = await blankAreas.remove(layer.name, idIn(exchange));
     if (!removed) throw new HttpProblem('blank-area-unknown', `Layer ${layer.name} has no such blank area.`);
     exchange.change = { target: `layer:${layer.name}`, before: { blankArea: removed } };
     return NOTHING;
@@ -56,14 +105,8 @@ export function blankAreaRoutes({ catalog, blankAreas, blankSuspects }: RouteDep
 }
 
 function declaredDocument(area: BlankArea): object {
-  return {
-    id: null,
-    origin: 'configuration',
-    ...placeDocument(area),
-    note: '',
-    createdBy: null,
-    createdAt: null,
-  };
+  const said = { note: '', createdBy: null, createdAt: null };
+  return { id: null, origin: 'configuration', ...placeDocument(area), ...said };
 }
 
 function keptDocument(area: KeptBlankArea): object {
@@ -92,9 +135,9 @@ function suspectDocuments(
   const gridSet = everySubset(layer).find((subset) => subset.gridSet.name === set.gridSet)?.gridSet;
   if (!gridSet || z >= gridSet.levels.length) return [];
   if (layer.blankIsRight || blankIsRightIn(areas, gridSet, z, rect)) return [];
-  const { minX, minY, maxX, maxY } = boundsOfRect(gridSet, z, rect);
+  const box = coordsOf(boundsOfRect(gridSet, z, rect));
   const { format, parametersId } = set;
-  const place = { gridSet: gridSet.name, z, tiles: tilesIn(suspect), bounds: [minX, minY, maxX, maxY] };
+  const place = { gridSet: gridSet.name, z, tiles: tilesIn(suspect), bounds: box };
   return [{ ...place, format, parametersId, at: isoTime(at), times, refused }];
 }
 
@@ -103,4 +146,58 @@ function tilesIn({ z, rect: { minX, minY, maxX, maxY } }: BlankSuspect): readonl
   const tiles: string[] = [];
   for (let y = minY; y <= maxY; y++) for (let x = minX; x <= maxX; x++) tiles.push(`${z}/${x}/${y}`);
   return tiles;
+}
+
+type BlankAreaBody = z.output<typeof blankAreaBody>;
+
+/** Throws `request-invalid` or `grid-set-unknown`. */
+export function blankAreaOf(body: BlankAreaBody, layer: Layer): BlankArea {
+  const places = PLACES.filter((place) => body[place] !== undefined);
+  if (places.length > 1) throw invalid(`${places.join(' and ')} exclude each other; give one of them.`);
+  if (places.length === 0 && body.zoomStart === undefined && body.zoomStop === undefined) {
+    throw invalid(
+      `Say where blank is right: ${PLACES.join(', ')}, zoomStart or zoomStop. For all of a layer there is blankIsRight in its declaration.`,
+    );
+  }
+  const gridSet = body.gridSet === undefined ? null : gridSubsetOf(layer, body.gridSet).gridSet;
+  const place = placeOf(body, gridSet);
+  if (place.zoomStart <= place.zoomStop) return { gridSet: gridSet?.name ?? null, ...place };
+  throw invalid('zoomStart must not be above zoomStop.');
+}
+
+function placeOf(body: BlankAreaBody, gridSet: GridSet | null): Omit<BlankArea, 'gridSet'> {
+  const { zoomStart = 0, zoomStop = MAX_ZOOM } = body;
+  if (body.tiles) return areaOfTiles(body, body.tiles, needed(gridSet, 'tiles'));
+  if (body.bounds) {
+    needed(gridSet, 'bounds');
+    return {
+      zoomStart,
+      zoomStop,
+      area: { polygons: [polygonOfBounds(boundsOf(body.bounds))], crs: 'grid-set' },
+    };
+  }
+  const area = areaOf(body) ?? null;
+  if (area) checkArea(area.polygons);
+  if (area?.crs === 'grid-set') needed(gridSet, 'areaCrs grid-set');
+  return { zoomStart, zoomStop, area };
+}
+
+/** As they are listed among the suspects; without zooms, at their own only. */
+function areaOfTiles(
+  { zoomStart, zoomStop }: BlankAreaBody,
+  tiles: readonly string[],
+  gridSet: GridSet,
+): Omit<BlankArea, 'gridSet'> {
+  const places = tiles.map((text) => parseTile(text, gridSet));
+  const own = places[0]?.z ?? 0;
+  if (places.some(({ z }) => z !== own) && (zoomStart === undefined || zoomStop === undefined)) {
+    throw invalid('tiles must be of one zoom, or zoomStart and zoomStop must be given.');
+  }
+  const polygons = places.map(({ z, x, y }) => polygonOfBounds(boundsOfTile(gridSet, z, x, y)));
+  return { zoomStart: zoomStart ?? own, zoomStop: zoomStop ?? own, area: { polygons, crs: 'grid-set' } };
+}
+
+function needed(gridSet: GridSet | null, what: string): GridSet {
+  if (gridSet) return gridSet;
+  throw invalid(`gridSet must be given with ${what}.`);
 }

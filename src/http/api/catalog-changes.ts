@@ -1,41 +1,56 @@
-import type { CatalogEditor, EntryChanged } from '../../catalog/catalog-editor.ts';
+import { z } from 'zod';
+import type { EntryChanged, Fate } from '../../catalog/catalog-editor.ts';
 import type { EntryKind } from '../../catalog/catalog-entries.ts';
-import type { Fate } from '../../catalog/change-effects.ts';
 import { invalid, TilewardenError } from '../../domain/errors.ts';
-import { type Answer, jsonAnswer } from '../answer.ts';
+import { type Answer, jsonAnswer, NOTHING } from '../answer.ts';
 import { callerName, type Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
-import { readJson } from '../wire/read-body.ts';
-import { NOTHING } from './users.ts';
+import type { RouteDeps } from '../route-deps.ts';
+import { readJson, readQuery } from '../wire/read-body.ts';
+import { tileSetName, yesOrNo } from '../wire/values.ts';
+
+/** The schema is the configuration file's, which is published with the program. */
+export const declarationBody = z
+  .looseObject({ name: z.string().optional() })
+  .describe('A layer or grid set as in the configuration file; see tilewarden.schema.json');
+
+export const dryRunQuery = z.object({
+  dryRun: yesOrNo.default(false).describe('Only say what would become of cached tiles'),
+});
+
+export const declarationAnswer = z.object({
+  name: z.string(),
+  version: z.number().nullable().describe('Also in ETag, for If-Match; null: nothing was changed'),
+  document: z.unknown().describe('In the form of the configuration file, secrets hidden'),
+  tileSets: z.object({ kept: z.number(), truncated: z.number(), orphaned: z.number() }),
+  affected: z.array(
+    z.object({
+      layer: z.string(),
+      ...tileSetName,
+      fate: z.enum(['truncated', 'orphaned']),
+    }),
+  ),
+});
 
 /** Tile sets named in an answer; of more only the numbers are told. */
 const NAMED_IN_ANSWER = 100;
 
 /** `POST`, `PUT` and `DELETE` of `/api/v1/layers` and `/api/v1/gridsets`: declaring at run time. */
-export function catalogChangeRoutes(editor: CatalogEditor): readonly Route[] {
+export function catalogChangeRoutes({ editor }: RouteDeps): readonly Route[] {
   return [
     ...changesOf('layer', '/api/v1/layers', 'layer'),
     ...changesOf('grid-set', '/api/v1/gridsets', 'gridSet'),
   ];
 
   function changesOf(kind: EntryKind, path: string, parameter: string): readonly Route[] {
-    const one = `${path}/{${parameter}}`;
     const common = { role: 'admin', asksOnly: isDryRun } as const;
+    const one = { path: `${path}/{${parameter}}`, ...common };
+    const nameIn = (exchange: Exchange) => exchange.param(parameter);
     return [
       { method: 'POST', path, ...common, handler: (exchange) => create(kind, path, exchange) },
-      {
-        method: 'PUT',
-        path: one,
-        ...common,
-        handler: (exchange) => put(kind, exchange.param(parameter), path, exchange),
-      },
-      {
-        method: 'DELETE',
-        path: one,
-        ...common,
-        handler: (exchange) => remove(kind, exchange.param(parameter), exchange),
-      },
+      { method: 'PUT', ...one, handler: (exchange) => put(kind, nameIn(exchange), path, exchange) },
+      { method: 'DELETE', ...one, handler: (exchange) => remove(kind, nameIn(exchange), exchange) },
     ];
   }
 
@@ -58,11 +73,8 @@ export function catalogChangeRoutes(editor: CatalogEditor): readonly Route[] {
 
   async function remove(kind: EntryKind, name: string, exchange: Exchange): Promise<Answer> {
     const dryRun = isDryRun(exchange);
-    const change = await editor.remove(kind, name, {
-      by: callerName(exchange),
-      dryRun,
-      ...expectedBy(exchange),
-    });
+    const options = { by: callerName(exchange), dryRun, ...expectedBy(exchange) };
+    const change = await editor.remove(kind, name, options);
     if (dryRun) return jsonAnswer(changeDocument(change));
     exchange.change = { target: `${kind}:${name}`, after: { removed: true } };
     return NOTHING;
@@ -81,11 +93,8 @@ export function entityTag(version: number): string {
   return `"v${version}"`;
 }
 
-function isDryRun({ query }: Pick<Exchange, 'query'>): boolean {
-  const asked = new URLSearchParams(query).getAll('dryRun');
-  if (asked.length === 0) return false;
-  if (asked.length === 1 && (asked[0] === 'true' || asked[0] === 'false')) return asked[0] === 'true';
-  throw invalid('dryRun must be true or false.');
+function isDryRun(exchange: Exchange): boolean {
+  return readQuery(exchange, dryRunQuery).dryRun;
 }
 
 /** `If-Match: "v7"` guards against lost updates, `If-None-Match: *` against replacing. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestApp, layerNamed, subset, type TestApp } from '../../../test/fixtures/http-app.ts';
 import { openQuotaHouse, type QuotaHouse } from '../../../test/fixtures/quota-house.ts';
-import type { BoundLayer } from '../../catalog/bound-layer.ts';
+import type { BoundLayer } from '../../catalog/catalog.ts';
 import { createGridSetBook } from '../../domain/grid-set-book.ts';
 import { createTileEvents } from '../../domain/tile-events.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -9,13 +9,9 @@ import { silentLogger } from '../../lib/logger.ts';
 import { openQuotaService, type QuotaService } from '../../quota/quota-service.ts';
 import type { Task } from '../../tasks/task.ts';
 import type { HttpServerDeps } from '../http-app.ts';
-import {
-  coverageAnswer,
-  layerAnswer,
-  layerListAnswer,
-  tileAnswer,
-  zoomCoverageAnswer,
-} from './openapi-schemas.ts';
+import { coverageAnswer, zoomCoverageAnswer } from './coverage.ts';
+import { tileAnswer } from './inspect.ts';
+import { layerAnswer, layerListAnswer } from './layers.ts';
 
 let house: QuotaHouse;
 let quota: QuotaService;
@@ -120,8 +116,8 @@ describe('what is cached', () => {
     ['coverage/EPSG:900913/x', 400, 'z must be a whole number such as 0 or 12, not x'],
     ['coverage/EPSG:900913/2?bounds=1,2,3', 400, 'bounds must be four numbers'],
     ['coverage/EPSG:900913/2?bounds=5,5,1,1', 400, 'min not above max'],
-    ['coverage/EPSG:900913/2?bounds=a,b,c,d', 400, 'not "a,b,c,d"'],
-    ['coverage/EPSG:900913/2?shows=size', 400, 'shows must be age or share, not "size"'],
+    ['coverage/EPSG:900913/2?bounds=a,b,c,d', 400, 'got "a,b,c,d"'],
+    ['coverage/EPSG:900913/2?shows=size', 400, 'shows must be one of age, share, got "size"'],
     ['coverage/EPSG:1/2', 400, 'it has EPSG:900913'],
     ['coverage/EPSG:900913/2?format=image/gif', 400, 'it has image/png, image/jpeg'],
     ['coverage/EPSG:900913/2?STYLES=pink', 400, 'STYLES'],

@@ -1,27 +1,84 @@
+import { z } from 'zod';
+import type { Catalog } from '../../catalog/catalog.ts';
 import { type Bounds, boundsOf } from '../../domain/bounds.ts';
 import { invalid, shortened, TilewardenError } from '../../domain/errors.ts';
 import { boundsOfRect, tilesOfBounds } from '../../domain/grid-set.ts';
 import { coverageAt } from '../../domain/grid-subset.ts';
+import type { TileIndex } from '../../domain/tile-key.ts';
 import { PAGE_SIZE } from '../../domain/tile-key.ts';
 import { countTiles, intersectRects, type TileRect } from '../../domain/tile-rect.ts';
+import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import type { LedgerPage } from '../../quota/ledger-block.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
+import { refuseOthers } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
+import { parametersOf } from '../services/kvp.ts';
+import { boundLayer } from '../services/tiles.ts';
+import { readQuery } from '../wire/read-body.ts';
+import { amount, bounds, coordsOf, count, tileSetName } from '../wire/values.ts';
 import {
   AGE_STEPS,
   type CellPlan,
   COVERAGE_KINDS,
   type CoverageGrid,
-  type CoverageKind,
   cellSizeFor,
   gridOfPages,
   gridOfTiles,
   runsOf,
 } from './coverage-grid.ts';
-import { integerParam, requestedTileSet } from './layer-tiles.ts';
+
+export const tileSet = { layer: z.string(), ...tileSetName };
+
+/** Beside these, the layer's parameters by name. */
+export const tileSetQuery = z.object({
+  format: z.string().optional().describe("Media type or extension; the layer's first when left out"),
+});
+
+export const zoomCoverageAnswer = z.object({
+  ...tileSet,
+  zooms: z.array(z.object({ z: z.number().int(), ...amount, offered: count })),
+});
+
+const coverageKind = z.enum(COVERAGE_KINDS);
+
+export const zoomCoverageQuery = tileSetQuery.extend({
+  bounds: z
+    .string()
+    .transform((text) => text.split(',').map((part) => (part.trim() === '' ? Number.NaN : Number(part))))
+    .refine((numbers) => bounds.safeParse(numbers).success, {
+      error: 'must be four numbers, minX,minY,maxX,maxY with min not above max',
+    })
+    .transform((numbers) => boundsOf(bounds.parse(numbers)))
+    .exactOptional()
+    .describe("minX,minY,maxX,maxY in the grid set's CRS; everything when left out"),
+});
+
+export const coverageQuery = zoomCoverageQuery.extend({
+  shows: coverageKind.exactOptional().describe('age near by and share from afar when left out'),
+});
+
+export const coverageAnswer = z.object({
+  ...tileSet,
+  z: z.number().int(),
+  shows: coverageKind
+    .optional()
+    .describe(
+      'age: 0 not there, 1 old to 5 fresh, see ageSteps, of the last change in a cell; share: the percentage that is there',
+    ),
+  ageSteps: z.array(z.number()).optional().describe('Seconds'),
+  cell: z.number().int().describe('Tiles along a side of a cell'),
+  minX: z.number().int().optional(),
+  minY: z.number().int().optional(),
+  columns: z.number().int(),
+  rows: z.number().int(),
+  bounds: bounds.nullable().describe('Of all cells together'),
+  runs: z
+    .array(z.number().int())
+    .describe('A value and how many cells have it, in turn, row by row from the top left'),
+});
 
 /** What of a layer is cached: how much at each zoom, and where at one of them. */
 export function coverageRoutes({ catalog, quota, clock }: RouteDeps): readonly Route[] {
@@ -35,13 +92,13 @@ export function coverageRoutes({ catalog, quota, clock }: RouteDeps): readonly R
     const tiles = await requestedTileSet(exchange, catalog);
     const pages = await quota.pages(tiles.set);
     const { zoomStart, zoomStop } = tiles.subset;
-    const bounds = boundsIn(exchange.query);
+    const box = boundsIn(exchange);
     const zooms = Array.from({ length: zoomStop - zoomStart + 1 }, (_, place) => {
       const z = zoomStart + place;
       const offered = coverageAt(tiles.subset, z);
-      const rect = offered && requestedRect(tiles, z, bounds);
+      const rect = offered && requestedRect(tiles, z, box);
       const level = pages.filter((page) => page.z === z);
-      const here = bounds && offered ? level.map((page) => insideOf(page, offered, rect)) : level;
+      const here = box && offered ? level.map((page) => insideOf(page, offered, rect)) : level;
       const sum = (field: 'tiles' | 'bytes') => here.reduce((total, page) => total + page[field], 0);
       return { z, tiles: sum('tiles'), bytes: sum('bytes'), offered: rect ? countTiles(rect) : 0n };
     });
@@ -51,11 +108,11 @@ export function coverageRoutes({ catalog, quota, clock }: RouteDeps): readonly R
   async function showPlaces(exchange: Exchange): Promise<Answer> {
     const tiles = await requestedTileSet(exchange, catalog);
     const z = integerParam(exchange, 'z');
-    const rect = requestedRect(tiles, z, boundsIn(exchange.query));
+    const rect = requestedRect(tiles, z, boundsIn(exchange));
     const { set } = tiles;
     if (!rect) return jsonAnswer({ ...set, z, cell: 1, columns: 0, rows: 0, runs: [], bounds: null });
     const cell = cellSizeFor(rect);
-    const shows = kindIn(exchange.query) ?? (cell === 1 ? 'age' : 'share');
+    const shows = readQuery(exchange, coverageQuery).shows ?? (cell === 1 ? 'age' : 'share');
     const grid = await gridFor(tiles, z, { rect, cell, shows, now: clock.now() });
     return jsonAnswer({ ...set, z, shows, ...gridDocument(tiles, z, grid) });
   }
@@ -83,7 +140,6 @@ function gridDocument({ subset }: ResolvedTileSet, z: number, grid: CoverageGrid
   const minX = Math.floor(rect.minX / cell) * cell;
   const minY = Math.floor(rect.minY / cell) * cell;
   const covered = { minX, minY, maxX: minX + columns * cell - 1, maxY: minY + rows * cell - 1 };
-  const bounds = boundsOfRect(subset.gridSet, z, covered);
   return {
     ageSteps: AGE_STEPS,
     cell,
@@ -91,42 +147,52 @@ function gridDocument({ subset }: ResolvedTileSet, z: number, grid: CoverageGrid
     minY,
     columns,
     rows,
-    bounds: [bounds.minX, bounds.minY, bounds.maxX, bounds.maxY],
+    bounds: coordsOf(boundsOfRect(subset.gridSet, z, covered)),
     runs: runsOf(values),
   };
 }
 
+function boundsIn(exchange: Exchange): Bounds | null {
+  return readQuery(exchange, zoomCoverageQuery).bounds ?? null;
+}
+
 /** Null when nothing that the layer offers lies there. */
-function requestedRect({ subset, set }: ResolvedTileSet, z: number, bounds: Bounds | null): TileRect | null {
+function requestedRect({ subset, set }: ResolvedTileSet, z: number, box: Bounds | null): TileRect | null {
   const offered = coverageAt(subset, z);
   if (!offered) {
     const { zoomStart, zoomStop } = subset;
     const problem = `Layer ${set.layer} in ${set.gridSet} has no zoom ${z}; it has zooms ${zoomStart} to ${zoomStop}.`;
     throw new TilewardenError('tile-outside', problem);
   }
-  if (!bounds) return offered;
-  const wanted = tilesOfBounds(subset.gridSet, z, bounds);
+  if (!box) return offered;
+  const wanted = tilesOfBounds(subset.gridSet, z, box);
   return wanted && intersectRects(wanted, offered);
 }
 
-/** `shows=age` or `shows=share`; null when it is left to the server. */
-function kindIn(query: string): CoverageKind | null {
-  const text = new URLSearchParams(query).get('shows');
-  const kind = COVERAGE_KINDS.find((name) => name === text);
-  if (text === null || kind) return kind ?? null;
-  const allowed = COVERAGE_KINDS.join(' or ');
-  throw invalid(`shows must be ${allowed}, not "${shortened(text)}".`);
+const INTEGER = /^(?:0|[1-9]\d{0,9})$/;
+
+/** The tile set of `/…/{layer}/…/{gridSet}?format=…` and the layer's parameters by name, for a caller who may see it. */
+export async function requestedTileSet(
+  exchange: Exchange,
+  catalog: Pick<Catalog, 'layer'>,
+): Promise<ResolvedTileSet> {
+  const bound = boundLayer(catalog, exchange.param('layer'));
+  await refuseOthers(exchange, bound.layer);
+  return resolveTileSet(bound, {
+    gridSet: exchange.param('gridSet'),
+    format: new URLSearchParams(exchange.query).get('format'),
+    parameters: parametersOf(exchange.query, bound.layer.parameters),
+  });
 }
 
-/** `bounds=minX,minY,maxX,maxY` in the grid set's CRS. */
-function boundsIn(query: string): Bounds | null {
-  const text = new URLSearchParams(query).get('bounds');
-  if (text === null) return null;
-  const numbers = text.split(',').map((part) => (part.trim() === '' ? Number.NaN : Number(part)));
-  const [minX = 0, minY = 0, maxX = 0, maxY = 0] = numbers;
-  const fine = numbers.length === 4 && numbers.every(Number.isFinite) && minX <= maxX && minY <= maxY;
-  if (fine) return boundsOf([minX, minY, maxX, maxY]);
-  throw invalid(
-    `bounds must be four numbers, minX,minY,maxX,maxY with min not above max, not "${shortened(text)}".`,
-  );
+/** A number in the path, e.g. a zoom. */
+function integerParam(exchange: Exchange, name: string): number {
+  const text = exchange.param(name);
+  if (INTEGER.test(text)) return Number(text);
+  throw invalid(`${name} must be a whole number such as 0 or 12, not ${shortened(text)}.`);
+}
+
+export function tileIn(exchange: Exchange): TileIndex {
+  const [z, x, y] = [integerParam(exchange, 'z'), integerParam(exchange, 'x'), integerParam(exchange, 'y')];
+  return { z, x, y };
 }

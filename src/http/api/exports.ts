@@ -5,15 +5,13 @@ import { z } from 'zod';
 import { mayWorkOn } from '../../access/caller.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { askedPart } from '../answer/negotiate.ts';
-import { type Answer, jsonAnswer } from '../answer.ts';
+import { type Answer, jsonAnswer, NOTHING } from '../answer.ts';
 import { refuseForeignLayer } from '../door/gate.ts';
-import { callerName, type Exchange } from '../exchange.ts';
+import { callerName, createdAnswer, type Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
-import { AREA_FIELDS, bounds, name, parameters, zoom } from '../wire/body-values.ts';
 import { readBody } from '../wire/read-body.ts';
-import { count, time } from './openapi-values.ts';
-import { NOTHING } from './users.ts';
+import { AREA_FIELDS, bounds, count, name, parameters, time, zoom } from '../wire/values.ts';
 
 export const exportBody = z.strictObject({
   layer: name,
@@ -53,7 +51,7 @@ export interface Exports {
 }
 
 /** `/api/v1/exports`: cached tiles as a file to be downloaded. */
-export function exportRoutes(exports: Exports): readonly Route[] {
+export function exportRoutes({ exports }: { readonly exports: Exports }): readonly Route[] {
   const path = '/api/v1/exports';
   const role = 'operator';
   return [
@@ -71,10 +69,10 @@ export function exportRoutes(exports: Exports): readonly Route[] {
 
   async function start(exchange: Exchange): Promise<Answer> {
     const order = readBody(exchange, exportBody);
-    if (exchange.caller) refuseForeignLayer(exchange.caller, order.layer);
+    refuseForeignLayer(exchange.caller, order.layer);
     const started = await exports.start(order, callerName(exchange));
     exchange.change = { target: `layer:${order.layer}`, after: { export: started.id, type: order.type } };
-    return jsonAnswer(started, ['Location', `${exchange.baseUrl}${path}/${started.id}`], 201);
+    return createdAnswer(exchange, `${path}/${started.id}`, started);
   }
 
   async function remove(exchange: Exchange): Promise<Answer> {
@@ -110,7 +108,7 @@ export function exportRoutes(exports: Exports): readonly Route[] {
   function own({ caller, params }: Exchange): ExportDocument {
     const found = exports.list().find(({ id }) => id === params.id);
     if (!found) throw new TilewardenError('entry-unknown', 'There is no such export.');
-    if (caller) refuseForeignLayer(caller, found.layer);
+    refuseForeignLayer(caller, found.layer);
     return found;
   }
 }

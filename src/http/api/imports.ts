@@ -1,42 +1,30 @@
 import { z } from 'zod';
 import { invalid } from '../../domain/errors.ts';
-import type { Layer } from '../../domain/layer.ts';
-import type { TileIndex } from '../../domain/tile-key.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
-import { layerOffer } from '../services/layer-list.ts';
-import { name, names } from '../wire/body-values.ts';
+import type { RouteDeps } from '../route-deps.ts';
+import { layerOffer } from '../services/tile-json.ts';
 import { readBody } from '../wire/read-body.ts';
-import { integerParam } from './layer-tiles.ts';
-
-export interface ReadService {
-  readonly layers: readonly object[];
-  readonly gridSets: readonly object[];
-  readonly report: { readonly entries: readonly object[] };
-}
-
-export interface ImportDeps {
-  /** Reads the capabilities of a WMS or WMTS; `only`: names of layers, null: all. */
-  readonly readService: (
-    address: string,
-    only: readonly string[] | null,
-    signal: AbortSignal,
-  ) => Promise<ReadService>;
-  /** What a document would declare. Throws `request-invalid`. */
-  readonly previewLayer: (document: unknown) => Layer;
-  /** A tile of a layer that nobody has declared. Nothing is kept. */
-  readonly previewTile: (
-    document: unknown,
-    gridSet: string,
-    tile: TileIndex,
-    signal: AbortSignal,
-  ) => Promise<{ readonly bytes: Buffer; readonly contentType: string }>;
-}
+import { name, names } from '../wire/values.ts';
+import { tileIn } from './coverage.ts';
 
 export const importBody = z.strictObject({
   url: name.max(4000).describe('Address of a WMS or WMTS, or of its capabilities'),
   layers: names.exactOptional().describe('Names of layers; all when absent'),
+});
+
+export const importAnswer = z.strictObject({
+  layers: z.array(z.looseObject({ name: z.string() })).describe('As POST /api/v1/layers takes them'),
+  gridSets: z.array(z.looseObject({ name: z.string() })).describe('As POST /api/v1/gridsets takes them'),
+  report: z.array(
+    z.strictObject({
+      subject: z.string(),
+      element: z.string(),
+      fate: z.enum(['taken', 'changed', 'left out']),
+      what: z.string(),
+    }),
+  ),
 });
 
 export const previewQuery = z.object({
@@ -47,7 +35,8 @@ export const previewQuery = z.object({
 const PREVIEW_SECONDS = 60;
 
 /** `POST /api/v1/import` and `GET /api/v1/preview/…`: what a layer would be, before it is declared. */
-export function importRoutes({ readService, previewLayer, previewTile }: ImportDeps): readonly Route[] {
+export function importRoutes({ imports }: RouteDeps): readonly Route[] {
+  const { readService, previewLayer, previewTile } = imports;
   return [
     { method: 'POST', path: '/api/v1/import', role: 'admin', asksOnly: () => true, handler: read },
     { method: 'GET', path: '/api/v1/preview', role: 'admin', handler: describe },
@@ -65,18 +54,9 @@ export function importRoutes({ readService, previewLayer, previewTile }: ImportD
   }
 
   async function preview(exchange: Exchange): Promise<Answer> {
-    const tile = {
-      z: integerParam(exchange, 'z'),
-      x: integerParam(exchange, 'x'),
-      y: integerParam(exchange, 'y'),
-    };
-    const document = documentIn(exchange);
-    const { bytes, contentType } = await previewTile(
-      document,
-      exchange.param('gridSet'),
-      tile,
-      exchange.signal,
-    );
+    const [document, tile] = [documentIn(exchange), tileIn(exchange)];
+    const { gridSet = '' } = exchange.params;
+    const { bytes, contentType } = await previewTile(document, gridSet, tile, exchange.signal);
     const headers = ['Content-Type', contentType, 'Cache-Control', `private, max-age=${PREVIEW_SECONDS}`];
     return { status: 200, headers, body: bytes };
   }

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { boundsOfTile } from '../../domain/grid-set.ts';
 import { metatileOf } from '../../domain/metatile.ts';
 import { MADE_BY_REQUEST, pageOf, type TileIndex, type TileMaker } from '../../domain/tile-key.ts';
@@ -13,7 +14,37 @@ import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { vectorAnswer } from '../services/tile-answer.ts';
-import { integerParam, requestedTileSet } from './layer-tiles.ts';
+import { bounds, coordsOf, count, parameters, time } from '../wire/values.ts';
+import { requestedTileSet, tileIn, tileSet } from './coverage.ts';
+
+export const tileAnswer = z.object({
+  ...tileSet,
+  z: z.number().int(),
+  x: z.number().int(),
+  y: z.number().int(),
+  parameters,
+  bounds,
+  stored: z
+    .object({
+      bytes: count,
+      checksum: z.string(),
+      storedAt: time,
+      ageSeconds: z.number(),
+      expiresAt: time.nullable(),
+      expired: z.boolean(),
+      madeBy: z.object({
+        kind: z
+          .enum(['task', 'request', 'unknown'])
+          .describe('unknown: it was stored before this was noted, or by another program'),
+        task: z.number().int().nullable(),
+        inHistory: z.boolean().describe('Whether /api/v1/tasks/{id} still tells of the task'),
+      }),
+    })
+    .nullable(),
+  page: z.object({ x: z.number(), y: z.number(), hits: count, lastUsedAt: time.nullable() }),
+  metatile: z.object({ minX: z.number(), minY: z.number(), maxX: z.number(), maxY: z.number() }).nullable(),
+  upstream: z.string().nullable().describe('Where it would be fetched, without secrets'),
+});
 
 /** For small pictures in lists; who wants to know it exactly asks past the browser's cache. */
 const CONTENT_SECONDS = 60;
@@ -28,11 +59,7 @@ export function inspectRoutes({ catalog, quota, tasks, clock }: RouteDeps): read
 
   async function placeOf(exchange: Exchange) {
     const tiles = await requestedTileSet(exchange, catalog);
-    const tile = {
-      z: integerParam(exchange, 'z'),
-      x: integerParam(exchange, 'x'),
-      y: integerParam(exchange, 'y'),
-    };
+    const tile = tileIn(exchange);
     checkTile(tiles, tile);
     return { tiles, tile };
   }
@@ -42,12 +69,8 @@ export function inspectRoutes({ catalog, quota, tasks, clock }: RouteDeps): read
     const { tiles, tile } = await placeOf(exchange);
     const stored = await tiles.bound.store.get(tiles.set, tile);
     if (!stored) throw new HttpProblem('tile-not-stored', 'This tile is not in the cache.');
-    const type = [
-      'Content-Type',
-      tiles.format.mediaType,
-      'Cache-Control',
-      `private, max-age=${CONTENT_SECONDS}`,
-    ];
+    const lifetime = `private, max-age=${CONTENT_SECONDS}`;
+    const type = ['Content-Type', tiles.format.mediaType, 'Cache-Control', lifetime];
     if (tiles.format.kind !== 'opaque') return { status: 200, headers: type, body: stored.bytes };
     const read = { ...stored, outcome: 'HIT' as const };
     const { answer, headers } = await vectorAnswer(exchange.headers['accept-encoding'], read);
@@ -56,12 +79,11 @@ export function inspectRoutes({ catalog, quota, tasks, clock }: RouteDeps): read
 
   async function inspect(exchange: Exchange): Promise<Answer> {
     const { tiles, tile } = await placeOf(exchange);
-    const bounds = boundsOfTile(tiles.subset.gridSet, tile.z, tile.x, tile.y);
     return jsonAnswer({
       ...tiles.set,
       ...tile,
       parameters: Object.fromEntries(tiles.selection.values),
-      bounds: [bounds.minX, bounds.minY, bounds.maxX, bounds.maxY],
+      bounds: coordsOf(boundsOfTile(tiles.subset.gridSet, tile.z, tile.x, tile.y)),
       stored: await storedDocument(tiles, tile, tasks, clock.now()),
       page: pageDocument(tiles, tile, quota),
       ...sourceDocument(tiles, tile),

@@ -1,6 +1,7 @@
-import type { BoundLayer } from '../../catalog/bound-layer.ts';
+import { z } from 'zod';
+import type { BoundLayer } from '../../catalog/catalog.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
-import type { Layer } from '../../domain/layer.ts';
+import { LAYER_ACCESS, type Layer, OUTSIDE_ANSWERS } from '../../domain/layer.ts';
 import { isoTime } from '../../lib/clock.ts';
 import type { LayerState } from '../../pipeline/layer-activity.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
@@ -8,9 +9,108 @@ import { refuseOthers, visibleLayers } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
-import { layerOffer } from '../services/layer-list.ts';
+import { layerOffer } from '../services/tile-json.ts';
 import { boundLayer } from '../services/tiles.ts';
+import { bounds, coordsOf, count, texts, time } from '../wire/values.ts';
 import { entityTag } from './catalog-changes.ts';
+
+const zoomExpiry = z
+  .array(z.object({ minZoom: z.number().int(), seconds: z.number() }))
+  .describe('By rising zoom; goes before the number beside it');
+
+const access = z.enum(LAYER_ACCESS);
+const pair = z.tuple([z.number(), z.number()]);
+
+const layerState = {
+  changedAt: time.nullable().describe('When its tiles were last stored or removed, as far as is known'),
+  failures: count.describe('Times that tiles could not be made or kept, in the last day'),
+  lastFailure: z
+    .object({ at: time, reason: z.string(), message: z.string() })
+    .nullable()
+    .describe('The last one since the server started'),
+};
+
+export const layerListAnswer = z.object({
+  layers: z.array(
+    z.object({
+      name: z.string(),
+      title: z.string(),
+      access,
+      gridSets: texts,
+      formats: texts,
+      ...layerState,
+    }),
+  ),
+});
+
+export const layerAnswer = z.object({
+  origin: z.enum(['file', 'database']).describe('Where it is declared; what is in the file is changed there'),
+  version: z.number().nullable(),
+  document: z.unknown(),
+  name: z.string(),
+  title: z.string(),
+  description: z.string(),
+  access,
+  source: z
+    .record(z.string(), z.string())
+    .describe('Where its pictures come from: type, address without query, layers and so on; nothing secret'),
+  store: z.string().nullable(),
+  adopts: texts.describe('Caches of other programs that it reads: layout and place'),
+  attribution: z.string(),
+  gridSets: z.array(
+    z.object({
+      name: z.string(),
+      srs: z.string(),
+      extent: bounds,
+      zoomStart: z.number().int(),
+      zoomStop: z.number().int(),
+      resolutions: z.array(z.number()),
+      tileSize: pair,
+      origins: z.array(pair).describe('Top left corners, one for each zoom'),
+    }),
+  ),
+  formats: texts,
+  extensions: texts,
+  parameters: z.array(
+    z.object({ name: z.string(), default: z.string(), values: texts.nullable().describe('null: many') }),
+  ),
+  metatile: pair,
+  gutter: z.number().int(),
+  expireCacheSeconds: z.number().nullable(),
+  expireCacheByZoom: zoomExpiry,
+  expireClientsSeconds: z.number(),
+  expireClientsByZoom: zoomExpiry,
+  followSource: z.boolean(),
+  staleWhileRevalidateSeconds: z.number(),
+  staleIfErrorSeconds: z.number(),
+  outside: z.enum(OUTSIDE_ANSWERS).nullable(),
+  blankIsRight: z.boolean(),
+  fullWms: z.boolean(),
+  infoFormats: texts,
+  ...layerState,
+});
+
+export const gridSetListAnswer = z.object({
+  gridSets: z.array(
+    z.object({
+      name: z.string(),
+      aliases: texts,
+      description: z.string(),
+      srs: z.string(),
+      extent: bounds,
+      tileSize: pair,
+      levels: z.array(
+        z.object({
+          name: z.string(),
+          resolution: z.number(),
+          scaleDenominator: z.number(),
+          columns: count,
+          rows: count,
+        }),
+      ),
+    }),
+  ),
+});
 
 /** `/api/v1/layers`, `/api/v1/layers/{layer}` and `/api/v1/gridsets`: what is declared. */
 export function layerRoutes({ catalog, editor, layerState }: RouteDeps): readonly Route[] {
@@ -73,50 +173,30 @@ function stateDocument({ changedAt, failures, lastFailure }: LayerState) {
   };
 }
 
+const SETTINGS = [
+  ...(['name', 'title', 'description', 'access', 'attribution', 'gutter', 'outside'] as const),
+  ...(['expireCacheSeconds', 'expireCacheByZoom', 'expireClientsSeconds', 'expireClientsByZoom'] as const),
+  ...(['followSource', 'staleWhileRevalidateSeconds', 'staleIfErrorSeconds', 'blankIsRight'] as const),
+  ...(['fullWms', 'infoFormats'] as const),
+];
+
 /** All that a client must know to show, seed or truncate a layer, where it comes from, and its settings in effect. */
 function layerDocument({ layer, declared }: BoundLayer, state: LayerState) {
   return {
-    name: layer.name,
-    title: layer.title,
-    description: layer.description,
-    access: layer.access,
+    ...Object.fromEntries(SETTINGS.map((name) => [name, layer[name]])),
     source: sourceDocument(declared?.source),
     store: declared?.store ?? null,
     adopts: (declared?.adopt ?? []).map(
       (adopted) => `${adopted.layout}: ${adopted.layout === 'mbtiles' ? adopted.file : adopted.folder}`,
     ),
-    attribution: layer.attribution,
     ...layerOffer(layer),
     metatile: [layer.metatile.columns, layer.metatile.rows],
-    gutter: layer.gutter,
-    expireCacheSeconds: layer.expireCacheSeconds,
-    expireCacheByZoom: layer.expireCacheByZoom,
-    expireClientsSeconds: layer.expireClientsSeconds,
-    expireClientsByZoom: layer.expireClientsByZoom,
-    followSource: layer.followSource,
-    staleWhileRevalidateSeconds: layer.staleWhileRevalidateSeconds,
-    staleIfErrorSeconds: layer.staleIfErrorSeconds,
-    outside: layer.outside,
-    blankIsRight: layer.blankIsRight,
-    fullWms: layer.fullWms,
-    infoFormats: layer.infoFormats,
     ...stateDocument(state),
   };
 }
 
 /** Options that hold no secret. Addresses are shown without query and user: keys stand there. */
-const SHOWN_OPTIONS = [
-  'type',
-  'url',
-  'path',
-  'layer',
-  'layers',
-  'styles',
-  'style',
-  'version',
-  'gridSet',
-  'tileMatrixSet',
-] as const;
+const SHOWN_OPTIONS = 'type url path layer layers styles style version gridSet tileMatrixSet'.split(' ');
 
 function sourceDocument(source: unknown): Record<string, string> {
   const given = Object.entries(Object(source) as Record<string, unknown>);
@@ -132,13 +212,12 @@ function addressOnly(value: unknown): string {
 }
 
 function gridSetDocument(gridSet: GridSet) {
-  const { extent } = gridSet;
   return {
     name: gridSet.name,
     aliases: gridSet.aliases,
     description: gridSet.description,
     srs: `EPSG:${gridSet.srs}`,
-    extent: [extent.minX, extent.minY, extent.maxX, extent.maxY],
+    extent: coordsOf(gridSet.extent),
     tileSize: [gridSet.tileWidth, gridSet.tileHeight],
     levels: gridSet.levels.map(({ name, resolution, scaleDenominator, columns, rows }) => ({
       name,

@@ -1,55 +1,48 @@
 import { z } from 'zod';
 import type { RouteDescription } from '../route.ts';
-import { blankAreaBody } from '../wire/blank-area-request.ts';
-import { quotaBody } from '../wire/quota-body.ts';
-import { scheduleBody } from '../wire/schedule-request.ts';
-import { taskBody } from '../wire/task-request.ts';
+import {
+  runAnswer,
+  runListAnswer,
+  scheduleAnswer,
+  scheduleBody,
+  scheduleListAnswer,
+} from '../wire/schedule-document.ts';
+import {
+  estimateAnswer,
+  taskAnswer,
+  taskBody,
+  taskListAnswer,
+  taskListQuery,
+} from '../wire/task-document.ts';
 import { invalidateBody, invalidateQuery, truncateBody } from '../wire/tile-selection.ts';
 import {
-  loginSchema,
-  newPasswordSchema,
-  tokenSchema,
-  userChangesSchema,
-  userSchema,
-} from './account-schemas.ts';
-import { exportAnswer, exportBody } from './exports.ts';
-import { importBody, previewQuery } from './imports.ts';
-import {
-  auditAnswer,
-  auditQuery,
   callerAnswer,
   sessionAnswer,
   tokenAnswer,
+  tokenBody,
   userAnswer,
-} from './openapi-account-schemas.ts';
-import { blankAreaAnswer, blankAreaListAnswer } from './openapi-blank-schemas.ts';
-import { evictionsAnswer, evictionsQuery, quotaAnswer, usageAnswer } from './openapi-quota-schemas.ts';
-import { runAnswer, runListAnswer, scheduleAnswer, scheduleListAnswer } from './openapi-schedule-schemas.ts';
+  userBody,
+  userChangesBody,
+} from './accounts.ts';
+import { auditAnswer, auditQuery } from './audit.ts';
+import { blankAreaAnswer, blankAreaBody, blankAreaListAnswer } from './blank-areas.ts';
+import { declarationAnswer, declarationBody, dryRunQuery } from './catalog-changes.ts';
 import {
-  aboutAnswer,
   coverageAnswer,
   coverageQuery,
-  declarationAnswer,
-  declarationBody,
-  dryRunQuery,
-  estimateAnswer,
-  gridSetListAnswer,
-  importAnswer,
-  invalidateAnswer,
-  layerAnswer,
-  layerListAnswer,
-  nodeListAnswer,
-  seriesAnswer,
-  taskAnswer,
-  taskListAnswer,
-  taskListQuery,
-  tileAnswer,
   tileSetQuery,
-  truncateAnswer,
-  upstreamsAnswer,
   zoomCoverageAnswer,
   zoomCoverageQuery,
-} from './openapi-schemas.ts';
+} from './coverage.ts';
+import { exportAnswer, exportBody } from './exports.ts';
+import { importAnswer, importBody, previewQuery } from './imports.ts';
+import { tileAnswer } from './inspect.ts';
+import { gridSetListAnswer, layerAnswer, layerListAnswer } from './layers.ts';
+import { evictionsAnswer, evictionsQuery, quotaAnswer, quotaBody, usageAnswer } from './quota.ts';
+import { seriesAnswer } from './series.ts';
+import { loginBody, newPasswordBody } from './session.ts';
+import { aboutAnswer, nodeListAnswer, upstreamsAnswer } from './status.ts';
+import { invalidateAnswer, truncateAnswer } from './truncate.ts';
 
 type Descriptions = Readonly<Record<string, RouteDescription>>;
 
@@ -202,19 +195,19 @@ export const API_DESCRIPTIONS = {
   },
   'GET /api/v1/series': { summary: 'How tiles were answered in the last day', answer: seriesAnswer },
 
-  'POST /api/v1/session': { summary: 'Log in', body: loginSchema, answer: sessionAnswer },
+  'POST /api/v1/session': { summary: 'Log in', body: loginBody, answer: sessionAnswer },
   'DELETE /api/v1/session': { summary: 'Log out', status: 204 },
   'GET /api/v1/me': { summary: 'Who is asking', answer: callerAnswer },
-  'PUT /api/v1/me/password': { summary: "Change one's own password", body: newPasswordSchema, status: 204 },
+  'PUT /api/v1/me/password': { summary: "Change one's own password", body: newPasswordBody, status: 204 },
   'GET /api/v1/users': { summary: 'List users', answer: z.object({ users: z.array(userAnswer) }) },
-  'POST /api/v1/users': { summary: 'Add a user', body: userSchema, answer: userAnswer, status: 201 },
+  'POST /api/v1/users': { summary: 'Add a user', body: userBody, answer: userAnswer, status: 201 },
   'GET /api/v1/users/{name}': { summary: 'Show a user', answer: userAnswer },
-  'PUT /api/v1/users/{name}': { summary: 'Change a user', body: userChangesSchema, answer: userAnswer },
+  'PUT /api/v1/users/{name}': { summary: 'Change a user', body: userChangesBody, answer: userAnswer },
   'DELETE /api/v1/users/{name}': { summary: 'Remove a user', status: 204 },
   'GET /api/v1/tokens': { summary: 'List tokens', answer: z.object({ tokens: z.array(tokenAnswer) }) },
   'POST /api/v1/tokens': {
     summary: 'Make a token; it is shown this once',
-    body: tokenSchema,
+    body: tokenBody,
     answer: tokenAnswer.extend({ token: z.string() }),
     status: 201,
   },

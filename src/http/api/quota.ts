@@ -1,59 +1,188 @@
 import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { isoTime } from '../../lib/clock.ts';
+import { type Evicted, NOTHING_EVICTED } from '../../quota/clean-up.ts';
+import type { EvictedHour } from '../../quota/evictions.ts';
 import {
+  CLEAN_UP_UNITS,
   cleanUpPeriod,
+  EXPIRATION_POLICIES,
   type Quota,
+  type QuotaChange,
   type QuotaConfiguration,
   quotaBytes,
+  STORAGE_UNITS,
 } from '../../quota/quota-configuration.ts';
+import type { UsageReport } from '../../quota/quota-service.ts';
+import type { LayerUsage } from '../../quota/usage-report.ts';
 import { isSameVersion } from '../answer/negotiate.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
+import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import { checkLayerQuotas } from '../rest/disk-quota.ts';
-import type { Handler, Route } from '../route.ts';
+import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
-import { quotaBody, quotaChangeOf } from '../wire/quota-body.ts';
-import { readBody } from '../wire/read-body.ts';
+import { readBody, readQuery } from '../wire/read-body.ts';
+import { amount, count, name, parameters, tileSetName, time, wholeNumber } from '../wire/values.ts';
 
-/** `/api/v1/quota`: the configuration of `/diskquota`, with numbers as numbers and without a root. */
-export function quotaRoutes(deps: RouteDeps): readonly Route[] {
-  const path = '/api/v1/quota';
-  const show: Handler = async () => quotaAnswer(await deps.quota.settings.read());
-  return [
-    { method: 'GET', path, role: 'viewer', handler: show },
-    { method: 'PUT', path, role: 'admin', handler: createChange(deps) },
-  ];
-}
+const positive = z.int().min(1).max(999_999_999);
+const policy = z.enum(EXPIRATION_POLICIES);
+const keysOf = <Key extends string>(table: Readonly<Record<Key, number>>) => Object.keys(table) as Key[];
+const plain = {
+  enabled: z.boolean(),
+  diskBlockSize: positive,
+  cacheCleanUpFrequency: positive,
+  cacheCleanUpUnits: z.enum(keysOf(CLEAN_UP_UNITS)),
+  maxConcurrentCleanUps: positive,
+  globalExpirationPolicyName: policy,
+};
+const ignored = z.number().exactOptional().describe('Follows from the rest, and is passed over');
+const size = { value: z.number().min(0), units: z.enum(keysOf(STORAGE_UNITS)) };
+const quota = z.strictObject({ ...size, bytes: ignored });
 
-export function quotaDocument(configuration: QuotaConfiguration) {
-  const { globalQuota, layerQuotas, ...plain } = configuration;
-  return {
+/** `PUT /api/v1/quota`: only what is to change. What `GET` answers may be sent back as it is. */
+export const quotaBody = z
+  .strictObject({
     ...plain,
-    cleanUpSeconds: cleanUpPeriod(configuration) / 1000,
-    globalQuota: withBytes(globalQuota),
-    layerQuotas: layerQuotas.map((entry) => ({ ...entry, quota: withBytes(entry.quota) })),
-  };
-}
+    cleanUpSeconds: ignored,
+    globalQuota: quota,
+    layerQuotas: z
+      .array(z.strictObject({ layer: name, expirationPolicyName: policy, quota }))
+      .describe('Replaces the whole list; [] removes every layer quota'),
+  })
+  .exactPartial();
 
-function createChange({ catalog, quota }: RouteDeps): Handler {
-  return async (exchange) => {
-    const change = quotaChangeOf(readBody(exchange, quotaBody));
-    checkLayerQuotas(catalog, change.layerQuotas);
-    const wanted = exchange.headers['if-match'];
+const sizedQuota = z.object({ ...size, bytes: count });
+export const quotaAnswer = z.object({
+  ...plain,
+  cleanUpSeconds: z.number(),
+  globalQuota: sizedQuota,
+  layerQuotas: z.array(z.object({ layer: z.string(), expirationPolicyName: policy, quota: sizedQuota })),
+});
+
+const evictedAnswer = z
+  .object({ pages: count, ...amount })
+  .describe('Removed for quotas since the data folder was made');
+export const usageAnswer = z.object({
+  ...amount,
+  sweeping: count,
+  sweepingFiles: count,
+  quota: quotaAnswer,
+  share: z.number().nullable(),
+  evicted: evictedAnswer,
+  growthPerDay: z.number().nullable(),
+  fullInDays: z.number().nullable().describe('Until the quota is used up or a disk nearly full'),
+  disks: z.array(
+    z.object({
+      store: z.string(),
+      freeBytes: count,
+      freePercent: z.number().describe('Of the room or the inodes, whichever is less'),
+      folder: z.string(),
+      minFreePercent: z.number().describe('Below this nothing is stored'),
+      storing: z.boolean().describe('False: tiles are served but not stored, for want of room'),
+    }),
+  ),
+  layers: z.array(
+    z.object({
+      name: z.string(),
+      ...amount,
+      quota: count.nullable(),
+      share: z.number().nullable(),
+      evicted: evictedAnswer,
+      tileSets: z.array(
+        z.object({
+          ...tileSetName,
+          parameters: parameters.nullable().describe('Null: the defaults, or nobody knows'),
+          ...amount,
+          zooms: z.array(z.object({ z: z.number().int(), ...amount })),
+        }),
+      ),
+    }),
+  ),
+});
+
+const column = z.array(z.number());
+export const evictionsQuery = z.object({ days: wholeNumber(1, 31).default(7) });
+export const evictionsAnswer = z.object({
+  from: time,
+  stepSeconds: z.number(),
+  ...{ tiles: column, bytes: column },
+  layers: z.array(z.object({ name: z.string(), tiles: column, bytes: column })),
+});
+
+const HOUR_MS = 3_600_000;
+const HOURS_OF_A_DAY = 24;
+
+/**
+ * `/api/v1/quota`: the configuration of `/diskquota`, with numbers as numbers and without a root. `/api/v1/usage`: what
+ * the tiles take on disk. `/api/v1/evictions`: what quotas removed, hour by hour, also before the last restart.
+ */
+export function quotaRoutes({ catalog, quota, clock }: RouteDeps): readonly Route[] {
+  const path = '/api/v1/quota';
+  return [
+    { method: 'GET', path, role: 'viewer', handler: async () => answerWith(await quota.settings.read()) },
+    { method: 'PUT', path, role: 'admin', handler: change },
+    { method: 'GET', path: '/api/v1/usage', role: 'viewer', handler: usage },
+    { method: 'GET', path: '/api/v1/evictions', role: 'viewer', handler: evictions },
+  ];
+
+  async function change(exchange: Exchange): Promise<Answer> {
+    const wanted = quotaChangeOf(readBody(exchange, quotaBody));
+    checkLayerQuotas(catalog, wanted.layerQuotas);
     let before: QuotaConfiguration | null = null;
-    const after = await quota.settings.change(change, (current) => {
+    const after = await quota.settings.change(wanted, (current) => {
       before = current;
-      if (isSameVersion(wanted, etagOf(current))) return;
+      if (isSameVersion(exchange.headers['if-match'], etagOf(current))) return;
       throw new HttpProblem(
         'precondition-failed',
         'The quota was changed meanwhile, and nothing of this change is applied; read /api/v1/quota again.',
       );
     });
     exchange.change = { target: 'quota', before, after };
-    return quotaAnswer(after);
+    return answerWith(after);
+  }
+
+  async function usage(): Promise<Answer> {
+    return jsonAnswer(usageDocument(await quota.usage()));
+  }
+
+  async function evictions(exchange: Exchange): Promise<Answer> {
+    const hours = readQuery(exchange, evictionsQuery).days * HOURS_OF_A_DAY;
+    const first = Math.floor(clock.now() / HOUR_MS) - hours + 1;
+    return jsonAnswer(evictionDocument(await quota.evictedHours(first * HOUR_MS), first, hours));
+  }
+}
+
+function quotaChangeOf({ cleanUpSeconds: _, ...body }: z.output<typeof quotaBody>): QuotaChange {
+  const { globalQuota, layerQuotas, ...others } = body;
+  return {
+    ...others,
+    ...(globalQuota && { globalQuota: withoutBytes(globalQuota) }),
+    ...(layerQuotas && {
+      layerQuotas: layerQuotas.map((entry) => ({ ...entry, quota: withoutBytes(entry.quota) })),
+    }),
   };
 }
 
-function quotaAnswer(configuration: QuotaConfiguration): Answer {
+function withoutBytes({ value, units }: Quota): Quota {
+  return { value, units };
+}
+
+function quotaDocument(configuration: QuotaConfiguration) {
+  const { globalQuota, layerQuotas, ...others } = configuration;
+  return {
+    ...others,
+    cleanUpSeconds: cleanUpPeriod(configuration) / 1000,
+    globalQuota: withBytes(globalQuota),
+    layerQuotas: layerQuotas.map((entry) => ({ ...entry, quota: withBytes(entry.quota) })),
+  };
+}
+
+function withBytes(given: Quota) {
+  return { ...given, bytes: quotaBytes(given) };
+}
+
+function answerWith(configuration: QuotaConfiguration): Answer {
   return jsonAnswer(quotaDocument(configuration), ['ETag', etagOf(configuration)]);
 }
 
@@ -62,6 +191,59 @@ function etagOf(configuration: QuotaConfiguration): string {
   return `"${digest.digest('base64url').slice(0, 22)}"`;
 }
 
-function withBytes(quota: Quota) {
-  return { ...quota, bytes: quotaBytes(quota) };
+function usageDocument(report: UsageReport) {
+  const { sweeping, quota: configuration, disks, layers, ...others } = report;
+  const { parameters: _, evictedByLayer: __, ...shown } = others;
+  return {
+    ...shown,
+    sweeping: sweeping.bytes,
+    sweepingFiles: sweeping.files,
+    quota: quotaDocument(configuration),
+    share: shareOf(report.bytes, quotaBytes(configuration.globalQuota)),
+    disks: [...disks].map(([store, room]) => ({ store, ...room, freePercent: rounded(room.freePercent) })),
+    layers: layers.map((layer) => layerDocument(layer, report)),
+  };
+}
+
+function layerDocument(layer: LayerUsage, report: UsageReport) {
+  const own = report.quota.layerQuotas.find((entry) => entry.layer === layer.name);
+  const limit = own ? quotaBytes(own.quota) : null;
+  const share = limit === null ? null : shareOf(layer.bytes, limit);
+  const tileSets = layer.tileSets.map((set) => {
+    const values = set.parametersId === null ? null : report.parameters.get(set.parametersId);
+    return { ...set, parameters: values ? Object.fromEntries(values) : null };
+  });
+  const evicted: Evicted = report.evictedByLayer.get(layer.name) ?? NOTHING_EVICTED;
+  return { ...layer, quota: limit, share, evicted, tileSets };
+}
+
+function shareOf(bytes: number, limit: number): number | null {
+  return limit === 0 ? null : Math.round((bytes / limit) * 10_000) / 10_000;
+}
+
+function rounded(percent: number): number {
+  return Math.round(percent * 100) / 100;
+}
+
+/** Columns as in `/api/v1/series`; the last hour is the one that runs. */
+function evictionDocument(rows: readonly EvictedHour[], first: number, hours: number) {
+  const columns = () => ({ tiles: Array<number>(hours).fill(0), bytes: Array<number>(hours).fill(0) });
+  const all = columns();
+  const layers = new Map<string, typeof all>();
+  for (const { layer, at, tiles, bytes } of rows) {
+    const place = at / HOUR_MS - first;
+    const own = layers.get(layer) ?? columns();
+    layers.set(layer, own);
+    for (const into of [all, own]) {
+      into.tiles[place] = (into.tiles[place] ?? 0) + tiles;
+      into.bytes[place] = (into.bytes[place] ?? 0) + bytes;
+    }
+  }
+  const byName = [...layers].sort(([a], [b]) => (a < b ? -1 : 1));
+  return {
+    from: isoTime(first * HOUR_MS),
+    stepSeconds: HOUR_MS / 1000,
+    ...all,
+    layers: byName.map(([layer, own]) => ({ name: layer, ...own })),
+  };
 }

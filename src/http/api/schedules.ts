@@ -1,15 +1,13 @@
 import type { Schedule } from '../../tasks/schedules/schedule.ts';
-import { type Answer, jsonAnswer } from '../answer.ts';
+import { type Answer, jsonAnswer, NOTHING } from '../answer.ts';
 import { refuseForeignLayer } from '../door/gate.ts';
-import { callerName, type Exchange } from '../exchange.ts';
+import { callerName, createdAnswer, type Exchange, idIn } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { readBody } from '../wire/read-body.ts';
-import { runDocument, scheduleDocument } from '../wire/schedule-document.ts';
-import { declarationOf, scheduleBody } from '../wire/schedule-request.ts';
-import { refuseUnknownNames } from '../wire/task-request.ts';
-import { NOTHING } from './users.ts';
+import { declarationOf, runDocument, scheduleBody, scheduleDocument } from '../wire/schedule-document.ts';
+import { refuseUnknownNames } from '../wire/task-document.ts';
 
 const SHOWN_NEXT_RUNS = 5;
 const SHOWN_RUNS = 200;
@@ -38,8 +36,7 @@ export function scheduleRoutes({ catalog, schedules }: RouteDeps): readonly Rout
     const created = await schedules.create(declaration, callerName(exchange));
     if (!created) throw nameTaken(declaration);
     exchange.change = { target: `schedule:${created.id}`, after: declaration };
-    const location = `${exchange.baseUrl}${path}/${created.id}`;
-    return jsonAnswer(await documentOf(created), ['Location', location], 201);
+    return createdAnswer(exchange, `${path}/${created.id}`, await documentOf(created));
   }
 
   async function show(exchange: Exchange): Promise<Answer> {
@@ -69,7 +66,7 @@ export function scheduleRoutes({ catalog, schedules }: RouteDeps): readonly Rout
 
   async function runNow(exchange: Exchange): Promise<Answer> {
     const schedule = await scheduleOf(exchange);
-    if (exchange.caller) refuseForeignLayer(exchange.caller, schedule.layer);
+    refuseForeignLayer(exchange.caller, schedule.layer);
     const run = await schedules.runNow(schedule);
     if (!run)
       throw new HttpProblem('conflict', `The latest run of schedule ${schedule.name} is not over yet.`);
@@ -80,7 +77,7 @@ export function scheduleRoutes({ catalog, schedules }: RouteDeps): readonly Rout
   function declarationIn(exchange: Exchange) {
     const declaration = declarationOf(readBody(exchange, scheduleBody));
     const { layer, draft } = declaration;
-    if (exchange.caller) refuseForeignLayer(exchange.caller, layer);
+    refuseForeignLayer(exchange.caller, layer);
     refuseUnknownNames(catalog, { layer, ...draft });
     return declaration;
   }
@@ -91,8 +88,7 @@ export function scheduleRoutes({ catalog, schedules }: RouteDeps): readonly Rout
   }
 
   async function scheduleOf(exchange: Exchange): Promise<Schedule> {
-    const text = exchange.param('id');
-    const schedule = /^\d{1,15}$/.test(text) ? await schedules.get(Number(text)) : null;
+    const schedule = await schedules.get(idIn(exchange));
     if (schedule) return schedule;
     throw new HttpProblem('schedule-unknown', 'There is no such schedule.');
   }
@@ -100,12 +96,10 @@ export function scheduleRoutes({ catalog, schedules }: RouteDeps): readonly Rout
   /** One that the caller may change. */
   async function ownSchedule(exchange: Exchange): Promise<Schedule> {
     const schedule = await scheduleOf(exchange);
-    if (exchange.caller) refuseForeignLayer(exchange.caller, schedule.layer);
+    refuseForeignLayer(exchange.caller, schedule.layer);
     if (schedule.origin === 'interface') return schedule;
-    throw new HttpProblem(
-      'conflict',
-      `Schedule ${schedule.name} stands in the configuration file; change it there.`,
-    );
+    const why = `Schedule ${schedule.name} stands in the configuration file; change it there.`;
+    throw new HttpProblem('conflict', why);
   }
 }
 

@@ -5,8 +5,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { CacheOutcome, ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { CallerGone } from '../exchange.ts';
 import { countReads } from '../metrics/tile-counts.ts';
-import { seriesAnswer } from './openapi-schemas.ts';
-import { createTrafficSeries } from './series.ts';
+import { createTrafficSeries, seriesAnswer } from './series.ts';
 
 const NOON = Date.UTC(2026, 0, 2, 12, 0, 30);
 

@@ -1,8 +1,8 @@
+import { z } from 'zod';
 import { type Clock, isoTime } from '../../lib/clock.ts';
 import type { Amount } from '../../quota/usage-report.ts';
-import { jsonAnswer } from '../answer.ts';
 import type { TileTally } from '../metrics/tile-counts.ts';
-import type { Route } from '../route.ts';
+import { time } from '../wire/values.ts';
 
 const MINUTE_MS = 60_000;
 const MINUTES = 1440;
@@ -19,6 +19,14 @@ const FIELDS = [
   'evictedBytes',
 ] as const;
 type Field = (typeof FIELDS)[number];
+
+const column = z.array(z.number());
+export const seriesAnswer = z.object({
+  from: time,
+  stepSeconds: z.number(),
+  ...(Object.fromEntries(FIELDS.map((field) => [field, column])) as Record<Field, typeof column>),
+  missMilliseconds: column.describe('Of all misses of the step together'),
+});
 
 export interface TrafficSeries extends TileTally {
   /** The last day, minute by minute; the last minute is the one that runs. */
@@ -95,15 +103,3 @@ export function createTrafficSeries(clock: Clock, evicted: () => Amount): Traffi
 
 /** Neither that the caller went away nor that there is no such tile is a failure of the server. */
 const NOT_OURS: ReadonlySet<string> = new Set(['caller-gone', 'tile-outside']);
-
-/** `/api/v1/series` */
-export function seriesRoutes(traffic: {
-  readonly series: Pick<TrafficSeries, 'document'>;
-  flush(): void;
-}): readonly Route[] {
-  const handler = () => {
-    traffic.flush();
-    return jsonAnswer(traffic.series.document());
-  };
-  return [{ method: 'GET', path: '/api/v1/series', role: 'viewer', handler }];
-}

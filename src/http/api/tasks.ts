@@ -1,15 +1,20 @@
-import { mayWorkOn } from '../../access/caller.ts';
 import type { Task } from '../../tasks/task.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import { refuseForeignLayer } from '../door/gate.ts';
-import { callerName, type Exchange } from '../exchange.ts';
+import { callerName, createdAnswer, type Exchange, idIn } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
-import { isDryRun, readBody } from '../wire/read-body.ts';
-import { taskDocument } from '../wire/task-document.ts';
-import { refuseUnknownNames, taskBody, taskDraftOf } from '../wire/task-request.ts';
-import { readTaskFilter } from './task-query.ts';
+import { isDryRun, readBody, readQuery } from '../wire/read-body.ts';
+import {
+  refuseUnknownNames,
+  taskBody,
+  taskDocument,
+  taskDraftOf,
+  taskListQuery,
+} from '../wire/task-document.ts';
+
+const HIGHEST_LIMIT = 500;
 
 /** `/api/v1/tasks` and what lies below it. */
 export function taskRoutes({ catalog, tasks, quota }: RouteDeps): readonly Route[] {
@@ -25,10 +30,16 @@ export function taskRoutes({ catalog, tasks, quota }: RouteDeps): readonly Route
     { method: 'POST', path: `${one}/retry`, role: 'operator', handler: retry },
   ];
 
-  async function list({ query }: Exchange): Promise<Answer> {
-    const filter = readTaskFilter(query);
-    const found = await tasks.list(filter);
-    const next = found.length === filter.limit ? (found.at(-1)?.id ?? null) : null;
+  async function list(exchange: Exchange): Promise<Answer> {
+    const { state, before, limit: wanted, ...asked } = readQuery(exchange, taskListQuery);
+    const limit = Math.min(Math.max(wanted, 1), HIGHEST_LIMIT);
+    const found = await tasks.list({
+      ...asked,
+      limit,
+      ...(state && { states: state }),
+      ...(before !== undefined && { beforeId: before }),
+    });
+    const next = found.length === limit ? (found.at(-1)?.id ?? null) : null;
     return jsonAnswer({ tasks: await Promise.all(found.map(withEvictions)), nextBefore: next });
   }
 
@@ -36,9 +47,9 @@ export function taskRoutes({ catalog, tasks, quota }: RouteDeps): readonly Route
     const { layer, type, dryRun, ...body } = readBody(exchange, taskBody);
     const draft = { layer, type, ...taskDraftOf(body) };
     refuseUnknownNames(catalog, draft);
-    if (exchange.caller) refuseForeignLayer(exchange.caller, draft.layer);
+    refuseForeignLayer(exchange.caller, draft.layer);
     if (dryRun) return jsonAnswer(await tasks.estimate(draft));
-    return createdAnswer(exchange, await tasks.create(draft, callerName(exchange)));
+    return created(exchange, await tasks.create(draft, callerName(exchange)));
   }
 
   async function show(exchange: Exchange): Promise<Answer> {
@@ -64,11 +75,9 @@ export function taskRoutes({ catalog, tasks, quota }: RouteDeps): readonly Route
   async function retry(exchange: Exchange): Promise<Answer> {
     const { id } = await ownTask(exchange);
     const retried = await tasks.retryFailed(id, callerName(exchange));
-    if (retried) return createdAnswer(exchange, retried);
-    throw new HttpProblem(
-      'conflict',
-      `Task ${id} has nothing to retry: it is not over, or nothing in it failed.`,
-    );
+    if (retried) return created(exchange, retried);
+    const why = `Task ${id} has nothing to retry: it is not over, or nothing in it failed.`;
+    throw new HttpProblem('conflict', why);
   }
 
   /** What quotas removed while the task ran: a seed into a full cache is seen to displace other tiles. */
@@ -87,31 +96,27 @@ export function taskRoutes({ catalog, tasks, quota }: RouteDeps): readonly Route
   ): Promise<Answer> {
     const { id } = await ownTask(exchange);
     const changed = await apply(id);
-    if (changed) {
-      exchange.change = changeOf(changed);
-      return jsonAnswer(taskDocument(changed));
-    }
-    throw new HttpProblem('conflict', `Task ${id} ${otherwise}.`);
+    if (!changed) throw new HttpProblem('conflict', `Task ${id} ${otherwise}.`);
+    exchange.change = changeOf(changed);
+    return jsonAnswer(taskDocument(changed));
   }
 
   async function taskOf(exchange: Exchange): Promise<Task> {
-    const text = exchange.param('id');
-    const task = /^\d{1,15}$/.test(text) ? await tasks.get(Number(text)) : null;
+    const task = await tasks.get(idIn(exchange));
     if (task) return task;
     throw new HttpProblem('task-unknown', 'There is no such task.');
   }
 
   async function ownTask(exchange: Exchange): Promise<Task> {
     const task = await taskOf(exchange);
-    if (!exchange.caller || mayWorkOn(exchange.caller, task.request.layer)) return task;
-    throw new HttpProblem('forbidden', `${exchange.caller.name} may not work on this layer.`);
+    refuseForeignLayer(exchange.caller, task.request.layer);
+    return task;
   }
-}
 
-function createdAnswer(exchange: Exchange, task: Task): Answer {
-  exchange.change = changeOf(task);
-  const location = `${exchange.baseUrl}/api/v1/tasks/${task.id}`;
-  return jsonAnswer(taskDocument(task), ['Location', location], 201);
+  function created(exchange: Exchange, task: Task): Answer {
+    exchange.change = changeOf(task);
+    return createdAnswer(exchange, `${path}/${task.id}`, taskDocument(task));
+  }
 }
 
 /** For the audit log. */

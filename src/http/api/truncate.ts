@@ -1,41 +1,71 @@
+import { z } from 'zod';
 import type { SelectedTiles } from '../../tasks/mass-truncation-selection.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
-import type { Exchange } from '../exchange.ts';
+import { mediaTypeOf } from '../door/request-body.ts';
+import { callerName, type Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { boundLayer } from '../services/tiles.ts';
-import { isDryRun, readBody } from '../wire/read-body.ts';
-import { selectionOf, truncateBody } from '../wire/tile-selection.ts';
+import { checkBody, isDryRun, readBody, readQuery } from '../wire/read-body.ts';
+import {
+  invalidateBody,
+  invalidateQuery,
+  selectionOf,
+  tileLines,
+  truncateBody,
+} from '../wire/tile-selection.ts';
+import { amount, tileSetName } from '../wire/values.ts';
 
-/** `POST /api/v1/layers/{layer}/truncate`: removes a selection of a layer's tiles, or with `dryRun` only counts it. */
-export function truncateRoutes({ catalog, massTruncation }: RouteDeps): readonly Route[] {
-  const path = '/api/v1/layers/{layer}/truncate';
-  return [{ method: 'POST', path, role: 'operator', handler: truncate, asksOnly: isDryRun }];
+export const truncateAnswer = z.object({
+  layer: z.string(),
+  dryRun: z.boolean(),
+  ...amount,
+  tileSets: z.array(z.object({ ...tileSetName, ...amount })),
+});
+export const invalidateAnswer = truncateAnswer.extend({ tasks: z.array(z.number().int()) });
+
+/** Below `/api/v1/layers/{layer}`: `truncate` removes a selection of its tiles, `invalidate` marks one as stale. */
+export function truncateRoutes({ catalog, massTruncation, invalidation }: RouteDeps): readonly Route[] {
+  const path = '/api/v1/layers/{layer}';
+  const common = { method: 'POST', role: 'operator', asksOnly: isDryRun } as const;
+  return [
+    { path: `${path}/truncate`, ...common, handler: truncate },
+    { path: `${path}/invalidate`, ...common, handler: invalidate },
+  ];
 
   async function truncate(exchange: Exchange): Promise<Answer> {
     const { layer } = boundLayer(catalog, exchange.param('layer'));
     const body = readBody(exchange, truncateBody);
     const selection = selectionOf(body, layer, 'any');
-    const { dryRun } = body;
-    const selected = await massTruncation.truncateSelection(layer.name, selection, dryRun);
-    exchange.change = { target: `layer:${layer.name}`, after: { dryRun, ...amountOf(selected) } };
-    return jsonAnswer({
-      layer: layer.name,
-      dryRun,
-      ...amountOf(selected),
-      tileSets: selected.map(selectedDocument),
-    });
+    const selected = await massTruncation.truncateSelection(layer.name, selection, body.dryRun);
+    return jsonAnswer(told(exchange, layer.name, body.dryRun, selected));
+  }
+
+  async function invalidate(exchange: Exchange): Promise<Answer> {
+    const { layer } = boundLayer(catalog, exchange.param('layer'));
+    const body = readInvalidation(exchange);
+    const selection = selectionOf(body, layer, 'offered');
+    const by = body.renew ? { createdBy: callerName(exchange) } : null;
+    const { marked, tasks } = body.dryRun
+      ? { marked: await invalidation.count(layer.name, selection), tasks: [] }
+      : await invalidation.invalidate(layer.name, selection, by);
+    const document = told(exchange, layer.name, body.dryRun, marked);
+    return jsonAnswer({ ...document, tasks: tasks.map(({ id }) => id) });
   }
 }
 
-export function amountOf(selected: readonly SelectedTiles[]) {
-  return {
-    tiles: selected.reduce((sum, { tiles }) => sum + tiles, 0),
-    bytes: selected.reduce((sum, { bytes }) => sum + bytes, 0),
-  };
+/** Or a list of tiles alone; what else there is to say then stands in the address. */
+function readInvalidation(exchange: Exchange): z.output<typeof invalidateBody> {
+  if (mediaTypeOf(exchange.headers) !== 'text/plain') return readBody(exchange, invalidateBody);
+  const asked = readQuery(exchange, invalidateQuery);
+  return checkBody({ tiles: tileLines(exchange.body), ...asked }, invalidateBody);
 }
 
-export function selectedDocument({ set, tiles, bytes }: SelectedTiles) {
-  const { gridSet, format, parametersId } = set;
-  return { gridSet, format, parametersId, tiles, bytes };
+/** The answer, which the audit log hears of too. */
+function told(exchange: Exchange, layer: string, dryRun: boolean, selected: readonly SelectedTiles[]) {
+  const sum = (field: 'tiles' | 'bytes') => selected.reduce((total, one) => total + one[field], 0);
+  const all = { dryRun, tiles: sum('tiles'), bytes: sum('bytes') };
+  exchange.change = { target: `layer:${layer}`, after: all };
+  const tileSets = selected.map(({ set: { layer: _, ...set }, tiles, bytes }) => ({ ...set, tiles, bytes }));
+  return { layer, ...all, tileSets };
 }

@@ -1,7 +1,7 @@
 import type { Authenticator, Presented } from '../../access/authenticator.ts';
 import type { Caller } from '../../access/caller.ts';
 import { SESSION_LIFE_MS } from '../../access/session-store.ts';
-import { isLoopbackAddress, isLoopbackHost } from './trusted-proxies.ts';
+import { isLoopbackAddress, isLoopbackHost } from './peer.ts';
 
 /** What a request carries to say who is asking. */
 export interface Credentials {

@@ -1,4 +1,4 @@
-import type { AuditDraft } from '../../access/audit-entry.ts';
+import type { AuditDraft } from '../../access/audit-file.ts';
 import type { AuditLog } from '../../access/audit-log.ts';
 import type { Answer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';

@@ -2,7 +2,6 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Logger } from '../../lib/logger.ts';
 import { OutOfReach } from '../../lib/out-of-reach.ts';
 import { createSender } from '../answer/send.ts';
-import { watchStream } from '../answer/stream-watch.ts';
 import type { Answer } from '../answer.ts';
 import { CallerGone, connectionOf, Exchange } from '../exchange.ts';
 import type { HttpLimits } from '../limits.ts';
@@ -18,9 +17,9 @@ import {
   refuseLesserRole,
   refuseUnsafe,
 } from './gate.ts';
+import type { TrustsProxy } from './peer.ts';
 import { readBody } from './request-body.ts';
 import { type Match, type Router, routeOf } from './router.ts';
-import type { TrustsProxy } from './trusted-proxies.ts';
 
 export interface DispatcherOptions {
   readonly router: Router;
@@ -39,7 +38,7 @@ export interface DispatcherOptions {
   readonly isAway?: () => boolean;
 }
 
-export interface Elsewhere {
+interface Elsewhere {
   takes(match: Match, method: string): boolean;
   /** Rejects while nothing is answered yet. */
   forward(request: IncomingMessage, response: ServerResponse): Promise<void>;
@@ -173,7 +172,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     }
     refuseExcess(request, limits);
     routeOf(match);
-    if (exchange.caller && !isReading(request)) refuseForeignLayer(exchange.caller, match.params.layer);
+    if (!isReading(request)) refuseForeignLayer(exchange.caller, match.params.layer);
     refuseUnsafe(request, trusts);
   }
 
@@ -235,4 +234,33 @@ function lingerOver(request: IncomingMessage): void {
   const cut = setTimeout(() => request.socket.destroy(), LINGER_MS);
   request.once('close', () => clearTimeout(cut));
   request.once('end', () => clearTimeout(cut));
+}
+
+interface StreamWatch {
+  /** Whether the caller may go on listening. */
+  readonly holds: () => Promise<boolean>;
+  readonly intervalMs: number;
+  readonly log: Logger;
+}
+
+/**
+ * An answer without an end outlives what was true when it began. The signal aborts soon after its caller was removed,
+ * changed or logged out; and when that cannot be found out.
+ */
+function watchStream(response: ServerResponse, { holds, intervalMs, log }: StreamWatch): AbortSignal {
+  const ended = new AbortController();
+  let checking = false;
+  const check = async () => {
+    if (checking) return;
+    checking = true;
+    const good = await holds().catch((error: unknown) => {
+      log.warn({ err: error }, 'Whether a listener may go on cannot be found out');
+      return false;
+    });
+    checking = false;
+    if (!good) ended.abort();
+  };
+  const timer = setInterval(() => void check(), intervalMs);
+  response.once('close', () => clearInterval(timer));
+  return ended.signal;
 }

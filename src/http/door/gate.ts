@@ -4,9 +4,7 @@ import { type Caller, mayWorkOn, type Role, roleSuffices } from '../../access/ca
 import type { HttpLimits } from '../limits.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Access, Credentials } from './access.ts';
-import { isHost, ownAddress } from './own-address.ts';
-import { peerOf } from './peer.ts';
-import { type TrustsProxy, withoutMapping } from './trusted-proxies.ts';
+import { isHost, ownAddress, peerOf, type TrustsProxy, withoutMapping } from './peer.ts';
 
 const CHALLENGE = 'Basic realm="Tilewarden", charset="UTF-8"';
 /** A browser asks for no password of its own for a scheme it does not know: our pages do that themselves. */
@@ -39,8 +37,8 @@ export function refuseLesserRole(caller: Caller, needed: Role): void {
   );
 }
 
-export function refuseForeignLayer(caller: Caller, layer: string | undefined): void {
-  if (layer === undefined || mayWorkOn(caller, layer)) return;
+export function refuseForeignLayer(caller: Caller | null, layer: string | undefined): void {
+  if (!caller || layer === undefined || mayWorkOn(caller, layer)) return;
   throw new HttpProblem('forbidden', `${caller.name} may not work on this layer.`);
 }
 

@@ -3,7 +3,7 @@ import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import type { Layer, LayerAccess } from '../../domain/layer.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
-import type { Handler } from '../route.ts';
+import { type Handler, recovering } from '../route.ts';
 
 /**
  * For every service that shows a layer: throws unless the caller may look at it. Layers are public unless they say
@@ -31,19 +31,12 @@ export type LayerScreen = (handler: Handler) => Handler;
  * none is there is nothing to hide. Handlers that answer at once still do.
  */
 export function createLayerScreen(allLayers: () => Promise<readonly Layer[]>): LayerScreen {
-  async function refuse(exchange: Exchange, error: unknown): Promise<never> {
-    if (!isAboutUnknownLayer(error) || (await allLayers()).every(isOpen)) throw error;
-    exchange.audience = 'caller';
-    throw (await exchange.identify()) ? error : exchange.credentialsNeeded();
-  }
-  return (handler) => (exchange) => {
-    try {
-      const answer = handler(exchange);
-      return answer instanceof Promise ? answer.catch((error) => refuse(exchange, error)) : answer;
-    } catch (error) {
-      return refuse(exchange, error);
-    }
-  };
+  return (handler) =>
+    recovering(handler, async (error, exchange) => {
+      if (!isAboutUnknownLayer(error) || (await allLayers()).every(isOpen)) throw error;
+      exchange.audience = 'caller';
+      throw (await exchange.identify()) ? error : exchange.credentialsNeeded();
+    });
 }
 
 /** Also where a service tells it in a form of its own. */

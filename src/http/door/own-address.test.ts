@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { ownAddress } from './own-address.ts';
-import { createProxyTrust, isLoopbackHost } from './trusted-proxies.ts';
+import { createProxyTrust, isLoopbackHost, ownAddress } from './peer.ts';
 
 function requestFrom(remoteAddress: string, headers: Record<string, string>): IncomingMessage {
   const socket = { remoteAddress, localAddress: '10.0.0.1', localPort: 8080 };

@@ -1,10 +1,10 @@
 import type { IncomingMessage, Server } from 'node:http';
-import type { Socket } from 'node:net';
+import { BlockList, isIP, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { withoutMapping } from './trusted-proxies.ts';
+import { misconfigured } from '../../domain/errors.ts';
 
 /** Both ends of the connection that a request came by. */
-export interface Peer {
+interface Peer {
   /** Of the caller, or of the proxy before it. */
   readonly address: string;
   readonly localAddress: string;
@@ -13,7 +13,7 @@ export interface Peer {
   readonly secure: boolean;
 }
 
-/** Set by our own processes only; see `forward.ts`. */
+/** Set by our own processes only; see `http-process.ts`. */
 export const PEER_HEADER = 'x-tilewarden-peer';
 
 const fromOurProcesses = new WeakSet<Socket>();
@@ -36,4 +36,92 @@ export function cameByTls(request: IncomingMessage): boolean {
 
 function isEncrypted(socket: Socket): boolean {
   return (socket as TLSSocket).encrypted === true;
+}
+
+/** A host name or address with an optional port: what may be put into an address without further ado. */
+const HOST = /^(?:[a-z0-9_.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i;
+const SCHEME = /^https?$/;
+const PREFIX = /^(?:\/[\w.~-]+)+$/;
+
+/**
+ * The address the caller reached us by, with the prefix and without a closing slash: `https://maps.example/geowebcache`.
+ * What a proxy says in `X-Forwarded-*` counts only if the proxy is trusted.
+ */
+export function ownAddress(request: IncomingMessage, prefix: string, trusts: TrustsProxy): string {
+  const peer = peerOf(request);
+  const forwarded = trusts(peer.address) ? request.headers : {};
+  const host = firstOf(forwarded['x-forwarded-host'], isHost) ?? hostOf(request, peer);
+  const scheme =
+    firstOf(forwarded['x-forwarded-proto'], (text) => SCHEME.test(text)) ?? (peer.secure ? 'https' : 'http');
+  const outerPrefix = firstOf(forwarded['x-forwarded-prefix'], (text) => PREFIX.test(text)) ?? '';
+  return `${scheme}://${host}${outerPrefix}${prefix}`;
+}
+
+/** What looks like an IPv4 address or a port must also be one. */
+export function isHost(text: string): boolean {
+  return HOST.test(text) && URL.canParse(`http://${text}`);
+}
+
+/** Proxies append to these headers; the first value is the one the caller used. */
+function firstOf(header: string | string[] | undefined, isGood: (text: string) => boolean): string | null {
+  const text = Array.isArray(header) ? header[0] : header;
+  const first = text?.split(',')[0]?.trim();
+  return first !== undefined && isGood(first) ? first : null;
+}
+
+function hostOf({ headers: { host = '' } }: IncomingMessage, { localAddress, localPort }: Peer): string {
+  if (isHost(host)) return host;
+  return localAddress.includes(':') ? `[${localAddress}]:${localPort}` : `${localAddress}:${localPort}`;
+}
+
+/** Says whether a socket's address is a proxy whose `X-Forwarded-*` headers are believed. */
+export type TrustsProxy = (address: string) => boolean;
+
+/** `entries`: addresses and networks, e.g. `10.0.0.7`, `10.0.0.0/8`, `fd00::/8`. */
+export function createProxyTrust(entries: readonly string[]): TrustsProxy {
+  if (entries.length === 0) return () => false;
+  const list = new BlockList();
+  for (const entry of entries) addEntry(list, entry);
+  return (address) => {
+    const plain = withoutMapping(address);
+    const version = isIP(plain);
+    return version !== 0 && list.check(plain, version === 6 ? 'ipv6' : 'ipv4');
+  };
+}
+
+function addEntry(list: BlockList, entry: string): void {
+  const [address = '', bits] = entry.split('/');
+  const version = isIP(address);
+  const prefix = bits === undefined ? null : Number(bits);
+  const mostBits = version === 6 ? 128 : 32;
+  if (
+    version === 0 ||
+    (prefix !== null && !(Number.isInteger(prefix) && prefix >= 0 && prefix <= mostBits))
+  ) {
+    throw misconfigured(`trustedProxies: ${entry} is neither an address nor a network such as 10.0.0.0/8.`);
+  }
+  const family = version === 6 ? 'ipv6' : 'ipv4';
+  if (prefix === null) list.addAddress(address, family);
+  if (prefix !== null) list.addSubnet(address, prefix, family);
+}
+
+/** `::ffff:10.0.0.7`, as a socket that listens on both families shows an IPv4 caller, is 10.0.0.7. */
+export function withoutMapping(address: string): string {
+  return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
+}
+
+const LOOPBACK = createProxyTrust(['127.0.0.0/8', '::1']);
+
+export function isLoopbackAddress(address: string): boolean {
+  return LOOPBACK(address);
+}
+
+/** A host as one writes it in an address or a setting; with or without a port. */
+export function isLoopbackHost(host: string): boolean {
+  const name = host.startsWith('[') ? host.slice(1).replace(/\].*$/, '') : hostWithoutPort(host);
+  return name.toLowerCase() === 'localhost' || isLoopbackAddress(name);
+}
+
+function hostWithoutPort(host: string): string {
+  return isIP(host) === 6 ? host : host.replace(/:\d+$/, '');
 }

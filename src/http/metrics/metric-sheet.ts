@@ -1,13 +1,18 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 
 type Labels = Readonly<Record<string, string>>;
+/** A value and what it is of. */
+export type Sample = readonly [value: number, labels?: Labels];
 
-export interface Family {
-  set(value: number, labels?: Labels): void;
+/** What is counted is the whole sum since the start. The name says what is known of each sample. */
+export interface Metric<Source> {
+  readonly kind: 'gauge' | 'counter';
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: readonly string[];
+  /** As it is now; null: nothing is known. */
+  readonly read: (source: Source) => number | null | Iterable<Sample>;
 }
-
-/** Fills its families with what is so now. */
-export type Fill = () => void | Promise<void>;
 
 /**
  * A page of figures for Prometheus. Nothing is counted here: the rooms keep plain numbers, and each look at the
@@ -15,26 +20,28 @@ export type Fill = () => void | Promise<void>;
  */
 export class MetricSheet {
   readonly #registry = new Registry();
-  readonly #fills: Fill[] = [];
+  readonly #fills: (() => Promise<void>)[] = [];
   #writing: Promise<string> | null = null;
 
   get contentType(): string {
     return this.#registry.contentType;
   }
 
-  gauge(name: string, help: string, labelNames: readonly string[] = []): Family {
-    const gauge = new Gauge({ name, help, labelNames: [...labelNames], registers: [this.#registry] });
-    return { set: (value, labels = {}) => gauge.set({ ...labels }, value) };
-  }
-
-  /** What is set is the whole sum since the start. */
-  counter(name: string, help: string, labelNames: readonly string[] = []): Family {
-    const counter = new Counter({ name, help, labelNames: [...labelNames], registers: [this.#registry] });
-    return { set: (value, labels = {}) => counter.inc({ ...labels }, value) };
-  }
-
-  onLook(fill: Fill): void {
-    this.#fills.push(fill);
+  /** `look` is called once for each look at the page. */
+  add<Source>(look: () => Source | Promise<Source>, metrics: readonly Metric<Source>[]): void {
+    const families = metrics.map(({ kind, name, help, labels = [], read }) => {
+      const options = { name, help, labelNames: [...labels], registers: [this.#registry] };
+      const family = kind === 'gauge' ? new Gauge(options) : new Counter(options);
+      return { read, set: (value: number, of: Labels = {}) => family.inc({ ...of }, value) };
+    });
+    this.#fills.push(async () => {
+      const source = await look();
+      for (const { read, set } of families) {
+        const found = read(source);
+        if (typeof found === 'number') set(found);
+        else for (const [value, labels] of found ?? []) set(value, labels);
+      }
+    });
   }
 
   /** Those who look at the same time share one page. */

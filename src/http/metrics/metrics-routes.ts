@@ -1,34 +1,48 @@
-import type { UpstreamReport } from '../../domain/upstream-status.ts';
+import type { BreakerState, UpstreamReport, UpstreamStatus } from '../../domain/upstream-status.ts';
+import type { CountedEvent, PipelineCount } from '../../pipeline/pipeline-counters.ts';
 import type { StoreRequestCounts } from '../../pipeline/store-request-counts.ts';
+import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { quotaBytes } from '../../quota/quota-configuration.ts';
 import type { QuotaService } from '../../quota/quota-service.ts';
 import type { TaskService } from '../../tasks/task-service.ts';
 import type { Route } from '../route.ts';
-import { MetricSheet } from './metric-sheet.ts';
-import { addNodeMetrics, type NodeState } from './node-metrics.ts';
-import { addProcessMetrics, type EventLoopWatch } from './process-metrics.ts';
-import { addTileMetrics, type TileMetricsSources } from './tile-metrics.ts';
-import { addUpstreamMetrics } from './upstream-metrics.ts';
+import { type Metric, MetricSheet, type Sample } from './metric-sheet.ts';
+import { type EventLoopWatch, processMetrics } from './process-metrics.ts';
+import type { TileCountSeries } from './tile-counts.ts';
 
-export interface MetricsDeps extends TileMetricsSources {
+export interface MetricsDeps {
+  readonly tileCounts: { series(): Iterable<TileCountSeries> };
+  readonly pipeline: Pick<TilePipeline, 'status'>;
+  /** Of all processes of the server. */
+  readonly pipelineCounts: { all(): readonly CountedEvent[] };
   readonly tasks: Pick<TaskService, 'figures'>;
-  readonly quota: Pick<QuotaService, 'usage'>;
+  readonly quota: Pick<QuotaService, 'usage'> & Partial<Pick<QuotaService, 'drift'>>;
   readonly upstreams: UpstreamReport;
   readonly eventLoop: EventLoopWatch;
-  readonly storeRequests: StoreRequests;
+  readonly storeRequests: Pick<StoreRequestCounts, 'all'>;
   readonly node: NodeState;
+}
+
+export interface NodeState {
+  /** Whether this node runs the quota, schedules and clean-up for all. */
+  leads(): boolean;
+  /** Whether it cannot reach a database that it shares with others. */
+  isAway(): boolean;
 }
 
 /** `/metrics`, in the text format of Prometheus. */
 export function metricsRoutes(deps: MetricsDeps): readonly Route[] {
+  const { tasks, quota, node } = deps;
   const sheet = new MetricSheet();
-  addTileMetrics(sheet, deps);
-  addUpstreamMetrics(sheet, deps.upstreams);
-  addTaskMetrics(sheet, deps.tasks);
-  addLedgerMetrics(sheet, deps.quota);
-  addStoreMetrics(sheet, deps.storeRequests);
-  addNodeMetrics(sheet, deps.node);
-  addProcessMetrics(sheet, deps.eventLoop);
+  sheet.add(() => deps.tileCounts.series(), TILE_REQUESTS);
+  sheet.add(() => deps.pipeline.status(), STATUS);
+  sheet.add(() => deps.pipelineCounts.all(), ROAD);
+  sheet.add(() => deps.upstreams(), UPSTREAMS);
+  sheet.add(() => tasks.figures(), TASKS);
+  sheet.add(async () => ({ ...(await quota.usage()), drift: quota.drift ?? null }), LEDGER);
+  sheet.add(() => deps.storeRequests.all(), STORES);
+  sheet.add(() => node, NODE);
+  sheet.add(() => deps.eventLoop.take(), processMetrics());
   const handler = async () => {
     const body = await sheet.write();
     return { status: 200, headers: ['Content-Type', sheet.contentType], body };
@@ -36,71 +50,166 @@ export function metricsRoutes(deps: MetricsDeps): readonly Route[] {
   return [{ method: 'GET', path: '/metrics', role: 'viewer', handler }];
 }
 
-type StoreRequests = Pick<StoreRequestCounts, 'all'>;
-
-const LABELS = ['store', 'operation'];
-
-function addStoreMetrics(sheet: MetricSheet, counts: StoreRequests): void {
-  const requests = sheet.counter('tilewarden_store_requests_total', 'Requests to an object store', LABELS);
-  const failures = sheet.counter('tilewarden_store_request_failures_total', 'Those that failed', LABELS);
-  const bytes = sheet.counter('tilewarden_store_request_bytes_total', 'Bytes of objects', LABELS);
-  sheet.onLook(() => {
-    for (const { store, operation, ...count } of counts.all()) {
-      requests.set(count.requests, { store, operation });
-      failures.set(count.failures, { store, operation });
-      bytes.set(count.bytes, { store, operation });
-    }
-  });
+/** The name with `tilewarden_` before it; a counter's ends in `_total`. */
+function metric<Source>(
+  [name, ...labels]: readonly [string, ...string[]],
+  help: string,
+  read: Metric<Source>['read'],
+): Metric<Source> {
+  const kind = name.endsWith('_total') ? 'counter' : 'gauge';
+  return { kind, name: `tilewarden_${name}`, help, labels, read };
 }
 
-function addTaskMetrics(sheet: MetricSheet, tasks: Pick<TaskService, 'figures'>): void {
-  const byState = sheet.gauge('tilewarden_tasks', 'Tasks that are remembered, by state', ['state']);
-  const rate = sheet.gauge('tilewarden_task_tiles_per_second', 'Tiles that running tasks process, smoothed');
-  sheet.onLook(async () => {
-    const { states, tilesPerSecond } = await tasks.figures();
-    for (const [state, count] of Object.entries(states)) byState.set(count, { state });
-    rate.set(tilesPerSecond);
-  });
+const TILE_REQUESTS = [
+  metric<Iterable<TileCountSeries>>(
+    ['tile_requests_total', 'layer', 'outcome'],
+    'Tile requests by layer and outcome: hit, miss, stale, bypass, or the code of the failure',
+    (series) => Array.from(series, ({ layer, outcome, count }): Sample => [count, { layer, outcome }]),
+  ),
+];
+
+type Status = ReturnType<TilePipeline['status']>;
+const STATUS: readonly Metric<Status>[] = [
+  metric(['flights'], 'Metatiles being fetched, cut or stored now', ({ flights }) => flights),
+  metric(['waiting_reads'], 'Tile requests that wait for a source now', ({ waitingReads }) => waitingReads),
+  metric(['memory_tier_bytes'], 'Tiles held in memory', ({ memoryTierBytes }) => memoryTierBytes),
+  metric(['memory_tier_tiles'], 'Tiles held in memory', ({ memoryTierTiles }) => memoryTierTiles),
+];
+
+const ROAD: readonly Metric<readonly CountedEvent[]>[] = [
+  events('flights_started', 'flight-started', 'Metatiles that were set out for'),
+  events('flights_joined', 'flight-joined', 'Requests that joined a flight under way'),
+  events('flights_abandoned', 'flight-abandoned', 'Flights given up because everybody had left'),
+  events('flights_failed', 'flight-failed', 'Flights that failed', 'reason'),
+  events('gate_refusals', 'answer-refused', 'Answers of sources that were kept out of the cache', 'reason'),
+  events('blanks_suspected', 'blank-suspected', 'Empty pictures beside others that are not, kept briefly'),
+  events(
+    'failures_repeated',
+    'failure-repeated',
+    'Requests answered with the failure of a moment ago',
+    'reason',
+  ),
+  events('reads_refused', 'read-refused', 'Requests refused because too many wait'),
+  events('tiles_adopted', 'tile-adopted', 'Tiles read from the cache that a layer has adopted'),
+  events(
+    'store_read_failures',
+    'store-read-failed',
+    'Tiles that could not be read from their store',
+    'reason',
+  ),
+];
+
+function events(name: string, what: PipelineCount, help: string, ...more: readonly 'reason'[]) {
+  const labelsOf = ({ layer, reason }: CountedEvent) =>
+    more.length > 0 ? { layer, reason: reason ?? '' } : { layer };
+  return metric<readonly CountedEvent[]>([`${name}_total`, 'layer', ...more], help, (all) =>
+    all.filter((event) => event.what === what).map((event): Sample => [event.count, labelsOf(event)]),
+  );
 }
 
-type Ledger = Pick<QuotaService, 'usage'> & Partial<Pick<QuotaService, 'drift'>>;
+const BREAKER_STATES: readonly BreakerState[] = ['closed', 'open', 'half-open'];
 
-function addLedgerMetrics(sheet: MetricSheet, quota: Ledger): void {
-  const bytes = sheet.gauge('tilewarden_cache_bytes', 'What tiles take on disk', ['layer']);
-  const tiles = sheet.gauge('tilewarden_cache_tiles', 'Tiles in the stores', ['layer']);
-  const sweeping = sheet.gauge('tilewarden_sweeping_bytes', 'Dropped and not yet removed from disk');
-  const limit = sheet.gauge('tilewarden_quota_bytes', 'The global quota; 0 while it is not in force');
-  const evictedTiles = sheet.counter('tilewarden_evicted_tiles_total', 'Tiles removed to keep a quota');
-  const evictedBytes = sheet.counter('tilewarden_evicted_bytes_total', 'Bytes removed to keep a quota');
-  const free = sheet.gauge('tilewarden_store_free_bytes', 'Room left on the disk of a store', ['store']);
-  const storing = sheet.gauge(
-    'tilewarden_store_storing',
+/** Hosts come from layers that an administrator declared, so there are few of them. */
+const UPSTREAMS: readonly Metric<readonly UpstreamStatus[]>[] = [
+  host(['requests_total'], 'Requests sent to the host', ({ requests }) => [[requests]]),
+  host(['answer_seconds_total'], 'Time from sending a request to the end of its answer', (status) => [
+    [status.answerSeconds],
+  ]),
+  host(['refused_total'], 'Requests that were not sent, to spare the host', ({ refused }) => [[refused]]),
+  host(['errors_total', 'reason'], 'Requests that failed', ({ errors }) =>
+    Object.entries(errors).map(([reason, failed]) => [failed, { reason }]),
+  ),
+  host(['in_flight'], 'Requests under way', ({ inFlight }) => [[inFlight]]),
+  host(['waiting', 'priority'], 'Requests that wait for their turn', ({ waiting }) => [
+    [waiting.interactive, { priority: 'interactive' }],
+    [waiting.task, { priority: 'task' }],
+  ]),
+  host(['concurrency'], 'Requests at once that the host seems to bear', (status) => [[status.concurrency]]),
+  host(['latency_seconds', 'quantile'], 'Of the latest answers', ({ latency }) =>
+    latency
+      ? [
+          [latency.p50 / 1000, { quantile: '0.5' }],
+          [latency.p95 / 1000, { quantile: '0.95' }],
+        ]
+      : [],
+  ),
+  host(['breaker_state', 'state'], '1 for the state the breaker is in', ({ breaker }) =>
+    BREAKER_STATES.map((state) => [state === breaker ? 1 : 0, { state }]),
+  ),
+  host(['budget_used'], 'Requests counted against the budget of the day', ({ budget }) =>
+    budget ? [[budget.used]] : [],
+  ),
+  host(['budget_limit'], 'The budget of a day', ({ budget }) => (budget ? [[budget.limit]] : [])),
+  host(['closed_until_seconds', 'reason'], 'When tasks may ask again, since 1970; 0: now', ({ closed }) => [
+    [(closed?.until ?? 0) / 1000, { reason: closed?.reason ?? 'none' }],
+  ]),
+];
+
+function host(
+  [name, ...labels]: readonly [string, ...string[]],
+  help: string,
+  read: (status: UpstreamStatus) => readonly Sample[],
+) {
+  return metric<readonly UpstreamStatus[]>([`upstream_${name}`, 'host', ...labels], help, (all) =>
+    all.flatMap((status) =>
+      read(status).map(([value, more]): Sample => [value, { host: status.host, ...more }]),
+    ),
+  );
+}
+
+type Figures = Awaited<ReturnType<TaskService['figures']>>;
+const TASKS: readonly Metric<Figures>[] = [
+  metric(['tasks', 'state'], 'Tasks that are remembered, by state', ({ states }) =>
+    Object.entries(states).map(([state, count]): Sample => [count, { state }]),
+  ),
+  metric(
+    ['task_tiles_per_second'],
+    'Tiles that running tasks process, smoothed',
+    ({ tilesPerSecond }) => tilesPerSecond,
+  ),
+];
+
+type Usage = Awaited<ReturnType<QuotaService['usage']>> & { readonly drift: QuotaService['drift'] | null };
+const DRIFT = 'Wrong in statistics, mended: a bug';
+const LEDGER: readonly Metric<Usage>[] = [
+  metric(['cache_bytes', 'layer'], 'What tiles take on disk', ({ layers }) =>
+    layers.map(({ name, bytes }): Sample => [bytes, { layer: name }]),
+  ),
+  metric(['cache_tiles', 'layer'], 'Tiles in the stores', ({ layers }) =>
+    layers.map(({ name, tiles }): Sample => [tiles, { layer: name }]),
+  ),
+  metric(['sweeping_bytes'], 'Dropped and not yet removed from disk', ({ sweeping }) => sweeping.bytes),
+  metric(['quota_bytes'], 'The global quota; 0 while it is not in force', ({ quota }) =>
+    quota.enabled ? quotaBytes(quota.globalQuota) : null,
+  ),
+  metric(['evicted_tiles_total'], 'Tiles removed to keep a quota', ({ evicted }) => evicted.tiles),
+  metric(['evicted_bytes_total'], 'Bytes removed to keep a quota', ({ evicted }) => evicted.bytes),
+  metric(['store_free_bytes', 'store'], 'Room left on the disk of a store', ({ disks }) =>
+    Array.from(disks, ([store, { freeBytes }]): Sample => [freeBytes, { store }]),
+  ),
+  metric(
+    ['store_storing', 'store'],
     '0 while tiles are not stored because the disk is nearly full',
-    ['store'],
+    ({ disks }) => Array.from(disks, ([store, { storing }]): Sample => [storing ? 1 : 0, { store }]),
+  ),
+  metric(['ledger_drift_tiles_total'], DRIFT, ({ drift }) => drift?.tiles ?? 0),
+  metric(['ledger_drift_bytes_total'], DRIFT, ({ drift }) => drift?.bytes ?? 0),
+];
+
+type StoreCounts = ReturnType<StoreRequestCounts['all']>;
+const STORES: readonly Metric<StoreCounts>[] = [
+  requests('requests', 'store_requests', 'Requests to an object store'),
+  requests('failures', 'store_request_failures', 'Those that failed'),
+  requests('bytes', 'store_request_bytes', 'Bytes of objects'),
+];
+
+function requests(field: 'requests' | 'failures' | 'bytes', name: string, help: string) {
+  return metric<StoreCounts>([`${name}_total`, 'store', 'operation'], help, (counts) =>
+    Array.from(counts, (count): Sample => [count[field], { store: count.store, operation: count.operation }]),
   );
-  const driftTiles = sheet.counter(
-    'tilewarden_ledger_drift_tiles_total',
-    'Wrong in statistics, mended: a bug',
-  );
-  const driftBytes = sheet.counter(
-    'tilewarden_ledger_drift_bytes_total',
-    'Wrong in statistics, mended: a bug',
-  );
-  sheet.onLook(async () => {
-    const usage = await quota.usage();
-    for (const layer of usage.layers) {
-      bytes.set(layer.bytes, { layer: layer.name });
-      tiles.set(layer.tiles, { layer: layer.name });
-    }
-    sweeping.set(usage.sweeping.bytes);
-    if (usage.quota.enabled) limit.set(quotaBytes(usage.quota.globalQuota));
-    evictedTiles.set(usage.evicted.tiles);
-    evictedBytes.set(usage.evicted.bytes);
-    for (const [store, room] of usage.disks) {
-      free.set(room.freeBytes, { store });
-      storing.set(room.storing ? 1 : 0, { store });
-    }
-    driftTiles.set(quota.drift?.tiles ?? 0);
-    driftBytes.set(quota.drift?.bytes ?? 0);
-  });
 }
+
+const NODE: readonly Metric<NodeState>[] = [
+  metric(['node_leader'], '1: runs quota, schedules and clean-up', (node) => (node.leads() ? 1 : 0)),
+  metric(['node_database_up'], '0: the shared database does not answer', (node) => (node.isAway() ? 0 : 1)),
+];

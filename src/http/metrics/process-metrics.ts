@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { MetricSheet } from './metric-sheet.ts';
+import type { Metric } from './metric-sheet.ts';
 
 const RESOLUTION_MS = 20;
 
@@ -24,32 +24,39 @@ export function openEventLoopWatch() {
   };
 }
 
+type Delays = ReturnType<EventLoopWatch['take']>;
+const gauge = (name: string, help: string, read: () => number): Metric<Delays> => ({
+  ...{ kind: 'gauge', name, help, read },
+});
+
 /** The names that dashboards for Node.js know already. */
-export function addProcessMetrics(sheet: MetricSheet, eventLoop: EventLoopWatch): void {
-  const cpu = sheet.counter('process_cpu_seconds_total', 'Processor time of the server process');
-  const resident = sheet.gauge('process_resident_memory_bytes', 'Memory of the server process');
-  const heap = sheet.gauge('nodejs_heap_size_used_bytes', 'Heap in use');
-  const external = sheet.gauge('nodejs_external_memory_bytes', 'Memory outside the heap, e.g. of tiles');
-  const started = sheet.gauge('process_start_time_seconds', 'When the process started, since 1970');
-  const delay = sheet.gauge(
-    'tilewarden_event_loop_delay_seconds',
-    'How late the event loop was since the last look at this page, measured every 20 ms',
-    ['quantile'],
-  );
+export function processMetrics(): readonly Metric<Delays>[] {
   const startedAt = Math.round(performance.timeOrigin / 1000);
-  sheet.onLook(() => {
-    const { user, system } = process.cpuUsage();
-    const memory = process.memoryUsage();
-    cpu.set((user + system) / 1e6);
-    resident.set(memory.rss);
-    heap.set(memory.heapUsed);
-    external.set(memory.external);
-    started.set(startedAt);
-    const { p50, p99, max } = eventLoop.take();
-    delay.set(p50 / 1e9, { quantile: '0.5' });
-    delay.set(p99 / 1e9, { quantile: '0.99' });
-    delay.set(max / 1e9, { quantile: '1' });
-  });
+  const seconds = ({ user, system }: NodeJS.CpuUsage) => (user + system) / 1e6;
+  const memory = process.memoryUsage;
+  return [
+    {
+      ...gauge('process_cpu_seconds_total', 'Processor time of the server process', () =>
+        seconds(process.cpuUsage()),
+      ),
+      kind: 'counter',
+    },
+    gauge('process_resident_memory_bytes', 'Memory of the server process', () => memory.rss()),
+    gauge('nodejs_heap_size_used_bytes', 'Heap in use', () => memory().heapUsed),
+    gauge('nodejs_external_memory_bytes', 'Memory outside the heap, e.g. of tiles', () => memory().external),
+    gauge('process_start_time_seconds', 'When the process started, since 1970', () => startedAt),
+    {
+      kind: 'gauge',
+      name: 'tilewarden_event_loop_delay_seconds',
+      help: 'How late the event loop was since the last look at this page, measured every 20 ms',
+      labels: ['quantile'],
+      read: ({ p50, p99, max }) => [
+        [p50 / 1e9, { quantile: '0.5' }],
+        [p99 / 1e9, { quantile: '0.99' }],
+        [max / 1e9, { quantile: '1' }],
+      ],
+    },
+  ];
 }
 
 /** What is measured is the time between two looks. Nothing measured yet is not a number. */

@@ -1,7 +1,7 @@
 import type { GridSubset } from '../../domain/grid-subset.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { isWebMercator } from '../../domain/srs.ts';
-import { geographicBoxOf } from '../services/geographic-extent.ts';
+import { geographicBoxOf } from '../services/layer-facts.ts';
 
 /** Something to paste into a client. */
 export interface Snippet {

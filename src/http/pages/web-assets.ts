@@ -3,8 +3,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { extname, join, relative, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { acceptsGzip, isNotModified } from '../answer/negotiate.ts';
-import type { Answer } from '../answer.ts';
+import { acceptsGzip, validated } from '../answer/negotiate.ts';
+import { type Answer, withHeaders } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
 
@@ -88,23 +88,13 @@ async function pack(bytes: Buffer): Promise<Buffer | null> {
 }
 
 async function assetAnswer(exchange: Exchange, asset: WebAsset): Promise<Answer> {
-  const headers = [
-    'Cache-Control',
-    HASHED.test(asset.path) ? 'public, max-age=31536000, immutable' : 'no-cache',
-    'Content-Security-Policy',
-    PAGE_POLICY,
-    'ETag',
-    asset.etag,
-    'Vary',
-    'Accept-Encoding',
-  ];
-  if (isNotModified(exchange.headers, asset.etag, Number.POSITIVE_INFINITY)) {
-    return { status: 304, headers, body: null };
-  }
   const packed = acceptsGzip(exchange.headers['accept-encoding']) ? await asset.packed() : null;
-  headers.push('Content-Type', asset.contentType);
-  if (packed) headers.push('Content-Encoding', 'gzip');
-  return { status: 200, headers, body: packed ?? asset.bytes };
+  const lifetime = HASHED.test(asset.path) ? 'public, max-age=31536000, immutable' : 'no-cache';
+  const policy = ['Content-Security-Policy', PAGE_POLICY];
+  const headers = ['Cache-Control', lifetime, ...policy, 'Vary', 'Accept-Encoding'];
+  const body = packed ?? asset.bytes;
+  const answer = validated(exchange, asset.etag, headers, { body, type: asset.contentType });
+  return packed && answer.body ? withHeaders(answer, ['Content-Encoding', 'gzip']) : answer;
 }
 
 function contentTypeOf(path: string): string | null {

@@ -1,27 +1,39 @@
+import { once } from 'node:events';
+import { Agent, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Catalog } from '../../catalog/catalog.ts';
 import { CATALOG_CHANGED } from '../../catalog/catalog-entries.ts';
+import { TilewardenError } from '../../domain/errors.ts';
+import { subsetContains } from '../../domain/grid-subset.ts';
+import { PAGE_SIZE, type TileIndex } from '../../domain/tile-key.ts';
 import type { Channel } from '../../lib/channel.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
+import { isFresh } from '../../pipeline/freshness.ts';
+import { MemoryTier } from '../../pipeline/memory-tier.ts';
+import type { ResolvedTileSet, TileAnswer, TilePipeline } from '../../pipeline/tile-pipeline.ts';
+import { type PageName, type PageUse, PageUses } from '../../quota/page-uses.ts';
 import type { Access } from '../door/access.ts';
+import { PEER_HEADER, peerOf } from '../door/peer.ts';
 import type { Match } from '../door/router.ts';
 import { countReads, TileCounts } from '../metrics/tile-counts.ts';
 import { createHttpAppOver, type HttpServerOptions, listen } from '../server.ts';
 import { sourcelessRoutes } from '../services/tile-service-routes.ts';
-import { createForwarder } from './forward.ts';
 import {
   AUTHENTICATE,
   COUNTED,
   FORGET,
+  type Forgotten,
   GO_ON,
   HOLD,
+  type PageServed,
   READ_TILE,
   SETTLE,
   STARTED,
   STOP_SERVING,
+  type TileAsked,
 } from './process-messages.ts';
-import { createTileFront } from './tile-front.ts';
 
-export interface HttpProcessOptions extends Surroundings {
+interface HttpProcessOptions extends Surroundings {
   /** Its sources are never asked. */
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version'>;
   /** Afterwards the catalog knows every change that the primary has made. `file` as in `CATALOG_CHANGED`. */
@@ -120,4 +132,149 @@ function accessThrough(channel: Channel): Access {
     // Answers without an end come from the primary.
     stillHolds: async () => false,
   };
+}
+
+/** RFC 9110, 7.6.1: these are between two neighbours. `Expect` was answered here. */
+const OF_ONE_CONNECTION: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'upgrade',
+  'expect',
+  PEER_HEADER,
+]);
+/** Milliseconds that an idle connection to the primary is kept: less than the primary keeps it. */
+const IDLE_FOR = 30_000;
+
+/** `socketPath`: where the primary listens for its processes. */
+function createForwarder(socketPath: string) {
+  const agent = new Agent({ keepAlive: true, timeout: IDLE_FOR });
+  let held: Promise<void> | null = null;
+  let release = () => {};
+
+  return {
+    /** Lets the primary answer. Rejects while nothing is answered yet. */
+    async forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+      while (held) await held;
+      if (request.socket.destroyed) return;
+      const { method, url: path } = request;
+      const asking = httpRequest({ socketPath, agent, method, path, headers: headersToPrimary(request) });
+      response.once('close', () => asking.destroy());
+      request.pipe(asking);
+      const [answer] = (await once(asking, 'response').catch((cause: unknown) => {
+        throw new TilewardenError('stopping', 'The server cannot answer now.', { cause });
+      })) as [IncomingMessage];
+      // The primary may cut what it has refused to read; whoever sends it has its answer.
+      asking.on('error', () => {});
+      asking.once('close', () => request.unpipe(asking).resume());
+      relay(answer, response);
+    },
+    /** What comes from now on waits. */
+    hold(): void {
+      held ??= new Promise((resolve) => {
+        release = resolve;
+      });
+    },
+    goOn(): void {
+      held = null;
+      release();
+    },
+    close: (): void => agent.destroy(),
+  };
+}
+
+function relay(answer: IncomingMessage, response: ServerResponse): void {
+  const headers = withoutNeighbours(answer.rawHeaders, ['transfer-encoding']);
+  response.writeHead(answer.statusCode ?? 502, headers);
+  answer.once('error', () => response.destroy());
+  answer.pipe(response);
+}
+
+function headersToPrimary(request: IncomingMessage): readonly string[] {
+  const peer = peerOf(request);
+  const headers = withoutNeighbours(request.rawHeaders, []);
+  if (request.headers.host === undefined) headers.push('Host', `${peer.localAddress}:${peer.localPort}`);
+  headers.push(PEER_HEADER, JSON.stringify(peer), 'Connection', 'keep-alive');
+  return headers;
+}
+
+function withoutNeighbours(raw: readonly string[], also: readonly string[]): string[] {
+  const kept: string[] = [];
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const [name = '', value = ''] = [raw[i], raw[i + 1]];
+    const plain = name.toLowerCase();
+    if (!OF_ONE_CONNECTION.has(plain) && !also.includes(plain)) kept.push(name, value);
+  }
+  return kept;
+}
+
+interface TileFrontOptions {
+  readonly memoryTierBytes: number;
+  /** Asks the primary, which makes what is not there. */
+  readonly ask: (asked: TileAsked, signal: AbortSignal | undefined) => Promise<TileAnswer>;
+  readonly clock: Clock;
+}
+
+interface TileFront extends Pick<TilePipeline, 'read'> {
+  forget(forgotten: Forgotten): void;
+  /** The pages of which tiles were answered here, since the last call. */
+  takePages(): readonly PageServed[];
+}
+
+/** What a process needs of the road of a tile: fresh tiles in memory or in the store it answers, for others it asks. */
+export function createTileFront({ memoryTierBytes, ask, clock }: TileFrontOptions): TileFront {
+  const tier = new MemoryTier(memoryTierBytes);
+  let uses = new PageUses();
+
+  function load(tiles: ResolvedTileSet, tile: TileIndex, now: number): TileAnswer | null {
+    const { store } = tiles.bound;
+    if (!store.getNow || !subsetContains(tiles.subset, tile.z, tile.x, tile.y)) return null;
+    const found = store.getNow(tiles.set, tile);
+    return found && isFresh(tiles, tile.z, found, now) ? tier.put(tiles.set, tile, found) : null;
+  }
+
+  /** A tile that the primary had is kept, unless it was replaced or removed on its way: not every store answers at once. */
+  async function fetch(
+    tiles: ResolvedTileSet,
+    tile: TileIndex,
+    signal: AbortSignal | undefined,
+  ): Promise<TileAnswer> {
+    const { set, selection, bypass = false } = tiles;
+    const load = tier.beginLoad(set, tile);
+    let found: Parameters<MemoryTier['endLoad']>[1] = null;
+    try {
+      const answer = await ask({ set, parameters: selection.values, tile, bypass }, signal);
+      // A copy: the bytes are part of the whole message.
+      if (answer.outcome === 'HIT') found = { ...answer, bytes: Buffer.from(answer.bytes), madeBy: null };
+      return answer;
+    } finally {
+      tier.endLoad(load, found);
+    }
+  }
+
+  return {
+    read(tiles, tile, signal) {
+      const now = clock.now();
+      const kept = tier.get(tiles.set, tile);
+      const answer = kept && isFresh(tiles, tile.z, kept, now) ? kept : load(tiles, tile, now);
+      if (!answer) return fetch(tiles, tile, signal);
+      uses.count(tiles.set, tile, now);
+      return answer;
+    },
+    forget(forgotten) {
+      if ('layer' in forgotten) tier.dropLayer(forgotten.layer);
+      else tier.drop(forgotten.set, forgotten.z, forgotten.rect);
+    },
+    takePages() {
+      const taken = uses.takeUnsaved(Number.POSITIVE_INFINITY);
+      uses = new PageUses();
+      return taken.map(pageServed);
+    },
+  };
+}
+
+function pageServed({ set, z, pageX, pageY, hits, lastUsedAt }: PageName & PageUse): PageServed {
+  return { set, tile: { z, x: pageX * PAGE_SIZE, y: pageY * PAGE_SIZE }, times: hits, at: lastUsedAt };
 }

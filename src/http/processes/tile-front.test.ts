@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { layerNamed, tileAnswer } from '../../../test/fixtures/http-app.ts';
-import type { BoundLayer } from '../../catalog/bound-layer.ts';
+import type { BoundLayer } from '../../catalog/catalog.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createDeferred } from '../../lib/deferred.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { CacheOutcome } from '../../pipeline/tile-pipeline.ts';
+import { createTileFront } from './http-process.ts';
 import type { TileAsked } from './process-messages.ts';
-import { createTileFront } from './tile-front.ts';
 
 const TILE = { z: 3, x: 1, y: 2 };
 const NOW = Date.UTC(2026, 0, 2, 12);

@@ -1,5 +1,9 @@
+import type { Catalog } from '../../catalog/catalog.ts';
 import type { ShownEntry } from '../../catalog/catalog-editor.ts';
 import { invalid, isTilewardenError, shortened } from '../../domain/errors.ts';
+import { levelOf } from '../../domain/grid-set.ts';
+import { coverageAt, type GridSubset } from '../../domain/grid-subset.ts';
+import { findGridSubset } from '../../domain/layer.ts';
 import type { KeptElement, ReadWarning } from '../../geowebcache/kept-elements.ts';
 import { STYLE_FILTER } from '../../geowebcache/parameter-filters.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
@@ -14,7 +18,7 @@ import { isRecord } from '../../lib/value-path.ts';
 import { type Answer, type Headers, textAnswer } from '../answer.ts';
 import { refuseOthers, visibleLayers } from '../door/layer-visibility.ts';
 import { callerName, type Exchange } from '../exchange.ts';
-import { HttpProblem } from '../problems.ts';
+import { HttpProblem, statusOf } from '../problems.ts';
 import type { Method, Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { headerText } from '../services/tile-headers.ts';
@@ -136,4 +140,74 @@ export function warningHeader(warnings: readonly ReadWarning[]): Headers {
       'Warning',
       `299 - "${headerText(`${element} ${what}`).replaceAll(/["\\]/g, "'")}"`,
     ]);
+}
+
+/** `/rest/bounds/{layer}/{gridSet}/java`: which tiles a layer has at each zoom, as a Java program would write it down. */
+export function boundsRoutes({ catalog }: { readonly catalog: Pick<Catalog, 'layer'> }): readonly Route[] {
+  const path = '/rest/bounds/{layer}/{gridSet}/{type}';
+  return [{ method: 'GET', path, role: 'viewer', handler: show }];
+
+  async function show(exchange: Exchange) {
+    const [layer, gridSet, type] = ['layer', 'gridSet', 'type'].map((name) => exchange.param(name));
+    const bound = catalog.layer(layer ?? '') ?? catalog.layer(layer?.replaceAll('+', ' ') ?? '');
+    if (!bound) return refusal('layer-unknown', `Unknown layer: ${shortened(layer ?? '')}`);
+    await refuseOthers(exchange, bound.layer);
+    const subset = findGridSubset(bound.layer, gridSet ?? '');
+    if (!subset) {
+      return refusal(
+        'layer-unknown',
+        `${shortened(layer ?? '')} does not support ${shortened(gridSet ?? '')}`,
+      );
+    }
+    if (type?.toLowerCase() === 'java') return textAnswer(200, coverages(subset));
+    return refusal('request-invalid', `Unknown or missing format extension : ${shortened(type ?? '')}`);
+  }
+}
+
+const NAMES = { 'layer-unknown': 'NOT_FOUND', 'request-invalid': 'BAD_REQUEST' } as const;
+
+/** Scripts know these by GeoWebCache's own words. */
+function refusal(code: keyof typeof NAMES, message: string) {
+  const status = statusOf(code);
+  const text = `org.geowebcache.rest.exception.RestException ${status} ${NAMES[code]}: ${message}`;
+  return textAnswer(status, text, ['Cache-Control', 'no-store']);
+}
+
+/** `{{minX, minY, maxX, maxY, z}, …}`, rows from the bottom. */
+function coverages(subset: GridSubset): string {
+  const levels: string[] = [];
+  for (let z = subset.zoomStart; z <= subset.zoomStop; z++) {
+    const rect = coverageAt(subset, z);
+    if (!rect) continue;
+    const last = levelOf(subset.gridSet, z).rows - 1;
+    levels.push(`{${[rect.minX, last - rect.maxY, rect.maxX, last - rect.minY, z].join(', ')}}`);
+  }
+  return `{${levels.join(', ')}}`;
+}
+
+/** `POST /rest/filter/{filter}/update/{xml|zip}`: what is computed from the extent is always up to date. */
+export function filterUpdateRoutes({
+  catalog,
+}: {
+  readonly catalog: Pick<Catalog, 'layers'>;
+}): readonly Route[] {
+  const path = '/rest/filter/{filter}/update/{type}';
+  return [{ method: 'POST', path, role: 'operator', handler: update }];
+
+  function update(exchange: Exchange) {
+    const name = exchange.param('filter');
+    if (!isKnown(name)) {
+      throw invalid(
+        `No filter by the name ${shortened(name)} was found. Raster filters are kept without effect, and need no update.`,
+      );
+    }
+    const type = exchange.param('type');
+    if (!/^(xml|zip)$/i.test(type)) throw invalid(`Unknow update type ${shortened(type)}`);
+    return textAnswer(200, 'Filter update completed, no problems encountered.\n');
+  }
+
+  function isKnown(name: string): boolean {
+    for (const { circularFilter } of catalog.layers()) if (circularFilter === name) return true;
+    return false;
+  }
 }

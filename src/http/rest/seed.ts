@@ -1,16 +1,19 @@
+import { mayWorkOn, mayWorkOnAll } from '../../access/caller.ts';
+import { invalid, shortened } from '../../domain/errors.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { refuseUnknownParameters } from '../../domain/parameter-filter.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import type { Task, TaskState } from '../../tasks/task.ts';
 import type { TaskDraft } from '../../tasks/task-draft.ts';
-import type { TaskService } from '../../tasks/task-service.ts';
-import { type Answer, type Headers, textAnswer } from '../answer.ts';
-import { BODY_TYPES, requireMediaType } from '../door/request-body.ts';
+import type { CancelSelector, TaskService } from '../../tasks/task-service.ts';
+import { type Html, html, pageAnswer } from '../answer/html.ts';
+import { type Answer, type Headers, textAnswer, withHeaders } from '../answer.ts';
+import { BODY_TYPES, FORM, requireMediaType } from '../door/request-body.ts';
 import { callerName, type Exchange } from '../exchange.ts';
 import type { Handler } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { boundLayer } from '../services/tiles.ts';
-import { readSeedRequest } from '../wire/seed-request.ts';
+import { readSeedForm, readSeedRequest } from '../wire/seed-request.ts';
 
 /** `POST /rest/seed/{layer}.xml|json`: the answer is sent when the task is recorded durably. */
 export function createSeedHandler({ catalog, tasks }: RouteDeps, format: DocumentFormat): Handler {
@@ -23,14 +26,14 @@ export function createSeedHandler({ catalog, tasks }: RouteDeps, format: Documen
   };
 }
 
-export function startTask(tasks: TaskService, layer: Layer, draft: TaskDraft, exchange: Exchange) {
+function startTask(tasks: TaskService, layer: Layer, draft: TaskDraft, exchange: Exchange) {
   if (draft.type?.toLowerCase() === 'truncate' && draft.parameters) {
     refuseUnknownParameters(layer.parameters, draft.parameters);
   }
   return tasks.create(draft, callerName(exchange));
 }
 
-export function taskHeaders({ baseUrl }: Exchange, { id }: Task): Headers {
+function taskHeaders({ baseUrl }: Exchange, { id }: Task): Headers {
   return ['Location', `${baseUrl}/api/v1/tasks/${id}`, 'X-Task-Id', String(id)];
 }
 
@@ -68,4 +71,111 @@ function writeTaskList(tasks: readonly Task[]): string {
 function writeRow(task: Task): string {
   const seconds = Math.ceil(task.secondsRemaining);
   return `[${task.tilesProcessed},${task.tilesTotal},${seconds},${task.id},${STATUS_CODES[task.state]}]`;
+}
+
+type States = CancelSelector['states'];
+
+const ALL: States = ['pending', 'paused', 'running'];
+/** `1` is what old clients send. A paused task waits, as a pending one does. */
+const STATES_OF_KILL_ALL: ReadonlyMap<string, States> = new Map([
+  ['running', ['running']],
+  ['1', ['running']],
+  ['pending', ['pending', 'paused']],
+  ['all', ALL],
+]);
+
+/** `POST /rest/seed`: `kill_all` for every layer the caller may work on. */
+export function createTerminateAllHandler({ tasks }: RouteDeps): Handler {
+  return async (exchange) => {
+    const states = killAllStates(readForm(exchange));
+    const { caller } = exchange;
+    if (!caller) return stoppedPage(exchange, []);
+    if (mayWorkOnAll(caller)) return stoppedPage(exchange, await tasks.cancel({ states }, caller.name));
+    const stopped: Task[] = [];
+    for (const layer of await layersWith(tasks, states)) {
+      if (mayWorkOn(caller, layer)) stopped.push(...(await tasks.cancel({ layer, states }, caller.name)));
+    }
+    return stoppedPage(exchange, stopped);
+  };
+}
+
+/**
+ * `POST /rest/seed/{layer}`, the forms of GeoWebCache's seed page: `list`, `kill_thread` with `thread_id`, `kill_all`, and
+ * a seed request, which has `minX`, be it empty.
+ */
+export function createSeedFormHandler({ catalog, tasks }: RouteDeps): Handler {
+  return async (exchange) => {
+    const form = readForm(exchange);
+    const { layer } = boundLayer(catalog, exchange.param('layer'));
+    if (form.has('list')) {
+      const active = await tasks.active(form.get('list') === 'all' ? null : layer.name);
+      return taskPage(exchange, active, active.length === 0 ? 'No tasks' : 'Tasks');
+    }
+    if (form.has('minX') && !form.has('kill_thread') && !form.has('kill_all')) {
+      const task = await startTask(tasks, layer, readSeedForm(form, layer.name), exchange);
+      return withHeaders(taskPage(exchange, [task], 'Task submitted'), taskHeaders(exchange, task));
+    }
+    const selector = form.has('kill_thread')
+      ? { layer: layer.name, id: threadId(form), states: ALL }
+      : { layer: layer.name, states: killAllStates(form) };
+    return stoppedPage(exchange, await tasks.cancel(selector, callerName(exchange)));
+  };
+}
+
+const PAGE = 1000;
+
+/** The layers that have tasks in these states. */
+async function layersWith(tasks: RouteDeps['tasks'], states: States): Promise<ReadonlySet<string>> {
+  const layers = new Set<string>();
+  for (let beforeId = Number.MAX_SAFE_INTEGER; ; ) {
+    const found = await tasks.list({ states, beforeId, limit: PAGE });
+    for (const { request } of found) layers.add(request.layer);
+    const last = found.at(-1);
+    if (!last || found.length < PAGE) return layers;
+    beforeId = last.id;
+  }
+}
+
+/** Some scripts of GeoWebCache send the form as `text/xml`. */
+function readForm(exchange: Exchange): URLSearchParams {
+  requireMediaType(exchange.headers, [FORM, 'text/xml']);
+  return new URLSearchParams(`${exchange.query}&${exchange.body.toString('utf8').trim()}`);
+}
+
+function killAllStates(form: URLSearchParams): States {
+  const value = form.get('kill_all');
+  const states = STATES_OF_KILL_ALL.get(value?.trim().toLowerCase() ?? '');
+  if (states) return states;
+  const given = value === null ? 'kill_all is missing' : `kill_all "${shortened(value)}" is unknown`;
+  throw invalid(`${given}; it must be running, pending, all or 1.`);
+}
+
+function threadId(form: URLSearchParams): number {
+  const text = form.get('thread_id')?.trim() ?? '';
+  const id = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (id > 0) return id;
+  throw invalid('kill_thread needs thread_id, the number of a task.');
+}
+
+function stoppedPage(exchange: Exchange, stopped: readonly Task[]) {
+  return taskPage(
+    exchange,
+    stopped,
+    stopped.length === 0 ? 'No task had to be stopped' : 'Tasks told to stop',
+  );
+}
+
+function taskPage(exchange: Exchange, tasks: readonly Task[], title: string) {
+  const list = html`<ul>
+${tasks.map(describeTask)}
+</ul>`;
+  return pageAnswer(
+    title,
+    html`${tasks.length === 0 ? html`` : list}
+<p><a href="${exchange.baseUrl}/">Back</a></p>`,
+  );
+}
+
+function describeTask({ id, request, state }: Task): Html {
+  return html`<li>[${id}: ${request.layer}, ${request.type}, ${state}]</li>`;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chooseMediaType } from './accept.ts';
+import { chooseMediaType } from '../answer/negotiate.ts';
 
 const OFFERED = ['image/png', 'image/jpeg', 'image/webp'];
 

@@ -4,38 +4,28 @@ import type { Layer } from '../../domain/layer.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import { isOpen, refuseStrangers } from '../door/layer-visibility.ts';
-import type { Handler } from '../route.ts';
-import { type Kvp, readKvp } from './kvp.ts';
+import { type Handler, openRoute, type Route } from '../route.ts';
+import { bypassAsked, type Kvp, parametersOf, readKvp } from './kvp.ts';
+import { webMercatorSubset } from './layer-facts.ts';
 import type { Services } from './open-services.ts';
-import { bypassAsked, parametersOf } from './query-parameters.ts';
 import { boundLayer } from './tiles.ts';
-import { webMercatorSubset } from './web-mercator.ts';
 
 const PREFERRED_FORMAT = 'image/png';
 const MGMAPS_WORLD = 17;
 const WHOLE_NUMBER = /^(?:0|-?[1-9]\d{0,9})$/;
 
-/** `/service/gmaps?layers&zoom&x&y[&format]`, rows from the top. */
-export function createGmaps(deps: Services): Handler {
-  return createMercatorService(deps, (asked) => ({
-    z: numberAsked(asked, 'ZOOM'),
-    x: numberAsked(asked, 'X'),
-    y: numberAsked(asked, 'Y'),
-  }));
-}
-
-/** `/service/mgmaps?layers&zoom&x&y[&format]`, as Mobile GMaps counts: zoom 17 is the whole world. */
-export function createMgmaps(deps: Services): Handler {
-  return createMercatorService(deps, (asked) => ({
-    z: MGMAPS_WORLD - numberAsked(asked, 'ZOOM'),
-    x: numberAsked(asked, 'X'),
-    y: numberAsked(asked, 'Y'),
-  }));
-}
-
-/** `/service/ve?quadkey&layers[&format]`, as Bing Maps names its tiles. */
-export function createQuadkeys(deps: Services): Handler {
-  return createMercatorService(deps, (asked) => tileOfQuadkey(required(asked, 'QUADKEY')));
+/** Tiles of web mercator, rows from the top. */
+export function mercatorRoutes(deps: Services): readonly Route[] {
+  const route = (name: string, placeOf: (asked: Kvp) => TileIndex) =>
+    openRoute(`/service/${name}`, createMercatorService(deps, placeOf));
+  const place = (asked: Kvp, z: number) => ({ z, x: numberAsked(asked, 'X'), y: numberAsked(asked, 'Y') });
+  return [
+    route('gmaps', (asked) => place(asked, numberAsked(asked, 'ZOOM'))),
+    // As Mobile GMaps counts: zoom 17 is the whole world.
+    route('mgmaps', (asked) => place(asked, MGMAPS_WORLD - numberAsked(asked, 'ZOOM'))),
+    // As Bing Maps names its tiles.
+    route('ve', (asked) => tileOfQuadkey(required(asked, 'QUADKEY'))),
+  ];
 }
 
 /** Tiles of the layer's grid set in web mercator, asked for in a query. */

@@ -2,24 +2,20 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
+import type { Catalog } from '../../catalog/catalog.ts';
 import type { Layer } from '../../domain/layer.ts';
 import type { ServiceDescription } from '../../domain/service-description.ts';
 import { createKeyedSingleFlight } from '../../lib/keyed-single-flight.ts';
 import { RecentMap } from '../../lib/recent-map.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
-import { acceptsGzip, isNotModified } from '../answer/negotiate.ts';
+import { escapeXml } from '../../lib/xml/write-xml.ts';
+import type { Html as Markup } from '../answer/html.ts';
+import { acceptsGzip, isNotModified, validated } from '../answer/negotiate.ts';
 import type { Answer, Headers, Streamer } from '../answer.ts';
 import { isOpen, visibleLayers } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
-import {
-  type AddressedDocument,
-  addressed,
-  type DocumentTemplate,
-  type DocumentWriter,
-  writeTemplate,
-} from './document-template.ts';
-import type { LayerRoll } from './layer-roll.ts';
 
 export interface LayerDocument {
   readonly write: DocumentWriter;
@@ -156,9 +152,107 @@ export function documentAnswer(
   contentType: string,
 ): Answer {
   const etag = `"${createHash('sha1').update(document).digest('hex')}"`;
-  const freshness = ['ETag', etag, 'Cache-Control', layers.every(isOpen) ? 'no-cache' : 'private, no-cache'];
-  if (isNotModified(exchange.headers, etag, Number.POSITIVE_INFINITY)) {
-    return { status: 304, headers: freshness, body: null };
+  const lifetime = layers.every(isOpen) ? 'no-cache' : 'private, no-cache';
+  return validated(exchange, etag, ['Cache-Control', lifetime], { body: document, type: contentType });
+}
+
+/** Stands for the server's own address until that is known. Nobody's name can hold it: XML has no such character. */
+export const BASE: Markup = { markup: '\0' };
+
+/** Writes a document about layers, one step for each layer or so. */
+export type DocumentWriter = (layers: readonly Layer[], service: ServiceDescription) => Iterable<string>;
+
+/** A document without the address of the server, which every caller may call by another name. */
+interface DocumentTemplate {
+  readonly layers: readonly Layer[];
+  readonly pieces: readonly string[];
+  /** Of all pieces as UTF-8. */
+  readonly bytes: number;
+  /** How often the address stands in it. */
+  readonly addresses: number;
+  readonly digest: string;
+}
+
+/** Characters that are written before others get their turn; a few milliseconds. */
+const PIECE = 64 * 1024;
+
+async function writeTemplate(
+  write: DocumentWriter,
+  layers: readonly Layer[],
+  service: ServiceDescription,
+): Promise<DocumentTemplate> {
+  const hash = createHash('sha1');
+  const pieces: string[] = [];
+  let [bytes, addresses, piece] = [0, 0, ''];
+  const end = () => {
+    hash.update(piece);
+    bytes += Buffer.byteLength(piece);
+    addresses += piece.split(BASE.markup).length - 1;
+    pieces.push(piece);
+    piece = '';
+  };
+  for (const text of write(layers, service)) {
+    piece += text;
+    if (piece.length < PIECE) continue;
+    end();
+    await nextTurn();
   }
-  return { status: 200, headers: ['Content-Type', contentType, ...freshness], body: document };
+  end();
+  return { layers, pieces, bytes, addresses, digest: hash.digest('base64url') };
+}
+
+type AddressedDocument = ReturnType<typeof addressed>;
+
+/** The document as it goes to callers who know the server by this address. */
+function addressed(template: DocumentTemplate, base: string) {
+  const address = escapeXml(base);
+  const { digest, addresses, pieces } = template;
+  const id = addresses === 0 ? digest : createHash('sha1').update(`${digest} ${address}`).digest('base64url');
+  const grown = Buffer.byteLength(address) - Buffer.byteLength(BASE.markup);
+  return {
+    /** Another one for other bytes. */
+    id,
+    bytes: template.bytes + addresses * grown,
+    /** Piece by piece, with turns for others between. */
+    async *pieces(): AsyncIterable<Buffer> {
+      for (const piece of pieces) {
+        yield Buffer.from(piece.replaceAll(BASE.markup, () => address));
+        if (pieces.length > 1) await nextTurn();
+      }
+    },
+  };
+}
+
+type ListedCatalog = Pick<Catalog, 'layers' | 'version'>;
+
+/** All layers that are to be listed, as they are declared now. */
+export type LayerRoll = () => Promise<readonly Layer[]>;
+
+/** Layers are made while one goes through them, some 20 µs each. */
+const LAYERS_PER_TURN = 100;
+
+/** Goes through the catalog once for each of its versions, and lets others have their turns meanwhile. */
+export function createLayerRoll(catalog: ListedCatalog): LayerRoll {
+  let known: { readonly version: number; readonly layers: Promise<readonly Layer[]> } | null = null;
+  return () => {
+    if (known?.version !== catalog.version) {
+      known = { version: catalog.version, layers: walk(catalog) };
+      // A layer that cannot be made is tried again by whoever asks next.
+      known.layers.catch(() => {
+        known = null;
+      });
+    }
+    return known.layers;
+  };
+}
+
+async function walk(catalog: ListedCatalog): Promise<readonly Layer[]> {
+  const layers: Layer[] = [];
+  let seen = 0;
+  for (const layer of catalog.layers()) {
+    if (layer.enabled && layer.advertised) layers.push(layer);
+    seen++;
+    if (seen % LAYERS_PER_TURN === 0) await nextTurn();
+  }
+  return layers;
 }

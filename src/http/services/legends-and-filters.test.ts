@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { catalogOf, createTestApp, format, layerNamed, tileAnswer } from '../../../test/fixtures/http-app.ts';
-import type { BoundLayer } from '../../catalog/bound-layer.ts';
+import type { BoundLayer } from '../../catalog/catalog.ts';
 import type { Legend } from '../../domain/layer.ts';
 import type { LegendRequest } from '../../sources/tile-source.ts';
 

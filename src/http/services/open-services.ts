@@ -1,13 +1,14 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { ServiceSettings } from '../../catalog/service-settings.ts';
 import { DEFAULT_SERVICE } from '../../domain/service-description.ts';
+import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
-import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
-import { createLayerScreen } from '../door/layer-visibility.ts';
-import { createLayerDocuments } from './layer-documents.ts';
-import { createLayerRoll } from './layer-roll.ts';
-import { createTileAnswerer } from './tile-answer.ts';
-import { createTileMemory } from './tile-memory.ts';
+import type { ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
+import { createLayerScreen, isOpen } from '../door/layer-visibility.ts';
+import type { Target } from '../exchange.ts';
+import type { Handler } from '../route.ts';
+import { createLayerDocuments, createLayerRoll } from './layer-documents.ts';
+import { createTileAnswerer, type TileAnswerer } from './tile-answer.ts';
 
 export interface TileRoad extends Surroundings {
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version'>;
@@ -28,4 +29,34 @@ export function openServices(road: TileRoad) {
   const documentOf = createLayerDocuments(roll, serviceNow);
   const screen = createLayerScreen(roll);
   return { catalog, pipeline, clock, log, roll, screen, answerAccepted, ...memory, documentOf };
+}
+
+interface Named {
+  readonly tiles: ResolvedTileSet;
+  readonly index: TileIndex;
+  readonly version: number;
+}
+
+interface TileMemory {
+  /** For tiles of which the address says everything, so that the next request for it need not be understood again. */
+  readonly answerTile: TileAnswerer;
+  /** The handler hears only of addresses that `answerTile` does not know. */
+  remembering(handler: Handler): Handler;
+}
+
+/** Which tile an address names is worked out once, until a layer changes. Only of layers that are open to all. */
+function createTileMemory(catalog: Pick<Catalog, 'version'>, answerTile: TileAnswerer): TileMemory {
+  const remembered = new WeakMap<Target, Named>();
+  return {
+    answerTile(exchange, tiles, index) {
+      const { version } = catalog;
+      if (isOpen(tiles.bound.layer)) remembered.set(exchange.target, { tiles, index, version });
+      return answerTile(exchange, tiles, index);
+    },
+    remembering: (handler) => (exchange) => {
+      const known = remembered.get(exchange.target);
+      if (known?.version !== catalog.version) return handler(exchange);
+      return answerTile(exchange, known.tiles, known.index);
+    },
+  };
 }

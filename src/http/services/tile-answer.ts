@@ -8,7 +8,7 @@ import { isGzip } from '../../pipeline/accept-vector-tile.ts';
 import { createBlankTiles } from '../../pipeline/blank-tiles.ts';
 import { checkTile } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet, TileAnswer, TilePipeline } from '../../pipeline/tile-pipeline.ts';
-import { acceptsGzip, isNotModified } from '../answer/negotiate.ts';
+import { acceptsGzip, isNotModified, validated } from '../answer/negotiate.ts';
 import { type Answer, type Headers, withHeaders } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import { blankHeaders, createTileReplies, headerText } from './tile-headers.ts';
@@ -95,11 +95,7 @@ function createOutsideAnswerer(clock: Clock): TileAnswerer {
     if (format.kind === 'opaque') return { status: 204, headers: told, body: null };
     const { bytes, contentType } = await blank(format, subset.gridSet.tileWidth, subset.gridSet.tileHeight);
     const etag = `"${createHash('sha1').update(bytes).digest('base64url')}"`;
-    const headers = [...told, 'ETag', etag];
-    if (isNotModified(exchange.headers, etag, Number.POSITIVE_INFINITY)) {
-      return { status: 304, headers, body: null };
-    }
-    return { status: 200, headers: ['Content-Type', contentType, ...headers], body: bytes };
+    return validated(exchange, etag, told, { body: bytes, type: contentType });
   };
 }
 

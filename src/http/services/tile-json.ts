@@ -1,19 +1,18 @@
-import type { BoundLayer } from '../../catalog/bound-layer.ts';
-import type { Catalog } from '../../catalog/catalog.ts';
+import type { BoundLayer, Catalog } from '../../catalog/catalog.ts';
 import { isTilewardenError } from '../../domain/errors.ts';
 import type { Format } from '../../domain/format.ts';
 import type { GridSubset } from '../../domain/grid-subset.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { RETINA_SUFFIX } from '../../domain/retina.ts';
+import { writeJson } from '../../lib/write-json.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import { isOpen, refuseStrangers } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
-import type { Handler, Route } from '../route.ts';
-import type { Kvp } from './kvp.ts';
-import { parametersOf } from './query-parameters.ts';
-import { formatNamed } from './tile-address.ts';
-import { boundLayer } from './tiles.ts';
-import { degreesOfMercator, webMercatorSubset } from './web-mercator.ts';
+import { type Handler, openRoute, type Route } from '../route.ts';
+import { type Kvp, parametersOf } from './kvp.ts';
+import type { DocumentAnswerer, LayerDocument } from './layer-documents.ts';
+import { degreesOfMercator, webMercatorSubset } from './layer-facts.ts';
+import { boundLayer, formatNamed } from './tiles.ts';
 
 const STYLES = 'STYLES';
 
@@ -40,13 +39,7 @@ export function wmtsTileJsonRoutes(catalog: Pick<Catalog, 'layer'>): readonly Ro
   };
   const folder = '/service/wmts/rest/{layer}';
   const paths = ['/tilejson/{extension}', '//tilejson/{extension}', '/{style}/tilejson/{extension}'];
-  return paths.map((path) => ({
-    method: 'GET',
-    path: `${folder}${path}`,
-    role: 'public',
-    sharing: 'anyone',
-    handler,
-  }));
+  return paths.map((path) => openRoute(`${folder}${path}`, handler));
 }
 
 /** `REQUEST=gettilejson&LAYER=…[&STYLE=…]` of a WMTS. */
@@ -126,4 +119,54 @@ function centerOf([west, south, east, north]: readonly number[], zoom: number): 
 
 function middle(a = 0, b = 0): number {
   return Math.round(((a + b) / 2) * 1e8) / 1e8;
+}
+
+/** `/tiles.json`: what a map needs to show any layer in any of its grid sets. */
+export function createLayerList(documentOf: (document: LayerDocument) => DocumentAnswerer): Handler {
+  return documentOf({ write: writeList, contentType: 'application/json' }).aboutAll;
+}
+
+function* writeList(layers: readonly Layer[]): Iterable<string> {
+  yield '{"layers":[';
+  for (const [index, layer] of layers.entries()) {
+    yield `${index === 0 ? '' : ','}${writeJson(describeLayer(layer))}`;
+  }
+  yield ']}';
+}
+
+function describeLayer(layer: Layer): object {
+  return {
+    name: layer.name,
+    title: layer.title,
+    attribution: layer.attribution,
+    retina: layer.retinaSubsets.length > 0,
+    ...layerOffer(layer),
+  };
+}
+
+/** What can be asked of a layer, as those need it who draw it. */
+export function layerOffer(layer: Layer) {
+  return {
+    gridSets: layer.gridSubsets.map(describeSubset),
+    formats: layer.formats.map((format) => format.mediaType),
+    extensions: layer.formats.map((format) => format.extensions[0]),
+    parameters: layer.parameters.map(({ name, defaultValue, values }) => ({
+      name,
+      default: defaultValue,
+      values,
+    })),
+  };
+}
+
+function describeSubset({ gridSet, extent, zoomStart, zoomStop }: GridSubset) {
+  return {
+    name: gridSet.name,
+    srs: `EPSG:${gridSet.srs}`,
+    extent: [extent.minX, extent.minY, extent.maxX, extent.maxY],
+    zoomStart,
+    zoomStop,
+    resolutions: gridSet.levels.map((level) => level.resolution),
+    tileSize: [gridSet.tileWidth, gridSet.tileHeight],
+    origins: gridSet.levels.map((level) => [gridSet.extent.minX, level.top]),
+  };
 }

@@ -1,4 +1,5 @@
 import { invalid, shortened } from '../../domain/errors.ts';
+import { type DocumentNode, leaf, listOf, nodeOf, writeDocument } from '../../geowebcache/document-node.ts';
 import { type DocumentFormat, readDocument } from '../../geowebcache/read-document.ts';
 import {
   bodyProblem,
@@ -14,7 +15,6 @@ import {
   type WireElement,
 } from '../../geowebcache/wire-element.ts';
 import { withoutAbsent } from '../../lib/without-absent.ts';
-import { element, writeXml, type XmlNode } from '../../lib/xml/write-xml.ts';
 import {
   CLEAN_UP_UNITS,
   EXPIRATION_POLICIES,
@@ -48,8 +48,35 @@ export function readQuotaDocument(body: Buffer, format: DocumentFormat): QuotaCh
   });
 }
 
+/** In the order in which they are written. */
+const PLAIN_FIELDS = [
+  'enabled',
+  'diskBlockSize',
+  'cacheCleanUpFrequency',
+  'cacheCleanUpUnits',
+  'maxConcurrentCleanUps',
+  'globalExpirationPolicyName',
+] as const;
+
 export function writeQuotaDocument(configuration: QuotaConfiguration, format: DocumentFormat): string {
-  return format === 'xml' ? writeXml(xmlOf(configuration)) : JSON.stringify(jsonOf(configuration));
+  const { globalQuota, layerQuotas } = configuration;
+  const entries = layerQuotas.map(({ layer, expirationPolicyName, quota }) =>
+    nodeOf('LayerQuota', [
+      leaf('layer', layer),
+      leaf('expirationPolicyName', expirationPolicyName),
+      sizeNode('quota', quota),
+    ]),
+  );
+  const root = nodeOf(ROOT, [
+    ...PLAIN_FIELDS.map((name) => leaf(name, configuration[name])),
+    sizeNode('globalQuota', globalQuota),
+    listOf('layerQuotas', entries),
+  ]);
+  return writeDocument(root, format, '');
+}
+
+function sizeNode(name: string, { value, units }: Quota): DocumentNode {
+  return nodeOf(name, [leaf('value', String(value)), leaf('units', units)]);
 }
 
 /** GeoWebCache's clients match this text. */
@@ -130,53 +157,6 @@ function layerQuotaOf(entry: WireElement, format: DocumentFormat): LayerQuota {
   if (!expirationPolicyName)
     throw bodyProblem('A layer quota must have an expirationPolicyName', entry.place);
   return { layer, expirationPolicyName, quota: quotaField(entry, format) };
-}
-
-function xmlOf(configuration: QuotaConfiguration): XmlNode {
-  const { globalQuota, layerQuotas, ...plain } = configuration;
-  const text = (name: keyof typeof plain) => element(name, String(plain[name]));
-  return element(ROOT, [
-    text('enabled'),
-    text('diskBlockSize'),
-    text('cacheCleanUpFrequency'),
-    text('cacheCleanUpUnits'),
-    text('maxConcurrentCleanUps'),
-    text('globalExpirationPolicyName'),
-    element('globalQuota', quotaXml(globalQuota)),
-    element('layerQuotas', layerQuotas.map(layerQuotaXml)),
-  ]);
-}
-
-function layerQuotaXml({ layer, expirationPolicyName, quota }: LayerQuota): XmlNode {
-  return element('LayerQuota', [
-    element('layer', layer),
-    element('expirationPolicyName', expirationPolicyName),
-    element('quota', quotaXml(quota)),
-  ]);
-}
-
-function quotaXml({ value, units }: Quota): readonly XmlNode[] {
-  return [element('value', String(value)), element('units', units)];
-}
-
-function jsonOf(configuration: QuotaConfiguration) {
-  const quotaJson = ({ value, units }: Quota) => ({ value: String(value), units });
-  return {
-    [ROOT]: {
-      enabled: configuration.enabled,
-      diskBlockSize: configuration.diskBlockSize,
-      cacheCleanUpFrequency: configuration.cacheCleanUpFrequency,
-      cacheCleanUpUnits: configuration.cacheCleanUpUnits,
-      maxConcurrentCleanUps: configuration.maxConcurrentCleanUps,
-      globalExpirationPolicyName: configuration.globalExpirationPolicyName,
-      globalQuota: quotaJson(configuration.globalQuota),
-      layerQuotas: configuration.layerQuotas.map(({ layer, expirationPolicyName, quota }) => ({
-        layer,
-        expirationPolicyName,
-        quota: quotaJson(quota),
-      })),
-    },
-  };
 }
 
 function keysOf<T extends object>(record: T): readonly (keyof T & string)[] {

@@ -14,6 +14,14 @@ export function readBody<Schema extends z.ZodType>(exchange: Exchange, schema: S
   return checkBody(readJson(exchange), schema);
 }
 
+/** What of the query the schema knows. Throws `request-invalid`. */
+export function readQuery<Schema extends z.ZodObject>({ query }: Exchange, schema: Schema): z.output<Schema> {
+  const given = new URLSearchParams(query);
+  const twice = Object.keys(schema.shape).find((name) => given.getAll(name).length > 1);
+  if (twice !== undefined) throw invalid(`${twice} is given twice.`);
+  return checkBody(Object.fromEntries(given), schema, 'The query');
+}
+
 /** Any JSON. */
 export function readJson({ headers, body }: Pick<Exchange, 'headers' | 'body'>): unknown {
   requireMediaType(headers, ['application/json']);
@@ -21,12 +29,16 @@ export function readJson({ headers, body }: Pick<Exchange, 'headers' | 'body'>):
 }
 
 /** Throws `request-invalid` with all that is wrong, field by field. */
-export function checkBody<Schema extends z.ZodType>(value: unknown, schema: Schema): z.output<Schema> {
+export function checkBody<Schema extends z.ZodType>(
+  value: unknown,
+  schema: Schema,
+  whole = 'The body',
+): z.output<Schema> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const jsonSchema = () => z.toJSONSchema(schema, { io: 'input' });
   const problems = explainIssues(result.error.issues, value, jsonSchema, WORDS);
-  throw invalid(printExplanations(problems.slice(0, MOST_EXPLAINED), 'The body'));
+  throw invalid(printExplanations(problems.slice(0, MOST_EXPLAINED), whole));
 }
 
 /** Whether a JSON body says `dryRun`. What cannot be read is not one. */

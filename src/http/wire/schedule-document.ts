@@ -1,32 +1,133 @@
+import { z } from 'zod';
+import { isTilewardenError } from '../../domain/errors.ts';
 import { isoTime } from '../../lib/clock.ts';
-import type { Schedule, ScheduleRun } from '../../tasks/schedules/schedule.ts';
+import {
+  OVERRUNS,
+  RUN_STATES,
+  SCHEDULED_WORK,
+  type Schedule,
+  type ScheduleDeclaration,
+  type ScheduleRun,
+} from '../../tasks/schedules/schedule.ts';
+import { createTimetable } from '../../tasks/schedules/timetable.ts';
+import { taskBody, taskDraftOf } from './task-document.ts';
+import { AREA_CRS, areaShown, bounds, parameters, time } from './values.ts';
 
-/** Times are ISO 8601, in UTC. */
+const ANY_TIME = { cron: '@daily', timeZone: 'UTC', hours: null };
+
+/** `POST /api/v1/schedules`: the fields of a task with those that say when. */
+export const scheduleBody = taskBody.omit({ idempotencyKey: true, dryRun: true }).extend({
+  name: z
+    .string()
+    .max(200)
+    .regex(/^(?=\S)\P{Cc}*(?<=\S)$/u, { error: 'must be printable, without space at either end' })
+    .describe('Unique within the layer'),
+  type: z.enum(SCHEDULED_WORK).default('seed').describe('What to do'),
+  cron: z
+    .string()
+    .superRefine(readable('cron'))
+    .describe('When to run: minute, hour, day of month, month, day of week'),
+  timeZone: z
+    .string()
+    .superRefine(readable('timeZone'))
+    .default('UTC')
+    .describe('For cron and hours; an IANA name such as Europe/Berlin'),
+  hours: z
+    .string()
+    .superRefine(readable('hours'))
+    .nullable()
+    .default(null)
+    .describe('Work is done within these hours only, e.g. 22:00-06:00; null: at any hour'),
+  overrun: z
+    .enum(OVERRUNS)
+    .default('pause')
+    .describe('What happens to a task that is not done when its hours are over'),
+  enabled: z.boolean().default(true),
+});
+
+export const runAnswer = z.object({
+  dueAt: time,
+  at: time,
+  state: z.enum(RUN_STATES),
+  taskId: z.number().int().nullable(),
+  detail: z.string().nullable(),
+});
+
+export const scheduleAnswer = z.object({
+  id: z.number().int(),
+  layer: z.string(),
+  name: z.string(),
+  type: z.enum(SCHEDULED_WORK),
+  cron: z.string(),
+  timeZone: z.string(),
+  hours: z.string().nullable(),
+  overrun: z.enum(OVERRUNS),
+  enabled: z.boolean(),
+  origin: z.enum(['configuration', 'interface']),
+  gridSet: z.string().nullable(),
+  format: z.string().nullable(),
+  parameters: parameters.nullable(),
+  zoomStart: z.number().int().nullable(),
+  zoomStop: z.number().int().nullable(),
+  bounds: bounds.nullable(),
+  area: areaShown.nullable(),
+  areaCrs: z.enum(AREA_CRS).nullable(),
+  threadCount: z.number().int().nullable(),
+  priority: z.number().int().nullable(),
+  tileFailureRetryCount: z.number().int().nullable(),
+  tileFailureRetryWaitTime: z.number().int().nullable(),
+  totalFailuresBeforeAborting: z.number().int().nullable(),
+  nextRuns: z.array(time),
+  lastRun: runAnswer.nullable(),
+  createdBy: z.string(),
+  createdAt: time,
+});
+
+export const scheduleListAnswer = z.object({ schedules: z.array(scheduleAnswer) });
+export const runListAnswer = z.object({ runs: z.array(runAnswer) });
+
+export function declarationOf(body: z.output<typeof scheduleBody>): ScheduleDeclaration {
+  const { layer, name, cron, timeZone, hours, overrun, enabled, type: work, ...task } = body;
+  return { layer, name, cron, timeZone, hours, overrun, enabled, work, draft: taskDraftOf(task) };
+}
+
+/** Asks the timetable itself, and hands on what it says without the field's name. */
+function readable(field: keyof typeof ANY_TIME) {
+  return (text: string, context: z.core.$RefinementCtx<string>) => {
+    try {
+      createTimetable({ ...ANY_TIME, [field]: text });
+    } catch (error) {
+      if (!isTilewardenError(error, 'request-invalid')) throw error;
+      const message = error.message.replace(`${field} `, '').replace(/, not [^,]*$/, '');
+      context.addIssue({ code: 'custom', message });
+    }
+  };
+}
+
+const NOT_SAID = {
+  ...{ format: null, zoomStart: null, zoomStop: null, threadCount: null, priority: null },
+  ...{ tileFailureRetryCount: null, tileFailureRetryWaitTime: null, totalFailuresBeforeAborting: null },
+};
+
 export function scheduleDocument(
-  schedule: Schedule,
+  { draft, work, nextDue: _, ...shown }: Schedule,
   nextRuns: readonly number[],
   lastRun: ScheduleRun | null,
 ): object {
-  const { draft, work, nextDue: _, ...shown } = schedule;
+  const { gridSetId, coords, parameters: values, area, ...asked } = draft;
   return {
     ...shown,
     type: work,
-    gridSet: draft.gridSetId ?? null,
-    format: draft.format ?? null,
-    parameters: draft.parameters ? Object.fromEntries(draft.parameters) : null,
-    zoomStart: draft.zoomStart ?? null,
-    zoomStop: draft.zoomStop ?? null,
-    bounds: draft.coords ?? null,
-    area: draft.area ? { type: 'MultiPolygon', coordinates: draft.area.polygons } : null,
-    areaCrs: draft.area?.crs ?? null,
-    threadCount: draft.threadCount ?? null,
-    priority: draft.priority ?? null,
-    tileFailureRetryCount: draft.tileFailureRetryCount ?? null,
-    tileFailureRetryWaitTime: draft.tileFailureRetryWaitTime ?? null,
-    totalFailuresBeforeAborting: draft.totalFailuresBeforeAborting ?? null,
+    ...NOT_SAID,
+    ...asked,
+    gridSet: gridSetId ?? null,
+    parameters: values ? Object.fromEntries(values) : null,
+    bounds: coords ?? null,
+    area: area ? { type: 'MultiPolygon', coordinates: area.polygons } : null,
+    areaCrs: area?.crs ?? null,
     nextRuns: nextRuns.map((at) => isoTime(at)),
     lastRun: lastRun && runDocument(lastRun),
-    createdAt: isoTime(schedule.createdAt),
+    createdAt: isoTime(shown.createdAt),
   };
 }
 

@@ -1,17 +1,159 @@
+import { z } from 'zod';
+import type { Catalog } from '../../catalog/catalog.ts';
+import { refuseUnknownParameters } from '../../domain/parameter-filter.ts';
 import { isoTime } from '../../lib/clock.ts';
-import type { Task, TaskWait } from '../../tasks/task.ts';
+import { TASK_STATES, TASK_TYPES, type Task, type TaskWait } from '../../tasks/task.ts';
+import type { TaskDraft } from '../../tasks/task-draft.ts';
 import { waitText } from '../../tasks/task-watch.ts';
+import {
+  AREA_FIELDS,
+  anyTime,
+  areaOf,
+  areaShown,
+  bounds,
+  closedReason,
+  coordsOf,
+  count,
+  flag,
+  name,
+  parameters,
+  time,
+  wholeNumber,
+} from './values.ts';
 
-/** A task as our own interface and its events show it. Times are ISO 8601, in UTC. */
+const usual = 'as usual when absent or -1';
+const zoom = z.int().min(0);
+
+/** `POST /api/v1/tasks` */
+export const taskBody = z.strictObject({
+  layer: name,
+  type: z.enum(TASK_TYPES).default('seed'),
+  gridSet: name.exactOptional().describe("The layer's first when absent"),
+  format: name.exactOptional().describe("The layer's first when absent"),
+  zoomStart: zoom.exactOptional().describe("The layer's first when absent"),
+  zoomStop: zoom.exactOptional().describe("The layer's last when absent or greater"),
+  bounds: bounds.exactOptional(),
+  ...AREA_FIELDS,
+  parameters: parameters.exactOptional().describe('Those left out have their defaults; all when absent'),
+  threadCount: z.int().exactOptional().describe('Of truncate always 1'),
+  priority: z.int().min(-10).max(10).exactOptional().describe('Higher goes first; 0 when absent'),
+  tileFailureRetryCount: z.int().min(-1).exactOptional().describe(usual),
+  tileFailureRetryWaitTime: z.int().min(-1).exactOptional().describe(`Milliseconds; ${usual}`),
+  totalFailuresBeforeAborting: z.int().min(-1).exactOptional().describe(usual),
+  idempotencyKey: name.exactOptional().describe('A second request with the same key answers the first task'),
+  dryRun: flag.describe('Only answers what the task would be'),
+});
+
+export const taskAnswer = z.object({
+  id: z.number().int(),
+  layer: z.string(),
+  type: z.enum(TASK_TYPES),
+  state: z.enum(TASK_STATES),
+  tilesProcessed: count,
+  tilesTotal: count,
+  secondsRemaining: z.number().describe('-1 while it cannot be told'),
+  tilesPerSecond: z.number(),
+  reason: z.string().nullable(),
+  waitingFor: z
+    .object({
+      host: z.string().nullable().describe('Null: it waits for a store'),
+      until: time,
+      reason: z.enum([...closedReason.options, 'store-full', 'store-failed']),
+      text: z.string(),
+    })
+    .nullable()
+    .describe('What the task waits for; null while it has what it needs'),
+  gridSet: z.string(),
+  format: z.string(),
+  parameters,
+  zoomStart: z.number().int(),
+  zoomStop: z.number().int(),
+  bounds,
+  area: areaShown.nullable(),
+  onlyStale: z.boolean().describe('Renews what is there and no longer fresh, and makes nothing else'),
+  threadCount: z.number().int(),
+  priority: z.number().int(),
+  tileFailureRetryCount: z.number().int(),
+  tileFailureRetryWaitTime: z.number().int(),
+  totalFailuresBeforeAborting: z.number().int(),
+  counters: z.object({
+    made: count,
+    present: count,
+    removed: count,
+    blank: count,
+    failed: count,
+    bytes: count,
+    upstreamRequests: count,
+  }),
+  evictedTiles: count.optional().describe('Removed to keep quotas while the task ran, of whatever layer'),
+  evictedBytes: count.optional(),
+  errors: z.array(z.object({ at: time, z: z.number(), x: z.number(), y: z.number(), message: z.string() })),
+  createdBy: z.string(),
+  createdAt: time,
+  startedAt: time.nullable(),
+  endedAt: time.nullable(),
+});
+
+export const taskListAnswer = z.object({
+  tasks: z.array(taskAnswer),
+  nextBefore: z.number().int().nullable().describe('Give it as `before` for the next page; null: no more'),
+});
+
+export const taskListQuery = z.object({
+  state: z
+    .string()
+    .transform((text) => text.split(',').map((state) => state.trim()))
+    .pipe(z.array(z.enum(TASK_STATES)))
+    .exactOptional()
+    .describe(`Any of ${TASK_STATES.join(', ')}, separated by commas`),
+  layer: z.string().exactOptional(),
+  type: z.enum(TASK_TYPES).exactOptional(),
+  since: anyTime.exactOptional(),
+  before: wholeNumber(0).exactOptional(),
+  limit: wholeNumber(0).default(50).describe('At most 500'),
+});
+
+export const estimateAnswer = z.object({
+  tiles: count,
+  metatiles: count,
+  upstreamRequests: count,
+  bytes: count.nullable(),
+  seconds: z.number().nullable(),
+});
+
+export function taskDraftOf(
+  body: Omit<z.output<typeof taskBody>, 'type' | 'dryRun' | 'layer'>,
+): Omit<TaskDraft, 'type' | 'layer'> {
+  const { gridSet, bounds: coords, area: _, areaCrs: __, parameters: values, ...plain } = body;
+  const area = areaOf(body);
+  return {
+    ...plain,
+    ...(gridSet !== undefined && { gridSetId: gridSet }),
+    ...(coords && { coords }),
+    ...(area && { area }),
+    ...(values && { parameters: new Map(Object.entries(values)) }),
+  };
+}
+
+/** Names of parameters that the layer does not have; of a layer that is not there, somebody else will tell. */
+export function refuseUnknownNames(
+  catalog: Pick<Catalog, 'layer'>,
+  { layer, parameters: given }: Pick<TaskDraft, 'layer' | 'parameters'>,
+): void {
+  const bound = catalog.layer(layer);
+  if (bound && given) refuseUnknownParameters(bound.layer.parameters, given);
+}
+
+/** A task as our own interface and its events show it. */
 export function taskDocument({ id, eventId: _, request, ...task }: Task): object {
-  const { layer, type, parametersId: _id, waitsForHosts: _waits, bounds, area, ...asked } = request;
+  const { layer, type, parametersId: _id, waitsForHosts: _waits, bounds: box, area, ...asked } = request;
   return {
     ...{ id, layer, type },
     ...task,
     ...asked,
     secondsRemaining: Math.ceil(task.secondsRemaining),
     waitingFor: task.waitingFor && waitDocument(task.waitingFor),
-    bounds: [bounds.minX, bounds.minY, bounds.maxX, bounds.maxY],
+    bounds: coordsOf(box),
     area: area && { type: 'MultiPolygon', coordinates: area },
     errors: task.errors.map((error) => ({ ...error, at: isoTime(error.at) })),
     createdAt: isoTime(task.createdAt),

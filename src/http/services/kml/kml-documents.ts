@@ -1,11 +1,10 @@
 import { type Bounds, intersectBounds } from '../../../domain/bounds.ts';
 import { invalid } from '../../../domain/errors.ts';
-import { boundsOfTile, tilesOfBounds } from '../../../domain/grid-set.ts';
+import { boundsOfTile, levelOf, tilesOfBounds } from '../../../domain/grid-set.ts';
 import { type GridSubset, subsetContains } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
 import { element, writeXml, type XmlNode } from '../../../lib/xml/write-xml.ts';
-import { nameOfTile } from './kml-address.ts';
 
 /** What the documents of a layer have in common. */
 export interface KmlLayer {
@@ -127,4 +126,9 @@ function sides(bounds: Bounds): readonly XmlNode[] {
 function kmlText(content: readonly XmlNode[]): string {
   const root = element('kml', [element('Document', content)], { xmlns: 'http://www.opengis.net/kml/2.2' });
   return `<?xml version="1.0" encoding="UTF-8"?>\n${writeXml(root)}\n`;
+}
+
+/** The name of a tile, without an extension. */
+function nameOfTile({ gridSet }: GridSubset, { z, x, y }: TileIndex): string {
+  return `x${x}y${levelOf(gridSet, z).rows - 1 - y}z${z}`;
 }

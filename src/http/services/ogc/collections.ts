@@ -1,10 +1,10 @@
+import { invalid, shortened } from '../../../domain/errors.ts';
 import type { Layer } from '../../../domain/layer.ts';
-import { geographicExtent } from '../geographic-extent.ts';
-import { stylesOf } from '../wmts/layer-styles.ts';
-import { type CollectionPage, pageLinks } from './collection-page.ts';
-import { CRS84, type OgcCrsNames } from './ogc-crs.ts';
-import { HTML_TYPE, jsonLink, type OgcLink, ogcRelation, pathPart, selfLinks } from './ogc-link.ts';
-import { collectionUrl, formatsOf, tilesetsUrl } from './tilesets.ts';
+import type { Exchange } from '../../exchange.ts';
+import { readKvp } from '../kvp.ts';
+import { geographicExtent, stylesOf } from '../layer-facts.ts';
+import { HTML_TYPE, jsonLink, type OgcLink, ogcRelation, pathPart, selfLinks } from './ogc-document.ts';
+import { CRS84, collectionUrl, formatsOf, type OgcCrsNames, tilesetsUrl } from './tilesets.ts';
 
 export function describeCollections(
   root: string,
@@ -89,4 +89,101 @@ export function describeStyle(root: string, layer: Layer, style: string): object
       jsonLink(tilesets, ogcRelation('tilesets-map'), 'Map tiles in this style'),
     ],
   };
+}
+
+/** Which of the layers a page of their list shows. */
+interface CollectionPage {
+  readonly limit: number;
+  readonly offset: number;
+  /** The caller did not say which. */
+  readonly first: boolean;
+}
+
+const USUAL_LIMIT = 100;
+/** As many as are written in a few milliseconds. */
+const MOST_AT_ONCE = 250;
+const WHOLE_NUMBER = /^\d{1,9}$/;
+
+/** OGC API – Common – Part 2: a limit that is higher than what there is on a page is lowered. */
+export function pageAsked({ query }: Exchange): CollectionPage {
+  if (query === '') return { limit: USUAL_LIMIT, offset: 0, first: true };
+  const asked = readKvp(query, (name) => invalid(`The parameter ${name.toLowerCase()} is given twice.`));
+  const [limit, offset] = [
+    numberAsked(asked('LIMIT'), 'limit', 1),
+    numberAsked(asked('OFFSET'), 'offset', 0),
+  ];
+  return {
+    limit: Math.min(limit ?? USUAL_LIMIT, MOST_AT_ONCE),
+    offset: offset ?? 0,
+    first: limit === null && offset === null,
+  };
+}
+
+function pageLinks(
+  address: string,
+  { limit, offset, first }: CollectionPage,
+  total: number,
+): readonly OgcLink[] {
+  const at = (from: number) => `${address}?limit=${limit}&offset=${from}`;
+  return [
+    ...selfLinks(first ? address : at(offset)),
+    ...(offset > 0 ? [jsonLink(at(Math.max(0, offset - limit)), 'prev', 'The layers before')] : []),
+    ...(offset + limit < total ? [jsonLink(at(offset + limit), 'next', 'More layers')] : []),
+  ];
+}
+
+function numberAsked(text: string | null, name: string, least: number): number | null {
+  if (text === null) return null;
+  if (WHOLE_NUMBER.test(text) && Number(text) >= least) return Number(text);
+  throw invalid(`${name} must be a whole number from ${least}, not ${shortened(text)}.`);
+}
+
+const COMMON = 'http://www.opengis.net/spec/ogcapi-common-1/1.0/conf';
+const TILES = 'http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf';
+
+/** Nothing stands here that is not kept: docs/services/ogc-api-tiles.md says by what. */
+const CLASSES = [
+  ...['core', 'landing-page', 'json', 'html'].map((name) => `${COMMON}/${name}`),
+  ...['core', 'tileset', 'tilesets-list', 'geodata-tilesets'].map((name) => `${TILES}/${name}`),
+];
+
+/** Classes about an encoding are declared where there are tiles in it. */
+const ENCODINGS: readonly (readonly [contentType: string, name: string])[] = [
+  ['image/png', 'png'],
+  ['image/jpeg', 'jpeg'],
+  ['application/vnd.mapbox-vector-tile', 'mvt'],
+];
+
+export function describeConformance(root: string, layers: readonly Layer[]): object {
+  const offered = new Set(layers.flatMap(({ formats }) => formats.map(({ contentType }) => contentType)));
+  const encodings = ENCODINGS.filter(([contentType]) => offered.has(contentType));
+  return {
+    conformsTo: [...CLASSES, ...encodings.map(([, name]) => `${TILES}/${name}`)],
+    links: selfLinks(`${root}/conformance`),
+  };
+}
+
+export function describeLanding(root: string): object {
+  return {
+    title: 'Tilewarden',
+    description: 'Map tiles from a cache, by OGC API – Tiles',
+    links: landingLinks(root),
+  };
+}
+
+function landingLinks(root: string): readonly OgcLink[] {
+  return [
+    ...selfLinks(root),
+    {
+      href: `${root}/api`,
+      rel: 'service-desc',
+      type: 'application/vnd.oai.openapi+json;version=3.0',
+      title: 'The definition of this interface',
+    },
+    jsonLink(`${root}/conformance`, 'conformance', 'What it conforms to'),
+    jsonLink(`${root}/conformance`, ogcRelation('conformance'), 'What it conforms to'),
+    jsonLink(`${root}/collections`, 'data', 'The layers'),
+    jsonLink(`${root}/collections`, ogcRelation('data'), 'The layers'),
+    jsonLink(`${root}/tileMatrixSets`, ogcRelation('tiling-schemes'), 'The tile matrix sets'),
+  ];
 }

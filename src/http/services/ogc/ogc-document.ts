@@ -1,16 +1,18 @@
 import { createHash } from 'node:crypto';
-import { invalid, shortened } from '../../../domain/errors.ts';
+import { STATUS_CODES } from 'node:http';
+import { invalid, isTilewardenError, shortened } from '../../../domain/errors.ts';
+import type { Logger } from '../../../lib/logger.ts';
 import { writeJson } from '../../../lib/write-json.ts';
-import { isNotModified } from '../../answer/negotiate.ts';
+import { type Html, html } from '../../answer/html.ts';
+import { chooseMediaType, validated } from '../../answer/negotiate.ts';
 import type { Answer } from '../../answer.ts';
-import type { Exchange } from '../../exchange.ts';
+import { CallerGone, type Exchange } from '../../exchange.ts';
 import type { PageWriter } from '../../pages/page.ts';
 import { HttpProblem } from '../../problems.ts';
-import { chooseMediaType } from '../accept.ts';
-import { HTML_TYPE, JSON_TYPE } from './ogc-link.ts';
-import { describeInHtml } from './ogc-page.ts';
+import { type Handler, recovering } from '../../route.ts';
+import { reportOf } from '../service-exception.ts';
 
-export interface OgcDocument {
+interface OgcDocument {
   readonly title: string;
   readonly content: object;
   /** Told in the type as well, for a JSON that has a type of its own. */
@@ -19,40 +21,28 @@ export interface OgcDocument {
   readonly personal: boolean;
 }
 
-export type DocumentAnswerer = (exchange: Exchange, document: OgcDocument) => Answer;
+type DocumentAnswerer = (exchange: Exchange, document: OgcDocument) => Answer;
 
 /** The one way of every document here: JSON or HTML by `f` or `Accept`, with a validator. */
 export function createDocumentAnswerer(page: PageWriter): DocumentAnswerer {
   return (exchange, document) => {
     const type = typeAsked(exchange);
-    const { body, headers } = type === HTML_TYPE ? asPage(document, page) : asJson(document);
-    const etag = `"${createHash('sha1').update(body).digest('base64url')}"`;
-    const freshness = [
-      'ETag',
-      etag,
-      'Cache-Control',
-      document.personal ? 'private, no-cache' : 'no-cache',
-      'Vary',
-      'Accept',
-    ];
-    if (isNotModified(exchange.headers, etag, Number.POSITIVE_INFINITY)) {
-      return { status: 304, headers: freshness, body: null };
+    const etagOf = (body: string) => `"${createHash('sha1').update(body).digest('base64url')}"`;
+    const lifetime = document.personal ? 'private, no-cache' : 'no-cache';
+    const freshness = ['Cache-Control', lifetime, 'Vary', 'Accept'];
+    if (type !== HTML_TYPE) {
+      const body = writeJson(document.content);
+      return validated(exchange, etagOf(body), freshness, { body, type: document.jsonType ?? JSON_TYPE });
     }
-    return { status: 200, headers: [...headers, ...freshness], body };
+    const shown = page({ title: document.title, body: describeInHtml(document.content) });
+    const [, pageType = HTML_TYPE, ...policies] = shown.headers;
+    const body = String(shown.body);
+    return validated(exchange, etagOf(body), [...freshness, ...policies], { body, type: pageType });
   };
 }
 
-function asJson({ content, jsonType = JSON_TYPE }: OgcDocument): { body: string; headers: string[] } {
-  return { body: writeJson(content), headers: ['Content-Type', jsonType] };
-}
-
-function asPage({ title, content }: OgcDocument, page: PageWriter): { body: string; headers: string[] } {
-  const { body, headers } = page({ title, body: describeInHtml(content) });
-  return { body: String(body), headers: [...headers] };
-}
-
 /** `f` goes before the header: it is what somebody typed. */
-export function typeAsked(exchange: Exchange): typeof JSON_TYPE | typeof HTML_TYPE {
+function typeAsked(exchange: Exchange): typeof JSON_TYPE | typeof HTML_TYPE {
   const asked = formatParameter(exchange);
   if (asked === null) return typeAccepted(exchange);
   if (asked === 'json' || asked === JSON_TYPE) return JSON_TYPE;
@@ -73,4 +63,131 @@ function typeAccepted(exchange: Exchange): typeof JSON_TYPE | typeof HTML_TYPE {
   const chosen = chooseMediaType(exchange.headers.accept, [JSON_TYPE, HTML_TYPE]);
   if (chosen) return chosen;
   throw new HttpProblem('not-acceptable', `There is ${JSON_TYPE} and ${HTML_TYPE}.`, ['Vary', 'Accept']);
+}
+
+/** RFC 8288 in JSON, as OGC APIs write it. */
+export interface OgcLink {
+  readonly href: string;
+  readonly rel: string;
+  readonly type?: string;
+  readonly title?: string;
+  /** The address has variables in braces. */
+  readonly templated?: true;
+}
+
+const JSON_TYPE = 'application/json';
+export const HTML_TYPE = 'text/html';
+
+const OGC_RELATION = 'http://www.opengis.net/def/rel/ogc/1.0/';
+
+/** The full name of a relation that the OGC has registered, e.g. `tiling-scheme`. */
+export function ogcRelation(name: string): string {
+  return `${OGC_RELATION}${name}`;
+}
+
+export function jsonLink(href: string, rel: string, title: string): OgcLink {
+  return { href, rel, type: JSON_TYPE, title };
+}
+
+/** The document itself in both its forms. The bare address gives the JSON to whatever does not ask for HTML. */
+export function selfLinks(href: string): readonly OgcLink[] {
+  const query = href.includes('?') ? '&' : '?';
+  return [
+    { href, rel: 'self', type: JSON_TYPE, title: 'This document' },
+    { href: `${href}${query}f=html`, rel: 'alternate', type: HTML_TYPE, title: 'This document as HTML' },
+  ];
+}
+
+/** RFC 3986, 3.3: a colon may stand in a path, and clients look for names such as `EPSG:4326` in addresses. */
+export function pathPart(name: string): string {
+  return encodeURIComponent(name).replaceAll('%3A', ':');
+}
+
+const NOTHING = html``;
+
+/** Any of our JSON documents as markup: nothing is in the one that is not in the other. */
+function describeInHtml(content: object): Html {
+  const { links, ...rest } = content as { readonly links?: readonly OgcLink[] };
+  return html`${describeMembers(rest)}
+${links ? html`<h2>Links</h2>${linkList(links)}` : NOTHING}`;
+}
+
+function describeMembers(content: object): Html {
+  const members = Object.entries(content).filter(([, value]) => value !== undefined);
+  return html`<dl>
+${members.map(([name, value]) => html`<dt>${name}</dt><dd>${describeValue(name, value)}</dd>`)}
+</dl>`;
+}
+
+function describeValue(name: string, value: unknown): Html {
+  if (name === 'links' && Array.isArray(value)) return linkList(value as readonly OgcLink[]);
+  if (Array.isArray(value)) return describeList(value);
+  if (typeof value === 'object' && value !== null) return describeMembers(value);
+  return html`${String(value)}`;
+}
+
+function describeList(values: readonly unknown[]): Html {
+  if (!values.some((value) => typeof value === 'object')) return html`${values.join(', ')}`;
+  if (values.every((value) => isFlat(value))) return table(values as readonly object[]);
+  return html`<ol>
+${values.map((value) => html`<li>${describeValue('', value)}</li>`)}
+</ol>`;
+}
+
+/** An object of plain values: a line of a table. */
+function isFlat(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return Object.values(value).every((inner) => typeof inner !== 'object' || isPlainList(inner));
+}
+
+function isPlainList(value: unknown): boolean {
+  return Array.isArray(value) && !value.some((inner) => typeof inner === 'object');
+}
+
+function table(rows: readonly object[]): Html {
+  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  return html`<table>
+<thead><tr>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>
+<tbody>
+${rows.map((row) => tableRow(row as Readonly<Record<string, unknown>>, columns))}
+</tbody>
+</table>`;
+}
+
+function tableRow(row: Readonly<Record<string, unknown>>, columns: readonly string[]): Html {
+  return html`<tr>${columns.map((column) => html`<td>${describeValue(column, row[column] ?? '')}</td>`)}</tr>`;
+}
+
+function linkList(links: readonly OgcLink[]): Html {
+  return html`<ul>
+${links.map((link) => html`<li>${linkItem(link)}</li>`)}
+</ul>`;
+}
+
+/** A template is no address: who follows it gets nowhere. */
+function linkItem({ href, rel, type = '', title = rel, templated }: OgcLink): Html {
+  const kind = html` <small>${type}</small>`;
+  if (templated) return html`${title}: <code>${href}</code>${kind}`;
+  return html`<a href="${href}" rel="${rel}">${title}</a>${kind}`;
+}
+
+/** Whatever goes wrong in `handler` is told as RFC 9457 has it. */
+export function withProblemDetails(handler: Handler, log: Logger): Handler {
+  return recovering(handler, (error, exchange) => {
+    if (error instanceof CallerGone) throw error;
+    const { status, message, headers } = reportOf(asPathProblem(error), exchange, log);
+    const title = STATUS_CODES[status] ?? 'Error';
+    return {
+      status,
+      headers: ['Content-Type', 'application/problem+json', ...headers],
+      body: `${writeJson({ type: 'about:blank', title, status, detail: message })}\n`,
+    };
+  });
+}
+
+/** Elsewhere a grid set is a parameter; here it is part of the path, and a path that leads nowhere is a 404. */
+function asPathProblem(error: unknown): unknown {
+  return isTilewardenError(error, 'grid-set-unknown')
+    ? new HttpProblem('path-unknown', error.message)
+    : error;
 }

@@ -1,29 +1,32 @@
-import type { BoundLayer } from '../../../catalog/bound-layer.ts';
+import type { BoundLayer } from '../../../catalog/catalog.ts';
 import { shortened } from '../../../domain/errors.ts';
 import type { GridSet } from '../../../domain/grid-set.ts';
 import { everySubset, gridSubsetOf, type Layer } from '../../../domain/layer.ts';
-import type { Answer } from '../../answer.ts';
 import { isOpen, refuseStrangers, visibleLayers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
 import { createPageWriter } from '../../pages/page.ts';
 import { HttpProblem } from '../../problems.ts';
-import type { Route } from '../../route.ts';
-import type { LayerRoll } from '../layer-roll.ts';
+import { type Handler, openRoute, type Route } from '../../route.ts';
+import { parametersOf } from '../kvp.ts';
+import type { LayerRoll } from '../layer-documents.ts';
+import { stylesOf } from '../layer-facts.ts';
 import type { Services } from '../open-services.ts';
-import { parametersOf } from '../query-parameters.ts';
 import { boundLayer } from '../tiles.ts';
-import { stylesOf } from '../wmts/layer-styles.ts';
 import { describeApi, type OgcRoute } from './api-definition.ts';
-import { pageAsked } from './collection-page.ts';
-import { describeCollection, describeCollections, describeStyle, describeStyles } from './collections.ts';
-import { describeConformance, describeLanding } from './landing.ts';
-import { createOgcCrsNames } from './ogc-crs.ts';
-import { createDocumentAnswerer } from './ogc-document.ts';
-import { jsonLink, pathPart, selfLinks } from './ogc-link.ts';
-import { createOgcTile } from './ogc-tile.ts';
-import { withProblemDetails } from './problem-details.ts';
-import { describeTileMatrixSet } from './tile-matrix-set.ts';
 import {
+  describeCollection,
+  describeCollections,
+  describeConformance,
+  describeLanding,
+  describeStyle,
+  describeStyles,
+  pageAsked,
+} from './collections.ts';
+import { createDocumentAnswerer, jsonLink, pathPart, selfLinks, withProblemDetails } from './ogc-document.ts';
+import { createOgcTile } from './ogc-tile.ts';
+import {
+  createOgcCrsNames,
+  describeTileMatrixSet,
   describeTileset,
   describeTilesets,
   formatsOf,
@@ -36,20 +39,13 @@ const COLLECTION = `${ROOT}/collections/{layer}`;
 const STYLES = 'STYLES';
 const TILE = '{gridSet}/{matrix}/{row}/{column}';
 
-type OgcHandler = (exchange: Exchange) => Answer | Promise<Answer>;
-
 /** OGC API – Tiles – Part 1: Core 1.0 (OGC 20-057). */
 export function ogcRoutes(deps: Services): readonly Route[] {
   const routes: OgcRoute[] = [];
-  const add = (path: string, summary: string, handler: OgcHandler, gives: OgcRoute['gives'] = 'document') =>
+  const add = (path: string, summary: string, handler: Handler, gives: OgcRoute['gives'] = 'document') =>
     void routes.push({
-      method: 'GET',
-      path,
-      role: 'public',
-      sharing: 'anyone',
-      handler: withProblemDetails(deps.screen(handler), deps.log),
-      summary,
-      gives,
+      ...openRoute(path, withProblemDetails(deps.screen(handler), deps.log)),
+      ...{ summary, gives },
     });
   const desk = createDesk(deps);
   add(ROOT, 'The landing page', desk.landing);

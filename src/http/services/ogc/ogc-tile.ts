@@ -1,16 +1,16 @@
-import type { BoundLayer } from '../../../catalog/bound-layer.ts';
+import type { BoundLayer } from '../../../catalog/catalog.ts';
 import { shortened, TilewardenError } from '../../../domain/errors.ts';
 import { type Format, formatOf } from '../../../domain/format.ts';
 import { coverageAt, type GridSubset } from '../../../domain/grid-subset.ts';
 import { gridSubsetOf } from '../../../domain/layer.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
+import { formatAccepted } from '../../answer/negotiate.ts';
 import { type Answer, withHeaders } from '../../answer.ts';
 import type { Exchange } from '../../exchange.ts';
 import { HttpProblem } from '../../problems.ts';
-import { formatAccepted } from '../accept.ts';
-import { formatNamed, indexOf } from '../tile-address.ts';
 import type { TileAnswerer } from '../tile-answer.ts';
+import { formatNamed, indexOf } from '../tiles.ts';
 import { formatParameter } from './ogc-document.ts';
 import { formatsOf, type TileKind } from './tilesets.ts';
 

@@ -1,10 +1,10 @@
 import type { Format } from '../../../domain/format.ts';
-import type { GridSubset } from '../../../domain/grid-subset.ts';
+import type { GridLevel, GridSet } from '../../../domain/grid-set.ts';
+import { coverageAt, type GridSubset } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
-import { geographicBoxOf } from '../geographic-extent.ts';
-import { CRS84, type OgcCrsNames } from './ogc-crs.ts';
-import { jsonLink, type OgcLink, ogcRelation, pathPart, selfLinks } from './ogc-link.ts';
-import { describeLimits } from './tile-matrix-set.ts';
+import { geographicBoxOf } from '../layer-facts.ts';
+import { type CrsNames, createCrsNames, ogcScale } from '../wmts/grid-set-crs.ts';
+import { jsonLink, type OgcLink, ogcRelation, pathPart, selfLinks } from './ogc-document.ts';
 
 /** Pictures, or the data themselves. */
 export type TileKind = 'map' | 'vector';
@@ -114,4 +114,120 @@ function tileTemplate(place: TilesetsPlace, { gridSet }: GridSubset, format: For
 
 function withQuery(address: string, query: string): string {
   return query === '' ? address : `${address}?${query}`;
+}
+
+type Position = readonly [number, number];
+
+/**
+ * OGC 17-083r4, 6.1 and its JSON encoding. `identifier`, `supportedCRS` and `topLeftCorner` are what the draft called
+ * `id`, `crs` and `pointOfOrigin`: GDAL up to 3.6 looks for them, and the standard lets other members be.
+ */
+export function describeTileMatrixSet(gridSet: GridSet, crs: OgcCrs): object {
+  const { minX, minY, maxX, maxY } = gridSet.extent;
+  return {
+    id: gridSet.name,
+    identifier: gridSet.name,
+    title: gridSet.description === '' ? gridSet.name : gridSet.description,
+    ...(crs.tileMatrixSetUri !== null && { uri: crs.tileMatrixSetUri }),
+    crs: crs.uri,
+    supportedCRS: crs.uri,
+    orderedAxes: crs.orderedAxes,
+    ...(crs.wellKnownScaleSet !== null && { wellKnownScaleSet: crs.wellKnownScaleSet }),
+    boundingBox: {
+      lowerLeft: position(crs, minX, minY),
+      upperRight: position(crs, maxX, maxY),
+      crs: crs.uri,
+      orderedAxes: crs.orderedAxes,
+    },
+    tileMatrices: gridSet.levels.map((level) => describeMatrix(gridSet, level, crs)),
+  };
+}
+
+function describeMatrix(gridSet: GridSet, level: GridLevel, crs: OgcCrs): object {
+  return {
+    id: level.name,
+    identifier: level.name,
+    scaleDenominator: ogcScale(gridSet, level),
+    cellSize: level.resolution,
+    cornerOfOrigin: 'topLeft',
+    pointOfOrigin: position(crs, gridSet.extent.minX, level.top),
+    topLeftCorner: position(crs, gridSet.extent.minX, level.top),
+    tileWidth: gridSet.tileWidth,
+    tileHeight: gridSet.tileHeight,
+    matrixWidth: level.columns,
+    matrixHeight: level.rows,
+  };
+}
+
+/** OGC 17-083r4, 6.2: which tiles there are, level by level. */
+function describeLimits(subset: GridSubset): readonly object[] {
+  return subset.gridSet.levels.flatMap((level, z) => {
+    const coverage = coverageAt(subset, z);
+    if (!coverage) return [];
+    return [
+      {
+        tileMatrix: level.name,
+        minTileRow: coverage.minY,
+        maxTileRow: coverage.maxY,
+        minTileCol: coverage.minX,
+        maxTileCol: coverage.maxX,
+      },
+    ];
+  });
+}
+
+/** In the order of the CRS's axes. */
+function position({ yFirst }: OgcCrs, x: number, y: number): Position {
+  return yFirst ? [y, x] : [x, y];
+}
+
+/** How a grid set's CRS is named and its coordinates are written in OGC API documents. */
+interface OgcCrs {
+  readonly uri: string;
+  readonly yFirst: boolean;
+  readonly orderedAxes: readonly [string, string];
+  readonly wellKnownScaleSet: string | null;
+  /** Of a tile matrix set that the OGC has registered; null for others. */
+  readonly tileMatrixSetUri: string | null;
+}
+
+export type OgcCrsNames = (gridSet: GridSet) => OgcCrs;
+
+const CRS84_URN = 'urn:ogc:def:crs:OGC:1.3:CRS84';
+export const CRS84 = 'http://www.opengis.net/def/crs/OGC/1.3/CRS84';
+/** OGC 17-083r4, annex D, that are built in here exactly as they are registered. */
+const REGISTERED: ReadonlySet<string> = new Set(['WebMercatorQuad', 'WorldCRS84Quad']);
+const DEGREES = 4326;
+
+export function createOgcCrsNames(): OgcCrsNames {
+  const names = createCrsNames();
+  return (gridSet) => describeCrs(gridSet, names);
+}
+
+function describeCrs(gridSet: GridSet, names: CrsNames): OgcCrs {
+  const registered = REGISTERED.has(gridSet.name);
+  const { urn, yFirst, wellKnownScaleSet } = names(gridSet);
+  // OGC 17-083r4, annex D.2: it is defined in CRS84, longitude first.
+  const longitudeFirst = urn === CRS84_URN || gridSet.name === 'WorldCRS84Quad';
+  return {
+    uri: longitudeFirst ? CRS84 : uriOf(urn),
+    yFirst: longitudeFirst ? false : yFirst,
+    orderedAxes: axesOf(gridSet, longitudeFirst ? false : yFirst),
+    wellKnownScaleSet: wellKnownScaleSet && wkssUri(wellKnownScaleSet),
+    tileMatrixSetUri: registered ? `http://www.opengis.net/def/tilematrixset/OGC/1.0/${gridSet.name}` : null,
+  };
+}
+
+function axesOf({ srs }: GridSet, yFirst: boolean): readonly [string, string] {
+  const [x, y] = srs === DEGREES ? ['Lon', 'Lat'] : ['E', 'N'];
+  return yFirst ? [y, x] : [x, y];
+}
+
+/** `urn:ogc:def:crs:EPSG::3857` is `http://www.opengis.net/def/crs/EPSG/0/3857`. */
+function uriOf(urn: string): string {
+  return `http://www.opengis.net/def/crs/EPSG/0/${urn.slice(urn.lastIndexOf(':') + 1)}`;
+}
+
+function wkssUri(urn: string): string {
+  return `http://www.opengis.net/def/wkss/OGC/1.0/${urn.slice(urn.lastIndexOf(':') + 1)}`;
 }

@@ -1,12 +1,15 @@
+import type { BoundLayer, Catalog } from '../../../catalog/catalog.ts';
 import type { Bounds } from '../../../domain/bounds.ts';
+import { shortened, TilewardenError } from '../../../domain/errors.ts';
+import type { Format } from '../../../domain/format.ts';
 import { boundsOfRect, type GridSet, levelOf } from '../../../domain/grid-set.ts';
 import type { GridSubset } from '../../../domain/grid-subset.ts';
-import type { Layer } from '../../../domain/layer.ts';
+import { gridSubsetOf, type Layer } from '../../../domain/layer.ts';
 import { isWebMercator, sameSrs } from '../../../domain/srs.ts';
 import { element, type XmlNode } from '../../../lib/xml/write-xml.ts';
 import { type Html as Markup, html as markup } from '../../answer/html.ts';
-import { BASE, type DocumentWriter } from '../document-template.ts';
-import { type TileMap, tileMapName } from './tile-map.ts';
+import { BASE, type DocumentWriter } from '../layer-documents.ts';
+import { boundLayer, formatNamed } from '../tiles.ts';
 
 const VERSION = '1.0.0';
 const WEB_MERCATOR = 3857;
@@ -116,4 +119,54 @@ function isWorldInDegrees({ srs, extent, levels }: GridSet): boolean {
     extent.minY === -90 &&
     levels.every(({ columns, rows }, z) => columns === 2 ** (z + 1) && rows === 2 ** z)
   );
+}
+
+/** What TMS calls a tile map: one layer in one grid set and one format. */
+interface TileMap {
+  readonly bound: BoundLayer;
+  readonly subset: GridSubset;
+  readonly format: Format;
+}
+
+/** `layer@gridSet@extension`; names may hold an `@`, so it is read from its end. */
+const FULL_NAME = /^(?<layer>.+)@(?<gridSet>[^@]+)@(?<extension>[^@]+)$/;
+
+/**
+ * A bare layer name means the layer's first grid set; without an extension of a tile, its first format.
+ * Throws `layer-unknown`, `grid-set-unknown` or `format-unknown`.
+ */
+export function tileMapNamed(
+  catalog: Pick<Catalog, 'layer'>,
+  name: string,
+  extension: string | null,
+): TileMap {
+  const parts = FULL_NAME.exec(name)?.groups;
+  const short = catalog.layer(name);
+  if (short || !parts) return tileMapOf(short ?? boundLayer(catalog, name), null, extension);
+  const { layer = '', gridSet = '', extension: named = '' } = parts;
+  const map = tileMapOf(boundLayer(catalog, layer), gridSet, named);
+  if (extension !== null) checkExtension(map, named, extension);
+  return map;
+}
+
+/** The extension of a tile says the same as that of its tile map, in whatever spelling. */
+function checkExtension({ bound, format }: TileMap, ofMap: string, ofTile: string): void {
+  if (formatNamed(bound.layer, ofTile) === format) return;
+  throw new TilewardenError(
+    'format-unknown',
+    `This tile map has .${ofMap} tiles only, no .${shortened(ofTile)} ones.`,
+  );
+}
+
+function tileMapName(layer: Layer, { gridSet }: GridSubset, format: Format): string {
+  return `${encodeURIComponent(layer.name)}@${encodeURIComponent(gridSet.name)}@${format.extensions[0]}`;
+}
+
+function tileMapOf(bound: BoundLayer, gridSet: string | null, extension: string | null): TileMap {
+  const { layer } = bound;
+  return {
+    bound,
+    subset: gridSet === null ? layer.gridSubsets[0] : gridSubsetOf(layer, gridSet),
+    format: extension === null ? layer.formats[0] : formatNamed(layer, extension),
+  };
 }

@@ -8,14 +8,18 @@ import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
 import { type Answer, withHeaders } from '../../answer.ts';
 import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
-import type { Handler, Route } from '../../route.ts';
-import { readKvp } from '../kvp.ts';
+import { type Handler, openRoute, type Route } from '../../route.ts';
+import { parametersOf, readKvp } from '../kvp.ts';
 import { documentAnswer } from '../layer-documents.ts';
 import type { Services } from '../open-services.ts';
-import { parametersOf } from '../query-parameters.ts';
-import { indexOf, splitRow } from '../tile-address.ts';
-import { tileMapNamed } from './tile-map.ts';
-import { hasOneOrigin, servicesDocument, serviceWriter, tileMapDocument } from './tms-documents.ts';
+import { indexOf, splitRow } from '../tiles.ts';
+import {
+  hasOneOrigin,
+  servicesDocument,
+  serviceWriter,
+  tileMapDocument,
+  tileMapNamed,
+} from './tms-documents.ts';
 
 const ROOT = '/service/tms';
 const XML = 'text/xml; charset=utf-8';
@@ -24,13 +28,7 @@ const FILE_NAME = 'tms-getcapabilities.xml';
 /** Tile Map Service 1.0.0, at GeoWebCache's addresses. Rows count from the bottom. */
 export function tmsRoutes({ documentOf, ...deps }: Services): readonly Route[] {
   const service = describeService(documentOf);
-  const route = (path: string, handler: Handler): Route => ({
-    method: 'GET',
-    path: `${ROOT}${path}`,
-    role: 'public',
-    sharing: 'anyone',
-    handler,
-  });
+  const route = (path: string, handler: Handler) => openRoute(`${ROOT}${path}`, handler);
   return [
     route('', describeRoot),
     route('/', describeRoot),

@@ -1,15 +1,17 @@
 import type { MapPicture } from '../../../domain/bounds.ts';
 import { isTilewardenError } from '../../../domain/errors.ts';
 import { contentTypeOf, type Format } from '../../../domain/format.ts';
+import { type GridSubset, subsetContains } from '../../../domain/grid-subset.ts';
 import { clientSecondsAt } from '../../../domain/layer.ts';
+import type { TileIndex } from '../../../domain/tile-key.ts';
 import type { ComposedMap, MapComposer } from '../../../pipeline/map-composer.ts';
-import { isNotModified } from '../../answer/negotiate.ts';
+import { validated } from '../../answer/negotiate.ts';
 import type { Answer, Headers } from '../../answer.ts';
 import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
-import type { Kvp } from '../kvp.ts';
+import { bypassAsked, type Kvp } from '../kvp.ts';
 import type { Services } from '../open-services.ts';
-import { bypassAsked } from '../query-parameters.ts';
+import { badValue, ServiceException } from '../service-exception.ts';
 import { headerText, lifetimeHeaders } from '../tile-headers.ts';
 import {
   type AskedLayer,
@@ -21,10 +23,7 @@ import {
   tileSetOf,
   withSubsets,
 } from './map-asked.ts';
-import { type MatchedTile, matchTile } from './match-tile.ts';
-import { WmsException } from './wms-exception.ts';
-import { backgroundColour, isTrue } from './wms-parameters.ts';
-import { versionOf } from './wms-version.ts';
+import { backgroundColour, isTrue, versionOf } from './wms-parameters.ts';
 
 /** In tiles. GeoWebCache's, for clients that say they want a tile, or cannot have anything else. */
 const TOLERANCE_FOR_TILES = 0.1;
@@ -68,7 +67,7 @@ async function readMap(catalog: Services['catalog'], exchange: Exchange, asked: 
   const crs = crsOf(asked, version);
   const [first, ...others] = withSubsets(bounds, styles, crs, version);
   const [format] = formats;
-  if (!first || !format) throw new WmsException('MissingParameterValue', 'LAYERS', 'No layer is named.');
+  if (!first || !format) throw new ServiceException('MissingParameterValue', 'LAYERS', 'No layer is named.');
   const place = placeAsked(asked, first.subsets[0], crs, version);
   const tiled = isTrue(asked, 'TILED');
   isTrue(asked, 'TRANSPARENT');
@@ -98,12 +97,11 @@ function checkComposable({ layers, tiled, format, place }: AskedMap): void {
   const [first] = layers;
   const closed = layers.find(({ bound }) => !bound.layer.fullWms);
   if (format.kind !== 'raster') {
-    throw new WmsException('InvalidFormat', 'FORMAT', `${format.mediaType} is there as tiles only.`);
+    throw new ServiceException('InvalidFormat', 'FORMAT', `${format.mediaType} is there as tiles only.`);
   }
   if (!closed && !tiled) return;
   if (layers.length > 1) {
-    throw new WmsException(
-      'InvalidParameterValue',
+    throw badValue(
       'LAYERS',
       `Layer ${(closed ?? first).bound.layer.name} is served as single tiles; ask for one layer at a time.`,
     );
@@ -111,20 +109,18 @@ function checkComposable({ layers, tiled, format, place }: AskedMap): void {
   throw notOnGrid(first, place);
 }
 
-function notOnGrid({ subsets }: AskedLayer, { width, height }: MapPicture): WmsException {
+function notOnGrid({ subsets }: AskedLayer, { width, height }: MapPicture): ServiceException {
   const { gridSet } = subsets[0];
   const { tileWidth, tileHeight } = gridSet;
   if (width !== tileWidth || height !== tileHeight) {
     const locator = width === tileWidth ? 'HEIGHT' : 'WIDTH';
-    return new WmsException(
-      'InvalidParameterValue',
+    return badValue(
       locator,
       `The layer is served as tiles of ${tileWidth}×${tileHeight} pixels, not ${width}×${height}.`,
     );
   }
   const names = subsets.map((subset) => subset.gridSet.name).join(', ');
-  return new WmsException(
-    'InvalidParameterValue',
+  return badValue(
     'BBOX',
     `The layer is served as tiles, and the box is none of the grid ${names}. GetCapabilities with TILED=true tells the grid.`,
   );
@@ -140,23 +136,20 @@ function composeMap({ asked, layers, place, format }: AskedMap, composer: MapCom
 /** Sizes have been checked; what is still too large is the place. */
 function blameBox(error: unknown): never {
   if (!isTilewardenError(error, 'request-invalid')) throw error;
-  throw new WmsException('InvalidParameterValue', 'BBOX', error.message);
+  throw badValue('BBOX', error.message);
 }
 
 function mapAnswer(exchange: Exchange, map: AskedMap, made: ComposedMap, more: Headers): Answer {
   const etag = `"${made.digest}"`;
   const modified = made.createdAt === null ? [] : ['Last-Modified', new Date(made.createdAt).toUTCString()];
-  const freshness = ['ETag', etag, ...modified, 'X-Cache', made.outcome ?? 'BYPASS', ...more];
-  if (isNotModified(exchange.headers, etag, made.createdAt ?? Number.POSITIVE_INFINITY)) {
-    return { status: 304, headers: freshness, body: null };
-  }
-  const headers = [
-    'Content-Type',
-    contentTypeOf(map.format, made.bytes),
-    ...freshness,
-    ...placeHeaders(map, made),
-  ];
-  return { status: 200, headers, body: made.bytes };
+  const type = contentTypeOf(map.format, made.bytes);
+  const headers = [...modified, 'X-Cache', made.outcome ?? 'BYPASS', ...more, ...placeHeaders(map, made)];
+  const { createdAt, bytes: body } = made;
+  return validated(exchange, etag, headers, {
+    body,
+    type,
+    ...(createdAt !== null && { modifiedAt: createdAt }),
+  });
 }
 
 /** What is put together lasts as long as the shortest-lived of its layers. */
@@ -181,4 +174,36 @@ function placeHeaders({ layers, place }: AskedMap, { outcome }: ComposedMap): He
     'geowebcache-tile-bounds',
     `${minX},${minY},${maxX},${maxY}`,
   ];
+}
+
+interface MatchedTile {
+  readonly subset: GridSubset;
+  /** May lie outside what the layer offers, and outside the grid. */
+  readonly index: TileIndex;
+  readonly offered: boolean;
+  /** In tiles. */
+  readonly error: number;
+}
+
+/** The tile that a box means, if it is off by no more than `tolerance` tiles; of several grid sets the best. */
+function matchTile(subsets: readonly GridSubset[], place: MapPicture, tolerance: number): MatchedTile | null {
+  const matches = subsets
+    .flatMap((subset) => matchesIn(subset, place))
+    .filter(({ error }) => error <= tolerance);
+  const [best] = matches.sort((a, b) => Number(b.offered) - Number(a.offered) || a.error - b.error);
+  return best ?? null;
+}
+
+function matchesIn(subset: GridSubset, { bounds, width, height }: MapPicture): readonly MatchedTile[] {
+  const { gridSet } = subset;
+  if (width !== gridSet.tileWidth || height !== gridSet.tileHeight) return [];
+  return gridSet.levels.map((level, z): MatchedTile => {
+    const across = (bounds.maxX - bounds.minX) / level.tileSpanX;
+    const down = (bounds.maxY - bounds.minY) / level.tileSpanY;
+    const column = (bounds.minX - gridSet.extent.minX) / level.tileSpanX;
+    const row = (level.top - bounds.maxY) / level.tileSpanY;
+    const [x, y] = [Math.round(column), Math.round(row)];
+    const error = Math.max(Math.abs(across - 1), Math.abs(down - 1), Math.abs(column - x), Math.abs(row - y));
+    return { subset, index: { z, x, y }, offered: subsetContains(subset, z, x, y), error };
+  });
 }

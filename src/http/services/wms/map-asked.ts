@@ -1,5 +1,4 @@
-import type { BoundLayer } from '../../../catalog/bound-layer.ts';
-import type { Catalog } from '../../../catalog/catalog.ts';
+import type { BoundLayer, Catalog } from '../../../catalog/catalog.ts';
 import type { Bounds, MapPicture } from '../../../domain/bounds.ts';
 import { shortened } from '../../../domain/errors.ts';
 import { type Format, formatOf } from '../../../domain/format.ts';
@@ -9,11 +8,17 @@ import { checkMapSize } from '../../../pipeline/map-composer.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
 import type { Kvp } from '../kvp.ts';
+import { badValue, blaming, required, ServiceException } from '../service-exception.ts';
 import { boundLayer } from '../tiles.ts';
-import { type AskedCrs, crsAsked, isYFirst, subsetsIn } from './wms-crs.ts';
-import { blamingWms, WmsException } from './wms-exception.ts';
-import { parametersAsked, required, wholeNumber } from './wms-parameters.ts';
-import type { WmsVersion } from './wms-version.ts';
+import {
+  type AskedCrs,
+  crsAsked,
+  isYFirst,
+  parametersAsked,
+  subsetsIn,
+  type WmsVersion,
+  wholeNumber,
+} from './wms-parameters.ts';
 
 /** A layer of a map with the style asked for it, and the grid sets it has in the CRS of the map. */
 export interface AskedLayer {
@@ -36,9 +41,9 @@ export function layersAsked(
   if (single) return [single];
   const names = text.split(',');
   if (names.length > MAX_LAYERS) {
-    throw new WmsException('InvalidParameterValue', parameter, `A map has at most ${MAX_LAYERS} layers.`);
+    throw badValue(parameter, `A map has at most ${MAX_LAYERS} layers.`);
   }
-  return names.map((name) => blamingWms('LayerNotDefined', parameter, () => boundLayer(catalog, name)));
+  return names.map((name) => blaming('LayerNotDefined', parameter, () => boundLayer(catalog, name)));
 }
 
 /** WMS 1.3.0, 7.3.3.4: as many styles as layers, or none at all. */
@@ -47,7 +52,7 @@ export function stylesAsked(asked: Kvp, count: number): readonly string[] {
   if (text === '') return Array.from({ length: count }, () => '');
   const styles = count === 1 ? [text] : text.split(',');
   if (styles.length === count) return styles;
-  throw new WmsException(
+  throw new ServiceException(
     'StyleNotDefined',
     'STYLES',
     `There are ${count} layers and ${styles.length} styles; name one for each layer, or none.`,
@@ -75,9 +80,9 @@ export function crsOf(asked: Kvp, version: WmsVersion): AskedCrs {
 export function formatAsked(bound: BoundLayer, asked: Kvp): Format {
   const name = required(asked, 'FORMAT');
   if (!formatOf(name)) {
-    throw new WmsException('InvalidFormat', 'FORMAT', `There is no format ${shortened(name)}.`);
+    throw new ServiceException('InvalidFormat', 'FORMAT', `There is no format ${shortened(name)}.`);
   }
-  return blamingWms('InvalidFormat', 'FORMAT', () => formatOfLayer(bound.layer, name));
+  return blaming('InvalidFormat', 'FORMAT', () => formatOfLayer(bound.layer, name));
 }
 
 export function placeAsked(
@@ -89,9 +94,7 @@ export function placeAsked(
   const bounds = boundsAsked(required(asked, 'BBOX'), isYFirst(gridSet, crs, version));
   const width = wholeNumber(asked, 'WIDTH');
   const height = wholeNumber(asked, 'HEIGHT');
-  blamingWms('InvalidParameterValue', width >= height ? 'WIDTH' : 'HEIGHT', () =>
-    checkMapSize(width, height),
-  );
+  blaming('InvalidParameterValue', width >= height ? 'WIDTH' : 'HEIGHT', () => checkMapSize(width, height));
   return { bounds, width, height };
 }
 
@@ -115,8 +118,7 @@ function boundsAsked(text: string, yFirst: boolean): Bounds {
   const order = yFirst ? 'minY,minX,maxY,maxX' : 'minX,minY,maxX,maxY';
   const isBox = parts.length === 4 && parts.every(Number.isFinite);
   if (isBox && bounds.minX < bounds.maxX && bounds.minY < bounds.maxY) return bounds;
-  throw new WmsException(
-    'InvalidParameterValue',
+  throw badValue(
     'BBOX',
     `BBOX must be four numbers ${order}, the lower before the higher; it is ${shortened(text)}.`,
   );

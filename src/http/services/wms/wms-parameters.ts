@@ -1,41 +1,30 @@
 import { shortened } from '../../../domain/errors.ts';
+import type { GridSet } from '../../../domain/grid-set.ts';
+import type { GridSubset } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
 import type { ParameterFilter } from '../../../domain/parameter-filter.ts';
-import type { Exchange } from '../../exchange.ts';
-import { type Kvp, pairsOf, readKvp } from '../kvp.ts';
-import { DEFAULT, isStyleFilter } from '../wmts/layer-styles.ts';
-import { blamingWms, type WmsCode, WmsException } from './wms-exception.ts';
+import { sameSrs } from '../../../domain/srs.ts';
+import type { Kvp } from '../kvp.ts';
+import { DEFAULT, isStyleFilter } from '../layer-facts.ts';
+import { badValue, blaming, required, type ServiceCode, ServiceException } from '../service-exception.ts';
 
 const WHOLE_NUMBER = /^[1-9]\d{0,8}$|^0$/;
 const COLOUR = /^(?:0x|#)?([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i;
 
-export function readWmsQuery(exchange: Exchange): Kvp {
-  return readKvp(
-    pairsOf(exchange),
-    (name) => new WmsException('InvalidParameterValue', name, `The parameter ${name} is given twice.`),
-  );
-}
-
-export function required(asked: Kvp, name: string): string {
-  const value = asked(name);
-  if (value !== null) return value;
-  throw new WmsException('MissingParameterValue', name, `The parameter ${name} is missing.`);
-}
-
-export function wholeNumber(asked: Kvp, name: string, code: WmsCode = 'InvalidParameterValue'): number {
+export function wholeNumber(asked: Kvp, name: string, code: ServiceCode = 'InvalidParameterValue'): number {
   const text = required(asked, name);
   if (WHOLE_NUMBER.test(text)) return Number(text);
-  throw new WmsException(code, name, `${name} must be a whole number such as 256, not ${shortened(text)}.`);
+  throw new ServiceException(
+    code,
+    name,
+    `${name} must be a whole number such as 256, not ${shortened(text)}.`,
+  );
 }
 
 export function isTrue(asked: Kvp, name: string): boolean {
   const text = asked(name)?.toLowerCase() ?? 'false';
   if (text === 'true' || text === 'false') return text === 'true';
-  throw new WmsException(
-    'InvalidParameterValue',
-    name,
-    `${name} must be TRUE or FALSE, not ${shortened(text)}.`,
-  );
+  throw badValue(name, `${name} must be TRUE or FALSE, not ${shortened(text)}.`);
 }
 
 /** WMS 1.3.0, 7.3.3.10: white unless said otherwise. */
@@ -45,11 +34,7 @@ export function backgroundColour(asked: Kvp): readonly [number, number, number] 
   if (red && green && blue) {
     return [Number.parseInt(red, 16), Number.parseInt(green, 16), Number.parseInt(blue, 16)];
   }
-  throw new WmsException(
-    'InvalidParameterValue',
-    'BGCOLOR',
-    `BGCOLOR must be a colour such as 0xFFFFFF, not ${shortened(text)}.`,
-  );
+  throw badValue('BGCOLOR', `BGCOLOR must be a colour such as 0xFFFFFF, not ${shortened(text)}.`);
 }
 
 /** Those that are not their defaults. `style` is what of STYLES belongs to this layer. */
@@ -58,7 +43,7 @@ export function parametersAsked(layer: Layer, asked: Kvp, style: string): Readon
   for (const filter of layer.parameters) {
     const value = isStyleFilter(filter) ? style : (asked(filter.name) ?? '');
     if (isStyleFilter(filter) && value === DEFAULT && !filter.values?.includes(DEFAULT)) continue;
-    const applied = blamingWms(codeOf(filter), filter.name, () => filter.apply(value));
+    const applied = blaming(codeOf(filter), filter.name, () => filter.apply(value));
     if (applied !== filter.defaultValue) found.set(filter.name, value);
   }
   if (!layer.parameters.some(isStyleFilter)) refuseStyle(layer, style);
@@ -68,14 +53,11 @@ export function parametersAsked(layer: Layer, asked: Kvp, style: string): Readon
 /** A layer that has no styles has the default one, whose name is empty. */
 function refuseStyle(layer: Layer, style: string): void {
   if (style === '' || style === DEFAULT) return;
-  throw new WmsException(
-    'StyleNotDefined',
-    'STYLES',
-    `Layer ${layer.name} has no style ${shortened(style)}.`,
-  );
+  const message = `Layer ${layer.name} has no style ${shortened(style)}.`;
+  throw new ServiceException('StyleNotDefined', 'STYLES', message);
 }
 
-function codeOf(filter: ParameterFilter): WmsCode {
+function codeOf(filter: ParameterFilter): ServiceCode {
   if (isStyleFilter(filter)) return 'StyleNotDefined';
   return isDimension(filter) ? 'InvalidDimensionValue' : 'InvalidParameterValue';
 }
@@ -83,4 +65,106 @@ function codeOf(filter: ParameterFilter): WmsCode {
 /** WMS 1.3.0, annex C. */
 export function isDimension({ name }: ParameterFilter): boolean {
   return name === 'TIME' || name === 'ELEVATION' || name.startsWith('DIM_');
+}
+
+const WMS_VERSIONS = ['1.1.1', '1.3.0'] as const;
+export type WmsVersion = (typeof WMS_VERSIONS)[number];
+
+const PARTS = /^(\d{1,3})\.(\d{1,3})(?:\.\d{1,3})?$/;
+
+/**
+ * The version that a map is asked in. `WMTVER` is what WMS 1.0.0 called it. Who says nothing speaks as GeoWebCache's
+ * clients do, unless they use a word of 1.3.0.
+ */
+export function versionOf(asked: Kvp): WmsVersion {
+  const given = asked('VERSION') ?? asked('WMTVER');
+  if (given === null) return asked('CRS') !== null && asked('SRS') === null ? '1.3.0' : '1.1.1';
+  const known = nearest(given);
+  if (known) return known;
+  throw badValue(
+    'VERSION',
+    `The versions of WMS spoken here are ${WMS_VERSIONS.join(' and ')}, not ${shortened(given)}.`,
+  );
+}
+
+/** WMS 1.3.0, 6.2.4: the one asked for, else the next lower one, else the lowest; the highest when none is named. */
+export function negotiatedVersion(asked: Kvp): WmsVersion {
+  const given = asked('VERSION') ?? asked('WMTVER');
+  // GeoWebCache tells of its tile sets in 1.1.1 only.
+  if (given === null) return asksForTileSets(asked) ? '1.1.1' : '1.3.0';
+  const [, major = '0', minor = '0'] = PARTS.exec(given) ?? [];
+  return Number(major) > 1 || Number(minor) >= 3 ? '1.3.0' : '1.1.1';
+}
+
+export function asksForTileSets(asked: Kvp): boolean {
+  return asked('TILED')?.toLowerCase() === 'true';
+}
+
+/** What differs from 1.1.1 before it, and from 1.3.0 after it, is nothing that we look at. */
+function nearest(given: string): WmsVersion | null {
+  const [, major, minor] = PARTS.exec(given) ?? [];
+  if (major !== '1') return null;
+  if (minor === '3') return '1.3.0';
+  return minor === '0' || minor === '1' ? '1.1.1' : null;
+}
+
+/** A CRS as a caller names it. */
+export interface AskedCrs {
+  readonly name: string;
+  readonly code: number;
+  /** CRS:84 is EPSG:4326 with longitude first in every version. */
+  readonly longitudeFirst: boolean;
+}
+
+const WEB_MERCATOR = 3857;
+const DEGREES = 4326;
+const CODE = /^(?:EPSG:|urn:(?:x-)?ogc:def:crs:EPSG:[\d.]*:)([1-9]\d{0,8})$/i;
+const CRS84 = /^(?:CRS:84|OGC:CRS84|urn:ogc:def:crs:OGC:(?:1\.3)?:CRS84)$/i;
+
+/** 1.1.1 calls it SRS, 1.3.0 CRS; who mixes them up is understood. */
+export function crsAsked(asked: Kvp, version: WmsVersion): AskedCrs {
+  const [usual, other] = version === '1.3.0' ? ['CRS', 'SRS'] : ['SRS', 'CRS'];
+  const name = asked(usual ?? '') ?? asked(other ?? '') ?? required(asked, usual ?? '');
+  if (CRS84.test(name)) return { name, code: DEGREES, longitudeFirst: true };
+  const [, code] = CODE.exec(name) ?? [];
+  if (code !== undefined) return { name, code: Number(code), longitudeFirst: false };
+  throw invalidCrs(version, `${usual} must be a code such as EPSG:3857, not ${shortened(name)}.`);
+}
+
+/** The grid sets of a layer in that CRS. */
+export function subsetsIn(
+  layer: Layer,
+  crs: AskedCrs,
+  version: WmsVersion,
+): readonly [GridSubset, ...GridSubset[]] {
+  const [first, ...others] = layer.gridSubsets.filter(({ gridSet }) => sameSrs(gridSet.srs, crs.code));
+  if (first) return [first, ...others];
+  const offered = [...new Set(layer.gridSubsets.flatMap(({ gridSet }) => crsNames(gridSet, version)))];
+  throw invalidCrs(
+    version,
+    `Layer ${layer.name} is not there in ${shortened(crs.name)}; it is in ${offered.join(', ')}.`,
+  );
+}
+
+/** All names under which a grid set's CRS may be asked for; the first is the usual one. */
+export function crsNames({ srs }: GridSet, version: WmsVersion): readonly [string, ...string[]] {
+  if (sameSrs(srs, WEB_MERCATOR)) return ['EPSG:3857', 'EPSG:900913'];
+  if (srs === DEGREES && version === '1.3.0') return ['EPSG:4326', 'CRS:84'];
+  return [`EPSG:${srs}`];
+}
+
+/** WMS 1.3.0, 6.7.2: boxes are in the order of the CRS's axes. In 1.1.1 x comes first whatever the CRS says. */
+export function isYFirst(
+  gridSet: GridSet,
+  crs: Pick<AskedCrs, 'longitudeFirst'>,
+  version: WmsVersion,
+): boolean {
+  if (version === '1.1.1' || crs.longitudeFirst) return false;
+  return gridSet.srs === DEGREES || gridSet.yCoordinateFirst;
+}
+
+function invalidCrs(version: WmsVersion, message: string): ServiceException {
+  return version === '1.3.0'
+    ? new ServiceException('InvalidCRS', 'CRS', message)
+    : new ServiceException('InvalidSRS', 'SRS', message);
 }

@@ -1,21 +1,39 @@
 import type { Catalog } from '../../../catalog/catalog.ts';
-import { shortened } from '../../../domain/errors.ts';
+import { isTilewardenError, shortened } from '../../../domain/errors.ts';
+import { contentTypeOf, formatOf } from '../../../domain/format.ts';
+import type { Logger } from '../../../lib/logger.ts';
+import { element, writeXml } from '../../../lib/xml/write-xml.ts';
 import { askLegend } from '../../../pipeline/legend.ts';
-import { createNoticePainter } from '../../../pipeline/notice-painter.ts';
+import { checkMapSize } from '../../../pipeline/map-composer.ts';
+import { createNoticePainter, type NoticePainter } from '../../../pipeline/notice-painter.ts';
 import type { Answer } from '../../answer.ts';
 import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';
-import type { Exchange } from '../../exchange.ts';
-import type { Route } from '../../route.ts';
+import { CallerGone, type Exchange } from '../../exchange.ts';
+import type { Handler, Route } from '../../route.ts';
+import { createWmsFeatureInfo } from '../feature-info.ts';
 import { type Kvp, kvpRoutes } from '../kvp.ts';
 import type { DocumentAnswerer, LayerDocument } from '../layer-documents.ts';
-import { withWmsExceptions } from './exception-answer.ts';
-import { createGetFeatureInfo } from './get-feature-info.ts';
+import {
+  badValue,
+  checkService,
+  type ExceptionReport,
+  readPairs,
+  required,
+  ServiceException,
+  withExceptions,
+} from '../service-exception.ts';
 import { createGetMap, type MapServices } from './get-map.ts';
 import { layersAsked } from './map-asked.ts';
 import { createWmsCapabilitiesWriter } from './wms-capabilities.ts';
-import { WmsException } from './wms-exception.ts';
-import { readWmsQuery, required, wholeNumber } from './wms-parameters.ts';
-import { asksForTileSets, negotiatedVersion, type WmsVersion } from './wms-version.ts';
+import {
+  asksForTileSets,
+  backgroundColour,
+  isTrue,
+  negotiatedVersion,
+  versionOf,
+  type WmsVersion,
+  wholeNumber,
+} from './wms-parameters.ts';
 
 type Operation = (exchange: Exchange, asked: Kvp) => Promise<Answer>;
 
@@ -29,30 +47,23 @@ export function wmsRoutes(services: MapServices): readonly Route[] {
     ['map', getMap],
     ['getcapabilities', getCapabilities],
     ['capabilities', getCapabilities],
-    ['getfeatureinfo', createGetFeatureInfo(catalog)],
-    ['feature_info', createGetFeatureInfo(catalog)],
+    ['getfeatureinfo', createWmsFeatureInfo(catalog)],
+    ['feature_info', createWmsFeatureInfo(catalog)],
     ['getlegendgraphic', createGetLegendGraphic(catalog)],
   ]);
   const answer = screen(async (exchange) => {
-    const asked = readWmsQuery(exchange);
+    const asked = readPairs(exchange);
     return operationAsked(operations, asked)(exchange, asked);
   });
   return kvpRoutes('/service/wms', withWmsExceptions(answer, createNoticePainter(), log));
 }
 
 function operationAsked(operations: ReadonlyMap<string, Operation>, asked: Kvp): Operation {
-  const service = asked('SERVICE');
-  if (service !== null && service.toUpperCase() !== 'WMS') {
-    throw new WmsException(
-      'InvalidParameterValue',
-      'SERVICE',
-      `This is a WMS, not a ${shortened(service)}; leave SERVICE out or say SERVICE=WMS.`,
-    );
-  }
+  checkService(asked, 'WMS');
   const name = required(asked, 'REQUEST');
   const operation = operations.get(name.toLowerCase());
   if (operation) return operation;
-  throw new WmsException(
+  throw new ServiceException(
     'OperationNotSupported',
     'REQUEST',
     `There is no request ${shortened(name)}; there are GetMap, GetCapabilities, GetFeatureInfo and GetLegendGraphic.`,
@@ -67,7 +78,8 @@ function createGetLegendGraphic(catalog: Pick<Catalog, 'layer'>) {
   return async (exchange: Exchange, asked: Kvp): Promise<Answer> => {
     const name = required(asked, 'LAYER');
     const bound = catalog.layer(name);
-    if (!bound) throw new WmsException('LayerNotDefined', 'LAYER', `There is no layer ${shortened(name)}.`);
+    if (!bound)
+      throw new ServiceException('LayerNotDefined', 'LAYER', `There is no layer ${shortened(name)}.`);
     await refuseStrangers(exchange, bound.layer);
     const request = {
       style: asked('STYLE') ?? '',
@@ -87,14 +99,14 @@ function createGetLegendGraphic(catalog: Pick<Catalog, 'layer'>) {
 function formatAsked(asked: Kvp): string {
   const format = asked('FORMAT') ?? 'image/png';
   if (FORMATS.includes(format)) return format;
-  throw new WmsException('InvalidFormat', 'FORMAT', `FORMAT must be ${FORMATS.join(', ')}.`);
+  throw new ServiceException('InvalidFormat', 'FORMAT', `FORMAT must be ${FORMATS.join(', ')}.`);
 }
 
 function sideAsked(asked: Kvp, name: 'WIDTH' | 'HEIGHT'): number | null {
   if (asked(name) === null) return null;
   const side = wholeNumber(asked, name);
   if (side >= 1 && side <= MAX_SIDE) return side;
-  throw new WmsException('InvalidParameterValue', name, `${name} must lie between 1 and ${MAX_SIDE}.`);
+  throw badValue(name, `${name} must lie between 1 and ${MAX_SIDE}.`);
 }
 
 /** WMS 1.1.1, 6.2: its document has a type of its own. */
@@ -127,4 +139,97 @@ function createWmsCapabilities(
     for (const layer of layers) await refuseStrangers(exchange, layer);
     return documents[kind].about(exchange, layers);
   };
+}
+
+type ExceptionForm = 'xml' | 'inimage' | 'blank';
+
+const FORMS: Readonly<Record<string, ExceptionForm>> = {
+  'application/vnd.ogc.se_inimage': 'inimage',
+  inimage: 'inimage',
+  'application/vnd.ogc.se_blank': 'blank',
+  blank: 'blank',
+};
+
+/** Version 1.1.1 knows no locators; what its DTD does not declare is declared here. */
+const DOCTYPE =
+  '<!DOCTYPE ServiceExceptionReport SYSTEM "http://schemas.opengis.net/wms/1.1.1/exception_1_1_1.dtd" [<!ATTLIST ServiceException locator CDATA #IMPLIED>]>';
+
+/** Whatever goes wrong in `handler` is told in the form that was asked for. */
+function withWmsExceptions(handler: Handler, paint: NoticePainter, log: Logger): Handler {
+  return withExceptions(handler, log, async (report, exchange) => {
+    const asked = readPairs(exchange);
+    const picture = await pictureOf(report, asked, paint, exchange.signal);
+    return picture ?? documentOf(report, versionOfReport(asked));
+  });
+}
+
+/** WMS 1.3.0, 7.3.3.11. Null: a document is wanted, or no picture can be made of what is asked for, or not now. */
+async function pictureOf(
+  report: ExceptionReport,
+  asked: Kvp,
+  paint: NoticePainter,
+  signal: AbortSignal,
+): Promise<Answer | null> {
+  const form = formOf(asked);
+  const frame = form === 'xml' ? null : frameOf(asked);
+  if (!frame) return null;
+  const text = form === 'inimage' ? report.message : '';
+  const body = await paint({ ...frame, text }, signal).catch(unlessBusy);
+  if (!body) return null;
+  // It is meant to be shown in place of the map, and programs show no picture that comes with an error's status.
+  const headers = ['Content-Type', contentTypeOf(frame.format, body), ...report.headers];
+  return { status: 200, headers, body };
+}
+
+function unlessBusy(error: unknown): null {
+  if (isTilewardenError(error, 'source-busy')) return null;
+  throw error;
+}
+
+function formOf(asked: Kvp): ExceptionForm {
+  return quietly(() => FORMS[asked('EXCEPTIONS')?.toLowerCase() ?? '']) ?? 'xml';
+}
+
+function frameOf(asked: Kvp) {
+  return quietly(() => {
+    const format = formatOf(asked('FORMAT') ?? 'image/png');
+    const [width, height] = [wholeNumber(asked, 'WIDTH'), wholeNumber(asked, 'HEIGHT')];
+    checkMapSize(width, height);
+    if (format?.kind !== 'raster') return null;
+    const background = format.alpha && isTrue(asked, 'TRANSPARENT') ? null : backgroundColour(asked);
+    return { width, height, format, background };
+  });
+}
+
+/** What is wrong has been found already; a second mistake must not hide it. */
+function quietly<Result>(read: () => Result): Result | null {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof CallerGone) throw error;
+    return null;
+  }
+}
+
+function versionOfReport(asked: Kvp): WmsVersion {
+  return quietly(() => versionOf(asked)) ?? quietly(() => negotiatedVersion(asked)) ?? '1.3.0';
+}
+
+/** WMS 1.3.0, annex E.2, and WMS 1.1.1, annex A.3. */
+function documentOf(
+  { status, code, locator, message, headers }: ExceptionReport,
+  version: WmsVersion,
+): Answer {
+  const exception = element('ServiceException', message, {
+    ...(code !== null && { code }),
+    ...(locator !== null && { locator }),
+  });
+  const newer = version === '1.3.0';
+  const report = element('ServiceExceptionReport', [exception], {
+    version,
+    ...(newer && { xmlns: 'http://www.opengis.net/ogc' }),
+  });
+  const start = ['<?xml version="1.0" encoding="UTF-8"?>', ...(newer ? [] : [DOCTYPE])].join('\n');
+  const type = newer ? 'text/xml; charset=utf-8' : 'application/vnd.ogc.se_xml; charset=utf-8';
+  return { status, headers: ['Content-Type', type, ...headers], body: `${start}\n${writeXml(report)}\n` };
 }

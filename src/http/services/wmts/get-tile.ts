@@ -1,5 +1,4 @@
-import type { BoundLayer } from '../../../catalog/bound-layer.ts';
-import type { Catalog } from '../../../catalog/catalog.ts';
+import type { BoundLayer, Catalog } from '../../../catalog/catalog.ts';
 import { shortened, TilewardenError } from '../../../domain/errors.ts';
 import { formatOf } from '../../../domain/format.ts';
 import { coverageAt, createGridSubset, type GridSubset } from '../../../domain/grid-subset.ts';
@@ -12,9 +11,9 @@ import type { Answer } from '../../answer.ts';
 import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { Kvp } from '../kvp.ts';
+import { DEFAULT, isStyleFilter } from '../layer-facts.ts';
 import type { Services } from '../open-services.ts';
-import { blaming, OwsException } from '../ows-exception.ts';
-import { DEFAULT, isStyleFilter } from './layer-styles.ts';
+import { badValue, blaming, required, ServiceException } from '../service-exception.ts';
 
 /** One tile has one address: no leading zeros, no plus sign. What lies outside is told so, however far. */
 const WHOLE_NUMBER = /^(?:0|-?[1-9]\d*)$/;
@@ -39,13 +38,7 @@ export function layerAsked(catalog: Pick<Catalog, 'layer'>, asked: Kvp): BoundLa
   if (bound) return bound;
   const message = `LAYER ${shortened(name)} is not known.`;
   const cause = new TilewardenError('layer-unknown', message);
-  throw new OwsException('InvalidParameterValue', 'LAYER', message, { cause });
-}
-
-export function required(asked: Kvp, name: string, locator = name): string {
-  const value = asked(name);
-  if (value !== null) return value;
-  throw new OwsException('MissingParameterValue', locator, `The parameter ${locator} is missing.`);
+  throw new ServiceException('InvalidParameterValue', 'LAYER', message, { cause });
 }
 
 /** `format` is that of the tile; what is asked for when it is null. */
@@ -54,17 +47,14 @@ export function tileSetAsked(bound: BoundLayer, asked: Kvp, format: string | nul
   const parameters = parametersAsked(layer.parameters, asked);
   const mediaType = format ?? formatAsked(layer, required(asked, 'FORMAT'));
   const gridSet = required(asked, 'TILEMATRIXSET');
-  blaming('TILEMATRIXSET', () => gridSubsetOf(layer, gridSet));
+  blaming('InvalidParameterValue', 'TILEMATRIXSET', () => gridSubsetOf(layer, gridSet));
   return resolveTileSet(bound, { gridSet, format: mediaType, parameters });
 }
 
 function formatAsked(layer: Layer, name: string): string {
-  if (formatOf(name)) return blaming('FORMAT', () => formatOfLayer(layer, name)).mediaType;
-  throw new OwsException(
-    'InvalidParameterValue',
-    'FORMAT',
-    `Unable to determine requested FORMAT, ${shortened(name)}`,
-  );
+  if (formatOf(name))
+    return blaming('InvalidParameterValue', 'FORMAT', () => formatOfLayer(layer, name)).mediaType;
+  throw badValue('FORMAT', `Unable to determine requested FORMAT, ${shortened(name)}`);
 }
 
 /** Those that are not their defaults. */
@@ -74,7 +64,7 @@ function parametersAsked(filters: readonly ParameterFilter[], asked: Kvp): Reado
     const name = isStyleFilter(filter) ? styleName(asked) : filter.name;
     const value = asked(name) ?? '';
     if (value === DEFAULT && !filter.values?.includes(DEFAULT)) continue;
-    const applied = blaming(name, () => filter.apply(value));
+    const applied = blaming('InvalidParameterValue', name, () => filter.apply(value));
     if (applied !== filter.defaultValue) found.set(filter.name, value);
   }
   return found;
@@ -103,22 +93,18 @@ function zoomNamed(subset: GridSubset, name: string, gridSetName: string): numbe
   const named = levels.findIndex((level) => level.name === name);
   const z = named >= 0 ? named : levels.findIndex((_, level) => `${gridSetName}:${level}` === name);
   if (coverageAt(subset, z)) return z;
-  throw new OwsException('InvalidParameterValue', 'TILEMATRIX', `Unknown TILEMATRIX ${shortened(name)}`);
+  throw badValue('TILEMATRIX', `Unknown TILEMATRIX ${shortened(name)}`);
 }
 
 export function numberAsked(asked: Kvp, name: string): number {
   const text = required(asked, name);
   if (WHOLE_NUMBER.test(text)) return Number(text);
-  throw new OwsException(
-    'InvalidParameterValue',
-    name,
-    `${name} must be a whole number such as 0 or 12, not ${shortened(text)}.`,
-  );
+  throw badValue(name, `${name} must be a whole number such as 0 or 12, not ${shortened(text)}.`);
 }
 
 function checkRange(what: string, locator: string, value: number, min: number, max: number): void {
   if (value >= min && value <= max) return;
-  throw new OwsException(
+  throw new ServiceException(
     'TileOutOfRange',
     locator,
     `${what} ${value} is out of range, min: ${min} max:${max}`,

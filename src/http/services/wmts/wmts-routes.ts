@@ -3,15 +3,22 @@ import { shortened } from '../../../domain/errors.ts';
 import type { Answer } from '../../answer.ts';
 import { refuseStrangers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
-import type { Handler, Route } from '../../route.ts';
-import { type Kvp, kvpRoutes, pairsOf, readKvp } from '../kvp.ts';
+import { type Handler, openRoute, type Route } from '../../route.ts';
+import { createWmtsFeatureInfo } from '../feature-info.ts';
+import { type Kvp, kvpRoutes, pairsOf } from '../kvp.ts';
 import type { DocumentAnswerer, LayerDocument } from '../layer-documents.ts';
 import type { Services } from '../open-services.ts';
-import { OwsException, withOwsExceptions } from '../ows-exception.ts';
+import {
+  badValue,
+  checkService,
+  readPairs,
+  required,
+  ServiceException,
+  withOwsExceptions,
+} from '../service-exception.ts';
 import { createGetTileJson } from '../tile-json.ts';
 import { createCapabilitiesWriter } from './capabilities.ts';
-import { createWmtsFeatureInfo } from './get-feature-info.ts';
-import { createGetTile, layerAsked, required } from './get-tile.ts';
+import { createGetTile, layerAsked } from './get-tile.ts';
 import { createCrsNames } from './grid-set-crs.ts';
 
 type Operation = (exchange: Exchange, asked: Kvp) => Promise<Answer>;
@@ -33,62 +40,35 @@ export function wmtsRoutes(deps: Services): readonly Route[] {
     ['gettilejson', createGetTileJson(deps.catalog)],
   ]);
   const answerPairs: Handler = async (exchange) => {
-    const asked = readQuery(exchange);
+    const asked = readPairs(exchange);
     // Whoever pastes the bare address wants to know what is there.
     if (pairsOf(exchange) === '') return getCapabilities(exchange, asked);
     return operationAsked(operations, asked)(exchange, asked);
   };
-  const route = (path: string, handler: Handler): Route => ({
-    method: 'GET',
-    path,
-    role: 'public',
-    sharing: 'anyone',
-    handler: withOwsExceptions(deps.screen(handler), deps.log),
-  });
+  const told = (handler: Handler) => withOwsExceptions(deps.screen(handler), deps.log);
+  const route = (path: string, handler: Handler) => openRoute(`${REST}/${path}`, told(handler));
+  const tile = deps.remembering(async (exchange) => getTile(exchange, readPath(exchange)));
+  const info: Handler = async (exchange) => getFeatureInfo(exchange, readInfoPath(exchange));
   return [
-    ...kvpRoutes('/service/wmts', withOwsExceptions(deps.screen(deps.remembering(answerPairs)), deps.log)),
-    route(`${REST}/WMTSCapabilities.xml`, async (exchange) => getCapabilities(exchange, readQuery(exchange))),
-    ...TILE_PATHS.map((path) =>
-      route(
-        `${REST}/${path}`,
-        deps.remembering(async (exchange) => getTile(exchange, readPath(exchange))),
-      ),
-    ),
-    ...TILE_PATHS.map((path) =>
-      route(`${REST}/${path}/{j}/{i}`, async (exchange) => getFeatureInfo(exchange, readInfoPath(exchange))),
-    ),
+    ...kvpRoutes('/service/wmts', told(deps.remembering(answerPairs))),
+    route('WMTSCapabilities.xml', async (exchange) => getCapabilities(exchange, readPairs(exchange))),
+    ...TILE_PATHS.map((path) => route(path, tile)),
+    ...TILE_PATHS.map((path) => route(`${path}/{j}/{i}`, info)),
   ];
 }
 
 function operationAsked(operations: ReadonlyMap<string, Operation>, asked: Kvp): Operation {
   const name = required(asked, 'REQUEST', 'request');
   // QGIS adds SERVICE=WMS to any address that does not say SERVICE=WMTS, and understands the answer.
-  if (name.toLowerCase() !== 'getcapabilities') checkService(asked);
+  if (name.toLowerCase() !== 'getcapabilities') checkService(asked, 'WMTS');
   const operation = operations.get(name.toLowerCase());
   if (operation) return operation;
-  throw new OwsException('InvalidParameterValue', 'request', `Invalid request name '${shortened(name)}'.`);
-}
-
-function checkService(asked: Kvp): void {
-  const service = asked('SERVICE');
-  if (service === null || service.toUpperCase() === 'WMTS') return;
-  throw new OwsException(
-    'InvalidParameterValue',
-    'SERVICE',
-    `This is a WMTS, not a ${shortened(service)}; leave SERVICE out or say SERVICE=WMTS.`,
-  );
-}
-
-function readQuery(exchange: Exchange): Kvp {
-  return readKvp(
-    pairsOf(exchange),
-    (name) => new OwsException('InvalidParameterValue', name, `The parameter ${name} is given twice.`),
-  );
+  throw badValue('request', `Invalid request name '${shortened(name)}'.`);
 }
 
 /** The format and the dimensions of a RESTful address stand in its query. */
 function readPath(exchange: Exchange): Kvp {
-  const inQuery = readQuery(exchange);
+  const inQuery = readPairs(exchange);
   const { layer, style, gridSet, matrix, row, column } = exchange.params;
   const inPath: Readonly<Record<string, string | undefined>> = {
     LAYER: layer,
@@ -138,5 +118,5 @@ function createGetCapabilities(
 function checkVersions(asked: Kvp): void {
   const accepted = asked('ACCEPTVERSIONS');
   if (accepted === null || accepted.split(',').some((version) => version.trim() === VERSION)) return;
-  throw new OwsException('VersionNegotiationFailed', null, `The only version spoken here is ${VERSION}.`);
+  throw new ServiceException('VersionNegotiationFailed', null, `The only version spoken here is ${VERSION}.`);
 }

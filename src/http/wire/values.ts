@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Polygon } from '../../domain/bounds.ts';
+import type { Bounds, Polygon } from '../../domain/bounds.ts';
 import { invalid } from '../../domain/errors.ts';
 import type { TaskDraft } from '../../tasks/task-draft.ts';
 
@@ -24,7 +24,7 @@ function polygonsOf(area: z.output<typeof geoJsonArea>): readonly Polygon[] {
   return polygons.map((rings) => rings.map((points) => points.map(([x, y]) => [x, y] as const)));
 }
 
-/** What bodies of our own interface have in common. Nothing here takes null or an empty list for anything. */
+/** What requests and answers of our own interface have in common. */
 export const name = z.string().min(1);
 export const names = z.array(name).min(1);
 export const zoom = z.int().min(0).max(30);
@@ -49,6 +49,40 @@ export const AREA_FIELDS = {
     .exactOptional()
     .describe('What the coordinates of area are in; EPSG:4326, longitude first, when absent'),
 };
+
+/** Of answers. ISO 8601, in UTC. */
+export const time = z.iso.datetime();
+export const count = z.number().describe('A whole number; beyond 2^53 its last digits are lost');
+export const texts = z.array(z.string());
+export const areaShown = z.object({
+  type: z.literal('MultiPolygon'),
+  coordinates: z.array(z.array(z.array(z.tuple([z.number(), z.number()])))),
+});
+/** Fields that name a tile set of a layer. */
+export const tileSetName = { gridSet: z.string(), format: z.string(), parametersId: z.string().nullable() };
+export const amount = { tiles: count, bytes: count };
+
+export const closedReason = z.enum(['quiet-hours', 'daily-budget', 'retry-after', 'failing']);
+
+export function coordsOf({ minX, minY, maxX, maxY }: Bounds): readonly [number, number, number, number] {
+  return [minX, minY, maxX, maxY];
+}
+
+/** Of queries, where everything is text. */
+export const wholeNumber = (least: number, most = 999_999_999_999_999) =>
+  z
+    .string()
+    .refine((text) => /^\d{1,15}$/.test(text) && Number(text) >= least && Number(text) <= most, {
+      error: `must be a whole number from ${least} to ${most}`,
+    })
+    .transform(Number)
+    .meta({ type: 'integer', minimum: least, maximum: most });
+export const anyTime = z
+  .string()
+  .refine((text) => !Number.isNaN(Date.parse(text)), { error: 'must be a time such as 2026-01-31T12:00:00Z' })
+  .transform((text) => Date.parse(text))
+  .meta({ format: 'date-time' });
+export const yesOrNo = z.stringbool({ truthy: ['true'], falsy: ['false'], error: 'must be true or false' });
 
 export type AreaFields = z.output<z.ZodObject<typeof AREA_FIELDS>>;
 

@@ -1,0 +1,188 @@
+import { isUtf8 } from 'node:buffer';
+import type { BoundLayer, Catalog } from '../../catalog/catalog.ts';
+import type { MapPicture } from '../../domain/bounds.ts';
+import { shortened } from '../../domain/errors.ts';
+import { boundsOfTile } from '../../domain/grid-set.ts';
+import type { Layer } from '../../domain/layer.ts';
+import { askFeatureInfo, type FeatureInfo } from '../../pipeline/feature-info.ts';
+import type { Answer } from '../answer.ts';
+import { isOpen, refuseStrangers } from '../door/layer-visibility.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Kvp } from './kvp.ts';
+import { badValue, required, ServiceException } from './service-exception.ts';
+import {
+  type AskedLayer,
+  crsOf,
+  formatAsked,
+  layersAsked,
+  placeAsked,
+  stylesAsked,
+  tileSetOf,
+  withSubsets,
+} from './wms/map-asked.ts';
+import { versionOf, type WmsVersion, wholeNumber } from './wms/wms-parameters.ts';
+import { indexAsked, layerAsked, numberAsked, tileSetAsked } from './wmts/get-tile.ts';
+
+const MAX_FEATURES = 100;
+
+/** Passed to the layer's source, one layer at a time. */
+export function createWmsFeatureInfo(catalog: Pick<Catalog, 'layer'>) {
+  return async (exchange: Exchange, asked: Kvp): Promise<Answer> => {
+    const version = versionOf(asked);
+    const layer = await layerQueried(catalog, exchange, asked, version);
+    const { bound, subsets } = layer;
+    const infoFormat = wmsInfoFormat(bound.layer, asked);
+    const place = placeAsked(asked, subsets[0], crsOf(asked, version), version);
+    const format = asked('FORMAT') === null ? bound.layer.formats[0] : formatAsked(bound, asked);
+    const info = await askFeatureInfo(tileSetOf(layer, subsets[0], format, asked), {
+      ...place,
+      ...pointAsked(asked, place, version),
+      infoFormat,
+      featureCount: featureCountAsked(asked),
+      signal: exchange.signal,
+    });
+    return infoAnswer(info, bound.layer);
+  };
+}
+
+async function layerQueried(
+  catalog: Pick<Catalog, 'layer'>,
+  exchange: Exchange,
+  asked: Kvp,
+  version: WmsVersion,
+): Promise<AskedLayer> {
+  const shown = layersAsked(catalog, asked, 'LAYERS');
+  const queried = layersAsked(catalog, asked, 'QUERY_LAYERS');
+  for (const { layer } of [...shown, ...queried]) {
+    if (!isOpen(layer)) await refuseStrangers(exchange, layer);
+  }
+  const bound = queryable(shown, queried);
+  const style = stylesAsked(asked, shown.length)[shown.indexOf(bound)] ?? '';
+  const [layer] = withSubsets([bound], [style], crsOf(asked, version), version);
+  if (layer) return layer;
+  throw new ServiceException('LayerNotDefined', 'QUERY_LAYERS', 'No layer is named.');
+}
+
+function queryable(shown: readonly BoundLayer[], queried: readonly BoundLayer[]): BoundLayer {
+  const [bound, ...others] = queried;
+  if (!bound || others.length > 0) {
+    throw badValue('QUERY_LAYERS', 'One layer is asked at a time.');
+  }
+  const { name, infoFormats } = bound.layer;
+  if (!shown.includes(bound)) {
+    throw new ServiceException('LayerNotDefined', 'QUERY_LAYERS', `Layer ${name} is not among LAYERS.`);
+  }
+  if (infoFormats.length > 0) return bound;
+  throw new ServiceException(
+    'LayerNotQueryable',
+    'QUERY_LAYERS',
+    `Layer ${name} cannot be asked what lies there.`,
+  );
+}
+
+function wmsInfoFormat({ name, infoFormats }: Layer, asked: Kvp): string {
+  const wanted = asked('INFO_FORMAT') ?? infoFormats[0] ?? '';
+  if (infoFormats.includes(wanted)) return wanted;
+  throw new ServiceException(
+    'InvalidFormat',
+    'INFO_FORMAT',
+    `Layer ${name} does not answer in ${shortened(wanted)}; it does in ${infoFormats.join(', ')}.`,
+  );
+}
+
+/** 1.1.1 calls them X and Y; who mixes them up is understood. */
+function pointAsked(asked: Kvp, { width, height }: MapPicture, version: WmsVersion) {
+  const [usual, other] = version === '1.3.0' ? ['IJ', 'XY'] : ['XY', 'IJ'];
+  const coordinate = (axis: 0 | 1, limit: number) => {
+    const [name = '', second = ''] = [usual?.[axis], other?.[axis]];
+    const used = asked(name) === null && asked(second) !== null ? second : name;
+    const value = wholeNumber(asked, used, 'InvalidPoint');
+    if (value < limit) return value;
+    throw new ServiceException(
+      'InvalidPoint',
+      used,
+      `${used} must lie between 0 and ${limit - 1}, not ${value}.`,
+    );
+  };
+  return { i: coordinate(0, width), j: coordinate(1, height) };
+}
+
+function featureCountAsked(asked: Kvp): number {
+  if (asked('FEATURE_COUNT') === null) return 1;
+  const count = wholeNumber(asked, 'FEATURE_COUNT');
+  if (count >= 1 && count <= MAX_FEATURES) return count;
+  throw badValue('FEATURE_COUNT', `FEATURE_COUNT must lie between 1 and ${MAX_FEATURES}, not ${count}.`);
+}
+
+const WMTS_FEATURES = 10;
+
+/** OGC 07-057r7, 7.3: what lies at a pixel of a tile, as the layer's source tells it. */
+export function createWmtsFeatureInfo(catalog: Pick<Catalog, 'layer'>) {
+  return async (exchange: Exchange, asked: Kvp): Promise<Answer> => {
+    const bound = layerAsked(catalog, asked);
+    const { layer } = bound;
+    if (!isOpen(layer)) await refuseStrangers(exchange, layer);
+    const infoFormat = wmtsInfoFormat(layer, asked);
+    const format = asked('FORMAT') === null ? layer.formats[0].mediaType : null;
+    const tiles = tileSetAsked(bound, asked, format);
+    const { gridSet } = tiles.subset;
+    const { z, x, y } = indexAsked(tiles.subset, asked);
+    const info = await askFeatureInfo(tiles, {
+      bounds: boundsOfTile(gridSet, z, x, y),
+      width: gridSet.tileWidth,
+      height: gridSet.tileHeight,
+      i: pixelAsked(asked, 'I', gridSet.tileWidth),
+      j: pixelAsked(asked, 'J', gridSet.tileHeight),
+      infoFormat,
+      featureCount: WMTS_FEATURES,
+      signal: exchange.signal,
+    });
+    return infoAnswer(info, layer);
+  };
+}
+
+function wmtsInfoFormat({ name, infoFormats }: Layer, asked: Kvp): string {
+  if (infoFormats.length === 0) {
+    throw new ServiceException(
+      'OperationNotSupported',
+      'GetFeatureInfo',
+      `Layer ${name} cannot be asked what lies there.`,
+    );
+  }
+  const wanted = required(asked, 'INFOFORMAT');
+  if (infoFormats.includes(wanted)) return wanted;
+  throw badValue(
+    'INFOFORMAT',
+    `Layer ${name} does not answer in ${shortened(wanted)}; it does in ${infoFormats.join(', ')}.`,
+  );
+}
+
+function pixelAsked(asked: Kvp, name: 'I' | 'J', limit: number): number {
+  const value = numberAsked(asked, name);
+  if (value >= 0 && value < limit) return value;
+  throw new ServiceException(
+    'PointIJOutOfRange',
+    name,
+    `${name} must lie between 0 and ${limit - 1}, not ${value}.`,
+  );
+}
+
+/** It comes from another server but from our address: a browser shows it, and runs nothing of it. */
+const POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+
+/** What a source says of a place. It is not kept: it may have changed by the next time. */
+function infoAnswer({ bytes, mediaType }: FeatureInfo, layer: Layer): Answer {
+  const charset = isUtf8(bytes) ? '; charset=utf-8' : '';
+  return {
+    status: 200,
+    headers: [
+      'Content-Type',
+      `${mediaType}${charset}`,
+      'Cache-Control',
+      isOpen(layer) ? 'no-cache' : 'private, no-cache',
+      'Content-Security-Policy',
+      POLICY,
+    ],
+    body: bytes,
+  };
+}

@@ -1,0 +1,139 @@
+import { type Bounds, boundsAround } from '../../domain/bounds.ts';
+import { TilewardenError } from '../../domain/errors.ts';
+import type { GridSubset } from '../../domain/grid-subset.ts';
+import type { Layer, Legend } from '../../domain/layer.ts';
+import type { ParameterFilter } from '../../domain/parameter-filter.ts';
+import { projectionOf } from '../../domain/projection.ts';
+import { isWebMercator } from '../../domain/srs.ts';
+import { type Html as Markup, html as markup } from '../answer/html.ts';
+import { BASE } from './layer-documents.ts';
+
+/** West, south, east, north in degrees. */
+type GeographicBox = readonly [west: number, south: number, east: number, north: number];
+
+/** The box around all that a layer offers; null when none of its grid sets can be turned into degrees. */
+export function geographicExtent(layer: Layer): GeographicBox | null {
+  const boxes = layer.gridSubsets.flatMap((subset) => geographicBounds(subset) ?? []);
+  return boxes.length === 0 ? null : boxOf(boundsAround(boxes));
+}
+
+export function geographicBoxOf(subset: GridSubset): GeographicBox | null {
+  const bounds = geographicBounds(subset);
+  return bounds && boxOf(bounds);
+}
+
+function geographicBounds({ gridSet, extent }: GridSubset): Bounds | null {
+  return projectionOf(gridSet)?.boundsToWgs84(extent) ?? null;
+}
+
+function boxOf({ minX, minY, maxX, maxY }: Bounds): GeographicBox {
+  return [rounded(minX), rounded(minY), rounded(maxX), rounded(maxY)];
+}
+
+/** To a hundred-millionth of a degree, about a millimetre. */
+function rounded(degrees: number): number {
+  return Math.round(degrees * 1e8) / 1e8;
+}
+
+/** The box around all that a layer offers in each CRS; clients take one of several for the whole. */
+export function extentsByCrs<Crs>(
+  { gridSubsets }: Layer,
+  crsOf: (subset: GridSubset) => readonly (readonly [name: string, crs: Crs])[],
+): readonly { readonly crs: Crs; readonly bounds: Bounds }[] {
+  const found = new Map<string, { crs: Crs; bounds: Bounds }>();
+  for (const subset of gridSubsets) {
+    for (const [name, crs] of crsOf(subset)) {
+      const bounds = boundsAround([subset.extent, found.get(name)?.bounds ?? subset.extent]);
+      found.set(name, { crs, bounds });
+    }
+  }
+  return [...found.values()];
+}
+
+const EARTH_RADIUS = 6378137;
+
+/** The layer's first grid set in web mercator: what an address without a grid set means. */
+export function webMercatorSubset(layer: Layer): GridSubset {
+  const found = layer.gridSubsets.find(({ gridSet }) => isWebMercator(gridSet));
+  if (found) return found;
+  const offered = layer.gridSubsets.map(({ gridSet }) => gridSet.name).join(', ');
+  throw new TilewardenError(
+    'grid-set-unknown',
+    `Layer ${layer.name} has no grid set in web mercator; name one of ${offered} in the address.`,
+  );
+}
+
+/** West, south, east, north in degrees. */
+export function degreesOfMercator(bounds: Bounds): [number, number, number, number] {
+  return [
+    longitudeOf(bounds.minX),
+    latitudeOf(bounds.minY),
+    longitudeOf(bounds.maxX),
+    latitudeOf(bounds.maxY),
+  ];
+}
+
+function longitudeOf(x: number): number {
+  return clampDegrees((x / EARTH_RADIUS) * (180 / Math.PI), 180);
+}
+
+function latitudeOf(y: number): number {
+  return clampDegrees((2 * Math.atan(Math.exp(y / EARTH_RADIUS)) - Math.PI / 2) * (180 / Math.PI), 90);
+}
+
+/** To a hundred-millionth of a degree, about a millimetre. */
+function clampDegrees(degrees: number, limit: number): number {
+  return Math.round(Math.min(Math.max(degrees, -limit), limit) * 1e8) / 1e8;
+}
+
+/** In WMTS a style has a name, also where the layer has none; and of a dimension it stands for the default value. */
+export const DEFAULT = 'default';
+
+const STYLES = 'STYLES';
+
+/** The first is the default. */
+export function stylesOf(layer: Layer): readonly [string, ...string[]] {
+  const filter = layer.parameters.find(isStyleFilter);
+  const first = filter?.defaultValue || DEFAULT;
+  const others = (filter?.values ?? []).filter((value) => value !== first && value !== '');
+  return [first, ...others];
+}
+
+export interface Dimension {
+  readonly name: string;
+  readonly defaultValue: string;
+  readonly values: readonly string[];
+}
+
+/** Filters whose values can be listed: a dimension without values is none, OGC 07-057r7, table 9. */
+export function dimensionsOf(layer: Layer): readonly Dimension[] {
+  return layer.parameters
+    .filter((filter) => !isStyleFilter(filter))
+    .map(({ name, defaultValue, values }) => ({ name, defaultValue, values: values ?? [] }))
+    .filter(({ values }) => values.length > 0);
+}
+
+export function isStyleFilter({ name }: ParameterFilter): boolean {
+  return name === STYLES;
+}
+
+/** The legends of a style; those of the default style have no name, or its. */
+export function legendsOf({ legends }: Layer, style: string, isDefault: boolean): readonly Legend[] {
+  return legends.filter((legend) => legend.style === style || (isDefault && legend.style === ''));
+}
+
+/** Where it is, or where we ask the source for it. */
+export function legendAddress({ name }: Layer, legend: Legend): Markup {
+  if (legend.url !== null) return markup`${legend.url}`;
+  const query = new URLSearchParams({
+    SERVICE: 'WMS',
+    REQUEST: 'GetLegendGraphic',
+    VERSION: '1.1.1',
+    LAYER: name,
+    STYLE: legend.style,
+    FORMAT: legend.format,
+    ...(legend.width !== null && { WIDTH: String(legend.width) }),
+    ...(legend.height !== null && { HEIGHT: String(legend.height) }),
+  });
+  return markup`${BASE}/service/wms?${query.toString()}`;
+}

@@ -1,0 +1,129 @@
+import { isTilewardenError, shortened } from '../../domain/errors.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { element, writeXml } from '../../lib/xml/write-xml.ts';
+import type { Answer, Headers } from '../answer.ts';
+import { CallerGone, type Exchange } from '../exchange.ts';
+import { HttpProblem, problemOf, statusOf } from '../problems.ts';
+import { type Handler, recovering } from '../route.ts';
+import { type Kvp, pairsOf, readKvp } from './kvp.ts';
+
+/** OGC 06-121r3, table 25; WMS 1.3.0, table E.1; the last two: OGC 07-057r7, tables 23 and 29. */
+export type ServiceCode =
+  | 'MissingParameterValue'
+  | 'InvalidParameterValue'
+  | 'VersionNegotiationFailed'
+  | 'OperationNotSupported'
+  | 'InvalidFormat'
+  | 'InvalidSRS'
+  | 'InvalidCRS'
+  | 'LayerNotDefined'
+  | 'StyleNotDefined'
+  | 'LayerNotQueryable'
+  | 'InvalidPoint'
+  | 'InvalidDimensionValue'
+  | 'TileOutOfRange'
+  | 'PointIJOutOfRange';
+
+/** What is wrong with a request, in words of the OGC. */
+export class ServiceException extends Error {
+  readonly code: ServiceCode;
+  /** The parameter that is to blame. */
+  readonly locator: string | null;
+
+  /** `message` is shown to the caller. */
+  constructor(code: ServiceCode, locator: string | null, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'ServiceException';
+    this.code = code;
+    this.locator = locator;
+  }
+}
+
+export function badValue(locator: string, message: string): ServiceException {
+  return new ServiceException('InvalidParameterValue', locator, message);
+}
+
+/** What `read` throws because of the caller's choice is blamed on the parameter `locator`. */
+export function blaming<Result>(code: ServiceCode, locator: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    if (!isTilewardenError(error)) throw error;
+    throw new ServiceException(code, locator, error.message, { cause: error });
+  }
+}
+
+export function readPairs(exchange: Exchange): Kvp {
+  return readKvp(pairsOf(exchange), (name) => badValue(name, `The parameter ${name} is given twice.`));
+}
+
+export function required(asked: Kvp, name: string, locator = name): string {
+  const value = asked(name);
+  if (value !== null) return value;
+  throw new ServiceException('MissingParameterValue', locator, `The parameter ${locator} is missing.`);
+}
+
+export function checkService(asked: Kvp, own: 'WMS' | 'WMTS'): void {
+  const service = asked('SERVICE');
+  if (service === null || service.toUpperCase() === own) return;
+  const message = `This is a ${own}, not a ${shortened(service)}; leave SERVICE out or say SERVICE=${own}.`;
+  throw badValue('SERVICE', message);
+}
+
+/** A failure as every service tells it in a form of its own. */
+export interface ExceptionReport {
+  readonly status: number;
+  /** Null for what the caller is not to blame for. */
+  readonly code: ServiceCode | null;
+  readonly locator: string | null;
+  readonly message: string;
+  readonly headers: Headers;
+}
+
+export function reportOf(error: unknown, exchange: Exchange, log: Logger): ExceptionReport {
+  if (error instanceof ServiceException) {
+    const { code, locator, message } = error;
+    const status = statusOf(code === 'OperationNotSupported' ? 'operation-unsupported' : 'request-invalid');
+    return { status, code, locator, message, headers: ['Cache-Control', 'no-store'] };
+  }
+  const { answer, unexpected } = problemOf(error, exchange.id);
+  const details = { requestId: exchange.id, path: exchange.path, err: error };
+  if (unexpected) log.error(details, 'A request failed unexpectedly');
+  const [, , ...headers] = answer.headers; // The first pair says that the body is text.
+  return {
+    status: answer.status,
+    code: null,
+    locator: null,
+    message: String(answer.body).trimEnd(),
+    headers,
+  };
+}
+
+/** Whatever goes wrong in `handler` is told by `tell`. Who has to log in is told so by status and header. */
+export function withExceptions(
+  handler: Handler,
+  log: Logger,
+  tell: (report: ExceptionReport, exchange: Exchange) => Answer | Promise<Answer>,
+): Handler {
+  return recovering(handler, (error, exchange) => {
+    if (error instanceof CallerGone || error instanceof HttpProblem) throw error;
+    return tell(reportOf(error, exchange, log), exchange);
+  });
+}
+
+/** In an exception report of OGC 06-121r3. A disabled layer is told as GeoWebCache tells it. */
+export function withOwsExceptions(handler: Handler, log: Logger): Handler {
+  const blamed = recovering(handler, (error) => {
+    throw isTilewardenError(error, 'layer-disabled') ? badValue('LAYERS', error.message) : error;
+  });
+  return withExceptions(blamed, log, ({ status, code, locator, message, headers }) => {
+    const exception = element('Exception', [element('ExceptionText', message)], {
+      exceptionCode: code ?? 'NoApplicableCode',
+      ...(locator !== null && { locator }),
+    });
+    // OGC 06-121r3, 8.4: the version is that of the report, not of the service.
+    const namespace = { xmlns: 'http://www.opengis.net/ows/1.1', version: '1.1.0', 'xml:lang': 'en' };
+    const body = writeXml(element('ExceptionReport', [exception], namespace));
+    return { status, headers: ['Content-Type', 'text/xml; charset=utf-8', ...headers], body };
+  });
+}
