@@ -5,7 +5,7 @@ import type { CatalogEditor } from '../catalog/catalog-editor.ts';
 import type { ServiceSettings } from '../catalog/service-settings.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import type { NodeRegistry } from '../nodes/node-registry.ts';
-import type { BlankSuspects } from '../pipeline/blank-suspects.ts';
+import type { BlankSuspects } from '../pipeline/blank-watch.ts';
 import type { LayerState } from '../pipeline/layer-activity.ts';
 import type { MapComposer } from '../pipeline/map-composer.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';

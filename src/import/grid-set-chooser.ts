@@ -1,6 +1,6 @@
 import type { GridSet } from '../domain/grid-set.ts';
 import { sameSrs } from '../domain/srs.ts';
-import { srsOfCrs } from '../sources/match-grid.ts';
+import { srsOfCrs } from '../sources/wmts-capabilities.ts';
 
 export interface ChosenGridSets {
   readonly gridSets: readonly GridSet[];

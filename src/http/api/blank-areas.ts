@@ -3,7 +3,7 @@ import { type BlankArea, blankIsRightIn } from '../../domain/blank-area.ts';
 import { boundsOfRect } from '../../domain/grid-set.ts';
 import { everySubset, type Layer } from '../../domain/layer.ts';
 import { isoTime } from '../../lib/clock.ts';
-import type { BlankSuspect } from '../../pipeline/blank-suspects.ts';
+import type { BlankSuspect } from '../../pipeline/blank-watch.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import { callerName, type Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';

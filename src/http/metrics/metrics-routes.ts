@@ -1,5 +1,5 @@
 import type { UpstreamReport } from '../../domain/upstream-status.ts';
-import type { StoreRequestCounts } from '../../pipeline/store-request-counts.ts';
+import type { StoreRequestCounts } from '../../pipeline/counter-feed.ts';
 import { quotaBytes } from '../../quota/quota-configuration.ts';
 import type { QuotaService } from '../../quota/quota-service.ts';
 import type { TaskService } from '../../tasks/task-service.ts';

@@ -1,6 +1,6 @@
 import type { Catalog } from '../../../catalog/catalog.ts';
 import { shortened } from '../../../domain/errors.ts';
-import { askLegend } from '../../../pipeline/legend.ts';
+import { askLegend } from '../../../pipeline/feature-info.ts';
 import { createNoticePainter } from '../../../pipeline/notice-painter.ts';
 import type { Answer } from '../../answer.ts';
 import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';
