@@ -116,7 +116,7 @@ function* placesIn(ledger: Ledger, { set, z }: PageName): Generator<string> {
   for (const block of ledger.blocksOf(set)) if (block.z === z) yield* block.pages.map(placeOf);
 }
 
-type RecordedUse = PageName & PageUse;
+export type RecordedUse = PageName & PageUse;
 
 /** Pages that others have used since the last look; more of them are seen when they are used again. */
 const MOST_NEWS = 5000;

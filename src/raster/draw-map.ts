@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { imageLibrary } from './decode-image.ts';
 import type { Format } from '../domain/format.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import { refuseImage } from './check-structure.ts';
+import { imageLibrary } from './decode-image.ts';
 import { type Colour, encodeMap } from './encode-map.ts';
 import type { RasterImage } from './raster-image.ts';
 import { type ResampleAxis, reachOf, resampleImage } from './resample-image.ts';
