@@ -1,9 +1,6 @@
 import { join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
-
-export interface DataFolderLock {
-  close(): void;
-}
+import { isBusy } from './migrate.ts';
 
 const LOCK_FILE = 'lock.db';
 
@@ -11,7 +8,7 @@ const LOCK_FILE = 'lock.db';
  * Null when another server holds the folder. The lock is the operating system's own on an open file: it ends with
  * the process, however that ends, so a holder that was killed never stands in the way.
  */
-export function openDataFolderLock(folder: string): DataFolderLock | null {
+export function openDataFolderLock(folder: string): { close(): void } | null {
   const database = new BetterSqlite3(join(folder, LOCK_FILE), { timeout: 0 });
   try {
     database.exec('begin exclusive');
@@ -21,8 +18,4 @@ export function openDataFolderLock(folder: string): DataFolderLock | null {
     throw error;
   }
   return { close: () => database.close() };
-}
-
-function isBusy(error: unknown): boolean {
-  return error instanceof BetterSqlite3.SqliteError && error.code.startsWith('SQLITE_BUSY');
 }

@@ -1,4 +1,4 @@
-import type { ExpressionBuilder, Kysely, Migration } from 'kysely';
+import type { ExpressionBuilder, Kysely, Migration, Updateable } from 'kysely';
 import { OutOfReach } from '../lib/out-of-reach.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import type { Schema } from './schema.ts';
@@ -6,7 +6,8 @@ import type { Schema } from './schema.ts';
 /** Statements over the house's tables, the same in both dialects. */
 export type Statements = Kysely<Schema>;
 
-/** What a condition on the rows of a table is built with. */
+export type { Updateable };
+
 export type Conditions<Table extends keyof Schema> = ExpressionBuilder<Schema, Table>;
 
 export type Dialect = 'sqlite' | 'postgres';
@@ -68,7 +69,6 @@ export class DatabaseError extends OutOfReach {
  */
 export type Lead = (work: (signal: AbortSignal) => Promise<void>) => { close(): Promise<void> };
 
-/** For the only node there is. */
 export const leadAlone: Lead = (work) => {
   const ending = new AbortController();
   const running = work(ending.signal);

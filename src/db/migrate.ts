@@ -50,6 +50,6 @@ function ahead(cause: unknown): DatabaseError {
 }
 
 /** SQLite: another process is writing. */
-function isBusy(error: unknown): boolean {
+export function isBusy(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
 }

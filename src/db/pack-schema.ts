@@ -1,12 +1,16 @@
 import type { Generated } from 'kysely';
 
+/** A text of JSON. */
+export type Json = string;
+/** Milliseconds since 1970. */
+export type Time = number;
+
 /** Tile sets of stores that keep packs, one after the other: a set that is dropped and filled again has a new row. */
 export interface TileSetsTable {
   id: Generated<number>;
   /** The store's name as it is declared. */
   store: string;
-  /** JSON. */
-  layer: string;
+  layer: Json;
   /** As `tileSetId` writes it. */
   identity: string;
   /** Tiles of a pack, across and down. */
@@ -43,8 +47,7 @@ export interface PackPagesTable {
   z: number;
   tiles: number;
   bytes: number;
-  /** Milliseconds since 1970. */
-  written_at: number;
+  written_at: Time;
   /** Number of the transaction that changed it last. */
   changed: number;
   /** Number of the last transaction that replaced, removed or aged tiles of it. */
@@ -65,8 +68,7 @@ export interface PackOrphansTable {
 
 export interface TileGenerationsTable {
   store: string;
-  /** JSON. */
-  layer: string;
+  layer: Json;
   number: number;
 }
 

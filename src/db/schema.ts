@@ -1,17 +1,21 @@
 import type { Generated, Selectable } from 'kysely';
 import type {
+  Json,
   PackOrphansTable,
   PackPagesTable,
   PacksTable,
   TileGenerationsTable,
   TileMarksTable,
   TileSetsTable,
+  Time,
 } from './pack-schema.ts';
+
+/** Milliseconds since 1970 by the clock of the database. */
+type ServerTime = number;
 
 /** A whole number that may lie beyond 2^53. */
 export type BigCount = number | bigint;
 
-/** What the database gives back for a row of a table. */
 export type RowOf<Table> = Readonly<Selectable<Table>>;
 
 /** Every table of the house. A room adds its own here and in a migration. */
@@ -62,10 +66,8 @@ export interface TasksTable {
   reason: string | null;
   layer: string;
   type: string;
-  /** JSON. */
-  request: string;
-  /** JSON. */
-  plan: string;
+  request: Json;
+  plan: Json;
   thread_count: number;
   weight: number;
   /** 1 when the task is small enough to be let past long ones. */
@@ -170,8 +172,7 @@ export interface SessionsTable {
 /** One row. */
 export interface QuotaConfigurationTable {
   id: number;
-  /** JSON. */
-  document: string;
+  document: Json;
 }
 
 export interface PageUsesTable {
@@ -181,15 +182,13 @@ export interface PageUsesTable {
   page_x: number;
   page_y: number;
   hits: number;
-  /** Milliseconds since 1970. */
-  last_used_at: number;
+  last_used_at: Time;
   /** Hits that fade with time, as of `last_used_at`. */
   frequency: number;
 }
 
 export interface UsageHistoryTable {
-  /** Milliseconds since 1970. */
-  at: number;
+  at: Time;
   bytes: number;
   tiles: number;
 }
@@ -206,8 +205,7 @@ export interface QuotaCreditTable {
 
 /** What was removed for a quota, in slices of time; those of long ago are one row. */
 export interface EvictionsTable {
-  /** Milliseconds since 1970. */
-  at: number;
+  at: Time;
   pages: number;
   tiles: number;
   bytes: number;
@@ -223,8 +221,7 @@ export interface SchedulesTable {
   layer: string;
   name: string;
   origin: string;
-  /** JSON. */
-  document: string;
+  document: Json;
   created_by: string;
   created_at: number;
   /** Milliseconds since 1970; null while it is switched off, or when no time comes any more. */
@@ -233,8 +230,7 @@ export interface SchedulesTable {
 
 export interface ScheduleRunsTable {
   schedule_id: number;
-  /** Milliseconds since 1970. */
-  due_at: number;
+  due_at: Time;
   at: number;
   state: string;
   task_id: number | null;
@@ -244,12 +240,10 @@ export interface ScheduleRunsTable {
 export interface BlankAreasTable {
   id: Generated<number>;
   layer: string;
-  /** JSON. */
-  document: string;
+  document: Json;
   note: string;
   created_by: string;
-  /** Milliseconds since 1970. */
-  created_at: number;
+  created_at: Time;
 }
 
 /** What the parameters ids of cached tiles stand for. */
@@ -257,8 +251,7 @@ export interface ParameterValuesTable {
   id: string;
   /** JSON: values by name. */
   document: string;
-  /** Milliseconds since 1970. */
-  noted_at: number;
+  noted_at: Time;
 }
 
 /** Layers and grid sets that were declared over the network. */
@@ -286,8 +279,7 @@ export interface NodesTable {
   roles: string;
   version: string;
   address: string | null;
-  /** Milliseconds since 1970, by the database's clock. */
-  started_at: number;
+  started_at: ServerTime;
   seen_at: number;
   /** 1 for the one that does what one node does for all. */
   leader: number;
@@ -301,22 +293,18 @@ export interface NodeSharesTable {
   instance: string;
   wanted: number;
   places: number;
-  /** Milliseconds since 1970, by the database's clock. */
-  expires_at: number;
+  expires_at: ServerTime;
 }
 
-/** Metatiles that a node is making for somebody who waits. */
 export interface NodeFlightsTable {
   metatile: string;
   instance: string;
-  /** Milliseconds since 1970, by the database's clock. */
-  expires_at: number;
+  expires_at: ServerTime;
 }
 
 export interface AuditEntriesTable {
   id: Generated<number>;
-  /** Milliseconds since 1970. */
-  at: number;
+  at: Time;
   /** JSON, as in the audit file. */
   line: string;
 }
@@ -324,8 +312,7 @@ export interface AuditEntriesTable {
 /** Wrong passwords, for the throttles of all nodes. */
 export interface LoginFailuresTable {
   id: Generated<number>;
-  /** Milliseconds since 1970, by the database's clock. */
-  at: number;
+  at: ServerTime;
   instance: string;
   source: string;
   account: string;

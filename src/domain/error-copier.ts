@@ -6,7 +6,6 @@ interface WrittenError {
   readonly message: string;
   readonly reason: string | null;
   readonly retryAfterSeconds: number | null;
-  /** For the log. */
   readonly cause: string | null;
   readonly closed: { readonly host: string; readonly closing: HostClosing } | null;
 }

@@ -66,7 +66,6 @@ export class TilewardenError extends Error {
   }
 }
 
-/** For a request that cannot be used as it is. */
 export function invalid(message: string): TilewardenError {
   return new TilewardenError('request-invalid', message);
 }

@@ -1,4 +1,3 @@
-/** An image format that a layer can offer. */
 export interface Format {
   /** As clients name it and as answers carry it, e.g. `image/png`. `image/png8` answers as `image/png`. */
   readonly mediaType: string;
@@ -11,40 +10,20 @@ export interface Format {
 }
 
 const FORMATS: readonly Format[] = [
-  { mediaType: 'image/png', contentType: 'image/png', extensions: ['png'], kind: 'raster', alpha: true },
-  { mediaType: 'image/png8', contentType: 'image/png', extensions: ['png8'], kind: 'raster', alpha: true },
-  { mediaType: 'image/png24', contentType: 'image/png', extensions: ['png24'], kind: 'raster', alpha: true },
-  {
-    mediaType: 'image/jpeg',
-    contentType: 'image/jpeg',
-    extensions: ['jpeg', 'jpg'],
-    kind: 'raster',
-    alpha: false,
-  },
-  { mediaType: 'image/gif', contentType: 'image/gif', extensions: ['gif'], kind: 'raster', alpha: true },
-  { mediaType: 'image/webp', contentType: 'image/webp', extensions: ['webp'], kind: 'raster', alpha: true },
-  {
-    mediaType: 'image/vnd.jpeg-png',
-    contentType: 'image/vnd.jpeg-png',
-    extensions: ['jpeg-png'],
-    kind: 'raster',
-    alpha: true,
-  },
-  {
-    mediaType: 'image/vnd.jpeg-png8',
-    contentType: 'image/vnd.jpeg-png8',
-    extensions: ['jpeg-png8'],
-    kind: 'raster',
-    alpha: true,
-  },
-  {
-    mediaType: 'application/vnd.mapbox-vector-tile',
-    contentType: 'application/vnd.mapbox-vector-tile',
-    extensions: ['pbf', 'mvt'],
-    kind: 'opaque',
-    alpha: true,
-  },
+  raster('image/png', ['png']),
+  raster('image/png8', ['png8'], 'image/png'),
+  raster('image/png24', ['png24'], 'image/png'),
+  { ...raster('image/jpeg', ['jpeg', 'jpg']), alpha: false },
+  raster('image/gif', ['gif']),
+  raster('image/webp', ['webp']),
+  raster('image/vnd.jpeg-png', ['jpeg-png']),
+  raster('image/vnd.jpeg-png8', ['jpeg-png8']),
+  { ...raster('application/vnd.mapbox-vector-tile', ['pbf', 'mvt']), kind: 'opaque' },
 ];
+
+function raster(mediaType: string, extensions: Format['extensions'], contentType = mediaType): Format {
+  return { mediaType, contentType, extensions, kind: 'raster', alpha: true };
+}
 
 /** Each tile as JPEG or as the PNG named here, whichever it needs. */
 const MIXED: ReadonlyMap<string, string> = new Map([

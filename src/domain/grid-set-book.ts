@@ -2,17 +2,10 @@ import { someOf } from '../lib/closest-name.ts';
 import { misconfigured, shortened, TilewardenError } from './errors.ts';
 import type { GridSet } from './grid-set.ts';
 
-/** The grid sets that layers can choose from. */
-export interface GridSetBook {
-  readonly gridSets: readonly GridSet[];
-  /** By name, or by an alias that is nobody's name. */
-  find(nameOrAlias: string): GridSet | null;
-  /** As `find`, but throws `grid-set-unknown`. */
-  get(nameOrAlias: string): GridSet;
-}
+export type GridSetBook = ReturnType<typeof createGridSetBook>;
 
-/** Throws `config-invalid` when two grid sets have one name. An alias leads to the first grid set that claims it. */
-export function createGridSetBook(gridSets: readonly GridSet[]): GridSetBook {
+/** The grid sets that layers can choose from. Throws `config-invalid` when two grid sets have one name. An alias leads to the first grid set that claims it. */
+export function createGridSetBook(gridSets: readonly GridSet[]) {
   const byName = new Map<string, GridSet>();
   for (const gridSet of gridSets) {
     if (byName.has(gridSet.name)) {
@@ -24,11 +17,14 @@ export function createGridSetBook(gridSets: readonly GridSet[]): GridSetBook {
   for (const gridSet of gridSets) {
     for (const alias of gridSet.aliases) if (!byAlias.has(alias)) byAlias.set(alias, gridSet);
   }
-  const find = (nameOrAlias: string) => byName.get(nameOrAlias) ?? byAlias.get(nameOrAlias) ?? null;
+  const find = (nameOrAlias: string): GridSet | null =>
+    byName.get(nameOrAlias) ?? byAlias.get(nameOrAlias) ?? null;
   return {
     gridSets,
+    /** By name, or by an alias that is nobody's name. */
     find,
-    get(nameOrAlias) {
+    /** As `find`, but throws `grid-set-unknown`. */
+    get(nameOrAlias: string): GridSet {
       const found = find(nameOrAlias);
       if (found) return found;
       throw new TilewardenError(

@@ -2,7 +2,6 @@ import { type Bounds, intersectBounds } from './bounds.ts';
 import { misconfigured, TilewardenError } from './errors.ts';
 import type { TileRect } from './tile-rect.ts';
 
-/** One zoom of a grid set. */
 export interface GridLevel {
   /** Identifier towards clients, e.g. `EPSG:4326:0`. */
   readonly name: string;

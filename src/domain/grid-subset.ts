@@ -1,10 +1,10 @@
+import { getOrMake } from '../lib/get-or-make.ts';
 import { type Bounds, intersectBounds } from './bounds.ts';
 import { misconfigured } from './errors.ts';
 import { type GridSet, levelOf, tilesOfBounds } from './grid-set.ts';
 import type { TileIndex } from './tile-key.ts';
-import { rectContains, type TileRect } from './tile-rect.ts';
+import { countTiles, intersectRects, rectContains, type TileRect } from './tile-rect.ts';
 
-/** The part of a grid set that a layer offers. */
 export interface GridSubset {
   readonly gridSet: GridSet;
   readonly extent: Bounds;
@@ -32,12 +32,10 @@ const whole = new WeakMap<GridSet, Map<string, GridSubset>>();
 /** A `zoomStop` beyond the last level means the last level. Throws `config-invalid`. */
 export function createGridSubset(gridSet: GridSet, options: GridSubsetOptions = {}): GridSubset {
   if (options.extent) return makeGridSubset(gridSet, options);
-  const ofGridSet = whole.get(gridSet) ?? new Map<string, GridSubset>();
+  const ofGridSet = getOrMake(whole, gridSet, () => new Map<string, GridSubset>());
   const { zoomStart, zoomStop, minCachedLevel, maxCachedLevel } = options;
   const key = [zoomStart, zoomStop, minCachedLevel, maxCachedLevel].join(' ');
-  const subset = ofGridSet.get(key) ?? makeGridSubset(gridSet, options);
-  whole.set(gridSet, ofGridSet.set(key, subset));
-  return subset;
+  return getOrMake(ofGridSet, key, () => makeGridSubset(gridSet, options));
 }
 
 function makeGridSubset(gridSet: GridSet, options: GridSubsetOptions): GridSubset {
@@ -85,4 +83,42 @@ export function isBeyondCircle(subset: GridSubset, { z, x, y }: TileIndex): bool
   const fromMiddleX = coverage.minX + Math.floor(width / 2) - x;
   const fromMiddleY = last - coverage.maxY + Math.floor(height / 2) - (last - y);
   return Math.round(Math.hypot(fromMiddleX, fromMiddleY)) > radius;
+}
+
+/** Tiles of consecutive zooms, a rectangle at each: O(zoom levels) to hold and to count, however many tiles it spans. */
+export interface TileRange {
+  readonly levels: readonly TileRangeLevel[];
+}
+
+export interface TileRangeLevel {
+  readonly z: number;
+  readonly rect: TileRect;
+}
+
+/** What a layer offers within `bounds` (all of it when null) from `zoomStart` to `zoomStop`, clipped to the subset. */
+export function tileRangeOf(
+  subset: GridSubset,
+  zoomStart: number,
+  zoomStop: number,
+  bounds: Bounds | null,
+): TileRange {
+  const levels: TileRangeLevel[] = [];
+  const first = Math.max(zoomStart, subset.zoomStart);
+  const last = Math.min(zoomStop, subset.zoomStop);
+  for (let z = first; z <= last; z++) {
+    const rect = rectAt(subset, z, bounds);
+    if (rect) levels.push({ z, rect });
+  }
+  return { levels };
+}
+
+export function countRange(range: TileRange): bigint {
+  return range.levels.reduce((sum, level) => sum + countTiles(level.rect), 0n);
+}
+
+function rectAt(subset: GridSubset, z: number, bounds: Bounds | null): TileRect | null {
+  const coverage = coverageAt(subset, z);
+  if (!coverage || !bounds) return coverage;
+  const wanted = tilesOfBounds(subset.gridSet, z, bounds);
+  return wanted && intersectRects(wanted, coverage);
 }

@@ -2,9 +2,8 @@ import type { MapPicture } from './bounds.ts';
 import { expandBounds } from './bounds.ts';
 import { boundsOfRect, type GridSet, levelOf } from './grid-set.ts';
 import { coverageAt, type GridSubset } from './grid-subset.ts';
-import { intersectRects, rectContains, type TileRect } from './tile-rect.ts';
+import { blockAt, intersectRects, rectContains, type TileRect } from './tile-rect.ts';
 
-/** How many tiles are fetched from a source at once. */
 export interface MetatileSize {
   readonly columns: number;
   readonly rows: number;
@@ -40,13 +39,7 @@ export function metatileAt(
 ): Metatile | null {
   const coverage = coverageAt(subset, z);
   if (!coverage) return null;
-  const whole = {
-    minX: column * size.columns,
-    minY: row * size.rows,
-    maxX: (column + 1) * size.columns - 1,
-    maxY: (row + 1) * size.rows - 1,
-  };
-  const rect = intersectRects(whole, coverage);
+  const rect = intersectRects(blockAt(column, row, size.columns, size.rows), coverage);
   return rect && { z, column, row, rect };
 }
 

@@ -1,3 +1,4 @@
+import { getOrMake } from '../lib/get-or-make.ts';
 import { misconfigured } from './errors.ts';
 import { type GridSet, MAX_TILE_SIZE } from './grid-set.ts';
 import type { GridSubset } from './grid-subset.ts';
@@ -19,19 +20,11 @@ const siblings = new WeakMap<GridSet, GridSet>();
  * stores, tasks and the quota it is a grid set like any other. Throws `config-invalid` when its tiles get too large.
  */
 export function retinaSubset(subset: GridSubset): GridSubset {
-  return { ...subset, gridSet: retinaGridSet(subset.gridSet) };
-}
-
-function retinaGridSet(gridSet: GridSet): GridSet {
-  const known = siblings.get(gridSet);
-  if (known) return known;
-  checkTileSize(gridSet);
-  const made = denserGridSet(gridSet);
-  siblings.set(gridSet, made);
-  return made;
+  return { ...subset, gridSet: getOrMake(siblings, subset.gridSet, () => denserGridSet(subset.gridSet)) };
 }
 
 function denserGridSet(gridSet: GridSet): GridSet {
+  checkTileSize(gridSet);
   return {
     ...gridSet,
     name: `${gridSet.name}${RETINA_SUFFIX}`,

@@ -23,15 +23,7 @@ export const DEFAULT_SERVICE: ServiceDescription = {
 };
 
 export const CONTACT_FIELDS = [
-  'individualName',
-  'positionName',
-  'addressType',
-  'addressStreet',
-  'addressCity',
-  'addressAdministrativeArea',
-  'addressPostalCode',
-  'addressCountry',
-  'phoneNumber',
-  'faxNumber',
-  'addressEmail',
-] as const;
+  ...(['individualName', 'positionName', 'addressType', 'addressStreet', 'addressCity'] as const),
+  ...(['addressAdministrativeArea', 'addressPostalCode', 'addressCountry'] as const),
+  ...(['phoneNumber', 'faxNumber', 'addressEmail'] as const),
+];

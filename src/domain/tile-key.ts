@@ -21,10 +21,15 @@ export function tileSetId(set: TileSetKey): string {
   return JSON.stringify([set.layer, set.gridSet, set.format, set.parametersId]);
 }
 
+/** The reverse of `tileSetId`. */
+export function tileSetOf(id: string): TileSetKey {
+  const [layer, gridSet, format, parametersId] = JSON.parse(id) as [string, string, string, string | null];
+  return { layer, gridSet, format, parametersId };
+}
+
 /** Tiles along a side of a page, the unit of use counting and eviction. */
 export const PAGE_SIZE = 16;
 
-/** The page that holds a tile index, on either axis. */
 export function pageOf(tileIndex: number): number {
   return Math.floor(tileIndex / PAGE_SIZE);
 }

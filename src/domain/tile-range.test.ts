@@ -5,9 +5,16 @@ import type { Bounds } from './bounds.ts';
 import { builtInGridSets } from './built-in-grid-sets.ts';
 import { boundsOfRect, createGridSet, type GridSet } from './grid-set.ts';
 import { createGridSetBook } from './grid-set-book.ts';
-import { coverageAt, createGridSubset, type GridSubset, subsetContains } from './grid-subset.ts';
+import {
+  countRange,
+  coverageAt,
+  createGridSubset,
+  type GridSubset,
+  subsetContains,
+  type TileRange,
+  tileRangeOf,
+} from './grid-subset.ts';
 import { type Metatile, type MetatileSize, metatileAt, metatileImage, metatileOf } from './metatile.ts';
-import { countRange, type TileRange, tileRangeOf } from './tile-range.ts';
 import { intersectRects, rectContains, type TileRect } from './tile-rect.ts';
 
 const book = createGridSetBook(builtInGridSets());

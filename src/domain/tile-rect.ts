@@ -6,6 +6,21 @@ export interface TileRect {
   readonly maxY: number;
 }
 
+/** Of a grid of blocks that each have so many tiles, the one in this column and row. */
+export function blockAt(column: number, row: number, columns: number, rows = columns): TileRect {
+  const [minX, minY] = [column * columns, row * rows];
+  return { minX, minY, maxX: minX + columns - 1, maxY: minY + rows - 1 };
+}
+
+export function rectOfTile({ x, y }: { readonly x: number; readonly y: number }): TileRect {
+  return { minX: x, minY: y, maxX: x, maxY: y };
+}
+
+/** Of a block that is not too large to be gone through. */
+export function sizeOfRect({ minX, minY, maxX, maxY }: TileRect): number {
+  return (maxX - minX + 1) * (maxY - minY + 1);
+}
+
 /** Exact at any zoom: at zoom 30 a level has more tiles than a double can count. */
 export function countTiles(rect: TileRect): bigint {
   return BigInt(rect.maxX - rect.minX + 1) * BigInt(rect.maxY - rect.minY + 1);

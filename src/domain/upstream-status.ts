@@ -7,7 +7,6 @@ import { isTilewardenError } from './errors.ts';
  */
 export type BreakerState = 'closed' | 'open' | 'half-open';
 
-/** Why a host is left alone for now. */
 export type HostClosedReason = 'quiet-hours' | 'daily-budget' | 'retry-after' | 'failing';
 
 export interface HostClosing {
@@ -71,6 +70,17 @@ export interface UpstreamStatus {
   readonly retryAfter: number | null;
   /** What tasks wait for; null while they may ask. */
   readonly closed: HostClosing | null;
+}
+
+/** Why a node leaves a host alone. Times are milliseconds from now; what is over is negative. */
+export interface HostNews {
+  readonly reason: 'failing' | 'retry-after';
+  /** How it fails, where it does. */
+  readonly failure: string | null;
+  readonly interactiveMs: number;
+  readonly taskMs: number;
+  /** How long every request has failed; null where that says nothing yet. */
+  readonly failingMs: number | null;
 }
 
 /** A reason for failing in words, e.g. `HTTP 503`. */

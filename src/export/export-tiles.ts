@@ -1,8 +1,8 @@
 import { extname } from 'node:path';
 import type { Polygon } from '../domain/bounds.ts';
 import { TilewardenError } from '../domain/errors.ts';
+import { tileRangeOf } from '../domain/grid-subset.ts';
 import { PAGE_SIZE, type TileIndex, type TileSetKey } from '../domain/tile-key.ts';
-import { tileRangeOf } from '../domain/tile-range.ts';
 import { intersectRects, rectContains, type TileRect } from '../domain/tile-rect.ts';
 import { RecentMap } from '../lib/recent-map.ts';
 import type { TileStore } from '../storage/tile-store.ts';

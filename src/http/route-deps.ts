@@ -7,7 +7,7 @@ import type { Layer } from '../domain/layer.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import type { NodeRegistry } from '../nodes/node-registry.ts';
-import type { BlankSuspects } from '../pipeline/blank-suspects.ts';
+import type { BlankSuspects } from '../pipeline/blank-watch.ts';
 import type { LayerState } from '../pipeline/layer-activity.ts';
 import type { MapComposer } from '../pipeline/map-composer.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';

@@ -1,7 +1,7 @@
 import { invalid } from '../domain/errors.ts';
 import { withoutAbsent } from '../lib/without-absent.ts';
 import { childOf, childrenOf, textIn, type XmlElement } from '../lib/xml/xml-element.ts';
-import { srsOfCrs } from '../sources/match-grid.ts';
+import { srsOfCrs } from '../sources/wmts-capabilities.ts';
 import { type Imported, type ImportedDocument, ImportReport, withoutTwins } from './import-report.ts';
 
 export interface MapCacheImport {

@@ -3,7 +3,7 @@ import type { GridSet } from '../domain/grid-set.ts';
 import { INFO_FORMATS } from '../domain/layer.ts';
 import { sameSrs } from '../domain/srs.ts';
 import { withoutAbsent } from '../lib/without-absent.ts';
-import { srsOfCrs } from '../sources/match-grid.ts';
+import { srsOfCrs } from '../sources/wmts-capabilities.ts';
 import { type SubsetDocument, subsetWithin, withinScales } from './fitting-subset.ts';
 import type { ImportedDocument, ImportReport } from './import-report.ts';
 import type { WmsCapabilities, WmsDimension, WmsLayer } from './wms-capabilities.ts';

@@ -3,8 +3,7 @@ import { formatOf } from '../domain/format.ts';
 import { createGridSet, type GridSet } from '../domain/grid-set.ts';
 import { sameSrs } from '../domain/srs.ts';
 import { withoutAbsent } from '../lib/without-absent.ts';
-import { matchTile, srsOfCrs } from '../sources/match-grid.ts';
-import type { TileMatrixSet, WmtsLayer } from '../sources/wmts-capabilities.ts';
+import { matchTile, srsOfCrs, type TileMatrixSet, type WmtsLayer } from '../sources/wmts-capabilities.ts';
 import { type SubsetDocument, subsetWithin } from './fitting-subset.ts';
 import type { ImportedDocument, ImportReport } from './import-report.ts';
 

@@ -1,7 +1,7 @@
 import { MAX_LEVELS } from '../domain/grid-set.ts';
 import { sameSrs } from '../domain/srs.ts';
 import { isRecord } from '../lib/value-path.ts';
-import { srsOfCrs } from '../sources/match-grid.ts';
+import { srsOfCrs } from '../sources/wmts-capabilities.ts';
 import type { ImportedDocument, ImportReport } from './import-report.ts';
 
 export type Table = Readonly<Record<string, unknown>>;

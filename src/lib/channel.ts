@@ -22,7 +22,6 @@ export interface ProcessPort {
   once(event: 'disconnect', listener: () => void): unknown;
 }
 
-/** How what a handler throws gets to whoever asked. */
 export interface ErrorCopier {
   write(error: unknown): unknown;
   read(written: unknown): unknown;

@@ -1,21 +1,11 @@
-/** Callers who ask for the same key at the same time share one piece of work and its result. */
-export interface KeyedSingleFlight<T> {
-  /**
-   * Joins the flight of `key`, or starts one. A caller whose signal aborts leaves with its reason; the flight
-   * itself is aborted only when all its callers have left, and a later caller then starts a new one.
-   */
-  run(key: string, start: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T>;
-  has(key: string): boolean;
-  readonly size: number;
-}
-
 interface Flight<T> {
   readonly result: Promise<T>;
   readonly controller: AbortController;
   callers: number;
 }
 
-export function createKeyedSingleFlight<T>(): KeyedSingleFlight<T> {
+/** Callers who ask for the same key at the same time share one piece of work and its result. */
+export function createKeyedSingleFlight<T>() {
   const flights = new Map<string, Flight<T>>();
 
   function launch(key: string, start: (signal: AbortSignal) => Promise<T>): Flight<T> {
@@ -41,14 +31,18 @@ export function createKeyedSingleFlight<T>(): KeyedSingleFlight<T> {
   }
 
   return {
-    async run(key, start, signal) {
+    /**
+     * Joins the flight of `key`, or starts one. A caller whose signal aborts leaves with its reason; the flight
+     * itself is aborted only when all its callers have left, and a later caller then starts a new one.
+     */
+    async run(key: string, start: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T> {
       signal?.throwIfAborted();
       const flight = flights.get(key) ?? launch(key, start);
       flight.callers++;
       if (!signal) return flight.result;
       return untilAborted(flight.result, signal, () => leave(key, flight, signal.reason));
     },
-    has: (key) => flights.has(key),
+    has: (key: string) => flights.has(key),
     get size() {
       return flights.size;
     },

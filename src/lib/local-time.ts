@@ -16,16 +16,8 @@ export class LocalTime {
 
   /** Throws a RangeError when there is no such zone. */
   constructor(timeZone: string) {
-    this.#format = new Intl.DateTimeFormat('en-CA', {
-      timeZone,
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: '2-digit',
-      day: '2-digit',
-      hour: '2-digit',
-      minute: '2-digit',
-      second: '2-digit',
-    });
+    // Swedish for `2026-11-15 08:24:10`.
+    this.#format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
   }
 
   at(time: number): LocalMoment {
@@ -61,13 +53,9 @@ export class LocalTime {
   }
 
   #read(time: number): LocalMoment {
-    const parts = new Map(this.#format.formatToParts(time).map(({ type, value }) => [type, value]));
-    const part = (name: Intl.DateTimeFormatPartTypes) => parts.get(name) ?? '0';
-    return {
-      day: `${part('year')}-${part('month')}-${part('day')}`,
-      minute: Number(part('hour')) * 60 + Number(part('minute')),
-      second: Number(part('second')),
-    };
+    const [day = '', clock = ''] = this.#format.format(time).split(' ');
+    const [hour = 0, minute = 0, second = 0] = clock.split(':').map(Number);
+    return { day, minute: hour * 60 + minute, second };
   }
 }
 

@@ -1,6 +1,5 @@
 import { pino } from 'pino';
 
-/** The part of pino's interface that the rooms use. */
 export interface Logger {
   debug(details: object, message: string): void;
   info(details: object, message: string): void;

@@ -1,6 +1,5 @@
 type WithoutUndefined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 
-/** Leaves out the fields that are undefined. */
 export function withoutAbsent<T extends object>(fields: T): WithoutUndefined<T> {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined),

@@ -14,51 +14,23 @@ const DATE = 0x0021;
 export function writeZip(name: string, content: Buffer): Buffer {
   const path = Buffer.from(name);
   const packed = deflateRawSync(content);
-  const common = entryFields(path, content, packed);
-  const local = Buffer.concat([uint32(LOCAL_HEADER), uint16(VERSION), common, path, packed]);
-  const central = Buffer.concat([
-    uint32(CENTRAL_HEADER),
-    uint16(VERSION),
-    uint16(VERSION),
-    common,
-    // No comment, first disk, no attributes, at the very start.
-    Buffer.alloc(14),
-    path,
+  const entry = Buffer.concat([
+    shorts(VERSION, UTF8_NAMES, DEFLATE, 0, DATE),
+    longs(crc32(content), packed.length, content.length),
+    shorts(path.length, 0),
   ]);
-  const end = Buffer.concat([
-    uint32(END_OF_CENTRAL),
-    Buffer.alloc(4),
-    uint16(1),
-    uint16(1),
-    uint32(central.length),
-    uint32(local.length),
-    uint16(0),
-  ]);
-  return Buffer.concat([local, central, end]);
+  const local = Buffer.concat([longs(LOCAL_HEADER), entry, path, packed]);
+  // No comment, first disk, no attributes, at the very start.
+  const central = Buffer.concat([longs(CENTRAL_HEADER), shorts(VERSION), entry, Buffer.alloc(14), path]);
+  const end = [longs(END_OF_CENTRAL), shorts(0, 0, 1, 1), longs(central.length, local.length), shorts(0)];
+  return Buffer.concat([local, central, ...end]);
 }
 
-function entryFields(path: Buffer, content: Buffer, packed: Buffer): Buffer {
-  return Buffer.concat([
-    uint16(UTF8_NAMES),
-    uint16(DEFLATE),
-    uint16(0),
-    uint16(DATE),
-    uint32(crc32(content)),
-    uint32(packed.length),
-    uint32(content.length),
-    uint16(path.length),
-    uint16(0),
-  ]);
+/** Of two bytes each, the lowest first. */
+function shorts(...values: readonly number[]): Buffer {
+  return Buffer.from(values.flatMap((value) => [value & 0xff, value >>> 8]));
 }
 
-function uint16(value: number): Buffer {
-  const bytes = Buffer.alloc(2);
-  bytes.writeUInt16LE(value);
-  return bytes;
-}
-
-function uint32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32LE(value);
-  return bytes;
+function longs(...values: readonly number[]): Buffer {
+  return shorts(...values.flatMap((value) => [value & 0xffff, value >>> 16]));
 }

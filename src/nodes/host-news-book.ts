@@ -1,20 +1,13 @@
 import type { Database } from '../db/database.ts';
+import type { HostNews } from '../domain/upstream-status.ts';
 
 const HOST_NEWS = 'host-news';
 /** Milliseconds after which a host of which nothing more is told counts as any other. */
 const REMEMBERED = 60_000;
 
-interface News {
-  readonly reason: 'failing' | 'retry-after';
-  readonly failure: string | null;
-  readonly interactiveMs: number;
-  readonly taskMs: number;
-  readonly failingMs: number | null;
-}
-
 /** What nodes tell each other of hosts, in the database: see `NewsBook` in `sources/upstream`. */
 export function createHostNewsBook(database: Database, instance: string) {
-  async function write(host: string, news: News): Promise<void> {
+  async function write(host: string, news: HostNews): Promise<void> {
     const now = await database.now();
     const until = now + Math.ceil(Math.max(news.interactiveMs, news.taskMs));
     const row = { instance, news: JSON.stringify({ ...news, at: now }), until };
@@ -38,11 +31,11 @@ export function createHostNewsBook(database: Database, instance: string) {
   }
 
   return {
-    async tell(host: string, news: News | null): Promise<void> {
+    async tell(host: string, news: HostNews | null): Promise<void> {
       await (news ? write(host, news) : forget(host));
       await database.notify(HOST_NEWS);
     },
-    async read(): Promise<ReadonlyMap<string, News>> {
+    async read(): Promise<ReadonlyMap<string, HostNews>> {
       const now = await database.now();
       const rows = await database.query
         .selectFrom('host_news')
@@ -56,8 +49,8 @@ export function createHostNewsBook(database: Database, instance: string) {
   };
 }
 
-function sinceThen(text: string, now: number): News {
-  const { at, ...told } = JSON.parse(text) as News & { readonly at: number };
+function sinceThen(text: string, now: number): HostNews {
+  const { at, ...told } = JSON.parse(text) as HostNews & { readonly at: number };
   const passed = now - at;
   return {
     ...told,

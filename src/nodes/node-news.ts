@@ -16,19 +16,6 @@ export interface NodeNewsOptions {
   readonly log: Logger;
 }
 
-/** What other nodes have changed, as far as this one has copies of it. */
-export interface NodeNews {
-  /** Whether copies may be shown without asking. */
-  isCurrent(): boolean;
-  /** Asks, if need be, and says whether copies may be shown: they are right, or the database is away and not for too long. */
-  mayShow(): Promise<boolean>;
-  /** The database could not be asked a moment ago. */
-  isAway(): boolean;
-  /** Resolves when every node knows what was durable before the call, or shows no copies until it has asked. */
-  heardByAll(): Promise<void>;
-  close(): Promise<void>;
-}
-
 /** Milliseconds. Copies are shown for this long after the database was asked; then it is asked before. */
 const CURRENT_FOR = 4000;
 /** So long others wait for a node that does not answer; clocks run unevenly. */
@@ -44,7 +31,10 @@ const POLL = 100;
 const CHANGED = 'node-news';
 const HEARD = 'node-news-heard';
 
-export async function openNodeNews(options: NodeNewsOptions): Promise<NodeNews> {
+export type NodeNews = Awaited<ReturnType<typeof openNodeNews>>;
+
+/** What other nodes have changed, as far as this one has copies of it. */
+export async function openNodeNews(options: NodeNewsOptions) {
   const { database, registry, takeUp, channels, staleMs, clock, log } = options;
   const ending = new AbortController();
   let nudge = new AbortController();
@@ -112,15 +102,19 @@ export async function openNodeNews(options: NodeNewsOptions): Promise<NodeNews> 
   const running = keepAsking();
 
   return {
-    isCurrent: () =>
+    /** Whether copies may be shown without asking. */
+    isCurrent: (): boolean =>
       clock.now() - asked.now < CURRENT_FOR && clock.monotonic() - asked.monotonic < CURRENT_FOR,
-    isAway: () => away,
-    async mayShow() {
+    /** The database could not be asked a moment ago. */
+    isAway: (): boolean => away,
+    /** Asks, if need be, and says whether copies may be shown: they are right, or the database is away and not for too long. */
+    async mayShow(): Promise<boolean> {
       if (age() < CURRENT_FOR) return true;
       if (!away) await Promise.race([ask().catch(() => {}), clock.sleep(READER_PATIENCE)]);
       return age() < Math.max(CURRENT_FOR, staleMs);
     },
-    async heardByAll() {
+    /** Resolves when every node knows what was durable before the call, or shows no copies until it has asked. */
+    async heardByAll(): Promise<void> {
       const since = await database.now();
       const woken = { heard: new AbortController() };
       const stop = database.listen(HEARD, () => woken.heard.abort());
@@ -135,7 +129,7 @@ export async function openNodeNews(options: NodeNewsOptions): Promise<NodeNews> 
         stop();
       }
     },
-    async close() {
+    async close(): Promise<void> {
       ending.abort();
       for (const stop of stopListening) stop();
       await running;

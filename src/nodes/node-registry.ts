@@ -5,7 +5,6 @@ import type { Logger } from '../lib/logger.ts';
 
 export type NodeRole = 'serve' | 'worker';
 
-/** A process that shares the database. */
 export interface NodeEntry {
   readonly name: string;
   readonly roles: readonly NodeRole[];
@@ -30,7 +29,6 @@ export interface NodeRegistryOptions {
 export interface NodeRegistry {
   /** In the order of their names; also those that were seen in the last hour. */
   list(): Promise<readonly NodeEntry[]>;
-  /** This node can be reached here. */
   listening(name: string, address: string): Promise<void>;
   leads(leads: boolean): void;
   /** This node knows what others had removed and declared at this time of the database. */

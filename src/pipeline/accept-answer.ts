@@ -1,13 +1,12 @@
 import { crc32 } from 'node:zlib';
 import { metatileImage } from '../domain/metatile.ts';
-import { refuseImage } from '../raster/image-refusal.ts';
+import { refuseImage } from '../raster/check-structure.ts';
 import type { CutJob, CutMetatile, TileCutter } from '../raster/tile-cutter.ts';
 import type { SourceAnswer, SourceRequest } from '../sources/tile-source.ts';
 import { acceptVectorTile } from './accept-vector-tile.ts';
 import type { FlightPlan } from './flight.ts';
 import { gutterOf } from './resolve-tile-set.ts';
 
-/** An answer with something to look at. */
 export type Picture = Exclude<SourceAnswer, { kind: 'unchanged' }>;
 
 export function sourceRequestOf(

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { refuseImage } from '../raster/image-refusal.ts';
+import { refuseImage } from '../raster/check-structure.ts';
 
 const unzip = promisify(gunzip);
 

@@ -3,7 +3,7 @@ import { isTilewardenError } from '../domain/errors.ts';
 import { type Format, isMixed } from '../domain/format.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import { type TileIndex, tileSetId } from '../domain/tile-key.ts';
-import type { TileRect } from '../domain/tile-rect.ts';
+import { rectAround, rectOfTile, type TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import { checkStructure, recogniseImage } from '../raster/check-structure.ts';
 import type { OldCache } from '../storage/old-cache.ts';
@@ -61,7 +61,7 @@ export class AdoptedTiles {
     const oldCache = tiles.bound.oldCache?.();
     if (!oldCache) return null;
     try {
-      if (!(await this.#isUntouched(tiles, tile.z, rectOf(tile)))) return null;
+      if (!(await this.#isUntouched(tiles, tile.z, rectOfTile(tile)))) return null;
     } catch {
       // A store that fails has said so when it was asked for the tile.
       return null;
@@ -79,7 +79,7 @@ export class AdoptedTiles {
     const untouched = await this.#untouchedOf(tiles, missing);
     const found = await Promise.all(untouched.map((tile) => this.#read(oldCache, tiles, tile)));
     const copies = found.filter((copy): copy is Copy => copy !== null && this.#isFresh(tiles, copy));
-    if (copies.length > 0) await this.#store(tiles, first.z, copies);
+    await this.#store(tiles, first.z, copies);
     return copies;
   }
 
@@ -90,8 +90,9 @@ export class AdoptedTiles {
 
   async #untouchedOf(tiles: ResolvedTileSet, all: readonly TileIndex[]): Promise<readonly TileIndex[]> {
     const { z } = all[0] ?? { z: 0 };
-    if (await this.#isUntouched(tiles, z, boundingRect(all))) return all;
-    const each = await Promise.all(all.map((tile) => this.#isUntouched(tiles, z, rectOf(tile))));
+    const rect = rectAround(all);
+    if (!rect || (await this.#isUntouched(tiles, z, rect))) return all;
+    const each = await Promise.all(all.map((tile) => this.#isUntouched(tiles, z, rectOfTile(tile))));
     return all.filter((_, index) => each[index]);
   }
 
@@ -151,8 +152,10 @@ export class AdoptedTiles {
     z: number,
     copies: readonly Copy[],
   ): Promise<void> {
+    const rect = rectAround(copies);
+    if (!rect) return;
     const change = await bound.store.putMany(set, z, copies, UNTOUCHED);
-    const [rect, at] = [boundingRect(copies), this.#options.clock.now()];
+    const at = this.#options.clock.now();
     this.#options.events.emit({ type: 'stored', set, parameters: selection.values, z, rect, ...change, at });
   }
 
@@ -175,7 +178,6 @@ async function isTile(bytes: Buffer, { format }: ResolvedTileSet): Promise<boole
   }
 }
 
-/** A mixture has tiles of two kinds. */
 function kindsOf({ mediaType, contentType }: Format): readonly string[] {
   return isMixed(mediaType) ? ['image/jpeg', 'image/png'] : [contentType];
 }
@@ -184,17 +186,4 @@ function hasItsEnd(bytes: Buffer, mediaType: string): boolean {
   if (mediaType === 'image/jpeg') return bytes.subarray(-JPEG_TAIL).includes(JPEG_END);
   if (mediaType === 'image/webp') return bytes.readUInt32LE(4) + RIFF_HEADER <= bytes.length;
   return true;
-}
-
-function rectOf({ x, y }: TileIndex): TileRect {
-  return { minX: x, minY: y, maxX: x, maxY: y };
-}
-
-function boundingRect(tiles: readonly TileIndex[]): TileRect {
-  return {
-    minX: Math.min(...tiles.map(({ x }) => x)),
-    minY: Math.min(...tiles.map(({ y }) => y)),
-    maxX: Math.max(...tiles.map(({ x }) => x)),
-    maxY: Math.max(...tiles.map(({ y }) => y)),
-  };
 }

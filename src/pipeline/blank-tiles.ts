@@ -1,4 +1,5 @@
 import { contentTypeOf, type Format, formatOf } from '../domain/format.ts';
+import { getOrMake } from '../lib/get-or-make.ts';
 import { filledImage } from '../raster/raster-image.ts';
 
 export interface BlankTile {
@@ -6,7 +7,6 @@ export interface BlankTile {
   readonly contentType: string;
 }
 
-/** A tile with nothing on it. */
 export type BlankTiles = (format: Format, width: number, height: number) => Promise<BlankTile>;
 
 /** In the format asked for; as PNG where that has no transparency, as GeoWebCache does: clients look at the bytes. */
@@ -21,10 +21,7 @@ export function createBlankTiles(): BlankTiles {
   return (asked, width, height) => {
     const format = asked.alpha ? asked : (formatOf('image/png') ?? asked);
     const key = `${format.mediaType} ${width} ${height}`;
-    const known = made.get(key);
-    if (known) return known;
-    const making = make(format, width, height);
-    made.set(key, making);
+    const making = getOrMake(made, key, () => make(format, width, height));
     making.catch(() => made.delete(key));
     return making;
   };

@@ -1,9 +1,9 @@
 import { type Channel, messageKind } from '../lib/channel.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { BlankSuspect, BlankSuspects } from './blank-suspects.ts';
+import type { RequestCount, TileStore } from '../storage/tile-store.ts';
+import type { BlankSuspect, BlankSuspects } from './blank-watch.ts';
 import type { LayerActivity, LayerNews } from './layer-activity.ts';
 import type { CountedEvent, PipelineCounters } from './pipeline-counters.ts';
-import type { StoreRequestCount, StoreRequestCounts } from './store-request-counts.ts';
 
 interface Counted {
   readonly counts: readonly CountedEvent[];
@@ -24,16 +24,12 @@ export interface CountedThings {
 /** Milliseconds. */
 const INTERVAL = 1000;
 
-export interface CounterFeed {
-  close(): Promise<void>;
-}
-
 /** Sends what a worker's pipeline has counted to its server, which adds it up with the others'. */
 export function openCounterFeed(
   { counters, activity, ...noted }: CountedThings,
   channel: Channel,
   clock: Pick<Clock, 'sleep'>,
-): CounterFeed {
+): { close(): Promise<void> } {
   const ending = new AbortController();
 
   function sendNow(): void {
@@ -69,4 +65,58 @@ export function addCountsOf(channel: Channel, counted: CountedThings): void {
     for (const suspect of sent.suspects) suspects.add(suspect);
     for (const count of sent.requests) storeRequests.add(count);
   });
+}
+
+interface StoreRequestCount extends RequestCount {
+  readonly store: string;
+}
+
+/** Adds up what the processes of a server have asked of object stores. */
+export class StoreRequestCounts {
+  readonly #stores: ReadonlyMap<string, Pick<TileStore, 'requests'>>;
+  /** Of other processes, by store and operation. */
+  readonly #others = new Map<string, StoreRequestCount>();
+  #taken = new Map<string, StoreRequestCount>();
+
+  constructor(stores: ReadonlyMap<string, Pick<TileStore, 'requests'>>) {
+    this.#stores = stores;
+  }
+
+  add(count: StoreRequestCount): void {
+    this.#others.set(nameOf(count), plus(count, this.#others.get(nameOf(count)), 1));
+  }
+
+  all(): readonly StoreRequestCount[] {
+    const sum = new Map(this.#others);
+    for (const count of this.#own()) sum.set(nameOf(count), plus(count, sum.get(nameOf(count)), 1));
+    return [...sum.values()];
+  }
+
+  /** What this process has asked since the last call, for whoever adds it up elsewhere. */
+  take(): readonly StoreRequestCount[] {
+    const own = this.#own();
+    const news = own.map((count) => plus(count, this.#taken.get(nameOf(count)), -1));
+    this.#taken = new Map(own.map((count) => [nameOf(count), count]));
+    return news.filter(({ requests, failures }) => requests + failures > 0);
+  }
+
+  #own(): readonly StoreRequestCount[] {
+    return [...this.#stores].flatMap(([store, { requests }]) =>
+      (requests?.() ?? []).map((count) => ({ store, ...count })),
+    );
+  }
+}
+
+function nameOf({ store, operation }: StoreRequestCount): string {
+  return `${store} ${operation}`;
+}
+
+function plus(count: StoreRequestCount, other: RequestCount | undefined, sign: 1 | -1): StoreRequestCount {
+  if (!other) return count;
+  return {
+    ...count,
+    requests: count.requests + sign * other.requests,
+    failures: count.failures + sign * other.failures,
+    bytes: count.bytes + sign * other.bytes,
+  };
 }

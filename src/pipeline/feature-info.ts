@@ -1,5 +1,7 @@
+import type { BoundLayer } from '../catalog/catalog.ts';
 import { invalid, TilewardenError } from '../domain/errors.ts';
-import type { InfoAnswer, InfoRequest } from '../sources/tile-source.ts';
+import { recogniseImage } from '../raster/check-structure.ts';
+import type { InfoAnswer, InfoRequest, LegendRequest } from '../sources/tile-source.ts';
 import { checkMapSize } from './map-composer.ts';
 import type { ResolvedTileSet } from './tile-pipeline.ts';
 
@@ -14,7 +16,6 @@ export interface FeatureInfo {
   readonly mediaType: string;
 }
 
-/** What is told of one place. */
 const MAX_BYTES = 4 * 1024 * 1024;
 const EXCEPTION =
   /^\s*(?:<\?xml[^>]*\?>\s*)?(?:<!DOCTYPE[^>]*>\s*)?<(?:\w+:)?(?:ServiceException|Exception)Report\b/;
@@ -58,5 +59,18 @@ function refused(reason: string, detail: string): TilewardenError {
   return new TilewardenError('source-bad-answer', 'The map source did not say what lies there.', {
     reason,
     cause: new Error(detail),
+  });
+}
+
+/** Asks the layer's source for the picture that explains a style; what it is, whatever the server called it. Nothing is kept. */
+export async function askLegend({ layer, source }: BoundLayer, request: LegendRequest): Promise<FeatureInfo> {
+  const asked = source();
+  if (!asked.legend) throw invalid(`Layer ${layer.name} has no legend: its source is not a WMS.`);
+  const { bytes } = await asked.legend(request);
+  const mediaType = recogniseImage(bytes);
+  if (mediaType && bytes.length <= MAX_BYTES) return { bytes, mediaType };
+  throw new TilewardenError('source-bad-answer', 'The map source did not send a legend.', {
+    reason: mediaType ? 'too-long' : 'wrong-type',
+    cause: new Error(bytes.toString('utf8', 0, 1000)),
   });
 }

@@ -66,7 +66,6 @@ export class Flight {
     setMaxListeners(0, this.#controller.signal);
   }
 
-  /** Aborts when the flight is given up. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }

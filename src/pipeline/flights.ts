@@ -3,11 +3,12 @@ import type { Metatile } from '../domain/metatile.ts';
 import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
 import { intersectRects, type TileRect } from '../domain/tile-rect.ts';
 import { hostClosedIn } from '../domain/upstream-status.ts';
+import type { Clock } from '../lib/clock.ts';
+import { jitter, type Random } from '../lib/random.ts';
 import type { TileNews } from '../storage/tile-store.ts';
 import type { BlankWatch } from './blank-watch.ts';
 import { Flight, type FlightPlan } from './flight.ts';
 import type { MetatileMaker } from './metatile-maker.ts';
-import type { NegativeMemory } from './negative-memory.ts';
 import type { PipelineMetrics } from './pipeline-counters.ts';
 import type { SeldomWarning } from './seldom-warning.ts';
 
@@ -26,7 +27,6 @@ export interface FlightsOptions {
 export interface FlightClaims {
   /** What gives it back; null: another node is making it. */
   take(metatile: string): Promise<(() => void) | null>;
-  /** Between two attempts. */
   pause(signal: AbortSignal): Promise<void>;
 }
 
@@ -218,4 +218,60 @@ function reasonOf(error: unknown): string {
 
 function stopping(): TilewardenError {
   return new TilewardenError('stopping', 'The server is stopping.');
+}
+
+interface NegativeMemoryOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Milliseconds, spread by a fifth so that what failed together is not asked again together. */
+  readonly ttlMs: number;
+}
+
+interface Failure {
+  readonly layer: string;
+  readonly error: unknown;
+  /** On the monotonic clock. */
+  readonly until: number;
+}
+
+const MAX_FAILURES = 10_000;
+const SPREAD = 0.2;
+
+/** Failures that are answered again for a moment instead of asking the source again. */
+export class NegativeMemory {
+  readonly #options: NegativeMemoryOptions;
+  readonly #failures = new Map<string, Failure>();
+
+  constructor(options: NegativeMemoryOptions) {
+    this.#options = options;
+  }
+
+  find(key: string): { readonly error: unknown } | null {
+    const failure = this.#failures.get(key);
+    if (!failure) return null;
+    if (failure.until > this.#options.clock.monotonic()) return failure;
+    this.#failures.delete(key);
+    return null;
+  }
+
+  remember(key: string, layer: string, error: unknown): void {
+    const { clock, random, ttlMs } = this.#options;
+    if (ttlMs <= 0) return;
+    this.#failures.delete(key);
+    this.#failures.set(key, { layer, error, until: clock.monotonic() + jitter(ttlMs, SPREAD, random) });
+    this.#dropOld();
+  }
+
+  forgetLayer(layer: string): void {
+    for (const [key, failure] of this.#failures) if (failure.layer === layer) this.#failures.delete(key);
+  }
+
+  /** The oldest come first, and nearly so by their end too: what stays behind is bounded all the same. */
+  #dropOld(): void {
+    const now = this.#options.clock.monotonic();
+    for (const [key, failure] of this.#failures) {
+      if (failure.until > now && this.#failures.size <= MAX_FAILURES) return;
+      this.#failures.delete(key);
+    }
+  }
 }

@@ -2,8 +2,8 @@ import { isTilewardenError } from '../domain/errors.ts';
 import type { TileEvent, TileEvents } from '../domain/tile-events.ts';
 import { hostClosedIn } from '../domain/upstream-status.ts';
 import type { Clock } from '../lib/clock.ts';
+import { getOrMake } from '../lib/get-or-make.ts';
 
-/** How the making of tiles last failed. */
 export interface LayerFailure {
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -13,7 +13,6 @@ export interface LayerFailure {
   readonly message: string;
 }
 
-/** What happened to a layer since somebody asked last. */
 export interface LayerNews {
   readonly layer: string;
   readonly changedAt: number | null;
@@ -59,7 +58,7 @@ export class LayerActivity {
   }
 
   add({ layer, changedAt, failures, lastFailure }: LayerNews): void {
-    const record = this.#of(layer);
+    const record = getOrMake(this.#layers, layer, newRecord);
     record.changedAt = laterOf(record.changedAt, changedAt);
     if (!lastFailure) return;
     if (lastFailure.at >= (record.lastFailure?.at ?? 0)) record.lastFailure = lastFailure;
@@ -101,14 +100,10 @@ export class LayerActivity {
     record.hour = Math.max(record.hour, now);
     return record.hours;
   }
+}
 
-  #of(layer: string): LayerRecord {
-    const known = this.#layers.get(layer);
-    if (known) return known;
-    const record: LayerRecord = { changedAt: null, lastFailure: null, hours: null, hour: 0 };
-    this.#layers.set(layer, record);
-    return record;
-  }
+function newRecord(): LayerRecord {
+  return { changedAt: null, lastFailure: null, hours: null, hour: 0 };
 }
 
 function isFailure(error: unknown): boolean {

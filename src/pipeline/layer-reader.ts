@@ -2,8 +2,10 @@ import type { BoundLayer, Catalog } from '../catalog/catalog.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Format } from '../domain/format.ts';
 import { metatileOf } from '../domain/metatile.ts';
+import type { TileIndex } from '../domain/tile-key.ts';
+import { rectOfTile } from '../domain/tile-rect.ts';
 import { decodeImage } from '../raster/decode-image.ts';
-import type { LayerReader, ReadableLayer } from '../sources/layer-reader.ts';
+import type { LayerReader, ReadableLayer } from '../sources/tile-source.ts';
 import { metatileSizeOf, resolveTileSet } from './resolve-tile-set.ts';
 import type { ResolvedTileSet, TilePipeline } from './tile-pipeline.ts';
 
@@ -47,11 +49,11 @@ function readableLayer(
 async function renewTile(
   pipeline: Pick<TilePipeline, 'renew'>,
   tiles: ResolvedTileSet,
-  { z, x, y }: { readonly z: number; readonly x: number; readonly y: number },
+  tile: TileIndex,
   signal: AbortSignal,
 ): Promise<void> {
+  const { z, x, y } = tile;
   const metatile = metatileOf(tiles.subset, metatileSizeOf(tiles), z, x, y);
   if (!metatile) throw new TilewardenError('tile-outside', `Layer ${tiles.set.layer} has no tile ${x},${y}.`);
-  const within = { minX: x, minY: y, maxX: x, maxY: y };
-  await pipeline.renew({ tiles, metatile, within, mode: 'missing', signal });
+  await pipeline.renew({ tiles, metatile, within: rectOfTile(tile), mode: 'missing', signal });
 }

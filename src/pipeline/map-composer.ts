@@ -1,12 +1,13 @@
+import { setMaxListeners } from 'node:events';
 import type { Bounds } from '../domain/bounds.ts';
 import { invalid, TilewardenError } from '../domain/errors.ts';
 import type { Format } from '../domain/format.ts';
+import type { TileIndex } from '../domain/tile-key.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import { createMapDrawer, type DrawMap, type DrawnMap } from '../raster/draw-map.ts';
 import type { Colour } from '../raster/encode-map.ts';
-import { planMap } from './map-plan.ts';
-import { type MapOrigin, MapReading } from './map-reading.ts';
-import type { ResolvedTileSet, TilePipeline } from './tile-pipeline.ts';
+import { type MapPlan, planMap } from './map-plan.ts';
+import type { CacheOutcome, ResolvedTileSet, TilePipeline } from './tile-pipeline.ts';
 
 export interface MapRequest {
   /** The first at the bottom; all in one CRS. None makes an empty picture. */
@@ -25,10 +26,7 @@ export interface MapRequest {
 
 export interface ComposedMap extends MapOrigin, DrawnMap {}
 
-export interface MapComposer {
-  /** Throws `request-invalid` for what is too large, `source-busy`, and what reading a tile throws. */
-  compose(request: MapRequest): Promise<ComposedMap>;
-}
+export type MapComposer = ReturnType<typeof createMapComposer>;
 
 export const MAX_MAP_SIDE = 8192;
 export const MAX_MAP_PIXELS = 16 * 1024 * 1024;
@@ -41,15 +39,13 @@ const SMALL_AT_ONCE = 2;
 const MAX_WAITING = 64;
 
 /** Makes pictures of any place and size from tiles. `draw` works on the pixels, on a thread of its own in a server. */
-export function createMapComposer(
-  pipeline: Pick<TilePipeline, 'read'>,
-  draw: DrawMap = createMapDrawer(),
-): MapComposer {
+export function createMapComposer(pipeline: Pick<TilePipeline, 'read'>, draw: DrawMap = createMapDrawer()) {
   const small = new Semaphore(SMALL_AT_ONCE, { maxWaiting: MAX_WAITING });
   const large = new Semaphore(LARGE_AT_ONCE, { maxWaiting: MAX_WAITING });
 
   return {
-    async compose(request) {
+    /** Throws `request-invalid` for what is too large, `source-busy`, and what reading a tile throws. */
+    async compose(request: MapRequest): Promise<ComposedMap> {
       const { width, height, format, background, signal } = request;
       checkMapSize(width, height);
       return await inTurn(width * height > SMALL_MAP_PIXELS ? large : small, signal, async () => {
@@ -91,4 +87,73 @@ export function checkMapSize(width: number, height: number): void {
   throw invalid(
     `A map has at most ${MAX_MAP_SIDE} pixels along a side and ${MAX_MAP_PIXELS} in all; ${width}×${height} is not made.`,
   );
+}
+
+/** What a map was made from. Everything is null when no tile lies there. */
+interface MapOrigin {
+  /** When the newest of its tiles was made. */
+  readonly createdAt: number | null;
+  readonly outcome: CacheOutcome | null;
+  readonly zoom: number | null;
+}
+
+/** Worse ones first: a map is as its worst tile. */
+const OUTCOMES: readonly CacheOutcome[] = ['STALE', 'BYPASS', 'MISS', 'HIT'];
+const READS_AT_ONCE = 16;
+
+/** Reads the tiles of one map, a row of tiles at a time, and keeps account of them. */
+class MapReading {
+  readonly #pipeline: Pick<TilePipeline, 'read'>;
+  readonly #signal: AbortSignal;
+  readonly #outcomes = new Set<CacheOutcome>();
+  #newest: number | null = null;
+  #deepest: number | null = null;
+
+  constructor(pipeline: Pick<TilePipeline, 'read'>, signal: AbortSignal) {
+    this.#pipeline = pipeline;
+    this.#signal = signal;
+    // Each read listens, and whoever made the signal may listen too.
+    setMaxListeners(2 * READS_AT_ONCE, signal);
+  }
+
+  summary(): MapOrigin {
+    return {
+      zoom: this.#deepest,
+      createdAt: this.#newest,
+      outcome: OUTCOMES.find((outcome) => this.#outcomes.has(outcome)) ?? null,
+    };
+  }
+
+  /** From the left; `row` counts from the top of the plan. */
+  async readRow(
+    tiles: ResolvedTileSet,
+    { z, rect }: Pick<MapPlan, 'z' | 'rect'>,
+    row: number,
+  ): Promise<readonly Buffer[]> {
+    const y = rect.minY + row;
+    const bytes: Buffer[] = [];
+    let next = rect.minX;
+    const readOn = async () => {
+      while (next <= rect.maxX) {
+        this.#signal.throwIfAborted();
+        const x = next++;
+        bytes[x - rect.minX] = await this.#readTile(tiles, { z, x, y });
+      }
+    };
+    const readers = Array.from({ length: READS_AT_ONCE }, readOn);
+    await Promise.all(readers).catch((error: unknown) => {
+      // The others are not to go on for a map that nobody gets.
+      next = Number.POSITIVE_INFINITY;
+      throw error;
+    });
+    return bytes;
+  }
+
+  async #readTile(tiles: ResolvedTileSet, tile: TileIndex): Promise<Buffer> {
+    const { bytes, createdAt, outcome } = await this.#pipeline.read(tiles, tile, this.#signal);
+    this.#outcomes.add(outcome);
+    this.#deepest = Math.max(this.#deepest ?? tile.z, tile.z);
+    this.#newest = Math.max(this.#newest ?? createdAt, createdAt);
+    return bytes;
+  }
 }

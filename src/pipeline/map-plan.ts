@@ -6,7 +6,6 @@ import { countTiles, intersectRects, type TileRect } from '../domain/tile-rect.t
 import type { MapAxis, MapLayer } from '../raster/draw-map.ts';
 import type { ResampleAxis } from '../raster/resample-image.ts';
 
-/** From which tiles, and how, a map is made. */
 export interface MapPlan {
   readonly z: number;
   readonly rect: TileRect;

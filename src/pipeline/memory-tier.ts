@@ -1,5 +1,6 @@
 import { type TileIndex, type TileSetKey, tileSetId } from '../domain/tile-key.ts';
-import { rectContains, type TileRect } from '../domain/tile-rect.ts';
+import { rectContains, rectOfTile, sizeOfRect, type TileRect } from '../domain/tile-rect.ts';
+import { getOrMake } from '../lib/get-or-make.ts';
 import type { StoredTile, TilePlace } from '../storage/tile-store.ts';
 import type { TileAnswer } from './tile-pipeline.ts';
 
@@ -20,7 +21,6 @@ interface Entry {
   older: Entry | null;
 }
 
-/** The tiles of one tile set, a map for each zoom. */
 interface Bucket {
   readonly set: TileSetKey;
   readonly levels: Map<PlaceKey, Entry>[];
@@ -29,13 +29,11 @@ interface Bucket {
   live: boolean;
 }
 
-/** A tile that a store has read along with another one. */
 export interface FoundBeside {
   readonly tile: TileIndex;
   readonly stored: StoredTile;
 }
 
-/** A look into the store that is under way. */
 export interface Load {
   readonly tile: TileIndex;
   readonly bucket: Bucket;
@@ -89,7 +87,7 @@ export class MemoryTier {
     const answer: TileAnswer = { bytes, createdAt, checksum, freshUntil, outcome: 'HIT' };
     if (this.#maxBytes === 0) return answer;
     const cost = bytes.length + ENTRY_OVERHEAD_BYTES;
-    this.#dropTile(set, tile);
+    this.drop(set, tile.z, rectOfTile(tile));
     if (cost > this.#maxBytes) return answer;
     const bucket = this.#bucketFor(set);
     const { z, x, y } = tile;
@@ -153,10 +151,6 @@ export class MemoryTier {
     }
   }
 
-  #dropTile(set: TileSetKey, { z, x, y }: TileIndex): void {
-    this.drop(set, z, { minX: x, minY: y, maxX: x, maxY: y });
-  }
-
   #find(set: TileSetKey): Bucket | undefined {
     const known = this.#bucketOfKey.get(set);
     if (known?.live) return known;
@@ -169,8 +163,7 @@ export class MemoryTier {
     const known = this.#find(set);
     if (known) return known;
     const bucket: Bucket = { set, levels: [], loads: new Set(), tiles: 0, live: true };
-    const ofLayer = this.#layers.get(set.layer) ?? new Map<string, Bucket>();
-    this.#layers.set(set.layer, ofLayer.set(tileSetId(set), bucket));
+    getOrMake(this.#layers, set.layer, () => new Map<string, Bucket>()).set(tileSetId(set), bucket);
     this.#bucketOfKey.set(set, bucket);
     return bucket;
   }
@@ -226,8 +219,7 @@ function placeKey(x: number, y: number): PlaceKey {
 function* entriesWithin(bucket: Bucket, z: number, rect: TileRect): Generator<Entry> {
   const level = bucket.levels[z];
   if (!level) return;
-  const places = (rect.maxX - rect.minX + 1) * (rect.maxY - rect.minY + 1);
-  if (places > level.size) {
+  if (sizeOfRect(rect) > level.size) {
     for (const entry of level.values()) if (rectContains(rect, entry.tile.x, entry.tile.y)) yield entry;
     return;
   }

@@ -3,9 +3,10 @@ import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { Clock } from '../lib/clock.ts';
 import { orAborted } from '../lib/deferred.ts';
+import { getOrMake } from '../lib/get-or-make.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import { Turnstile } from '../lib/turnstile.ts';
-import { refuseImage } from '../raster/image-refusal.ts';
+import { refuseImage } from '../raster/check-structure.ts';
 import type { CutMetatile, TileCutter } from '../raster/tile-cutter.ts';
 import type { SourceAnswer, TileSource } from '../sources/tile-source.ts';
 import type { TileStore } from '../storage/tile-store.ts';
@@ -59,7 +60,6 @@ export class MetatileMaker {
     this.#landings = new Semaphore(options.maxLandings);
   }
 
-  /** Whether the last write to the store failed. */
   isFailing(store: TileStore): boolean {
     return this.#failingStores.has(store);
   }
@@ -110,11 +110,7 @@ export class MetatileMaker {
   }
 
   #fetchesOf(source: TileSource): Semaphore {
-    const known = this.#fetches.get(source);
-    if (known) return known;
-    const fetches = new Semaphore(this.#options.maxFetchesPerSource);
-    this.#fetches.set(source, fetches);
-    return fetches;
+    return getOrMake(this.#fetches, source, () => new Semaphore(this.#options.maxFetchesPerSource));
   }
 
   async #fetch(flight: Flight, source: TileSource, validator: string | null): Promise<Fetched> {

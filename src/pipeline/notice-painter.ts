@@ -1,7 +1,7 @@
 import { createKeyedSingleFlight } from '../lib/keyed-single-flight.ts';
 import { RecentMap } from '../lib/recent-map.ts';
 import { Semaphore } from '../lib/semaphore.ts';
-import { drawText, type TextPicture } from '../raster/draw-text.ts';
+import { drawText, type TextPicture } from '../raster/encode-map.ts';
 import { checkMapSize, inTurn } from './map-composer.ts';
 
 /**

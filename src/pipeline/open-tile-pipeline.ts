@@ -12,14 +12,18 @@ import { Turnstile } from '../lib/turnstile.ts';
 import type { TileCutter } from '../raster/tile-cutter.ts';
 import type { StoredTile, TileNews } from '../storage/tile-store.ts';
 import { AdoptedTiles } from './adopted-tiles.ts';
-import { BlankSuspects } from './blank-suspects.ts';
-import { BlankWatch, type BlankWatchOptions } from './blank-watch.ts';
+import { BlankSuspects, BlankWatch, type BlankWatchOptions } from './blank-watch.ts';
 import type { Flight } from './flight.ts';
-import { type FailureListener, type FlightClaims, Flights, isSourceFailure } from './flights.ts';
+import {
+  type FailureListener,
+  type FlightClaims,
+  Flights,
+  isSourceFailure,
+  NegativeMemory,
+} from './flights.ts';
 import { isFresh, isKept, mayServeAfterFailure, mayServeWhileRenewing } from './freshness.ts';
 import { type FoundBeside, MemoryTier } from './memory-tier.ts';
 import { MetatileMaker } from './metatile-maker.ts';
-import { NegativeMemory } from './negative-memory.ts';
 import { noMetrics, type PipelineMetrics } from './pipeline-counters.ts';
 import { DEFAULT_PIPELINE_SETTINGS, type PipelineSettings } from './pipeline-settings.ts';
 import { Renewer } from './renewer.ts';

@@ -1,6 +1,6 @@
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { MADE_BY_REQUEST, type TileIndex } from '../domain/tile-key.ts';
-import { intersectRects, rectContains, type TileRect } from '../domain/tile-rect.ts';
+import { intersectRects, rectContains, sizeOfRect, type TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { AdoptedTiles } from './adopted-tiles.ts';
 import type { Flight } from './flight.ts';
@@ -27,7 +27,7 @@ export class Renewer {
   async renew(request: RenewRequest): Promise<RenewResult> {
     const within = intersectRects(request.within, request.metatile.rect);
     if (!within) return NOTHING_DONE;
-    if (!isKept(request.tiles, request.metatile.z)) return { ...NOTHING_DONE, present: sizeOf(within) };
+    if (!isKept(request.tiles, request.metatile.z)) return { ...NOTHING_DONE, present: sizeOfRect(within) };
     const after = this.#flights.started;
     let upstreamRequests = 0;
     const onStart = () => upstreamRequests++;
@@ -47,9 +47,9 @@ export class Renewer {
     const generation = await tiles.bound.store.generation(layer, place);
     const present = mode === 'all' ? new Set<string>() : await this.#presentIn(request);
     const copied = mode === 'missing' ? await this.#copyAdopted(request, present) : 0;
-    if (present.size === sizeOf(within)) return { ...NOTHING_DONE, present: present.size, bytes: copied };
+    if (present.size === sizeOfRect(within)) return { ...NOTHING_DONE, present: present.size, bytes: copied };
     if (mode === 'stale' && !(await this.#hasMore(request, present.size))) {
-      return { ...NOTHING_DONE, present: sizeOf(within) };
+      return { ...NOTHING_DONE, present: sizeOfRect(within) };
     }
     signal.throwIfAborted();
     const joined = this.#flights.find(tiles.set, metatile, generation, mode === 'all' ? after : 0);
@@ -104,7 +104,7 @@ function resultOf(
   present: ReadonlySet<string>,
   ownFlight: boolean,
 ): RenewResult {
-  if (flight.confirmed) return { ...NOTHING_DONE, present: sizeOf(within) };
+  if (flight.confirmed) return { ...NOTHING_DONE, present: sizeOfRect(within) };
   const all = flight.madeTiles();
   const made = all.filter((tile) => rectContains(within, tile.x, tile.y) && !present.has(placeOf(tile)));
   return {
@@ -116,17 +116,11 @@ function resultOf(
   };
 }
 
-function tilesIn(z: number, { minX, minY, maxX, maxY }: TileRect): readonly TileIndex[] {
-  const columns = maxX - minX + 1;
-  return Array.from({ length: columns * (maxY - minY + 1) }, (_, i) => ({
-    z,
-    x: minX + (i % columns),
-    y: minY + Math.floor(i / columns),
-  }));
-}
-
-function sizeOf(rect: TileRect): number {
-  return (rect.maxX - rect.minX + 1) * (rect.maxY - rect.minY + 1);
+function tilesIn(z: number, rect: TileRect): readonly TileIndex[] {
+  const columns = rect.maxX - rect.minX + 1;
+  return Array.from({ length: sizeOfRect(rect) }, (_, i) => {
+    return { z, x: rect.minX + (i % columns), y: rect.minY + Math.floor(i / columns) };
+  });
 }
 
 function placeOf({ x, y }: Pick<TileIndex, 'x' | 'y'>): string {

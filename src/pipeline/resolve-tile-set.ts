@@ -7,6 +7,7 @@ import type { MetatileSize } from '../domain/metatile.ts';
 import { selectParameters } from '../domain/parameter-filter.ts';
 import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
 import { rectContains } from '../domain/tile-rect.ts';
+import { getOrMake } from '../lib/get-or-make.ts';
 import type { ResolvedTileSet } from './tile-pipeline.ts';
 
 /** How a client names a tile set. Null stands for the layer's default. */
@@ -89,13 +90,9 @@ export function gutterOf(tiles: ResolvedTileSet): number {
 }
 
 function plainTileSet(bound: BoundLayer, subset: GridSubset, format: Format): ResolvedTileSet {
-  const ofLayer: PlainTileSets = plainTileSets.get(bound) ?? new Map();
-  const ofSubset = ofLayer.get(subset) ?? new Map<Format, ResolvedTileSet>();
-  const known = ofSubset.get(format);
-  if (known) return known;
-  const made = makeTileSet(bound, subset, format, new Map());
-  plainTileSets.set(bound, ofLayer.set(subset, ofSubset.set(format, made)));
-  return made;
+  const ofLayer = getOrMake(plainTileSets, bound, (): PlainTileSets => new Map());
+  const ofSubset = getOrMake(ofLayer, subset, () => new Map<Format, ResolvedTileSet>());
+  return getOrMake(ofSubset, format, () => makeTileSet(bound, subset, format, new Map()));
 }
 
 function makeTileSet(

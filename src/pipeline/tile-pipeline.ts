@@ -53,14 +53,12 @@ export interface RenewRequest {
 export interface RenewResult {
   readonly made: number;
   readonly present: number;
-  /** How many of the made ones are of one colour. */
   readonly blank: number;
   /** Bytes stored, over the whole metatile. */
   readonly bytes: number;
   readonly upstreamRequests: number;
 }
 
-/** For gauges. */
 export interface PipelineStatus {
   readonly flights: number;
   readonly waitingReads: number;

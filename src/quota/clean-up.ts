@@ -1,13 +1,13 @@
 import type { TileEvents } from '../domain/tile-events.ts';
 import { PAGE_SIZE } from '../domain/tile-key.ts';
+import { blockAt } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { TileStore } from '../storage/tile-store.ts';
-import { type Candidate, type EvictionQueue, isInUse } from './eviction-queue.ts';
-import type { EvictionQueues } from './eviction-queues.ts';
+import { type Candidate, type EvictionQueue, type EvictionQueues, isInUse } from './eviction-queues.ts';
 import type { Ledger } from './ledger.ts';
 import { diskShare } from './ledger-block.ts';
 import type { PageUses } from './page-uses.ts';
-import type { QuotaScope } from './quota-scope.ts';
+import type { QuotaScope } from './quota-credit.ts';
 
 export interface CleanUpParts {
   readonly stores: ReadonlyMap<string, TileStore>;
@@ -89,8 +89,7 @@ type KeyedCandidate = Candidate & { readonly key: string };
 async function remove({ key, block, page }: KeyedCandidate, parts: CleanUpParts): Promise<Evicted> {
   const { stores, ledger, uses, events, clock } = parts;
   const { set, z } = block;
-  const [minX, minY] = [page.pageX * PAGE_SIZE, page.pageY * PAGE_SIZE];
-  const rect = { minX, minY, maxX: minX + PAGE_SIZE - 1, maxY: minY + PAGE_SIZE - 1 };
+  const rect = blockAt(page.pageX, page.pageY, PAGE_SIZE);
   const change = await stores.get(block.store)?.deleteRange(set, z, rect);
   events.emit({ type: 'deleted', set, z, rect, at: clock.now() });
   ledger.removed(key, page);

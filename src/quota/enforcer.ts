@@ -2,10 +2,16 @@ import type { Logger } from '../lib/logger.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import { type CleanUpParts, cleanUp, sumOf } from './clean-up.ts';
 import type { Evictions } from './evictions.ts';
-import { cleanUpPeriod, type QuotaConfiguration } from './quota-configuration.ts';
-import { type Credit, creditLeft, type QuotaCredit } from './quota-credit.ts';
-import { globalScope, layerScopes, type QuotaScope, toleratedAbove } from './quota-scope.ts';
-import type { QuotaSettings } from './quota-settings.ts';
+import { cleanUpPeriod, type QuotaConfiguration, type QuotaSettings } from './quota-configuration.ts';
+import {
+  type Credit,
+  creditLeft,
+  globalScope,
+  layerScopes,
+  type QuotaCredit,
+  type QuotaScope,
+  toleratedAbove,
+} from './quota-credit.ts';
 
 export interface EnforcerOptions extends CleanUpParts {
   readonly settings: QuotaSettings;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EvictionQueue } from './eviction-queue.ts';
+import { EvictionQueue } from './eviction-queues.ts';
 import type { LedgerBlock } from './ledger-block.ts';
 import { HALF_LIFE, PageUses } from './page-uses.ts';
 

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { EvictionQueue } from './eviction-queue.ts';
 import type { Ledger } from './ledger.ts';
-import { type LedgerBlock, placeOf } from './ledger-block.ts';
-import type { PageUses } from './page-uses.ts';
-import type { QuotaScope } from './quota-scope.ts';
+import { type LedgerBlock, type LedgerPage, placeOf } from './ledger-block.ts';
+import { HALF_LIFE, type PageUse, type PageUses } from './page-uses.ts';
+import type { ExpirationPolicy } from './quota-configuration.ts';
+import type { QuotaScope } from './quota-credit.ts';
 
 interface Kept {
   readonly scope: QuotaScope;
@@ -69,4 +69,122 @@ export class EvictionQueues {
 
 function isIn({ layer }: QuotaScope, { set }: LedgerBlock): boolean {
   return layer === null || set.layer === layer;
+}
+
+export interface Candidate {
+  readonly block: LedgerBlock;
+  readonly page: LedgerPage;
+  /** Milliseconds since 1970: when somebody last asked for it or wrote it. */
+  readonly touchedAt: number;
+}
+
+interface Rank {
+  /** What the policy goes by; it only ever rises while the page is there. */
+  readonly rank: number;
+  readonly touchedAt: number;
+}
+
+interface Entry extends Rank {
+  readonly key: string;
+  readonly pageX: number;
+  readonly pageY: number;
+}
+
+/** Milliseconds for which a page counts as in use. */
+const IN_USE = 1000;
+
+export function isInUse(touchedAt: number, now: number): boolean {
+  return touchedAt > now - IN_USE && touchedAt <= now + IN_USE;
+}
+
+/**
+ * Pages in the order in which they go. Writing counts as a use for LRU; for LFU a page that nobody asked for has no
+ * frequency, and of several such the one written first goes first. So what a running seed has just written outlives
+ * older pages that nobody uses, under either policy.
+ *
+ * A heap by what each page's rank was when it was put in. Ranks only rise: the first page is put back when it has
+ * been used since, and is the right one otherwise. So a use costs nothing here, and the next page costs as much with
+ * a million pages as with a thousand.
+ */
+export class EvictionQueue {
+  readonly #policy: ExpirationPolicy;
+  readonly #ledger: Pick<Ledger, 'find'>;
+  readonly #uses: PageUses;
+  readonly #heap: Entry[] = [];
+
+  constructor(policy: ExpirationPolicy, ledger: Pick<Ledger, 'find'>, uses: PageUses) {
+    this.#policy = policy;
+    this.#ledger = ledger;
+    this.#uses = uses;
+  }
+
+  get size(): number {
+    return this.#heap.length;
+  }
+
+  add(key: string, block: LedgerBlock, page: LedgerPage): void {
+    const { pageX, pageY } = page;
+    this.#push({ key, pageX, pageY, ...this.#rankOf(block, page) });
+  }
+
+  /** Takes out the page that goes first; null when there is none. */
+  take(): (Candidate & { readonly key: string }) | null {
+    for (let entry = this.#pop(); entry; entry = this.#pop()) {
+      const { key, pageX, pageY } = entry;
+      const found = this.#ledger.find(key, pageX, pageY);
+      if (!found) continue;
+      const now = this.#rankOf(found.block, found.page);
+      if (!isBefore(entry, now)) return { key, ...found, touchedAt: now.touchedAt };
+      this.#push({ key, pageX, pageY, ...now });
+    }
+    return null;
+  }
+
+  #rankOf({ set, z }: LedgerBlock, { pageX, pageY, writtenAt }: LedgerPage): Rank {
+    const use = this.#uses.get({ set, z, pageX, pageY });
+    const touchedAt = Math.max(writtenAt, use?.lastUsedAt ?? 0);
+    return { rank: this.#policy === 'LRU' ? touchedAt : lastingFrequency(use), touchedAt };
+  }
+
+  #push(entry: Entry): void {
+    const heap = this.#heap;
+    let at = heap.length;
+    heap.push(entry);
+    while (at > 0) {
+      const up = (at - 1) >> 1;
+      const above = heap[up];
+      if (!above || !isBefore(entry, above)) break;
+      heap[at] = above;
+      at = up;
+    }
+    heap[at] = entry;
+  }
+
+  #pop(): Entry | null {
+    const heap = this.#heap;
+    const [first] = heap;
+    const last = heap.pop();
+    if (!first || !last || heap.length === 0) return first ?? null;
+    let at = 0;
+    for (;;) {
+      const left = heap[2 * at + 1];
+      const right = heap[2 * at + 2];
+      const toLeft = left && (!right || !isBefore(right, left));
+      const below = toLeft ? left : right;
+      if (!below || !isBefore(below, last)) break;
+      heap[at] = below;
+      at = 2 * at + (toLeft ? 1 : 2);
+    }
+    heap[at] = last;
+    return first;
+  }
+}
+
+function isBefore(a: Rank, b: Rank): boolean {
+  return a.rank < b.rank || (a.rank === b.rank && a.touchedAt < b.touchedAt);
+}
+
+/** All frequencies fade alike, so this orders them at any time as their faded values would. */
+function lastingFrequency(use: PageUse | null): number {
+  return use && use.frequency > 0 ? Math.log2(use.frequency) + use.lastUsedAt / HALF_LIFE : -Infinity;
 }

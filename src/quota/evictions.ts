@@ -1,25 +1,10 @@
 import type { Database, Statements } from '../db/database.ts';
 import { add, type Evicted, NOTHING_EVICTED, sumOf } from './clean-up.ts';
 
-/** What was removed of a layer in an hour. */
 export interface EvictedHour extends Evicted {
   readonly layer: string;
   /** When the hour began. Milliseconds since 1970. */
   readonly at: number;
-}
-
-/** What was removed for quotas, kept over restarts. */
-export interface Evictions {
-  add(evicted: ReadonlyMap<string, Evicted>, at: number): Promise<void>;
-  /** Takes up what other nodes have removed. */
-  refresh(): Promise<void>;
-  /** Since the data folder was made. */
-  readonly total: Evicted;
-  readonly byLayer: ReadonlyMap<string, Evicted>;
-  /** Between two times, to within a few seconds; of the last month. Milliseconds since 1970. */
-  between(from: number, to: number): Promise<Evicted>;
-  /** Hours in which something was removed, of the last month. */
-  hoursSince(from: number): Promise<readonly EvictedHour[]>;
 }
 
 /** Milliseconds that one row stands for: all layers together, and each for itself. */
@@ -28,17 +13,21 @@ const HOUR = 3_600_000;
 /** Milliseconds after which a row is added to the one that stands for all before. */
 const KEEP = 31 * 86_400_000;
 const LONG_AGO = 0;
+const COUNTS = ['pages', 'tiles', 'bytes'] as const;
 
-/** One node at a time removes tiles for quotas; the others look up its sums. */
-export async function loadEvictions(database: Database): Promise<Evictions> {
+export type Evictions = Awaited<ReturnType<typeof loadEvictions>>;
+
+/** What was removed for quotas, kept over restarts. One node at a time removes; the others look up its sums. */
+export async function loadEvictions(database: Database) {
   let total = await sumBetween(database.query, LONG_AGO, Number.MAX_SAFE_INTEGER);
   let byLayer = await sumsOfLayers(database.query);
   return {
-    async refresh() {
+    /** Takes up what other nodes have removed. */
+    async refresh(): Promise<void> {
       total = await sumBetween(database.query, LONG_AGO, Number.MAX_SAFE_INTEGER);
       byLayer = await sumsOfLayers(database.query);
     },
-    async add(evicted, at) {
+    async add(evicted: ReadonlyMap<string, Evicted>, at: number): Promise<void> {
       const sum = sumOf(evicted);
       total = add(total, sum);
       for (const [layer, more] of evicted)
@@ -49,17 +38,21 @@ export async function loadEvictions(database: Database): Promise<Evictions> {
         await foldBefore(query, at - KEEP);
       });
     },
-    get total() {
+    /** Since the data folder was made. */
+    get total(): Evicted {
       return total;
     },
-    get byLayer() {
+    get byLayer(): ReadonlyMap<string, Evicted> {
       return byLayer;
     },
-    between: (from, to) => sumBetween(database.query, startOf(from, SLICE), to),
-    hoursSince: (from) =>
+    /** Between two times, to within a few seconds; of the last month. Milliseconds since 1970. */
+    between: (from: number, to: number): Promise<Evicted> =>
+      sumBetween(database.query, startOf(from, SLICE), to),
+    /** Hours in which something was removed, of the last month. */
+    hoursSince: (from: number): Promise<readonly EvictedHour[]> =>
       database.query
         .selectFrom('layer_evictions')
-        .select(['layer', 'at', 'pages', 'tiles', 'bytes'])
+        .select(['layer', 'at', ...COUNTS])
         .where('at', '>', LONG_AGO)
         .where('at', '>=', startOf(from, HOUR))
         .orderBy('at')
@@ -89,68 +82,47 @@ async function foldBefore(query: Statements, before: number): Promise<void> {
   }
 }
 
-async function addTo(query: Statements, at: number, { pages, tiles, bytes }: Evicted): Promise<void> {
+async function addTo(query: Statements, at: number, evicted: Evicted): Promise<void> {
+  const known = query.selectFrom('evictions').select(COUNTS).where('at', '=', at);
+  const sum = add((await known.executeTakeFirst()) ?? NOTHING_EVICTED, evicted);
   await query
     .insertInto('evictions')
-    .values({ at, pages, tiles, bytes })
-    .onConflict((conflict) =>
-      conflict.column('at').doUpdateSet((row) => ({
-        pages: row('evictions.pages', '+', pages),
-        tiles: row('evictions.tiles', '+', tiles),
-        bytes: row('evictions.bytes', '+', bytes),
-      })),
-    )
+    .values({ at, ...sum })
+    .onConflict((conflict) => conflict.column('at').doUpdateSet(sum))
     .execute();
 }
 
-async function addToLayer(
-  query: Statements,
-  layer: string,
-  at: number,
-  { pages, tiles, bytes }: Evicted,
-): Promise<void> {
+async function addToLayer(query: Statements, layer: string, at: number, evicted: Evicted): Promise<void> {
+  const ofLayer = query.selectFrom('layer_evictions').select(COUNTS).where('layer', '=', layer);
+  const sum = add((await ofLayer.where('at', '=', at).executeTakeFirst()) ?? NOTHING_EVICTED, evicted);
   await query
     .insertInto('layer_evictions')
-    .values({ layer, at, pages, tiles, bytes })
-    .onConflict((conflict) =>
-      conflict.columns(['layer', 'at']).doUpdateSet((row) => ({
-        pages: row('layer_evictions.pages', '+', pages),
-        tiles: row('layer_evictions.tiles', '+', tiles),
-        bytes: row('layer_evictions.bytes', '+', bytes),
-      })),
-    )
+    .values({ layer, at, ...sum })
+    .onConflict((conflict) => conflict.columns(['layer', 'at']).doUpdateSet(sum))
     .execute();
 }
 
 async function sumBetween(query: Statements, from: number, to: number): Promise<Evicted> {
   const sum = await query
     .selectFrom('evictions')
-    .select(({ fn }) => [
-      fn.sum('pages').as('pages'),
-      fn.sum('tiles').as('tiles'),
-      fn.sum('bytes').as('bytes'),
-    ])
+    .select(({ fn }) => COUNTS.map((count) => fn.sum(count).as(count)))
     .where('at', '>=', from)
     .where('at', '<=', to)
     .executeTakeFirst();
-  return { pages: Number(sum?.pages ?? 0), tiles: Number(sum?.tiles ?? 0), bytes: Number(sum?.bytes ?? 0) };
+  return evictedOf(sum ?? {});
 }
 
 async function sumsOfLayers(query: Statements): Promise<Map<string, Evicted>> {
   const rows = await query
     .selectFrom('layer_evictions')
-    .select(({ fn }) => [
-      'layer',
-      fn.sum('pages').as('pages'),
-      fn.sum('tiles').as('tiles'),
-      fn.sum('bytes').as('bytes'),
-    ])
+    .select('layer')
+    .select(({ fn }) => COUNTS.map((count) => fn.sum(count).as(count)))
     .groupBy('layer')
     .execute();
-  return new Map(
-    rows.map(({ layer, pages, tiles, bytes }) => [
-      layer,
-      { pages: Number(pages), tiles: Number(tiles), bytes: Number(bytes) },
-    ]),
-  );
+  return new Map(rows.map((row) => [row.layer, evictedOf(row)]));
+}
+
+/** Of sums, which are null over no rows and may come as texts. */
+function evictedOf(sums: { readonly [Count in keyof Evicted]?: unknown }): Evicted {
+  return { pages: Number(sums.pages ?? 0), tiles: Number(sums.tiles ?? 0), bytes: Number(sums.bytes ?? 0) };
 }

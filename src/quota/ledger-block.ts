@@ -3,9 +3,7 @@ import type { PageStatistics } from '../storage/tile-store.ts';
 
 export type LedgerPage = Omit<PageStatistics, 'set' | 'z'>;
 
-/** What the ledger knows of a block of a store. */
 export interface LedgerBlock {
-  /** The store's name. */
   readonly store: string;
   readonly id: string;
   readonly set: TileSetKey;

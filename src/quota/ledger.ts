@@ -43,7 +43,6 @@ export class Ledger {
     return this.#blocks.entries();
   }
 
-  /** How many there are. */
   get pages(): number {
     return this.#pages;
   }

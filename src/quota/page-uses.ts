@@ -1,7 +1,7 @@
 import { PAGE_SIZE, type TileIndex, type TileSetKey, tileSetId } from '../domain/tile-key.ts';
+import { getOrMake } from '../lib/get-or-make.ts';
 import type { PageStatistics } from '../storage/tile-store.ts';
 
-/** How often and how lately a page was asked for. */
 export interface PageUse {
   readonly hits: number;
   /** Milliseconds since 1970. */
@@ -102,19 +102,12 @@ export class PageUses {
 
   #levelFor(set: TileSetKey, z: number): Level {
     const levels = this.#levelsOf(set);
-    const level = levels[z] ?? { set, z, uses: new Map() };
-    levels[z] = level;
-    return level;
+    levels[z] ??= { set, z, uses: new Map() };
+    return levels[z];
   }
 
   #levelsOf(set: TileSetKey): Level[] {
-    const known = this.#byKey.get(set);
-    if (known) return known;
-    const id = tileSetId(set);
-    const levels = this.#levels.get(id) ?? [];
-    this.#levels.set(id, levels);
-    this.#byKey.set(set, levels);
-    return levels;
+    return getOrMake(this.#byKey, set, () => getOrMake(this.#levels, tileSetId(set), () => []));
   }
 }
 

@@ -11,18 +11,15 @@ import { type EvictedHour, loadEvictions } from './evictions.ts';
 import { Ledger } from './ledger.ts';
 import type { LedgerPage } from './ledger-block.ts';
 import { faded, type PageName, type PageUse, PageUses } from './page-uses.ts';
-import type { QuotaConfiguration } from './quota-configuration.ts';
+import { createQuotaSettings, type QuotaConfiguration } from './quota-configuration.ts';
 import { createQuotaCredit } from './quota-credit.ts';
-import { createQuotaSettings } from './quota-settings.ts';
 import { Recounter } from './recounter.ts';
 import { createUsageHistory, daysUntilFull, type UsageHistory } from './usage-history.ts';
 import type { StoresUsage } from './usage-report.ts';
-import { UseKeeper } from './use-keeper.ts';
-import { createUseRecords } from './use-records.ts';
+import { createUseRecords, UseKeeper } from './use-keeper.ts';
 
 export interface QuotaServiceOptions extends Surroundings {
   readonly database: Database;
-  /** By name. */
   readonly stores: ReadonlyMap<string, TileStore>;
   /** Without it nobody knows what parameters ids stand for. */
   readonly parameters?: ParameterBook;

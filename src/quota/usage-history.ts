@@ -14,7 +14,6 @@ const KEEP = 90 * DAY;
 
 export type UsageHistory = ReturnType<typeof createUsageHistory>;
 
-/** What the stores took over the last days. */
 export function createUsageHistory(database: Database) {
   return {
     async record({ at, bytes, tiles }: UsageSample): Promise<void> {

@@ -1,4 +1,5 @@
 import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
+import { getOrMake } from '../lib/get-or-make.ts';
 import type { LedgerBlock } from './ledger-block.ts';
 
 /** Bytes are what the tiles take on disk. */
@@ -35,7 +36,6 @@ interface Sum {
 interface TileSetSum extends Sum {
   readonly set: TileSetKey;
   readonly zooms: Map<number, Sum>;
-  /** Of its blocks. */
   readonly keys: Set<string>;
 }
 
@@ -99,20 +99,16 @@ export class UsageSums {
 
   #sumFor(set: TileSetKey): TileSetSum {
     if (this.#last?.set === set) return this.#last;
-    const id = tileSetId(set);
-    const sum = this.#sets.get(id) ?? { set, bytes: 0, tiles: 0, zooms: new Map(), keys: new Set() };
-    this.#sets.set(id, sum);
-    this.#last = sum;
-    return sum;
+    const make = () => ({ set, bytes: 0, tiles: 0, zooms: new Map(), keys: new Set<string>() });
+    this.#last = getOrMake(this.#sets, tileSetId(set), make);
+    return this.#last;
   }
 }
 
 function layersOf(sets: readonly TileSetSum[]): LayerUsage[] {
   const byLayer = new Map<string, TileSetUsage[]>();
   for (const sum of sets) {
-    const { layer } = sum.set;
-    byLayer.set(layer, byLayer.get(layer) ?? []);
-    byLayer.get(layer)?.push(tileSetUsage(sum));
+    getOrMake(byLayer, sum.set.layer, () => []).push(tileSetUsage(sum));
   }
   const layers = Array.from(byLayer, ([name, tileSets]) => ({ name, ...totalOf(tileSets), tileSets }));
   return layers.sort((a, b) => (a.name < b.name ? -1 : 1));

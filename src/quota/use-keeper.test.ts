@@ -3,8 +3,7 @@ import { createVirtualClock, nextTurn } from '../../test/fixtures/virtual-clock.
 import { silentLogger } from '../lib/logger.ts';
 import { Ledger } from './ledger.ts';
 import { PageUses } from './page-uses.ts';
-import { UseKeeper } from './use-keeper.ts';
-import type { RecordedUse } from './use-records.ts';
+import { type RecordedUse, UseKeeper } from './use-keeper.ts';
 
 const SET = { layer: 'a', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 

@@ -1,7 +1,6 @@
 import { hideSecrets } from '../lib/hide-secrets.ts';
-import { type ImageMediaType, recogniseImage } from './check-structure.ts';
+import { type ImageMediaType, recogniseImage, refuseImage } from './check-structure.ts';
 import { type DecodeLimits, decodeImage } from './decode-image.ts';
-import { refuseImage } from './image-refusal.ts';
 import type { RasterImage } from './raster-image.ts';
 
 /** Characters of a server's own words that are kept for the log. */

@@ -1,8 +1,7 @@
 import type sharp from 'sharp';
 import type { Metadata, Sharp } from 'sharp';
 import { isTilewardenError } from '../domain/errors.ts';
-import { checkStructure, recogniseImage } from './check-structure.ts';
-import { refuseImage } from './image-refusal.ts';
+import { checkStructure, recogniseImage, refuseImage } from './check-structure.ts';
 import type { RasterImage, Samples } from './raster-image.ts';
 
 export interface DecodeLimits {

@@ -1,7 +1,7 @@
 import sharp, { type Sharp } from 'sharp';
 import { expect, it } from 'vitest';
 import { decodeImage } from './decode-image.ts';
-import { decodeStrip } from './decode-strip.ts';
+import { decodeStrip } from './draw-map.ts';
 
 const SIZE = { width: 32, height: 16 };
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Format } from '../domain/format.ts';
 import { Semaphore } from '../lib/semaphore.ts';
-import { decodeStrip } from './decode-strip.ts';
+import { refuseImage } from './check-structure.ts';
+import { imageLibrary } from './decode-image.ts';
 import { type Colour, encodeMap } from './encode-map.ts';
-import { emptyImage, layOver, placeImage } from './place-image.ts';
 import type { RasterImage } from './raster-image.ts';
 import { type ResampleAxis, reachOf, resampleImage } from './resample-image.ts';
 
@@ -13,7 +13,6 @@ export interface MapAxis extends ResampleAxis {
   readonly first: number;
 }
 
-/** How the tiles of one layer come into a map. */
 export interface MapLayer {
   readonly across: MapAxis;
   readonly down: MapAxis;
@@ -29,7 +28,6 @@ export interface MapDrawing {
   readonly layers: readonly MapLayer[];
   readonly width: number;
   readonly height: number;
-  /** Of the picture that is answered. */
   readonly format: Format;
   /** What shows where the layers are transparent; null: nothing. */
   readonly background: Colour | null;
@@ -53,7 +51,6 @@ const DECODES_AT_ONCE = 1;
 const SOURCE_ROWS_PER_BAND = 128;
 const BYTES_PER_PIXEL = 4;
 
-/** Rows of a map, all its width. */
 interface Band {
   readonly top: number;
   readonly width: number;
@@ -152,4 +149,66 @@ async function readPixelRows(
     pixels.push(strip.pixels.subarray(start, start + width * BYTES_PER_PIXEL));
   }
   return { width, height: pixels.length, pixels: Buffer.concat(pixels) };
+}
+
+/**
+ * Tiles side by side as one picture, with `rim` pixels more on the left and on the right that are like the outermost
+ * ones. One call of the library for all of them, off the main thread: one for each tile costs that thread more than
+ * the copying does. Refused as `source-bad-answer` when a tile cannot be decoded or has another size.
+ */
+export async function decodeStrip(
+  tiles: readonly Buffer[],
+  { width, height }: Pick<RasterImage, 'width' | 'height'>,
+  rim: number,
+): Promise<RasterImage> {
+  const options = { failOn: 'warning', limitInputPixels: width * height } as const;
+  const [first] = tiles;
+  const sharp = await imageLibrary();
+  const image =
+    tiles.length === 1
+      ? sharp(first, options)
+      : sharp([...tiles], { ...options, join: { across: tiles.length } });
+  const { data, info } = await image
+    .pipelineColourspace('srgb')
+    .toColourspace('srgb')
+    .ensureAlpha()
+    .extend({ left: rim, right: rim, extendWith: 'copy' })
+    .raw({ depth: 'uchar' })
+    .toBuffer({ resolveWithObject: true })
+    .catch((error: unknown) => {
+      throw refuseImage('truncated', error);
+    });
+  if (info.width !== width * tiles.length + 2 * rim || info.height !== height) {
+    throw refuseImage('wrong-size', new Error(`a tile is not of ${width}×${height} pixels`));
+  }
+  return { width: info.width, height: info.height, pixels: data };
+}
+
+function emptyImage(width: number, height: number): RasterImage {
+  return { width, height, pixels: Buffer.alloc(width * height * BYTES_PER_PIXEL) };
+}
+
+/** Copies an image into another, which is changed; it must fit there. */
+function placeImage(onto: RasterImage, image: RasterImage, left: number, top: number): void {
+  const rowBytes = image.width * BYTES_PER_PIXEL;
+  if (image.width === onto.width) {
+    image.pixels.copy(onto.pixels, top * rowBytes);
+    return;
+  }
+  for (let row = 0; row < image.height; row++) {
+    const to = ((top + row) * onto.width + left) * BYTES_PER_PIXEL;
+    image.pixels.copy(onto.pixels, to, row * rowBytes, (row + 1) * rowBytes);
+  }
+}
+
+/** `top` on `bottom`, both of one size; off the main thread. */
+export async function layOver(bottom: RasterImage, top: RasterImage): Promise<RasterImage> {
+  const { width, height } = bottom;
+  const raw = { width, height, channels: 4 } as const;
+  const sharp = await imageLibrary();
+  const pixels = await sharp(bottom.pixels, { raw })
+    .composite([{ input: top.pixels, raw }])
+    .raw()
+    .toBuffer();
+  return { width, height, pixels };
 }

@@ -3,13 +3,12 @@ import { crc32 } from 'node:zlib';
 import { encodingOf, isMixed } from '../domain/format.ts';
 import { RecentMap } from '../lib/recent-map.ts';
 import { checkType, limitsFor } from './accept-image.ts';
-import type { ImageMediaType } from './check-structure.ts';
+import { type ImageMediaType, refuseImage } from './check-structure.ts';
 import { decodeImage, decodeSamples } from './decode-image.ts';
 import { encodeImage, encodePng, isPng, JPEG_QUALITY, writePart } from './encode-image.ts';
-import { refuseImage } from './image-refusal.ts';
 import { JpegCutter } from './jpeg-cutter.ts';
 import { readOrdinaryPng } from './ordinary-png.ts';
-import { lookAt } from './picture-look.ts';
+import { isOpaque, lookAt, singleColour, transparentColour, visible } from './picture-look.ts';
 import { Pixels } from './pixels.ts';
 import {
   copyPart,
@@ -19,7 +18,6 @@ import {
   type Samples,
   samplesOf,
 } from './raster-image.ts';
-import { isOpaque, singleColour, transparentColour, visible } from './single-colour.ts';
 import type { CutGrid, CutJob, CutMetatile, CutTile, CutterCounts, TileCutter } from './tile-cutter.ts';
 
 const PIXEL_BYTES = 4;
@@ -39,7 +37,6 @@ type Answer = Extract<CutJob['picture'], { kind: 'encoded' }>;
 /** Cuts on the thread that calls it, some milliseconds at a time; `openCutterThread` has one of its own. */
 export class MetatileCutter implements TileCutter {
   #pixels = new Pixels();
-  /** Made when first needed. */
   #jpegs: JpegCutter | null = null;
   readonly #answers = new RecentMap<string, CutMetatile>(KEPT_ANSWERS);
   readonly #tiles = new RecentMap<string, CutTile>(KEPT_TILES);

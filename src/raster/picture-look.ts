@@ -1,5 +1,4 @@
-import type { Samples } from './raster-image.ts';
-import { colourAt, singleColour } from './single-colour.ts';
+import type { ImagePart, Samples } from './raster-image.ts';
 
 export type Side = 'top' | 'right' | 'bottom' | 'left';
 
@@ -45,4 +44,66 @@ export function roughly(colour: number): number {
   if (colour >>> 24 === 0) return 0;
   const high = (colour >>> 4) & 0x0f0f0f0f;
   return ((high >>> 12) & 0xf000) | ((high >>> 8) & 0xf00) | ((high >>> 4) & 0xf0) | (high & 0xf);
+}
+
+const OPAQUE = 0xff;
+
+/**
+ * The one colour of all pixels of a part as 0xAABBGGRR, or null. Fully transparent pixels are of one colour, 0,
+ * whatever lies under them.
+ */
+export function singleColour(samples: Samples, part: ImagePart): number | null {
+  const colour = colourAt(samples, part.left, part.top);
+  if (colour >>> 24 === 0) return isTransparent(samples, part) ? 0 : null;
+  const { data, channels } = samples;
+  const [start, end] = rowOf(samples, part, 0);
+  // A row of one colour is the same when moved by a pixel; bytes are compared by the machine.
+  if (data.compare(data, start + channels, end, start, end - channels) !== 0) return null;
+  for (let row = 1; row < part.height; row++) {
+    const [from, to] = rowOf(samples, part, row);
+    if (data.compare(data, start, end, from, to) !== 0) return null;
+  }
+  return colour;
+}
+
+/** 0 when the part begins transparent and goes on so; null otherwise. */
+export function transparentColour(samples: Samples, part: ImagePart): 0 | null {
+  const first = colourAt(samples, part.left, part.top);
+  return first >>> 24 === 0 && isTransparent(samples, part) ? 0 : null;
+}
+
+/** What cannot be seen has no colour of its own. */
+export function visible(colour: number): number {
+  return colour >>> 24 === 0 ? 0 : colour;
+}
+
+/** 0xAABBGGRR. */
+function colourAt({ data, channels, width }: Samples, x: number, y: number): number {
+  const at = (y * width + x) * channels;
+  const alpha = channels === 4 ? (data[at + 3] ?? 0) : OPAQUE;
+  return (
+    (((data[at] ?? 0) | ((data[at + 1] ?? 0) << 8) | ((data[at + 2] ?? 0) << 16)) + alpha * 2 ** 24) >>> 0
+  );
+}
+
+function isTransparent(samples: Samples, part: ImagePart): boolean {
+  for (let row = 0; row < part.height; row++) {
+    const [from, to] = rowOf(samples, part, row);
+    for (let at = from + 3; at < to; at += 4) if (samples.data[at] !== 0) return false;
+  }
+  return true;
+}
+
+export function isOpaque(samples: Samples, part: ImagePart): boolean {
+  if (samples.channels === 3) return true;
+  for (let row = 0; row < part.height; row++) {
+    const [from, to] = rowOf(samples, part, row);
+    for (let at = from + 3; at < to; at += 4) if (samples.data[at] !== OPAQUE) return false;
+  }
+  return true;
+}
+
+function rowOf({ width, channels }: Samples, part: ImagePart, row: number): [start: number, end: number] {
+  const start = ((part.top + row) * width + part.left) * channels;
+  return [start, start + part.width * channels];
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { layOver } from './place-image.ts';
+import { layOver } from './draw-map.ts';
 import type { RasterImage } from './raster-image.ts';
 import { reachOf, resampleImage } from './resample-image.ts';
 

@@ -1,6 +1,5 @@
 import type { PictureLook } from './picture-look.ts';
 
-/** What a source has answered. */
 export type Picture =
   | { readonly kind: 'encoded'; readonly bytes: Buffer; readonly mediaType: string | null }
   /** RGBA. */
@@ -20,7 +19,6 @@ export interface CutGrid {
 export interface CutJob {
   readonly picture: Picture;
   readonly grid: CutGrid;
-  /** Media type of the tiles. */
   readonly format: string;
 }
 

@@ -2,17 +2,8 @@ import { z } from 'zod';
 
 /** The connection is ours: these would change what is asked of whom, or how an answer is framed. */
 const OWN_HEADERS = new Set([
-  'accept-encoding',
-  'connection',
-  'content-length',
-  'expect',
-  'host',
-  'if-range',
-  'keep-alive',
-  'range',
-  'transfer-encoding',
-  'upgrade',
-  'user-agent',
+  ...['accept-encoding', 'connection', 'content-length', 'expect', 'host', 'if-range', 'keep-alive'],
+  ...['range', 'transfer-encoding', 'upgrade', 'user-agent'],
 ]);
 
 const MAX_TIMEOUT_SECONDS = 600;
@@ -44,11 +35,18 @@ export const httpOptions = {
     .describe('Time for a whole answer; 15 to its first byte and 60 in all when left out'),
 };
 
-export interface HttpOptions {
-  readonly username?: string | undefined;
-  readonly password?: string | undefined;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly timeoutSeconds?: number | undefined;
+export type HttpOptions = z.output<z.ZodObject<typeof httpOptions>>;
+
+/** The address with these values in its query, in place of those that it has under the same names in whatever case. */
+export function withQuery(base: string, values: Iterable<readonly [name: string, value: string]>): URL {
+  const url = new URL(base);
+  const own = new Map(values);
+  const names = new Set([...own.keys()].map((name) => name.toUpperCase()));
+  for (const name of [...url.searchParams.keys()]) {
+    if (names.has(name.toUpperCase())) url.searchParams.delete(name);
+  }
+  for (const [name, value] of own) url.searchParams.set(name, value);
+  return url;
 }
 
 /** What goes with every request: headers with credentials, and the time it may take. */

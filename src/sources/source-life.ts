@@ -2,16 +2,11 @@ import { TilewardenError } from '../domain/errors.ts';
 import { linkAbort } from './upstream/linked-abort.ts';
 
 /** The time between the opening and the closing of a source. */
-export interface SourceLife {
-  /** Does the work under a signal that aborts with the caller's, or when the source is closed. */
-  during<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T>;
-  end(): void;
-}
-
-export function createSourceLife(): SourceLife {
+export function createSourceLife() {
   const closing = new AbortController();
   return {
-    async during(signal, work) {
+    /** Does the work under a signal that aborts with the caller's, or when the source is closed. */
+    async during<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
       const stop = linkAbort(signal, closing.signal);
       try {
         stop.signal.throwIfAborted();
@@ -20,7 +15,7 @@ export function createSourceLife(): SourceLife {
         stop.release();
       }
     },
-    end() {
+    end(): void {
       closing.abort(
         new TilewardenError('source-unavailable', 'The map source is closed.', { reason: 'stopping' }),
       );

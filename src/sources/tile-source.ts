@@ -1,7 +1,9 @@
 import type { Bounds } from '../domain/bounds.ts';
 import type { Format } from '../domain/format.ts';
 import type { GridSet } from '../domain/grid-set.ts';
+import type { GridSubset } from '../domain/grid-subset.ts';
 import type { Metatile } from '../domain/metatile.ts';
+import type { TileIndex } from '../domain/tile-key.ts';
 
 export interface SourceRequest {
   readonly gridSet: GridSet;
@@ -51,7 +53,6 @@ export type SourceAnswer =
       readonly kind: 'nothing';
     };
 
-/** What lies at one pixel of a map. */
 export interface InfoRequest
   extends Pick<
     SourceRequest,
@@ -71,7 +72,6 @@ export interface InfoAnswer {
   readonly mediaType: string | null;
 }
 
-/** The picture that explains a style. */
 export interface LegendRequest {
   /** Empty: the default one. */
   readonly style: string;
@@ -105,3 +105,20 @@ export interface TileSource {
   vectorLayers?(signal: AbortSignal): Promise<readonly unknown[]>;
   close(): Promise<void>;
 }
+
+/** RGBA, row by row, not premultiplied; of the grid set's tile size. */
+export type TilePixels = Buffer;
+
+/** Another layer of this server, as far as a source may look at it. */
+export interface ReadableLayer {
+  readonly subsets: readonly GridSubset[];
+  /** A tile that the subset covers, from the cache or made for it. Fails as a source does. */
+  tile(
+    subset: GridSubset,
+    tile: TileIndex,
+    request: Pick<SourceRequest, 'parameters' | 'priority' | 'signal'>,
+  ): Promise<TilePixels>;
+}
+
+/** Null: there is no such layer, or it has no pictures. */
+export type LayerReader = (name: string) => ReadableLayer | null;

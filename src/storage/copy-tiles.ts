@@ -1,6 +1,6 @@
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { PAGE_SIZE, type TileIndex, type TileSetKey } from '../domain/tile-key.ts';
-import type { TileRect } from '../domain/tile-rect.ts';
+import { blockAt, rectOfTile, type TileRect } from '../domain/tile-rect.ts';
 import type { PageStatistics, StoredTile, TileStore, TileWrite } from './tile-store.ts';
 
 export interface CopyOptions {
@@ -53,8 +53,7 @@ async function* pagesOf(store: TileStore, layer: string | null): AsyncGenerator<
 }
 
 function rectOf({ pageX, pageY }: PageStatistics): TileRect {
-  const [minX, minY] = [pageX * PAGE_SIZE, pageY * PAGE_SIZE];
-  return { minX, minY, maxX: minX + PAGE_SIZE - 1, maxY: minY + PAGE_SIZE - 1 };
+  return blockAt(pageX, pageY, PAGE_SIZE);
 }
 
 /** As many tiles and bytes, and as many that are as recent as the last write: copies keep their age. */
@@ -136,7 +135,7 @@ async function removeStrays(from: TileStore, to: TileStore, page: PageStatistics
   const present = (store: TileStore) => store.present(set, z, rectOf(page), 0);
   const [copies, originals] = [await present(to), await present(from)];
   const kept = new Set(originals.map(({ x, y }) => `${x} ${y}`));
-  for (const { x, y } of copies) {
-    if (!kept.has(`${x} ${y}`)) await to.deleteRange(set, z, { minX: x, minY: y, maxX: x, maxY: y });
+  for (const tile of copies) {
+    if (!kept.has(`${tile.x} ${tile.y}`)) await to.deleteRange(set, z, rectOfTile(tile));
   }
 }

@@ -1,6 +1,6 @@
 import type { Polygon } from '../domain/bounds.ts';
 import { type GridSet, levelOf } from '../domain/grid-set.ts';
-import type { TileRect } from '../domain/tile-rect.ts';
+import { countTiles, type TileRect } from '../domain/tile-rect.ts';
 
 /** Rows of tiles that all have the same covered columns. */
 export interface CoverBand {
@@ -92,7 +92,7 @@ export function createAreaCover(polygons: readonly Polygon[], zooms: readonly Zo
 }
 
 export function countCovered(cover: AreaCover | null, z: number, rect: TileRect): bigint {
-  if (!cover) return BigInt(rect.maxX - rect.minX + 1) * BigInt(rect.maxY - rect.minY + 1);
+  if (!cover) return countTiles(rect);
   let total = 0n;
   for (const band of cover.bands(z, rect)) {
     const columns = band.runs.reduce((sum, run) => sum + run.maxX - run.minX + 1, 0);

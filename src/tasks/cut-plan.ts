@@ -1,7 +1,7 @@
+import type { TileRangeLevel } from '../domain/grid-subset.ts';
 import type { MetatileSize } from '../domain/metatile.ts';
 import { PAGE_SIZE } from '../domain/tile-key.ts';
-import type { TileRangeLevel } from '../domain/tile-range.ts';
-import { intersectRects } from '../domain/tile-rect.ts';
+import { blockAt, intersectRects } from '../domain/tile-rect.ts';
 import type { ZoomGeometry } from './area-cover.ts';
 import { type PlanLevel, pieceCount, type TaskPlan } from './task-plan.ts';
 
@@ -63,10 +63,9 @@ export function onlyPages(plan: TaskPlan, pages: readonly PagePlace[]): TaskPlan
 function blockOf(plan: TaskPlan, { z, rect }: PlanLevel, { pageX, pageY }: PagePlace): PlanLevel | null {
   const blockColumns = wholeSteps(plan.stepColumns);
   const blockRows = wholeSteps(plan.stepRows);
-  const minX = Math.floor(middleOf(pageX) / blockColumns) * blockColumns;
-  const minY = Math.floor(middleOf(pageY) / blockRows) * blockRows;
-  const whole = { minX, minY, maxX: minX + blockColumns - 1, maxY: minY + blockRows - 1 };
-  const within = intersectRects(whole, rect);
+  const column = Math.floor(middleOf(pageX) / blockColumns);
+  const row = Math.floor(middleOf(pageY) / blockRows);
+  const within = intersectRects(blockAt(column, row, blockColumns, blockRows), rect);
   return within && { z, rect: within, blockColumns, blockRows };
 }
 

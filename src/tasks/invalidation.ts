@@ -3,13 +3,14 @@ import type { ParameterBook } from '../catalog/parameter-book.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { everySubset, gridSubsetOf, type Layer } from '../domain/layer.ts';
 import { selectParameters } from '../domain/parameter-filter.ts';
-import type { TileSetKey } from '../domain/tile-key.ts';
+import { pageOf, type TileSetKey } from '../domain/tile-key.ts';
+import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
-import type { TileStore } from '../storage/tile-store.ts';
-import { partitionsOf } from './mass-truncation-partitions.ts';
+import type { PageStatistics, TileStore } from '../storage/tile-store.ts';
 import {
   countSelected,
+  partitionsOf,
   placesOf,
   placesToRaise,
   rectsOf,
@@ -17,7 +18,6 @@ import {
   selects,
   type TruncationSelection,
 } from './mass-truncation-selection.ts';
-import { MostUsedPages, type UsesOf } from './most-used-pages.ts';
 import { MAX_PRIORITY } from './plan-task.ts';
 import type { Task } from './task.ts';
 import type { TaskDraft } from './task-draft.ts';
@@ -183,4 +183,57 @@ function selectionOf(layer: Layer, draft: TaskDraft): TruncationSelection {
     ...(coords && { bounds: { minX, minY, maxX, maxY } }),
     ...(area && { area }),
   };
+}
+
+type PageOfSet = Pick<PageStatistics, 'set' | 'z' | 'pageX' | 'pageY'>;
+
+/** How often tiles of the page are asked for, as far as anybody knows. */
+export type UsesOf = (page: PageOfSet) => number;
+
+interface UsedPage extends PageOfSet {
+  readonly uses: number;
+}
+
+/** Kept in the task's plan, which is read with each piece. */
+const MOST_KEPT = 256;
+
+/** The pages of a tile set that are asked for most, of however many are shown to it. */
+class MostUsedPages {
+  readonly #usesOf: UsesOf;
+  readonly #set: TileSetKey;
+  #kept: UsedPage[] = [];
+  #uses = 0;
+
+  constructor(set: TileSetKey, usesOf: UsesOf) {
+    this.#set = set;
+    this.#usesOf = usesOf;
+  }
+
+  /** Of all pages that were seen. */
+  get uses(): number {
+    return this.#uses;
+  }
+
+  /** The pages of a block. One that is seen again, because several blocks share it, counts anew. */
+  see(z: number, { minX, minY, maxX, maxY }: TileRect): void {
+    for (let pageY = pageOf(minY); pageY <= pageOf(maxY); pageY++) {
+      for (let pageX = pageOf(minX); pageX <= pageOf(maxX); pageX++) {
+        const page = { set: this.#set, z, pageX, pageY };
+        const uses = this.#usesOf(page);
+        this.#uses += uses;
+        if (uses > 0) this.#kept.push({ ...page, uses });
+      }
+    }
+    if (this.#kept.length >= 2 * MOST_KEPT) this.#kept = this.#most();
+  }
+
+  /** The most used first. */
+  pages(): readonly PageOfSet[] {
+    return this.#most();
+  }
+
+  #most(): UsedPage[] {
+    const once = new Map(this.#kept.map((page) => [`${page.z}/${page.pageX}/${page.pageY}`, page]));
+    return [...once.values()].sort((a, b) => b.uses - a.uses).slice(0, MOST_KEPT);
+  }
 }

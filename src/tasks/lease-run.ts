@@ -270,31 +270,18 @@ export class LeaseRun {
     }
   }
 
-  #reportOf(snapshot: TallySnapshot, intent: Report['intent']): Report {
+  #reportOf({ doneSteps, counts, failures, retried }: TallySnapshot, intent: Report['intent']): Report {
     const now = this.#options.clock.monotonic();
     const workMs = Math.max(0, now - this.#lastReport);
     this.#lastReport = now;
-    const { doneSteps, counts, failures, retried } = snapshot;
-    const { token } = this.lease;
-    const crowded = this.#options.crowded();
-    const resting = this.#options.resting();
-    const beat = this.#beat++;
-    const hostAway = intent === 'hand-back' ? this.#hostAway : null;
     const wait = this.#wait;
     this.#wait = null;
     return {
-      token,
-      beat,
-      doneSteps,
-      counts,
-      failures,
-      retried,
-      workMs,
-      intent,
-      crowded,
-      resting,
-      hostAway,
-      wait,
+      ...{ token: this.lease.token, beat: this.#beat++, workMs, intent, wait },
+      ...{ doneSteps, counts, failures, retried },
+      crowded: this.#options.crowded(),
+      resting: this.#options.resting(),
+      hostAway: intent === 'hand-back' ? this.#hostAway : null,
     };
   }
 

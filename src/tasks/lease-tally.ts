@@ -1,5 +1,6 @@
+import { boundsAround } from '../domain/bounds.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
-import type { StepPlace } from './perform-step.ts';
+import { addResults, type StepPlace } from './perform-step.ts';
 import { type Counts, NO_COUNTS, type StepFailure } from './store/lease.ts';
 import type { TaskPlan } from './task-plan.ts';
 
@@ -86,20 +87,12 @@ export class LeaseTally {
     if (!counts || counts.processed === BigInt(counts.present)) return;
     const known = this.#changed.get(z);
     const whole = wholeSteps(rect, this.#plan);
-    this.#changed.set(z, known ? union(known, whole) : whole);
+    this.#changed.set(z, known ? boundsAround([known, whole]) : whole);
   }
 }
 
 function addCounts(a: Counts, b: Counts): Counts {
-  return {
-    processed: a.processed + b.processed,
-    made: a.made + b.made,
-    present: a.present + b.present,
-    removed: a.removed + b.removed,
-    blank: a.blank + b.blank,
-    bytes: a.bytes + b.bytes,
-    upstreamRequests: a.upstreamRequests + b.upstreamRequests,
-  };
+  return { ...addResults(a, b), processed: a.processed + b.processed, removed: a.removed + b.removed };
 }
 
 /** A metatile is stored whole, also where it reaches beyond what was asked for. */
@@ -109,14 +102,5 @@ function wholeSteps(rect: TileRect, { stepColumns, stepRows }: TaskPlan): TileRe
     minY: Math.floor(rect.minY / stepRows) * stepRows,
     maxX: (Math.floor(rect.maxX / stepColumns) + 1) * stepColumns - 1,
     maxY: (Math.floor(rect.maxY / stepRows) + 1) * stepRows - 1,
-  };
-}
-
-function union(a: TileRect, b: TileRect): TileRect {
-  return {
-    minX: Math.min(a.minX, b.minX),
-    minY: Math.min(a.minY, b.minY),
-    maxX: Math.max(a.maxX, b.maxX),
-    maxY: Math.max(a.maxY, b.maxY),
   };
 }

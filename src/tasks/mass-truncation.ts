@@ -11,14 +11,16 @@ import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import type { TileStore } from '../storage/tile-store.ts';
-import { type Partitions, partitionsOf, sameValues } from './mass-truncation-partitions.ts';
 import {
   countSelected,
+  type Partitions,
+  partitionsOf,
   placesOf,
   placesToRaise,
   rectsOf,
   refuseUnknownNames,
   type SelectedTiles,
+  sameValues,
   selects,
   selectsWholeSets,
   type TruncationSelection,

@@ -140,7 +140,7 @@ async function renewTiles(
   let sum: RenewResult = { made: 0, present: 0, blank: 0, bytes: 0, upstreamRequests: 0 };
   const rect = coveredRect(step, context.cover);
   for (const { metatile, within } of metatilesIn(context.tiles, step.z, rect)) {
-    sum = add(sum, await renewMetatile(metatile, within, context, storeAgain));
+    sum = addResults(sum, await renewMetatile(metatile, within, context, storeAgain));
   }
   if (sum.made + sum.present < expected) {
     throw new TilewardenError('tile-outside', 'The layer no longer offers these tiles.');
@@ -204,7 +204,7 @@ function coveredRect({ z, rect }: StepPlace, cover: AreaCover | null): TileRect 
   };
 }
 
-function add(a: RenewResult, b: RenewResult): RenewResult {
+export function addResults(a: RenewResult, b: RenewResult): RenewResult {
   return {
     made: a.made + b.made,
     present: a.present + b.present,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createManualClock } from '../../test/fixtures/tile-road.ts';
-import { RateMeter } from './rate-meter.ts';
+import { RateMeter } from './task-watch.ts';
 
 it('tells the time left by the pace, and says that it is unknown once nothing has moved for half a minute', () => {
   const clock = createManualClock();

@@ -1,4 +1,4 @@
-import { intersectRects, type TileRect } from '../domain/tile-rect.ts';
+import { blockAt, intersectRects, type TileRect } from '../domain/tile-rect.ts';
 import { type AreaCover, createAreaCover, type ZoomGeometry } from './area-cover.ts';
 import type { TaskRequest } from './task.ts';
 
@@ -50,7 +50,7 @@ export function pieceAt(plan: TaskPlan, ordinal: number): Piece | null {
   const place = placeOf(plan, ordinal);
   if (!place) return null;
   const { level, row, column } = place;
-  const rect = intersectRects(blockRect(level, column, row), level.rect);
+  const rect = intersectRects(blockAt(column, row, level.blockColumns, level.blockRows), level.rect);
   return rect && { ordinal, z: level.z, rect };
 }
 
@@ -80,10 +80,8 @@ export function* stepsOf(plan: TaskPlan, piece: Piece, from: number): Generator<
   const columns = spanCount(piece.rect.minX, piece.rect.maxX, stepColumns);
   const count = stepCount(plan, piece);
   for (let index = from; index < count; index++) {
-    const minX = (minColumn + (index % columns)) * stepColumns;
-    const minY = (minRow + Math.floor(index / columns)) * stepRows;
-    const whole = { minX, minY, maxX: minX + stepColumns - 1, maxY: minY + stepRows - 1 };
-    const rect = intersectRects(whole, piece.rect);
+    const [column, row] = [minColumn + (index % columns), minRow + Math.floor(index / columns)];
+    const rect = intersectRects(blockAt(column, row, stepColumns, stepRows), piece.rect);
     if (rect) yield { index, z: piece.z, rect };
   }
 }
@@ -130,12 +128,6 @@ function blocksOf({ rect, blockColumns, blockRows }: PlanLevel) {
   };
 }
 
-function blockRect({ blockColumns, blockRows }: PlanLevel, column: number, row: number): TileRect {
-  const minX = column * blockColumns;
-  const minY = row * blockRows;
-  return { minX, minY, maxX: minX + blockColumns - 1, maxY: minY + blockRows - 1 };
-}
-
 function spanCount(min: number, max: number, size: number): number {
   return Math.floor(max / size) - Math.floor(min / size) + 1;
 }
@@ -143,7 +135,7 @@ function spanCount(min: number, max: number, size: number): number {
 /** The first block of a row of blocks, from `column` on, that holds a covered tile. */
 function firstColumn(cover: AreaCover, level: PlanLevel, row: number, column: number): number | null {
   const { rect } = level;
-  const block = blockRect(level, column, row);
+  const block = blockAt(column, row, level.blockColumns, level.blockRows);
   const rest = intersectRects({ ...block, maxX: rect.maxX }, rect);
   if (!rest) return null;
   let first: number | null = null;

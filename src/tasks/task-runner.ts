@@ -72,7 +72,6 @@ export class TaskRunner {
     this.#looping = this.#loop();
   }
 
-  /** There may be work. */
   wake(): void {
     this.#wakeUp.abort();
   }

@@ -61,7 +61,6 @@ export interface TaskService {
   resume(id: number): Promise<Task | null>;
   /** A new task over what failed in a finished one. */
   retryFailed(id: number, createdBy: string): Promise<Task | null>;
-  /** For gauges. */
   figures(): Promise<TaskFigures>;
   /** Calls back with every change after `afterEventId` (null: from now on); returns what ends it. */
   subscribe(afterEventId: number | null, listener: (event: TaskEvent) => void): Promise<() => void>;

@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts';
 import { failureText, type HostClosedReason } from '../domain/upstream-status.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
-import { RateMeter } from './rate-meter.ts';
 import { TASKS_CHANGED } from './store/task-rows.ts';
 import type { TaskStore } from './store/task-store.ts';
 import { isFinal, type NotedWait, type Task, type TaskWait } from './task.ts';
@@ -15,7 +15,6 @@ function isBelieved({ until, notedAt }: NotedWait, now: number): boolean {
   return until > now && now - notedAt < BELIEVED_FOR;
 }
 
-/** What a task waits for, in words. */
 export function waitText(wait: TaskWait): string {
   if ('message' in wait) return wait.message;
   const until = new Date(wait.until).toISOString();
@@ -71,7 +70,6 @@ export class TaskWatch {
     return { ...task, ...pace, secondsRemaining: -1, reason: waitText(wait) };
   }
 
-  /** Of all tasks that run. */
   tilesPerSecond(): number {
     return [...this.#meters.values()].reduce((sum, meter) => sum + meter.pace(0n).tilesPerSecond, 0);
   }
@@ -150,5 +148,65 @@ export class TaskWatch {
     const meter = this.#meters.get(task.id);
     if (meter) meter.observe(task.tilesProcessed);
     else this.#meters.set(task.id, new RateMeter(this.#options.clock, task.tilesProcessed));
+  }
+}
+
+interface Pace {
+  readonly tilesPerSecond: number;
+  /** −1 while it cannot be told. */
+  readonly secondsRemaining: number;
+}
+
+/** Milliseconds after which an observation has lost two thirds of its weight. */
+const MEMORY = 30_000;
+/** Observations closer together than this say more about reporting than about work. */
+const SHORTEST = 200;
+/** Milliseconds without a tile after which nobody can tell when it will end. */
+const STANDSTILL = 30_000;
+const STANDING: Pace = { tilesPerSecond: 0, secondsRemaining: -1 };
+
+/** How fast a task goes, smoothed, by what has been seen of it. Durations come from the monotonic clock. */
+export class RateMeter {
+  readonly #clock: Clock;
+  #processed: bigint;
+  #at: number;
+  #movedAt: number;
+  #rate = 0;
+  /** Rises to 1: how much of `#rate` rests on observations. */
+  #trust = 0;
+
+  constructor(clock: Clock, processed: bigint) {
+    this.#clock = clock;
+    this.#processed = processed;
+    this.#at = clock.monotonic();
+    this.#movedAt = this.#at;
+  }
+
+  observe(processed: bigint): void {
+    const now = this.#clock.monotonic();
+    const elapsed = now - this.#at;
+    if (elapsed < SHORTEST) return;
+    const { rate, trust } = this.#after(elapsed, Number(processed - this.#processed));
+    this.#rate = rate;
+    this.#trust = trust;
+    if (processed !== this.#processed) this.#movedAt = now;
+    this.#processed = processed;
+    this.#at = now;
+  }
+
+  pace(remaining: bigint): Pace {
+    if (this.#trust === 0 || this.#clock.monotonic() - this.#movedAt > STANDSTILL) return STANDING;
+    const tilesPerSecond = this.#rate / this.#trust;
+    if (tilesPerSecond === 0) return STANDING;
+    const seconds = Math.ceil(Number(remaining) / tilesPerSecond);
+    return { tilesPerSecond, secondsRemaining: Math.min(Math.max(0, seconds), Number.MAX_SAFE_INTEGER) };
+  }
+
+  #after(elapsed: number, tiles: number): { rate: number; trust: number } {
+    const share = 1 - Math.exp(-elapsed / MEMORY);
+    return {
+      rate: this.#rate + share * ((Math.max(0, tiles) / elapsed) * 1000 - this.#rate),
+      trust: this.#trust + share * (1 - this.#trust),
+    };
   }
 }

@@ -26,7 +26,7 @@ export function Login({ notice, onDone }: { notice: string | null; onDone: () =>
           notice !== null && <p className="notice">{notice}</p>
         )}
         <Input
-          label={TEXTS.login.name}
+          label={TEXTS.name}
           ref={first}
           name="username"
           autoComplete="username"

@@ -7,7 +7,7 @@ import { Icon, Logo } from './parts/icons.tsx';
 import { addressOf, useRoute } from './route.ts';
 import { type Caller, may } from './session.tsx';
 import { TEXTS } from './texts.ts';
-import { chooseTheme, currentTheme, THEMES } from './theme.ts';
+import { chooseTheme, currentTheme } from './theme.ts';
 
 type Entry = keyof typeof TEXTS.nav;
 
@@ -73,7 +73,7 @@ function Who({ caller, onSignedOut }: { caller: Caller; onSignedOut: () => void 
       <Choice
         label={TEXTS.theme}
         value={theme}
-        options={THEMES.map((value) => [value, TEXTS.themes[value]])}
+        options={TEXTS.themes}
         onChange={(value) => {
           chooseTheme(value);
           setTheme(value);

@@ -1,5 +1,5 @@
 const KEY = 'tilewarden-theme';
-export const THEMES = ['system', 'light', 'dark'] as const;
+const THEMES = ['system', 'light', 'dark'] as const;
 type Theme = (typeof THEMES)[number];
 
 export function currentTheme(): Theme {

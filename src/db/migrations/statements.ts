@@ -10,7 +10,6 @@ export function statements(...texts: readonly string[]): Migration {
   };
 }
 
-/** Column types that the dialects spell differently. */
 export function columnsOf(dialect: Dialect) {
   const sqlite = dialect === 'sqlite';
   return {

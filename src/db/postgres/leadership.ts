@@ -6,11 +6,6 @@ export interface LeadershipOptions extends DatabaseOptions {
   readonly changed: (leads: boolean) => void;
 }
 
-export interface Leadership {
-  readonly lead: Lead;
-  close(): Promise<void>;
-}
-
 /** Milliseconds after which PostgreSQL ends a session that says nothing: a node that was stopped leads no longer. */
 const LEASE = 15_000;
 /** Milliseconds between signs of life, and between attempts of the others. */
@@ -19,7 +14,10 @@ const ATTEMPT = 2000;
 const TRY = "select pg_try_advisory_lock(hashtext('tilewarden:leader')) as held";
 
 /** One node at a time holds a session-level advisory lock, on a connection that does nothing else. */
-export function openLeadership({ location, clock, log, changed }: LeadershipOptions): Leadership {
+export function openLeadership({ location, clock, log, changed }: LeadershipOptions): {
+  readonly lead: Lead;
+  close(): Promise<void>;
+} {
   const stop = new AbortController();
   const terms = new Set<(term: AbortSignal) => void>();
   let term: AbortController | null = null;

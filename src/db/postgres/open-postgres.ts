@@ -1,11 +1,12 @@
 import { EventEmitter } from 'node:events';
-import { Kysely, PostgresDialect, sql } from 'kysely';
+import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, sql } from 'kysely';
+import pg from 'pg';
 import { Semaphore } from '../../lib/semaphore.ts';
+import type { Surroundings } from '../../lib/surroundings.ts';
 import { type Database, DatabaseError, type DatabaseOptions } from '../database.ts';
 import { migrate } from '../migrate.ts';
+import { exactNumber } from '../numbers.ts';
 import type { Schema } from '../schema.ts';
-import { openNotifications } from './notifications.ts';
-import { LOCK_TIMEOUT, openPool } from './open-pool.ts';
 
 /** Connections for reading, and for transactions: those that wait for a lock keep nobody from reading. */
 const READERS = 4;
@@ -104,3 +105,124 @@ function refuseBusy(lock: string): (error: unknown) => never {
     throw new DatabaseError('database-busy', message, { cause: error });
   };
 }
+
+interface NotificationOptions extends Surroundings {
+  readonly location: string;
+  readonly heard: (channel: string) => void;
+}
+
+/** Milliseconds between attempts to listen again after the connection was lost. */
+const RECONNECT_WAIT = 1000;
+
+/** Keeps one connection that listens, and opens it again when it breaks. */
+function openNotifications(options: NotificationOptions): { close(): Promise<void> } {
+  const stop = new AbortController();
+  const running = keepListening(options, stop.signal);
+  return {
+    async close() {
+      stop.abort();
+      await running;
+    },
+  };
+}
+
+async function keepListening(options: NotificationOptions, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await listenOnce(options, signal).catch((error: unknown) => {
+      if (!signal.aborted) options.log.warn({ err: error }, 'listening to the database failed; trying again');
+    });
+    await options.clock.sleep(RECONNECT_WAIT, signal).catch(() => {});
+  }
+}
+
+async function listenOnce({ location, heard }: NotificationOptions, signal: AbortSignal): Promise<void> {
+  const client = new pg.Client({ connectionString: location, keepAlive: true });
+  const ended = new Promise<void>((resolve, reject) => {
+    client.on('error', reject);
+    client.on('end', resolve);
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  ended.catch(() => {});
+  client.on('notification', ({ payload }) => heard(payload ?? ''));
+  try {
+    await Promise.race([client.connect().then(() => client.query('listen tilewarden')), ended]);
+    await ended;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+/** Milliseconds. */
+const CONNECT_TIMEOUT = 5000;
+const STATEMENT_TIMEOUT = 30_000;
+const LOCK_TIMEOUT = 15_000;
+/** A process that hangs inside a transaction loses it, and with it its locks, before its leases run out. */
+const IDLE_TIMEOUT = 5000;
+/** A server that says nothing for longer than any statement may take is away. */
+const SILENCE = STATEMENT_TIMEOUT + 5000;
+const INT8 = pg.types.builtins.INT8;
+/** Classes and codes of PostgreSQL's errors, and Node's, that tell of a connection and not of a statement. */
+const AWAY = /^(08...|57P0[1-5]|53300|25P03|E[A-Z]{3,})$/;
+const AWAY_WORDS =
+  /^(Connection terminated|timeout e|Query read timeout|Client has encountered a connection)/;
+
+/** Connections whose failures to reach the server are `database-unreachable`; one that has failed so is not used again. */
+function openPool({ location, log }: DatabaseOptions, max: number): PostgresPool {
+  const pool = new pg.Pool({
+    connectionString: location,
+    max,
+    keepAlive: true,
+    connectionTimeoutMillis: CONNECT_TIMEOUT,
+    query_timeout: SILENCE,
+    statement_timeout: STATEMENT_TIMEOUT,
+    lock_timeout: LOCK_TIMEOUT,
+    idle_in_transaction_session_timeout: IDLE_TIMEOUT,
+    types: { getTypeParser: parserOf },
+  });
+  // Without a listener a connection that breaks while idle would end the process.
+  pool.on('error', (error) => log.warn({ err: error }, 'a database connection was lost'));
+  return {
+    connect: async () => watched(await pool.connect().catch(refuseAway)),
+    end: () => pool.end(),
+  };
+}
+
+function watched(client: pg.PoolClient): PostgresPoolClient {
+  let broken = false;
+  // In the hands of somebody it has no listener of the pool's.
+  const onError = () => {
+    broken = true;
+  };
+  client.on('error', onError);
+  const ask = async (...statement: readonly unknown[]) => {
+    try {
+      return await Reflect.apply(client.query, client, statement);
+    } catch (error) {
+      broken ||= isAway(error);
+      return refuseAway(error);
+    }
+  };
+  return {
+    query: ask as PostgresPoolClient['query'],
+    release() {
+      client.off('error', onError);
+      client.release(broken);
+    },
+  };
+}
+
+function refuseAway(error: unknown): never {
+  if (!isAway(error)) throw error;
+  throw new DatabaseError('database-unreachable', 'The database cannot be reached now; try again later.', {
+    cause: error,
+  });
+}
+
+function isAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return ('code' in error && AWAY.test(String(error.code))) || AWAY_WORDS.test(error.message);
+}
+
+/** Typed after node-postgres, whose own signature has an overload for each of its formats. */
+const parserOf: typeof pg.types.getTypeParser = (oid: number, format?: 'text' | 'binary') =>
+  oid === INT8 ? (text: string) => exactNumber(BigInt(text)) : pg.types.getTypeParser(oid, format as 'text');

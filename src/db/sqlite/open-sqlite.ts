@@ -1,11 +1,20 @@
 import { EventEmitter } from 'node:events';
 import BetterSqlite3 from 'better-sqlite3';
-import { Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  Kysely,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
 import type { Clock } from '../../lib/clock.ts';
-import type { Database, DatabaseOptions } from '../database.ts';
-import { migrate } from '../migrate.ts';
+import { type Database, DatabaseError, type DatabaseOptions } from '../database.ts';
+import { isBusy, migrate } from '../migrate.ts';
+import { exactNumber } from '../numbers.ts';
 import type { Schema } from '../schema.ts';
-import { SqliteDriver } from './sqlite-driver.ts';
 
 /** Milliseconds that opening may wait for another process that is opening too. */
 const OPEN_WAIT = 5000;
@@ -69,4 +78,117 @@ function statementsOver(database: BetterSqlite3.Database, clock: Clock): Kysely<
       createQueryCompiler: () => new SqliteQueryCompiler(),
     },
   });
+}
+
+/** Milliseconds that a transaction waits for another process's. */
+const LONGEST_WAIT = 10_000;
+const POLL_INTERVAL = 5;
+
+/**
+ * One connection, used by one holder at a time. Statements are prepared once. A transaction takes the write lock
+ * at its start and waits for it without blocking the thread, so a stopped writer elsewhere cannot stall a server.
+ */
+class SqliteDriver implements Driver {
+  readonly #database: BetterSqlite3.Database;
+  readonly #clock: Clock;
+  readonly #connection: DatabaseConnection;
+  #lastHolder: Promise<void> = Promise.resolve();
+  #release: () => void = () => {};
+  #committed = false;
+
+  constructor(database: BetterSqlite3.Database, clock: Clock) {
+    this.#database = database.defaultSafeIntegers(true);
+    this.#clock = clock;
+    this.#connection = createConnection(database);
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    const before = this.#lastHolder;
+    let release = () => {};
+    this.#lastHolder = new Promise((resolve) => {
+      release = resolve;
+    });
+    await before;
+    this.#release = release;
+    return this.#connection;
+  }
+
+  /** Other connections have a turn before the next transaction here, which would follow at once. */
+  async releaseConnection(): Promise<void> {
+    if (this.#committed) setImmediate(this.#release);
+    else this.#release();
+    this.#committed = false;
+  }
+
+  async beginTransaction(): Promise<void> {
+    const deadline = this.#clock.monotonic() + LONGEST_WAIT;
+    while (!this.#tryBegin()) {
+      if (this.#clock.monotonic() > deadline) {
+        throw new DatabaseError('database-busy', 'Another process holds the database for too long.');
+      }
+      await this.#clock.sleep(POLL_INTERVAL);
+    }
+  }
+
+  #tryBegin(): boolean {
+    try {
+      this.#database.exec('begin immediate');
+      return true;
+    } catch (error) {
+      if (isBusy(error)) return false;
+      throw error;
+    }
+  }
+
+  async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw('commit'));
+    this.#committed = true;
+  }
+
+  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    if (this.#database.inTransaction) await connection.executeQuery(CompiledQuery.raw('rollback'));
+  }
+
+  async destroy(): Promise<void> {
+    this.#database.close();
+  }
+}
+
+function createConnection(database: BetterSqlite3.Database): DatabaseConnection {
+  const prepared = new Map<string, BetterSqlite3.Statement<unknown[]>>();
+
+  const statementOf = (text: string) => {
+    const known = prepared.get(text);
+    if (known) return known;
+    const statement = database.prepare<unknown[]>(text);
+    // Statement texts are few and fixed; a bound all the same, so that a mistake cannot fill the memory.
+    if (prepared.size >= 500) prepared.clear();
+    prepared.set(text, statement);
+    return statement;
+  };
+
+  return {
+    async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
+      const statement = statementOf(sql);
+      if (statement.reader) {
+        const rows = statement.all(...parameters) as Record<string, unknown>[];
+        for (const row of rows) shrinkIntegers(row);
+        return { rows: rows as Row[] };
+      }
+      const { changes, lastInsertRowid } = statement.run(...parameters);
+      return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+    },
+    // biome-ignore lint/correctness/useYield: a driver without streaming says so when it is asked
+    async *streamQuery() {
+      throw new Error('This driver does not stream.');
+    },
+  };
+}
+
+function shrinkIntegers(row: Record<string, unknown>): void {
+  for (const [name, value] of Object.entries(row)) {
+    if (typeof value === 'bigint') row[name] = exactNumber(value);
+  }
 }

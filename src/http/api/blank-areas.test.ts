@@ -8,7 +8,7 @@ import type { Database } from '../../db/database.ts';
 import { openDatabase } from '../../db/open-database.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { BlankSuspects } from '../../pipeline/blank-suspects.ts';
+import { BlankSuspects } from '../../pipeline/blank-watch.ts';
 
 const PATH = '/api/v1/layers/world/blank-areas';
 const rect = { minX: 16, minY: 8, maxX: 17, maxY: 9 };

@@ -6,7 +6,7 @@ import { invalid } from '../../domain/errors.ts';
 import { boundsOfRect, boundsOfTile, type GridSet } from '../../domain/grid-set.ts';
 import { everySubset, gridSubsetOf, type Layer } from '../../domain/layer.ts';
 import { isoTime } from '../../lib/clock.ts';
-import type { BlankSuspect } from '../../pipeline/blank-suspects.ts';
+import type { BlankSuspect } from '../../pipeline/blank-watch.ts';
 import { checkArea } from '../../tasks/task-area.ts';
 import { type Answer, jsonAnswer, NOTHING } from '../answer.ts';
 import { callerName, createdAnswer, type Exchange, idIn } from '../exchange.ts';

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { createTestApp, hit, tileAnswer } from '../../../test/fixtures/http-app.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { UpstreamStatus } from '../../domain/upstream-status.ts';
+import { StoreRequestCounts } from '../../pipeline/counter-feed.ts';
 import { PipelineCounters } from '../../pipeline/pipeline-counters.ts';
-import { StoreRequestCounts } from '../../pipeline/store-request-counts.ts';
 import type { QuotaService } from '../../quota/quota-service.ts';
 import type { TaskService } from '../../tasks/task-service.ts';
 

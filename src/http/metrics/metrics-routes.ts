@@ -1,6 +1,6 @@
 import type { BreakerState, UpstreamReport, UpstreamStatus } from '../../domain/upstream-status.ts';
+import type { StoreRequestCounts } from '../../pipeline/counter-feed.ts';
 import type { CountedEvent, PipelineCount } from '../../pipeline/pipeline-counters.ts';
-import type { StoreRequestCounts } from '../../pipeline/store-request-counts.ts';
 import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { quotaBytes } from '../../quota/quota-configuration.ts';
 import type { QuotaService } from '../../quota/quota-service.ts';

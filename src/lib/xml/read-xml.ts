@@ -57,7 +57,6 @@ class TreeReader {
   readonly #open: OpenElement[] = [];
   readonly #limits: XmlLimits;
   #elements = 0;
-  /** Of the element whose tag is being read. */
   #attributes = 0;
   #root: XmlElement | null = null;
 

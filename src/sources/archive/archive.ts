@@ -1,6 +1,5 @@
 import { TilewardenError } from '../../domain/errors.ts';
 
-/** One tile as it lies in an archive. */
 interface ArchivedTile {
   readonly bytes: Buffer;
   /** What the archive says its tiles are; null when it does not. */

@@ -8,8 +8,7 @@ import { boundsOfTile, createGridSet, type GridSet } from '../../domain/grid-set
 import { createGridSubset, type GridSubset } from '../../domain/grid-subset.ts';
 import { projectionOf } from '../../domain/projection.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
-import type { ReadableLayer } from '../layer-reader.ts';
-import type { SourceRequest, TileSource } from '../tile-source.ts';
+import type { ReadableLayer, SourceRequest, TileSource } from '../tile-source.ts';
 import { openLayerSource } from './layer-source.ts';
 import { layerSourceOptions } from './layer-source-options.ts';
 

@@ -4,13 +4,11 @@ import { type GridSet, levelOf } from '../../domain/grid-set.ts';
 import { coverageAt, type GridSubset } from '../../domain/grid-subset.ts';
 import { sameSrs } from '../../domain/srs.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
-import type { LayerReader, ReadableLayer } from '../layer-reader.ts';
 import { createSourceLife } from '../source-life.ts';
-import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
+import type { LayerReader, ReadableLayer, SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
 import type { LayerSourceOptions } from './layer-source-options.ts';
-import { PixelMesh } from './pixel-mesh.ts';
+import { createPlaceMapping, PixelMesh } from './pixel-mesh.ts';
 import { MOST_TILES_ACROSS, PixelSampler } from './pixel-sampler.ts';
-import { createPlaceMapping } from './place-mapping.ts';
 
 export interface LayerSourceTools {
   readonly readLayer: LayerReader;
@@ -18,7 +16,6 @@ export interface LayerSourceTools {
 
 /** Tiles of the other layer for one picture: 36 MiB of pixels at 256 a side. */
 const MOST_TILES = 144;
-/** Pictures drawn at once, each with its tiles. */
 const MOST_PICTURES = 2;
 const TILES_AT_ONCE = 8;
 /** A level of the other layer may be so much coarser than the picture before the next finer one is taken. */

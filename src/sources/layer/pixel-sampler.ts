@@ -2,8 +2,8 @@ import type { Bounds } from '../../domain/bounds.ts';
 import { levelOf } from '../../domain/grid-set.ts';
 import { coverageAt, type GridSubset } from '../../domain/grid-subset.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
-import type { TileRect } from '../../domain/tile-rect.ts';
-import type { TilePixels } from '../layer-reader.ts';
+import { sizeOfRect, type TileRect } from '../../domain/tile-rect.ts';
+import type { TilePixels } from '../tile-source.ts';
 
 /** A level may have so many columns and rows: of each one, two together make one exact number. */
 export const MOST_TILES_ACROSS = 2 ** 26;
@@ -62,7 +62,7 @@ export class PixelSampler {
   collect(places: Float64Array, count: number, keys: Set<number>): void {
     const box = boxOf(places, count);
     const whole = this.#rectOf(box.minX, box.minY, box.maxX, box.maxY);
-    if (box.complete && (!whole || countOf(whole) <= TILES_OF_A_CELL)) {
+    if (box.complete && (!whole || sizeOfRect(whole) <= TILES_OF_A_CELL)) {
       if (whole) addRect(whole, keys);
       return;
     }
@@ -185,10 +185,6 @@ function boxOf(places: Float64Array, count: number) {
     if (y > maxY) maxY = y;
   }
   return { minX, minY, maxX, maxY, complete };
-}
-
-function countOf({ minX, minY, maxX, maxY }: TileRect): number {
-  return (maxX - minX + 1) * (maxY - minY + 1);
 }
 
 function addRect({ minX, minY, maxX, maxY }: TileRect, keys: Set<number>): void {

@@ -1,11 +1,9 @@
-import type { BreakerState, HostClosedReason } from '../../domain/upstream-status.ts';
+import type { BreakerState, HostClosedReason, HostNews } from '../../domain/upstream-status.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { jitter, type Random } from '../../lib/random.ts';
-import type { HostNews } from './host-news.ts';
 import type { UpstreamPriority } from './upstream-desk.ts';
 
 export interface BreakerFailure {
-  /** How long it took to fail. */
   readonly ms: number;
   /** What the host asked for; null when it said nothing. */
   readonly retryAfterMs: number | null;
@@ -41,7 +39,6 @@ interface Pause {
 export interface BreakerClosing {
   readonly until: number;
   readonly reason: HostClosedReason;
-  /** How it fails, where it does. */
   readonly failure: string | null;
   /** When it began to fail, once it has failed often enough to be left alone; on the monotonic clock. */
   readonly since: number | null;

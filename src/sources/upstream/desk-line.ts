@@ -3,7 +3,6 @@ import { type Channel, messageKind } from '../../lib/channel.ts';
 import type { Permit, RequestEnd, UpstreamDesk, UpstreamPriority } from './upstream-desk.ts';
 
 interface Entering {
-  /** Names the request on its channel. */
   readonly id: number;
   readonly host: string;
   readonly priority: UpstreamPriority;

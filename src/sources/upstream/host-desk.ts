@@ -1,4 +1,5 @@
 import { TilewardenError } from '../../domain/errors.ts';
+import type { HostNews } from '../../domain/upstream-status.ts';
 import {
   HostClosed,
   type HostClosing,
@@ -13,7 +14,6 @@ import { Breaker } from './breaker.ts';
 import { ConcurrencyControl } from './concurrency-control.ts';
 import { type BudgetBook, DailyBudget } from './daily-budget.ts';
 import { HostFigures } from './host-figures.ts';
-import type { HostNews } from './host-news.ts';
 import { HostShare, type ShareBook } from './host-share.ts';
 import { linkAbort } from './linked-abort.ts';
 import { type RateTicket, RateWindow } from './rate-window.ts';

@@ -2,34 +2,16 @@ import type { HostFailure, UpstreamStatus } from '../../domain/upstream-status.t
 import type { Clock } from '../../lib/clock.ts';
 import type { RequestEnd } from './upstream-desk.ts';
 
+/** Latencies. */
 const REMEMBERED = 200;
-
-/** The latest latencies of a host. */
-class LatencyWindow {
-  readonly #latest: number[] = [];
-  #next = 0;
-
-  add(ms: number): void {
-    this.#latest[this.#next] = ms;
-    this.#next = (this.#next + 1) % REMEMBERED;
-  }
-
-  /** Null while there are none. */
-  quantiles(): { readonly p50: number; readonly p95: number } | null {
-    if (this.#latest.length === 0) return null;
-    const sorted = [...this.#latest].sort((a, b) => a - b);
-    const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-    return { p50: at(0.5), p95: at(0.95) };
-  }
-}
 
 /** Seconds over which the rate is taken. */
 const RATE_SECONDS = 10;
 
-/** What is counted of one host since the start. */
 export class HostFigures {
   readonly #clock: Pick<Clock, 'monotonic' | 'now'>;
-  readonly #latency = new LatencyWindow();
+  readonly #latencies: number[] = [];
+  #nextLatency = 0;
   readonly #errors = new Map<string, number>();
   /** Requests begun in each of the last seconds, by the second modulo their number. */
   readonly #perSecond: number[] = new Array(RATE_SECONDS + 1).fill(0);
@@ -57,7 +39,10 @@ export class HostFigures {
 
   ended({ kind, reason, ms }: RequestEnd): void {
     this.#answerMs += ms;
-    if (kind === 'answered') this.#latency.add(ms);
+    if (kind === 'answered') {
+      this.#latencies[this.#nextLatency] = ms;
+      this.#nextLatency = (this.#nextLatency + 1) % REMEMBERED;
+    }
     if (reason === null) return;
     this.#errors.set(reason, (this.#errors.get(reason) ?? 0) + 1);
     this.#lastFailure = { at: this.#clock.now(), reason };
@@ -65,7 +50,7 @@ export class HostFigures {
 
   /** Milliseconds that nearly all of the latest answers took at most; null while there are none. */
   usualMs(): number | null {
-    return this.#latency.quantiles()?.p95 ?? null;
+    return this.#latency()?.p95 ?? null;
   }
 
   report(): Pick<
@@ -77,13 +62,20 @@ export class HostFigures {
     const begun = this.#perSecond.reduce((sum, count) => sum + count, 0) - running;
     return {
       requestsPerSecond: begun / RATE_SECONDS,
-      latency: this.#latency.quantiles(),
+      latency: this.#latency(),
       requests: this.#requests,
       refused: this.#refused,
       answerSeconds: this.#answerMs / 1000,
       errors: Object.fromEntries(this.#errors),
       lastFailure: this.#lastFailure,
     };
+  }
+
+  #latency(): UpstreamStatus['latency'] {
+    if (this.#latencies.length === 0) return null;
+    const sorted = this.#latencies.toSorted((a, b) => a - b);
+    const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+    return { p50: at(0.5), p95: at(0.95) };
   }
 
   #now(): number {

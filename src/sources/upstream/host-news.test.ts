@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../../test/fixtures/virtual-clock.ts';
+import type { HostNews } from '../../domain/upstream-status.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import type { HostNews, NewsBook } from './host-news.ts';
+import type { NewsBook } from './host-news.ts';
 import { createMemoryBudgetBook, openUpstreamDesk } from './open-upstream-desk.ts';
 import type { RequestEnd } from './upstream-desk.ts';
 import { upstreamOptions } from './upstream-options.ts';

@@ -1,17 +1,6 @@
+import type { HostNews } from '../../domain/upstream-status.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 
-/** Why a node leaves a host alone. Times are milliseconds from now; what is over is negative. */
-export interface HostNews {
-  readonly reason: 'failing' | 'retry-after';
-  /** How it fails, where it does. */
-  readonly failure: string | null;
-  readonly interactiveMs: number;
-  readonly taskMs: number;
-  /** How long every request has failed; null where that says nothing yet. */
-  readonly failingMs: number | null;
-}
-
-/** What nodes tell each other of hosts. */
 export interface NewsBook {
   /** Null: the host answers again. */
   tell(host: string, news: HostNews | null): Promise<void>;
@@ -29,7 +18,6 @@ interface NewsFollowerOptions extends Surroundings {
 /** Milliseconds between looks when nobody tells of anything. */
 const INTERVAL = 1000;
 
-/** Keeps up with what other nodes know of hosts. */
 export function followHostNews({ book, hear, clock, log }: NewsFollowerOptions): { close(): Promise<void> } {
   const ending = new AbortController();
   let nudge = new AbortController();

@@ -62,7 +62,6 @@ export class HostShare {
     return this.#failing ? WITHOUT_BOOK : 0;
   }
 
-  /** Somebody wants to ask the host. */
   want(): void {
     if (this.#ending.signal.aborted) return;
     this.#running ??= this.#run().finally(() => {

@@ -18,7 +18,6 @@ export function linkAbort(...signals: readonly AbortSignal[]) {
   return {
     signal: controller.signal,
     abort: (reason: unknown): void => controller.abort(reason),
-    /** Lets go of the signals that were linked. */
     release(): void {
       for (const { signal, stop } of links) signal.removeEventListener('abort', stop);
     },

@@ -1,9 +1,10 @@
-import type { UpstreamReport } from '../../domain/upstream-status.ts';
+import type { HostNews, UpstreamStatus } from '../../domain/upstream-status.ts';
+import { getOrMake } from '../../lib/get-or-make.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import type { BudgetBook } from './daily-budget.ts';
 import { HostDesk } from './host-desk.ts';
-import { followHostNews, type HostNews, type NewsBook } from './host-news.ts';
+import { followHostNews, type NewsBook } from './host-news.ts';
 import type { ShareBook } from './host-share.ts';
 import type { UpstreamDesk } from './upstream-desk.ts';
 import { type UpstreamSettings, upstreamOptionsFor } from './upstream-options.ts';
@@ -20,25 +21,19 @@ export interface UpstreamDeskOptions extends Surroundings {
   readonly maxInteractiveWaitMs?: number;
 }
 
-export interface OpenUpstreamDesk extends UpstreamDesk {
-  readonly report: UpstreamReport;
-  /** Turns away whoever waits, and gives back what is left of budgets. */
-  close(): Promise<void>;
-}
+export type OpenUpstreamDesk = ReturnType<typeof openUpstreamDesk>;
 
 const DEFAULTS = { maxWaiting: 512, maxInteractiveWaitMs: 15_000 };
 
 /** The desk of the server: its own requests and those of its workers all pass here. */
-export function openUpstreamDesk(options: UpstreamDeskOptions): OpenUpstreamDesk {
+export function openUpstreamDesk(options: UpstreamDeskOptions) {
   const hosts = new Map<string, HostDesk>();
 
   function deskOf(host: string): HostDesk {
-    const known = hosts.get(host);
-    if (known) return known;
-    const limits = upstreamOptionsFor(options.upstreams, host);
-    const desk = new HostDesk({ ...DEFAULTS, ...options, host, limits, tellOthers });
-    hosts.set(host, desk);
-    return desk;
+    return getOrMake(hosts, host, () => {
+      const limits = upstreamOptionsFor(options.upstreams, host);
+      return new HostDesk({ ...DEFAULTS, ...options, host, limits, tellOthers });
+    });
   }
 
   function tellOthers(host: string, told: HostNews | null): void {
@@ -54,9 +49,11 @@ export function openUpstreamDesk(options: UpstreamDeskOptions): OpenUpstreamDesk
 
   const following = options.news && followHostNews({ ...options, book: options.news, hear });
   return {
-    enter: (host, priority, signal, again) => deskOf(host).enter(priority, signal, again),
-    report: () => [...hosts.values()].map((desk) => desk.status()),
-    async close() {
+    enter: ((host, priority, signal, again) =>
+      deskOf(host).enter(priority, signal, again)) as UpstreamDesk['enter'],
+    report: (): readonly UpstreamStatus[] => [...hosts.values()].map((desk) => desk.status()),
+    /** Turns away whoever waits, and gives back what is left of budgets. */
+    async close(): Promise<void> {
       await following?.close();
       await Promise.all([...hosts.values()].map((desk) => desk.close()));
     },

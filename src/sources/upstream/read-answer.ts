@@ -74,3 +74,66 @@ async function readExcerpt(body: Body): Promise<string> {
   }
   return hideSecrets(text).slice(0, EXCERPT_LENGTH);
 }
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** What a server says of how long its answer is good, and what it knows this version of it by. */
+export interface AnswerFreshness {
+  /** Null when it says nothing. */
+  readonly freshSeconds: number | null;
+  /** An entity tag, or `@` with a date; null when it gives neither. */
+  readonly validator: string | null;
+}
+
+/** RFC 9110, 15.4.5. */
+export const NOT_MODIFIED = 304;
+const MAX_VALIDATOR = 200;
+/** Seconds; what a server promises beyond it is not believed. */
+const LONGEST_FRESH = 366 * 86_400;
+const DATE_MARK = '@';
+
+export function freshnessOf(headers: Headers, now: number): AnswerFreshness {
+  return { freshSeconds: remainingSeconds(headers, now), validator: validatorOf(headers) };
+}
+
+/** RFC 9110, 13.1: ask for the answer only if it is another one. */
+export function conditionOf(validator: string | null | undefined): Readonly<Record<string, string>> {
+  if (!validator) return {};
+  if (validator.startsWith(DATE_MARK)) return { 'if-modified-since': validator.slice(DATE_MARK.length) };
+  return { 'if-none-match': validator };
+}
+
+/** RFC 9111, 5.1: what a cache before the server has held for `Age` seconds is as much nearer to its end. */
+function remainingSeconds(headers: Headers, now: number): number | null {
+  const promised = promisedSeconds(headers, now);
+  const age = textOf(headers.age) ?? '';
+  if (promised === null) return null;
+  return Math.min(Math.max(0, promised - (/^\d+$/.test(age) ? Number(age) : 0)), LONGEST_FRESH);
+}
+
+/** RFC 9111, 4.2.1: `s-maxage` before `max-age` before `Expires`. */
+function promisedSeconds(headers: Headers, now: number): number | null {
+  const control = textOf(headers['cache-control'])?.toLowerCase() ?? '';
+  if (/\bno-(?:store|cache)\b/.test(control)) return 0;
+  const age = /\bs-maxage\s*=\s*"?(\d+)/.exec(control) ?? /(?:^|[\s,])max-age\s*=\s*"?(\d+)/.exec(control);
+  if (age) return Number(age[1]);
+  const expires = textOf(headers.expires);
+  if (expires === undefined) return null;
+  const end = Date.parse(expires);
+  // RFC 9111, 5.3: what is no date, such as 0, lies in the past.
+  return Number.isNaN(end) ? 0 : Math.floor((end - (dateOf(headers) ?? now)) / 1000);
+}
+
+function dateOf(headers: Headers): number | null {
+  const date = Date.parse(textOf(headers.date) ?? '');
+  return Number.isNaN(date) ? null : date;
+}
+
+function validatorOf(headers: Headers): string | null {
+  const etag = textOf(headers.etag);
+  if (etag && /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/.test(etag) && etag.length <= MAX_VALIDATOR) return etag;
+  const modified = textOf(headers['last-modified']);
+  return modified && !Number.isNaN(Date.parse(modified)) && modified.length <= MAX_VALIDATOR
+    ? DATE_MARK + modified
+    : null;
+}

@@ -1,7 +1,7 @@
 import { TilewardenError } from '../../domain/errors.ts';
 import { isSecretName } from '../../lib/hide-secrets.ts';
 import type { SourceAnswer, SourceRequest } from '../tile-source.ts';
-import { NOT_MODIFIED } from './answer-freshness.ts';
+import { NOT_MODIFIED } from './read-answer.ts';
 import type { UpstreamAnswer, UpstreamRequest } from './upstream-client.ts';
 
 /** What a request for a picture takes over from what was asked of the source. */

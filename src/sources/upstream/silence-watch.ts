@@ -6,7 +6,6 @@ export interface UnderWay {
 export interface HostManner {
   /** Whether it is known to fail. */
   readonly failing: boolean;
-  /** How many may be under way at once. */
   readonly most: number;
   /** Milliseconds that nearly all of its latest answers took at most; null: none is known. */
   readonly usualMs: () => number | null;

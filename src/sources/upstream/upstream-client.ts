@@ -4,10 +4,16 @@ import type { Clock } from '../../lib/clock.ts';
 import { systemRandom } from '../../lib/random.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import { createAddressGuard } from './address-guard.ts';
-import { type AnswerFreshness, conditionOf, freshnessOf, NOT_MODIFIED } from './answer-freshness.ts';
 import { type LinkedAbort, linkAbort } from './linked-abort.ts';
 import { createMemoryBudgetBook, openUpstreamDesk } from './open-upstream-desk.ts';
-import { readAnswer, textOf } from './read-answer.ts';
+import {
+  type AnswerFreshness,
+  conditionOf,
+  freshnessOf,
+  NOT_MODIFIED,
+  readAnswer,
+  textOf,
+} from './read-answer.ts';
 import type { RequestEnd, UpstreamDesk, UpstreamPriority } from './upstream-desk.ts';
 import { BadStatus, failureOfConnection, timedOut, unavailable } from './upstream-failure.ts';
 import { hostAndPort, type UpstreamSettings, upstreamOptionsFor } from './upstream-options.ts';
@@ -216,7 +222,6 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
         stop.release();
       }
     },
-    /** Ends what is under way. */
     async close(): Promise<void> {
       closing.abort(
         new TilewardenError('source-unavailable', 'The server is stopping.', { reason: 'stopping' }),

@@ -1,6 +1,5 @@
 export type UpstreamPriority = 'interactive' | 'task';
 
-/** What came of a request that was let through. */
 export interface RequestEnd {
   /**
    * `answered`: the host did what it was asked. `overloaded`: it said that it is too much. `failed`: it could not

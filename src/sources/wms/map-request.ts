@@ -1,5 +1,6 @@
 import type { Bounds } from '../../domain/bounds.ts';
 import { formatOf } from '../../domain/format.ts';
+import { withQuery } from '../http-options.ts';
 import type { InfoRequest, LegendRequest, SourceRequest } from '../tile-source.ts';
 import type { WmsSourceOptions } from './wms-source-options.ts';
 
@@ -14,7 +15,6 @@ export function mapRequestUrl(base: string, options: WmsSourceOptions, request: 
   return requestUrl(base, options, request, ownParameters(options, request));
 }
 
-/** The GetFeatureInfo address for a request. */
 export function infoRequestUrl(base: string, options: WmsSourceOptions, request: InfoRequest): URL {
   const newer = options.version === '1.3.0';
   return requestUrl(base, options, request, [
@@ -30,7 +30,6 @@ export function infoRequestUrl(base: string, options: WmsSourceOptions, request:
 
 /** The GetLegendGraphic address, OGC 05-078r4, 12. Of several layers the first one's. */
 export function legendRequestUrl(base: string, options: WmsSourceOptions, request: LegendRequest): URL {
-  const url = new URL(base);
   const own = {
     ...options.vendorParameters,
     SERVICE: 'WMS',
@@ -44,11 +43,7 @@ export function legendRequestUrl(base: string, options: WmsSourceOptions, reques
     ...(request.height !== null && { HEIGHT: String(request.height) }),
     ...(request.scale !== null && { SCALE: request.scale }),
   };
-  for (const name of [...url.searchParams.keys()]) {
-    if (Object.hasOwn(own, name.toUpperCase())) url.searchParams.delete(name);
-  }
-  for (const [name, value] of Object.entries(own)) url.searchParams.set(name, value);
-  return url;
+  return withQuery(base, Object.entries(own));
 }
 
 function requestUrl(
@@ -81,7 +76,6 @@ export function mapRequest(
   return { url: new URL(base), form: url.searchParams };
 }
 
-/** The format to ask for, by name. */
 export function requestFormat(options: WmsSourceOptions, { format }: Pick<MapRequest, 'format'>): string {
   if (options.requestFormat) return options.requestFormat;
   if (format.kind === 'opaque' || COMMON_FORMATS.has(format.mediaType)) return format.mediaType;

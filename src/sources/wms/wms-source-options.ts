@@ -7,7 +7,6 @@ const list = z
 
 const parameterName = z.string().regex(/^[A-Za-z0-9_.:-]{1,64}$/, 'must be a plain parameter name');
 
-/** A map server that speaks WMS. */
 export const wmsSourceOptions = z.strictObject({
   type: z.literal('wms'),
   url: z

@@ -3,14 +3,7 @@ import { hostClosedIn } from '../../domain/upstream-status.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import { requestManners } from '../http-options.ts';
 import { createSourceLife } from '../source-life.ts';
-import type {
-  InfoAnswer,
-  InfoRequest,
-  LegendRequest,
-  SourceAnswer,
-  SourceRequest,
-  TileSource,
-} from '../tile-source.ts';
+import type { InfoAnswer, SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
 import { checkAnswerType, pictureRequest, serverAnswer, withoutSecrets } from '../upstream/server-answer.ts';
 import type { SourceTools } from '../upstream/upstream-client.ts';
 import { infoRequestUrl, legendRequestUrl, mapRequest, mapRequestUrl, requestFormat } from './map-request.ts';
@@ -45,16 +38,15 @@ export function openWmsSource(
     return serverAnswer(answer, (type) => checkAnswerType(type, requestFormat(options, request)));
   }
 
-  async function askFrom(base: string, request: InfoRequest, signal: AbortSignal): Promise<InfoAnswer> {
-    const url = infoRequestUrl(base, options, request);
-    const { bytes, mediaType } = await upstream.get({ url, ...manners, priority: 'interactive', signal });
-    return { bytes, mediaType };
-  }
-
-  async function legendFrom(base: string, request: LegendRequest, signal: AbortSignal): Promise<InfoAnswer> {
-    const url = legendRequestUrl(base, options, request);
-    const { bytes, mediaType } = await upstream.get({ url, ...manners, priority: 'interactive', signal });
-    return { bytes, mediaType };
+  /** For what is neither a map nor kept. */
+  function ask(caller: AbortSignal, urlAt: (base: string) => URL): Promise<InfoAnswer> {
+    return life.during(caller, (signal) =>
+      fromAny(signal, async (base) => {
+        const request = { url: urlAt(base), ...manners, priority: 'interactive', signal } as const;
+        const { bytes, mediaType } = await upstream.get(request);
+        return { bytes, mediaType };
+      }),
+    );
   }
 
   async function fromAny<Answer>(
@@ -83,10 +75,8 @@ export function openWmsSource(
     confirms: true,
     addressOf: (request) => withoutSecrets(mapRequestUrl(options.url[preferred] ?? '', options, request)),
     fetch: (request) => life.during(request.signal, (signal) => fetchInTurn(request, signal)),
-    featureInfo: (request) =>
-      life.during(request.signal, (signal) => fromAny(signal, (base) => askFrom(base, request, signal))),
-    legend: (request) =>
-      life.during(request.signal, (signal) => fromAny(signal, (base) => legendFrom(base, request, signal))),
+    featureInfo: (request) => ask(request.signal, (base) => infoRequestUrl(base, options, request)),
+    legend: (request) => ask(request.signal, (base) => legendRequestUrl(base, options, request)),
     close: async () => life.end(),
   };
 }

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { httpAddress, httpOptions } from '../http-options.ts';
 
-/** A server that speaks WMTS 1.0.0. */
 export const wmtsSourceOptions = z.strictObject({
   type: z.literal('wmts'),
   url: httpAddress.describe('Address of the service or of its capabilities document'),

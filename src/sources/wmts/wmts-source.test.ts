@@ -9,9 +9,9 @@ import { type Format, formatOf } from '../../domain/format.ts';
 import { boundsOfTile, createGridSet } from '../../domain/grid-set.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { acceptImage } from '../../raster/accept-image.ts';
-import { srsOfCrs } from '../match-grid.ts';
 import type { SourceRequest, TileSource } from '../tile-source.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
+import { srsOfCrs } from '../wmts-capabilities.ts';
 import { openWmtsSource } from './wmts-source.ts';
 import { wmtsSourceOptions } from './wmts-source-options.ts';
 

@@ -1,15 +1,19 @@
 import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { orAborted } from '../../lib/deferred.ts';
-import { requestManners } from '../http-options.ts';
-import { matchTile } from '../match-grid.ts';
+import { requestManners, withQuery } from '../http-options.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
 import { checkAnswerType, pictureRequest, serverAnswer, withoutSecrets } from '../upstream/server-answer.ts';
 import type { SourceTools } from '../upstream/upstream-client.ts';
-import type { WmtsCapabilities, WmtsLayer } from '../wmts-capabilities.ts';
-import { CapabilitiesKeeper } from './capabilities-keeper.ts';
+import {
+  type MatchedTile,
+  matchTile,
+  readWmtsCapabilities,
+  type WmtsCapabilities,
+  type WmtsLayer,
+} from '../wmts-capabilities.ts';
 import type { WmtsSourceOptions } from './wmts-source-options.ts';
-import { capabilitiesUrl, isDocument, pathUrl, queryUrl, type TileChoice } from './wmts-tile-url.ts';
 
 const NAMED_IN_MESSAGE = 20;
 
@@ -17,7 +21,7 @@ const NAMED_IN_MESSAGE = 20;
 export function openWmtsSource(options: WmtsSourceOptions, { upstream, clock }: SourceTools): TileSource {
   const life = createSourceLife();
   const manners = requestManners(options);
-  const capabilities = new CapabilitiesKeeper(clock, () =>
+  const capabilities = keepCapabilities(clock, () =>
     life.during(new AbortController().signal, async (signal) => {
       const url = capabilitiesUrl(options);
       return (await upstream.get({ url, ...manners, priority: 'interactive', signal })).bytes;
@@ -42,7 +46,7 @@ export function openWmtsSource(options: WmtsSourceOptions, { upstream, clock }: 
   return {
     maxMetatile: { columns: 1, rows: 1 },
     confirms: true,
-    addressOf: (request) => withoutSecrets(addressOf(options, capabilities.known, request)),
+    addressOf: (request) => withoutSecrets(addressOf(options, capabilities.known(), request)),
     fetch: (request) => life.during(request.signal, (signal) => fetch(request, signal)),
     close: async () => life.end(),
   };
@@ -139,4 +143,114 @@ function unfit(what: string): TilewardenError {
     reason: 'capabilities',
     cause: new Error(`The map source ${what}.`),
   });
+}
+
+/** They are read again behind a request that comes so long after they were read. */
+const RENEW_AFTER_MS = 60 * 60 * 1000;
+
+/**
+ * Reads the capabilities when they are first needed, once for all who wait. What was read stays in use while it is
+ * renewed, also when that fails.
+ */
+function keepCapabilities(clock: Clock, load: () => Promise<Buffer>) {
+  let known: WmtsCapabilities | null = null;
+  let readAt = 0;
+  let reading: Promise<WmtsCapabilities> | null = null;
+
+  async function readOnce(): Promise<WmtsCapabilities> {
+    readAt = clock.monotonic();
+    const bytes = await load();
+    try {
+      known = readWmtsCapabilities(bytes);
+      return known;
+    } catch (cause) {
+      const message = 'The capabilities of the map source cannot be read.';
+      throw new TilewardenError('source-bad-answer', message, { reason: 'capabilities', cause });
+    }
+  }
+
+  function read(): Promise<WmtsCapabilities> {
+    reading ??= readOnce().finally(() => {
+      reading = null;
+    });
+    return reading;
+  }
+
+  return {
+    /** Null while they have not been read. */
+    known: () => known,
+    async current(): Promise<WmtsCapabilities> {
+      if (!known) return await read();
+      if (clock.monotonic() - readAt > RENEW_AFTER_MS) read().catch(() => undefined);
+      return known;
+    },
+  };
+}
+
+interface TileChoice {
+  readonly layer: WmtsLayer;
+  readonly tile: MatchedTile;
+  readonly format: string;
+  readonly style: string;
+  readonly dimensions: ReadonlyMap<string, string>;
+}
+
+/** Requests by query go to the declared address, whatever host the server thinks it has. */
+function queryUrl(base: string, choice: TileChoice): URL {
+  const { matrixSet, matrix, row, column } = choice.tile;
+  const url = withQuery(base, [
+    ['SERVICE', 'WMTS'],
+    ['REQUEST', 'GetTile'],
+    ['VERSION', '1.0.0'],
+    ['LAYER', choice.layer.id],
+    ['STYLE', choice.style],
+    ['FORMAT', choice.format],
+    ['TILEMATRIXSET', matrixSet],
+    ['TILEMATRIX', matrix],
+    ['TILEROW', String(row)],
+    ['TILECOL', String(column)],
+    ...choice.dimensions,
+  ]);
+  for (const name of [...url.searchParams.keys()]) {
+    if (/^acceptversions$/i.test(name)) url.searchParams.delete(name);
+  }
+  return url;
+}
+
+/** OGC 07-057r7, 10.2.1: a template with names in braces. Null when the layer has none for the format. */
+function pathUrl(base: string, choice: TileChoice): URL | null {
+  const template = choice.layer.templates.get(choice.format);
+  if (template === undefined) return null;
+  const { matrixSet, matrix, row, column } = choice.tile;
+  const values = new Map<string, string>([
+    ['layer', choice.layer.id],
+    ['style', choice.style],
+    ['tilematrixset', matrixSet],
+    ['tilematrix', matrix],
+    ['tilerow', String(row)],
+    ['tilecol', String(column)],
+  ]);
+  for (const [name, value] of choice.dimensions) values.set(name.toLowerCase(), value);
+  const filled = template.replace(/\{([^{}]+)\}/g, (whole, name: string) => {
+    const value = values.get(name.toLowerCase());
+    return value === undefined ? whole : encodeURIComponent(value);
+  });
+  return URL.canParse(filled, base) ? new URL(filled, base) : null;
+}
+
+/** Whether the declared address is a document rather than a service that reads queries. */
+function isDocument(url: string): boolean {
+  return /\.xml$/i.test(new URL(url).pathname);
+}
+
+function capabilitiesUrl({ url: declared }: Pick<WmtsSourceOptions, 'url'>): URL {
+  const url = new URL(declared);
+  const asksAlready = [...url.searchParams].some(
+    ([name, value]) => /^request$/i.test(name) && /^getcapabilities$/i.test(value),
+  );
+  if (asksAlready || isDocument(declared)) return url;
+  return withQuery(
+    declared,
+    Object.entries({ SERVICE: 'WMTS', REQUEST: 'GetCapabilities', VERSION: '1.0.0' }),
+  );
 }

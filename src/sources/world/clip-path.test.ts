@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { clipRing, sendNearSegments } from './clip-path.ts';
-import { PixelPath } from './pixel-path.ts';
+import { clipRing, PixelPath, sendNearSegments } from './clip-path.ts';
 
 const box = { left: 0, top: 0, right: 100, bottom: 50 };
 

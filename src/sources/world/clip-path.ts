@@ -1,5 +1,3 @@
-import type { PixelPath } from './pixel-path.ts';
-
 /** In pixels. */
 export interface ClipBox {
   readonly left: number;
@@ -20,56 +18,34 @@ export function clipRing(ring: PixelPath, spare: PixelPath, box: ClipBox): Pixel
   const turn = () => {
     [from, to] = [to, from];
   };
-  if (cutAcross(from, to, box.left, 1)) turn();
-  if (cutAcross(from, to, box.right, -1)) turn();
-  if (cutDown(from, to, box.top, 1)) turn();
-  if (cutDown(from, to, box.bottom, -1)) turn();
+  if (cut(from, to, X, box.left, 1)) turn();
+  if (cut(from, to, X, box.right, -1)) turn();
+  if (cut(from, to, Y, box.top, 1)) turn();
+  if (cut(from, to, Y, box.bottom, -1)) turn();
   return from;
 }
 
-/** Keeps what lies on the `side` (1: right, -1: left) of a vertical edge; false when nothing had to be cut. */
-function cutAcross(from: PixelPath, to: PixelPath, edge: number, side: 1 | -1): boolean {
-  if (everyX(from, edge, side)) return false;
+const [X, Y] = [0, 1];
+
+/** Keeps what lies on the `side` (1: right or below, -1: left or above) of an edge; false when nothing had to be cut. */
+function cut(from: PixelPath, to: PixelPath, axis: number, edge: number, side: 1 | -1): boolean {
+  const other = 1 - axis;
+  let place = 0;
+  while (place < from.length && (from.at(axis, place) - edge) * side >= 0) place++;
+  if (place === from.length) return false;
   to.clear();
-  let px = from.x(from.length - 1);
-  let py = from.y(from.length - 1);
-  for (let place = 0; place < from.length; place++) {
-    const x = from.x(place);
-    const y = from.y(place);
-    const inside = (x - edge) * side >= 0;
-    if (inside !== (px - edge) * side >= 0) to.add(edge, py + ((y - py) * (edge - px)) / (x - px));
-    if (inside) to.add(x, y);
-    px = x;
-    py = y;
+  let last = from.length - 1;
+  for (place = 0; place < from.length; last = place++) {
+    const [a, b] = [from.at(axis, last), from.at(axis, place)];
+    const inside = (b - edge) * side >= 0;
+    if (inside !== (a - edge) * side >= 0) {
+      const [c, d] = [from.at(other, last), from.at(other, place)];
+      const crossing = c + ((d - c) * (edge - a)) / (b - a);
+      if (axis === X) to.add(edge, crossing);
+      else to.add(crossing, edge);
+    }
+    if (inside) to.add(from.x(place), from.y(place));
   }
-  return true;
-}
-
-/** The same for a horizontal edge (1: below, -1: above). */
-function cutDown(from: PixelPath, to: PixelPath, edge: number, side: 1 | -1): boolean {
-  if (everyY(from, edge, side)) return false;
-  to.clear();
-  let px = from.x(from.length - 1);
-  let py = from.y(from.length - 1);
-  for (let place = 0; place < from.length; place++) {
-    const x = from.x(place);
-    const y = from.y(place);
-    const inside = (y - edge) * side >= 0;
-    if (inside !== (py - edge) * side >= 0) to.add(px + ((x - px) * (edge - py)) / (y - py), edge);
-    if (inside) to.add(x, y);
-    px = x;
-    py = y;
-  }
-  return true;
-}
-
-function everyX(path: PixelPath, edge: number, side: 1 | -1): boolean {
-  for (let place = 0; place < path.length; place++) if ((path.x(place) - edge) * side < 0) return false;
-  return true;
-}
-
-function everyY(path: PixelPath, edge: number, side: 1 | -1): boolean {
-  for (let place = 0; place < path.length; place++) if ((path.y(place) - edge) * side < 0) return false;
   return true;
 }
 
@@ -149,5 +125,50 @@ export class SvgPathSink implements PathSink {
 
   lineTo(x: number, y: number): void {
     this.#data += `${x * UNITS_PER_PIXEL} ${y * UNITS_PER_PIXEL} `;
+  }
+}
+
+/** A growing run of points in pixels, reused from shape to shape so that drawing leaves little garbage. */
+export class PixelPath {
+  #xs = new Float64Array(1024);
+  #ys = new Float64Array(1024);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  clear(): void {
+    this.#length = 0;
+  }
+
+  at(axis: number, place: number): number {
+    return (axis === X ? this.#xs[place] : this.#ys[place]) ?? 0;
+  }
+
+  x(place: number): number {
+    return this.#xs[place] ?? 0;
+  }
+
+  y(place: number): number {
+    return this.#ys[place] ?? 0;
+  }
+
+  /** A point equal to the one before it adds nothing. */
+  add(x: number, y: number): void {
+    const last = this.#length - 1;
+    if (last >= 0 && this.#xs[last] === x && this.#ys[last] === y) return;
+    if (this.#length === this.#xs.length) this.#grow();
+    this.#xs[this.#length] = x;
+    this.#ys[this.#length] = y;
+    this.#length++;
+  }
+
+  #grow(): void {
+    const [xs, ys] = [this.#xs, this.#ys];
+    this.#xs = new Float64Array(2 * xs.length);
+    this.#ys = new Float64Array(2 * ys.length);
+    this.#xs.set(xs);
+    this.#ys.set(ys);
   }
 }

@@ -2,8 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import { expect, it } from 'vitest';
 import { silentLogger } from '../../lib/logger.ts';
-import type { DrawingJob, DrawingResult } from './drawing-job.ts';
-import { DrawingPool } from './drawing-pool.ts';
+import { type DrawingJob, DrawingPool, type DrawingResult } from './drawing-pool.ts';
 import { createMapView } from './map-view.ts';
 
 const job: DrawingJob = {

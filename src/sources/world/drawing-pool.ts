@@ -3,7 +3,8 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { orAborted } from '../../lib/deferred.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
-import type { DrawingJob, DrawingResult } from './drawing-job.ts';
+import type { MapStyleName } from './map-style.ts';
+import type { MapView } from './map-view.ts';
 
 export interface DrawingPoolOptions {
   readonly threads: number;
@@ -121,3 +122,13 @@ function stopping(): TilewardenError {
 function unfinished(): TilewardenError {
   return new TilewardenError('source-unavailable', 'The map could not be drawn to its end.');
 }
+
+/** What a drawing thread is sent, and what it sends back: the pixels, or why there are none. */
+export interface DrawingJob {
+  readonly view: MapView;
+  readonly style: MapStyleName;
+}
+
+export type DrawingResult =
+  | { readonly kind: 'drawn'; readonly pixels: Uint8Array<ArrayBuffer> }
+  | { readonly kind: 'failed'; readonly message: string };

@@ -1,5 +1,5 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
-import type { DrawingJob, DrawingResult } from './drawing-job.ts';
+import type { DrawingJob, DrawingResult } from './drawing-pool.ts';
 import { MapPainter } from './map-painter.ts';
 
 /** The thread draws one job at a time, in the order they come. */

@@ -1,7 +1,6 @@
 import type { MapShape } from './map-shape.ts';
 import type { Country, WorldAtlas } from './world-atlas.ts';
 
-/** What is known of a country beside its outline. */
 export interface GazetteerEntry {
   readonly name: string;
   /** Countries that touch have different ones; -1 is land under ice. */
@@ -30,15 +29,10 @@ export function createGazetteer(atlas: WorldAtlas, tints: number): Gazetteer {
 }
 
 function entryOf(country: Country, ring: MapShape, tint: number): GazetteerEntry {
-  const point = roomiestPoint(ring);
-  return {
-    name: country.name,
-    tint: UNDER_ICE.has(country.name) ? ICE : tint,
-    x: point.x,
-    y: point.y,
-    width: ring.maxX - ring.minX,
-    area: Math.abs(point.area),
-  };
+  const { name } = country;
+  const { x, y } = roomiestPoint(ring);
+  const width = ring.maxX - ring.minX;
+  return { name, tint: UNDER_ICE.has(name) ? ICE : tint, x, y, width, area: ringArea(ring) };
 }
 
 /** Each country takes the tint that is used least among those its neighbours have left. */
@@ -58,13 +52,6 @@ function tintCountries(atlas: WorldAtlas, tints: number): number[] {
   return chosen;
 }
 
-interface LabelPoint {
-  readonly x: number;
-  readonly y: number;
-  /** Of the ring, signed by its sense. */
-  readonly area: number;
-}
-
 /** Names are wide and low: room above and below counts as so many times the room beside. */
 const FLATNESS = 2;
 const CELLS = 10;
@@ -72,13 +59,13 @@ const ROUNDS = 3;
 const MAX_CORNERS = 120;
 
 function largestRing(rings: readonly MapShape[]): MapShape | null {
-  const sized = rings.map((ring) => ({ ring, area: Math.abs(ringArea(ring)) }));
+  const sized = rings.map((ring) => ({ ring, area: ringArea(ring) }));
   sized.sort((a, b) => b.area - a.area);
   return sized[0]?.ring ?? null;
 }
 
 /** About the point of the ring that is furthest from its edge: a lattice laid ever closer around the best so far. */
-function roomiestPoint(ring: MapShape): LabelPoint {
+function roomiestPoint(ring: MapShape): { readonly x: number; readonly y: number } {
   const outline = coarseOutline(ring);
   let best = { x: (ring.minX + ring.maxX) / 2, y: (ring.minY + ring.maxY) / 2, room: -Infinity };
   let [width, height] = [ring.maxX - ring.minX, ring.maxY - ring.minY];
@@ -93,7 +80,7 @@ function roomiestPoint(ring: MapShape): LabelPoint {
     width /= CELLS / 3;
     height /= CELLS / 3;
   }
-  return { x: best.x, y: best.y, area: ringArea(ring) };
+  return best;
 }
 
 type Outline = readonly { readonly x: number; readonly y: number }[];
@@ -129,13 +116,9 @@ function squaredDistance(x: number, y: number, a: Outline[number], b: Outline[nu
 function ringArea(ring: MapShape): number {
   let doubled = 0;
   for (let place = 1; place < ring.x.length; place++) {
-    const [ax = 0, ay = 0, bx = 0, by = 0] = [
-      ring.x[place - 1],
-      ring.y[place - 1],
-      ring.x[place],
-      ring.y[place],
-    ];
+    const [ax, ay] = [ring.x[place - 1] ?? 0, ring.y[place - 1] ?? 0];
+    const [bx, by] = [ring.x[place] ?? 0, ring.y[place] ?? 0];
     doubled += ax * by - bx * ay;
   }
-  return doubled / 2;
+  return Math.abs(doubled / 2);
 }

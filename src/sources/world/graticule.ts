@@ -1,5 +1,4 @@
-import { projectLatitude, unprojectLatitude } from './map-projection.ts';
-import type { MapView } from './map-view.ts';
+import { type MapView, projectLatitude, unprojectLatitude } from './map-view.ts';
 
 /** Lines of equal longitude and latitude, `step` degrees apart. */
 export interface Graticule {

@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { MapPainter } from './map-painter.ts';
-import { type MapProjection, projectLatitude } from './map-projection.ts';
 import { MAP_STYLES, type MapStyleName, mapStyleOf } from './map-style.ts';
-import { createMapView, type MapView } from './map-view.ts';
+import { createMapView, type MapProjection, type MapView, projectLatitude } from './map-view.ts';
 
 const PROJECTIONS: readonly MapProjection[] = ['mercator', 'geographic'];
 

@@ -3,10 +3,9 @@ import { type PathSink, SvgPathSink, UNITS_PER_PIXEL } from './clip-path.ts';
 import { type Graticule, graticuleOf } from './graticule.ts';
 import { paintDegrees, paintNames } from './label-painter.ts';
 import { createTextMeasure, registerMapFont } from './map-font.ts';
-import { projectLatitude } from './map-projection.ts';
 import type { MapShape } from './map-shape.ts';
 import { type MapStyle, type MapStyleName, mapStyleOf, type Stroke } from './map-style.ts';
-import type { MapView } from './map-view.ts';
+import { type MapView, projectLatitude } from './map-view.ts';
 import { ShapeTracer } from './shape-tracer.ts';
 import type { WorldAtlas } from './world-atlas.ts';
 import { WorldLibrary } from './world-library.ts';
@@ -38,13 +37,21 @@ export class MapPainter {
     const wideStrokes = view.resolutionX < WIDE_STROKES_BELOW_RESOLUTION;
     context.fillStyle = style.sea;
     context.fillRect(0, 0, view.width, view.height);
-    if (wideStrokes) paintShallows(context, style, atlas, tracer);
+    const lines = (shapes: readonly MapShape[], coarsely: boolean, strokes: readonly Stroke[]) =>
+      strokes.length > 0 &&
+      stroke(
+        context,
+        pathOf((sink) => tracer.traceLines(shapes, sink, coarsely)),
+        strokes,
+      );
+    if (wideStrokes) lines(atlas.coasts, true, style.shallows);
     for (const [colour, rings] of this.#ringsByColour(view, style, atlas)) {
       fillRings(context, colour, rings, tracer);
     }
     paintGraticule(context, view, style, graticule);
-    if (wideStrokes) paintBorderTint(context, style, atlas, tracer);
-    paintLines(context, style, atlas, tracer);
+    if (wideStrokes && style.borderTint) lines(atlas.borders, true, [style.borderTint]);
+    lines(atlas.borders, false, [style.border]);
+    lines(atlas.coasts, false, [style.coast]);
     const names = view.resolutionX < NAMES_BELOW_RESOLUTION ? this.#library.labels(view) : [];
     if (view.resolutionX < DEGREES_BELOW_RESOLUTION) paintDegrees(context, view, style, graticule, names);
     paintNames(context, view, style, names);
@@ -86,41 +93,6 @@ function fillRings(
       'evenodd',
     );
   });
-}
-
-function paintShallows(
-  context: SKRSContext2D,
-  style: MapStyle,
-  atlas: WorldAtlas,
-  tracer: ShapeTracer,
-): void {
-  if (style.shallows.length === 0) return;
-  const path = pathOf((sink) => tracer.traceLinesCoarsely(atlas.coasts, sink));
-  stroke(context, path, style.shallows);
-}
-
-function paintBorderTint(
-  context: SKRSContext2D,
-  style: MapStyle,
-  atlas: WorldAtlas,
-  tracer: ShapeTracer,
-): void {
-  if (!style.borderTint) return;
-  const path = pathOf((sink) => tracer.traceLinesCoarsely(atlas.borders, sink));
-  stroke(context, path, [style.borderTint]);
-}
-
-function paintLines(context: SKRSContext2D, style: MapStyle, atlas: WorldAtlas, tracer: ShapeTracer): void {
-  stroke(
-    context,
-    pathOf((sink) => tracer.traceLines(atlas.borders, sink)),
-    [style.border],
-  );
-  stroke(
-    context,
-    pathOf((sink) => tracer.traceLines(atlas.coasts, sink)),
-    [style.coast],
-  );
 }
 
 function stroke(context: SKRSContext2D, path: Path2D, strokes: readonly Stroke[]): void {

@@ -1,4 +1,4 @@
-import { type MapProjection, projectLatitude } from './map-projection.ts';
+import { type MapProjection, projectLatitude } from './map-view.ts';
 
 /** A ring or a line in degrees of a plane. Longitudes run on across the antimeridian: a shape never jumps. */
 export interface MapShape {

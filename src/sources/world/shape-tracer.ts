@@ -1,7 +1,6 @@
-import { type ClipBox, clipRing, type PathSink, sendNearSegments } from './clip-path.ts';
+import { type ClipBox, clipRing, type PathSink, PixelPath, sendNearSegments } from './clip-path.ts';
 import type { MapShape } from './map-shape.ts';
 import type { MapView } from './map-view.ts';
-import { PixelPath } from './pixel-path.ts';
 
 /** Nothing that is drawn reaches further beyond its line than this, in pixels. */
 const REACH = 24;
@@ -43,19 +42,11 @@ export class ShapeTracer {
     }
   }
 
-  traceLines(shapes: Iterable<MapShape>, sink: PathSink): void {
-    this.#traceLines(shapes, sink, this.#steps);
-  }
-
-  /** For wide strokes, which hide small bends but take long to draw around them. */
-  traceLinesCoarsely(shapes: Iterable<MapShape>, sink: PathSink): void {
-    this.#traceLines(shapes, sink, COARSE_STEPS);
-  }
-
-  #traceLines(shapes: Iterable<MapShape>, sink: PathSink, steps: number): void {
+  /** `coarsely`: for wide strokes, which hide small bends but take long to draw around them. */
+  traceLines(shapes: Iterable<MapShape>, sink: PathSink, coarsely: boolean): void {
     for (const shape of shapes) {
       for (const shift of this.#shiftsInView(shape)) {
-        this.#layOut(shape, shift, steps);
+        this.#layOut(shape, shift, coarsely ? COARSE_STEPS : this.#steps);
         sendNearSegments(this.#path, this.#box, sink);
       }
     }

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { feature, mesh, neighbors } from 'topojson-client';
 import type { GeometryCollection, Topology } from 'topojson-specification';
-import type { MapProjection } from './map-projection.ts';
 import { createLines, createRing, type MapShape, type Position } from './map-shape.ts';
+import type { MapProjection } from './map-view.ts';
 
 /** Natural Earth's scales, 1:110 million to 1:10 million. */
 export type AtlasDetail = '110m' | '50m' | '10m';

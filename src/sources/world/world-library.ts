@@ -1,7 +1,7 @@
+import { getOrMake } from '../../lib/get-or-make.ts';
 import { createGazetteer, type Gazetteer } from './gazetteer.ts';
 import { layOutLabels, type MeasureText, type PlacedLabel } from './label-layout.ts';
-import type { MapProjection } from './map-projection.ts';
-import type { MapView } from './map-view.ts';
+import type { MapProjection, MapView } from './map-view.ts';
 import { type AtlasDetail, loadWorldAtlas, type WorldAtlas } from './world-atlas.ts';
 
 /** Degrees per pixel down to which a detail is fine enough. */
@@ -26,34 +26,22 @@ export class WorldLibrary {
   }
 
   gazetteer(projection: MapProjection): Gazetteer {
-    const known = this.#gazetteers.get(projection);
-    if (known) return known;
-    const gazetteer = createGazetteer(this.#atlas('50m', projection), TINTS);
-    this.#gazetteers.set(projection, gazetteer);
-    return gazetteer;
+    return getOrMake(this.#gazetteers, projection, () =>
+      createGazetteer(this.#atlas('50m', projection), TINTS),
+    );
   }
 
   /** The names of the whole map at a view's zoom. */
   labels(view: MapView): readonly PlacedLabel[] {
     const key = `${view.projection} ${view.resolutionX.toPrecision(9)} ${view.resolutionY.toPrecision(9)}`;
-    const known = this.#layouts.get(key);
-    if (known) return known;
-    const gazetteer = this.gazetteer(view.projection);
-    const { projection, resolutionX, resolutionY } = view;
-    const scale = { projection, resolutionX, resolutionY, measure: this.#measure };
-    const layout = layOutLabels(gazetteer, scale);
-    if (this.#layouts.size >= MAX_LAYOUTS) this.#layouts.clear();
-    this.#layouts.set(key, layout);
-    return layout;
+    if (this.#layouts.size >= MAX_LAYOUTS && !this.#layouts.has(key)) this.#layouts.clear();
+    return getOrMake(this.#layouts, key, () =>
+      layOutLabels(this.gazetteer(view.projection), { ...view, measure: this.#measure }),
+    );
   }
 
   #atlas(detail: AtlasDetail, projection: MapProjection): WorldAtlas {
-    const key = `${detail} ${projection}`;
-    const known = this.#atlases.get(key);
-    if (known) return known;
-    const atlas = loadWorldAtlas(detail, projection);
-    this.#atlases.set(key, atlas);
-    return atlas;
+    return getOrMake(this.#atlases, `${detail} ${projection}`, () => loadWorldAtlas(detail, projection));
   }
 }
 

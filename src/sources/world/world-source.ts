@@ -4,11 +4,9 @@ import { type GridSet, METERS_PER_DEGREE } from '../../domain/grid-set.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { spawnThread } from '../../lib/spawn-thread.ts';
 import type { SourceRequest, TileSource } from '../tile-source.ts';
-import type { DrawingJob } from './drawing-job.ts';
-import { DrawingPool } from './drawing-pool.ts';
-import { type MapProjection, projectionOf } from './map-projection.ts';
+import { type DrawingJob, DrawingPool } from './drawing-pool.ts';
 import { MAP_STYLES, type MapStyleName } from './map-style.ts';
-import { createMapView } from './map-view.ts';
+import { createMapView, type MapProjection, projectionOf } from './map-view.ts';
 import type { WorldSourceOptions } from './world-source-options.ts';
 
 export interface WorldSourceDeps {

@@ -1,7 +1,14 @@
 import { crc32 } from 'node:zlib';
 import { TilewardenError } from '../../domain/errors.ts';
 import { pageOf, type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
-import { intersectRects, rectAround, rectContains, type TileRect } from '../../domain/tile-rect.ts';
+import {
+  blockAt,
+  intersectRects,
+  rectAround,
+  rectContains,
+  sizeOfRect,
+  type TileRect,
+} from '../../domain/tile-rect.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import {
   isOvertaken,
@@ -119,8 +126,9 @@ export function createMemoryStore(
     async validatorOf(set, z, rect) {
       const tiles = tilesWithin(levelOf(set, z), rect);
       const validator = tiles[0]?.validator ?? null;
-      const all = (rect.maxX - rect.minX + 1) * (rect.maxY - rect.minY + 1);
-      return tiles.length === all && tiles.every((tile) => tile.validator === validator) ? validator : null;
+      return tiles.length === sizeOfRect(rect) && tiles.every((tile) => tile.validator === validator)
+        ? validator
+        : null;
     },
 
     async markStale(set, z, rect, at, signal, createdBefore) {
@@ -167,10 +175,11 @@ export function createMemoryStore(
       return sumOf(tilesWithin(levelOf(set, z), rect, createdBefore));
     },
     async *parts(set, z, rect) {
-      const corners = tilesWithin(levelOf(set, z), rect).map(({ x, y }) => [x - (x % PART), y - (y % PART)]);
-      const known = new Map(corners.map(([x = 0, y = 0]) => [placeOf(x, y), { x, y }]));
-      for (const { x, y } of known.values()) {
-        const part = intersectRects({ minX: x, minY: y, maxX: x + PART - 1, maxY: y + PART - 1 }, rect);
+      const blocks = tilesWithin(levelOf(set, z), rect).map(({ x, y }) =>
+        blockAt(Math.floor(x / PART), Math.floor(y / PART), PART),
+      );
+      for (const block of new Map(blocks.map((one) => [placeOf(one.minX, one.minY), one])).values()) {
+        const part = intersectRects(block, rect);
         if (part) yield part;
       }
     },

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
-import type { TileRect } from '../../domain/tile-rect.ts';
+import { pageOf, type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
+import { blockAt, rectOfTile, type TileRect } from '../../domain/tile-rect.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { BlockContent, StoredTile, TileNews, TileStore } from '../tile-store.ts';
-import { CopyVoids } from './copy-voids.ts';
 import { BLOCK_TILES } from './page-index.ts';
 import type { PlacedTile } from './plan-pack-change.ts';
 
@@ -67,7 +66,7 @@ export class DiskTier {
   async getUnasked(set: TileSetKey, z: number, x: number, y: number): Promise<StoredTile | null> {
     const copy = await this.#read(set, z, x, y);
     if (!copy) return null;
-    const made = await this.#options.copies.validatorOf(set, z, { minX: x, minY: y, maxX: x, maxY: y });
+    const made = await this.#options.copies.validatorOf(set, z, rectOfTile({ x, y }));
     const [life, moment] = made?.split(' ') ?? [];
     const counts = life === this.#life && this.#voids.isUntouched(set, z, x, y, Number(moment));
     return counts ? { ...copy, madeBy: null } : null;
@@ -130,7 +129,7 @@ export class DiskTier {
       this.#blocks.delete(id);
       const [page] = content?.pages ?? [];
       if (content && page)
-        this.#blocks.set(id, { ...content, rect: rectOfBlock(page.pageX >> 3, page.pageY >> 3) });
+        this.#blocks.set(id, { ...content, rect: blockAt(page.pageX >> 3, page.pageY >> 3, BLOCK_TILES) });
     }
     this.#cursor = changes.complete && changes.cursor === 0 ? null : changes.cursor;
     const used = [...this.#blocks.values()].reduce((sum, { diskBytes }) => sum + diskBytes, 0);
@@ -157,7 +156,41 @@ function blockName(set: TileSetKey, z: number, x: number, y: number): string {
   return `${tileSetId(set)} ${z} ${Math.floor(x / BLOCK_TILES)} ${Math.floor(y / BLOCK_TILES)}`;
 }
 
-function rectOfBlock(x: number, y: number): TileRect {
-  const [minX, minY] = [x * BLOCK_TILES, y * BLOCK_TILES];
-  return { minX, minY, maxX: minX + BLOCK_TILES - 1, maxY: minY + BLOCK_TILES - 1 };
+/** Pages that are told apart; when there are more, no copy made before counts. */
+const MOST_PAGES = 50_000;
+
+/** What has been changed elsewhere since copies were made. Moments are numbers that rise with each piece of news. */
+class CopyVoids {
+  readonly #layers = new Map<string, number>();
+  readonly #pages = new Map<string, number>();
+  #everything = 0;
+  #now = 0;
+
+  get now(): number {
+    return this.#now;
+  }
+
+  note(news: TileNews): void {
+    this.#now++;
+    if (news.kind === 'tiles') {
+      const { minX, minY } = news.rect;
+      this.#pages.set(pageKey(news.set, news.z, minX, minY), this.#now);
+    }
+    if (news.kind === 'layer' || news.kind === 'place') this.#layers.set(news.layer, this.#now);
+    if (news.kind !== 'everything' && this.#pages.size <= MOST_PAGES) return;
+    this.#everything = this.#now;
+    this.#pages.clear();
+    this.#layers.clear();
+  }
+
+  /** Whether nothing is known to have changed a tile since that moment. */
+  isUntouched(set: TileSetKey, z: number, x: number, y: number, since: number): boolean {
+    const page = this.#pages.get(pageKey(set, z, x, y)) ?? 0;
+    return Math.max(page, this.#layers.get(set.layer) ?? 0, this.#everything) <= since;
+  }
+}
+
+/** News of tiles are of whole pages. */
+function pageKey(set: TileSetKey, z: number, x: number, y: number): string {
+  return `${tileSetId(set)} ${z} ${pageOf(x)} ${pageOf(y)}`;
 }

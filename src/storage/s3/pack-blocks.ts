@@ -1,8 +1,8 @@
-import { pageOf, type TileSetKey } from '../../domain/tile-key.ts';
+import { pageOf, type TileSetKey, tileSetOf } from '../../domain/tile-key.ts';
 import type { BlockChanges, PageStatistics, StoreBlock, StoreChange } from '../tile-store.ts';
 import type { PackIndex, PageChange } from './pack-index.ts';
 import { NOTHING } from './pack-writer.ts';
-import { type BlockContents, type BlockName, type PageIndex, type PageRow, tileSetOf } from './page-index.ts';
+import type { BlockContents, BlockName, PageIndex, PageRow } from './page-index.ts';
 import { tilesOf } from './plan-pack-change.ts';
 
 /** What a tile takes besides its bytes: its line in front of the pack, rounded up. */

@@ -1,16 +1,10 @@
 import { sql } from 'kysely';
 import type { Database, Statements } from '../../db/database.ts';
 import { MARKS_KEPT, TILE_NEWS, type TilePlace } from '../tile-store.ts';
-import { askIndex } from './index-failure.ts';
-import { LARGEST_INDEX, type PackIndex } from './pack-index.ts';
-
-export interface PackGenerations {
-  read(layer: string, place?: TilePlace): Promise<number>;
-  raise(layer: string, places?: readonly TilePlace[]): Promise<number>;
-}
+import { askIndex, LARGEST_INDEX, type PackIndex } from './pack-index.ts';
 
 /** Generations that all nodes share. Every writer of a layer has ended, or sees what was raised, when `raise` returns. */
-export function createPackGenerations(database: Database, store: string, index: PackIndex): PackGenerations {
+export function createPackGenerations(database: Database, store: string, index: PackIndex) {
   async function next(query: Statements, layer: string): Promise<number> {
     const raised = sql<{ number: number }>`insert into tile_generations values (${store}, ${layer}, 1)
       on conflict (store, layer) do update set number = tile_generations.number + 1 returning number`;
@@ -63,11 +57,11 @@ export function createPackGenerations(database: Database, store: string, index: 
   }
 
   return {
-    async read(layer, place) {
+    async read(layer: string, place?: TilePlace): Promise<number> {
       const { rows } = await askIndex(() => latest(JSON.stringify(layer), place).execute(database.query));
       return rows[0]?.number ?? 0;
     },
-    async raise(layer, places) {
+    async raise(layer: string, places?: readonly TilePlace[]): Promise<number> {
       const name = JSON.stringify(layer);
       const number = await askIndex(() =>
         database.transaction(index.lockOf(layer), async (query) => {

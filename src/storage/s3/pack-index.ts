@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
+import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import type { MetatileSize } from '../../domain/metatile.ts';
 import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import type { TileRect } from '../../domain/tile-rect.ts';
 import { TILE_NEWS } from '../tile-store.ts';
-import { askIndex } from './index-failure.ts';
 
 /** A tile set in use: the number of its row and the tiles of its packs, across and down. */
 export interface FoundSet extends MetatileSize {
@@ -204,5 +204,17 @@ export class PackIndex {
       from unnest(${packs.map(({ x }) => x)}::int[], ${packs.map(({ y }) => y)}::int[]) w (x, y)
       left join packs p on p.tile_set = ${found.id} and p.z = ${z} and p.band = w.y >> 5 and p.x = w.x and p.y = w.y`;
     return (await askIndex(() => query.execute(this.#database.query))).rows;
+  }
+}
+
+/** What the index is asked comes through here: a database that is away is a store that fails. */
+export async function askIndex<Answer>(question: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await question();
+  } catch (cause) {
+    if (isTilewardenError(cause)) throw cause;
+    throw new TilewardenError('store-failed', 'The database that lists the stored tiles does not answer.', {
+      cause,
+    });
   }
 }

@@ -1,7 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { TileSetKey } from '../../domain/tile-key.ts';
-import type { PackedTile } from './pack-detail.ts';
-import type { PackPlace } from './pack-key.ts';
+import type { PackedTile, PackPlace } from './pack-detail.ts';
 
 export interface ObjectTile extends Omit<PackedTile, 'object' | 'length'> {
   readonly bytes: Buffer;

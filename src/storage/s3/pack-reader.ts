@@ -1,10 +1,11 @@
 import type { TileIndex, TileSetKey } from '../../domain/tile-key.ts';
+import { rectOfTile } from '../../domain/tile-rect.ts';
 import { createKeyedSingleFlight } from '../../lib/keyed-single-flight.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Outage, StoredTile } from '../tile-store.ts';
 import type { DiskTier, TileCopy } from './disk-tier.ts';
+import { packKey } from './pack-detail.ts';
 import type { FoundSet, PackIndex, PackRow } from './pack-index.ts';
-import { packKey } from './pack-key.ts';
 import { type PackObject, readPackObject } from './pack-object.ts';
 import { type PlacedTile, tilesOf } from './plan-pack-change.ts';
 import type { S3Bucket } from './s3-bucket.ts';
@@ -63,13 +64,13 @@ export class PackReader {
     return again ?? this.#discard(set, tile.z, second);
   }
 
-  async #find(set: TileSetKey, { z, x, y }: TileIndex): Promise<FoundTile | null> {
+  async #find(set: TileSetKey, tile: TileIndex): Promise<FoundTile | null> {
     const moment = this.#options.tier?.moment ?? 0;
-    const answer = await this.#options.index.within(set, z, { minX: x, minY: y, maxX: x, maxY: y });
+    const answer = await this.#options.index.within(set, tile.z, rectOfTile(tile));
     const row = answer?.rows[0];
     if (!answer || !row) return null;
     const tiles = tilesOf(answer.found, row);
-    const wanted = tiles.find((one) => one.x === x && one.y === y);
+    const wanted = tiles.find((one) => one.x === tile.x && one.y === tile.y);
     if (!wanted) return null;
     const others = tiles.filter((one) => one !== wanted && one.object === wanted.object);
     return { found: answer.found, row, moment, wanted, others };

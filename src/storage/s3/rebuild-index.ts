@@ -1,9 +1,9 @@
 import { TilewardenError } from '../../domain/errors.ts';
 import { tileSetId } from '../../domain/tile-key.ts';
+import { getOrMake } from '../../lib/get-or-make.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
-import type { PackedTile } from './pack-detail.ts';
+import { type PackedTile, type ParsedKey, parsePackKey } from './pack-detail.ts';
 import { type FoundSet, PackIndex } from './pack-index.ts';
-import { type ParsedKey, parsePackKey } from './pack-key.ts';
 import { type PackHead, readPackHead } from './pack-object.ts';
 import { PackWriter, UNCONDITIONAL } from './pack-writer.ts';
 import type { PackEdit } from './plan-pack-change.ts';
@@ -139,13 +139,11 @@ class Rebuild {
   }
 
   #setOf({ id }: ParsedKey, { set, columns, rows }: PackHead): Promise<FoundSet> {
-    const known = this.#sets.get(tileSetId(set));
-    if (known) return known;
-    const restored = this.#parts.index
-      .restore(id, set, { columns, rows })
-      .then(() => ({ id, columns, rows }));
-    this.#sets.set(tileSetId(set), restored);
-    return restored;
+    const { index } = this.#parts;
+    return getOrMake(this.#sets, tileSetId(set), async () => {
+      await index.restore(id, set, { columns, rows });
+      return { id, columns, rows };
+    });
   }
 }
 

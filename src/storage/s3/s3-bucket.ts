@@ -10,11 +10,11 @@ import {
 import { state as sdkState } from '@aws-sdk/core/client';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { getOrMake } from '../../lib/get-or-make.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { Random } from '../../lib/random.ts';
+import { jitter, type Random } from '../../lib/random.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import type { RequestCount } from '../tile-store.ts';
-import { BucketBreaker } from './bucket-breaker.ts';
 import { createS3Requests } from './s3-requests.ts';
 import type { S3StoreOptions } from './s3-store-options.ts';
 
@@ -23,22 +23,6 @@ export interface ListedObject {
   readonly bytes: number;
   /** Milliseconds since 1970. */
   readonly modifiedAt: number;
-}
-
-/** The one way to the object store. Failures are `store-failed`; while it fails again and again it is left alone. */
-export interface S3Bucket {
-  put(key: string, bytes: Buffer): Promise<void>;
-  /** Null: there is none. `range`: only the first so many bytes. */
-  get(key: string, range?: number): Promise<Buffer | null>;
-  /** At most 1,000; those that are not there count as removed. One request. */
-  remove(keys: readonly string[]): Promise<void>;
-  /** Some in the order of their keys; `next` leads to those behind them. */
-  list(
-    prefix: string,
-    next: string | null,
-  ): Promise<{ readonly objects: readonly ListedObject[]; readonly next: string | null }>;
-  readonly counts: readonly RequestCount[];
-  close(): void;
 }
 
 interface BucketTools {
@@ -64,7 +48,7 @@ export async function openS3Bucket(options: S3StoreOptions, tools: BucketTools):
   // The SDK warns on standard error of its future versions; ours is pinned and runs on Node.js 20.
   sdkState.warningEmitted = true;
   const client = new S3Client(clientOptions(options));
-  const bucket = new Bucket(client, options, tools);
+  const bucket = new S3Bucket(client, options, tools);
   try {
     await bucket.check();
     return bucket;
@@ -91,7 +75,8 @@ function clientOptions(options: S3StoreOptions): S3ClientConfig {
   };
 }
 
-class Bucket implements S3Bucket {
+/** The one way to the object store. Failures are `store-failed`; while it fails again and again it is left alone. */
+export class S3Bucket {
   readonly #client: S3Client;
   readonly #options: S3StoreOptions;
   readonly #breaker: BucketBreaker;
@@ -140,6 +125,7 @@ class Bucket implements S3Bucket {
     });
   }
 
+  /** Null: there is none. `range`: only the first so many bytes. */
   async get(Key: string, range?: number): Promise<Buffer | null> {
     let found: Buffer | null = null;
     await this.#send('get', async (from) => {
@@ -159,6 +145,7 @@ class Bucket implements S3Bucket {
     return found;
   }
 
+  /** At most 1,000; those that are not there count as removed. One request. */
   async remove(keys: readonly string[]): Promise<void> {
     await this.#send('delete', async (from) => {
       const Delete = { Objects: keys.map((Key) => ({ Key })), Quiet: true };
@@ -173,23 +160,19 @@ class Bucket implements S3Bucket {
     });
   }
 
+  /** Some in the order of their keys; `next` leads to those behind them. */
   async list(prefix: string, next: string | null) {
-    const objects: ListedObject[] = [];
-    let following: string | null = null;
+    const page = { objects: [] as readonly ListedObject[], next: null as string | null };
     await this.#send('list', async (from) => {
-      const command = new ListObjectsV2Command({
-        ...from,
-        Prefix: prefix,
-        ...(next !== null && { ContinuationToken: next }),
+      const where = { ...from, Prefix: prefix, ...(next !== null && { ContinuationToken: next }) };
+      const answer = await this.#client.send(new ListObjectsV2Command(where), this.#limit());
+      page.objects = (answer.Contents ?? []).map(({ Key = '', Size = 0, LastModified }) => {
+        return { key: Key, bytes: Size, modifiedAt: LastModified?.getTime() ?? 0 };
       });
-      const { Contents = [], NextContinuationToken } = await this.#client.send(command, this.#limit());
-      for (const { Key = '', Size = 0, LastModified } of Contents) {
-        objects.push({ key: Key, bytes: Size, modifiedAt: LastModified?.getTime() ?? 0 });
-      }
-      following = NextContinuationToken ?? null;
+      page.next = answer.NextContinuationToken ?? null;
       return 0;
     });
-    return { objects, next: following };
+    return page;
   }
 
   close(): void {
@@ -239,9 +222,7 @@ class Bucket implements S3Bucket {
   }
 
   #countOf(operation: string) {
-    const known = this.#counts.get(operation) ?? { operation, requests: 0, failures: 0, bytes: 0 };
-    this.#counts.set(operation, known);
-    return known;
+    return getOrMake(this.#counts, operation, () => ({ operation, requests: 0, failures: 0, bytes: 0 }));
   }
 
   /** Each try is one request. */
@@ -272,4 +253,49 @@ function statusOf(error: unknown): number | null {
   if (!(error instanceof Error) || !('$metadata' in error)) return null;
   const { httpStatusCode } = error.$metadata as { readonly httpStatusCode?: number };
   return httpStatusCode ?? null;
+}
+
+/** Failures in a row that open it. */
+const THRESHOLD = 5;
+/** Milliseconds. Pauses double with each trial that fails. */
+const FIRST_PAUSE = 500;
+const LONGEST_PAUSE = 10_000;
+const SPREAD = 0.2;
+
+/** Leaves an object store alone that fails again and again, but for one trial after each pause. */
+class BucketBreaker {
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #random: Random;
+  #failures = 0;
+  #until = 0;
+  #pause = FIRST_PAUSE;
+
+  constructor(clock: Pick<Clock, 'monotonic'>, random: Random) {
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  get open(): boolean {
+    return this.#failures >= THRESHOLD;
+  }
+
+  /** Whether a request may be sent. The first to ask after a pause is the trial; the others wait for another pause. */
+  admits(): boolean {
+    if (!this.open) return true;
+    if (this.#clock.monotonic() < this.#until) return false;
+    this.#until = this.#clock.monotonic() + this.#pause;
+    return true;
+  }
+
+  succeeded(): void {
+    this.#failures = 0;
+    this.#pause = FIRST_PAUSE;
+  }
+
+  failed(): void {
+    this.#failures++;
+    if (!this.open) return;
+    this.#until = this.#clock.monotonic() + jitter(this.#pause, SPREAD, this.#random);
+    this.#pause = Math.min(LONGEST_PAUSE, this.#pause * 2);
+  }
 }

@@ -3,7 +3,14 @@ import type { Database } from '../../db/database.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { MetatileSize } from '../../domain/metatile.ts';
 import type { TileSetKey } from '../../domain/tile-key.ts';
-import { intersectRects, rectContains, type TileRect } from '../../domain/tile-rect.ts';
+import {
+  blockAt,
+  intersectRects,
+  rectContains,
+  rectOfTile,
+  sizeOfRect,
+  type TileRect,
+} from '../../domain/tile-rect.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
@@ -11,14 +18,13 @@ import { sizeOf } from '../../lib/size.ts';
 import type { Outage, StoreChange, TileStore } from '../tile-store.ts';
 import { DiskTier } from './disk-tier.ts';
 import { readPackBlocks, recountBlock } from './pack-blocks.ts';
+import { OBJECT_BYTES } from './pack-detail.ts';
 import { createPackGenerations } from './pack-generations.ts';
 import { PackIndex } from './pack-index.ts';
-import { OBJECT_BYTES } from './pack-key.ts';
-import { readPackNews } from './pack-news.ts';
 import { PackReader } from './pack-reader.ts';
 import { PackSweeper } from './pack-sweeper.ts';
 import { NOTHING, PackWriter, UNCONDITIONAL } from './pack-writer.ts';
-import { BLOCK_TILES, PageIndex } from './page-index.ts';
+import { BLOCK_TILES, PageIndex, readPackNews } from './page-index.ts';
 import { type PackEdit, type PlacedTile, tilesOf } from './plan-pack-change.ts';
 import { openS3Bucket } from './s3-bucket.ts';
 import type { S3StoreOptions } from './s3-store-options.ts';
@@ -55,9 +61,8 @@ export async function openS3Store(options: S3StoreOptions, tools: S3StoreTools):
   const randomObject = () => randomBytes(OBJECT_BYTES).readUIntBE(0, OBJECT_BYTES);
   const writer = new PackWriter({ index, bucket, prefix, clock, randomObject, shapeOf });
   const discard = async (set: TileSetKey, z: number, tiles: readonly PlacedTile[]) => {
-    for (const { x, y, object } of tiles) {
-      const rect = { minX: x, minY: y, maxX: x, maxY: y };
-      await editWithin(set, z, rect, (tile) => (tile.object === object ? null : tile));
+    for (const tile of tiles) {
+      await editWithin(set, z, rectOfTile(tile), (one) => (one.object === tile.object ? null : one));
     }
   };
   const tier = openTier(options, tools);
@@ -96,11 +101,9 @@ export async function openS3Store(options: S3StoreOptions, tools: S3StoreTools):
   /** Where in `rect` there are tiles, in blocks of 128 × 128, with what the pages that it touches hold. */
   async function* partsOf(set: TileSetKey, z: number, rect: TileRect) {
     for await (const { x, y, tiles, bytes } of pages.blocks(set, z, rect)) {
-      const [minX, minY] = [x * BLOCK_TILES, y * BLOCK_TILES];
-      const block = { minX, minY, maxX: minX + BLOCK_TILES - 1, maxY: minY + BLOCK_TILES - 1 };
+      const block = blockAt(x, y, BLOCK_TILES);
       const part = intersectRects(block, rect);
-      if (part)
-        yield { part, whole: part.minX === minX && part.minY === minY && isEnd(part, block), tiles, bytes };
+      if (part) yield { part, whole: sizeOfRect(part) === sizeOfRect(block), tiles, bytes };
     }
   }
 
@@ -124,8 +127,9 @@ export async function openS3Store(options: S3StoreOptions, tools: S3StoreTools):
     async validatorOf(set, z, rect) {
       const tiles = await tilesWithin(set, z, rect);
       const validator = tiles[0]?.validator ?? null;
-      const all = (rect.maxX - rect.minX + 1) * (rect.maxY - rect.minY + 1);
-      return tiles.length === all && tiles.every((tile) => tile.validator === validator) ? validator : null;
+      return tiles.length === sizeOfRect(rect) && tiles.every((tile) => tile.validator === validator)
+        ? validator
+        : null;
     },
 
     async markStale(set, z, rect, at, signal, createdBefore = Number.POSITIVE_INFINITY) {
@@ -232,10 +236,6 @@ export async function openS3Store(options: S3StoreOptions, tools: S3StoreTools):
 
 function openTier({ cache }: S3StoreOptions, { copies = null, clock, log }: S3StoreTools): DiskTier | null {
   return cache && copies ? new DiskTier({ copies, size: sizeOf(cache.size), clock, log }) : null;
-}
-
-function isEnd(part: TileRect, block: TileRect): boolean {
-  return part.maxX === block.maxX && part.maxY === block.maxY;
 }
 
 function sumOf(tiles: readonly PlacedTile[], createdBefore = Number.POSITIVE_INFINITY): StoreChange {

@@ -13,7 +13,7 @@ import { silentLogger } from '../../lib/logger.ts';
 import { systemRandom } from '../../lib/random.ts';
 import { copyTiles } from '../copy-tiles.ts';
 import { createMemoryStore } from '../memory/memory-store.ts';
-import { findUnlisted } from './find-unlisted.ts';
+import { findUnlisted } from './pack-sweeper.ts';
 import { rebuildIndex } from './rebuild-index.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };

@@ -2,9 +2,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createHeldClock } from '../../../test/fixtures/accounts.ts';
 import { openTaskHouse, type TaskHouse } from '../../../test/fixtures/task-house.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { type OpenScheduleService, openScheduleService } from './open-schedule-service.ts';
+import { type OpenScheduleService, openScheduleService, ScheduleRunner } from './open-schedule-service.ts';
 import type { Schedule, ScheduleDeclaration } from './schedule.ts';
-import { ScheduleRunner } from './schedule-runner.ts';
 import { createScheduleStore } from './schedule-store.ts';
 
 const HOUR = 3_600_000;

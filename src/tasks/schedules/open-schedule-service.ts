@@ -1,10 +1,12 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Database, type Lead, leadAlone } from '../../db/database.ts';
+import { isTilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import type { Invalidation } from '../invalidation.ts';
+import type { TaskDraft } from '../task-draft.ts';
 import type { TaskService } from '../task-service.ts';
-import type { ScheduleDeclaration, ScheduleService } from './schedule.ts';
-import { ScheduleRunner } from './schedule-runner.ts';
+import type { Schedule, ScheduleDeclaration, ScheduleRun, ScheduleService } from './schedule.ts';
 import { createScheduleStore, type ScheduleStore } from './schedule-store.ts';
 import { createTimetable } from './timetable.ts';
 
@@ -111,5 +113,122 @@ async function lookRegularly(
     await look().catch((error: unknown) => log.error({ err: error }, 'schedules could not be looked at'));
     const pause = Math.min(LOOK_INTERVAL, MINUTE - (clock.now() % MINUTE));
     await clock.sleep(pause, signal).catch(() => {});
+  }
+}
+
+interface ScheduleRunnerOptions extends Surroundings {
+  readonly store: ScheduleStore;
+  readonly tasks: Pick<TaskService, 'create' | 'get' | 'cancel' | 'pause' | 'resume'>;
+  readonly invalidation: Pick<Invalidation, 'invalidateDraft'>;
+}
+
+/** Does what schedules want. Whatever it is stopped in the midst of, the next look does it once, not twice. */
+export class ScheduleRunner {
+  readonly #options: ScheduleRunnerOptions;
+
+  constructor(options: ScheduleRunnerOptions) {
+    this.#options = options;
+  }
+
+  async lookAtAll(): Promise<void> {
+    const { store, clock, log } = this.#options;
+    for (const schedule of await store.toLookAt(clock.now())) {
+      await this.#lookAt(schedule).catch((error: unknown) =>
+        log.error(
+          { err: error, layer: schedule.layer, schedule: schedule.name },
+          'a schedule could not be run',
+        ),
+      );
+      await nextTurn();
+    }
+  }
+
+  /** Null while the run before is not over. */
+  async startNow(schedule: Schedule): Promise<ScheduleRun | null> {
+    if (await this.#follow(schedule)) return null;
+    const run = await this.#start(schedule, this.#options.clock.now());
+    await this.#options.store.record(schedule.id, run, schedule.nextDue);
+    return run;
+  }
+
+  async #lookAt(schedule: Schedule): Promise<void> {
+    const unfinished = await this.#follow(schedule);
+    const now = this.#options.clock.now();
+    if (!schedule.enabled || schedule.nextDue === null || schedule.nextDue > now) return;
+    const timetable = createTimetable(schedule);
+    if (timetable.mayBeginAt(now) > now) return;
+    const dueAt = timetable.latestDue(schedule.nextDue, now);
+    const run = unfinished ? this.#skipped(dueAt, unfinished) : await this.#start(schedule, dueAt);
+    await this.#options.store.record(schedule.id, run, timetable.dueAfter(now));
+  }
+
+  /** Holds, stops or takes up the run that is not over, as its hours want it; returns it when it is still not over. */
+  async #follow(schedule: Schedule): Promise<ScheduleRun | null> {
+    const { store, tasks, clock } = this.#options;
+    const run = await store.openRun(schedule.id);
+    if (!run) return null;
+    const task = run.taskId === null ? null : await tasks.get(run.taskId);
+    if (!task || task.state === 'done' || task.state === 'aborted') {
+      await store.changeRun(schedule.id, run.dueAt, 'over', task?.reason ?? null);
+      return null;
+    }
+    const now = clock.now();
+    const opens = createTimetable(schedule).mayBeginAt(now);
+    if (opens <= now) return this.#takeUp(schedule, run, task.id);
+    if (run.state === 'held' || task.state === 'paused' || schedule.overrun === 'finish') return run;
+    return this.#interrupt(schedule, run, task.id, opens);
+  }
+
+  async #takeUp(schedule: Schedule, run: ScheduleRun, taskId: number): Promise<ScheduleRun> {
+    if (run.state !== 'held') return run;
+    await this.#options.tasks.resume(taskId);
+    await this.#options.store.changeRun(schedule.id, run.dueAt, 'started', null);
+    return run;
+  }
+
+  async #interrupt(
+    schedule: Schedule,
+    run: ScheduleRun,
+    taskId: number,
+    opens: number,
+  ): Promise<ScheduleRun | null> {
+    const { store, tasks } = this.#options;
+    if (schedule.overrun === 'stop') {
+      await tasks.cancel({ id: taskId, states: ['pending', 'running'] }, `schedule ${schedule.name}`);
+      await store.changeRun(schedule.id, run.dueAt, 'over', 'stopped when its hours were over');
+      return null;
+    }
+    await tasks.pause(taskId);
+    await store.changeRun(schedule.id, run.dueAt, 'held', `waits until ${new Date(opens).toISOString()}`);
+    return run;
+  }
+
+  /** The key makes one task of a run, however often it is begun. */
+  async #start(schedule: Schedule, dueAt: number): Promise<ScheduleRun> {
+    const { tasks, clock, log } = this.#options;
+    const { id, layer, name, work, draft } = schedule;
+    const idempotencyKey = `schedule-${id}-${dueAt}`;
+    try {
+      if (work === 'invalidate') return await this.#invalidate({ ...draft, layer }, dueAt);
+      const task = await tasks.create({ ...draft, layer, type: work, idempotencyKey }, `schedule ${name}`);
+      return { dueAt, at: clock.now(), state: 'started', taskId: task.id, detail: null };
+    } catch (error) {
+      if (!isTilewardenError(error)) throw error;
+      log.warn({ layer, schedule: name, reason: error.message }, 'a schedule could not start its task');
+      return { dueAt, at: clock.now(), state: 'failed', taskId: null, detail: error.message };
+    }
+  }
+
+  /** Done twice it does no harm. */
+  async #invalidate(draft: TaskDraft, dueAt: number): Promise<ScheduleRun> {
+    const { invalidation, clock } = this.#options;
+    const tiles = await invalidation.invalidateDraft(draft);
+    return { dueAt, at: clock.now(), state: 'over', taskId: null, detail: `${tiles} tiles marked as stale` };
+  }
+
+  #skipped(dueAt: number, unfinished: ScheduleRun): ScheduleRun {
+    const since = new Date(unfinished.dueAt).toISOString();
+    const detail = `the run of ${since} is not over yet`;
+    return { dueAt, at: this.#options.clock.now(), state: 'skipped', taskId: null, detail };
   }
 }

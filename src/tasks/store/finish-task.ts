@@ -1,7 +1,6 @@
 import type { Statements } from '../../db/database.ts';
-import { changeNumber } from '../../db/numbers.ts';
 import { stateAfter, type TaskErrorSample } from '../task.ts';
-import type { TaskRow } from './task-rows.ts';
+import { type TaskRow, updateTask } from './task-rows.ts';
 
 /**
  * Ends a running task when nothing of it is left: no piece to lease, none held or returned, no step to retry. It is
@@ -23,18 +22,13 @@ export async function finishIfComplete(query: Statements, id: number, now: numbe
     .where('id', '=', id)
     .executeTakeFirst();
   if (task?.state !== 'running' || task.next_piece < task.piece_count) return false;
-  if ((await hasLeases(query, id)) || (await hasRetries(query, id))) return false;
+  const leases = query.selectFrom('task_leases').select('piece').where('task_id', '=', id).limit(1);
+  const failures = query.selectFrom('task_failures').select('id').where('task_id', '=', id).limit(1);
+  const retries = failures.where('retry_at', 'is not', null);
+  if ((await leases.executeTakeFirst()) || (await retries.executeTakeFirst())) return false;
   const reason = failureOf(task);
-  await query
-    .updateTable('tasks')
-    .set({
-      state: stateAfter('running', reason === null ? 'finished' : 'failed') ?? 'aborted',
-      reason,
-      ended_at: now,
-      event_id: await changeNumber(query),
-    })
-    .where('id', '=', id)
-    .execute();
+  const state = stateAfter('running', reason === null ? 'finished' : 'failed') ?? 'aborted';
+  await updateTask(query, id, { state, reason, ended_at: now });
   return true;
 }
 
@@ -46,25 +40,4 @@ function failureOf(task: Counted): string | null {
   if (BigInt(task.failed) === 0n) return task.tiles_processed === task.tiles_total ? null : wrong;
   const last = (JSON.parse(task.error_samples) as TaskErrorSample[]).at(-1)?.message ?? 'unknown';
   return `${task.failed} of ${task.tiles_total} tiles failed; the last: ${last}`;
-}
-
-async function hasLeases(query: Statements, id: number): Promise<boolean> {
-  const row = await query
-    .selectFrom('task_leases')
-    .select('piece')
-    .where('task_id', '=', id)
-    .limit(1)
-    .executeTakeFirst();
-  return row !== undefined;
-}
-
-async function hasRetries(query: Statements, id: number): Promise<boolean> {
-  const row = await query
-    .selectFrom('task_failures')
-    .select('id')
-    .where('task_id', '=', id)
-    .where('retry_at', 'is not', null)
-    .limit(1)
-    .executeTakeFirst();
-  return row !== undefined;
 }

@@ -7,6 +7,7 @@ import { finishIfComplete } from './finish-task.ts';
 import {
   abortOverLimit,
   type FailureTally,
+  insertFailure,
   mergeSamples,
   noFailures,
   recordFailureAgain,
@@ -92,23 +93,8 @@ async function passOver(
   const step = piece && stepsOf(plan, piece, lease.done_steps).next().value;
   if (!piece || !step) return;
   const tiles = countCovered(coverOf(plan, requestOf(task)), step.z, step.rect);
-  await query
-    .insertInto('task_failures')
-    .values({
-      task_id: task.id,
-      z: step.z,
-      min_x: step.rect.minX,
-      min_y: step.rect.minY,
-      max_x: step.rect.maxX,
-      max_y: step.rect.maxY,
-      tiles,
-      attempts: FATAL_CRASHES,
-      retry_at: null,
-      token: null,
-      reason: FATAL_REASON,
-      at: now,
-    })
-    .execute();
+  const failure = { ...step, tiles, reason: FATAL_REASON };
+  await insertFailure(query, task.id, failure, { attempts: FATAL_CRASHES, retry_at: null, at: now });
   await query
     .updateTable('task_leases')
     .set({ crashes: 0, done_steps: step.index + 1 })

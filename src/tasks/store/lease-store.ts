@@ -1,13 +1,12 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database, Statements } from '../../db/database.ts';
-import { changeNumber } from '../../db/numbers.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
 import { freeLeases, type LeaseHolder } from './free-leases.ts';
-import { inBatches } from './in-batches.ts';
 import type { Lease, LeaseWish, Report } from './lease.ts';
 import { reportProgress } from './report-progress.ts';
 import { takeLease } from './take-lease.ts';
-import { changeTasks, TASKS_CHANGED, TASKS_WAITING } from './task-rows.ts';
+import { changeTasks, TASKS_CHANGED, TASKS_WAITING, updateTask } from './task-rows.ts';
 
 const WORK = [TASKS_CHANGED, TASKS_WAITING];
 /** Tasks that turn out to have nothing left are ended on the way; more of them wait for the next call. */
@@ -56,10 +55,47 @@ async function adoptAll(query: Statements, now: number): Promise<void> {
   await freeLeases(query, 'everybody', false, now);
   const running = await query.selectFrom('tasks').select('id').where('state', '=', 'running').execute();
   for (const { id } of running) {
-    await query
-      .updateTable('tasks')
-      .set({ state: 'pending', event_id: await changeNumber(query) })
-      .where('id', '=', id)
-      .execute();
+    await updateTask(query, id, { state: 'pending' });
   }
+}
+
+interface Waiting<Item, Answer> {
+  readonly item: Item;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** What is handed in in one turn, or while a batch is under way, goes together. One that spoils a batch fails alone. */
+function inBatches<Item, Answer>(
+  work: (items: readonly Item[]) => Promise<readonly Answer[]>,
+): (item: Item) => Promise<Answer> {
+  let waiting: Waiting<Item, Answer>[] = [];
+  let running = false;
+
+  async function settle(batch: readonly Waiting<Item, Answer>[]): Promise<void> {
+    try {
+      const answers = await work(batch.map(({ item }) => item));
+      for (const [index, { resolve }] of batch.entries()) resolve(answers[index] as Answer);
+    } catch (error) {
+      if (batch.length === 1) batch[0]?.reject(error);
+      else for (const one of batch) await settle([one]);
+    }
+  }
+
+  async function run(): Promise<void> {
+    running = true;
+    await nextTurn();
+    while (waiting.length > 0) {
+      const batch = waiting;
+      waiting = [];
+      await settle(batch);
+    }
+    running = false;
+  }
+
+  return (item) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ item, resolve, reject });
+      if (!running) void run();
+    });
 }

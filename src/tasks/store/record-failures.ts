@@ -1,9 +1,10 @@
 import type { Statements } from '../../db/database.ts';
+import type { RowOf, TaskFailuresTable } from '../../db/schema.ts';
 import { failureText } from '../../domain/upstream-status.ts';
 import { jitter, type Random } from '../../lib/random.ts';
 import type { TaskErrorSample, TaskRequest } from '../task.ts';
 import type { HostAway, StepFailure } from './lease.ts';
-import { requestOf, type TaskRow } from './task-rows.ts';
+import { failedStepOf, requestOf, type TaskRow } from './task-rows.ts';
 import { endTask } from './task-store.ts';
 
 export interface FailureContext {
@@ -19,7 +20,6 @@ const LONGEST_REASON = 300;
 const LONGEST_BACKOFF = 300_000;
 const BACKOFF_SPREAD = 0.2;
 
-/** What failing steps change in a task's row. */
 export interface FailureTally {
   /** Tiles given up: processed, in that nobody will try them again. */
   tiles: bigint;
@@ -40,26 +40,22 @@ export async function recordFailure(
   context: FailureContext,
 ): Promise<void> {
   const retryAt = retryTime(requestOf(task), 1, context);
-  const reason = failure.reason.slice(0, LONGEST_REASON);
-  const { z, rect, tiles } = failure;
+  const told = { ...failure, reason: failure.reason.slice(0, LONGEST_REASON) };
+  await insertFailure(query, task.id, told, { attempts: 1, retry_at: retryAt, at: context.now });
+  count(tally, told, retryAt === null, context.now);
+}
+
+export async function insertFailure(
+  query: Statements,
+  taskId: number,
+  { z, rect, tiles, reason }: StepFailure,
+  how: Pick<RowOf<TaskFailuresTable>, 'attempts' | 'retry_at' | 'at'>,
+): Promise<void> {
+  const place = { z, min_x: rect.minX, min_y: rect.minY, max_x: rect.maxX, max_y: rect.maxY };
   await query
     .insertInto('task_failures')
-    .values({
-      task_id: task.id,
-      z,
-      min_x: rect.minX,
-      min_y: rect.minY,
-      max_x: rect.maxX,
-      max_y: rect.maxY,
-      tiles,
-      attempts: 1,
-      retry_at: retryAt,
-      token: null,
-      reason,
-      at: context.now,
-    })
+    .values({ task_id: taskId, ...place, tiles, reason, token: null, ...how })
     .execute();
-  count(tally, { ...failure, reason }, retryAt === null, context.now);
 }
 
 /** Another failure of a step that was tried again. */
@@ -84,9 +80,7 @@ export async function recordFailureAgain(
     .set({ attempts, retry_at: retryAt, token: null, reason: shown, at: context.now })
     .where('id', '=', id)
     .execute();
-  const rect = { minX: row.min_x, minY: row.min_y, maxX: row.max_x, maxY: row.max_y };
-  const failure = { z: row.z, rect, tiles: BigInt(row.tiles), reason: shown };
-  count(tally, failure, retryAt === null, context.now);
+  count(tally, { ...failedStepOf(row), reason: shown }, retryAt === null, context.now);
 }
 
 /** Ends a task that has waited for a failing host for as long as it may. */

@@ -19,7 +19,6 @@ import { isRetry, returnPiece } from './task-store.ts';
 /** Milliseconds of threads that a task may be ahead of another before it gives way. */
 const FAIR_MARGIN = 1000;
 
-/** What a worker has to say about all its leases. */
 export async function reportProgress(
   query: Statements,
   reports: readonly Report[],

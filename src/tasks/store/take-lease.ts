@@ -1,10 +1,10 @@
 import type { Statements } from '../../db/database.ts';
-import { changeNumber, dialectOf, nextToken } from '../../db/numbers.ts';
-import type { TaskFailuresTable } from '../../db/schema.ts';
+import { dialectOf, nextToken } from '../../db/numbers.ts';
+import type { TaskLeasesTable } from '../../db/schema.ts';
 import { coverOf, nextPiece, type Piece, pieceAt, stepCount, type TaskPlan } from '../task-plan.ts';
 import { finishIfComplete } from './finish-task.ts';
-import type { FailedStep, Lease, LeaseWish } from './lease.ts';
-import { lockTasks, planOf, requestOf, type TaskRow } from './task-rows.ts';
+import type { Lease, LeaseWish } from './lease.ts';
+import { failedStepOf, lockTasks, planOf, requestOf, type TaskRow, updateTask } from './task-rows.ts';
 
 /** Failed steps that one lease tries again. */
 const RETRY_BATCH = 32;
@@ -106,7 +106,9 @@ async function takeFrom(query: Statements, id: number, wish: LeaseWish, now: num
     (await takeReturned(query, task, wish.owner, threads)) ??
     (await takeFailed(query, task, wish.owner, threads, now)) ??
     (await takeNext(query, task, wish.owner, threads));
-  if (task.state === 'pending') await start(query, task, now);
+  if (task.state === 'pending') {
+    await updateTask(query, id, { state: 'running', started_at: task.started_at ?? now });
+  }
   if (!lease) await finishIfComplete(query, id, now);
   return lease;
 }
@@ -119,18 +121,6 @@ async function busyThreads(query: Statements, id: number): Promise<number> {
     .where('owner', 'is not', null)
     .executeTakeFirst();
   return Number(row?.busy ?? 0);
-}
-
-async function start(query: Statements, task: TaskRow, now: number): Promise<void> {
-  await query
-    .updateTable('tasks')
-    .set({
-      state: 'running',
-      started_at: task.started_at ?? now,
-      event_id: await changeNumber(query),
-    })
-    .where('id', '=', task.id)
-    .execute();
 }
 
 async function takeReturned(
@@ -160,19 +150,12 @@ async function takeReturned(
     .where('task_id', '=', task.id)
     .where('piece', '=', waiting.piece)
     .execute();
-  const base = {
-    token,
-    taskId: task.id,
-    request: requestOf(task),
-    plan,
-    threads: granted,
-    fresh: isFresh(task),
-  };
-  return { ...base, kind: 'piece', piece, doneSteps: waiting.done_steps, careful };
+  return { ...leaseOf(task, token, granted), kind: 'piece', piece, doneSteps: waiting.done_steps, careful };
 }
 
-function isFresh(task: TaskRow): boolean {
-  return BigInt(task.tiles_processed) === 0n;
+function leaseOf(task: TaskRow, token: number, threads: number) {
+  const fresh = BigInt(task.tiles_processed) === 0n;
+  return { token, taskId: task.id, request: requestOf(task), plan: planOf(task), threads, fresh };
 }
 
 /** No more threads than there are steps: others can use them. */
@@ -199,31 +182,11 @@ async function takeFailed(
   if (due.length === 0) return null;
   const token = await nextToken(query);
   const granted = Math.min(threads, due.length);
-  await insertLease(query, task.id, -token, token, owner, granted);
+  await insertLease(query, { task_id: task.id, piece: -token, token, owner, threads: granted });
   const ids = due.map((row) => row.id);
   await query.updateTable('task_failures').set({ token }).where('id', 'in', ids).execute();
-  return {
-    kind: 'retry',
-    token,
-    taskId: task.id,
-    request: requestOf(task),
-    plan: planOf(task),
-    threads: granted,
-    fresh: isFresh(task),
-    steps: due.map(failedStepOf),
-  };
+  return { ...leaseOf(task, token, granted), kind: 'retry', steps: due.map(failedStepOf) };
 }
-
-export function failedStepOf(row: Pick<TaskFailuresTable, StepColumn> & { id: number }): FailedStep {
-  return {
-    id: row.id,
-    z: row.z,
-    rect: { minX: row.min_x, minY: row.min_y, maxX: row.max_x, maxY: row.max_y },
-    tiles: BigInt(row.tiles),
-  };
-}
-
-type StepColumn = 'z' | 'min_x' | 'min_y' | 'max_x' | 'max_y' | 'tiles';
 
 async function takeNext(
   query: Statements,
@@ -232,29 +195,22 @@ async function takeNext(
   threads: number,
 ): Promise<Lease | null> {
   const plan = planOf(task);
-  const request = requestOf(task);
-  const piece =
-    task.next_piece < task.piece_count ? nextPiece(plan, coverOf(plan, request), task.next_piece) : null;
+  const cover = coverOf(plan, requestOf(task));
+  const piece = task.next_piece < task.piece_count ? nextPiece(plan, cover, task.next_piece) : null;
   const nextOrdinal = piece ? piece.ordinal + 1 : task.piece_count;
   await query.updateTable('tasks').set({ next_piece: nextOrdinal }).where('id', '=', task.id).execute();
   if (!piece) return null;
   const token = await nextToken(query);
   const granted = usable(plan, piece, 0, threads);
-  await insertLease(query, task.id, piece.ordinal, token, owner, granted);
-  const base = { token, taskId: task.id, request, plan, threads: granted, fresh: isFresh(task) };
-  return { ...base, kind: 'piece', piece, doneSteps: 0, careful: false };
+  await insertLease(query, { task_id: task.id, piece: piece.ordinal, token, owner, threads: granted });
+  return { ...leaseOf(task, token, granted), kind: 'piece', piece, doneSteps: 0, careful: false };
 }
 
-async function insertLease(
-  query: Statements,
-  taskId: number,
-  piece: number,
-  token: number,
-  owner: string,
-  threads: number,
-): Promise<void> {
+type NewLease = Omit<TaskLeasesTable, 'beat' | 'done_steps' | 'crashes'>;
+
+async function insertLease(query: Statements, lease: NewLease): Promise<void> {
   await query
     .insertInto('task_leases')
-    .values({ task_id: taskId, piece, token, owner, threads, beat: 0, done_steps: 0, crashes: 0 })
+    .values({ ...lease, beat: 0, done_steps: 0, crashes: 0 })
     .execute();
 }

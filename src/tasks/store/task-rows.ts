@@ -1,8 +1,9 @@
-import type { Database, Statements } from '../../db/database.ts';
-import { dialectOf } from '../../db/numbers.ts';
-import type { RowOf, TasksTable } from '../../db/schema.ts';
+import type { Database, Statements, Updateable } from '../../db/database.ts';
+import { changeNumber, dialectOf } from '../../db/numbers.ts';
+import type { RowOf, TaskFailuresTable, TasksTable } from '../../db/schema.ts';
 import type { NotedWait, Task, TaskErrorSample, TaskRequest, TaskState } from '../task.ts';
 import type { TaskPlan } from '../task-plan.ts';
+import type { FailedStep } from './lease.ts';
 
 export type TaskRow = RowOf<TasksTable>;
 
@@ -34,6 +35,27 @@ export async function lockTasks(query: Statements, ids: readonly number[]): Prom
     .orderBy('id')
     .forUpdate()
     .execute();
+}
+
+/** Each change of a task has a number. */
+export async function updateTask(
+  query: Statements,
+  id: number,
+  changes: Updateable<TasksTable>,
+): Promise<void> {
+  const event_id = await changeNumber(query);
+  await query
+    .updateTable('tasks')
+    .set({ ...changes, event_id })
+    .where('id', '=', id)
+    .execute();
+}
+
+type StepColumns = Pick<TaskFailuresTable, 'z' | 'min_x' | 'min_y' | 'max_x' | 'max_y' | 'tiles'>;
+
+export function failedStepOf(row: StepColumns & { readonly id: number }): FailedStep {
+  const { id, z, min_x: minX, min_y: minY, max_x: maxX, max_y: maxY, tiles } = row;
+  return { id, z, rect: { minX, minY, maxX, maxY }, tiles: BigInt(tiles) };
 }
 
 /** Rate and time left are not kept: whoever watches a task knows them. */

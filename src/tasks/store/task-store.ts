@@ -1,6 +1,5 @@
 import type { Database, Statements } from '../../db/database.ts';
 import { changeHorizon, changeNumber, dialectOf, nextToken } from '../../db/numbers.ts';
-import type { TileRect } from '../../domain/tile-rect.ts';
 import {
   stateAfter,
   statesBefore,
@@ -11,7 +10,17 @@ import {
 } from '../task.ts';
 import { pieceCount, type TaskPlan } from '../task-plan.ts';
 import type { CancelSelector, TaskFilter } from '../task-service.ts';
-import { changeTasks, lockTasks, TASKS_CHANGED, TASKS_WAITING, type TaskRow, taskOf } from './task-rows.ts';
+import type { FailedStep } from './lease.ts';
+import {
+  changeTasks,
+  failedStepOf,
+  lockTasks,
+  planOf,
+  TASKS_CHANGED,
+  TASKS_WAITING,
+  type TaskRow,
+  taskOf,
+} from './task-rows.ts';
 
 export interface NewTask {
   readonly request: TaskRequest;
@@ -19,12 +28,6 @@ export interface NewTask {
   readonly tilesTotal: bigint;
   readonly createdBy: string;
   readonly idempotencyKey: string | null;
-}
-
-export interface FailedRect {
-  readonly z: number;
-  readonly rect: TileRect;
-  readonly tiles: bigint;
 }
 
 /** A place in the order of latest changes. */
@@ -125,10 +128,10 @@ export function createTaskStore(database: Database) {
 
     async plan(id: number): Promise<TaskPlan | null> {
       const row = await query.selectFrom('tasks').select('plan').where('id', '=', id).executeTakeFirst();
-      return row ? (JSON.parse(row.plan) as TaskPlan) : null;
+      return row ? planOf(row) : null;
     },
 
-    async givenUp(id: number, limit: number): Promise<readonly FailedRect[]> {
+    async givenUp(id: number, limit: number): Promise<readonly FailedStep[]> {
       const rows = await query
         .selectFrom('task_failures')
         .selectAll()
@@ -137,11 +140,7 @@ export function createTaskStore(database: Database) {
         .orderBy('id')
         .limit(limit)
         .execute();
-      return rows.map((row) => ({
-        z: row.z,
-        rect: { minX: row.min_x, minY: row.min_y, maxX: row.max_x, maxY: row.max_y },
-        tiles: BigInt(row.tiles),
-      }));
+      return rows.map(failedStepOf);
     },
 
     /** In the order of their latest changes, as far as they are visible. */

@@ -6,7 +6,6 @@ export interface Resource<T> {
   /** As the server names it; null where it does not. */
   readonly version: string | null;
   readonly problem: Problem | null;
-  /** Asks again now. */
   reload(): void;
 }
 

@@ -1,33 +1,32 @@
-import type { LayerEntry, ParameterEntry } from './layer-list.ts';
-import type { Selection } from './selection.ts';
+import { extensionOf, type OfferedLayer, type TileSet } from '../map/tile-set.ts';
 
+type Offer = readonly [value: string, text: string];
+type Parameter = OfferedLayer['parameters'][number];
 type Choose = (wishes: URLSearchParams) => void;
 
 /** Fills the form with what can be chosen and reports every change as wishes. */
-export function showChoices(layers: readonly LayerEntry[], selection: Selection, choose: Choose): void {
-  const { layer, gridSet, extension } = selection;
+export function showChoices(
+  layers: readonly OfferedLayer[],
+  set: TileSet<OfferedLayer>,
+  choose: Choose,
+): void {
+  const { layer, gridSet } = set;
   const form = element('choices', HTMLFormElement);
-  fill(
-    element('layer', HTMLSelectElement),
-    layers.map(({ name, title }) => [name, title || name]),
-    layer.name,
-  );
+  const titles = layers.map(({ name, title }): Offer => [name, title || name]);
+  const formats = layer.extensions.map((value, place): Offer => [value, layer.formats[place] ?? value]);
+  fill(element('layer', HTMLSelectElement), titles, layer.name);
   fill(
     element('grid-set', HTMLSelectElement),
-    layer.gridSets.map(({ name }) => [name, name]),
+    layer.gridSets.map(({ name }) => name),
     gridSet.name,
   );
-  fill(
-    element('format', HTMLSelectElement),
-    layer.extensions.map((value, place) => [value, layer.formats[place] ?? value]),
-    extension,
-  );
-  showParameters(selection);
+  fill(element('format', HTMLSelectElement), formats, extensionOf(set));
+  showParameters(set);
   form.onchange = () => choose(wishesOf(layer.parameters));
   form.onsubmit = (event) => event.preventDefault();
 }
 
-function wishesOf(parameters: readonly ParameterEntry[]): URLSearchParams {
+function wishesOf(parameters: readonly Parameter[]): URLSearchParams {
   const wishes = new URLSearchParams({
     layer: element('layer', HTMLSelectElement).value,
     gridSet: element('grid-set', HTMLSelectElement).value,
@@ -41,13 +40,13 @@ function wishesOf(parameters: readonly ParameterEntry[]): URLSearchParams {
 }
 
 /** The fields stay when the layer stays, so that whoever chooses by keyboard keeps their place. */
-function showParameters({ layer, parameters }: Selection): void {
+function showParameters({ layer, parameters }: TileSet<OfferedLayer>): void {
   const list = element('parameters', HTMLElement);
   if (list.dataset.layer === layer.name) return;
   list.dataset.layer = layer.name;
   list.replaceChildren(
     ...layer.parameters.map((parameter, place) => {
-      const field = fieldFor(parameter, parameters.get(parameter.name) ?? parameter.default);
+      const field = fieldFor(parameter, parameters[parameter.name] ?? parameter.default);
       field.id = `parameter-${place}`;
       const label = document.createElement('label');
       label.append(`${parameter.name} `, field);
@@ -56,27 +55,21 @@ function showParameters({ layer, parameters }: Selection): void {
   );
 }
 
-function fieldFor({ values }: ParameterEntry, value: string): HTMLSelectElement | HTMLInputElement {
+function fieldFor({ values }: Parameter, value: string): HTMLSelectElement | HTMLInputElement {
   if (values === null) {
     const input = document.createElement('input');
     input.value = value;
     return input;
   }
   const select = document.createElement('select');
-  fill(
-    select,
-    values.map((option) => [option, option]),
-    value,
-  );
+  fill(select, values, value);
   return select;
 }
 
-function fill(
-  select: HTMLSelectElement,
-  options: readonly (readonly [value: string, text: string])[],
-  chosen: string,
-): void {
-  select.replaceChildren(...options.map(([value, text]) => new Option(text, value)));
+/** An option is a value, and its text where that is another. */
+function fill(select: HTMLSelectElement, options: readonly (string | Offer)[], chosen: string): void {
+  const made = options.map((one) => (typeof one === 'string' ? new Option(one) : new Option(one[1], one[0])));
+  select.replaceChildren(...made);
   select.value = chosen;
 }
 

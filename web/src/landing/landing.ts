@@ -1,7 +1,7 @@
+import type { OfferedLayer } from '../map/tile-set.ts';
+import { fetchLayers, tileSetOf } from './layer-list.ts';
 import './landing.css';
 import { element, showChoices } from './choices.ts';
-import { fetchLayers, type LayerEntry } from './layer-list.ts';
-import { selectionOf } from './selection.ts';
 import { type MapReport, TileMap } from './tile-map.ts';
 
 function showNotice(text: string | null): void {
@@ -20,20 +20,20 @@ function showReport({ zoom, position, tile }: MapReport): void {
 }
 
 /** The choices stand in the address after the `#`, so that it can be kept and sent. */
-function choose(map: TileMap, layers: readonly LayerEntry[], wishes: URLSearchParams): void {
-  const selection = selectionOf(layers, wishes);
-  if (!selection) {
+function choose(map: TileMap, layers: readonly OfferedLayer[], wishes: URLSearchParams): void {
+  const set = tileSetOf(layers, wishes);
+  if (!set) {
     showNotice('This server has no layer that a map can show.');
     return;
   }
   showNotice(null);
-  showChoices(layers, selection, (changed) => {
+  showChoices(layers, set, (changed) => {
     history.replaceState(null, '', `#${changed}`);
     choose(map, layers, changed);
   });
-  map.show(selection);
+  map.show(set);
   const page = element('layer-page', HTMLAnchorElement);
-  page.href = `layers/${encodeURIComponent(selection.layer.name)}`;
+  page.href = `layers/${encodeURIComponent(set.layer.name)}`;
 }
 
 /** Whoever is known already does not have to sign in. */

@@ -1,39 +1,35 @@
-import type { DescribedGrid } from '../map/grid.ts';
+import type { OfferedLayer, TileSet } from '../map/tile-set.ts';
 
-/** One grid set of a layer, as `tiles.json` has it. */
-export interface GridSetEntry extends DescribedGrid {
-  readonly name: string;
-}
-
-export interface ParameterEntry {
-  readonly name: string;
-  readonly default: string;
-  /** null: any value that the server accepts. */
-  readonly values: readonly string[] | null;
-}
-
-export interface LayerEntry {
-  readonly name: string;
-  readonly title: string;
-  readonly gridSets: readonly GridSetEntry[];
-  readonly formats: readonly string[];
-  readonly extensions: readonly string[];
-  readonly parameters: readonly ParameterEntry[];
-}
-
-export async function fetchLayers(): Promise<readonly LayerEntry[]> {
+export async function fetchLayers(): Promise<readonly OfferedLayer[]> {
   const answer = await fetch('tiles.json');
   if (!answer.ok) throw new Error(`The server answered ${answer.status} ${answer.statusText}.`);
-  const { layers } = (await answer.json()) as { layers: readonly LayerEntry[] };
+  const { layers } = (await answer.json()) as { layers: readonly OfferedLayer[] };
   return layers.map(withPicturesOnly).filter((layer) => layer.formats.length > 0);
 }
 
 /** Vector tiles have no picture to show. */
-function withPicturesOnly(layer: LayerEntry): LayerEntry {
+function withPicturesOnly(layer: OfferedLayer): OfferedLayer {
   const pictures = layer.formats.flatMap((format, place) => (format.startsWith('image/') ? [place] : []));
   return {
     ...layer,
     formats: pictures.map((place) => layer.formats[place] ?? ''),
     extensions: pictures.map((place) => layer.extensions[place] ?? ''),
   };
+}
+
+/** What a page address asks for, as far as the server offers it. Formats go by their extension there. */
+export function tileSetOf(
+  layers: readonly OfferedLayer[],
+  wishes: URLSearchParams,
+): TileSet<OfferedLayer> | null {
+  const layer = layers.find(({ name }) => name === wishes.get('layer')) ?? layers[0];
+  const gridSet = layer?.gridSets.find(({ name }) => name === wishes.get('gridSet')) ?? layer?.gridSets[0];
+  if (!layer || !gridSet) return null;
+  const format = layer.formats[Math.max(0, layer.extensions.indexOf(wishes.get('format') ?? ''))] ?? '';
+  const parameters = layer.parameters.flatMap((parameter): [string, string][] => {
+    const value = wishes.get(parameter.name) ?? parameter.default;
+    const known = parameter.values === null || parameter.values.includes(value);
+    return known && value !== parameter.default ? [[parameter.name, value]] : [];
+  });
+  return { layer, gridSet, format, parameters: Object.fromEntries(parameters) };
 }

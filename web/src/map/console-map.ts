@@ -1,6 +1,5 @@
 import Zoom from 'ol/control/Zoom.js';
 import { defaults as defaultInteractions } from 'ol/interaction/defaults.js';
-import type BaseLayer from 'ol/layer/Base.js';
 import ImageLayer from 'ol/layer/Image.js';
 import TileLayer from 'ol/layer/Tile.js';
 import OlMap from 'ol/Map.js';
@@ -9,7 +8,7 @@ import ImageStatic from 'ol/source/ImageStatic.js';
 import type TileImage from 'ol/source/TileImage.js';
 import type TileGrid from 'ol/tilegrid/TileGrid.js';
 import { gridOf, projectionOf, sourceOf, viewOf } from './grid.ts';
-import { type TileSet, tileAddress } from './tile-set.ts';
+import { type OfferedLayer, type TileSet, tileAddress } from './tile-set.ts';
 
 export interface TilePlace {
   readonly z: number;
@@ -28,31 +27,42 @@ export interface ConsoleMapEvents {
   onTileFailed?(address: string): void;
 }
 
-/** A map of one tile set, with pictures and drawings over it. */
+interface MapOptions {
+  /** The world goes on to the left and right. */
+  readonly wrapX: boolean;
+  readonly maxTilesLoading: number;
+}
+
+/** Of the six connections that browsers allow a host, some are left for everything else. */
+const USUAL: MapOptions = { wrapX: false, maxTilesLoading: 4 };
+
 export class ConsoleMap {
   readonly map: OlMap;
   readonly #tiles = new TileLayer<TileImage>();
   readonly #overlay = new ImageLayer<ImageStatic>({ opacity: 0.5 });
   readonly #events: ConsoleMapEvents;
-  #set: TileSet | null = null;
+  readonly #wrapX: boolean;
+  #set: TileSet<OfferedLayer> | null = null;
   #grid: TileGrid | null = null;
   #projection: Projection | null = null;
 
-  constructor(target: HTMLElement, events: ConsoleMapEvents) {
+  constructor(target: HTMLElement, events: ConsoleMapEvents, options: Partial<MapOptions> = {}) {
+    const { wrapX, maxTilesLoading } = { ...USUAL, ...options };
     this.#events = events;
+    this.#wrapX = wrapX;
     this.map = new OlMap({
       target,
       layers: [this.#tiles, this.#overlay],
       controls: [new Zoom()],
-      // Of the six connections that browsers allow a host, some are left for everything else.
-      maxTilesLoading: 4,
+      maxTilesLoading,
+      // The wheel and the mouse work at once, also before the map has the focus.
       interactions: defaultInteractions({ onFocusOnly: false }),
     });
     this.map.on('moveend', () => this.#tellView());
     this.map.on('singleclick', ({ coordinate }) => this.#tellTile(coordinate));
   }
 
-  show(set: TileSet): void {
+  show(set: TileSet<OfferedLayer>): void {
     const { gridSet } = set;
     const sameGrid = this.#set?.gridSet.name === gridSet.name && this.#set.layer.name === set.layer.name;
     const projection = sameGrid && this.#projection ? this.#projection : projectionOf(gridSet);
@@ -63,7 +73,7 @@ export class ConsoleMap {
     const source = sourceOf({
       projection,
       tileGrid: grid,
-      wrapX: false,
+      wrapX: this.#wrapX,
       addressOf: (z, x, y) => tileAddress(set, z, x, y),
       onTileFailed: (address) => this.#events.onTileFailed?.(address),
     });
@@ -88,12 +98,13 @@ export class ConsoleMap {
     );
   }
 
-  add(layer: BaseLayer): void {
-    this.map.addLayer(layer);
-  }
-
-  lookAt(bounds: readonly number[]): void {
-    this.map.getView().fit([...bounds], { nearest: true, padding: [30, 30, 30, 30] });
+  /** Of the zoom that is shown; null before there is one. */
+  tileAt(coordinate: number[]): (TilePlace & { readonly offered: boolean }) | null {
+    const resolution = this.map.getView().getResolution();
+    if (!this.#grid || resolution === undefined) return null;
+    const zoom = this.#grid.getZForResolution(resolution);
+    const [z = 0, x = 0, y = 0] = this.#grid.getTileCoordForCoordAndZ(coordinate, zoom);
+    return { z, x, y, offered: this.#grid.getFullTileRange(zoom)?.containsXY(x, y) ?? false };
   }
 
   /** For the keyboard: the tile in the middle. */
@@ -117,10 +128,7 @@ export class ConsoleMap {
   }
 
   #tellTile(coordinate: number[]): void {
-    const resolution = this.map.getView().getResolution();
-    if (!this.#grid || resolution === undefined) return;
-    const zoom = this.#grid.getZForResolution(resolution);
-    const [z = 0, x = 0, y = 0] = this.#grid.getTileCoordForCoordAndZ(coordinate, zoom);
-    if (this.#grid.getFullTileRange(zoom)?.containsXY(x, y)) this.#events.onTile?.({ z, x, y });
+    const place = this.tileAt(coordinate);
+    if (place?.offered) this.#events.onTile?.(place);
   }
 }

@@ -1,11 +1,16 @@
-import { type Answer, part } from '../api/client.ts';
+import type { Answer } from '../api/client.ts';
 
 export type LayerInfo = Answer<'/api/v1/layers/{layer}'>;
 export type GridSetInfo = LayerInfo['gridSets'][number];
+/** What `tiles.json` tells everybody of a layer. */
+export type OfferedLayer = Pick<
+  LayerInfo,
+  'name' | 'title' | 'gridSets' | 'formats' | 'extensions' | 'parameters'
+>;
 
 /** One combination of what a layer offers. */
-export interface TileSet {
-  readonly layer: LayerInfo;
+export interface TileSet<Layer extends OfferedLayer = LayerInfo> {
+  readonly layer: Layer;
   readonly gridSet: GridSetInfo;
   readonly format: string;
   /** Values that differ from the default, by name. */
@@ -37,21 +42,21 @@ export function parameterWishes(parameters: Readonly<Record<string, string>>): R
 
 /** Relative to the page; rows count from the top. */
 export function tileAddress(
-  set: TileSet,
+  set: TileSet<OfferedLayer>,
   z: number | string,
   x: number | string,
   y: number | string,
 ): string {
   const { layer, gridSet, parameters, preview } = set;
   if (preview !== undefined) {
-    return `api/v1/preview/${part(gridSet.name)}/${z}/${x}/${y}?${new URLSearchParams({ document: preview })}`;
+    return `api/v1/preview/${encodeURIComponent(gridSet.name)}/${z}/${x}/${y}?${new URLSearchParams({ document: preview })}`;
   }
-  const path = `tiles/${part(layer.name)}/${part(gridSet.name)}/${z}/${x}/${y}.${extensionOf(set)}`;
+  const path = `tiles/${encodeURIComponent(layer.name)}/${encodeURIComponent(gridSet.name)}/${z}/${x}/${y}.${extensionOf(set)}`;
   const query = new URLSearchParams(parameters).toString();
   return query === '' ? path : `${path}?${query}`;
 }
 
-export function extensionOf({ layer, format }: TileSet): string {
+export function extensionOf({ layer, format }: TileSet<OfferedLayer>): string {
   return layer.extensions[layer.formats.indexOf(format)] ?? 'png';
 }
 
@@ -66,7 +71,7 @@ export function tileContentAddress(
   { z, x, y }: { readonly z: number; readonly x: number; readonly y: number },
 ): string {
   const { layer, gridSet } = set;
-  return `api/v1/layers/${part(layer.name)}/tiles/${part(gridSet.name)}/${z}/${x}/${y}/content?${tileSetQuery(set)}`;
+  return `api/v1/layers/${encodeURIComponent(layer.name)}/tiles/${encodeURIComponent(gridSet.name)}/${z}/${x}/${y}/content?${tileSetQuery(set)}`;
 }
 
 /** A little smaller, so that rounding reaches no neighbour of a tile. */

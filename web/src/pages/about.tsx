@@ -36,7 +36,7 @@ export default function About() {
             {(data) => (
               <Table
                 label={WORDS.nodes}
-                head={[WORDS.name, WORDS.roles, WORDS.version, TEXTS.tasks.started, WORDS.seen]}
+                head={[TEXTS.name, WORDS.roles, WORDS.version, TEXTS.tasks.started, WORDS.seen]}
               >
                 {data.nodes.map(({ name, roles, version, startedAt, seenAt, leader }) => (
                   <tr key={`${name} ${startedAt}`}>

@@ -77,7 +77,7 @@ function Users({ users, onChanged }: { users: readonly User[]; onChanged: () => 
       <ProblemNotice problem={action.problem} />
       <Table
         label={WORDS.users}
-        head={[WORDS.name, WORDS.role, WORDS.layers, WORDS.created]}
+        head={[TEXTS.name, WORDS.role, TEXTS.nav.layers, TEXTS.tasks.created]}
         buttons={WORDS.change}
       >
         {users.map((user) => (
@@ -89,13 +89,13 @@ function Users({ users, onChanged }: { users: readonly User[]; onChanged: () => 
             <td className="number">
               {user.name !== caller.name && (
                 <span className="row end">
-                  <Button aria-label={WORDS.editTitle(user.name)} onClick={() => setChanging(user)}>
-                    {WORDS.edit}
+                  <Button aria-label={TEXTS.editTitle(user.name)} onClick={() => setChanging(user)}>
+                    {TEXTS.edit}
                   </Button>
                   <ConfirmButton
                     action={action}
-                    label={WORDS.removeUser(user.name)}
-                    title={WORDS.removeUser(user.name)}
+                    label={TEXTS.removeTitle(user.name)}
+                    title={TEXTS.removeTitle(user.name)}
                     verb={TEXTS.remove}
                     text={WORDS.removeUserText}
                     onConfirm={() => send('DELETE', `api/v1/users/${part(user.name)}`).then(onChanged)}
@@ -133,7 +133,7 @@ function ChangeUser(props: { user: User; onConfirm: (changes: object) => unknown
   };
   return (
     <Dialog
-      title={WORDS.editTitle(name)}
+      title={TEXTS.editTitle(name)}
       verb={TEXTS.save}
       kind="primary"
       ready={changes.layers.length > 0}
@@ -167,7 +167,7 @@ function AddUser({ onAdd }: { onAdd: (draft: object) => unknown }) {
       onChange={setGrant}
       onSubmit={() => onAdd({ ...grant, layers: patternsOf(grant.layers), password })}
     >
-      <Password fresh label={WORDS.password} value={password} onText={setPassword} />
+      <Password fresh label={TEXTS.login.password} value={password} onText={setPassword} />
       <GrantFields grant={grant} onChange={setGrant} />
     </GrantForm>
   );
@@ -194,7 +194,7 @@ function Tokens({ tokens, onChanged }: { tokens: readonly Token[]; onChanged: ()
       ) : (
         <Table
           label={WORDS.tokens}
-          head={[WORDS.name, WORDS.role, WORDS.layers, WORDS.expires, WORDS.lastUsed]}
+          head={[TEXTS.name, WORDS.role, TEXTS.nav.layers, TEXTS.inspect.expires, WORDS.lastUsed]}
           buttons={WORDS.revoke}
         >
           {tokens.map(({ id, name, role, layers, expiresAt, lastUsedAt }) => (
@@ -255,7 +255,7 @@ function GrantForm({
   return (
     <Form className="form-grid tops" onSubmit={onSubmit} aria-label={verb}>
       <Input
-        label={WORDS.name}
+        label={TEXTS.name}
         required
         value={grant.name}
         autoComplete="off"
@@ -276,12 +276,12 @@ function GrantFields({ grant, onChange, help }: GrantProps & { help?: ReactNode 
       <Choice
         label={WORDS.role}
         value={grant.role}
-        options={ROLES.map((one) => [one, one])}
+        options={ROLES}
         onChange={(role) => onChange({ ...grant, role })}
       />
       {help}
       <TextField
-        label={WORDS.layers}
+        label={TEXTS.nav.layers}
         help={WORDS.layersHelp}
         required
         className="mono"

@@ -61,7 +61,7 @@ function Existing({ name, isCopy }: { name: string; isCopy: boolean }) {
   const layer = useResource<Answer<'/api/v1/layers/{layer}'>>(`api/v1/layers/${part(name)}`);
   return (
     <>
-      <PageHead title={isCopy ? WORDS.copyTitle(name) : WORDS.editTitle(name)} />
+      <PageHead title={isCopy ? WORDS.copyTitle(name) : TEXTS.editTitle(name)} />
       <Loaded resource={layer}>
         {(data) => <Editor layer={data} version={layer.version} isCopy={isCopy} />}
       </Loaded>

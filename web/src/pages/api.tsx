@@ -13,7 +13,6 @@ interface Entry {
   readonly operation: Operation;
 }
 
-/** The interface's own document, to read. */
 export default function Api() {
   const document = useResource<OpenApi>('api/v1/openapi.json');
   const text = useRoute().query.get('search') ?? '';
@@ -30,7 +29,12 @@ export default function Api() {
       />
       <p className="quiet">{WORDS.help}</p>
       <div className="stack">
-        <Input label={WORDS.filter} type="search" value={text} onText={(search) => changeQuery({ search })} />
+        <Input
+          label={TEXTS.layers.search}
+          type="search"
+          value={text}
+          onText={(search) => changeQuery({ search })}
+        />
         <Loaded resource={document}>
           {(data) =>
             groupsOf(data, wanted).map(([tag, entries]) => (
@@ -74,7 +78,7 @@ function OperationView({ entry: { method, path, operation } }: { entry: Entry })
       </summary>
       <p className="small">{operation.description}</p>
       {operation.parameters.length > 0 && (
-        <ul className="lines small" aria-label={WORDS.parameters}>
+        <ul className="lines small" aria-label={TEXTS.layer.parameters}>
           {operation.parameters.map((parameter) => (
             <li key={`${parameter.in} ${parameter.name}`}>
               <code>{parameter.name}</code> <span className="quiet">{WORDS.where[parameter.in]}</span>{' '}

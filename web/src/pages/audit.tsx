@@ -35,7 +35,7 @@ export default function Audit() {
           <Choice
             label={WORDS.outcome}
             value={outcome}
-            options={[['', TEXTS.tasks.any], ...Object.entries(WORDS.outcomes)]}
+            options={{ '': TEXTS.tasks.any, ...WORDS.outcomes }}
             onChange={(chosen) => changeQuery({ outcome: chosen })}
           />
         </div>

@@ -39,13 +39,13 @@ export function DeclarationEditor(props: {
         <div className="stack">
           <div className="form-grid tops">
             <Input
-              label={WORDS.name}
+              label={TEXTS.name}
               value={document?.name ?? ''}
               disabled={document === null || props.version !== null}
               onText={(name) => change({ name })}
             />
             <Input
-              label={WORDS.layerTitle}
+              label={TEXTS.layers.orders.name}
               value={String(document?.title ?? '')}
               disabled={document === null}
               onText={(title) => change({ title })}
@@ -105,7 +105,7 @@ function Preview({ document, needed }: { document: Declaration; needed: readonly
       <Choice
         label={TEXTS.layer.gridSet}
         value={set.gridSet.name}
-        options={set.layer.gridSets.map(({ name }) => [name, name])}
+        options={set.layer.gridSets.map(({ name }) => name)}
         onChange={setGridSet}
       />
       <MapBox set={set} label={WORDS.previewMap} events={{ onTileFailed: () => setFailed(true) }} />

@@ -137,7 +137,7 @@ function Filters({ document, onChange }: FieldsProps) {
             <Choice
               label={WORDS.kind}
               value={kind}
-              options={KINDS.map((one) => [one, WORDS.kinds[one]])}
+              options={WORDS.kinds}
               onChange={(one) => save(filters.with(at, { ...others, [one]: one === 'regex' ? '.*' : [] }))}
             />
             <ValuesField kind={kind} given={given} onChange={(value) => change(at, { [kind]: value })} />

@@ -217,7 +217,7 @@ function DeclarationActions({ layer }: { layer: LayerInfo }) {
         disabled={action.busy}
         onClick={() => action.run(toggle)}
       >
-        {enabled ? WORDS.disable : WORDS.enable}
+        {enabled ? TEXTS.disable : TEXTS.enable}
       </Button>
       <ConfirmButton
         action={action}

@@ -121,7 +121,7 @@ function Found({ rows }: { rows: readonly LayerRow[] }) {
         <Choice
           label={WORDS.order}
           value={order}
-          options={ORDERS.map((name) => [name, WORDS.orders[name]])}
+          options={WORDS.orders}
           onChange={(chosen) => changeQuery({ order: chosen === 'declared' ? '' : chosen })}
         />
         <Check

@@ -15,11 +15,8 @@ const LATELY_MS = 86_400_000;
 const MINUTES = 60;
 const MANY_FAILED = 0.02;
 
-interface Warning {
-  readonly text: string;
-  readonly todo: string;
-  readonly address: string;
-}
+/** What is wrong, what to do about it, and where. */
+type Warning = readonly [text: string, todo: string, address: string];
 
 /** What somebody should do something about, and where. Null stands for what is not known yet. */
 export function Warnings(props: {
@@ -39,13 +36,13 @@ export function Warnings(props: {
     ...scheduleWarnings(schedules.data?.schedules ?? []),
     ...(props.series ? failureWarnings(props.series) : []),
     ...(me.data?.passwordIsInitial
-      ? [{ text: WORDS.warnPassword, todo: WORDS.warnPasswordDo, address: addressOf('accounts') }]
+      ? [[WORDS.warnPassword, WORDS.warnPasswordDo, addressOf('accounts')] as const]
       : []),
   ];
   if (warnings.length === 0) return null;
   return (
     <Card title={WORDS.warnings} className="span-12">
-      {warnings.map(({ text, todo, address }) => (
+      {warnings.map(([text, todo, address]) => (
         <p key={text} className="notice warn">
           <span>{text}</span>
           <a href={address}>{todo}</a>
@@ -57,28 +54,22 @@ export function Warnings(props: {
 
 /** A store stops storing before its disk is full to the last byte. */
 function diskWarnings({ disks }: Answer<'/api/v1/usage'>): readonly Warning[] {
-  return disks
-    .filter(({ storing }) => !storing)
-    .map(({ store, freeBytes, freePercent, minFreePercent }) => ({
-      text: WORDS.warnDisk(store, freePercent, bytesText(freeBytes), minFreePercent),
-      todo: WORDS.warnDiskDo,
-      address: addressOf('quota'),
-    }));
+  const full = disks.filter(({ storing }) => !storing);
+  return full.map(({ store, freeBytes, freePercent, minFreePercent }) => {
+    const text = WORDS.warnDisk(store, freePercent, bytesText(freeBytes), minFreePercent);
+    return [text, WORDS.warnDiskDo, addressOf('quota')];
+  });
 }
 
 function quotaWarnings({ quota, share, fullInDays }: Answer<'/api/v1/usage'>): readonly Warning[] {
   const address = addressOf('quota');
-  if (!quota.enabled) return [{ text: WORDS.warnNoQuota, todo: WORDS.warnNoQuotaDo, address }];
-  if (share !== null && share >= 1) {
-    return [{ text: WORDS.warnOver, todo: WORDS.warnFullDo, address }];
-  }
+  if (!quota.enabled) return [[WORDS.warnNoQuota, WORDS.warnNoQuotaDo, address]];
+  if (share !== null && share >= 1) return [[WORDS.warnOver, WORDS.warnFullDo, address]];
   if (share !== null && share >= NEARLY_FULL) {
-    return [{ text: WORDS.warnFull(percentText(share)), todo: WORDS.warnFullDo, address }];
+    return [[WORDS.warnFull(percentText(share)), WORDS.warnFullDo, address]];
   }
-  if (fullInDays !== null && fullInDays < SOON_DAYS) {
-    return [{ text: WORDS.warnSoon(countText(fullInDays)), todo: WORDS.warnSoonDo, address }];
-  }
-  return [];
+  if (fullInDays === null || fullInDays >= SOON_DAYS) return [];
+  return [[WORDS.warnSoon(countText(fullInDays)), WORDS.warnSoonDo, address]];
 }
 
 function taskWarnings(tasks: readonly Task[]): readonly Warning[] {
@@ -86,31 +77,29 @@ function taskWarnings(tasks: readonly Task[]): readonly Warning[] {
   const failed = tasks.filter((task) => hasFailed(task) && task.endedAt && Date.parse(task.endedAt) > since);
   if (failed.length === 0) return [];
   const address = addressOf('tasks', '', { state: 'failed', days: '1' });
-  return [{ text: WORDS.warnFailed(failed.length), todo: WORDS.warnFailedDo, address }];
+  return [[WORDS.warnFailed(failed.length), WORDS.warnFailedDo, address]];
 }
 
 /** Those in quiet hours, or whose budget is used up, do what they are told. */
 function upstreamWarnings(hosts: readonly Upstream[]): readonly Warning[] {
   const failing = hosts.filter(({ state }) => /failing|probing/.test(state));
-  return failing.map((host) => ({
-    text: WORDS.warnUpstream(
-      host.host,
-      host.lastFailure?.text ?? null,
-      host.waitingUntil && momentText(host.waitingUntil),
-    ),
-    todo: WORDS.warnUpstreamDo,
-    address: addressOf('upstreams'),
-  }));
+  return failing.map(({ host, lastFailure, waitingUntil }) => {
+    const text = WORDS.warnUpstream(
+      host,
+      lastFailure?.text ?? null,
+      waitingUntil && momentText(waitingUntil),
+    );
+    return [text, WORDS.warnUpstreamDo, addressOf('upstreams')];
+  });
 }
 
 function scheduleWarnings(schedules: Answer<'/api/v1/schedules'>['schedules']): readonly Warning[] {
-  return schedules
-    .filter(({ lastRun }) => lastRun?.state === 'failed')
-    .map(({ id, name }) => ({
-      text: WORDS.warnSchedule(name),
-      todo: WORDS.warnScheduleDo,
-      address: addressOf('schedules', String(id)),
-    }));
+  const failed = schedules.filter(({ lastRun }) => lastRun?.state === 'failed');
+  return failed.map(({ id, name }) => [
+    WORDS.warnSchedule(name),
+    WORDS.warnScheduleDo,
+    addressOf('schedules', String(id)),
+  ]);
 }
 
 function failureWarnings(series: Answer<'/api/v1/series'>): readonly Warning[] {
@@ -119,6 +108,5 @@ function failureWarnings(series: Answer<'/api/v1/series'>): readonly Warning[] {
   const failed = lately(series.failed);
   const share = failed / Math.max(1, failed + lately(series.hits) + lately(series.misses));
   if (share < MANY_FAILED) return [];
-  const text = WORDS.warnMisses(percentText(share));
-  return [{ text, todo: WORDS.warnUpstreamDo, address: addressOf('upstreams') }];
+  return [[WORDS.warnMisses(percentText(share)), WORDS.warnUpstreamDo, addressOf('upstreams')]];
 }

@@ -86,7 +86,6 @@ export function isValid(draft: Draft): boolean {
   return isWhole(draft.frequency) && limits.every(isPositive);
 }
 
-/** What would go if the draft were saved now. */
 export function effectsOf(draft: Draft, usage: Usage): readonly Effect[] {
   if (!draft.enabled) return [{ text: WORDS.effectOff, removes: false }];
   const excesses = [

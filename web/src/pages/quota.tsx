@@ -45,7 +45,6 @@ type History = Answer<'/api/v1/evictions'>;
 const WORDS = TEXTS.quota;
 const REFRESH_SECONDS = 15;
 const HOUR_MS = 3_600_000;
-const FREQUENCIES = ['SECONDS', 'MINUTES', 'HOURS', 'DAYS'] as const;
 const FIRST: LayerDraft = { value: '1', units: 'GiB', policy: 'LFU' };
 
 export default function QuotaPage() {
@@ -180,7 +179,7 @@ function QuotaForm({ usage, quota }: { usage: Resource<Usage>; quota: Resource<Q
             <Choice
               label={WORDS.unit}
               value={draft.frequencyUnits}
-              options={FREQUENCIES.map((unit) => [unit, WORDS.units[unit]])}
+              options={WORDS.units}
               onChange={(frequencyUnits) => change({ frequencyUnits })}
             />
           </div>
@@ -256,13 +255,13 @@ function LimitFields(props: {
       <Choice
         label={WORDS.unit}
         value={limit.units}
-        options={UNITS.map((unit) => [unit, unit])}
+        options={UNITS}
         onChange={(units) => onChange({ units })}
       />
       <Choice
         label={WORDS.policy}
         value={limit.policy}
-        options={POLICIES.map((policy) => [policy, WORDS.policies[policy]])}
+        options={POLICIES}
         onChange={(policy) => onChange({ policy })}
       />
     </>

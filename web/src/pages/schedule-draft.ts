@@ -30,6 +30,12 @@ const UNSHOWN = [
 ] as const;
 type Unshown = Partial<Record<(typeof UNSHOWN)[number], number>>;
 
+/** What of it says what is done. */
+const GIVEN = [
+  ...(['layer', 'type', 'gridSet', 'format', 'parameters', 'zoomStart', 'zoomStop'] as const),
+  ...(['bounds', 'threadCount', 'area', 'areaCrs'] as const),
+];
+
 const WORDS = TEXTS.schedules;
 export const WORK = [...TASK_TYPES, 'invalidate'] as const;
 
@@ -39,7 +45,7 @@ export function draftOf(
   query: URLSearchParams,
   schedule: Schedule | null,
 ): ScheduleDraft | null {
-  const wanted = schedule ? new URLSearchParams(queryOf(given(schedule))) : query;
+  const wanted = schedule ? new URLSearchParams(queryOf(picked(schedule, GIVEN))) : query;
   const plan = planFrom(layer, wanted, 'reseed', schedule !== null);
   if (!plan) return null;
   const [from = '', until = ''] = schedule?.hours?.split('-') ?? [];
@@ -57,28 +63,13 @@ export function draftOf(
 }
 
 function unshownOf(schedule: Schedule): Unshown {
-  return Object.fromEntries(
-    UNSHOWN.flatMap((name) => (schedule[name] === null ? [] : [[name, schedule[name]] as const])),
-  );
+  return picked(schedule, UNSHOWN) as Unshown;
 }
 
-/** What of it says what is done. */
-function given(schedule: Schedule) {
-  const { layer, type, gridSet, format, parameters, zoomStart, zoomStop } = schedule;
-  const { bounds, threadCount, area, areaCrs } = schedule;
-  return {
-    layer,
-    type,
-    gridSet,
-    format,
-    parameters,
-    zoomStart,
-    zoomStop,
-    bounds,
-    threadCount,
-    area,
-    areaCrs,
-  };
+/** Those that are said. */
+function picked<Name extends keyof Schedule>(schedule: Schedule, names: readonly Name[]) {
+  const said = names.filter((name) => schedule[name] !== null);
+  return Object.fromEntries(said.map((name) => [name, schedule[name]])) as Partial<Pick<Schedule, Name>>;
 }
 
 /** The body of `POST /api/v1/schedules`, or what is wrong, by field. */
@@ -101,12 +92,10 @@ export function readDraft(draft: ScheduleDraft): { readonly body: Saved | null; 
   };
 }
 
-/** The same schedule, enabled or disabled. */
 export function switchedBody(schedule: Schedule): Saved {
   const { name, cron, timeZone, hours, overrun, enabled } = schedule;
-  const what = Object.entries(given(schedule)).filter(([, value]) => value !== null);
   const when = { layer: schedule.layer, name, cron, timeZone, hours, overrun, enabled: !enabled };
-  return { ...Object.fromEntries(what), ...when, ...unshownOf(schedule) };
+  return { ...(picked(schedule, GIVEN) as Partial<Saved>), ...when, ...unshownOf(schedule) };
 }
 
 /** The server has a sentence for each field, which begins with its name. */

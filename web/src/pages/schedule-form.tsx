@@ -30,9 +30,7 @@ import { PlanFields } from './seed-fields.tsx';
 import type { Faults, Plan } from './seed-plan.ts';
 
 const WORDS = TEXTS.schedules;
-const OVERRUNS = ['pause', 'stop', 'finish'] as const;
 
-/** A new schedule, or, with an id, one to be changed. */
 export default function ScheduleForm({ id }: { id: string | null }) {
   const caller = useCaller();
   const schedule = useResource<Schedule>(id === null ? null : `api/v1/schedules/${part(id)}`);
@@ -52,7 +50,7 @@ function OfLayer({ schedule }: { schedule: Schedule | null }) {
   };
   return (
     <>
-      <PageHead title={schedule ? WORDS.editTitle(schedule.name) : WORDS.newTitle} />
+      <PageHead title={schedule ? TEXTS.editTitle(schedule.name) : WORDS.newTitle} />
       <ChosenLayer wanted={query.get('layer') ?? schedule?.layer ?? null} onChange={change}>
         {(layer, field) => (
           <Editor key={query.toString()} layer={layer} field={field} schedule={schedule} typed={draft} />
@@ -102,7 +100,7 @@ function Editor(props: {
         <Card title={WORDS.when}>
           <div className="stack">
             <TextField
-              label={WORDS.name}
+              label={TEXTS.name}
               value={draft.name}
               error={faults.name ?? null}
               onText={(name) => change({ name })}
@@ -137,7 +135,6 @@ function open({ id }: Schedule): void {
   goTo(addressOf('schedules', String(id)));
 }
 
-/** When it runs, and within which hours. */
 function ScheduleTimes({
   draft,
   faults,
@@ -201,7 +198,7 @@ function ScheduleTimes({
         <Choice
           label={WORDS.overrun}
           value={draft.overrun}
-          options={OVERRUNS.map((overrun) => [overrun, WORDS.overruns[overrun]] as const)}
+          options={WORDS.overruns}
           onChange={(overrun) => onChange({ overrun })}
         />
       )}

@@ -56,7 +56,7 @@ export function SchedulePage({ id }: { id: string }) {
             <Card title={WORDS.when} className="span-6">
               <When schedule={data} />
             </Card>
-            <Card title={WORDS.what} className="span-6">
+            <Card title={TEXTS.tasks.request} className="span-6">
               <What schedule={data} />
             </Card>
             <Card title={WORDS.history} className="span-12">
@@ -90,7 +90,7 @@ function When({ schedule }: { schedule: Schedule }) {
         [WORDS.timeZone, timeZone],
         [WORDS.hours, hours === null ? WORDS.anyHour : hours.replace('-', ' – ')],
         [WORDS.overrun, hours === null ? null : WORDS.overruns[overrun]],
-        [WORDS.next, next.length > 0 ? next : enabled ? WORDS.noneComes : WORDS.neverRuns],
+        [WORDS.next, next.length > 0 ? next : enabled ? TEXTS.none : WORDS.neverRuns],
       ]}
     />
   );
@@ -131,7 +131,10 @@ function zoomsText({ zoomStart, zoomStop }: Schedule): string | null {
 function Runs({ runs, timeZone }: { runs: readonly Run[]; timeZone: string }) {
   if (runs.length === 0) return <Empty>{WORDS.noHistory}</Empty>;
   return (
-    <Table label={WORDS.history} head={[WORDS.due(timeZone), WORDS.began, WORDS.outcome, WORDS.task]}>
+    <Table
+      label={WORDS.history}
+      head={[WORDS.due(timeZone), TEXTS.tasks.started, TEXTS.audit.outcome, WORDS.task]}
+    >
       {runs.map((run) => (
         <tr key={`${run.dueAt} ${run.at}`}>
           <td>{timeText(run.dueAt, timeZone)}</td>
@@ -168,14 +171,14 @@ function Actions({ schedule, onChanged }: { schedule: Schedule; onChanged: () =>
       ) : (
         <>
           <Button disabled={action.busy} onClick={() => action.run(toggle)}>
-            {schedule.enabled ? WORDS.switchOff : WORDS.switchOn}
+            {schedule.enabled ? TEXTS.disable : TEXTS.enable}
           </Button>
           <LinkButton href={addressOf('schedules', String(schedule.id), { edit: '' })}>
-            {WORDS.edit}
+            {TEXTS.edit}
           </LinkButton>
           <ConfirmButton
             action={action}
-            title={WORDS.removeTitle(schedule.name)}
+            title={TEXTS.removeTitle(schedule.name)}
             verb={TEXTS.remove}
             text={WORDS.removeText}
             onConfirm={() => send('DELETE', path).then(() => goTo(addressOf('schedules')))}

@@ -102,7 +102,7 @@ function WhenText({ schedule: { cron, timeZone, hours } }: { schedule: Schedule 
 function NextRun({ schedule: { enabled, nextRuns, timeZone } }: { schedule: Schedule }) {
   const [next] = nextRuns;
   if (!enabled) return <span className="badge">{WORDS.off}</span>;
-  if (next === undefined) return <span className="quiet">{WORDS.noneComes}</span>;
+  if (next === undefined) return <span className="quiet">{TEXTS.none}</span>;
   return (
     <>
       {inTimeText(next)}

@@ -77,16 +77,16 @@ export function Estimate(props: { resource: Resource<Remaining>; truncates: bool
       <Facts
         of={[
           [
-            WORDS.tiles,
+            TEXTS.layer.tiles,
             <span key="tiles" className="big">
               {wanted}
             </span>,
           ],
           [TEXTS.tasks.counterNames.present, tiles === all ? null : countText(all - tiles)],
-          [WORDS.upstream, seeds ? countText(data.upstreamRequests) : null],
+          [TEXTS.tasks.counterNames.upstreamRequests, seeds ? countText(data.upstreamRequests) : null],
           [WORDS.bytes, seeds ? about(bytes, bytesText, WORDS.bytesUnknown) : null],
           [WORDS.seconds, about(seconds, durationText, TEXTS.unknown)],
-          [WORDS.quota, seeds && usage.data ? quotaText(bytes, usage.data) : null],
+          [TEXTS.nav.quota, seeds && usage.data ? quotaText(bytes, usage.data) : null],
         ]}
       />
     </div>

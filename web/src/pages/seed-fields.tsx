@@ -46,13 +46,13 @@ export function PlanFields(props: {
     />
   );
   return (
-    <Card title={WORDS.what}>
+    <Card title={TEXTS.tasks.request}>
       <div className="stack">
         {props.field}
         <Choice
           label={TEXTS.tasks.type}
           value={plan.type}
-          options={props.types.map((type) => [type, TEXTS.work[type]] as const)}
+          options={props.types.map((type) => [type, TEXTS.work[type]])}
           onChange={(type) => onChange({ type })}
         />
         <div className="form-grid tops">

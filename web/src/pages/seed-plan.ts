@@ -7,9 +7,7 @@ export const TASK_TYPES = ['seed', 'reseed', 'truncate'] as const;
 /** What is done to an area: the first by tasks, and all but the last two by schedules. */
 export const AREA_WORK = [...TASK_TYPES, 'invalidate', 'blank', 'export'] as const;
 export type Work = (typeof AREA_WORK)[number];
-export const ARCHIVES = ['mbtiles', 'pmtiles', 'gpkg'] as const;
 
-/** The form as it is typed. */
 export interface Plan {
   readonly set: TileSet;
   readonly type: Work;
@@ -19,7 +17,7 @@ export interface Plan {
   readonly threadCount: string;
   /** Every format and parameter value, and not only the chosen ones. */
   readonly every: boolean;
-  readonly archive: (typeof ARCHIVES)[number];
+  readonly archive: keyof typeof WORDS.archives;
 }
 
 /** What a task and a schedule have in common of their bodies. */
@@ -69,7 +67,6 @@ function placeOf(area: Area): Pick<TaskRequest, 'bounds' | 'area' | 'areaCrs'> |
   return { area: rectangleOf(bounds), areaCrs: 'EPSG:4326' };
 }
 
-/** What is posted, in turn. */
 export interface Call {
   readonly path: string;
   readonly body: object;

@@ -26,7 +26,6 @@ import { AreaMap } from './seed-area.tsx';
 import { Estimate, useEstimate } from './seed-estimate.tsx';
 import { PlanFields } from './seed-fields.tsx';
 import {
-  ARCHIVES,
   AREA_WORK,
   type Call,
   callsFor,
@@ -83,7 +82,7 @@ function Form(props: { layer: LayerInfo; field: ReactNode; query: URLSearchParam
             <Choice
               label={WORDS.archive}
               value={plan.archive}
-              options={ARCHIVES.map((name) => [name, WORDS.archives[name]])}
+              options={WORDS.archives}
               onChange={(archive) => change({ archive })}
             />
           )}
@@ -109,7 +108,6 @@ function Form(props: { layer: LayerInfo; field: ReactNode; query: URLSearchParam
   );
 }
 
-/** Without a request there is nothing to start. */
 function Start({
   type,
   request,

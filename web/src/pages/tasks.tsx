@@ -13,7 +13,6 @@ import { addressOf, changeQuery, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 import { merged } from './overview.tsx';
-import { TASK_TYPES } from './seed-plan.ts';
 import { TaskPage } from './task.tsx';
 
 type TaskPageAnswer = Answer<'/api/v1/tasks'>;
@@ -23,7 +22,6 @@ const ROW_HEIGHT = 62;
 const NARROW_ROW_HEIGHT = 96;
 const PAGE = 500;
 const FAILED = 'failed';
-const STATES = ['running', 'pending', 'paused', 'done', 'aborted'] as const;
 
 export default function Tasks() {
   const { item } = useRoute();
@@ -126,26 +124,23 @@ function fits(task: Task, { state, type, layer, days }: Filter): boolean {
 }
 
 function Filters({ filter }: { filter: Filter }) {
+  const { invalidate: _, ...types } = WORDS.types;
   return (
     <div className="row">
       <Choice
         label={WORDS.state}
         value={filter.state}
-        options={[
-          ['', WORDS.any],
-          ...STATES.map((state): [string, string] => [state, WORDS.states[state]]),
-          [FAILED, WORDS.withFailures],
-        ]}
+        options={{ '': WORDS.any, ...WORDS.states, [FAILED]: WORDS.withFailures }}
         onChange={(state) => changeQuery({ state })}
       />
       <Choice
         label={WORDS.type}
         value={filter.type}
-        options={[['', WORDS.any], ...TASK_TYPES.map((type) => [type as string, WORDS.types[type]] as const)]}
+        options={{ '': WORDS.any, ...types }}
         onChange={(type) => changeQuery({ type })}
       />
       <Choice
-        label={WORDS.since}
+        label={WORDS.created}
         value={filter.days}
         options={WORDS.sinces}
         onChange={(days) => changeQuery({ days })}

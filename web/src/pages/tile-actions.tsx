@@ -57,10 +57,10 @@ export function TileActions(props: {
           {action.busy ? WORDS.working : WORDS.renew}
         </Button>
         <LinkButton href={seedAddress(set, info)}>{WORDS.renewBelow}</LinkButton>
-        {removal(WORDS.truncate, WORDS.oneTitle(name), info.z)}
+        {removal(WORDS.truncate, TEXTS.removeTitle(name), info.z)}
         {removal(
           WORDS.truncateBelow,
-          below ? WORDS.belowTitle(name) : WORDS.oneTitle(name),
+          below ? WORDS.belowTitle(name) : TEXTS.removeTitle(name),
           set.gridSet.zoomStop,
           below ? set.layer.name : undefined,
         )}

@@ -133,11 +133,11 @@ function Known({ set, info }: { set: TileSet; info: TileInfo }) {
       of={[
         [WORDS.key, key.filter((text) => text !== '').join(' · ')],
         ...(stored ? storedFacts(stored) : []),
-        [WORDS.bounds, info.bounds.map(coordinateText).join(', ')],
+        [TEXTS.tasks.bounds, info.bounds.map(coordinateText).join(', ')],
         [WORDS.page, `${page.x}/${page.y}: ${uses}`],
-        [WORDS.metatile, range],
+        [TEXTS.layer.settingNames.metatile, range],
         [WORDS.upstream, mono(info.upstream ?? WORDS.noUpstream)],
-        [WORDS.address, link],
+        [TEXTS.layer.sourceNames.url, link],
       ]}
     />
   );

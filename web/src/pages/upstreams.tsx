@@ -48,10 +48,10 @@ function Host({ host }: { host: Upstream }) {
         <Facts
           of={[
             [WORDS.pausedUntil, waitingUntil && `${momentText(waitingUntil)}${reason ? ` (${reason})` : ''}`],
-            [WORDS.requests, `${countText(host.requests)} (${rate})`],
+            [TEXTS.overview.requests, `${countText(host.requests)} (${rate})`],
             [WORDS.latency, latency ? WORDS.latencyText(latency.p50, latency.p95) : TEXTS.unknown],
             [WORDS.waiting, WORDS.waitingText(waiting.interactive, waiting.task)],
-            [WORDS.failures, failures.join(', ') || TEXTS.none],
+            [TEXTS.tasks.failures, failures.join(', ') || TEXTS.none],
             [WORDS.refused, host.refused > 0 ? countText(host.refused) : null],
             [WORDS.budget, budget && TEXTS.outOf(countText(budget.used), countText(budget.limit))],
             [WORDS.quietHours, quiet.length > 0 ? `${quiet.join(', ')} ${limits.timeZone}` : null],

@@ -33,7 +33,6 @@ export function ProblemNotice({ problem, retry }: { problem: Problem | null; ret
   );
 }
 
-/** What became of an action, good or bad. */
 export function ActionNotices({ action: { problem, done } }: { action: Action }) {
   return (
     <>
@@ -97,7 +96,6 @@ export function Button({
   return <button type="button" className={kind} {...button} onClick={onClick && (() => void onClick())} />;
 }
 
-/** A link that looks like a button. */
 export function LinkButton({ kind = '', children, ...link }: ComponentProps<'a'> & { kind?: string }) {
   return (
     <a className={`button ${kind}`} {...link}>
@@ -218,20 +216,33 @@ export function TextField({
   );
 }
 
+type Options<T extends string> =
+  | readonly (T | readonly [value: T, text: string])[]
+  | Readonly<Record<T, string>>;
+
+/** `options` are values, each with its text where that is another. */
 export function Choice<T extends string>(props: {
   label: string;
   value: T;
-  options: readonly (readonly [value: T, text: string])[];
+  options: Options<T>;
   onChange: (value: T) => void;
 }) {
+  const { label, value, options, onChange } = props;
+  const offered = (Array.isArray(options) ? options : Object.entries(options)) as readonly (
+    | T
+    | [T, string]
+  )[];
   return (
-    <Field label={props.label}>
-      <select value={props.value} onChange={({ target }) => props.onChange(target.value as T)}>
-        {props.options.map(([value, text]) => (
-          <option key={value} value={value}>
-            {text}
-          </option>
-        ))}
+    <Field label={label}>
+      <select value={value} onChange={({ target }) => onChange(target.value as T)}>
+        {offered.map((one) => {
+          const [name, text] = typeof one === 'string' ? [one, one] : one;
+          return (
+            <option key={name} value={name}>
+              {text}
+            </option>
+          );
+        })}
       </select>
     </Field>
   );

@@ -103,7 +103,6 @@ export function Plot(props: {
   );
 }
 
-/** A half circle that fills up. */
 export function Gauge({ bytes, limit }: { bytes: number; limit: number | null }) {
   const share = limit === null || limit === 0 ? 0 : Math.min(1, bytes / limit);
   const length = Math.PI * 80;

@@ -18,7 +18,7 @@ export function TileSetChoices({
       <Choice
         label={TEXTS.layer.gridSet}
         value={gridSet.name}
-        options={layer.gridSets.map(({ name }) => [name, name])}
+        options={layer.gridSets.map(({ name }) => name)}
         onChange={(name) => {
           const chosen = layer.gridSets.find((one) => one.name === name);
           if (chosen) onChange({ ...set, gridSet: chosen });
@@ -28,7 +28,7 @@ export function TileSetChoices({
         <Choice
           label={TEXTS.layer.format}
           value={format}
-          options={layer.formats.map((name) => [name, name])}
+          options={layer.formats}
           onChange={(chosen) => onChange({ ...set, format: chosen })}
         />
       )}
@@ -56,7 +56,7 @@ function Parameter({
   };
   if (values) {
     const offered = values.includes(usual) ? values : [usual, ...values];
-    return <Choice label={name} value={value} options={offered.map((one) => [one, one])} onChange={choose} />;
+    return <Choice label={name} value={value} options={offered} onChange={choose} />;
   }
   return (
     <Field label={name}>

@@ -3,7 +3,7 @@ import { isTilewardenError, shortened } from '../../../domain/errors.ts';
 import { contentTypeOf, formatOf } from '../../../domain/format.ts';
 import type { Logger } from '../../../lib/logger.ts';
 import { element, writeXml } from '../../../lib/xml/write-xml.ts';
-import { askLegend } from '../../../pipeline/legend.ts';
+import { askLegend } from '../../../pipeline/feature-info.ts';
 import { checkMapSize } from '../../../pipeline/map-composer.ts';
 import { createNoticePainter, type NoticePainter } from '../../../pipeline/notice-painter.ts';
 import type { Answer } from '../../answer.ts';

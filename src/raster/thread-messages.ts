@@ -1,5 +1,11 @@
 import { messageKind } from '../lib/channel.ts';
 import type { MapDrawing } from './draw-map.ts';
+import type { CutJob, CutMetatile, CutTile } from './tile-cutter.ts';
+
+/** Pixels that we have drawn are handed over in `bytes`; what came from a server is small enough to be copied. */
+export const CUT = messageKind<{ readonly job: CutJob; readonly bytes: Uint8Array | null }, PackedMetatile>(
+  'cut',
+);
 
 export const DRAW_MAP = messageKind<
   { readonly map: number; readonly drawing: MapDrawing },
@@ -16,9 +22,13 @@ export const READ_TILE_ROW = messageKind<
 >('read-tile-row');
 
 /** Tiles one behind the other: each by itself would take along all the memory that it lies in. */
-export interface PackedTiles {
+interface PackedTiles {
   readonly bytes: Uint8Array;
   readonly lengths: readonly number[];
+}
+
+interface PackedMetatile extends PackedTiles, Pick<CutMetatile, 'look'> {
+  readonly tiles: readonly Omit<CutTile, 'bytes'>[];
 }
 
 export function packTiles(tiles: readonly Buffer[]): PackedTiles {
@@ -32,10 +42,21 @@ export function packTiles(tiles: readonly Buffer[]): PackedTiles {
   return { bytes, lengths };
 }
 
+/** They share one piece of memory: who keeps one of them for long keeps a copy. */
 export function unpackTiles({ bytes, lengths }: PackedTiles): readonly Buffer[] {
   let at = bytes.byteOffset;
   return lengths.map((length) => {
     at += length;
     return Buffer.from(bytes.buffer, at - length, length);
   });
+}
+
+export function packMetatile({ tiles, look }: CutMetatile): PackedMetatile {
+  const rest = tiles.map(({ colour, checksum }) => ({ colour, checksum }));
+  return { ...packTiles(tiles.map(({ bytes }) => bytes)), tiles: rest, look };
+}
+
+export function unpackMetatile({ tiles, look, ...packed }: PackedMetatile): CutMetatile {
+  const all = unpackTiles(packed);
+  return { tiles: tiles.map((tile, i) => ({ ...tile, bytes: all[i] ?? Buffer.alloc(0) })), look };
 }
