@@ -44,7 +44,15 @@ for (let x = 0; x < side; x += 16) {
 const begun = [performance.now(), process.cpuUsage()] as const;
 const signal = new AbortController().signal;
 const target = join(folder, 'export.mbtiles');
-const { tiles, bytes } = await exportTiles({ store, set, content, area: null, target, signal, onProgress: () => {} });
+const { tiles, bytes } = await exportTiles({
+  store,
+  set,
+  content,
+  area: null,
+  target,
+  signal,
+  onProgress: () => {},
+});
 const seconds = (performance.now() - begun[0]) / 1000;
 const used = process.cpuUsage(begun[1]);
 const rate = tiles / seconds;
