@@ -1,5 +1,5 @@
 /** The pictures that are replayed, one for each metatile of 4×4 tiles, kept in .build/ from one run to the next. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createCanvas } from '@napi-rs/canvas';
@@ -23,16 +23,25 @@ export interface Pictures {
 /** Half of the width of the world in EPSG:3857. */
 const HALF = 20037508.342789244;
 const METATILE = 4;
+/** Pictures that are made side by side. */
+const AT_ONCE = 4;
 const FOLDER = fileURLToPath(new URL('../../.build/bench-seed', import.meta.url));
 
-/** Makes what is not there yet for the zooms from 0 on; `mapServerUrl` draws the first kind. */
+/**
+ * Makes what is not there yet for the zooms from 0 on; `mapServerUrl` draws the first kind. A run that is ended meanwhile
+ * leaves what it has made to the next.
+ */
 export async function loadPictures(name: PictureName, zoom: number, mapServerUrl: string): Promise<Pictures> {
   const folder = join(FOLDER, name);
   mkdirSync(folder, { recursive: true });
   const loaded = new Map<string, Buffer>();
-  for (const place of placesUpTo(zoom)) {
+  const load = async (place: PicturePlace) => {
     const file = join(folder, keyOf(place));
     loaded.set(keyOf(place), readOrNull(file) ?? (await make(name, place, mapServerUrl, file)));
+  };
+  const places = [...placesUpTo(zoom)];
+  for (let at = 0; at < places.length; at += AT_ONCE) {
+    await Promise.all(places.slice(at, at + AT_ONCE).map(load));
   }
   return {
     mediaType: name === 'photo' ? 'image/jpeg' : 'image/png',
@@ -101,7 +110,8 @@ async function make(
   file: string,
 ): Promise<Buffer> {
   const bytes = await MAKERS[name](place, mapServerUrl);
-  writeFileSync(file, bytes);
+  writeFileSync(`${file}.part`, bytes);
+  renameSync(`${file}.part`, file);
   return bytes;
 }
 
