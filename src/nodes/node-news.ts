@@ -20,8 +20,8 @@ export interface NodeNewsOptions {
 const CURRENT_FOR = 4000;
 /** So long others wait for a node that does not answer; clocks run unevenly. */
 const WAITED_FOR = CURRENT_FOR + 1000;
-/** Between questions when nobody tells of anything. */
-const INTERVAL = 1000;
+/** Between questions when nobody tells of anything: each takes as much processor time as some hundred hits. */
+const INTERVAL = 2000;
 /** A database that takes longer to say what has changed is away. */
 const PATIENCE = 3000;
 /** A reader waits no longer than this for an answer. */

@@ -107,9 +107,11 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
     },
     async heard(at) {
       row.heard_at = at;
-      await database.transaction(null, (query) =>
-        query.updateTable('nodes').set({ heard_at: at }).where('instance', '=', row.instance).execute(),
-      );
+      await database.change
+        .updateTable('nodes')
+        .set({ heard_at: at })
+        .where('instance', '=', row.instance)
+        .execute();
     },
     async othersHeard(ms) {
       const now = await database.now();

@@ -51,6 +51,7 @@ export class Renewer {
     if (mode === 'stale' && !(await this.#hasMore(request, present.size))) {
       return { ...NOTHING_DONE, present: sizeOfRect(within) };
     }
+    await request.turn?.();
     signal.throwIfAborted();
     const joined = this.#flights.find(tiles.set, metatile, generation, mode === 'all' ? after : 0);
     const flight = joined ?? this.#start(request, generation, onStart);

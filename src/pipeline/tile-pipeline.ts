@@ -43,6 +43,8 @@ export interface RenewRequest {
   readonly signal: AbortSignal;
   /** Called for each request that leaves for the source's server, also when it fails. */
   readonly sent?: () => void;
+  /** Awaited before the source is asked, when it is known that it must be. */
+  readonly turn?: () => Promise<void>;
   /** Called when the source has answered, before its answer is cut and stored. */
   readonly answered?: () => void;
   /** Asked when the store refuses what was made: whether to store it again, without fetching it again. */

@@ -22,6 +22,8 @@ export interface EnforcerOptions extends CleanUpParts {
 
 /** Milliseconds between looks at the usage; what grows faster than the clean-up period allows is met earlier. */
 const WATCH_INTERVAL = 250;
+/** Between looks whether another node has switched the quota on. */
+const IDLE_INTERVAL = 1000;
 /** A look at the stores takes at most this share of the time, unless writers wait for it. */
 const WATCH_SHARE = 0.03;
 /** Milliseconds between looks whether writers have used up what they were allowed. */
@@ -149,8 +151,8 @@ export class Enforcer {
 
   async #pause(configuration: QuotaConfiguration): Promise<void> {
     const { clock, ledger, credit } = this.#options;
+    if (!configuration.enabled) return this.#sleep(IDLE_INTERVAL);
     const watch = Math.max(WATCH_INTERVAL, ledger.lastRefresh / WATCH_SHARE);
-    if (!configuration.enabled) return this.#sleep(watch);
     const until = clock.monotonic() + Math.min(watch, cleanUpPeriod(configuration));
     const soonest = clock.monotonic() + Math.max(STARVED_INTERVAL, ledger.lastRefresh);
     while (clock.monotonic() < until && !this.#signal.aborted && !this.#wake.signal.aborted) {

@@ -158,7 +158,7 @@ async function renewTiles(
   };
 }
 
-/** Holds a thread until the upstream has answered; others may ask while the answer is cut and stored. */
+/** Holds a thread while the upstream is asked, and neither while the store is nor while the answer is cut and stored. */
 async function renewMetatile(
   metatile: Metatile,
   within: TileRect,
@@ -166,12 +166,16 @@ async function renewMetatile(
   storeAgain: (error: unknown) => Promise<boolean>,
 ): Promise<RenewResult> {
   const { tiles, pipeline, task, lease, signal, sent } = context;
-  const giveBack = await context.threads.acquire(signal);
+  let giveBack = () => {};
+  const turn = async () => {
+    giveBack();
+    giveBack = await context.threads.acquire(signal);
+  };
   try {
     const mode = modeOf(context);
     return await pipeline.renew({
-      ...{ tiles, metatile, within, mode, task, lease, signal, sent, storeAgain },
-      answered: giveBack,
+      ...{ tiles, metatile, within, mode, task, lease, signal, sent, storeAgain, turn },
+      answered: () => giveBack(),
     });
   } finally {
     giveBack();

@@ -32,7 +32,8 @@ export interface Cluster {
 }
 
 /** On a busy machine an answer of the database may take longer than a node waits for it; it asks again. */
-const BUSY = /what other nodes have changed cannot be asked|the database cannot be reached; trying again/;
+const BUSY =
+  /what other nodes have changed cannot be asked|the database cannot be reached; trying again|this node asks a host one request at a time/;
 
 /** For one test, or in a hook for all tests of a file. */
 export async function openCluster(options: ClusterOptions = {}): Promise<Cluster> {

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { sql } from 'kysely';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { migrationsFor } from '../../src/db/migrate.ts';
@@ -35,6 +37,17 @@ describe('nodes on one PostgreSQL and S3', () => {
   it('bring a database of the version before up to date once, though all of them start at once', () => {
     const logs = nodes.map((node) => node.stderr()).join('\n');
     expect(logs.match(/database migrated/g)).toHaveLength(1);
+  });
+
+  it('do not list one whose start failed because its port is taken', async () => {
+    const data = temporaryFolder();
+    writeFileSync(join(data, 'tilewarden.yaml'), JSON.stringify({ stores: { default: cluster.store } }));
+    const at = ['--port', new URL(a.url).port, '--data', data, '--config', join(data, 'tilewarden.yaml')];
+    const late = await runTilewarden(['serve', '--node', 'late', ...at, '--database', cluster.database]);
+    expect(late.code).toBe(1);
+    expect(late.stderr).toContain('is taken by another program');
+    const list = await (await b.request('GET', '/api/v1/nodes')).json();
+    expect(JSON.stringify(list)).not.toContain('late');
   });
 
   it('go on when a later version has changed the database, and start no more', async () => {

@@ -49,8 +49,11 @@ function dispatchOf({ protocol, hostname, port, path, query, method, headers, bo
   };
 }
 
-/** The SDK knows by the name whether to try again. */
+/** In the words by which the SDK knows whether to try again. */
 function refusalOf(cause: unknown, aborted: boolean): Error {
   const message = cause instanceof Error ? cause.message : String(cause);
-  return Object.assign(new Error(message, { cause }), { name: aborted ? 'AbortError' : 'TimeoutError' });
+  return Object.assign(
+    new Error(message, { cause }),
+    aborted ? { name: 'AbortError' } : { code: 'ECONNRESET' },
+  );
 }
