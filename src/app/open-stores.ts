@@ -4,7 +4,7 @@ import type { Settings } from '../config/settings.ts';
 import type { Database } from '../db/database.ts';
 import type { MetatileSize } from '../domain/metatile.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
-import type { StoreDescription } from '../http/rest/blob-stores.ts';
+import type { StoreDescription } from '../http/route-deps.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import { type Random, systemRandom } from '../lib/random.ts';
 import type { Surroundings } from '../lib/surroundings.ts';

@@ -13,8 +13,8 @@ import {
   SETTING_FLAGS,
   type Terminal,
 } from './command.ts';
-import { PRIVATE_FILES } from './harden-process.ts';
 import { columns } from './plain-words.ts';
+import { PRIVATE_FILES } from './process-setup.ts';
 
 type Accounts = Awaited<ReturnType<typeof import('../app.ts')['openAccountsApp']>>;
 

@@ -24,7 +24,6 @@ import {
   userBody,
   userChangesBody,
 } from './accounts.ts';
-import { auditAnswer, auditQuery } from './audit.ts';
 import { blankAreaAnswer, blankAreaBody, blankAreaListAnswer } from './blank-areas.ts';
 import { declarationAnswer, declarationBody, dryRunQuery } from './catalog-changes.ts';
 import {
@@ -40,7 +39,7 @@ import { tileAnswer } from './inspect.ts';
 import { gridSetListAnswer, layerAnswer, layerListAnswer } from './layers.ts';
 import { evictionsAnswer, evictionsQuery, quotaAnswer, quotaBody, usageAnswer } from './quota.ts';
 import { seriesAnswer } from './series.ts';
-import { loginBody, newPasswordBody } from './session.ts';
+import { auditAnswer, auditQuery, loginBody, newPasswordBody } from './session.ts';
 import { aboutAnswer, nodeListAnswer, upstreamsAnswer } from './status.ts';
 import { invalidateAnswer, truncateAnswer } from './truncate.ts';
 

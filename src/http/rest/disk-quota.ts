@@ -7,8 +7,7 @@ import { BODY_TYPES, requireMediaType } from '../door/request-body.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
 import { type Handler, METHODS, type Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
-import { readQuotaDocument, writeQuotaDocument } from '../wire/quota-document.ts';
-import { UnknownUnit } from '../wire/unknown-unit.ts';
+import { readQuotaDocument, UnknownUnit, writeQuotaDocument } from '../wire/quota-document.ts';
 
 /** Section 4.5 of the specification; below `/rest` too, where no extension means XML. */
 export function diskQuotaRoutes(deps: RouteDeps): readonly Route[] {

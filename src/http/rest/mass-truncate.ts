@@ -19,7 +19,7 @@ import { callerName, type Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Handler, Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
-import { parametersField, refuseEmptyParameters } from '../wire/read-parameters.ts';
+import { parametersField, refuseEmptyParameters } from '../wire/seed-request.ts';
 
 const JSON_TYPE = 'application/json';
 const MOST_NAMED = 100;
