@@ -18,7 +18,6 @@ import { openUpstreamClient, type UpstreamClient } from '../sources/upstream/ups
 import { hostAndPort } from '../sources/upstream/upstream-options.ts';
 import { geoWebCacheFolder } from '../storage/adopted/old-tile-paths.ts';
 
-/** What an import comes to, all of it checked. */
 export interface ImportedSettings {
   readonly gridSets: readonly ImportedDocument[];
   readonly layers: readonly ImportedDocument[];

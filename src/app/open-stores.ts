@@ -21,7 +21,6 @@ export interface StoreTools extends Surroundings {
   readonly random?: Random;
   /** Null: this process has none, and asks another one for the tiles of stores that need it. */
   readonly database: Database | null;
-  /** This process only reads tiles. */
   readonly readOnly: boolean;
   /** How tiles of a new tile set are made, so that a store may keep those together. */
   readonly shapeOf?: (set: TileSetKey) => MetatileSize;
@@ -31,7 +30,6 @@ export interface StoreTools extends Surroundings {
   readonly outage?: Outage;
 }
 
-/** Every store that is declared, by its name. */
 export async function openStores(
   settings: Pick<Settings, 'stores' | 'data'>,
   tools: StoreTools,

@@ -20,7 +20,6 @@ type Accounts = Awaited<ReturnType<typeof import('../app.ts')['openAccountsApp']
 
 type AccountWork<Result> = (accounts: Accounts) => Promise<Result>;
 
-/** A change as the audit log has it. */
 interface AccountChange {
   readonly action: string;
   readonly target: string;

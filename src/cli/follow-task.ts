@@ -77,7 +77,6 @@ interface Show {
   progress(task: TaskDocument): void;
   away(): void;
   end(task: TaskDocument): void;
-  /** Returns the exit code. */
   left(task: TaskDocument): number;
 }
 

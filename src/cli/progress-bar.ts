@@ -8,7 +8,7 @@ const [FULL, EMPTY] = ['█', '░'];
 
 /** One line for a terminal of so many columns, e.g. `seed world ███░░░  43 %  2,340 of 5,461 tiles · 310/s · 10 s left`. */
 export function progressBar(task: TaskDocument, columns: number): string {
-  const share = shareOf(task);
+  const share = task.tilesTotal === 0 ? 1 : Math.min(1, task.tilesProcessed / task.tilesTotal);
   const facts = `${String(Math.floor(share * 100)).padStart(3)} %  ${progressFacts(task)}`;
   const title = `${task.type} ${task.layer} `;
   // One column stays free: some terminals wrap when the last one is written.
@@ -69,10 +69,6 @@ function waiting({ state, reason }: TaskDocument): string {
 function took({ startedAt, endedAt }: TaskDocument): string {
   if (startedAt === null || endedAt === null) return '';
   return ` · in ${durationOf((Date.parse(endedAt) - Date.parse(startedAt)) / 1000)}`;
-}
-
-function shareOf({ tilesProcessed, tilesTotal }: TaskDocument): number {
-  return tilesTotal === 0 ? 1 : Math.min(1, tilesProcessed / tilesTotal);
 }
 
 /** What the commands need of a task as `/api/v1/tasks` shows it; the rest is passed on as it is. */

@@ -95,6 +95,7 @@ const tasksSchema = z.strictObject({
 
 const MAX_TILE_SIZE = 4096;
 
+const LADDERS = ['resolutions', 'scaleDenominators', 'levels'];
 const pixelsSchema = z.int().min(1).max(MAX_TILE_SIZE);
 const ladderSchema = z.array(z.number().positive()).min(1).max(MAX_LEVELS);
 
@@ -138,13 +139,9 @@ const gridSetSchema = z
       .optional()
       .describe('The CRS names its axes y first (WMS 1.3.0, WMTS); what the EPSG says of it when absent'),
   })
-  .refine((given) => ladderKeys(given).length === 1, {
+  .refine((given) => LADDERS.filter((key) => Object.hasOwn(given, key)).length === 1, {
     error: 'needs exactly one of resolutions, scaleDenominators and levels',
   });
-
-function ladderKeys(given: object): readonly string[] {
-  return Object.keys(given).filter((key) => ['resolutions', 'scaleDenominators', 'levels'].includes(key));
-}
 
 /** The configuration file. Flags and environment variables lie over it; every absent key has a default. */
 export const settingsSchema = z.strictObject({

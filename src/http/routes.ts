@@ -127,7 +127,6 @@ function countsOf({ counts, flush }: RouteDeps['traffic']): Pick<TileCounts, 'se
   };
 }
 
-/** Tasks at GeoWebCache's addresses. */
 function seedRoutes(deps: RouteDeps): readonly Route[] {
   const path = '/rest/seed/{layer}';
   const list = createLayerTaskListHandler(deps);

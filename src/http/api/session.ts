@@ -50,7 +50,6 @@ export function sessionRoutes({ accounts }: RouteDeps): readonly Route[] {
     if (current !== null) await sessions.end(current);
   }
 
-  /** Begins a session. */
   async function cookieFor(exchange: Exchange, userName: string): Promise<readonly string[]> {
     return ['Set-Cookie', sessionCookie(await sessions.begin(userName), exchange.secure)];
   }

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { writeJson } from '../../lib/write-json.ts';
 import type { Task } from '../../tasks/task.ts';
 import type { TaskEvent } from '../../tasks/task-service.ts';
-import { type Answer, jsonAnswer } from '../answer.ts';
+import { type Answer, jsonAnswer, pairs } from '../answer.ts';
 import { refuseForeignLayer } from '../door/gate.ts';
 import { callerName, createdAnswer, type Exchange, idIn } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
@@ -144,14 +144,11 @@ export function createEventStream({ tasks, log }: RouteDeps, maxStreams: number)
     }
     return {
       status: 200,
-      headers: [
-        'Content-Type',
-        'text/event-stream; charset=utf-8',
-        'Cache-Control',
-        'no-store',
-        'X-Accel-Buffering',
-        'no',
-      ],
+      headers: pairs({
+        'Content-Type': 'text/event-stream; charset=utf-8',
+        'Cache-Control': 'no-store',
+        'X-Accel-Buffering': 'no',
+      }),
       body: (response, signal) => {
         streams += 1;
         response.once('close', () => {

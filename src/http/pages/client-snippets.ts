@@ -3,7 +3,6 @@ import type { Layer } from '../../domain/layer.ts';
 import { isWebMercator } from '../../domain/srs.ts';
 import { geographicBoxOf } from '../services/layer-facts.ts';
 
-/** Something to paste into a client. */
 export interface Snippet {
   /** Of its place on the page, e.g. `leaflet`. */
   readonly id: string;
@@ -13,7 +12,6 @@ export interface Snippet {
   readonly text: string;
 }
 
-/** For each client that can show the layer. */
 export function snippetsFor(layer: Layer, base: string): readonly Snippet[] {
   const [format] = layer.formats;
   const opaque = format.kind === 'opaque';
