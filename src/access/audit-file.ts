@@ -206,7 +206,6 @@ function byTime(one: AuditEntry, other: AuditEntry): number {
   return one.time < other.time ? -1 : Number(one.time > other.time);
 }
 
-/** A line of the audit log. */
 export interface AuditEntry {
   /** ISO 8601. */
   readonly time: string;

@@ -71,7 +71,6 @@ export function openAuditLog({
     return written;
   }
 
-  /** Whether one more note may be written. */
   function withinLimit(): boolean {
     const now = clock.monotonic();
     if (now - notes.since >= MINUTE_MS) Object.assign(notes, { since: now, count: 0 });

@@ -13,7 +13,6 @@ import type { ApiToken, TokenStore } from './token-store.ts';
 import type { User } from './user.ts';
 import type { StoredUser, UserStore } from './user-store.ts';
 
-/** What a request shows to say who is asking. */
 export interface Presented {
   /** The header's value. Where there is one, the session does not count. */
   readonly authorization: string | null;

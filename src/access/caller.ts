@@ -1,4 +1,3 @@
-/** Who is asking. */
 export interface Caller {
   /** A user's name, or `token:NAME`. */
   readonly name: string;

@@ -35,7 +35,7 @@ export async function ensureAdministrator(
 ): Promise<string | null> {
   if ((await users.list()).some(({ role }) => role === 'admin')) return null;
   if (given !== null) judge(given, exposure, log);
-  const password = given ?? makeUpPassword();
+  const password = given ?? Array.from({ length: LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('');
   const stored = await hasher.hash(password);
   // The file comes first: a crash in between leaves a password without a user, never a user without a password.
   if (given === null) await keepPassword(passwordFile, password);
@@ -63,10 +63,6 @@ function judge(given: string, exposure: Exposure, log: Logger): void {
     throw misconfigured(`TILEWARDEN_ADMIN_PASSWORD cannot be used: ${weakness}`);
   }
   log.warn({}, `TILEWARDEN_ADMIN_PASSWORD is weak: ${weakness}`);
-}
-
-function makeUpPassword(): string {
-  return Array.from({ length: LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('');
 }
 
 async function keepPassword(file: string, password: string): Promise<void> {

@@ -43,7 +43,6 @@ export class LoginThrottle {
     this.#clock = clock;
   }
 
-  /** How much is remembered. */
   get size(): number {
     return this.#sources.size + this.#accounts.size + this.#trusted.size + this.#away.size;
   }
@@ -121,7 +120,7 @@ export class LoginThrottle {
         const now = this.#clock.monotonic();
         const ms = this.#nextAway(name, now);
         this.#rememberAway(name, ms, now);
-        return tooManyAtOnce(ms);
+        return comeBack(ms, 'Too many are logging in at once');
       },
       succeeded: () => {
         withdrawn();
@@ -165,10 +164,6 @@ function tooMany(ms: number): TilewardenError {
   return comeBack(ms, 'Too many failed attempts');
 }
 
-function tooManyAtOnce(ms: number): TilewardenError {
-  return comeBack(ms, 'Too many are logging in at once');
-}
-
 /** Where a refusal came from nobody asks, and to write it down costs more than all the rest of it. */
 function comeBack(ms: number, reason: string): TilewardenError {
   const retryAfterSeconds = Math.ceil(ms / 1000);
@@ -191,17 +186,16 @@ export function sourceOf(address: string): string {
   const before = groupsOf(head);
   const missing = tail === undefined ? 0 : 8 - before.length - groupsOf(tail).length;
   const groups = [...before, ...Array<string>(Math.max(0, missing)).fill('0'), ...groupsOf(tail ?? '')];
-  return `${groups.slice(0, 4).map(withoutZeros).join(':')}::/64`;
+  return `${groups
+    .slice(0, 4)
+    .map((group) => group.replace(/^0+(?=.)/, ''))
+    .join(':')}::/64`;
 }
 
 function groupsOf(text: string): readonly string[] {
   if (text === '') return [];
   // The dotted end of an address such as 64:ff9b::192.0.2.1 stands for two groups.
   return text.split(':').flatMap((group) => (group.includes('.') ? [group, group] : [group]));
-}
-
-function withoutZeros(group: string): string {
-  return group.replace(/^0+(?=.)/, '');
 }
 
 /**

@@ -58,7 +58,6 @@ export class PasswordHasher {
     this.#unmatchable = createUnmatchable(cost);
   }
 
-  /** The text to store. */
   async hash(password: string): Promise<string> {
     const salt = createSalt();
     const key = await this.#derive({ password, salt, cost: this.#cost }, 'known');

@@ -3,7 +3,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Settings } from '../config/settings.ts';
 import { intersectBounds, type Polygon } from '../domain/bounds.ts';
 import { invalid, TilewardenError } from '../domain/errors.ts';
-import type { ArchiveContent } from '../export/archive-writer.ts';
+import type { ArchiveContent } from '../export/archive-metadata.ts';
 import { type ExportOrder, exportedPart } from '../export/export-order.ts';
 import {
   type ExportArea,

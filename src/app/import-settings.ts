@@ -5,12 +5,11 @@ import { readVersion } from '../config/environment.ts';
 import { parseYamlFile } from '../config/yaml-file.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { invalid, isTilewardenError, TilewardenError } from '../domain/errors.ts';
-import { type ImportedUser, importUsers } from '../import/import-accounts.ts';
 import { capabilitiesAddress, importCapabilities } from '../import/import-capabilities.ts';
 import { importGeoWebCache } from '../import/import-geowebcache.ts';
 import { importMapCache } from '../import/import-mapcache.ts';
 import { importMapProxy } from '../import/import-mapproxy.ts';
-import { importQuota } from '../import/import-quota.ts';
+import { type ImportedUser, importQuota, importUsers } from '../import/import-quota-and-users.ts';
 import type { Imported, ImportedDocument, ImportReport } from '../import/import-report.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { decodeXml, readLongXml } from '../lib/xml/read-xml.ts';
@@ -19,7 +18,6 @@ import { openUpstreamClient, type UpstreamClient } from '../sources/upstream/ups
 import { hostAndPort } from '../sources/upstream/upstream-options.ts';
 import { geoWebCacheFolder } from '../storage/adopted/old-tile-paths.ts';
 
-/** What an import comes to, all of it checked. */
 export interface ImportedSettings {
   readonly gridSets: readonly ImportedDocument[];
   readonly layers: readonly ImportedDocument[];

@@ -4,7 +4,7 @@ import type { Settings } from '../config/settings.ts';
 import type { Database } from '../db/database.ts';
 import type { MetatileSize } from '../domain/metatile.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
-import type { StoreDescription } from '../http/rest/blob-stores.ts';
+import type { StoreDescription } from '../http/route-deps.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import { type Random, systemRandom } from '../lib/random.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
@@ -21,7 +21,6 @@ export interface StoreTools extends Surroundings {
   readonly random?: Random;
   /** Null: this process has none, and asks another one for the tiles of stores that need it. */
   readonly database: Database | null;
-  /** This process only reads tiles. */
   readonly readOnly: boolean;
   /** How tiles of a new tile set are made, so that a store may keep those together. */
   readonly shapeOf?: (set: TileSetKey) => MetatileSize;
@@ -31,7 +30,6 @@ export interface StoreTools extends Surroundings {
   readonly outage?: Outage;
 }
 
-/** Every store that is declared, by its name. */
 export async function openStores(
   settings: Pick<Settings, 'stores' | 'data'>,
   tools: StoreTools,

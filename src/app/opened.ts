@@ -13,7 +13,6 @@ export async function opened<Parts extends object>(
   }
 }
 
-/** Closes everything afterwards. */
 export async function whileOpen<Result>(work: (stack: ClosingStack) => Promise<Result>): Promise<Result> {
   const stack = new ClosingStack();
   try {

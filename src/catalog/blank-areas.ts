@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts';
 import type { BlankAreasTable, RowOf } from '../db/schema.ts';
 import type { BlankArea } from '../domain/blank-area.ts';
-import { invalid, type TilewardenError } from '../domain/errors.ts';
+import { invalid } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 
 export interface KeptBlankArea extends BlankArea {
@@ -38,7 +38,11 @@ export function createBlankAreas(database: Database, clock: Pick<Clock, 'now'>) 
       const row = { layer, document, note, created_by: createdBy, created_at: clock.now() };
       return await database.transaction('blank-areas', async (query) => {
         const there = await query.selectFrom('blank_areas').select('id').where('layer', '=', layer).execute();
-        if (there.length >= MOST_OF_A_LAYER) throw tooMany(layer);
+        if (there.length >= MOST_OF_A_LAYER) {
+          throw invalid(
+            `Layer ${layer} has ${MOST_OF_A_LAYER} areas already; delete some, or set blankIsRight for the layer.`,
+          );
+        }
         return areaOf(
           await query.insertInto('blank_areas').values(row).returningAll().executeTakeFirstOrThrow(),
         );
@@ -68,10 +72,4 @@ function areaOf(row: RowOf<BlankAreasTable>): KeptBlankArea {
     createdBy: row.created_by,
     createdAt: row.created_at,
   };
-}
-
-function tooMany(layer: string): TilewardenError {
-  return invalid(
-    `Layer ${layer} has ${MOST_OF_A_LAYER} areas already; take some back, or set blankIsRight for the layer.`,
-  );
 }

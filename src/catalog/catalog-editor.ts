@@ -191,7 +191,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
   async function planGridSet(document: unknown) {
     const gridSet = reader.gridSet(document);
     const former = catalog.gridSets.find(gridSet.name);
-    const tileSets = former && !sameGrid(former, gridSet) ? await effectsOnUsers(gridSet.name) : [];
+    const tileSets = former && gridOf(former) !== gridOf(gridSet) ? await effectsOnUsers(gridSet.name) : [];
     return { kind: 'grid-set' as const, name: gridSet.name, document, tileSets, drops: dropsOf(tileSets) };
   }
 
@@ -291,24 +291,18 @@ function fateOf(set: TileSetKey, { before, after, sameStore, values }: LayerChan
   const subset = everySubset(after).find(({ gridSet }) => gridSet.name === set.gridSet);
   const offered = after.formats.some(({ mediaType }) => mediaType === set.format);
   if (!sameStore || !subset || !offered) return 'orphaned';
-  if (set.parametersId === null) return sameDefaults(before, after) ? 'kept' : 'truncated';
+  if (set.parametersId === null) {
+    // Such tiles show what all defaults stand for.
+    return defaultsOf(before) === defaultsOf(after) ? 'kept' : 'truncated';
+  }
   const noted = values.get(set.parametersId);
   return noted && idOf(after, noted) !== set.parametersId ? 'orphaned' : 'kept';
 }
 
-/** Whether tiles of the one are tiles of the other. */
-function sameGrid(one: GridSet, other: GridSet): boolean {
-  return gridOf(one) === gridOf(other);
-}
-
+/** The same for grid sets whose tiles are the same. */
 function gridOf({ srs, extent, tileWidth, tileHeight, levels }: GridSet): string {
   const ladder = levels.map(({ resolution, columns, rows, top }) => [resolution, columns, rows, top]);
   return JSON.stringify([srs, extent, tileWidth, tileHeight, ladder]);
-}
-
-/** Tiles without a parameters id show what all defaults stand for. */
-function sameDefaults(before: Layer, after: Layer): boolean {
-  return defaultsOf(before) === defaultsOf(after);
 }
 
 function defaultsOf({ parameters }: Layer): string {

@@ -1,6 +1,7 @@
 import type { Database, Statements } from '../db/database.ts';
 import type { CatalogEntriesTable, RowOf } from '../db/schema.ts';
 import { TilewardenError } from '../domain/errors.ts';
+import { DEFAULT_SERVICE, type ServiceDescription } from '../domain/service-description.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { messageKind } from '../lib/channel.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -173,3 +174,46 @@ export const CATALOG_NEWS = messageKind<
   { readonly version: number; readonly limit: number },
   readonly CatalogEntry[]
 >('catalog-news');
+
+/** What GeoWebCache calls global. */
+interface ServiceDocument {
+  readonly service: ServiceDescription;
+  /** Settings of GeoWebCache's that mean nothing here and are only given back, by name. */
+  readonly remembered: Readonly<Record<string, string | number | boolean>>;
+}
+
+export interface ServiceSettings {
+  /** The same object until it is changed. */
+  readonly current: ServiceDocument;
+  /** Durable when it returns. */
+  change(change: Partial<ServiceDocument>, by: string): Promise<void>;
+  /** Takes up what another node has changed. */
+  refresh(): Promise<void>;
+}
+
+const PLACE = { kind: 'service', name: 'global' } as const;
+
+export async function openServiceSettings(
+  entries: Pick<CatalogEntries, 'get' | 'put'>,
+): Promise<ServiceSettings> {
+  const read = async () => documentOf((await entries.get(PLACE.kind, PLACE.name))?.document);
+  let current = await read();
+  return {
+    async refresh() {
+      current = await read();
+    },
+    get current() {
+      return current;
+    },
+    async change(change, by) {
+      const document = { ...current, ...change };
+      await entries.put({ ...PLACE, document, aside: null, drops: [], changedBy: by });
+      current = document;
+    },
+  };
+}
+
+function documentOf(kept: unknown): ServiceDocument {
+  const { service = {}, remembered = {} } = isRecord(kept) ? (kept as Partial<ServiceDocument>) : {};
+  return { service: { ...DEFAULT_SERVICE, ...service }, remembered };
+}

@@ -13,14 +13,13 @@ import {
   SETTING_FLAGS,
   type Terminal,
 } from './command.ts';
-import { PRIVATE_FILES } from './harden-process.ts';
 import { columns } from './plain-words.ts';
+import { PRIVATE_FILES } from './process-setup.ts';
 
 type Accounts = Awaited<ReturnType<typeof import('../app.ts')['openAccountsApp']>>;
 
 type AccountWork<Result> = (accounts: Accounts) => Promise<Result>;
 
-/** A change as the audit log has it. */
 interface AccountChange {
   readonly action: string;
   readonly target: string;

@@ -10,7 +10,7 @@ import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
 import type { Command } from './command.ts';
-import { hardenProcess } from './harden-process.ts';
+import { hardenProcess } from './process-setup.ts';
 
 /** Answers come before seeding: the server's own process gets ten times as much when both want a processor. */
 const NICENESS = 10;

@@ -70,7 +70,6 @@ export function misuse(message: string): CommandFailure {
 /** How a command that speaks to a running server is told where it is. */
 export const CLIENT_FLAGS = flagsOf(CLIENT_OVERRIDES);
 
-/** The settings that can be given on the command line. */
 export const SETTING_FLAGS = flagsOf([CONFIG_FILE, ...SETTING_OVERRIDES]);
 
 function flagsOf(overrides: readonly Omit<SettingOverride, 'path'>[]): readonly Flag[] {

@@ -1,13 +1,25 @@
+import { readEnvironment } from '../config/environment.ts';
+import { describeSettings, loadSettings } from '../config/load-settings.ts';
 import { token, user } from './account-command.ts';
-import { checkConfig } from './check-config.ts';
 import { httpProcess, taskProcess } from './child-processes.ts';
-import type { Command } from './command.ts';
+import { type Command, SETTING_FLAGS } from './command.ts';
 import { importCommand } from './import.ts';
 import { exportCommand, migrateStoreCommand, rebuildIndexCommand } from './local-job.ts';
 import { quota, usage } from './quota.ts';
 import { clear, reseed, seed, truncate } from './seed.ts';
 import { serve, worker } from './serve.ts';
 import { tasks } from './tasks.ts';
+
+const checkConfig: Command = {
+  name: 'check-config',
+  summary: 'check the settings and print what is in effect, secrets masked',
+  flags: SETTING_FLAGS,
+  async run(flags, terminal) {
+    const loaded = loadSettings({ flags, environment: readEnvironment(), workingFolder: process.cwd() });
+    terminal.out(describeSettings(loaded));
+    return 0;
+  },
+};
 
 export const COMMANDS: readonly Command[] = [
   serve,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../lib/clock.ts';
 import { followTask } from './follow-task.ts';
+import type { TaskDocument } from './progress-bar.ts';
 import { type ServerClient, ServerRefusal, ServerUnreachable } from './server-client.ts';
-import type { TaskDocument } from './task-document.ts';
 
 const PENDING: TaskDocument = {
   id: 7,

@@ -1,9 +1,15 @@
 import { type Clock, systemClock } from '../lib/clock.ts';
 import type { Terminal } from './command.ts';
-import { INTERRUPTED, openInterruption } from './interruption.ts';
-import { outcomeOf, progressBar, progressFacts } from './progress-bar.ts';
+import { INTERRUPTED, openInterruption } from './process-setup.ts';
+import {
+  isOver,
+  outcomeOf,
+  progressBar,
+  progressFacts,
+  readTask,
+  type TaskDocument,
+} from './progress-bar.ts';
 import { type ServerClient, ServerRefusal, ServerUnreachable, TOO_MANY_REQUESTS } from './server-client.ts';
-import { isOver, readTask, type TaskDocument } from './task-document.ts';
 
 interface FollowOptions {
   readonly client: ServerClient;
@@ -71,7 +77,6 @@ interface Show {
   progress(task: TaskDocument): void;
   away(): void;
   end(task: TaskDocument): void;
-  /** Returns the exit code. */
   left(task: TaskDocument): number;
 }
 

@@ -5,8 +5,8 @@ import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { type Command, SETTING_FLAGS, type Terminal } from './command.ts';
-import { INTERRUPTED, openInterruption } from './interruption.ts';
 import { amountOf, countOf, sizeOf } from './plain-words.ts';
+import { INTERRUPTED, openInterruption } from './process-setup.ts';
 import { ORDER_FLAGS, selectedArea, selectedTiles } from './task-order.ts';
 
 interface JobTools extends Surroundings {

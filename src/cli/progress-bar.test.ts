@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { withLocalTimes } from './plain-words.ts';
-import { outcomeOf, progressBar } from './progress-bar.ts';
-import type { TaskDocument } from './task-document.ts';
+import { outcomeOf, progressBar, type TaskDocument } from './progress-bar.ts';
 import { describeTask, taskTable } from './tasks.ts';
 
 const running: TaskDocument = {

@@ -1,5 +1,6 @@
+import { z } from 'zod';
 import { amountOf, countOf, durationOf, sizeOf, withLocalTimes } from './plain-words.ts';
-import type { TaskDocument } from './task-document.ts';
+import { readAnswer } from './server-client.ts';
 
 const LONGEST_BAR = 30;
 const SHORTEST_BAR = 8;
@@ -7,7 +8,7 @@ const [FULL, EMPTY] = ['█', '░'];
 
 /** One line for a terminal of so many columns, e.g. `seed world ███░░░  43 %  2,340 of 5,461 tiles · 310/s · 10 s left`. */
 export function progressBar(task: TaskDocument, columns: number): string {
-  const share = shareOf(task);
+  const share = task.tilesTotal === 0 ? 1 : Math.min(1, task.tilesProcessed / task.tilesTotal);
   const facts = `${String(Math.floor(share * 100)).padStart(3)} %  ${progressFacts(task)}`;
   const title = `${task.type} ${task.layer} `;
   // One column stays free: some terminals wrap when the last one is written.
@@ -42,7 +43,7 @@ export function outcomeOf(task: TaskDocument): string {
   return [...lines, ...samples, `  Try what failed again: tilewarden tasks retry ${id}`].join('\n');
 }
 
-export function countersOf({ type, counters, tilesProcessed, tilesTotal }: TaskDocument): string {
+function countersOf({ type, counters, tilesProcessed, tilesTotal }: TaskDocument): string {
   const { made, present, removed, blank, failed, bytes, upstreamRequests } = counters;
   const seeding = [
     `${countOf(made)} made`,
@@ -70,6 +71,58 @@ function took({ startedAt, endedAt }: TaskDocument): string {
   return ` · in ${durationOf((Date.parse(endedAt) - Date.parse(startedAt)) / 1000)}`;
 }
 
-function shareOf({ tilesProcessed, tilesTotal }: TaskDocument): number {
-  return tilesTotal === 0 ? 1 : Math.min(1, tilesProcessed / tilesTotal);
+/** What the commands need of a task as `/api/v1/tasks` shows it; the rest is passed on as it is. */
+const taskSchema = z.looseObject({
+  id: z.number(),
+  layer: z.string(),
+  type: z.string(),
+  state: z.enum(['pending', 'running', 'paused', 'done', 'aborted']),
+  tilesProcessed: z.number(),
+  tilesTotal: z.number(),
+  secondsRemaining: z.number(),
+  tilesPerSecond: z.number(),
+  reason: z.string().nullable(),
+  gridSet: z.string(),
+  format: z.string(),
+  parameters: z.record(z.string(), z.string()),
+  zoomStart: z.number(),
+  zoomStop: z.number(),
+  threadCount: z.number(),
+  counters: z.object({
+    made: z.number(),
+    present: z.number(),
+    removed: z.number(),
+    blank: z.number(),
+    failed: z.number(),
+    bytes: z.number(),
+    upstreamRequests: z.number(),
+  }),
+  errors: z.array(
+    z.object({ at: z.string(), z: z.number(), x: z.number(), y: z.number(), message: z.string() }),
+  ),
+  createdBy: z.string(),
+  createdAt: z.string(),
+  startedAt: z.string().nullable(),
+  endedAt: z.string().nullable(),
+});
+
+const taskListSchema = z.object({ tasks: z.array(taskSchema) });
+
+const estimateSchema = z.object({
+  tiles: z.number(),
+  metatiles: z.number(),
+  upstreamRequests: z.number(),
+  bytes: z.number().nullable(),
+  seconds: z.number().nullable(),
+});
+
+export type TaskDocument = z.output<typeof taskSchema>;
+export type EstimateDocument = z.output<typeof estimateSchema>;
+
+export const readTask = (value: unknown): TaskDocument => readAnswer(taskSchema, value);
+export const readTasks = (value: unknown): readonly TaskDocument[] => readAnswer(taskListSchema, value).tasks;
+export const readEstimate = (value: unknown): EstimateDocument => readAnswer(estimateSchema, value);
+
+export function isOver({ state }: TaskDocument): boolean {
+  return state === 'done' || state === 'aborted';
 }

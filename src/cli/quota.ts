@@ -148,7 +148,7 @@ export function describeUsage(document: UsageDocument, withSets: boolean): strin
     return [
       row,
       ...sets.map((set) => [
-        `  ${setName(set)}`,
+        `  ${set.gridSet} ${set.format} ${set.parametersId?.slice(0, 8) ?? ''}`.trimEnd(),
         sizeOf(set.bytes),
         countOf(set.tiles),
         bar(set.bytes, document.bytes),
@@ -171,26 +171,12 @@ function facts(document: UsageDocument): string[] {
     growthPerDay === null
       ? ''
       : `Growth ${growthPerDay < 0 ? '-' : ''}${sizeOf(Math.abs(growthPerDay))} per day`,
-    fullInDays === null ? '' : fullIn(fullInDays),
-    ...disks.filter(({ storing }) => !storing).map(noRoom),
+    fullInDays === null ? '' : fullInDays === 0 ? 'Full' : `Full in ${amountOf(fullInDays, 'day')}`,
+    ...disks.flatMap(({ store, freePercent, storing }) =>
+      storing ? [] : `The disk of the store ${store} is full (${freePercent} % free): tiles are not stored`,
+    ),
   ];
   return lines.filter((line) => line !== '');
-}
-
-function fullIn(days: number): string {
-  return days === 0 ? 'Full' : `Full in ${amountOf(days, 'day')}`;
-}
-
-function noRoom({ store, freePercent }: UsageDocument['disks'][number]): string {
-  return `The disk of the store ${store} is full (${freePercent} % free): tiles are not stored`;
-}
-
-function setName({
-  gridSet,
-  format,
-  parametersId,
-}: UsageDocument['layers'][number]['tileSets'][number]): string {
-  return [gridSet, format, parametersId?.slice(0, 8) ?? ''].join(' ').trimEnd();
 }
 
 function bar(part: number, whole: number): string {

@@ -7,7 +7,6 @@ import { type Command, CommandFailure, type FlagValues, type Given, type Termina
 const FAILED = 1;
 const MISUSED = 2;
 
-/** Resolves with the exit code. */
 export async function runCli(
   args: readonly string[],
   commands: readonly Command[],
@@ -38,15 +37,15 @@ export async function runCli(
 
 function explain(error: unknown): string {
   if (error instanceof CommandFailure) return `${error.message}\n`;
-  if (error instanceof SettingsError) return `The settings cannot be used:\n${lines(error.problems)}`;
+  if (error instanceof SettingsError) {
+    return ['The settings cannot be used:', ...error.problems.map((problem) => `  ${problem}`), ''].join(
+      '\n',
+    );
+  }
   // Failures that have a name in the house carry a message for people; others carry a stack for us.
   const named = error instanceof Error && error.name === 'TilewardenError';
   if (named) return `${error.message}\n`;
   return `${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`;
-}
-
-function lines(problems: readonly string[]): string {
-  return problems.map((problem) => `  ${problem}\n`).join('');
 }
 
 function generalHelp(commands: readonly Command[]): string {

@@ -10,8 +10,8 @@ import {
 } from './command.ts';
 import { watchTask } from './follow-task.ts';
 import { amountOf, durationOf, sizeOf } from './plain-words.ts';
+import { type EstimateDocument, readEstimate, readTask } from './progress-bar.ts';
 import { readAnswer, type ServerClient, serverClientFor, withSuggestion } from './server-client.ts';
-import { type EstimateDocument, readEstimate, readTask } from './task-document.ts';
 import { ORDER_FLAGS, taskOrder } from './task-order.ts';
 
 const FLAGS: readonly Flag[] = [

@@ -6,7 +6,7 @@ import { createLogger, type Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
 import { startHttpProcess, startTaskProcess } from './child-processes.ts';
 import { type Command, SETTING_FLAGS, type Terminal } from './command.ts';
-import { exitOnTheUnforeseen, hardenProcess } from './harden-process.ts';
+import { exitOnTheUnforeseen, hardenProcess } from './process-setup.ts';
 
 export const serve: Command = {
   name: 'serve',

@@ -41,7 +41,6 @@ export function selectedArea(flags: FlagValues) {
   return { ...named('area', areaIn(flags)), ...named('areaCrs', areaCrsIn(flags)) };
 }
 
-/** Which tiles of a layer the flags name. */
 export function selectedTiles(flags: FlagValues, given: Given) {
   return {
     ...named('gridSet', flags['grid-set']),

@@ -2,9 +2,8 @@ import { closestName } from '../lib/closest-name.ts';
 import { CLIENT_FLAGS, type Command, type FlagValues, misuse, type Terminal } from './command.ts';
 import { watchTask } from './follow-task.ts';
 import { columns, countOf, durationOf, withLocalTimes } from './plain-words.ts';
-import { outcomeOf, progressFacts } from './progress-bar.ts';
+import { isOver, outcomeOf, progressFacts, readTask, readTasks, type TaskDocument } from './progress-bar.ts';
 import { type ServerClient, serverClientFor } from './server-client.ts';
-import { isOver, readTask, readTasks, type TaskDocument } from './task-document.ts';
 
 const ACTIONS = ['list', 'show', 'watch', 'cancel', 'pause', 'resume', 'retry'] as const;
 type Action = (typeof ACTIONS)[number];

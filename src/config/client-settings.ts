@@ -44,10 +44,11 @@ export function readClientSettings(input: {
   const file = given('password-file');
   const password =
     given('password') ?? (file === null ? null : readPassword(resolve(input.workingFolder, file)));
-  const { user, secret } = credentialsIn(address);
+  // `http://anna:secret@host/`
+  const [user, secret] = [address.username, address.password].map((text) => decodeURIComponent(text) || null);
   return {
     server: `${address.origin}${address.pathname.replace(/\/+$/, '')}`,
-    credentials: credentialsOf(given('token'), given('user') ?? user, password ?? secret),
+    credentials: credentialsOf(given('token'), given('user') ?? user ?? null, password ?? secret ?? null),
   };
 }
 
@@ -68,14 +69,6 @@ function addressOf(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url && /^https?:$/.test(url.protocol)) return url;
   throw new SettingsError([`--server must be an address such as ${USUAL_SERVER}, not ${text}`]);
-}
-
-/** `http://anna:secret@host/` */
-function credentialsIn({ username, password }: URL) {
-  return {
-    user: username === '' ? null : decodeURIComponent(username),
-    secret: password === '' ? null : decodeURIComponent(password),
-  };
 }
 
 function readPassword(path: string): string {

@@ -49,7 +49,10 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
   const configFile = findConfigFile(input, overrides);
   const file = readConfigFile(configFile);
   if (file && file.problems.length > 0) throw new SettingsError(file.problems);
-  const merged = mergeOverrides(file?.value ?? {}, overrides);
+  const merged = overrides.reduce<unknown>(
+    (tree, { override, value }) => withValueAt(tree, override.path, value),
+    file?.value ?? {},
+  );
   const folder = configFile ? dirname(configFile) : input.workingFolder;
   const revealed = revealSecrets(merged, input.environment, folder);
   const locate = createLocator(file, overrides);
@@ -123,10 +126,6 @@ function readText(path: string, subject: string): string {
     throw new SettingsError([`${subject} cannot be read (${why})`]);
   }
   throw new SettingsError([`${subject} is larger than ${MAX_CONFIG_BYTES} bytes`]);
-}
-
-function mergeOverrides(tree: unknown, overrides: readonly GivenOverride[]): unknown {
-  return overrides.reduce((merged, { override, value }) => withValueAt(merged, override.path, value), tree);
 }
 
 function withValueAt(tree: unknown, path: ValuePath, value: unknown): unknown {

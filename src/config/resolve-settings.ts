@@ -11,7 +11,6 @@ import { closestName, someOf } from '../lib/closest-name.ts';
 import type { Explanation } from '../lib/explain-issue.ts';
 import { sizeOf } from '../lib/size.ts';
 import type { ValuePath } from '../lib/value-path.ts';
-import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
 import { adoptionProblems, type LayersByName, scheduleProblems, sourceProblems } from './check-sources.ts';
 import type { AdoptSettings, SourceSettings } from './driver-schemas.ts';
 import type { Settings } from './settings.ts';
@@ -58,7 +57,9 @@ export function resolveSettings(document: SettingsDocument): ResolvedSettings {
     gridSets,
     gridSetDocuments: new Map(document.gridSets.map((given) => [given.name, given])),
     layers,
-    schedules: document.layers.flatMap(schedulesOf),
+    schedules: document.layers.flatMap(({ name, schedules }) =>
+      schedules.map((schedule) => declarationOf({ layer: name, ...schedule })),
+    ),
   };
   return { settings, problems };
 }
@@ -96,10 +97,6 @@ function layerProblems(
     ...scheduleProblems(given, path),
   );
   return problems;
-}
-
-function schedulesOf({ name, schedules }: GivenLayer): readonly ScheduleDeclaration[] {
-  return schedules.map((schedule) => declarationOf({ layer: name, ...schedule }));
 }
 
 function resolveGridSets(given: readonly GivenGridSet[], problems: Explanation[]): GridSetBook {

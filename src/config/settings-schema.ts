@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { createLayerSchema } from '../catalog/layer-declaration.ts';
+import { createLayerSchema, extentSchema } from '../catalog/layer-declaration.ts';
+import { MAX_LEVELS } from '../domain/grid-set.ts';
 import { scheduleBody } from '../http/wire/schedule-document.ts';
 import { sizeSchema } from '../lib/size.ts';
 import { SCHEDULED_WORK } from '../tasks/schedules/schedule.ts';
 import { sourceSchema, storeSchema, upstreamSchema } from './driver-schemas.ts';
-import { gridSetSchema } from './grid-set-schema.ts';
 
 /** What `POST /api/v1/schedules` takes, below the layer it is for; polygons are drawn in the console. */
 const scheduleSchema = scheduleBody
@@ -92,6 +92,56 @@ const tasksSchema = z.strictObject({
   keepDays: z.number().positive().default(30).describe('How long finished tasks are remembered'),
   keepFinished: z.int().min(0).default(10_000).describe('How many finished tasks are remembered'),
 });
+
+const MAX_TILE_SIZE = 4096;
+
+const LADDERS = ['resolutions', 'scaleDenominators', 'levels'];
+const pixelsSchema = z.int().min(1).max(MAX_TILE_SIZE);
+const ladderSchema = z.array(z.number().positive()).min(1).max(MAX_LEVELS);
+
+const gridSetSchema = z
+  .strictObject({
+    name: z.string().min(1).max(200),
+    description: z.string().default(''),
+    srs: z.int().positive().describe('EPSG code, e.g. 2154'),
+    projection: z
+      .string()
+      .min(1)
+      .max(1000)
+      .optional()
+      .describe('PROJ definition of the CRS, e.g. +proj=utm +zone=32 +ellps=GRS80; common codes need none'),
+    extent: extentSchema,
+    resolutions: ladderSchema.optional().describe('CRS units per pixel, falling'),
+    scaleDenominators: ladderSchema.optional().describe('Scale denominators, falling'),
+    levels: z
+      .int()
+      .min(1)
+      .max(MAX_LEVELS)
+      .optional()
+      .describe('A number of levels, each halving the resolution'),
+    levelNames: z.array(z.string().min(1)).optional().describe('Identifiers of the levels towards clients'),
+    tileSize: z
+      .union([pixelsSchema, z.tuple([pixelsSchema, pixelsSchema])])
+      .default(256)
+      .describe('Pixels: one number, or [width, height]'),
+    metersPerUnit: z
+      .number()
+      .positive()
+      .optional()
+      .describe('1, or what a degree measures at the equator for EPSG:4326, when absent'),
+    pixelSize: z.number().positive().default(0.00028).describe('Metres a pixel measures on a screen'),
+    alignTopLeft: z
+      .boolean()
+      .default(false)
+      .describe('Rows start at the top of the extent instead of its bottom'),
+    yCoordinateFirst: z
+      .boolean()
+      .optional()
+      .describe('The CRS names its axes y first (WMS 1.3.0, WMTS); what the EPSG says of it when absent'),
+  })
+  .refine((given) => LADDERS.filter((key) => Object.hasOwn(given, key)).length === 1, {
+    error: 'needs exactly one of resolutions, scaleDenominators and levels',
+  });
 
 /** The configuration file. Flags and environment variables lie over it; every absent key has a default. */
 export const settingsSchema = z.strictObject({

@@ -1,8 +1,11 @@
 import type { Bounds } from '../domain/bounds.ts';
 import { TilewardenError } from '../domain/errors.ts';
+import type { Format } from '../domain/format.ts';
+import type { GridSubset } from '../domain/grid-subset.ts';
+import type { Layer } from '../domain/layer.ts';
 import { projectionOf } from '../domain/projection.ts';
 import { isWebMercator } from '../domain/srs.ts';
-import type { ArchiveContent } from './archive-writer.ts';
+import type { TileIndex } from '../domain/tile-key.ts';
 
 /** As MBTiles 1.3 names them; PMTiles takes over the same. */
 const FORMATS: Readonly<Record<string, string>> = {
@@ -57,4 +60,33 @@ export function archiveMetadata(content: ArchiveContent): Readonly<Record<string
 
 export function degreesOf({ subset, bounds }: Pick<ArchiveContent, 'subset' | 'bounds'>): Bounds {
   return projectionOf(subset.gridSet)?.boundsToWgs84(bounds) ?? bounds;
+}
+
+export interface ExportedTile extends TileIndex {
+  readonly bytes: Buffer;
+}
+
+/** What an archive says about the tiles in it. */
+export interface ArchiveContent {
+  readonly layer: Pick<Layer, 'name' | 'title' | 'description' | 'attribution'>;
+  readonly subset: GridSubset;
+  readonly format: Format;
+  readonly zoomStart: number;
+  readonly zoomStop: number;
+  /** In the CRS of the grid set. */
+  readonly bounds: Bounds;
+}
+
+/**
+ * A file of tiles in the making, under a name of its own until `finish`. What an interrupted export has written is
+ * there when the same file is opened again.
+ */
+export interface ArchiveWriter {
+  has(tile: TileIndex): boolean;
+  /** What a process that dies had written last may be missing; what is there is whole. */
+  put(tiles: readonly ExportedTile[]): void;
+  /** The file is whole and has its name. Answers its size in bytes. */
+  finish(): number;
+  /** Leaves what was written for another attempt. */
+  close(): void;
 }

@@ -3,7 +3,7 @@ import { TilewardenError } from '../domain/errors.ts';
 import { formatOfLayer, gridSubsetOf, type Layer } from '../domain/layer.ts';
 import { refuseUnknownParameters, selectParameters } from '../domain/parameter-filter.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
-import type { ArchiveContent } from './archive-writer.ts';
+import type { ArchiveContent } from './archive-metadata.ts';
 
 /** What an administrator wants to have exported; what is left out is the layer's first, or all of it. */
 export interface ExportOrder {

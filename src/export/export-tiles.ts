@@ -6,8 +6,12 @@ import { PAGE_SIZE, type TileIndex, type TileSetKey } from '../domain/tile-key.t
 import { intersectRects, rectContains, type TileRect } from '../domain/tile-rect.ts';
 import { RecentMap } from '../lib/recent-map.ts';
 import type { TileStore } from '../storage/tile-store.ts';
-import { refuseUnfit } from './archive-metadata.ts';
-import type { ArchiveContent, ArchiveWriter, ExportedTile } from './archive-writer.ts';
+import {
+  type ArchiveContent,
+  type ArchiveWriter,
+  type ExportedTile,
+  refuseUnfit,
+} from './archive-metadata.ts';
 import { openGeopackageWriter } from './geopackage-writer.ts';
 import { openMbtilesWriter } from './mbtiles-writer.ts';
 import { openPmtilesWriter } from './pmtiles-writer.ts';

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { TilewardenError } from '../domain/errors.ts';
 import { sameSrs } from '../domain/srs.ts';
-import type { ArchiveContent, ArchiveWriter, ExportedTile } from './archive-writer.ts';
+import type { ArchiveContent, ArchiveWriter, ExportedTile } from './archive-metadata.ts';
 import { openStaging, publishStaging } from './staging.ts';
 
 /** OGC GeoPackage 1.3: "GPKG" in ASCII. */

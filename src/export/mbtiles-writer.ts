@@ -1,7 +1,11 @@
 import { hash as digestOf } from 'node:crypto';
 import type Database from 'better-sqlite3';
-import { archiveMetadata } from './archive-metadata.ts';
-import type { ArchiveContent, ArchiveWriter, ExportedTile } from './archive-writer.ts';
+import {
+  type ArchiveContent,
+  type ArchiveWriter,
+  archiveMetadata,
+  type ExportedTile,
+} from './archive-metadata.ts';
 import { openStaging, publishStaging } from './staging.ts';
 
 /** Each time, all pages of the hashes are written again. */

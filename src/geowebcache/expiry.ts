@@ -23,7 +23,8 @@ export function readCacheExpiry(root: WireElement): {
 } {
   const given = readExpiry(root, 'expireCache');
   if (given === undefined) return {};
-  const follows = typeof given === 'number' ? given === AS_SOURCE_SAYS : given.some(isFollowing);
+  const all = typeof given === 'number' ? [given] : given.map((rule) => rule.seconds);
+  const follows = all.includes(AS_SOURCE_SAYS);
   const seconds = (value: number) => (value === NEVER || value === AS_SOURCE_SAYS ? 0 : value);
   return { expireCache: mapped(given, seconds), ...(follows && { followSource: true }) };
 }
@@ -55,10 +56,6 @@ export function writeExpiry(
       content: [],
     })),
   );
-}
-
-function isFollowing({ seconds }: Rule): boolean {
-  return seconds === AS_SOURCE_SAYS;
 }
 
 function mapped(given: Expiry, seconds: (value: number) => number): Expiry {

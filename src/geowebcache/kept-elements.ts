@@ -33,7 +33,6 @@ export function valuesNamed(names: string): Shape {
   return Object.fromEntries(names.split(' ').map((name) => [name, null]));
 }
 
-/** What identifies an entry of a list. */
 const KEYS: readonly string[] = ['key', 'gridSetName', 'name'];
 const SHOWN_SECRET = '********';
 
@@ -87,7 +86,6 @@ export class Aside {
   }
 }
 
-/** Puts everything back that was kept. */
 export function withKept(root: DocumentNode, kept: readonly KeptElement[]): DocumentNode {
   return kept.reduce((node, { path, element }) => added(node, path, nodeOfPlain(element)), root);
 }

@@ -28,6 +28,10 @@ export function isPrepared(answer: Answer): answer is PreparedAnswer {
 
 const NO_HEADERS: Headers = [];
 
+export function pairs(fields: Readonly<Record<string, string>>): Headers {
+  return Object.entries(fields).flat();
+}
+
 export function withHeaders({ status, headers, body }: Answer, more: Headers): Answer {
   return { status, headers: [...headers, ...more], body };
 }

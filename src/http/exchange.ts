@@ -39,7 +39,6 @@ export interface ChangeNote {
 const NO_BODY = Buffer.alloc(0);
 const NO_CHANGE: ChangeNote = {};
 
-/** A request as handlers see it. */
 export class Exchange {
   readonly target: Target;
   readonly connection: Connection;
@@ -100,7 +99,6 @@ export class Exchange {
     return sourceAddress(this.#request, this.#deps.trusts);
   }
 
-  /** The caller came by https. */
   get secure(): boolean {
     return cameBySecureWay(this.#request, this.#deps.trusts);
   }
@@ -122,7 +120,6 @@ export class Exchange {
     return credentialsNeeded(this.#request);
   }
 
-  /** Aborts when the caller goes away. */
   get signal(): AbortSignal {
     return this.connection.signal;
   }
@@ -170,7 +167,6 @@ export class CallerGone extends Error {
   }
 }
 
-/** Answers 201 with what was made and where it is. */
 export function createdAnswer({ baseUrl }: Exchange, path: string, made: object): Answer {
   return jsonAnswer(made, ['Location', `${baseUrl}${path}`], 201);
 }

@@ -23,7 +23,6 @@ export const DEFAULT_LIMITS = {
   adminRequests: 100,
   /** How long a stop keeps connections on which the next request may be on its way already, after the last that came so. */
   farewell: 300,
-  /** How long a stop waits for answers under way. */
   drainTimeout: 8_000,
 };
 export type HttpLimits = Readonly<typeof DEFAULT_LIMITS>;

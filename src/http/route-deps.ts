@@ -2,7 +2,7 @@ import type { Accounts } from '../access/open-accounts.ts';
 import type { BlankAreas } from '../catalog/blank-areas.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogEditor } from '../catalog/catalog-editor.ts';
-import type { ServiceSettings } from '../catalog/service-settings.ts';
+import type { ServiceSettings } from '../catalog/catalog-entries.ts';
 import type { Layer } from '../domain/layer.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
@@ -21,7 +21,6 @@ import type { TrafficSeries } from './api/series.ts';
 import type { MetricsDeps } from './metrics/metrics-routes.ts';
 import type { TileCounts } from './metrics/tile-counts.ts';
 import type { WebAsset } from './pages/web-assets.ts';
-import type { StoreDescription } from './rest/blob-stores.ts';
 import type { Reloaded } from './rest/reload.ts';
 
 /** What the handlers of all routes work with; each takes what it needs. */
@@ -90,4 +89,14 @@ export interface ImportDeps {
     tile: TileIndex,
     signal: AbortSignal,
   ) => Promise<{ readonly bytes: Buffer; readonly contentType: string }>;
+}
+
+/** A store as it may be shown: no secret. */
+export interface StoreDescription {
+  readonly name: string;
+  readonly type: string;
+  /** Absolute path; null where tiles do not lie in a folder. */
+  readonly folder: string | null;
+  /** What else its driver is told and GeoWebCache has a word for, e.g. `bucket`. */
+  readonly options: Readonly<Record<string, string | number | boolean>>;
 }

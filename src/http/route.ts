@@ -27,7 +27,6 @@ export function recovering(
   };
 }
 
-/** One line of the table of routes. */
 export interface Route {
   readonly method: Method;
   /**

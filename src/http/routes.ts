@@ -1,9 +1,7 @@
 import { tokenRoutes, userRoutes } from './api/accounts.ts';
-import { auditRoutes } from './api/audit.ts';
 import { blankAreaRoutes } from './api/blank-areas.ts';
 import { catalogChangeRoutes } from './api/catalog-changes.ts';
 import { coverageRoutes } from './api/coverage.ts';
-import { createEventStream } from './api/events.ts';
 import { exportRoutes } from './api/exports.ts';
 import { importRoutes } from './api/imports.ts';
 import { inspectRoutes } from './api/inspect.ts';
@@ -11,9 +9,9 @@ import { layerRoutes } from './api/layers.ts';
 import { openApiRoutes } from './api/openapi.ts';
 import { quotaRoutes } from './api/quota.ts';
 import { scheduleRoutes } from './api/schedules.ts';
-import { sessionRoutes } from './api/session.ts';
+import { auditRoutes, sessionRoutes } from './api/session.ts';
 import { statusRoutes } from './api/status.ts';
-import { taskRoutes } from './api/tasks.ts';
+import { createEventStream, taskRoutes } from './api/tasks.ts';
 import { truncateRoutes } from './api/truncate.ts';
 import type { HttpLimits } from './limits.ts';
 import { metricsRoutes } from './metrics/metrics-routes.ts';
@@ -21,13 +19,12 @@ import { answerAlive, createReadiness } from './metrics/probes.ts';
 import type { TileCounts } from './metrics/tile-counts.ts';
 import { demoRoutes, layerPageRoutes } from './pages/layer-page.ts';
 import { assetRoutes } from './pages/web-assets.ts';
-import { blobStoreRoutes } from './rest/blob-stores.ts';
 import { diskQuotaRoutes } from './rest/disk-quota.ts';
-import { globalRoutes } from './rest/global.ts';
 import { restGridSetRoutes } from './rest/grid-sets.ts';
 import { boundsRoutes, filterUpdateRoutes, restLayerRoutes } from './rest/layers.ts';
 import { massTruncateRoutes } from './rest/mass-truncate.ts';
 import { reloadRoutes } from './rest/reload.ts';
+import { blobStoreRoutes, globalRoutes, statisticsRoutes } from './rest/resources.ts';
 import {
   createLayerTaskListHandler,
   createSeedFormHandler,
@@ -35,7 +32,6 @@ import {
   createTaskListHandler,
   createTerminateAllHandler,
 } from './rest/seed.ts';
-import { statisticsRoutes } from './rest/statistics.ts';
 import { openRoute, type Route } from './route.ts';
 import type { RouteDeps } from './route-deps.ts';
 import { kmlRoutes } from './services/kml/kml-routes.ts';
@@ -131,7 +127,6 @@ function countsOf({ counts, flush }: RouteDeps['traffic']): Pick<TileCounts, 'se
   };
 }
 
-/** Tasks at GeoWebCache's addresses. */
 function seedRoutes(deps: RouteDeps): readonly Route[] {
   const path = '/rest/seed/{layer}';
   const list = createLayerTaskListHandler(deps);

@@ -2,9 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { checkImported } from '../config/check-imported.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { readXml } from '../lib/xml/read-xml.ts';
-import { importUsers } from './import-accounts.ts';
 import { importGeoWebCache } from './import-geowebcache.ts';
-import { importQuota } from './import-quota.ts';
+import { importQuota, importUsers } from './import-quota-and-users.ts';
 import { ImportReport } from './import-report.ts';
 
 const gridSets = builtInGridSets();

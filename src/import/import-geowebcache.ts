@@ -24,7 +24,6 @@ export interface GeoWebCacheImport {
   readonly hasTiles: (folder: string, layer: string) => boolean;
 }
 
-/** A file blob store of the old program. */
 interface FileStore {
   readonly folder: string;
   readonly paths: 'default' | 'tms' | 'slippy';

@@ -1,6 +1,5 @@
 export type ImportFate = 'taken' | 'changed' | 'left out';
 
-/** What became of one element of what was imported. */
 export interface ReportEntry {
   /** E.g. `layer topp:states`. */
   readonly subject: string;
@@ -11,7 +10,6 @@ export interface ReportEntry {
   readonly what: string;
 }
 
-/** Collects what becomes of each element. */
 export class ImportReport {
   readonly entries: ReportEntry[] = [];
 

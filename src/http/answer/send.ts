@@ -1,32 +1,23 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
-import { type Answer, type Headers, isPrepared, type PreparedAnswer } from '../answer.ts';
+import { type Answer, type Headers, isPrepared, type PreparedAnswer, pairs } from '../answer.ts';
 import { cameByTls } from '../door/peer.ts';
 import type { Exchange } from '../exchange.ts';
 
 /** For answers that pages of other sites may read: tiles, their descriptions, and what goes wrong with them. */
-export const SHARED_HEADERS: Headers = [
-  'X-Content-Type-Options',
-  'nosniff',
-  'Access-Control-Allow-Origin',
-  '*',
-  'Access-Control-Expose-Headers',
-  '*',
-  'Cross-Origin-Resource-Policy',
-  'cross-origin',
-];
+export const SHARED_HEADERS = pairs({
+  'X-Content-Type-Options': 'nosniff',
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': '*',
+  'Cross-Origin-Resource-Policy': 'cross-origin',
+});
 
-const OWN_HEADERS: Headers = [
-  'X-Content-Type-Options',
-  'nosniff',
-  'Cross-Origin-Resource-Policy',
-  'same-origin',
-  'Cross-Origin-Opener-Policy',
-  'same-origin',
-  'Referrer-Policy',
-  'no-referrer',
-  'Permissions-Policy',
-  'camera=(), geolocation=(), microphone=()',
-];
+const OWN_HEADERS = pairs({
+  'X-Content-Type-Options': 'nosniff',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+  'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
+});
 
 /** RFC 6797: whoever has come by https once comes by nothing else for a year. */
 const BY_TLS: Headers = ['Strict-Transport-Security', 'max-age=31536000'];
@@ -104,9 +95,7 @@ function hasHeader(headers: Headers, name: string): boolean {
 
 /** What is sent together with the others of this turn. */
 interface Outbox {
-  /** Ends the response with these bytes. */
   end(response: ServerResponse, bytes: Buffer | undefined): void;
-  /** Sends all of it, head and bytes. */
   whole(response: WholeResponse, answer: PreparedAnswer): void;
 }
 

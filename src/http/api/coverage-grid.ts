@@ -24,7 +24,6 @@ export interface CoverageGrid {
   readonly values: Uint8Array;
 }
 
-/** The cells of a picture and what they cover. */
 export interface CellPlan {
   readonly rect: TileRect;
   readonly cell: number;

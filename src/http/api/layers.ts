@@ -144,7 +144,6 @@ export function layerRoutes({ catalog, editor, layerState }: RouteDeps): readonl
   }
 }
 
-/** Those that a layer uses. */
 function gridSetsOf(layers: Iterable<Layer>): ReadonlyMap<string, GridSet> {
   const found = new Map<string, GridSet>();
   for (const { gridSubsets } of layers) {

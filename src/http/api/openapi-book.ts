@@ -24,7 +24,6 @@ import {
   userBody,
   userChangesBody,
 } from './accounts.ts';
-import { auditAnswer, auditQuery } from './audit.ts';
 import { blankAreaAnswer, blankAreaBody, blankAreaListAnswer } from './blank-areas.ts';
 import { declarationAnswer, declarationBody, dryRunQuery } from './catalog-changes.ts';
 import {
@@ -40,7 +39,7 @@ import { tileAnswer } from './inspect.ts';
 import { gridSetListAnswer, layerAnswer, layerListAnswer } from './layers.ts';
 import { evictionsAnswer, evictionsQuery, quotaAnswer, quotaBody, usageAnswer } from './quota.ts';
 import { seriesAnswer } from './series.ts';
-import { loginBody, newPasswordBody } from './session.ts';
+import { auditAnswer, auditQuery, loginBody, newPasswordBody } from './session.ts';
 import { aboutAnswer, nodeListAnswer, upstreamsAnswer } from './status.ts';
 import { invalidateAnswer, truncateAnswer } from './truncate.ts';
 
@@ -52,21 +51,21 @@ const declaring = { query: dryRunQuery, body: declarationBody, answer: declarati
 export const API_DESCRIPTIONS = {
   'GET /api/v1/tasks': { summary: 'List tasks, newest first', query: taskListQuery, answer: taskListAnswer },
   'POST /api/v1/tasks': {
-    summary: 'Start a task, or with dryRun tell what it would be',
+    summary: 'Start a task, or with dryRun estimate it',
     body: taskBody,
     answer: z.union([taskAnswer, estimateAnswer]),
     status: 201,
   },
   'GET /api/v1/tasks/{id}': { summary: 'Show a task', answer: taskAnswer },
-  'POST /api/v1/tasks/{id}/cancel': { summary: 'Stop a task for good', answer: taskAnswer },
-  'POST /api/v1/tasks/{id}/pause': { summary: 'Let a task wait', answer: taskAnswer },
-  'POST /api/v1/tasks/{id}/resume': { summary: 'Let a task go on', answer: taskAnswer },
+  'POST /api/v1/tasks/{id}/cancel': { summary: 'Cancel a task', answer: taskAnswer },
+  'POST /api/v1/tasks/{id}/pause': { summary: 'Pause a task', answer: taskAnswer },
+  'POST /api/v1/tasks/{id}/resume': { summary: 'Resume a task', answer: taskAnswer },
   'POST /api/v1/tasks/{id}/retry': {
-    summary: 'Start a task over what failed in this one',
+    summary: 'Retry what failed in a task, as a new task',
     answer: taskAnswer,
     status: 201,
   },
-  'GET /api/v1/events': { summary: 'Changes of tasks, as they happen', answerType: 'text/event-stream' },
+  'GET /api/v1/events': { summary: 'Stream changes of tasks', answerType: 'text/event-stream' },
 
   'GET /api/v1/layers': { summary: 'List layers', answer: layerListAnswer },
   'GET /api/v1/layers/{layer}': { summary: 'Show a layer', answer: layerAnswer },
@@ -83,7 +82,7 @@ export const API_DESCRIPTIONS = {
     answer: importAnswer,
   },
   'GET /api/v1/preview': {
-    summary: 'What a layer that is not declared would offer',
+    summary: 'Preview a layer that is not declared',
     query: previewQuery,
     answer: layerAnswer.pick({ gridSets: true, formats: true, extensions: true, parameters: true }),
   },
@@ -111,12 +110,12 @@ export const API_DESCRIPTIONS = {
     answer: coverageAnswer,
   },
   'GET /api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}': {
-    summary: 'All that is known of one tile',
+    summary: 'Inspect a tile',
     query: tileSetQuery,
     answer: tileAnswer,
   },
   'GET /api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}/content': {
-    summary: 'The tile as it is stored; looking makes none',
+    summary: 'The tile as it is stored; a missing one is not made',
     query: tileSetQuery,
     answerType: 'image/*',
   },
@@ -127,7 +126,7 @@ export const API_DESCRIPTIONS = {
   },
 
   'POST /api/v1/layers/{layer}/invalidate': {
-    summary: 'Tell that the map has changed: mark a selection of tiles as stale, or with dryRun count it',
+    summary: 'Mark a selection of tiles as stale, or with dryRun count it',
     query: invalidateQuery,
     body: invalidateBody,
     plainBody: 'Tiles as lines of z/x/y in web mercator, rows from the top',
@@ -135,16 +134,16 @@ export const API_DESCRIPTIONS = {
   },
 
   'GET /api/v1/layers/{layer}/blank-areas': {
-    summary: 'Where empty pictures are right, and where they are suspect',
+    summary: 'List areas where blank tiles are correct, and suspect blank tiles',
     answer: blankAreaListAnswer,
   },
   'POST /api/v1/layers/{layer}/blank-areas': {
-    summary: 'Say that empty pictures are right here',
+    summary: 'Declare an area where blank tiles are correct',
     body: blankAreaBody,
     answer: blankAreaAnswer,
     status: 201,
   },
-  'DELETE /api/v1/layers/{layer}/blank-areas/{id}': { summary: 'Take it back', status: 204 },
+  'DELETE /api/v1/layers/{layer}/blank-areas/{id}': { summary: 'Remove such an area', status: 204 },
 
   'GET /api/v1/exports': {
     summary: 'List exports',
@@ -156,7 +155,7 @@ export const API_DESCRIPTIONS = {
     answer: exportAnswer,
     status: 201,
   },
-  'GET /api/v1/exports/{id}': { summary: 'How far an export is', answer: exportAnswer },
+  'GET /api/v1/exports/{id}': { summary: 'Show an export', answer: exportAnswer },
   'DELETE /api/v1/exports/{id}': { summary: 'Stop an export and remove its file', status: 204 },
   'GET /api/v1/exports/{id}/file': {
     summary: 'Download what was exported',
@@ -165,7 +164,7 @@ export const API_DESCRIPTIONS = {
 
   'GET /api/v1/schedules': { summary: 'List schedules', answer: scheduleListAnswer },
   'POST /api/v1/schedules': {
-    summary: 'Make a schedule',
+    summary: 'Create a schedule',
     body: scheduleBody,
     answer: scheduleAnswer,
     status: 201,
@@ -173,16 +172,16 @@ export const API_DESCRIPTIONS = {
   'GET /api/v1/schedules/{id}': { summary: 'Show a schedule', answer: scheduleAnswer },
   'PUT /api/v1/schedules/{id}': { summary: 'Replace a schedule', body: scheduleBody, answer: scheduleAnswer },
   'DELETE /api/v1/schedules/{id}': { summary: 'Remove a schedule', status: 204 },
-  'GET /api/v1/schedules/{id}/runs': { summary: 'What became of its runs', answer: runListAnswer },
-  'POST /api/v1/schedules/{id}/run': { summary: 'Run it now', answer: runAnswer },
+  'GET /api/v1/schedules/{id}/runs': { summary: 'List the runs of a schedule', answer: runListAnswer },
+  'POST /api/v1/schedules/{id}/run': { summary: 'Run a schedule now', answer: runAnswer },
 
   'GET /api/v1/upstreams': {
-    summary: 'How it goes with each host that sources speak to',
+    summary: 'State of each upstream host',
     answer: upstreamsAnswer,
   },
-  'GET /api/v1/usage': { summary: 'What the tiles take on disk', answer: usageAnswer },
+  'GET /api/v1/usage': { summary: 'Disk usage of cached tiles', answer: usageAnswer },
   'GET /api/v1/evictions': {
-    summary: 'What quotas removed, hour by hour',
+    summary: 'Tiles evicted by quotas, per hour',
     query: evictionsQuery,
     answer: evictionsAnswer,
   },
@@ -193,11 +192,11 @@ export const API_DESCRIPTIONS = {
     answer: quotaAnswer,
     versioned: true,
   },
-  'GET /api/v1/series': { summary: 'How tiles were answered in the last day', answer: seriesAnswer },
+  'GET /api/v1/series': { summary: 'Tile requests of the last 24 hours, per minute', answer: seriesAnswer },
 
   'POST /api/v1/session': { summary: 'Log in', body: loginBody, answer: sessionAnswer },
   'DELETE /api/v1/session': { summary: 'Log out', status: 204 },
-  'GET /api/v1/me': { summary: 'Who is asking', answer: callerAnswer },
+  'GET /api/v1/me': { summary: 'Show the caller', answer: callerAnswer },
   'PUT /api/v1/me/password': { summary: "Change one's own password", body: newPasswordBody, status: 204 },
   'GET /api/v1/users': { summary: 'List users', answer: z.object({ users: z.array(userAnswer) }) },
   'POST /api/v1/users': { summary: 'Add a user', body: userBody, answer: userAnswer, status: 201 },
@@ -206,14 +205,14 @@ export const API_DESCRIPTIONS = {
   'DELETE /api/v1/users/{name}': { summary: 'Remove a user', status: 204 },
   'GET /api/v1/tokens': { summary: 'List tokens', answer: z.object({ tokens: z.array(tokenAnswer) }) },
   'POST /api/v1/tokens': {
-    summary: 'Make a token; it is shown this once',
+    summary: 'Create a token; it is shown only once',
     body: tokenBody,
     answer: tokenAnswer.extend({ token: z.string() }),
     status: 201,
   },
   'DELETE /api/v1/tokens/{id}': { summary: 'Revoke a token', status: 204 },
-  'GET /api/v1/audit': { summary: 'Who changed what', query: auditQuery, answer: auditAnswer },
-  'GET /api/v1/about': { summary: 'What is running here', answer: aboutAnswer },
+  'GET /api/v1/audit': { summary: 'Query the audit log', query: auditQuery, answer: auditAnswer },
+  'GET /api/v1/about': { summary: 'Show version and start time', answer: aboutAnswer },
   'GET /api/v1/nodes': {
     summary: 'Servers and workers on the same database; those seen in the last hour',
     answer: nodeListAnswer,
@@ -229,12 +228,16 @@ const FORM_TYPES = ['application/x-www-form-urlencoded'];
 export const DESCRIPTIONS: Descriptions = {
   ...API_DESCRIPTIONS,
   'GET /rest/seed.json': rest('The numbers of all tasks', 'application/json'),
-  'POST /rest/seed': rest('Stop tasks of every layer', 'text/html', FORM_TYPES),
+  'POST /rest/seed': rest('Cancel tasks of every layer', 'text/html', FORM_TYPES),
   'GET /rest/seed/{layer}.json': rest("The numbers of a layer's tasks", 'application/json'),
   'GET /rest/seed/{layer}.xml': rest("The numbers of a layer's tasks", 'application/json'),
   'POST /rest/seed/{layer}.json': rest('Seed, reseed or truncate', null, JSON_TYPES),
   'POST /rest/seed/{layer}.xml': rest('Seed, reseed or truncate', null, XML_TYPES),
-  'POST /rest/seed/{layer}': rest('Stop, list or start tasks of a layer by a form', 'text/html', FORM_TYPES),
+  'POST /rest/seed/{layer}': rest(
+    'Cancel, list or start tasks of a layer by a form',
+    'text/html',
+    FORM_TYPES,
+  ),
   'GET /rest/bounds/{layer}/{gridSet}/{type}': rest('The tiles of a layer at each zoom', 'text/plain'),
   'POST /rest/filter/{filter}/update/{type}': rest('Update a request filter', 'text/plain', [
     ...XML_TYPES,

@@ -35,7 +35,7 @@ export const upstreamsAnswer = z.object({
       }),
       inFlight: z.number().int(),
       waiting: z.object({ interactive: z.number().int(), task: z.number().int() }),
-      concurrency: z.number().int().describe('Requests at once that the host seems to bear now'),
+      concurrency: z.number().int().describe('Adaptive concurrency limit'),
       requestsPerSecond: z.number(),
       budget: z.object({ day: z.string(), used: z.number().int(), limit: z.number().int() }).nullable(),
       latency: z.object({ p50: z.number(), p95: z.number() }).nullable().describe('Milliseconds'),

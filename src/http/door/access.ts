@@ -3,7 +3,6 @@ import type { Caller } from '../../access/caller.ts';
 import { SESSION_LIFE_MS } from '../../access/session-store.ts';
 import { isLoopbackAddress, isLoopbackHost } from './peer.ts';
 
-/** What a request carries to say who is asking. */
 export interface Credentials {
   readonly authorization: string | null;
   readonly cookie: string | null;
@@ -11,7 +10,6 @@ export interface Credentials {
   readonly address: string;
   readonly host: string;
   readonly viaTrustedProxy: boolean;
-  /** The caller came by https. */
   readonly secure: boolean;
 }
 

@@ -10,7 +10,6 @@ const CHALLENGE = 'Basic realm="Tilewarden", charset="UTF-8"';
 /** A browser asks for no password of its own for a scheme it does not know: our pages do that themselves. */
 const CHALLENGE_TO_SCRIPTS = 'Session realm="Tilewarden"';
 
-/** The caller, if the credentials are good. */
 export async function authenticate(
   access: Access,
   request: IncomingMessage,

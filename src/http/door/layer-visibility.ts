@@ -49,7 +49,6 @@ export function isOpen(layer: Layer): boolean {
   return layer.access === 'public' && layer.enabled;
 }
 
-/** The layers that a list may show to this caller. */
 export async function visibleLayers(exchange: Exchange, layers: Iterable<Layer>): Promise<readonly Layer[]> {
   const all = Array.from(layers);
   const isPublic = (layer: Layer) => layer.access === 'public';

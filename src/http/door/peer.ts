@@ -3,7 +3,6 @@ import { BlockList, isIP, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { misconfigured } from '../../domain/errors.ts';
 
-/** Both ends of the connection that a request came by. */
 interface Peer {
   /** Of the caller, or of the proxy before it. */
   readonly address: string;

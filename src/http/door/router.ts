@@ -2,7 +2,6 @@ import type { PathParams, Target } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import { checkRoutes, METHODS, type Route, type RouteRole } from '../route.ts';
 
-/** Where a request leads. */
 export interface Match extends Target {
   readonly kind: 'found' | 'method-not-allowed' | 'unknown' | 'malformed';
   /** What a caller needs to be told even that there is nothing. */

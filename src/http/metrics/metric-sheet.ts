@@ -1,7 +1,6 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 
 type Labels = Readonly<Record<string, string>>;
-/** A value and what it is of. */
 export type Sample = readonly [value: number, labels?: Labels];
 
 /** What is counted is the whole sum since the start. The name says what is known of each sample. */

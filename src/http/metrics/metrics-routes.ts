@@ -77,12 +77,12 @@ const STATUS: readonly Metric<Status>[] = [
 ];
 
 const ROAD: readonly Metric<readonly CountedEvent[]>[] = [
-  events('flights_started', 'flight-started', 'Metatiles that were set out for'),
+  events('flights_started', 'flight-started', 'Metatile fetches started'),
   events('flights_joined', 'flight-joined', 'Requests that joined a flight under way'),
-  events('flights_abandoned', 'flight-abandoned', 'Flights given up because everybody had left'),
+  events('flights_abandoned', 'flight-abandoned', 'Flights cancelled because no request waited any more'),
   events('flights_failed', 'flight-failed', 'Flights that failed', 'reason'),
-  events('gate_refusals', 'answer-refused', 'Answers of sources that were kept out of the cache', 'reason'),
-  events('blanks_suspected', 'blank-suspected', 'Empty pictures beside others that are not, kept briefly'),
+  events('gate_refusals', 'answer-refused', 'Source answers rejected as invalid', 'reason'),
+  events('blanks_suspected', 'blank-suspected', 'Suspect blank tiles, kept briefly'),
   events(
     'failures_repeated',
     'failure-repeated',
@@ -115,16 +115,16 @@ const UPSTREAMS: readonly Metric<readonly UpstreamStatus[]>[] = [
   host(['answer_seconds_total'], 'Time from sending a request to the end of its answer', (status) => [
     [status.answerSeconds],
   ]),
-  host(['refused_total'], 'Requests that were not sent, to spare the host', ({ refused }) => [[refused]]),
+  host(['refused_total'], 'Requests rejected before sending', ({ refused }) => [[refused]]),
   host(['errors_total', 'reason'], 'Requests that failed', ({ errors }) =>
     Object.entries(errors).map(([reason, failed]) => [failed, { reason }]),
   ),
   host(['in_flight'], 'Requests under way', ({ inFlight }) => [[inFlight]]),
-  host(['waiting', 'priority'], 'Requests that wait for their turn', ({ waiting }) => [
+  host(['waiting', 'priority'], 'Requests waiting', ({ waiting }) => [
     [waiting.interactive, { priority: 'interactive' }],
     [waiting.task, { priority: 'task' }],
   ]),
-  host(['concurrency'], 'Requests at once that the host seems to bear', (status) => [[status.concurrency]]),
+  host(['concurrency'], 'Adaptive concurrency limit', (status) => [[status.concurrency]]),
   host(['latency_seconds', 'quantile'], 'Of the latest answers', ({ latency }) =>
     latency
       ? [
@@ -170,9 +170,9 @@ const TASKS: readonly Metric<Figures>[] = [
 ];
 
 type Usage = Awaited<ReturnType<QuotaService['usage']>> & { readonly drift: QuotaService['drift'] | null };
-const DRIFT = 'Wrong in statistics, mended: a bug';
+const DRIFT = 'Corrected drift of the usage statistics; not 0 is a bug';
 const LEDGER: readonly Metric<Usage>[] = [
-  metric(['cache_bytes', 'layer'], 'What tiles take on disk', ({ layers }) =>
+  metric(['cache_bytes', 'layer'], 'Disk usage of cached tiles', ({ layers }) =>
     layers.map(({ name, bytes }): Sample => [bytes, { layer: name }]),
   ),
   metric(['cache_tiles', 'layer'], 'Tiles in the stores', ({ layers }) =>
@@ -184,7 +184,7 @@ const LEDGER: readonly Metric<Usage>[] = [
   ),
   metric(['evicted_tiles_total'], 'Tiles removed to keep a quota', ({ evicted }) => evicted.tiles),
   metric(['evicted_bytes_total'], 'Bytes removed to keep a quota', ({ evicted }) => evicted.bytes),
-  metric(['store_free_bytes', 'store'], 'Room left on the disk of a store', ({ disks }) =>
+  metric(['store_free_bytes', 'store'], 'Free disk space of a store', ({ disks }) =>
     Array.from(disks, ([store, { freeBytes }]): Sample => [freeBytes, { store }]),
   ),
   metric(

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Html, html } from '../answer/html.ts';
-import type { Answer } from '../answer.ts';
+import { type Answer, pairs } from '../answer.ts';
 
 interface Page {
   readonly title: string;
@@ -21,14 +21,11 @@ const NOTHING = html``;
 export function createPageWriter(): PageWriter {
   const style: Html = { markup: `<style>${PAGE_STYLE}</style>` };
   const script: Html = { markup: `<script type="module">${COPY_SCRIPT}</script>` };
-  const headers = [
-    'Content-Type',
-    'text/html; charset=utf-8',
-    'Content-Security-Policy',
-    policyOf(hashOf(PAGE_STYLE), hashOf(COPY_SCRIPT)),
-    'Referrer-Policy',
-    'no-referrer',
-  ];
+  const headers = pairs({
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': policyOf(hashOf(PAGE_STYLE), hashOf(COPY_SCRIPT)),
+    'Referrer-Policy': 'no-referrer',
+  });
   return ({ title, body, copying = false }) => ({
     status: 200,
     headers,

@@ -45,7 +45,6 @@ interface Child {
   readonly bornAt: number;
   readonly gone: Promise<void>;
   listens: boolean;
-  /** It was told to end. */
   retired: boolean;
 }
 

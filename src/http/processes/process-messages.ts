@@ -15,7 +15,6 @@ export interface TileAsked {
   readonly bypass: boolean;
 }
 
-/** How often a page of tiles was answered. */
 export interface PageServed {
   readonly set: TileSetKey;
   /** One of its tiles. */

@@ -7,13 +7,14 @@ import { BODY_TYPES, requireMediaType } from '../door/request-body.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
 import { type Handler, METHODS, type Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
-import { readQuotaDocument, writeQuotaDocument } from '../wire/quota-document.ts';
-import { UnknownUnit } from '../wire/unknown-unit.ts';
+import { readQuotaDocument, UnknownUnit, writeQuotaDocument } from '../wire/quota-document.ts';
 
 /** Section 4.5 of the specification; below `/rest` too, where no extension means XML. */
 export function diskQuotaRoutes(deps: RouteDeps): readonly Route[] {
+  const read = (format: DocumentFormat) => async () =>
+    configurationAnswer(await deps.quota.settings.read(), format);
   const pathsOf = (path: string, format: DocumentFormat): Route[] => [
-    { method: 'GET', path, role: 'viewer', handler: createReadHandler(deps, format) },
+    { method: 'GET', path, role: 'viewer', handler: read(format) },
     { method: 'PUT', path, role: 'admin', handler: createChangeHandler(deps, format) },
   ];
   return [
@@ -46,10 +47,6 @@ async function explainingUnits(work: () => Promise<Answer>): Promise<Answer> {
     if (!(error instanceof UnknownUnit)) throw error;
     return textAnswer(statusOf('request-invalid'), error.report, ['Cache-Control', 'no-store']);
   }
-}
-
-function createReadHandler({ quota }: RouteDeps, format: DocumentFormat): Handler {
-  return async () => configurationAnswer(await quota.settings.read(), format);
 }
 
 function createChangeHandler({ catalog, quota }: RouteDeps, format: DocumentFormat): Handler {

@@ -19,7 +19,7 @@ import { callerName, type Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Handler, Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
-import { parametersField, refuseEmptyParameters } from '../wire/read-parameters.ts';
+import { parametersField, refuseEmptyParameters } from '../wire/seed-request.ts';
 
 const JSON_TYPE = 'application/json';
 const MOST_NAMED = 100;
@@ -39,7 +39,8 @@ function createMassTruncateHandler({ catalog, massTruncation }: RouteDeps): Hand
     const mediaType = requireMediaType(exchange.headers, [...BODY_TYPES.xml, JSON_TYPE]);
     const body = mediaType === FORM ? unpackForm(exchange.body) : exchange.body;
     const request = readMassTruncateRequest(body, mediaType === JSON_TYPE ? 'json' : 'xml');
-    exchange.change = { target: targetOf(request), after: { type: request.type } };
+    const target = request.type === 'truncateAll' ? 'every layer' : `layer:${request.layer}`;
+    exchange.change = { target, after: { type: request.type } };
     refuseForeign(exchange, request);
     if (request.type !== 'truncateAll' && !catalog.layer(request.layer)) {
       throw invalid(`Could not find layer ${request.layer}`);
@@ -93,10 +94,6 @@ function refuseForeign({ caller }: Exchange, request: MassTruncateRequest): void
   if (request.type !== 'truncateAll') refuseForeignLayer(caller, request.layer);
   if (request.type !== 'truncateAll' || !caller || mayWorkOnAll(caller)) return;
   throw new HttpProblem('forbidden', `${caller.name} may not work on every layer.`);
-}
-
-function targetOf(request: MassTruncateRequest): string {
-  return request.type === 'truncateAll' ? 'every layer' : `layer:${request.layer}`;
 }
 
 function typesAnswer({ baseUrl, headers }: Exchange, path: string) {

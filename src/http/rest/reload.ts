@@ -4,7 +4,6 @@ import type { Exchange } from '../exchange.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
 import type { Route } from '../route.ts';
 
-/** What reading the configuration file again came to. */
 export type Reloaded =
   | {
       readonly layers: number;

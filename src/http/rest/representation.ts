@@ -8,7 +8,6 @@ import { FORM, requireMediaType } from '../door/request-body.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Handler, Method, Route, RouteDescription, RouteRole } from '../route.ts';
 
-/** A resource whose ending says how it is written. */
 export interface Resource {
   /** E.g. `/rest/layers/{layer}`. */
   readonly path: string;
@@ -88,7 +87,7 @@ export function listAnswer(
 ): Answer {
   if (format === 'json') return { status: 200, headers: typeOf(format), body: writeJson(names) };
   const entries = names.map((name) => {
-    const href = `${exchange.baseUrl}${path}/${addressed(name)}.xml`;
+    const href = `${exchange.baseUrl}${path}/${encodeURIComponent(name).replaceAll('%3A', ':')}.xml`;
     const link = element('atom:link', [], {
       'xmlns:atom': 'http://www.w3.org/2005/Atom',
       rel: 'alternate',
@@ -99,10 +98,6 @@ export function listAnswer(
   });
   const body = `<?xml version="1.0" encoding="UTF-8"?>\n${writeXml(element(`${entry}s`, entries))}`;
   return { status: 200, headers: typeOf(format), body };
-}
-
-function addressed(name: string): string {
-  return encodeURIComponent(name).replaceAll('%3A', ':');
 }
 
 function typeOf(format: DocumentFormat): Headers {

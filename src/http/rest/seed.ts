@@ -6,7 +6,7 @@ import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import type { Task, TaskState } from '../../tasks/task.ts';
 import type { TaskDraft } from '../../tasks/task-draft.ts';
 import type { CancelSelector, TaskService } from '../../tasks/task-service.ts';
-import { type Html, html, pageAnswer } from '../answer/html.ts';
+import { html, pageAnswer } from '../answer/html.ts';
 import { type Answer, type Headers, textAnswer, withHeaders } from '../answer.ts';
 import { BODY_TYPES, FORM, requireMediaType } from '../door/request-body.ts';
 import { callerName, type Exchange } from '../exchange.ts';
@@ -124,7 +124,6 @@ export function createSeedFormHandler({ catalog, tasks }: RouteDeps): Handler {
 
 const PAGE = 1000;
 
-/** The layers that have tasks in these states. */
 async function layersWith(tasks: RouteDeps['tasks'], states: States): Promise<ReadonlySet<string>> {
   const layers = new Set<string>();
   for (let beforeId = Number.MAX_SAFE_INTEGER; ; ) {
@@ -167,15 +166,11 @@ function stoppedPage(exchange: Exchange, stopped: readonly Task[]) {
 
 function taskPage(exchange: Exchange, tasks: readonly Task[], title: string) {
   const list = html`<ul>
-${tasks.map(describeTask)}
+${tasks.map(({ id, request, state }) => html`<li>[${id}: ${request.layer}, ${request.type}, ${state}]</li>`)}
 </ul>`;
   return pageAnswer(
     title,
     html`${tasks.length === 0 ? html`` : list}
 <p><a href="${exchange.baseUrl}/">Back</a></p>`,
   );
-}
-
-function describeTask({ id, request, state }: Task): Html {
-  return html`<li>[${id}: ${request.layer}, ${request.type}, ${state}]</li>`;
 }

@@ -5,7 +5,7 @@ import { shortened } from '../../domain/errors.ts';
 import { boundsOfTile } from '../../domain/grid-set.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { askFeatureInfo, type FeatureInfo } from '../../pipeline/feature-info.ts';
-import type { Answer } from '../answer.ts';
+import { type Answer, pairs } from '../answer.ts';
 import { isOpen, refuseStrangers } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Kvp } from './kvp.ts';
@@ -175,14 +175,11 @@ function infoAnswer({ bytes, mediaType }: FeatureInfo, layer: Layer): Answer {
   const charset = isUtf8(bytes) ? '; charset=utf-8' : '';
   return {
     status: 200,
-    headers: [
-      'Content-Type',
-      `${mediaType}${charset}`,
-      'Cache-Control',
-      isOpen(layer) ? 'no-cache' : 'private, no-cache',
-      'Content-Security-Policy',
-      POLICY,
-    ],
+    headers: pairs({
+      'Content-Type': `${mediaType}${charset}`,
+      'Cache-Control': isOpen(layer) ? 'no-cache' : 'private, no-cache',
+      'Content-Security-Policy': POLICY,
+    }),
     body: bytes,
   };
 }

@@ -1,6 +1,6 @@
 import { invalid, shortened } from '../../domain/errors.ts';
+import type { Format } from '../../domain/format.ts';
 import { levelOf, MAX_LEVELS } from '../../domain/grid-set.ts';
-import type { Layer } from '../../domain/layer.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import { isOpen, refuseStrangers } from '../door/layer-visibility.ts';
@@ -10,7 +10,7 @@ import { webMercatorSubset } from './layer-facts.ts';
 import type { Services } from './open-services.ts';
 import { boundLayer } from './tiles.ts';
 
-const PREFERRED_FORMAT = 'image/png';
+const isPreferred = ({ mediaType }: Format) => mediaType === 'image/png';
 const MGMAPS_WORLD = 17;
 const WHOLE_NUMBER = /^(?:0|-?[1-9]\d{0,9})$/;
 
@@ -44,7 +44,7 @@ function createMercatorService(
     checkCoordinate('X', index.x, columns);
     checkCoordinate('Y', index.y, rows);
     const parameters = parametersOf(exchange.query, layer.parameters);
-    const format = asked('FORMAT') ?? defaultFormat(layer);
+    const format = asked('FORMAT') ?? layer.formats.find(isPreferred)?.mediaType ?? null;
     const tiles = resolveTileSet(bound, { gridSet: gridSet.name, format, parameters });
     return answerTile(exchange, bypassAsked(asked, tiles), index);
   });
@@ -65,10 +65,6 @@ function numberAsked(asked: Kvp, name: string): number {
 function checkCoordinate(name: 'X' | 'Y', value: number, count: number): void {
   if (value >= 0 && value < count) return;
   throw invalid(`The ${name} coordinate is not sane: ${value}`);
-}
-
-function defaultFormat(layer: Layer): string | null {
-  return layer.formats.some(({ mediaType }) => mediaType === PREFERRED_FORMAT) ? PREFERRED_FORMAT : null;
 }
 
 const QUADKEY = /^[0-3]*$/;

@@ -1,5 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import type { ServiceSettings } from '../../catalog/service-settings.ts';
+import type { ServiceSettings } from '../../catalog/catalog-entries.ts';
 import { DEFAULT_SERVICE } from '../../domain/service-description.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';

@@ -6,7 +6,7 @@ import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CacheOutcome, ResolvedTileSet, TileAnswer } from '../../pipeline/tile-pipeline.ts';
 import { SHARED_HEADERS } from '../answer/send.ts';
-import type { Answer, Headers, PreparedAnswer } from '../answer.ts';
+import { type Answer, type Headers, type PreparedAnswer, pairs } from '../answer.ts';
 
 /** In GeoWebCache's words, which know no stale tiles. */
 const CACHE_RESULT: Readonly<Record<CacheOutcome, string>> = {
@@ -21,12 +21,6 @@ function tileSetHeaders({ subset }: ResolvedTileSet): Headers {
   return ['geowebcache-gridset', headerText(gridSet.name), 'geowebcache-crs', `EPSG:${gridSet.srs}`];
 }
 
-/** The same bytes have the same validator, whichever server or run made them. */
-function tileEtag({ checksum, bytes }: TileAnswer): string {
-  return `"${checksum.toString(16)}-${bytes.length.toString(36)}"`;
-}
-
-/** What a tile is answered with. */
 export class TileReply implements PreparedAnswer {
   readonly status = 200;
   readonly body: Buffer;
@@ -45,7 +39,8 @@ export class TileReply implements PreparedAnswer {
     this.#lines = lines;
     this.#lifetime = lifetimeOf(tiles, tile.z, answer.outcome);
     this.body = answer.bytes;
-    this.etag = tileEtag(answer);
+    // The same bytes have the same validator, whichever server or run made them.
+    this.etag = `"${answer.checksum.toString(16)}-${answer.bytes.length.toString(36)}"`;
   }
 
   isOf(tiles: ResolvedTileSet, { z, x, y }: TileIndex): boolean {
@@ -171,20 +166,12 @@ function linesOf(headers: Headers): string {
 
 /** Of a tile that lies outside what the layer offers. There is nothing to be cached, so nothing was hit. */
 export function blankHeaders(tiles: ResolvedTileSet, z: number, now: number): Headers {
-  const { gridSet } = tiles.subset;
-  return [
-    'X-Cache',
-    'BYPASS',
-    'geowebcache-cache-result',
-    'OTHER',
-    'geowebcache-message',
-    'The tile is outside the extent of the layer',
-    'geowebcache-gridset',
-    headerText(gridSet.name),
-    'geowebcache-crs',
-    `EPSG:${gridSet.srs}`,
-    ...lifetimeHeaders(lifetimeOf(tiles, z, 'BYPASS'), now),
-  ];
+  const told = pairs({
+    'X-Cache': 'BYPASS',
+    'geowebcache-cache-result': 'OTHER',
+    'geowebcache-message': 'The tile is outside the extent of the layer',
+  });
+  return [...told, ...tileSetHeaders(tiles), ...lifetimeHeaders(lifetimeOf(tiles, z, 'BYPASS'), now)];
 }
 
 export interface Lifetime {

@@ -100,6 +100,7 @@ async function vectorLayersOf(bound: BoundLayer, signal: AbortSignal): Promise<r
 
 function documentOf(layer: Layer, subset: GridSubset): object {
   const bounds = degreesOfMercator(subset.extent);
+  const [west, south, east, north] = bounds;
   return {
     tilejson: '3.0.0',
     name: layer.title === '' ? layer.name : layer.title,
@@ -109,15 +110,11 @@ function documentOf(layer: Layer, subset: GridSubset): object {
     minzoom: subset.zoomStart,
     maxzoom: subset.zoomStop,
     bounds,
-    center: centerOf(bounds, subset.zoomStart),
+    center: [middle(west, east), middle(south, north), subset.zoomStart],
   };
 }
 
-function centerOf([west, south, east, north]: readonly number[], zoom: number): readonly number[] {
-  return [middle(west, east), middle(south, north), zoom];
-}
-
-function middle(a = 0, b = 0): number {
+function middle(a: number, b: number): number {
   return Math.round(((a + b) / 2) * 1e8) / 1e8;
 }
 

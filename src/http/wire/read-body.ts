@@ -22,7 +22,6 @@ export function readQuery<Schema extends z.ZodObject>({ query }: Exchange, schem
   return checkBody(Object.fromEntries(given), schema, 'The query');
 }
 
-/** Any JSON. */
 export function readJson({ headers, body }: Pick<Exchange, 'headers' | 'body'>): unknown {
   requireMediaType(headers, ['application/json']);
   return parseJson(body);

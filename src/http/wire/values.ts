@@ -58,7 +58,6 @@ export const areaShown = z.object({
   type: z.literal('MultiPolygon'),
   coordinates: z.array(z.array(z.array(z.tuple([z.number(), z.number()])))),
 });
-/** Fields that name a tile set of a layer. */
 export const tileSetName = { gridSet: z.string(), format: z.string(), parametersId: z.string().nullable() };
 export const amount = { tiles: count, bytes: count };
 

@@ -6,7 +6,6 @@ import type { Layer } from '../../../domain/layer.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
 import { element, writeXml, type XmlNode } from '../../../lib/xml/write-xml.ts';
 
-/** What the documents of a layer have in common. */
 export interface KmlLayer {
   readonly layer: Layer;
   readonly subset: GridSubset;
@@ -128,7 +127,6 @@ function kmlText(content: readonly XmlNode[]): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n${writeXml(root)}\n`;
 }
 
-/** The name of a tile, without an extension. */
 function nameOfTile({ gridSet }: GridSubset, { z, x, y }: TileIndex): string {
   return `x${x}y${levelOf(gridSet, z).rows - 1 - y}z${z}`;
 }

@@ -23,7 +23,9 @@ export function describeCollections(
 
 export function describeCollection(root: string, layer: Layer, crsOf: OgcCrsNames): object {
   const box = geographicExtent(layer);
-  const finest = Math.min(...layer.gridSubsets.map(finestScale));
+  const finest = Math.min(
+    ...layer.gridSubsets.map(({ gridSet, zoomStop }) => gridSet.levels[zoomStop]?.scaleDenominator ?? 1),
+  );
   return {
     id: layer.name,
     title: layer.title === '' ? layer.name : layer.title,
@@ -38,10 +40,6 @@ export function describeCollection(root: string, layer: Layer, crsOf: OgcCrsName
   };
 }
 
-function finestScale({ gridSet, zoomStop }: Layer['gridSubsets'][number]): number {
-  return gridSet.levels[zoomStop]?.scaleDenominator ?? 1;
-}
-
 function collectionLinks(root: string, layer: Layer): readonly OgcLink[] {
   const address = collectionUrl(root, layer);
   const page = `${root.slice(0, root.lastIndexOf('/'))}/layers/${pathPart(layer.name)}`;
@@ -51,7 +49,7 @@ function collectionLinks(root: string, layer: Layer): readonly OgcLink[] {
       jsonLink(
         tilesetsUrl({ root, layer, kind, style: null }),
         ogcRelation(`tilesets-${kind}`),
-        titleOf(kind),
+        kind === 'map' ? 'Map tiles' : 'Vector tiles',
       ),
     ),
     ...(formatsOf(layer, 'map').length > 0
@@ -63,10 +61,6 @@ function collectionLinks(root: string, layer: Layer): readonly OgcLink[] {
 
 function kindsOf(layer: Layer): readonly ('map' | 'vector')[] {
   return (['map', 'vector'] as const).filter((kind) => formatsOf(layer, kind).length > 0);
-}
-
-function titleOf(kind: 'map' | 'vector'): string {
-  return kind === 'map' ? 'Map tiles' : 'Vector tiles';
 }
 
 export function describeStyles(root: string, layer: Layer): object {
@@ -91,7 +85,6 @@ export function describeStyle(root: string, layer: Layer, style: string): object
   };
 }
 
-/** Which of the layers a page of their list shows. */
 interface CollectionPage {
   readonly limit: number;
   readonly offset: number;

@@ -210,10 +210,11 @@ function describeCrs(gridSet: GridSet, names: CrsNames): OgcCrs {
   // OGC 17-083r4, annex D.2: it is defined in CRS84, longitude first.
   const longitudeFirst = urn === CRS84_URN || gridSet.name === 'WorldCRS84Quad';
   return {
-    uri: longitudeFirst ? CRS84 : uriOf(urn),
+    uri: longitudeFirst ? CRS84 : `http://www.opengis.net/def/crs/EPSG/0/${lastOf(urn)}`,
     yFirst: longitudeFirst ? false : yFirst,
     orderedAxes: axesOf(gridSet, longitudeFirst ? false : yFirst),
-    wellKnownScaleSet: wellKnownScaleSet && wkssUri(wellKnownScaleSet),
+    wellKnownScaleSet:
+      wellKnownScaleSet && `http://www.opengis.net/def/wkss/OGC/1.0/${lastOf(wellKnownScaleSet)}`,
     tileMatrixSetUri: registered ? `http://www.opengis.net/def/tilematrixset/OGC/1.0/${gridSet.name}` : null,
   };
 }
@@ -223,11 +224,7 @@ function axesOf({ srs }: GridSet, yFirst: boolean): readonly [string, string] {
   return yFirst ? [y, x] : [x, y];
 }
 
-/** `urn:ogc:def:crs:EPSG::3857` is `http://www.opengis.net/def/crs/EPSG/0/3857`. */
-function uriOf(urn: string): string {
-  return `http://www.opengis.net/def/crs/EPSG/0/${urn.slice(urn.lastIndexOf(':') + 1)}`;
-}
-
-function wkssUri(urn: string): string {
-  return `http://www.opengis.net/def/wkss/OGC/1.0/${urn.slice(urn.lastIndexOf(':') + 1)}`;
+/** `3857` of `urn:ogc:def:crs:EPSG::3857`. */
+function lastOf(urn: string): string {
+  return urn.slice(urn.lastIndexOf(':') + 1);
 }

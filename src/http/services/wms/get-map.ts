@@ -6,7 +6,7 @@ import { clientSecondsAt } from '../../../domain/layer.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
 import type { ComposedMap, MapComposer } from '../../../pipeline/map-composer.ts';
 import { validated } from '../../answer/negotiate.ts';
-import type { Answer, Headers } from '../../answer.ts';
+import { type Answer, type Headers, pairs } from '../../answer.ts';
 import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
 import { bypassAsked, type Kvp } from '../kvp.ts';
@@ -33,7 +33,6 @@ const NO_TILE_MESSAGE = 'There is no tile: the box lies outside what the layer o
 
 export type MapServices = Services & { readonly composer: MapComposer };
 
-/** What a request for a map comes down to. */
 interface AskedMap {
   readonly asked: Kvp;
   readonly layers: readonly [AskedLayer, ...AskedLayer[]];
@@ -164,16 +163,12 @@ function placeHeaders({ layers, place }: AskedMap, { outcome }: ComposedMap): He
   const [{ subsets }] = layers;
   const { gridSet } = subsets[0];
   const { minX, minY, maxX, maxY } = place.bounds;
-  return [
-    'geowebcache-cache-result',
-    outcome === null ? 'OTHER' : 'WMS',
-    'geowebcache-gridset',
-    headerText(gridSet.name),
-    'geowebcache-crs',
-    `EPSG:${gridSet.srs}`,
-    'geowebcache-tile-bounds',
-    `${minX},${minY},${maxX},${maxY}`,
-  ];
+  return pairs({
+    'geowebcache-cache-result': outcome === null ? 'OTHER' : 'WMS',
+    'geowebcache-gridset': headerText(gridSet.name),
+    'geowebcache-crs': `EPSG:${gridSet.srs}`,
+    'geowebcache-tile-bounds': `${minX},${minY},${maxX},${maxY}`,
+  });
 }
 
 interface MatchedTile {

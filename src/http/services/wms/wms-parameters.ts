@@ -108,7 +108,6 @@ function nearest(given: string): WmsVersion | null {
   return minor === '0' || minor === '1' ? '1.1.1' : null;
 }
 
-/** A CRS as a caller names it. */
 export interface AskedCrs {
   readonly name: string;
   readonly code: number;
@@ -131,7 +130,6 @@ export function crsAsked(asked: Kvp, version: WmsVersion): AskedCrs {
   throw invalidCrs(version, `${usual} must be a code such as EPSG:3857, not ${shortened(name)}.`);
 }
 
-/** The grid sets of a layer in that CRS. */
 export function subsetsIn(
   layer: Layer,
   crs: AskedCrs,
