@@ -10,6 +10,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import { vectorTile, writeMbtiles } from '../fixtures/archives.ts';
+import { eventually } from '../fixtures/eventually.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tilewarden-upstream-'));
 const TILE = vectorTile('roads');
@@ -86,9 +87,18 @@ describe('a Tilewarden on top of a Tilewarden', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  async function get(app: App, path: string, headers: Record<string, string> = {}) {
+  async function ask(app: App, path: string, headers: Record<string, string>) {
     const { statusCode, headers: got, body } = await request(new URL(path, app.url), { headers });
     return { statusCode, headers: got, bytes: Buffer.from(await body.arrayBuffer()) };
+  }
+
+  /** Comes back when it is told to: on a busy machine the lower one may be silent for so long that it is left alone. */
+  function get(app: App, path: string, headers: Record<string, string> = {}) {
+    return eventually(
+      `${path} is answered`,
+      () => ask(app, path, headers),
+      ({ statusCode }) => statusCode !== 503,
+    );
   }
 
   async function pixelsOf(app: App, path: string): Promise<Buffer> {
