@@ -14,7 +14,8 @@ export interface WorldSourceDeps {
 }
 
 const MAX_WAITING = 256;
-const DRAWING_TIMEOUT_MS = 30_000;
+/** Notices a thread that hangs; on a busy machine a task process draws slowly, behind everybody else. */
+const DRAWING_TIMEOUT_MS = 120_000;
 /** A metatile of this many pixels holds 64 MiB. */
 const MAX_PIXELS = 4096 * 4096;
 
