@@ -64,6 +64,7 @@ describe.runIf(requireS3('a server whose tiles lie in S3'))('a server whose tile
   );
 
   it('has them after a restart with those of the same metatile, and on its disk while S3 is away', async () => {
+    await untilSettled(server);
     expect((await server.request('POST', '/masstruncate', TRUNCATE, 'text/xml')).status).toBe(200);
     await untilMissed(server);
     await untilStored(server);
@@ -127,6 +128,15 @@ async function usage(server: TaskServer): Promise<number> {
   const answer = await server.request('GET', '/api/v1/usage');
   expect(answer.status).toBe(200);
   return ((await answer.json()) as { readonly tiles: number }).tiles;
+}
+
+/** What was asked for before is stored behind its answer. */
+function untilSettled(server: TaskServer) {
+  return eventually(
+    'all that was fetched is stored',
+    async () => (await server.request('GET', '/metrics')).text(),
+    (metrics) => /^tilewarden_flights 0$/m.test(metrics),
+  );
 }
 
 /** Not answered past the store, as while a busy machine makes it look as if it were away. */
