@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { PATIENCE_MS } from './test/fixtures/eventually.ts';
@@ -24,11 +25,16 @@ export default defineConfig({
     maxWorkers: Math.min(8, availableParallelism() + 2),
     // The files of a run share a few processes, and with them everything that has been loaded.
     isolate: false,
-    // Threads and child processes that a test starts run from the sources too.
+    alias: [
+      {
+        find: /^[./]+\/lib\/spawn-thread\.ts$/,
+        replacement: fileURLToPath(new URL('./test/fixtures/spawn-built-thread.ts', import.meta.url)),
+      },
+    ],
+    // Child processes that a test starts run from the sources too.
     execArgv: ['--import', new URL('./scripts/typescript/register.mjs', import.meta.url).href],
     setupFiles: ['test/fixtures/each-file.ts'],
-    // Tests run from the sources, and what is written for WebAssembly has to be compiled first.
-    globalSetup: ['scripts/pixels-for-tests.mjs', 'test/fixtures/shared-services-host.ts'],
+    globalSetup: ['scripts/build-for-tests.mjs', 'test/fixtures/shared-services-host.ts'],
     sequence: { sequencer: HouseFirst },
   },
 });
