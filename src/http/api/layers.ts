@@ -37,6 +37,7 @@ export const layerListAnswer = z.object({
     z.object({
       name: z.string(),
       title: z.string(),
+      enabled: z.boolean(),
       access,
       gridSets: texts,
       formats: texts,
@@ -52,6 +53,7 @@ export const layerAnswer = z.object({
   name: z.string(),
   title: z.string(),
   description: z.string(),
+  enabled: z.boolean().describe('False: requests for its tiles are refused'),
   access,
   source: z
     .record(z.string(), z.string())
@@ -170,6 +172,7 @@ function layerSummary(layer: Layer, state: LayerState) {
   return {
     name: layer.name,
     title: layer.title,
+    enabled: layer.enabled,
     access: layer.access,
     gridSets: layer.gridSubsets.map(({ gridSet }) => gridSet.name),
     formats: layer.formats.map((format) => format.mediaType),
@@ -186,7 +189,7 @@ function stateDocument({ changedAt, failures, lastFailure }: LayerState) {
 }
 
 const SETTINGS = [
-  ...(['name', 'title', 'description', 'access', 'attribution', 'gutter', 'outside'] as const),
+  ...(['name', 'title', 'description', 'enabled', 'access', 'attribution', 'gutter', 'outside'] as const),
   ...(['expireCacheSeconds', 'expireCacheByZoom', 'expireClientsSeconds', 'expireClientsByZoom'] as const),
   ...(['followSource', 'staleWhileRevalidateSeconds', 'staleIfErrorSeconds', 'blankIsRight'] as const),
   ...(['fullWms', 'infoFormats'] as const),
