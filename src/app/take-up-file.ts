@@ -2,9 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ChangeableCatalog } from '../catalog/catalog.ts';
 import {
   type LoadedSettings,
-  needsRestart,
   SettingsError,
   type SettingsFile,
+  withoutRestart,
 } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import { isTilewardenError } from '../domain/errors.ts';
@@ -31,8 +31,8 @@ const LAYERS_PER_TURN = 100;
 export function createTakeUp(parts: TakeUpParts) {
   const { file, apply, announce, schedule, renewCertificate } = parts;
 
-  async function takeUp(loaded: LoadedSettings): Promise<Exclude<Reloaded, { problems: unknown }>> {
-    const restart = file ? needsRestart(file.current, loaded) : [];
+  async function takeUp(next: LoadedSettings): Promise<Exclude<Reloaded, { problems: unknown }>> {
+    const { loaded, restart } = file ? withoutRestart(file.current, next) : { loaded: next, restart: [] };
     await refuseLoss(parts.catalog, loaded.settings);
     await renewCertificate();
     const changed = apply(loaded.settings);

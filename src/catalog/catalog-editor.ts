@@ -82,12 +82,11 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
   function refuseFixed(kind: EntryKind, name: string): void {
     const fixed = kind === 'layer' ? declared.isFixedLayer(name) : declared.isFixedGridSet(name);
     if (!fixed) return;
-    const where =
-      originOf(kind, name) === 'program' ? 'comes with the program' : 'is declared in the configuration file';
-    throw new TilewardenError(
-      'entry-read-only',
-      `The ${wordFor(kind)} ${shortened(name)} ${where}; change it there.`,
-    );
+    const why =
+      originOf(kind, name) === 'program'
+        ? 'comes with the program; declare one with another name'
+        : 'is declared in the configuration file; change it there';
+    throw new TilewardenError('entry-read-only', `The ${wordFor(kind)} ${shortened(name)} ${why}.`);
   }
 
   function originOf(kind: EntryKind, name: string): Origin {

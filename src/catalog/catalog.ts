@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { misconfigured } from '../domain/errors.ts';
 import type { GridSetBook } from '../domain/grid-set-book.ts';
 import type { Layer } from '../domain/layer.ts';
@@ -59,6 +60,8 @@ export function openCatalog<Source>(options: CatalogOptions<Source>): Changeable
   const sources = new Map<BoundLayer, TileSource>();
   const oldCaches = new Map<BoundLayer, OldCache>();
   const closing = new AbortController();
+  // Any number of layers may retire at once.
+  setMaxListeners(0, closing.signal);
   const retiring = new Set<Promise<void>>();
   let gridSets = options.gridSets;
   let version = 0;

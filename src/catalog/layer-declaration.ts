@@ -23,8 +23,10 @@ const nameSchema = z
   .string()
   .min(1)
   .max(200)
-  .regex(/^\P{Cc}+$/u, { error: 'must not hold control characters' })
-  .regex(/^\S(.*\S)?$/su, { error: 'must not begin or end with a space' });
+  .regex(/^\P{Cc}*$/u, { error: 'must not hold control characters' })
+  .regex(/^(\S(.*\S)?)?$/su, { error: 'must not begin or end with a space' })
+  // The first two vanish from addresses, the third stands for all layers in accounts.
+  .regex(/^(?!(\.|\.\.|\*)$)/, { error: 'must not be . or .. or *' });
 
 const zoomSchema = z.int().min(0).max(MAX_ZOOM);
 

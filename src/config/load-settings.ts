@@ -222,9 +222,35 @@ export function readSettingsFile(load: () => LoadedSettings) {
 /** Settings that take effect while the server runs; others need a restart. */
 const LIVE: ReadonlySet<string> = new Set(['layers', 'gridSets']);
 
-/** The names of settings that differ and take effect with a restart only. */
-export function needsRestart(before: LoadedSettings, after: LoadedSettings): readonly string[] {
-  const [old, fresh] = [before.handover.document, after.handover.document];
-  const names = Object.keys(fresh) as (keyof typeof fresh)[];
-  return names.filter((name) => !LIVE.has(name) && JSON.stringify(old[name]) !== JSON.stringify(fresh[name]));
+/** What of the next settings can take effect now, and the names of those that need a restart. Throws `SettingsError`. */
+export function withoutRestart(
+  current: LoadedSettings,
+  next: LoadedSettings,
+): { readonly loaded: LoadedSettings; readonly restart: readonly string[] } {
+  const [old, fresh] = [current.handover.document, next.handover.document];
+  const names = Object.keys(fresh) as (keyof SettingsDocument)[];
+  const restart = names.filter(
+    (name) => !LIVE.has(name) && JSON.stringify(old[name]) !== JSON.stringify(fresh[name]),
+  );
+  if (restart.length === 0) return { loaded: next, restart };
+  const document = { ...old, layers: fresh.layers, gridSets: fresh.gridSets };
+  const { settings, problems } = resolveSettings(document);
+  if (problems.length > 0) {
+    const explained = problems.map(({ path, message }) => `${printPath(path)} ${message}`);
+    throw new SettingsError([
+      ...explained,
+      `Changes of ${restart.join(', ')} take effect with a restart only`,
+    ]);
+  }
+  const handover = { ...current.handover, document };
+  const { access } = current.settings;
+  const { configFile } = next;
+  const complete = { ...completeSettings(settings, handover), access };
+  const loaded = {
+    ...{ settings: complete, handover, configFile },
+    get shown() {
+      return next.shown;
+    },
+  };
+  return { loaded, restart };
 }

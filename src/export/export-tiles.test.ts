@@ -35,6 +35,8 @@ beforeEach(async () => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
+let expected: number;
+
 async function exportTo(
   name: string,
   order: Partial<ExportOrder> = {},
@@ -42,7 +44,16 @@ async function exportTo(
 ) {
   const target = join(folder, name);
   const part = exportedPart(layer, { layer: 'world', zoomStart: 2, ...order });
-  const result = await exportTiles({ store, ...part, area: null, target, signal, onProgress: () => {} });
+  const result = await exportTiles({
+    store,
+    ...part,
+    area: null,
+    target,
+    signal,
+    onProgress: (progress) => {
+      expected = progress.expected;
+    },
+  });
   return { target, ...result };
 }
 
@@ -122,6 +133,12 @@ describe('an export', () => {
   it('has only what was asked for', async () => {
     const { tiles } = await exportTo('a.mbtiles', { bounds: [0, 0, 20037508, 20037508] });
     expect(tiles).toBe((SIDE * SIDE) / 4);
+  });
+
+  it('knows beforehand how many tiles it will have, also where the area cuts pages', async () => {
+    const { tiles } = await exportTo('a.mbtiles', { bounds: [-1e6, 0, 5e6, 7e6] });
+    expect(expected).toBe(tiles);
+    expect(tiles).toBeLessThan((SIDE * SIDE) / 10);
   });
 
   it.each(['a.mbtiles', 'a.pmtiles', 'a.gpkg'])('to %s goes on where it was interrupted', async (name) => {

@@ -3,7 +3,7 @@ import type { Polygon } from '../domain/bounds.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { tileRangeOf } from '../domain/grid-subset.ts';
 import { PAGE_SIZE, type TileIndex, type TileSetKey } from '../domain/tile-key.ts';
-import { intersectRects, rectContains, type TileRect } from '../domain/tile-rect.ts';
+import { blockAt, intersectRects, rectContains, sizeOfRect, type TileRect } from '../domain/tile-rect.ts';
 import { RecentMap } from '../lib/recent-map.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import {
@@ -26,7 +26,6 @@ const WRITERS: Readonly<Record<string, OpenWriter>> = {
 
 export interface ExportProgress {
   readonly tiles: number;
-  /** What pages of the area hold: a little more than will be exported when the area cuts pages. */
   readonly expected: number;
 }
 
@@ -102,6 +101,9 @@ export function writerFor(target: string, content: ArchiveContent): OpenWriter {
 /** What is wanted of the page that a tile lies in. */
 type Selection = (tile: TileIndex) => readonly TileRect[];
 
+const isIn = (rects: readonly TileRect[], x: number, y: number) =>
+  rects.some((rect) => rectContains(rect, x, y));
+
 /** Pages that are remembered: tiles of a row, or of a bundle, lie in many. */
 const MOST_PAGES = 4096;
 
@@ -110,14 +112,13 @@ function createSelection(rects: ReadonlyMap<number, TileRect>, area: ExportArea 
   return ({ z, x, y }) => {
     const [pageX, pageY] = [Math.floor(x / PAGE_SIZE), Math.floor(y / PAGE_SIZE)];
     const name = `${z}/${pageX}/${pageY}`;
-    const found = known.get(name) ?? wantedOf(z, pageX * PAGE_SIZE, pageY * PAGE_SIZE);
+    const found = known.get(name) ?? wantedOf(z, blockAt(pageX, pageY, PAGE_SIZE));
     known.set(name, found, 1);
     return found;
   };
 
-  function wantedOf(z: number, minX: number, minY: number): readonly TileRect[] {
+  function wantedOf(z: number, page: TileRect): readonly TileRect[] {
     const rect = rects.get(z);
-    const page = { minX, minY, maxX: minX + PAGE_SIZE - 1, maxY: minY + PAGE_SIZE - 1 };
     const within = rect ? intersectRects(rect, page) : null;
     return within === null ? [] : [...(area?.touched(z, within) ?? [within])];
   }
@@ -131,9 +132,15 @@ async function lookAtPages(
   const zooms = new Set<number>();
   let expected = 0;
   for await (const { z, pageX, pageY, tiles } of store.pages(set)) {
-    if (wanted({ z, x: pageX * PAGE_SIZE, y: pageY * PAGE_SIZE }).length === 0) continue;
-    zooms.add(z);
-    expected += tiles;
+    const rects = wanted({ z, x: pageX * PAGE_SIZE, y: pageY * PAGE_SIZE });
+    if (rects.length === 0) continue;
+    const page = blockAt(pageX, pageY, PAGE_SIZE);
+    const isWhole = rects.reduce((sum, rect) => sum + sizeOfRect(rect), 0) === sizeOfRect(page);
+    const found = isWhole
+      ? tiles
+      : (await store.present(set, z, page, 0)).filter(({ x, y }) => isIn(rects, x, y)).length;
+    if (found > 0) zooms.add(z);
+    expected += found;
   }
   return { expected, zooms: [...zooms] };
 }
@@ -150,7 +157,7 @@ async function* batchesOf(
   let batch: TileIndex[] = [];
   for await (const { x, y } of store.tiles(set, z)) {
     const place = { z, x, y };
-    if (!wanted(place).some((rect) => rectContains(rect, x, y))) continue;
+    if (!isIn(wanted(place), x, y)) continue;
     batch.push(place);
     if (batch.length < BATCH) continue;
     yield batch;

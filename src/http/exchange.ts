@@ -80,6 +80,10 @@ export class Exchange {
     return `${this.#deps.idPrefix}-${this.#number.toString(36)}`;
   }
 
+  get method(): string {
+    return this.#request.method ?? '';
+  }
+
   get headers(): IncomingHttpHeaders {
     return this.#request.headers;
   }

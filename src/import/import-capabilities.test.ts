@@ -38,7 +38,8 @@ const WMS_1_3_0 = `<WMS_Capabilities version="1.3.0" xmlns="http://www.opengis.n
       <Attribution><Title>The survey</Title></Attribution>
       <Style><Name>population</Name><LegendURL width="81" height="80"><Format>image/png</Format>
         <OnlineResource xmlns:xlink="http://www.w3.org/1999/xlink" xlink:href="http://internal:8080/legend.png"/></LegendURL></Style>
-      <Style><Name>pophatch</Name></Style>
+      <Style><Name>pophatch</Name><LegendURL width="60" height="20"><Format>image/png</Format>
+        <OnlineResource xmlns:xlink="http://www.w3.org/1999/xlink" xlink:href="http://internal:8080/wms?request=GetLegendGraphic&amp;style=pophatch"/></LegendURL></Style>
       <Dimension name="time" default="2020" units="ISO8601">2019,2020</Dimension>
       <Dimension name="elevation" units="m">0/1000/10</Dimension>
       <MinScaleDenominator>1000000</MinScaleDenominator><MaxScaleDenominator>100000000</MaxScaleDenominator></Layer>
@@ -96,6 +97,8 @@ describe('the capabilities of a WMS', () => {
             width: 81,
             height: 80,
           },
+          // Asked of the source, whose address can be reached.
+          { style: 'pophatch', format: 'image/png', width: 60, height: 20 },
         ],
       },
     ]);

@@ -127,7 +127,10 @@ function legendsOf(layer: WmsLayer, subject: string, report: ImportReport): read
   return layer.styles.flatMap(({ name, legend }) => {
     if (!legend || legend.width < 1 || legend.height < 1) return [];
     report.taken(subject, 'Style.LegendURL');
-    return [{ style: name, ...legend }];
+    const { url, ...picture } = legend;
+    // Without an address the source is asked, at the address that was read.
+    const isOfSource = /[?&]request=GetLegendGraphic/i.test(url);
+    return [{ style: name, ...picture, ...(!isOfSource && { url }) }];
   });
 }
 

@@ -111,6 +111,24 @@ describe('a layer declared over the network', () => {
     await expect.poll(async () => (await otherFormat()).json.tileSets).toEqual(orphans);
   });
 
+  it('is left alone when the query has a name that nobody knows', async () => {
+    const { document, at } = fresh('misspelt');
+    await call('POST', '/api/v1/layers', document);
+    for (const [method, body] of [['DELETE'], ['PUT', { ...document, title: 'other' }]] as const) {
+      const answer = await call(method, `${at}?dryrun=true`, body);
+      expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('did you mean dryRun?')]);
+    }
+    const seed = await call('POST', '/api/v1/tasks?dryRun=true', { layer: 'misspelt', zoomStop: 0 });
+    expect([seed.status, seed.text]).toEqual([400, expect.stringContaining('dryRun')]);
+    expect((await call('GET', at)).json.title).toBe('misspelt');
+  });
+
+  it.each(['.', '..', '*'])('cannot be called %s', async (name) => {
+    const { document } = fresh(name);
+    const answer = await call('POST', '/api/v1/layers', document);
+    expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('name must not be')]);
+  });
+
   it('goes with its tiles', async () => {
     const { document, at, tile } = fresh('goes');
     await call('POST', '/api/v1/layers', document);
@@ -163,7 +181,15 @@ describe('a layer declared over the network', () => {
     const { document } = fresh('with a grid');
     const tile = '/tiles/with%20a%20grid/mine/1/0/0.png';
     const grid = { name: 'mine', srs: 3857, extent: [0, 0, 1e6, 1e6], levels: 5 };
-    expect((await call('POST', '/api/v1/gridsets', grid)).status).toBe(201);
+    expect((await call('GET', '/api/v1/gridsets/mine')).status).toBe(404);
+    const declared = await call('POST', '/api/v1/gridsets', grid);
+    expect(declared.status).toBe(201);
+    const seen = await call('GET', '/api/v1/gridsets/mine');
+    expect(seen.headers.get('etag')).toBe(declared.headers.get('etag'));
+    expect(seen.json).toMatchObject({ name: 'mine', origin: 'database', document: grid });
+    expect((await call('GET', '/api/v1/gridsets/EPSG:3857')).json).toMatchObject({
+      ...{ name: 'EPSG:900913', origin: 'program', version: null, document: null },
+    });
     await call('POST', '/api/v1/layers', { ...document, gridSets: ['mine'] });
     expect((await call('GET', tile)).status).toBe(200);
     expect((await call('DELETE', '/api/v1/gridsets/mine')).status).toBe(409);

@@ -53,10 +53,24 @@ describe.skipIf(program === null)('adding a layer in the console', () => {
     const { page } = console;
     await console.go('add/copied%20world', 'Edit copied world');
     await page.getByRole('textbox', { name: 'Title', exact: true }).fill('Another world');
+    await fetch(`${server.url}/tiles/copied%20world/0/0/0.png`);
+    await eventually('its tile is stored', async () => {
+      const { authorization } = server;
+      const answer = await fetch(`${server.url}/api/v1/usage`, { headers: { authorization } });
+      const { layers } = (await answer.json()) as { layers: { name: string }[] };
+      return layers.some(({ name }) => name === 'copied world');
+    });
+    const png = page.getByRole('checkbox', { name: 'image/png', exact: true });
+    await png.uncheck();
+    await page.getByRole('button', { name: 'Save layer' }).click();
+    await page.getByText('no longer offers, which stay on disk: 1.').waitFor();
+    expect((await layer('copied world')).json).toMatchObject({ title: 'The world' });
+    await png.check();
     await page.getByRole('button', { name: 'Save layer' }).click();
     await page.getByRole('heading', { name: 'Another world', level: 1 }).waitFor();
     await page.getByRole('button', { name: 'Disable' }).click();
     await page.getByRole('button', { name: 'Enable' }).waitFor();
+    await page.getByText('This layer is disabled: requests for its tiles are refused.').waitFor();
     expect((await layer('copied world')).json).toMatchObject({ document: { enabled: false } });
     await page.getByRole('button', { name: 'Delete layer…' }).click();
     await page.getByLabel('Type copied world to confirm').fill('copied world');

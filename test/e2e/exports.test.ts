@@ -101,7 +101,9 @@ it('takes a polygon, and then the tiles that a task takes there', async () => {
   const { type: _, ...place } = { ...ORDER, area: TRIANGLE };
   const { tilesTotal } = await json<{ tilesTotal: number }>('POST', 'tasks', place);
   const { id } = await json<Export>('POST', 'exports', { ...ORDER, area: TRIANGLE });
-  expect(await ended(id)).toMatchObject({ state: 'done', tiles: tilesTotal, area: TRIANGLE });
+  expect(await ended(id)).toMatchObject({
+    ...{ state: 'done', tiles: tilesTotal, expected: tilesTotal, area: TRIANGLE },
+  });
   expect(tilesTotal).toBeLessThan(TILES);
   await call('DELETE', `exports/${id}`);
 });
@@ -127,6 +129,9 @@ it('continues a download where it broke off, if the file is still the same', asy
     expect((await part(ignored)).answer.status).toBe(200);
   }
   expect((await part('bytes=1000-', { 'if-range': '"another"' })).body.equals(whole)).toBe(true);
+  const headers = { authorization: server.authorization, range: 'bytes=10-19' };
+  const head = await fetch(`${server.url}/api/v1/exports/${id}/file`, { method: 'HEAD', headers });
+  expect([head.status, head.headers.get('content-length')]).toEqual([200, String(bytes)]);
   const beyond = (await part(`bytes=${bytes}-`)).answer;
   expect([beyond.status, beyond.headers.get('content-range')]).toEqual([416, `bytes */${bytes}`]);
   await call('DELETE', `exports/${id}`);

@@ -532,9 +532,24 @@ describe('/rest/reload', () => {
 
   it('names the settings that need a restart', async () => {
     await write(`${FILE}\nmemoryTier: { size: 1 MiB }\n`);
-    expect((await reload()).text).toContain('Restart the server to apply the changes of: memoryTier.');
+    for (const _ of [1, 2]) {
+      expect((await reload()).text).toContain('Restart the server to apply the changes of: memoryTier.');
+    }
     await write(FILE);
-    await reload();
+    expect((await reload()).text).not.toContain('Restart');
+  });
+
+  it('refuses a layer that needs such a setting, and goes on as before', async () => {
+    const layer = '  - { name: more, source: { type: world }, gridSets: [EPSG:4326], store: fast }\n';
+    const stores = 'stores: { default: { type: bundle }, fast: { type: bundle } }\n';
+    await write(`${stores}${FILE.replace('layers:\n', `layers:\n${layer}`)}`);
+    const refused = await reload();
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain('layers[0].store names the store fast, which is not declared');
+    expect(refused.text).toContain('stores');
+    expect(JSON.parse((await call('GET', '/rest/layers.json')).text).sort()).toEqual(['img states', 'world']);
+    await write(FILE);
+    expect((await reload()).text).toContain('Nothing has changed.');
   });
 
   it('wants the form that GeoWebCache’s page sends, by POST only', async () => {

@@ -241,6 +241,9 @@ export const TEXTS = {
     json: 'As in the configuration file, in JSON',
     notJson: 'This is not a JSON object with a name.',
     save: 'Save layer',
+    saveAnyway: 'Save anyway',
+    effect: (truncated: string, orphaned: string) =>
+      `Tile sets that are truncated because their tiles would be wrong: ${truncated}. Tile sets that the layer no longer offers, which stay on disk: ${orphaned}.`,
     preview: 'Preview',
     previewMap: 'Preview map: arrow keys pan, plus and minus zoom',
     previewFailed: 'Some tiles failed to load. Check the address, layer names and grid sets.',
@@ -255,6 +258,7 @@ export const TEXTS = {
     copy: 'Copy…',
     remove: 'Delete layer…',
     removeTitle: (name: string) => `Delete ${name}`,
+    isDisabled: 'This layer is disabled: requests for its tiles are refused.',
     removeText: 'The layer, its cached tiles, tasks, schedules and quota will be deleted.',
     map: 'Map',
     gridSet: 'Grid set',

@@ -15,7 +15,7 @@ export const declarationBody = z
   .looseObject({ name: z.string().optional() })
   .describe('A layer or grid set as in the configuration file; see tilewarden.schema.json');
 
-export const dryRunQuery = z.object({
+export const dryRunQuery = z.strictObject({
   dryRun: yesOrNo.default(false).describe('Only say what would become of cached tiles'),
 });
 

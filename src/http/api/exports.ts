@@ -89,7 +89,8 @@ export function exportRoutes({ exports }: { readonly exports: Exports }): readon
     const { size } = await stat(file);
     const shown = `${document.layer.replace(/[^\w.-]+/g, '_')}.${document.type}`;
     const etag = `"${document.id}-${Date.parse(document.endedAt ?? '').toString(36)}"`;
-    const part = askedPart(exchange.headers, etag, size);
+    // RFC 9110, 14.2: a range means something with GET only.
+    const part = exchange.method === 'GET' ? askedPart(exchange.headers, etag, size) : null;
     const { start, end } = part ?? { start: 0, end: size - 1 };
     return {
       status: part ? 206 : 200,

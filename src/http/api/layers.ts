@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { BoundLayer } from '../../catalog/catalog.ts';
+import type { EntryKind } from '../../catalog/catalog-entries.ts';
+import { TilewardenError } from '../../domain/errors.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import { LAYER_ACCESS, type Layer, OUTSIDE_ANSWERS } from '../../domain/layer.ts';
 import { isoTime } from '../../lib/clock.ts';
@@ -35,6 +37,7 @@ export const layerListAnswer = z.object({
     z.object({
       name: z.string(),
       title: z.string(),
+      enabled: z.boolean(),
       access,
       gridSets: texts,
       formats: texts,
@@ -50,6 +53,7 @@ export const layerAnswer = z.object({
   name: z.string(),
   title: z.string(),
   description: z.string(),
+  enabled: z.boolean().describe('False: requests for its tiles are refused'),
   access,
   source: z
     .record(z.string(), z.string())
@@ -90,35 +94,38 @@ export const layerAnswer = z.object({
   ...layerState,
 });
 
-export const gridSetListAnswer = z.object({
-  gridSets: z.array(
+const gridSetLine = z.object({
+  name: z.string(),
+  aliases: texts,
+  description: z.string(),
+  srs: z.string(),
+  extent: bounds,
+  tileSize: pair,
+  levels: z.array(
     z.object({
       name: z.string(),
-      aliases: texts,
-      description: z.string(),
-      srs: z.string(),
-      extent: bounds,
-      tileSize: pair,
-      levels: z.array(
-        z.object({
-          name: z.string(),
-          resolution: z.number(),
-          scaleDenominator: z.number(),
-          columns: count,
-          rows: count,
-        }),
-      ),
+      resolution: z.number(),
+      scaleDenominator: z.number(),
+      columns: count,
+      rows: count,
     }),
   ),
 });
+export const gridSetListAnswer = z.object({ gridSets: z.array(gridSetLine) });
+export const gridSetAnswer = gridSetLine.extend({
+  origin: z.enum(['program', 'file', 'database']).describe('Where it is declared'),
+  version: z.number().nullable().describe('Null: it cannot be changed here'),
+  document: z.unknown().describe('In the form of the configuration file; null: it comes with the program'),
+});
 
-/** `/api/v1/layers`, `/api/v1/layers/{layer}` and `/api/v1/gridsets`: what is declared. */
+/** `/api/v1/layers[/{layer}]` and `/api/v1/gridsets[/{gridSet}]`: what is declared. */
 export function layerRoutes({ catalog, editor, layerState }: RouteDeps): readonly Route[] {
   const path = '/api/v1/layers';
   return [
     { method: 'GET', path, role: 'viewer', handler: list },
     { method: 'GET', path: `${path}/{layer}`, role: 'viewer', handler: show },
     { method: 'GET', path: '/api/v1/gridsets', role: 'viewer', handler: listGridSets },
+    { method: 'GET', path: '/api/v1/gridsets/{gridSet}', role: 'viewer', handler: showGridSet },
   ];
 
   async function list(exchange: Exchange): Promise<Answer> {
@@ -129,13 +136,21 @@ export function layerRoutes({ catalog, editor, layerState }: RouteDeps): readonl
   async function show(exchange: Exchange): Promise<Answer> {
     const bound = boundLayer(catalog, exchange.param('layer'));
     await refuseOthers(exchange, bound.layer);
-    const entry = await editor.show('layer', bound.layer.name);
+    const { name } = bound.layer;
+    return declared('layer', name, layerDocument(bound, layerState(name)));
+  }
+
+  async function showGridSet(exchange: Exchange): Promise<Answer> {
+    const gridSet = catalog.gridSets.find(exchange.param('gridSet'));
+    if (!gridSet) throw new TilewardenError('entry-unknown', 'There is no such grid set.');
+    return declared('grid-set', gridSet.name, gridSetDocument(gridSet));
+  }
+
+  async function declared(kind: EntryKind, name: string, shown: object): Promise<Answer> {
+    const entry = await editor.show(kind, name);
     const { origin = 'file', version = null, document = null } = entry ?? {};
     const tag = version === null ? [] : ['ETag', entityTag(version)];
-    return jsonAnswer(
-      { ...layerDocument(bound, layerState(bound.layer.name)), origin, version, document },
-      tag,
-    );
+    return jsonAnswer({ ...shown, origin, version, document }, tag);
   }
 
   async function listGridSets(exchange: Exchange): Promise<Answer> {
@@ -157,6 +172,7 @@ function layerSummary(layer: Layer, state: LayerState) {
   return {
     name: layer.name,
     title: layer.title,
+    enabled: layer.enabled,
     access: layer.access,
     gridSets: layer.gridSubsets.map(({ gridSet }) => gridSet.name),
     formats: layer.formats.map((format) => format.mediaType),
@@ -173,7 +189,7 @@ function stateDocument({ changedAt, failures, lastFailure }: LayerState) {
 }
 
 const SETTINGS = [
-  ...(['name', 'title', 'description', 'access', 'attribution', 'gutter', 'outside'] as const),
+  ...(['name', 'title', 'description', 'enabled', 'access', 'attribution', 'gutter', 'outside'] as const),
   ...(['expireCacheSeconds', 'expireCacheByZoom', 'expireClientsSeconds', 'expireClientsByZoom'] as const),
   ...(['followSource', 'staleWhileRevalidateSeconds', 'staleIfErrorSeconds', 'blankIsRight'] as const),
   ...(['fullWms', 'infoFormats'] as const),

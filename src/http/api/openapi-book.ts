@@ -36,7 +36,7 @@ import {
 import { exportAnswer, exportBody } from './exports.ts';
 import { importAnswer, importBody, previewQuery } from './imports.ts';
 import { tileAnswer } from './inspect.ts';
-import { gridSetListAnswer, layerAnswer, layerListAnswer } from './layers.ts';
+import { gridSetAnswer, gridSetListAnswer, layerAnswer, layerListAnswer } from './layers.ts';
 import { evictionsAnswer, evictionsQuery, quotaAnswer, quotaBody, usageAnswer } from './quota.ts';
 import { seriesAnswer } from './series.ts';
 import { auditAnswer, auditQuery, loginBody, newPasswordBody } from './session.ts';
@@ -92,6 +92,7 @@ export const API_DESCRIPTIONS = {
     answerType: 'image/*',
   },
   'GET /api/v1/gridsets': { summary: 'List the grid sets that layers use', answer: gridSetListAnswer },
+  'GET /api/v1/gridsets/{gridSet}': { summary: 'Show a grid set', answer: gridSetAnswer },
   'POST /api/v1/gridsets': { summary: 'Declare a grid set', ...declaring, status: 201 },
   'PUT /api/v1/gridsets/{gridSet}': { summary: 'Declare a grid set, or replace it', ...declaring },
   'DELETE /api/v1/gridsets/{gridSet}': {

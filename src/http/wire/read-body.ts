@@ -9,8 +9,14 @@ const WORDS = { key: 'a field', object: 'an object', nothing: 'null' };
 /** One line takes no more. */
 const MOST_EXPLAINED = 5;
 
-/** The body of one of our own requests: plain JSON, of exactly this shape. Throws `request-invalid`. */
+const NO_QUERY = z.strictObject({});
+
+/**
+ * The body of one of our own requests: plain JSON, of exactly this shape. What stands in the query instead would be
+ * passed over, `dryRun` for one. Throws `request-invalid`.
+ */
 export function readBody<Schema extends z.ZodType>(exchange: Exchange, schema: Schema): z.output<Schema> {
+  readQuery(exchange, NO_QUERY);
   return checkBody(readJson(exchange), schema);
 }
 

@@ -204,10 +204,10 @@ export class BundleEditor {
   close(): void {
     try {
       if (!this.isCurrent()) return;
-      if (this.#released && this.#statements.removeUnshared.run().changes > 0) this.#vacuum();
-      rest(this.#db, this.path, this.#index);
-    } catch (error) {
-      if (!(error instanceof Database.SqliteError)) throw error;
+      ifPossible(() => {
+        if (this.#released && this.#statements.removeUnshared.run().changes > 0) this.#vacuum();
+      });
+      ifPossible(() => rest(this.#db, this.path, this.#index));
     } finally {
       this.#db.close();
     }
@@ -271,6 +271,14 @@ export class BundleEditor {
     } catch (error) {
       throw DamagedBundle.if(error, this.path);
     }
+  }
+}
+
+function ifPossible(work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    if (!(error instanceof Database.SqliteError)) throw error;
   }
 }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -23,6 +23,11 @@ function rootFolder(): string {
   return root;
 }
 
+function bundleIn(root: string): string {
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' });
+  return join(root, files.find((file) => /0_0.*\.sqlite$/.test(file)) ?? '');
+}
+
 /** What the one bundle holds when the store has been used and closed. */
 async function after(root: string, use: (store: TileStore) => Promise<void>) {
   const store = await openBundleStore(options, { root, log: silentLogger, clock: systemClock });
@@ -34,8 +39,7 @@ async function after(root: string, use: (store: TileStore) => Promise<void>) {
   } finally {
     await store.close();
   }
-  const files = readdirSync(root, { recursive: true, encoding: 'utf8' });
-  const path = join(root, files.find((file) => /0_0.*\.sqlite$/.test(file)) ?? '');
+  const path = bundleIn(root);
   const db = new Database(path, { readonly: true });
   const shared = db.prepare('SELECT count(*) FROM shared').pluck().get();
   db.close();
@@ -98,4 +102,21 @@ it('bytes that no tile shares any more leave the bundle with the next rest', asy
     expect([await contentAt(store, 0, 1), await contentAt(store, 60, 1)]).toEqual([ICE, '60']);
   });
   expect(replaced.shared).toBe(1 + SIDE / 2);
+});
+
+it('bytes that cannot be removed now do not keep a bundle from its rest', async () => {
+  const root = rootFolder();
+  const fill = (content: string) => (store: TileStore) =>
+    store.putMany(
+      set,
+      9,
+      square(() => content),
+      0,
+    );
+  await after(root, async (store) => void (await fill(SEA)(store)));
+  const db = new Database(bundleIn(root));
+  db.exec(`CREATE TRIGGER stuck BEFORE DELETE ON shared BEGIN SELECT RAISE(ABORT, 'the disk is full'); END`);
+  db.close();
+  await after(root, async (store) => void (await fill(ICE)(store)));
+  expect(existsSync(`${bundleIn(root)}-wal`)).toBe(false);
 });

@@ -1,7 +1,8 @@
 import { useDeferredValue, useMemo, useState } from 'react';
-import { ask, part } from '../api/client.ts';
+import { ask, part, problemFrom } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
+import { countText } from '../format.ts';
 import { MapBox } from '../map/map-box.tsx';
 import { type LayerInfo, type TileSet, tileSetFrom } from '../map/tile-set.ts';
 import { Button, Card, Choice, Copy, Field, Input, ProblemNotice } from '../parts/basics.tsx';
@@ -12,6 +13,13 @@ import { type Declaration, DeclarationFields } from './declaration-fields.tsx';
 
 const WORDS = TEXTS.add;
 const NO_WISHES = new URLSearchParams();
+
+/** What saving a text does to tile sets. */
+interface Effect {
+  readonly text: string;
+  readonly truncated: number;
+  readonly orphaned: number;
+}
 
 /** The declaration of a layer, to be adjusted, looked at and saved. With a version it replaces that one. */
 export function DeclarationEditor(props: {
@@ -27,8 +35,15 @@ export function DeclarationEditor(props: {
   const path = props.version === null ? 'api/v1/layers' : `api/v1/layers/${part(props.document.name)}`;
   const method = props.version === null ? 'POST' : 'PUT';
   const change = (fields: object) => document && setText(JSON.stringify({ ...document, ...fields }, null, 2));
+  const [effect, setEffect] = useState<Effect | null>(null);
+  const isTold = effect?.text === text;
   const save = async () => {
     if (!document) return;
+    if (props.version !== null && !isTold) {
+      const { data } = await ask<{ tileSets: Effect }>(method, `${path}?dryRun=true`, document);
+      const { truncated, orphaned } = data.tileSets;
+      if (truncated + orphaned > 0) return setEffect({ text, truncated, orphaned });
+    }
     await declareGridSets(props.gridSets ?? [], text);
     await ask(method, path, document, { version: props.version });
     goTo(addressOf('layers', document.name));
@@ -64,19 +79,24 @@ export function DeclarationEditor(props: {
           </Field>
           {document === null && <p className="small field-error">{WORDS.notJson}</p>}
           <ProblemNotice problem={action.problem} />
+          {isTold && (
+            <p className="notice warn" role="alert">
+              {WORDS.effect(countText(effect.truncated), countText(effect.orphaned))}
+            </p>
+          )}
           <div className="row">
             <Button
-              kind="primary"
+              kind={isTold ? 'danger' : 'primary'}
               disabled={document === null || action.busy}
               onClick={() => action.run(save)}
             >
-              {WORDS.save}
+              {isTold ? WORDS.saveAnyway : WORDS.save}
             </Button>
           </div>
           {document && <Copy text={curl(method, path, document)} label={WORDS.curl} />}
         </div>
       </Card>
-      <Card title={WORDS.preview} className="span-6 tall">
+      <Card title={WORDS.preview} className="span-6 pinned">
         {document && <Preview document={document} needed={props.gridSets ?? []} />}
       </Card>
     </div>
@@ -120,10 +140,15 @@ function previewed({ name, source, formats, gridSets }: Declaration): object {
   return { name, source, formats: first, gridSets };
 }
 
+/** The status of a name that is taken. */
+const TAKEN = 409;
+
 /** Those that the text names; one that is there already is the one that is meant. */
 async function declareGridSets(gridSets: readonly Declaration[], text: string): Promise<void> {
   for (const gridSet of gridSets.filter(({ name }) => text.includes(JSON.stringify(name)))) {
-    await ask('PUT', `api/v1/gridsets/${part(gridSet.name)}`, gridSet);
+    await ask('POST', 'api/v1/gridsets', gridSet).catch((error: unknown) => {
+      if (problemFrom(error).status !== TAKEN) throw error;
+    });
   }
 }
 

@@ -34,10 +34,15 @@ const WORDS = TEXTS.layer;
 export default function LayerPage({ name }: { name: string }) {
   const layer = useResource<LayerInfo>(`api/v1/layers/${part(name)}`);
   const usage = useResource<Usage>('api/v1/usage', 30);
-  return <Loaded resource={layer}>{(data) => <Content layer={data} usage={usage} />}</Loaded>;
+  return (
+    <Loaded resource={layer}>
+      {(data) => <Content layer={data} usage={usage} onChanged={layer.reload} />}
+    </Loaded>
+  );
 }
 
-function Content({ layer, usage }: { layer: LayerInfo; usage: Resource<Usage> }) {
+function Content(props: { layer: LayerInfo; usage: Resource<Usage>; onChanged: () => void }) {
+  const { layer, usage } = props;
   const { query } = useRoute();
   const works = may(useCaller(), 'operator');
   const asked = useMemo(() => tileSetFrom(layer, query), [layer, query]);
@@ -53,8 +58,9 @@ function Content({ layer, usage }: { layer: LayerInfo; usage: Resource<Usage> })
       <PageHead
         title={layer.title || layer.name}
         under={layer.title === layer.name ? undefined : layer.name}
-        actions={<Actions set={set} onEmptied={usage.reload} />}
+        actions={<Actions set={set} layer={layer} onEmptied={usage.reload} onChanged={props.onChanged} />}
       />
+      {!layer.enabled && <p className="notice warn">{WORDS.isDisabled}</p>}
       {layer.failures > 0 && layer.lastFailure && (
         <p className="notice warn">
           {WORDS.failing(countText(layer.failures), layer.lastFailure.message, agoText(layer.lastFailure.at))}
@@ -156,11 +162,12 @@ function Settings({ layer }: { layer: LayerInfo }) {
   );
 }
 
-function Actions({ set, onEmptied }: { set: TileSet; onEmptied: () => void }) {
+function Actions(props: { set: TileSet; layer: LayerInfo; onEmptied: () => void; onChanged: () => void }) {
+  const { set, layer, onEmptied, onChanged } = props;
   const caller = useCaller();
   const action = useAction();
   if (!may(caller, 'operator')) return null;
-  const { name } = set.layer;
+  const { name } = layer;
   const path = `api/v1/layers/${part(name)}/truncate`;
   const truncate = (dryRun: boolean) => send<{ tiles: number; bytes: number }>('POST', path, { dryRun });
   const question = async () => {
@@ -178,7 +185,7 @@ function Actions({ set, onEmptied }: { set: TileSet; onEmptied: () => void }) {
       <LinkButton kind="primary" href={addressOf('seed', name, wishesOf(set))}>
         {WORDS.seed}
       </LinkButton>
-      {may(caller, 'admin') && <DeclarationActions layer={set.layer} />}
+      {may(caller, 'admin') && <DeclarationActions layer={layer} onChanged={onChanged} />}
       <ConfirmButton
         action={action}
         title={WORDS.emptyTitle(name)}
@@ -195,15 +202,15 @@ function Actions({ set, onEmptied }: { set: TileSet; onEmptied: () => void }) {
 }
 
 /** What an administrator can do to a layer's declaration; one of the configuration file can only be copied. */
-function DeclarationActions({ layer }: { layer: LayerInfo }) {
+function DeclarationActions({ layer, onChanged }: { layer: LayerInfo; onChanged: () => void }) {
   const action = useAction();
-  const [enabled, setEnabled] = useState((layer.document as { enabled?: boolean } | null)?.enabled !== false);
+  const { enabled } = layer;
   const path = `api/v1/layers/${part(layer.name)}`;
   const toggled = (document: unknown) => ({ ...(document as object), enabled: !enabled });
   const toggle = async () => {
     const { data, version } = await ask<LayerInfo>('GET', path);
     await send('PUT', path, toggled(data.document), { version });
-    setEnabled(!enabled);
+    onChanged();
   };
   const copy = <LinkButton href={addressOf('add', '', { copy: layer.name })}>{WORDS.copy}</LinkButton>;
   if (layer.origin !== 'database') return copy;

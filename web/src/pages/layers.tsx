@@ -155,6 +155,12 @@ function LayerLine({ row: { layer, usage } }: { row: LayerRow }) {
         {layer.title !== '' && layer.title !== layer.name && (
           <span className="small quiet"> {layer.name}</span>
         )}
+        {!layer.enabled && (
+          <>
+            {' '}
+            <span className="badge">{TEXTS.schedules.off}</span>
+          </>
+        )}
         <span className="small quiet formats">
           <br />
           {layer.gridSets.join(', ')}
