@@ -63,7 +63,8 @@ async function openParts(
   const performsTasks = taskSettings(settings).workers > 0;
   const node = await openNode(settings, surroundings, performsTasks ? ['serve', 'worker'] : ['serve'], open);
   const { road, pipeline, registry, stores, entries, news, settled, fileTaker } = node;
-  const { database, events, desk, pipelineCounts, activity, blankAreas, blankSuspects, storeRequests } = road;
+  const { database, events, desk, blankAreas } = road;
+  const { pipelineCounts, activity, blankSuspects, storeRequests } = road.tallies;
   const { catalog, quota } = node.parts;
   const readiness = async () => {
     await accessFile(settings.data, constants.W_OK);

@@ -1,4 +1,5 @@
 import type { Database } from '../db/database.ts';
+import { openRepeater } from '../lib/repeat.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import type { LoginThrottle } from './login-throttle.ts';
 
@@ -18,8 +19,6 @@ const MOST = 1000;
 
 /** Tells the other nodes of wrong passwords, and the throttle of this one of theirs. */
 export function openSharedFailures({ database, instance, throttle, clock, log }: SharedFailuresOptions) {
-  const ending = new AbortController();
-  let nudge = new AbortController();
   let heard = new Set<number>();
 
   async function look(): Promise<void> {
@@ -36,17 +35,6 @@ export function openSharedFailures({ database, instance, throttle, clock, log }:
     heard = new Set(rows.map(({ id }) => id));
   }
 
-  async function keepLooking(): Promise<void> {
-    while (!ending.signal.aborted) {
-      nudge = new AbortController();
-      await look().catch((error: unknown) =>
-        log.debug({ err: error }, 'wrong passwords at other nodes could not be asked for'),
-      );
-      const either = AbortSignal.any([nudge.signal, ending.signal]);
-      await clock.sleep(LOOK_INTERVAL, either).catch(() => {});
-    }
-  }
-
   async function record(source: string, account: string): Promise<void> {
     const at = await database.now();
     await database.transaction(null, async (query) => {
@@ -59,8 +47,11 @@ export function openSharedFailures({ database, instance, throttle, clock, log }:
     await database.notify(CHANNEL);
   }
 
-  const stopListening = database.listen(CHANNEL, () => nudge.abort());
-  const looking = keepLooking();
+  const looks = openRepeater(look, {
+    ...{ clock, log, pause: LOOK_INTERVAL, level: 'debug' },
+    failure: 'wrong passwords at other nodes could not be asked for',
+  });
+  const stopListening = database.listen(CHANNEL, looks.wake);
   return {
     failed(source: string, account: string): void {
       record(source, account).catch((error: unknown) =>
@@ -69,8 +60,7 @@ export function openSharedFailures({ database, instance, throttle, clock, log }:
     },
     async close(): Promise<void> {
       stopListening();
-      ending.abort();
-      await looking;
+      await looks.close();
     },
   };
 }

@@ -102,7 +102,7 @@ async function importGeoWebCacheFolder(
 
 function checked({ gridSets, layers, report }: Imported): ImportedSettings {
   const { refused, ...usable } = checkImported({ gridSets, layers });
-  for (const { subject, message } of refused) report.leftOut(subject, 'all of it', message);
+  for (const { subject, message } of refused) report.about(subject).leftOut('all of it', message);
   return { ...usable, quota: null, users: [], report };
 }
 

@@ -98,7 +98,6 @@ export async function openNode(
     open,
   );
   leads = membership.leads;
-  const { pipelineCounts, activity, blankSuspects, storeRequests } = road;
   const { entries, declared, reader, admit } = road.documents;
   const workers = new Set<{ readonly process: ChildProcess; readonly channel: Channel }>();
   const forkSharing =
@@ -108,7 +107,7 @@ export async function openNode(
       const worker = forkWorker();
       const channel = createChannel(worker, errorCopier);
       serveDesk(desk, channel);
-      addCountsOf(channel, { counters: pipelineCounts, activity, suspects: blankSuspects, storeRequests });
+      addCountsOf(channel, road.tallies);
       const forked = { process: worker, channel };
       workers.add(forked);
       channel.closed.addEventListener('abort', () => workers.delete(forked));

@@ -145,9 +145,13 @@ export async function openRoad<Desk extends UpstreamDesk>(
   // Closed before the pipeline, which waits for what is being stored.
   open.use(gate);
   const storeRequests = new StoreRequestCounts(opened);
-  const noted = { pipelineCounts, activity, blankAreas, blankSuspects, storeRequests };
+  /** What the processes of a node count, and add up. */
+  const tallies = { pipelineCounts, activity, blankSuspects, storeRequests };
   const outside = { upstreams, openSource: opener };
-  return { database, parameters, catalog, documents, takeUp, pipeline, events, desk, outside, ...noted };
+  return {
+    ...{ database, parameters, catalog, documents, takeUp, pipeline, events, desk, outside },
+    ...{ blankAreas, tallies },
+  };
 }
 
 function hostsOf({ layers }: Settings): ReadonlySet<string> {

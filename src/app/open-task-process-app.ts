@@ -33,13 +33,7 @@ export function openTaskProcessApp(settings: Settings, surroundings: RoadSurroun
       await documents.declared.refresh();
     });
     const parts = await opening;
-    const counted = {
-      counters: parts.pipelineCounts,
-      activity: parts.activity,
-      suspects: parts.blankSuspects,
-      storeRequests: parts.storeRequests,
-    };
-    open.use(openCounterFeed(counted, channel, surroundings.clock));
+    open.use(openCounterFeed(parts.tallies, channel, surroundings));
     channel.handle(EXPORT, (work, signal) =>
       exportFrom(parts.catalog, {
         ...work,

@@ -10,6 +10,7 @@ import {
   CommandFailure,
   type Flag,
   type FlagValues,
+  flag,
   SETTING_FLAGS,
   type Terminal,
 } from './command.ts';
@@ -71,10 +72,7 @@ function consoleActor(): string {
 /** `action`: the one that takes them. */
 function accountFlags(action: string): readonly Flag[] {
   const layers = `layers to work on, e.g. topp:*,world; all when absent (${action})`;
-  return [
-    { name: 'role', placeholder: 'ROLE', help: `${ROLES.join(', ')} (${action})` },
-    { name: 'layers', placeholder: 'PATTERNS', help: layers },
-  ];
+  return [flag('role', 'ROLE', `${ROLES.join(', ')} (${action})`), flag('layers', 'PATTERNS', layers)];
 }
 
 /** `topp:*,world` as a list; every layer when nothing is said. */
@@ -192,7 +190,7 @@ export const token: Command = {
   operands: { usage: 'create NAME, revoke ID, or list', least: 1, most: 2 },
   flags: [
     ...accountFlags('create'),
-    { name: 'expires', placeholder: 'WHEN', help: 'e.g. 90d or 2027-01-31; never when absent (create)' },
+    flag('expires', 'WHEN', 'e.g. 90d or 2027-01-31; never when absent (create)'),
     ...SETTING_FLAGS,
   ],
   async run(flags, terminal, { operands: [what, subject] }) {

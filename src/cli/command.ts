@@ -12,7 +12,11 @@ export interface Flag {
   readonly placeholder: string | null;
   readonly help: string;
   /** May be given more than once. */
-  readonly repeatable?: true;
+  readonly repeatable: boolean;
+}
+
+export function flag(name: string, placeholder: string | null, help: string, repeatable = false): Flag {
+  return { name, placeholder, help, repeatable };
 }
 
 /** What stands on the line beside the flags, e.g. the name of a layer. */
@@ -73,9 +77,7 @@ export const CLIENT_FLAGS = flagsOf(CLIENT_OVERRIDES);
 export const SETTING_FLAGS = flagsOf([CONFIG_FILE, ...SETTING_OVERRIDES]);
 
 function flagsOf(overrides: readonly Omit<SettingOverride, 'path'>[]): readonly Flag[] {
-  return overrides.map(({ flag, placeholder, help }) => ({
-    name: flag,
-    placeholder,
-    help: `${help}; or ${variableOf({ flag })}`,
-  }));
+  return overrides.map(({ flag: name, placeholder, help }) =>
+    flag(name, placeholder, `${help}; or ${variableOf({ flag: name })}`),
+  );
 }

@@ -4,7 +4,7 @@ import { followTask } from './follow-task.ts';
 import type { TaskDocument } from './progress-bar.ts';
 import { type ServerClient, ServerRefusal, ServerUnreachable } from './server-client.ts';
 
-const PENDING: TaskDocument = {
+const PENDING = {
   id: 7,
   layer: 'world',
   type: 'seed',
@@ -26,7 +26,7 @@ const PENDING: TaskDocument = {
   createdAt: '2026-01-31T12:00:00.000Z',
   startedAt: null,
   endedAt: null,
-};
+} as unknown as TaskDocument;
 const RUNNING: TaskDocument = { ...PENDING, state: 'running', tilesProcessed: 5 };
 const DONE: TaskDocument = { ...PENDING, state: 'done', tilesProcessed: 10 };
 

@@ -1,15 +1,14 @@
 import { type Clock, systemClock } from '../lib/clock.ts';
 import type { Terminal } from './command.ts';
 import { INTERRUPTED, openInterruption } from './process-setup.ts';
+import { isOver, outcomeOf, progressBar, progressFacts, type TaskDocument } from './progress-bar.ts';
 import {
-  isOver,
-  outcomeOf,
-  progressBar,
-  progressFacts,
-  readTask,
-  type TaskDocument,
-} from './progress-bar.ts';
-import { type ServerClient, ServerRefusal, ServerUnreachable, TOO_MANY_REQUESTS } from './server-client.ts';
+  readAnswer,
+  type ServerClient,
+  ServerRefusal,
+  ServerUnreachable,
+  TOO_MANY_REQUESTS,
+} from './server-client.ts';
 
 interface FollowOptions {
   readonly client: ServerClient;
@@ -53,7 +52,7 @@ export async function followTask(first: TaskDocument, options: FollowOptions): P
     const deadline = clock.monotonic() + PATIENCE;
     while (!signal.aborted) {
       try {
-        return readTask(await client.get(`/api/v1/tasks/${id}`, signal));
+        return readAnswer<TaskDocument>(await client.get(`/api/v1/tasks/${id}`, signal), 'tilesTotal');
       } catch (error) {
         if (signal.aborted) return null;
         if (!isPassing(error) || clock.monotonic() > deadline) throw error;

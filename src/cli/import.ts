@@ -5,7 +5,7 @@ import { writeSettingsFile } from '../config/yaml-file.ts';
 import type { ImportFate, ReportEntry } from '../import/import-report.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
-import { CLIENT_FLAGS, type Command, type FlagValues, misuse, type Terminal } from './command.ts';
+import { CLIENT_FLAGS, type Command, type FlagValues, flag, misuse, type Terminal } from './command.ts';
 import { amountOf } from './plain-words.ts';
 import { type ServerClient, ServerRefusal, serverClientFor } from './server-client.ts';
 
@@ -20,31 +20,13 @@ export const importCommand: Command = {
     'read layers from a WMS, a WMTS or another program’s configuration, as YAML or into a running server',
   operands: { usage: 'FILE | FOLDER | URL', least: 1, most: 1 },
   flags: [
-    {
-      name: 'layer',
-      placeholder: 'NAME',
-      help: 'only this layer of a URL; may be repeated',
-      repeatable: true,
-    },
-    { name: 'output', placeholder: 'FILE', help: 'write the YAML to a file that is not there yet' },
-    {
-      name: 'users',
-      placeholder: 'FILE',
-      help: 'GeoWebCache’s users.properties, if not beside its configuration',
-    },
-    {
-      name: 'only',
-      placeholder: PARTS.join('|'),
-      help: 'leave out the other parts; may be repeated',
-      repeatable: true,
-    },
-    { name: 'apply', placeholder: null, help: 'declare everything in the running server; prints no YAML' },
-    {
-      name: 'replace',
-      placeholder: null,
-      help: 'with --apply: replace layers and grid sets of the same name',
-    },
-    { name: 'quiet', placeholder: null, help: 'report only what was changed and left out' },
+    flag('layer', 'NAME', 'only this layer of a URL; may be repeated', true),
+    flag('output', 'FILE', 'write the YAML to a file that is not there yet'),
+    flag('users', 'FILE', 'GeoWebCache’s users.properties, if not beside its configuration'),
+    flag('only', PARTS.join('|'), 'leave out the other parts; may be repeated', true),
+    flag('apply', null, 'declare everything in the running server; prints no YAML'),
+    flag('replace', null, 'with --apply: replace layers and grid sets of the same name'),
+    flag('quiet', null, 'report only what was changed and left out'),
     ...CLIENT_FLAGS,
   ],
   async run(flags, terminal, given) {

@@ -4,7 +4,7 @@ import type { Settings } from '../config/settings.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
-import { type Command, SETTING_FLAGS, type Terminal } from './command.ts';
+import { type Command, flag, SETTING_FLAGS, type Terminal } from './command.ts';
 import { amountOf, countOf, sizeOf } from './plain-words.ts';
 import { INTERRUPTED, openInterruption } from './process-setup.ts';
 import { ORDER_FLAGS, selectedArea, selectedTiles } from './task-order.ts';
@@ -72,10 +72,7 @@ export const migrateStoreCommand: Command = {
   name: 'migrate-store',
   summary: 'copy the tiles of one store into another, while a server runs or not',
   operands: { usage: 'FROM TO', least: 2, most: 2 },
-  flags: [
-    { name: 'layer', placeholder: 'LAYER', help: 'only this one (all that have tiles)' },
-    ...SETTING_FLAGS,
-  ],
+  flags: [flag('layer', 'LAYER', 'only this one (all that have tiles)'), ...SETTING_FLAGS],
   async run(flags, terminal, { operands: [from = '', to = ''] }) {
     const { layer = null, ...others } = flags;
     return runLocalJob(others, terminal, 'to continue', async (settings, { signal, ...tools }) => {
@@ -92,10 +89,7 @@ export const rebuildIndexCommand: Command = {
   name: 'rebuild-index',
   summary: 'list the tiles of an s3 store again from its bucket, when the database is lost',
   operands: { usage: 'STORE', least: 1, most: 1 },
-  flags: [
-    { name: 'resume', placeholder: null, help: 'go on with an attempt that was interrupted' },
-    ...SETTING_FLAGS,
-  ],
+  flags: [flag('resume', null, 'go on with an attempt that was interrupted'), ...SETTING_FLAGS],
   async run({ resume, ...flags }, terminal, { operands: [store = ''] }) {
     const show = progressOn(terminal, 'pack');
     return runLocalJob(flags, terminal, 'with --resume to continue', async (settings, tools) => {

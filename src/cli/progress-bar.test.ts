@@ -3,7 +3,7 @@ import { withLocalTimes } from './plain-words.ts';
 import { outcomeOf, progressBar, type TaskDocument } from './progress-bar.ts';
 import { describeTask, taskTable } from './tasks.ts';
 
-const running: TaskDocument = {
+const running = {
   id: 7,
   layer: 'world',
   type: 'seed',
@@ -35,7 +35,7 @@ const running: TaskDocument = {
   createdAt: '2026-01-31T12:00:00.000Z',
   startedAt: '2026-01-31T12:00:00.000Z',
   endedAt: null,
-};
+} as unknown as TaskDocument;
 
 describe('the progress of a task', () => {
   it('is a bar with tiles, rate, time left and failures, no wider than the terminal', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { changeOf, describeQuota, describeUsage, type UsageDocument } from './quota.ts';
+import { changeOf, describeQuota, describeUsage, type QuotaDocument, type UsageDocument } from './quota.ts';
 
 const NOW = {
   enabled: true,
@@ -9,7 +9,7 @@ const NOW = {
   globalExpirationPolicyName: 'LFU',
   globalQuota: { value: 500, units: 'MiB' },
   layerQuotas: [{ layer: 'world', expirationPolicyName: 'LRU', quota: { value: 5, units: 'GiB' } }],
-};
+} as QuotaDocument;
 
 describe('tilewarden quota set', () => {
   it.each([
@@ -63,7 +63,7 @@ it('shows what each layer takes, the largest first, with bars', () => {
     bytes: 3072,
     tiles: 2,
   };
-  const usage: UsageDocument = {
+  const usage = {
     bytes: 4096,
     tiles: 3,
     sweeping: 1024,
@@ -79,7 +79,7 @@ it('shows what each layer takes, the largest first, with bars', () => {
       { name: 'small', bytes: 1024, tiles: 1, tileSets: [] },
       { name: 'large', bytes: 3072, tiles: 2, tileSets: [set] },
     ],
-  };
+  } as unknown as UsageDocument;
   expect(describeUsage(usage, true)).toBe(`LAYER                           SIZE     TILES  SHARE
 large                           3.0 KiB  2      ███████████████░░░░░ 75 %
   EPSG:4326 image/png abcdef01  3.0 KiB  2      ███████████████░░░░░ 75 %

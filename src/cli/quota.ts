@@ -1,19 +1,9 @@
-import { z } from 'zod';
-import { CLIENT_FLAGS, type Command, type FlagValues, misuse } from './command.ts';
+import type { ApiAnswer } from '../app/server-answers.ts';
+import { CLIENT_FLAGS, type Command, type FlagValues, flag, misuse } from './command.ts';
 import { amountOf, columns, countOf, sizeOf } from './plain-words.ts';
 import { readAnswer, serverClientFor } from './server-client.ts';
 
-const sizeSchema = z.object({ value: z.number(), units: z.string() });
-const quotaSchema = z.object({
-  enabled: z.boolean(),
-  cacheCleanUpFrequency: z.number(),
-  cacheCleanUpUnits: z.string(),
-  maxConcurrentCleanUps: z.number(),
-  globalExpirationPolicyName: z.string(),
-  globalQuota: sizeSchema,
-  layerQuotas: z.array(z.object({ layer: z.string(), expirationPolicyName: z.string(), quota: sizeSchema })),
-});
-type QuotaDocument = z.infer<typeof quotaSchema>;
+export type QuotaDocument = ApiAnswer<'GET /api/v1/quota'>;
 
 const PATH = '/api/v1/quota';
 
@@ -22,23 +12,23 @@ export const quota: Command = {
   summary: 'show and change the disk quota',
   operands: { usage: 'get | set', least: 1, most: 1 },
   flags: [
-    { name: 'on', placeholder: null, help: 'evict tiles when the quota is exceeded' },
-    { name: 'off', placeholder: null, help: 'evict nothing; usage is still counted' },
-    { name: 'size', placeholder: 'SIZE', help: 'e.g. "100 GiB"; B, KiB, MiB, GiB or TiB' },
-    { name: 'policy', placeholder: 'POLICY', help: 'eviction policy: LRU or LFU' },
-    { name: 'layer', placeholder: 'NAME', help: 'apply size and policy to this layer' },
-    { name: 'no-size', placeholder: null, help: 'with --layer: remove the quota of the layer' },
-    { name: 'every', placeholder: 'TIME', help: 'how often to check, e.g. "10 SECONDS"' },
-    { name: 'json', placeholder: null, help: 'print JSON, for scripts' },
+    flag('on', null, 'evict tiles when the quota is exceeded'),
+    flag('off', null, 'evict nothing; usage is still counted'),
+    flag('size', 'SIZE', 'e.g. "100 GiB"; B, KiB, MiB, GiB or TiB'),
+    flag('policy', 'POLICY', 'eviction policy: LRU or LFU'),
+    flag('layer', 'NAME', 'apply size and policy to this layer'),
+    flag('no-size', null, 'with --layer: remove the quota of the layer'),
+    flag('every', 'TIME', 'how often to check, e.g. "10 SECONDS"'),
+    flag('json', null, 'print JSON, for scripts'),
     ...CLIENT_FLAGS,
   ],
   async run(flags, terminal, { operands: [word] }) {
     if (word !== 'get' && word !== 'set')
       throw misuse('Say: tilewarden quota get, or tilewarden quota set …');
     const client = serverClientFor(flags);
-    const now = readAnswer(quotaSchema, await client.get(PATH));
-    const document =
-      word === 'get' ? now : readAnswer(quotaSchema, await client.put(PATH, changeOf(flags, now)));
+    const ask = (answer: unknown) => readAnswer<QuotaDocument>(answer, 'globalQuota');
+    const now = ask(await client.get(PATH));
+    const document = word === 'get' ? now : ask(await client.put(PATH, changeOf(flags, now)));
     const text = flags.json === undefined ? describeQuota(document) : JSON.stringify(document);
     terminal.out(`${text.trimEnd()}\n`);
     return 0;
@@ -98,26 +88,7 @@ function everyOf(text: string | undefined): object {
   return { cacheCleanUpFrequency: Number(frequency), cacheCleanUpUnits: unit.toUpperCase() };
 }
 
-const amount = { bytes: z.number(), tiles: z.number() };
-const usageSchema = z.object({
-  ...amount,
-  sweeping: z.number(),
-  quota: z.object({ enabled: z.boolean(), globalQuota: z.object({ bytes: z.number() }) }),
-  growthPerDay: z.number().nullable(),
-  fullInDays: z.number().nullable(),
-  evicted: z.object({ pages: z.number(), ...amount }),
-  disks: z.array(z.object({ store: z.string(), freePercent: z.number(), storing: z.boolean() })),
-  layers: z.array(
-    z.object({
-      name: z.string(),
-      ...amount,
-      tileSets: z.array(
-        z.object({ gridSet: z.string(), format: z.string(), parametersId: z.string().nullable(), ...amount }),
-      ),
-    }),
-  ),
-});
-export type UsageDocument = z.infer<typeof usageSchema>;
+export type UsageDocument = ApiAnswer<'GET /api/v1/usage'>;
 
 const BAR = 20;
 const [FULL, EMPTY] = ['█', '░'];
@@ -126,12 +97,12 @@ export const usage: Command = {
   name: 'usage',
   summary: 'show the disk usage of cached tiles',
   flags: [
-    { name: 'sets', placeholder: null, help: 'list grid sets, formats and parameters of each layer too' },
-    { name: 'json', placeholder: null, help: 'print JSON, for scripts' },
+    flag('sets', null, 'list grid sets, formats and parameters of each layer too'),
+    flag('json', null, 'print JSON, for scripts'),
     ...CLIENT_FLAGS,
   ],
   async run(flags, terminal) {
-    const document = readAnswer(usageSchema, await serverClientFor(flags).get('/api/v1/usage'));
+    const document = readAnswer<UsageDocument>(await serverClientFor(flags).get('/api/v1/usage'), 'layers');
     const text =
       flags.json === undefined ? describeUsage(document, flags.sets !== undefined) : JSON.stringify(document);
     terminal.out(`${text.trimEnd()}\n`);

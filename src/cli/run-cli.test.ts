@@ -1,14 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type Command, CommandFailure } from './command.ts';
+import { type Command, CommandFailure, flag } from './command.ts';
 import { runCli } from './run-cli.ts';
 
 const fly: Command = {
   name: 'fly',
   summary: 'go up',
-  flags: [
-    { name: 'height', placeholder: 'METRES', help: 'how far up' },
-    { name: 'quiet', placeholder: null, help: 'without a sound' },
-  ],
+  flags: [flag('height', 'METRES', 'how far up'), flag('quiet', null, 'without a sound')],
   async run(flags, terminal) {
     terminal.out(JSON.stringify(flags));
     return 3;

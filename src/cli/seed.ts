@@ -1,24 +1,25 @@
-import { z } from 'zod';
+import type { ApiAnswer } from '../app/server-answers.ts';
 import {
   CLIENT_FLAGS,
   type Command,
   type Flag,
   type FlagValues,
+  flag,
   type Given,
   misuse,
   type Terminal,
 } from './command.ts';
 import { watchTask } from './follow-task.ts';
 import { amountOf, durationOf, sizeOf } from './plain-words.ts';
-import { type EstimateDocument, readEstimate, readTask } from './progress-bar.ts';
+import type { TaskDocument } from './progress-bar.ts';
 import { readAnswer, type ServerClient, serverClientFor, withSuggestion } from './server-client.ts';
 import { ORDER_FLAGS, taskOrder } from './task-order.ts';
 
 const FLAGS: readonly Flag[] = [
   ...ORDER_FLAGS,
-  { name: 'dry-run', placeholder: null, help: 'print the estimate and start nothing' },
-  { name: 'no-wait', placeholder: null, help: 'start the task and exit' },
-  { name: 'json', placeholder: null, help: 'print lines of JSON, for scripts' },
+  flag('dry-run', null, 'print the estimate and start nothing'),
+  flag('no-wait', null, 'start the task and exit'),
+  flag('json', null, 'print lines of JSON, for scripts'),
   ...CLIENT_FLAGS,
 ];
 
@@ -29,10 +30,7 @@ const truncateTask = taskCommand('truncate', 'remove a layer’s tiles from the 
 export const truncate: Command = {
   ...truncateTask,
   operands: { usage: 'LAYER | --layer LAYER', least: 0, most: 1 },
-  flags: [
-    { name: 'layer', placeholder: 'NAME', help: 'truncate the whole layer at once, as clear does' },
-    ...FLAGS,
-  ],
+  flags: [flag('layer', 'NAME', 'truncate the whole layer at once, as clear does'), ...FLAGS],
   run: (flags, terminal, given) =>
     flags.layer === undefined ? truncatePart(flags, terminal, given) : truncateWhole(flags, terminal, given),
 };
@@ -70,11 +68,12 @@ async function runTask(type: string, flags: FlagValues, terminal: Terminal, give
   const client = serverClientFor(flags);
   const json = flags.json !== undefined;
   if (flags['dry-run'] !== undefined) {
-    const estimate = readEstimate(await send(client, layer, { ...order, dryRun: true }));
+    const answer = await send(client, layer, { ...order, dryRun: true });
+    const estimate = readAnswer<Estimate>(answer, 'metatiles');
     terminal.out(json ? `${JSON.stringify(estimate)}\n` : describeEstimate(estimate));
     return 0;
   }
-  const task = readTask(await send(client, layer, order));
+  const task = readAnswer<TaskDocument>(await send(client, layer, order), 'tilesTotal');
   if (flags['no-wait'] !== undefined) {
     terminal.out(json ? `${JSON.stringify(task)}\n` : started(task.id, task.tilesTotal));
     return 0;
@@ -94,7 +93,9 @@ function started(id: number, tiles: number): string {
   return `Task ${id} has started: ${amountOf(tiles, 'tile')}. Watch it: tilewarden tasks watch ${id}\n`;
 }
 
-function describeEstimate({ tiles, metatiles, upstreamRequests, bytes, seconds }: EstimateDocument): string {
+type Estimate = Extract<ApiAnswer<'POST /api/v1/tasks'>, { metatiles: number }>;
+
+function describeEstimate({ tiles, metatiles, upstreamRequests, bytes, seconds }: Estimate): string {
   const unknown = 'not known before a first task of this kind';
   return [
     `Estimate: ${amountOf(tiles, 'tile')} in ${amountOf(metatiles, 'metatile')}; nothing was started.`,
@@ -105,16 +106,16 @@ function describeEstimate({ tiles, metatiles, upstreamRequests, bytes, seconds }
   ].join('\n');
 }
 
-const clearedSchema = z.object({ tiles: z.number(), bytes: z.number(), tileSets: z.array(z.unknown()) });
+type Cleared = ApiAnswer<'POST /api/v1/layers/{layer}/truncate'>;
 
 export const clear: Command = {
   name: 'clear',
   summary: 'truncate a layer at once: every grid set, format and parameter value',
   operands: { usage: 'LAYER', least: 1, most: 1 },
   flags: [
-    { name: 'older-than', placeholder: 'TIME', help: 'only tiles stored before, e.g. 2026-01-31T12:00:00Z' },
-    { name: 'dry-run', placeholder: null, help: 'print what would be deleted and delete nothing' },
-    { name: 'json', placeholder: null, help: 'print JSON, for scripts' },
+    flag('older-than', 'TIME', 'only tiles stored before, e.g. 2026-01-31T12:00:00Z'),
+    flag('dry-run', null, 'print what would be deleted and delete nothing'),
+    flag('json', null, 'print JSON, for scripts'),
     ...CLIENT_FLAGS,
   ],
   async run(flags, terminal, { operands: [layer = ''] }) {
@@ -126,7 +127,7 @@ export const clear: Command = {
     const answer = await client.post(path, body).catch(async (error: unknown) => {
       throw await withSuggestion(error, layer, client);
     });
-    const { tiles, bytes, tileSets } = readAnswer(clearedSchema, answer);
+    const { tiles, bytes, tileSets } = readAnswer<Cleared>(answer, 'tileSets');
     const what = `${amountOf(tiles, 'tile')}, ${sizeOf(bytes)}, in ${amountOf(tileSets.length, 'tile set')}`;
     terminal.out(
       flags.json === undefined

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request as requestPlainly } from 'node:http';
 import { request as requestSecurely } from 'node:https';
-import { z } from 'zod';
+import type { ApiAnswer } from '../app/server-answers.ts';
 import { type ClientSettings, type Credentials, readClientSettings } from '../config/client-settings.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { closestName } from '../lib/closest-name.ts';
@@ -158,7 +158,6 @@ function readJson(text: string, server: string): unknown {
   }
 }
 
-const layerListSchema = z.object({ layers: z.array(z.object({ name: z.string() })) });
 const MOST_NAMED = 10;
 
 /** When a layer is unknown, what the server does have is worth a second request. */
@@ -169,9 +168,12 @@ export async function withSuggestion(error: unknown, layer: string, client: Serv
 }
 
 async function layerNames(client: ServerClient): Promise<readonly string[]> {
-  const answer = await client.get('/tiles.json').catch(() => null);
-  const list = layerListSchema.safeParse(answer);
-  return list.success ? list.data.layers.map(({ name }) => name) : [];
+  try {
+    const list = readAnswer<ApiAnswer<'GET /api/v1/layers'>>(await client.get('/tiles.json'), 'layers');
+    return list.layers.map(({ name }) => name);
+  } catch {
+    return [];
+  }
 }
 
 function suggestion(given: string, names: readonly string[]): string {
@@ -182,8 +184,8 @@ function suggestion(given: string, names: readonly string[]): string {
   return ` There are: ${names.slice(0, MOST_NAMED).join(', ')}${more}.`;
 }
 
-export function readAnswer<Schema extends z.ZodType>(schema: Schema, answer: unknown): z.output<Schema> {
-  const read = schema.safeParse(answer);
-  if (read.success) return read.data;
+/** What a request is answered with, known by one of its fields. */
+export function readAnswer<Answer>(answer: unknown, field: keyof Answer & string): Answer {
+  if (typeof answer === 'object' && answer !== null && field in answer) return answer as Answer;
   throw new CommandFailure('The server answered with something unknown; is it another version?');
 }

@@ -1,27 +1,18 @@
 import { readFileSync } from 'node:fs';
-import { type Flag, type FlagValues, type Given, misuse } from './command.ts';
+import { type Flag, type FlagValues, flag, type Given, misuse } from './command.ts';
 
 /** What of a request the flags say; everything else is left to the server's defaults. */
 export const ORDER_FLAGS: readonly Flag[] = [
-  { name: 'grid-set', placeholder: 'NAME', help: 'of the layer (its first)' },
-  { name: 'zoom-start', placeholder: 'Z', help: 'first zoom level (the layer’s first)' },
-  { name: 'zoom-stop', placeholder: 'Z', help: 'last zoom level (the layer’s last)' },
-  {
-    name: 'bounds',
-    placeholder: 'MINX,MINY,MAXX,MAXY',
-    help: 'in the CRS of the grid set (the layer’s extent)',
-  },
-  { name: 'area', placeholder: 'FILE', help: 'GeoJSON polygons; narrows the bounds' },
-  { name: 'area-crs', placeholder: 'CRS', help: 'of the area: EPSG:4326 (default) or grid-set' },
-  { name: 'format', placeholder: 'FORMAT', help: 'e.g. image/png or png (the layer’s first)' },
-  {
-    name: 'parameter',
-    placeholder: 'NAME=VALUE',
-    help: 'e.g. STYLES=dark (the defaults); may be repeated',
-    repeatable: true,
-  },
-  { name: 'threads', placeholder: 'N', help: 'metatiles in flight at once (1)' },
-  { name: 'priority', placeholder: 'N', help: 'higher runs first (0)' },
+  flag('grid-set', 'NAME', 'of the layer (its first)'),
+  flag('zoom-start', 'Z', 'first zoom level (the layer’s first)'),
+  flag('zoom-stop', 'Z', 'last zoom level (the layer’s last)'),
+  flag('bounds', 'MINX,MINY,MAXX,MAXY', 'in the CRS of the grid set (the layer’s extent)'),
+  flag('area', 'FILE', 'GeoJSON polygons; narrows the bounds'),
+  flag('area-crs', 'CRS', 'of the area: EPSG:4326 (default) or grid-set'),
+  flag('format', 'FORMAT', 'e.g. image/png or png (the layer’s first)'),
+  flag('parameter', 'NAME=VALUE', 'e.g. STYLES=dark (the defaults); may be repeated', true),
+  flag('threads', 'N', 'metatiles in flight at once (1)'),
+  flag('priority', 'N', 'higher runs first (0)'),
 ];
 
 /** The body for `POST /api/v1/tasks`. */

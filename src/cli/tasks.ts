@@ -1,9 +1,10 @@
+import type { ApiAnswer } from '../app/server-answers.ts';
 import { closestName } from '../lib/closest-name.ts';
-import { CLIENT_FLAGS, type Command, type FlagValues, misuse, type Terminal } from './command.ts';
+import { CLIENT_FLAGS, type Command, type FlagValues, flag, misuse, type Terminal } from './command.ts';
 import { watchTask } from './follow-task.ts';
 import { columns, countOf, durationOf, withLocalTimes } from './plain-words.ts';
-import { isOver, outcomeOf, progressFacts, readTask, readTasks, type TaskDocument } from './progress-bar.ts';
-import { type ServerClient, serverClientFor } from './server-client.ts';
+import { isOver, outcomeOf, progressFacts, type TaskDocument } from './progress-bar.ts';
+import { readAnswer, type ServerClient, serverClientFor } from './server-client.ts';
 
 const ACTIONS = ['list', 'show', 'watch', 'cancel', 'pause', 'resume', 'retry'] as const;
 type Action = (typeof ACTIONS)[number];
@@ -13,10 +14,10 @@ export const tasks: Command = {
   summary: 'list, show, watch, cancel, pause, resume and retry tasks',
   operands: { usage: `[list | ${ACTIONS.slice(1).join(' | ')} ID]`, least: 0, most: 2 },
   flags: [
-    { name: 'all', placeholder: null, help: 'list finished tasks too' },
-    { name: 'layer', placeholder: 'NAME', help: 'list tasks of this layer' },
-    { name: 'limit', placeholder: 'N', help: 'list at most N tasks, newest first (50)' },
-    { name: 'json', placeholder: null, help: 'print lines of JSON, for scripts' },
+    flag('all', null, 'list finished tasks too'),
+    flag('layer', 'NAME', 'list tasks of this layer'),
+    flag('limit', 'N', 'list at most N tasks, newest first (50)'),
+    flag('json', null, 'print lines of JSON, for scripts'),
     ...CLIENT_FLAGS,
   ],
   async run(flags, terminal, { operands: [word = 'list', id] }) {
@@ -25,10 +26,10 @@ export const tasks: Command = {
     if (action === 'list') return await list(client, flags, terminal);
     const path = `/api/v1/tasks/${taskId(action, id)}`;
     if (action === 'watch') {
-      return await watchTask(readTask(await client.get(path)), client, terminal, flags.json !== undefined);
+      return await watchTask(taskIn(await client.get(path)), client, terminal, flags.json !== undefined);
     }
     const answer = action === 'show' ? await client.get(path) : await client.post(`${path}/${action}`);
-    const task = readTask(answer);
+    const task = taskIn(answer);
     if (flags.json !== undefined) terminal.out(`${JSON.stringify(task)}\n`);
     if (flags.json === undefined) terminal.out(`${resultOf(action, task)}\n`);
     return 0;
@@ -41,7 +42,8 @@ async function list(client: ServerClient, flags: FlagValues, terminal: Terminal)
     ...(flags.layer !== undefined && { layer: flags.layer }),
     ...(flags.limit !== undefined && { limit: flags.limit }),
   });
-  const found = readTasks(await client.get(`/api/v1/tasks?${query}`));
+  const answer = await client.get(`/api/v1/tasks?${query}`);
+  const { tasks: found } = readAnswer<ApiAnswer<'GET /api/v1/tasks'>>(answer, 'tasks');
   if (flags.json !== undefined) {
     for (const task of found) terminal.out(`${JSON.stringify(task)}\n`);
     return 0;
@@ -49,6 +51,10 @@ async function list(client: ServerClient, flags: FlagValues, terminal: Terminal)
   const none = flags.all === undefined ? 'No active tasks. --all lists finished tasks too.' : 'No tasks.';
   terminal.out(found.length === 0 ? `${none}\n` : taskTable(found));
   return 0;
+}
+
+function taskIn(answer: unknown): TaskDocument {
+  return readAnswer<TaskDocument>(answer, 'tilesTotal');
 }
 
 function resultOf(action: Action, task: TaskDocument): string {

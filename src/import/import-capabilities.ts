@@ -118,7 +118,8 @@ function serviceAddress(address: URL, told: string | null, report: ImportReport)
   if (said?.origin === own.origin && said.search.replace(/[?&]+$/, '') !== '')
     return said.href.replace(/[?&]+$/, '');
   if (said && said.origin !== own.origin) {
-    report.changed('service', 'OnlineResource', `is at ${said.origin}; the address that was read is used`);
+    const what = `is at ${said.origin}; the address that was read is used`;
+    report.about('service').changed('OnlineResource', what);
   }
   return own.href.replace(/[?&]+$/, '');
 }

@@ -13,7 +13,13 @@ import {
   type WireElement,
 } from '../geowebcache/wire-element.ts';
 import type { XmlElement } from '../lib/xml/xml-element.ts';
-import { type Imported, type ImportedDocument, ImportReport, withoutTwins } from './import-report.ts';
+import {
+  type Imported,
+  type ImportedDocument,
+  ImportReport,
+  type SubjectReport,
+  withoutTwins,
+} from './import-report.ts';
 
 export interface GeoWebCacheImport {
   /** Where the configuration lies, absolute; its cache may lie there too. */
@@ -60,9 +66,10 @@ export function importGeoWebCache(xml: XmlElement, options: GeoWebCacheImport): 
   const root = wireElementOf(xml);
   if (root.name !== DOCUMENT) throw invalid(`The root must be ${DOCUMENT}, not ${root.name}.`);
   const report = new ImportReport();
+  const about = report.about(DOCUMENT);
   for (const { name } of root.children) {
-    if (READ_HERE.includes(name)) report.taken(DOCUMENT, name);
-    else report.leftOut(DOCUMENT, name, SAID_ELSEWHERE[name] ?? 'is not known here');
+    if (READ_HERE.includes(name)) about.taken(name);
+    else about.leftOut(name, SAID_ELSEWHERE[name] ?? 'is not known here');
   }
   const gridSets = importGridSets(root, options.gridSets, report);
   const stores = fileStores(root, options.folder, report);
@@ -92,28 +99,24 @@ function importGridSets(
   const documents: ImportedDocument[] = [];
   const renamed = new Map<string, string>();
   for (const element of childrenNamed(root, 'gridSets').flatMap(({ children }) => children)) {
-    const read = attempted(nameIn(element, 'grid set'), report, () => readGwcGridSet(element));
+    const about = report.about(nameIn(element, 'grid set'));
+    const read = attempted(about, () => readGwcGridSet(element));
     if (!read) continue;
     const document = read.document as ImportedDocument;
-    const subject = `grid set ${document.name}`;
-    tell(subject, element, read, report);
+    tell(about, element, read);
     const twin = known.find(({ name, aliases }) => name === document.name || aliases.includes(document.name));
     if (!twin) {
       documents.push(document);
       continue;
     }
     if (isAlike(twin, document)) {
-      report.changed(subject, 'gridSet', 'comes with the program; that one is used');
+      about.changed('gridSet', 'comes with the program; that one is used');
       continue;
     }
     const name = `${document.name} imported`;
     renamed.set(document.name, name);
     documents.push({ ...document, name });
-    report.changed(
-      subject,
-      'name',
-      `another one of that name comes with the program; this one is called ${name}`,
-    );
+    about.changed('name', `another one of that name comes with the program; this one is called ${name}`);
   }
   return { documents, renamed };
 }
@@ -146,23 +149,17 @@ function fileStores(
   stores.set('', { folder, paths: 'default' });
   for (const element of childrenNamed(root, 'blobStores').flatMap(({ children }) => children)) {
     const id = textField(element, 'id') ?? '';
-    const subject = `blob store ${id}`;
+    const about = report.about(`blob store ${id}`);
     const isDefault = element.attributes?.get('default') === 'true';
     const store = element.name === 'FileBlobStore' ? fileStore(element, folder) : null;
     stores.set(id, store);
     if (isDefault) stores.set('', store);
-    if (store)
-      report.changed(
-        subject,
-        element.name,
-        `layers adopt what is in ${store.folder}, and keep their tiles in the store default`,
-      );
-    else
-      report.leftOut(
-        subject,
-        element.name,
-        'its tiles are not read here; layers keep theirs in the store default',
-      );
+    const otherwise = 'its tiles are not read here; layers keep theirs in the store default';
+    if (!store) about.leftOut(element.name, otherwise);
+    else {
+      const what = `layers adopt what is in ${store.folder}, and keep their tiles in the store default`;
+      about.changed(element.name, what);
+    }
   }
   return stores;
 }
@@ -185,17 +182,17 @@ interface LayerContext {
 }
 
 function importLayer(element: WireElement, context: LayerContext): ImportedDocument | null {
-  const { gridSets, defaults, report } = context;
-  const subject = nameIn(element, 'layer');
-  const read = attempted(subject, report, () => readGwcLayer(element));
+  const { gridSets, defaults } = context;
+  const about = context.report.about(nameIn(element, 'layer'));
+  const read = attempted(about, () => readGwcLayer(element));
   if (!read) return null;
-  tell(subject, element, read, report);
+  tell(about, element, read);
   const { store, source, ...document } = read.document as ImportedDocument & {
     readonly store?: string;
     readonly source: object;
     readonly gridSets: readonly { readonly name: string }[];
   };
-  const adopt = adoptionOf(document.name, store ?? '', context);
+  const adopt = adoptionOf(document.name, store ?? '', context, about);
   return {
     ...document,
     source: { ...(defaults.timeoutSeconds && { timeoutSeconds: defaults.timeoutSeconds }), ...source },
@@ -213,13 +210,13 @@ function importLayer(element: WireElement, context: LayerContext): ImportedDocum
 function adoptionOf(
   layer: string,
   storeId: string,
-  { stores, gridSets, options, report }: LayerContext,
+  { stores, gridSets, options }: LayerContext,
+  about: SubjectReport,
 ): object | null {
   const store = stores.get(storeId);
-  if (store === undefined)
-    report.leftOut(`layer ${layer}`, 'blobStoreId', `there is no blob store ${storeId}`);
+  if (store === undefined) about.leftOut('blobStoreId', `there is no blob store ${storeId}`);
   if (!store || !options.hasTiles(store.folder, layer)) return null;
-  report.changed(`layer ${layer}`, 'cache', `its tiles are adopted from ${store.folder}`);
+  about.changed('cache', `its tiles are adopted from ${store.folder}`);
   const names = Object.fromEntries([...gridSets.renamed].map(([there, here]) => [here, there]));
   return {
     layout: 'geowebcache',
@@ -234,36 +231,26 @@ function nameIn(element: WireElement, kind: string): string {
   return `${kind} ${name?.text.trim() ?? `at line ${element.place.line}`}`;
 }
 
-function attempted(subject: string, report: ImportReport, read: () => ReadDocument): ReadDocument | null {
+function attempted(about: SubjectReport, read: () => ReadDocument): ReadDocument | null {
   try {
     return read();
   } catch (error) {
     if (!isTilewardenError(error)) throw error;
-    report.leftOut(subject, 'all of it', error.message);
-    return null;
+    return about.leftOut('all of it', error.message);
   }
 }
 
 /** What is kept aside has no effect here: there is nothing to keep it with. */
-function tell(
-  subject: string,
-  element: WireElement,
-  { kept, warnings }: ReadDocument,
-  report: ImportReport,
-): void {
+function tell(about: SubjectReport, element: WireElement, { kept, warnings }: ReadDocument): void {
   const aside = new Set(
     kept.map(({ path, element: one }) =>
       [...path, one.name].map((step) => step.replace(/#.*$/s, '')).join('.'),
     ),
   );
   const named = new Set(warnings.map((warning) => warning.element));
-  report.taken(
-    subject,
-    ...new Set(element.children.map(({ name }) => name).filter((name) => !named.has(name))),
-  );
+  about.taken(...new Set(element.children.map(({ name }) => name).filter((name) => !named.has(name))));
   for (const { element: path, what } of warnings) {
-    if (aside.has(path))
-      report.leftOut(subject, path, what.replace('is kept without effect', 'has no effect'));
-    else report.changed(subject, path, what);
+    if (aside.has(path)) about.leftOut(path, what.replace('is kept without effect', 'has no effect'));
+    else about.changed(path, what);
   }
 }

@@ -2,7 +2,13 @@ import { invalid } from '../domain/errors.ts';
 import { withoutAbsent } from '../lib/without-absent.ts';
 import { childOf, childrenOf, textIn, type XmlElement } from '../lib/xml/xml-element.ts';
 import { srsOfCrs } from '../sources/wmts-capabilities.ts';
-import { type Imported, type ImportedDocument, ImportReport, withoutTwins } from './import-report.ts';
+import {
+  type Imported,
+  type ImportedDocument,
+  ImportReport,
+  type SubjectReport,
+  withoutTwins,
+} from './import-report.ts';
 
 export interface MapCacheImport {
   readonly isThere: (path: string) => boolean;
@@ -31,14 +37,11 @@ const OWN_PARAMETERS = ['FORMAT', 'LAYERS', 'STYLES', 'TRANSPARENT', 'VERSION', 
 export function importMapCache(root: XmlElement, { isThere }: MapCacheImport): Imported {
   if (root.name !== 'mapcache') throw invalid(`The root must be mapcache, not ${root.name}.`);
   const report = new ImportReport();
+  const about = report.about('mapcache');
   for (const { name } of root.children) {
-    if (['source', 'grid', 'cache', 'tileset', 'format'].includes(name)) report.taken('mapcache', name);
-    else
-      report.leftOut(
-        'mapcache',
-        name,
-        name === 'service' ? 'every service is offered for every layer' : 'has no counterpart',
-      );
+    const service = name === 'service';
+    if (['source', 'grid', 'cache', 'tileset', 'format'].includes(name)) about.taken(name);
+    else about.leftOut(name, service ? 'every service is offered for every layer' : 'has no counterpart');
   }
   const named = (kind: string) =>
     new Map(childrenOf(root, kind).map((element) => [element.attributes.get('name') ?? '', element]));
@@ -49,7 +52,9 @@ export function importMapCache(root: XmlElement, { isThere }: MapCacheImport): I
     isThere,
     report,
   };
-  const gridSets = [...named('grid')].flatMap(([name, element]) => gridSetOf(name, element, report) ?? []);
+  const gridSets = [...named('grid')].flatMap(
+    ([name, element]) => gridSetOf(name, element, report.about(`grid ${name}`)) ?? [],
+  );
   const known = new Set([...Object.keys(BUILT_IN), ...gridSets.map(({ name }) => name)]);
   const layers = [...named('tileset')].flatMap(
     ([name, element]) => layerOf(name, element, known, context) ?? [],
@@ -57,18 +62,16 @@ export function importMapCache(root: XmlElement, { isThere }: MapCacheImport): I
   return { gridSets, layers: withoutTwins(layers, report), report };
 }
 
-function gridSetOf(name: string, element: XmlElement, report: ImportReport): ImportedDocument | null {
-  const subject = `grid ${name}`;
+function gridSetOf(name: string, element: XmlElement, about: SubjectReport): ImportedDocument | null {
   if (BUILT_IN[name]) return null;
   const srs = srsOfCrs(textIn(element, 'srs'));
   const extent = numbersIn(element, 'extent');
   const resolutions = numbersIn(element, 'resolutions');
   if (srs === null || extent.length !== 4 || resolutions.length === 0) {
-    report.leftOut(subject, 'all of it', 'it needs an srs with an EPSG code, an extent and resolutions');
-    return null;
+    return about.leftOut('all of it', 'it needs an srs with an EPSG code, an extent and resolutions');
   }
   const origin = textIn(element, 'origin');
-  report.taken(subject, 'srs', 'extent', 'resolutions');
+  about.taken('srs', 'extent', 'resolutions');
   const size = numbersIn(element, 'size');
   return {
     name,
@@ -94,21 +97,16 @@ function layerOf(
   grids: ReadonlySet<string>,
   context: TilesetContext,
 ): ImportedDocument | null {
-  const { report } = context;
-  const subject = `layer ${name}`;
-  const refuse = (what: string) => {
-    report.leftOut(subject, 'all of it', what);
-    return null;
-  };
+  const about = context.report.about(`layer ${name}`);
   const source = wmsSource(context.sources.get(textIn(element, 'source')));
-  if (!source) return refuse('its source is not a WMS');
+  if (!source) return about.leftOut('all of it', 'its source is not a WMS');
   const links = childrenOf(element, 'grid').filter(({ text }) => grids.has(text.trim()));
-  if (links.length === 0) return refuse('it has no grid that is known');
+  if (links.length === 0) return about.leftOut('all of it', 'it has no grid that is known');
   const format = formatOfName(textIn(element, 'format'), context.formats);
   const seen = new Set(element.children.map((child) => child.name));
-  report.taken(subject, ...[...seen].filter((child) => READ_IN_TILESET.includes(child)));
-  for (const child of [...seen].filter((one) => !READ_IN_TILESET.includes(one))) {
-    report.leftOut(subject, child, 'has no counterpart');
+  for (const child of seen) {
+    if (READ_IN_TILESET.includes(child)) about.taken(child);
+    else about.leftOut(child, 'has no counterpart');
   }
   const metadata = childOf(element, 'metadata');
   const metatile = numbersIn(element, 'metatile');
@@ -125,7 +123,7 @@ function layerOf(
     gutter: numbersIn(element, 'metabuffer')[0],
     expireCache: seen.has('auto_expire') ? expires : undefined,
     expireClients: clients,
-    adopt: adoptionOf(name, element, links, context),
+    adopt: adoptionOf(name, element, links, context, about) ?? undefined,
   }) as ImportedDocument;
 }
 
@@ -176,22 +174,18 @@ function adoptionOf(
   name: string,
   element: XmlElement,
   links: readonly XmlElement[],
-  { caches, isThere, report }: TilesetContext,
-): object | undefined {
+  { caches, isThere }: TilesetContext,
+  about: SubjectReport,
+): object | null {
   const cache = caches.get(textIn(element, 'cache'));
   const base = cache && textIn(cache, 'base');
   const layout = cache?.attributes.get('layout') ?? 'tilecache';
   const usable =
     base && cache?.attributes.get('type') === 'disk' && layout === 'tilecache' && base.startsWith('/');
   if (!usable || !isThere(`${base.replace(/\/$/, '')}/${name}`)) {
-    report.leftOut(
-      `layer ${name}`,
-      'cache',
-      'it has no tiles on disk in the layout tilecache that could be adopted',
-    );
-    return undefined;
+    return about.leftOut('cache', 'it has no tiles on disk in the layout tilecache that could be adopted');
   }
-  report.changed(`layer ${name}`, 'cache', `its tiles are adopted from ${base}`);
+  about.changed('cache', `its tiles are adopted from ${base}`);
   const names = Object.fromEntries(
     links.map(({ text }) => [BUILT_IN[text.trim()] ?? text.trim(), text.trim()]),
   );

@@ -2,7 +2,13 @@ import { invalid } from '../domain/errors.ts';
 import { formatOf } from '../domain/format.ts';
 import { isRecord } from '../lib/value-path.ts';
 import { withoutAbsent } from '../lib/without-absent.ts';
-import { type Imported, type ImportedDocument, ImportReport, withoutTwins } from './import-report.ts';
+import {
+  type Imported,
+  type ImportedDocument,
+  ImportReport,
+  type SubjectReport,
+  withoutTwins,
+} from './import-report.ts';
 import {
   listOf,
   type MapProxyGrid,
@@ -30,20 +36,13 @@ export function importMapProxy(tree: unknown, options: MapProxyImport): Imported
     throw invalid('This is not a MapProxy configuration with layers and caches.');
   }
   const report = new ImportReport();
+  const about = report.about('mapproxy.yaml');
   for (const section of Object.keys(tree)) {
-    if (['layers', 'caches', 'sources', 'grids'].includes(section)) report.taken('mapproxy.yaml', section);
+    if (['layers', 'caches', 'sources', 'grids'].includes(section)) about.taken(section);
     else if (section === 'globals')
-      report.changed(
-        'mapproxy.yaml',
-        section,
-        'only base_dir, meta_size and meta_buffer of its cache are used',
-      );
-    else
-      report.leftOut(
-        'mapproxy.yaml',
-        section,
-        section === 'services' ? 'every service is offered for every layer' : 'is not known here',
-      );
+      about.changed(section, 'only base_dir, meta_size and meta_buffer of its cache are used');
+    else if (section === 'services') about.leftOut(section, 'every service is offered for every layer');
+    else about.leftOut(section, 'is not known here');
   }
   const reader = new MapProxyReader(tree, options, report);
   const layers = namedLayers(tree.layers).flatMap((layer) => reader.layer(layer) ?? []);
@@ -69,11 +68,8 @@ class MapProxyReader {
 
   layer(layer: Table): ImportedDocument | null {
     const name = String(layer.name);
-    const subject = `layer ${name}`;
-    const refuse = (what: string) => {
-      this.#report.leftOut(subject, 'all of it', what);
-      return null;
-    };
+    const about = this.#report.about(`layer ${name}`);
+    const refuse = (what: string) => about.leftOut('all of it', what);
     const [cacheName, ...others] = listOf(layer.tile_sources ?? layer.sources).map(String);
     const caches = tableIn(this.#tree, 'caches');
     if (cacheName === undefined || others.length > 0)
@@ -86,12 +82,7 @@ class MapProxyReader {
     const [sourceName, ...more] = listOf(cache.sources).map(String);
     if (sourceName === undefined || more.length > 0)
       return refuse(`cache ${cacheName} does not have exactly one source`);
-    const source = importMapProxySource(
-      tableIn(tableIn(this.#tree, 'sources'), sourceName),
-      grids,
-      subject,
-      this.#report,
-    );
+    const source = importMapProxySource(tableIn(tableIn(this.#tree, 'sources'), sourceName), grids, about);
     if (!source) return refuse(`source ${sourceName} cannot be used`);
     const format = formatOf(
       typeof cache.format === 'string' && cache.format.includes('/')
@@ -99,7 +90,8 @@ class MapProxyReader {
         : `image/${cache.format ?? 'png'}`,
     );
     if (!format) return refuse(`its format ${String(cache.format)} is not served here`);
-    this.#tellCache(subject, cache);
+    tellFields(about, 'cache', cache, ['grids', 'sources', 'format', 'meta_size', 'meta_buffer', 'cache']);
+    about.taken('name');
     return withoutAbsent({
       name,
       title: typeof layer.title === 'string' ? layer.title : undefined,
@@ -110,22 +102,8 @@ class MapProxyReader {
       ),
       metatile: pairOf(cache.meta_size ?? this.#global('meta_size')),
       gutter: numberOf(cache.meta_buffer ?? this.#global('meta_buffer')) ?? 80,
-      adopt: this.#adoptions(cacheName, cache, grids, subject),
+      adopt: this.#adoptions(cacheName, cache, grids, about),
     }) as ImportedDocument;
-  }
-
-  #tellCache(subject: string, cache: Table): void {
-    const used = ['grids', 'sources', 'format', 'meta_size', 'meta_buffer', 'cache'];
-    this.#report.taken(
-      subject,
-      'name',
-      ...Object.keys(cache)
-        .filter((key) => used.includes(key))
-        .map((key) => `cache.${key}`),
-    );
-    for (const key of Object.keys(cache).filter((one) => !used.includes(one))) {
-      this.#report.leftOut(subject, `cache.${key}`, 'has no counterpart');
-    }
   }
 
   #global(key: string): unknown {
@@ -136,7 +114,7 @@ class MapProxyReader {
     name: string,
     cache: Table,
     grids: readonly MapProxyGrid[],
-    subject: string,
+    about: SubjectReport,
   ): readonly object[] | undefined {
     const { folder, resolve, isThere } = this.#options;
     const how = tableIn(cache, 'cache');
@@ -157,19 +135,20 @@ class MapProxyReader {
         ? [{ layout: 'mapproxy', folder: place, gridSet: grid.name, paths, origin: grid.origin }]
         : [];
     });
-    if (adopted.length > 0)
-      this.#report.changed(
-        subject,
-        'cache',
-        `its tiles are adopted: ${adopted.map((one) => Object.values(one)[1]).join(', ')}`,
-      );
-    else
-      this.#report.leftOut(
-        subject,
-        'cache',
-        `there are no tiles of type ${String(type)} that can be adopted`,
-      );
-    return adopted.length > 0 ? adopted : undefined;
+    if (adopted.length === 0) {
+      about.leftOut('cache', `there are no tiles of type ${String(type)} that can be adopted`);
+      return undefined;
+    }
+    const places = adopted.map((one) => Object.values(one)[1]).join(', ');
+    about.changed('cache', `its tiles are adopted: ${places}`);
+    return adopted;
+  }
+}
+
+function tellFields(about: SubjectReport, of: string, table: Table, used: readonly string[]): void {
+  for (const key of Object.keys(table)) {
+    if (used.includes(key)) about.taken(`${of}.${key}`);
+    else about.leftOut(`${of}.${key}`, 'has no counterpart');
   }
 }
 
@@ -207,22 +186,11 @@ const PLACES: Readonly<Record<string, string>> = {
 function importMapProxySource(
   source: Table,
   grids: readonly MapProxyGrid[],
-  subject: string,
-  report: ImportReport,
+  about: SubjectReport,
 ): object | null {
   const read = { wms: wmsSource, tile: tileSource }[String(source.type)];
   const imported = read?.(source, grids) ?? null;
-  const used = ['type', 'req', 'url', 'wms_opts', 'http', 'grid'];
-  if (!imported) return null;
-  report.taken(
-    subject,
-    ...Object.keys(source)
-      .filter((key) => used.includes(key))
-      .map((key) => `source.${key}`),
-  );
-  for (const key of Object.keys(source).filter((one) => !used.includes(one))) {
-    report.leftOut(subject, `source.${key}`, 'has no counterpart');
-  }
+  if (imported) tellFields(about, 'source', source, ['type', 'req', 'url', 'wms_opts', 'http', 'grid']);
   return imported;
 }
 

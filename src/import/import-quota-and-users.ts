@@ -13,7 +13,6 @@ import { withoutAbsent } from '../lib/without-absent.ts';
 import type { XmlElement } from '../lib/xml/xml-element.ts';
 import type { ImportReport } from './import-report.ts';
 
-const SUBJECT = 'disk quota';
 const NOT_HERE: Readonly<Record<string, string>> = {
   quotaStore: 'usage is counted in the tile stores',
   diskBlockSize: 'what tiles really take is counted',
@@ -25,10 +24,11 @@ export function importQuota(xml: XmlElement, report: ImportReport): object {
   if (root.name !== 'gwcQuotaConfiguration') {
     throw invalid(`The root must be gwcQuotaConfiguration, not ${root.name}.`);
   }
+  const about = report.about('disk quota');
   for (const { name } of root.children) {
     const why = NOT_HERE[name];
-    if (why) report.leftOut(SUBJECT, name, why);
-    else report.taken(SUBJECT, name);
+    if (why) about.leftOut(name, why);
+    else about.taken(name);
   }
   const layerQuotas = childrenNamed(root, 'layerQuotas').flatMap((list) => list.children);
   return withoutAbsent({
@@ -70,17 +70,14 @@ export function importUsers(text: string, report: ImportReport): readonly Import
 function importUser(line: string, report: ImportReport): ImportedUser | null {
   const [, name = '', rest = ''] = /^([^#!=:\s][^=:]*?)\s*[=:]\s*(.*)$/.exec(line) ?? [];
   if (name === '') return null;
-  const subject = `user ${name}`;
+  const about = report.about(`user ${name}`);
   const words = rest
     .split(',')
     .slice(1)
     .map((word) => word.trim());
-  if (words.includes('disabled')) {
-    report.leftOut(subject, 'all of it', 'is disabled');
-    return null;
-  }
+  if (words.includes('disabled')) return about.leftOut('all of it', 'is disabled');
   const isAdministrator = words.includes('ROLE_ADMINISTRATOR');
   const role = isAdministrator ? 'admin' : 'viewer';
-  report.changed(subject, 'password', `gets a new one; the role is ${role}`);
+  about.changed('password', `gets a new one; the role is ${role}`);
   return { name, role };
 }

@@ -13,18 +13,25 @@ export interface ReportEntry {
 export class ImportReport {
   readonly entries: ReportEntry[] = [];
 
-  taken(subject: string, ...elements: readonly string[]): void {
-    for (const element of elements) this.entries.push({ subject, element, fate: 'taken', what: '' });
-  }
-
-  changed(subject: string, element: string, what: string): void {
-    this.entries.push({ subject, element, fate: 'changed', what });
-  }
-
-  leftOut(subject: string, element: string, what: string): void {
-    this.entries.push({ subject, element, fate: 'left out', what });
+  /** Tells what became of the elements of one subject. */
+  about(subject: string) {
+    const add = (fate: ImportFate, element: string, what: string) =>
+      void this.entries.push({ subject, element, fate, what });
+    return {
+      taken(...elements: readonly string[]): void {
+        for (const element of elements) add('taken', element, '');
+      },
+      changed: (element: string, what: string) => add('changed', element, what),
+      /** Returns what there is instead. */
+      leftOut(element: string, what: string): null {
+        add('left out', element, what);
+        return null;
+      },
+    };
   }
 }
+
+export type SubjectReport = ReturnType<ImportReport['about']>;
 
 export type ImportedDocument = Readonly<Record<string, unknown>> & { readonly name: string };
 
@@ -42,7 +49,7 @@ export function withoutTwins(
 ): readonly ImportedDocument[] {
   const seen = new Set<string>();
   return layers.filter(({ name }) => {
-    if (seen.has(name)) report.leftOut(`layer ${name}`, 'all of it', 'another layer has the same name');
+    if (seen.has(name)) report.about(`layer ${name}`).leftOut('all of it', 'another layer has the same name');
     return seen.size < seen.add(name).size;
   });
 }

@@ -5,7 +5,7 @@ import { sameSrs } from '../domain/srs.ts';
 import { withoutAbsent } from '../lib/without-absent.ts';
 import { srsOfCrs } from '../sources/wmts-capabilities.ts';
 import { type SubsetDocument, subsetWithin, withinScales } from './fitting-subset.ts';
-import type { ImportedDocument, ImportReport } from './import-report.ts';
+import type { ImportedDocument, ImportReport, SubjectReport } from './import-report.ts';
 import type { WmsCapabilities, WmsDimension, WmsLayer } from './wms-capabilities.ts';
 
 /** Longer lists are not for a configuration file. */
@@ -19,20 +19,20 @@ export function importWmsLayer(
   chosen: ChosenGridSets,
   report: ImportReport,
 ): ImportedDocument | null {
-  const subject = `layer ${layer.name}`;
-  const subsets = subsetsOf(layer, chosen, subject, report);
-  const served = formatsOf(formats, subject, report);
-  if (subsets.length === 0) report.leftOut(subject, 'Layer', 'none of its CRS has a grid set');
-  if (served.length === 0) report.leftOut(subject, 'Layer', 'none of its image formats is served here');
+  const about = report.about(`layer ${layer.name}`);
+  const subsets = subsetsOf(layer, chosen, about);
+  const served = formatsOf(formats, about);
+  if (subsets.length === 0) about.leftOut('Layer', 'none of its CRS has a grid set');
+  if (served.length === 0) about.leftOut('Layer', 'none of its image formats is served here');
   if (subsets.length === 0 || served.length === 0) return null;
-  report.taken(subject, 'Name', ...(layer.title ? ['Title'] : []), ...(layer.abstract ? ['Abstract'] : []));
+  about.taken('Name', ...(layer.title ? ['Title'] : []), ...(layer.abstract ? ['Abstract'] : []));
   const known = infoFormats.filter((format) => (INFO_FORMATS as readonly string[]).includes(format));
   const queryable = layer.queryable && known.length > 0;
-  if (queryable) report.taken(subject, 'queryable');
+  if (queryable) about.taken('queryable');
   if (layer.queryable && !queryable) {
-    report.leftOut(subject, 'queryable', 'none of the formats of GetFeatureInfo is served here');
+    about.leftOut('queryable', 'none of the formats of GetFeatureInfo is served here');
   }
-  const legends = legendsOf(layer, subject, report);
+  const legends = legendsOf(layer, about);
   return withoutAbsent({
     name: layer.name,
     title: layer.title || undefined,
@@ -48,42 +48,41 @@ export function importWmsLayer(
     }),
     formats: served,
     gridSets: subsets,
-    parameters: parametersOf(layer, subject, report),
+    parameters: parametersOf(layer, about),
     queryable: queryable || undefined,
     infoFormats: queryable ? known : undefined,
     legends: legends.length > 0 ? legends : undefined,
   }) as ImportedDocument;
 }
 
-function formatsOf(formats: readonly string[], subject: string, report: ImportReport): readonly string[] {
+function formatsOf(formats: readonly string[], about: SubjectReport): readonly string[] {
   const served = new Set<string>();
   for (const name of formats) {
     const format = formatOf(name);
     if (format) served.add(format.mediaType);
-    else report.leftOut(subject, 'GetMap.Format', `${name} is not served here`);
+    else about.leftOut('GetMap.Format', `${name} is not served here`);
   }
   // Deeper and flatter kinds of PNG are made from PNG when somebody adds them; GIF is for want of better.
   const usual = ['image/png', 'image/jpeg', 'image/webp'].filter((name) => served.has(name));
   const taken = usual.length === 0 && served.has('image/gif') ? ['image/gif'] : usual;
-  if (taken.length > 0) report.taken(subject, 'GetMap.Format');
+  if (taken.length > 0) about.taken('GetMap.Format');
   return taken;
 }
 
 function subsetsOf(
   layer: WmsLayer,
   { gridSets, leftOut }: ChosenGridSets,
-  subject: string,
-  report: ImportReport,
+  about: SubjectReport,
 ): readonly SubsetDocument[] {
   const found = gridSets.flatMap((gridSet) => {
     const within = subsetWithin(gridSet, layer.degrees);
     const subset = within && withinScales(within, gridSet, layer.minScale, layer.maxScale);
     if (subset) return [subset];
-    report.leftOut(subject, 'CRS', `grid set ${gridSet.name} has nothing of the layer's extent and scales`);
+    about.leftOut('CRS', `grid set ${gridSet.name} has nothing of the layer's extent and scales`);
     return [];
   });
-  if (found.length > 0) report.taken(subject, 'CRS', 'BoundingBox');
-  if (leftOut !== '') report.leftOut(subject, 'CRS', leftOut);
+  if (found.length > 0) about.taken('CRS', 'BoundingBox');
+  if (leftOut !== '') about.leftOut('CRS', leftOut);
   return found;
 }
 
@@ -93,23 +92,19 @@ function srsNames({ gridSets, mercatorName }: ChosenGridSets): Record<string, st
   return gridSet && mercatorName !== null ? { [gridSet.srs]: mercatorName } : undefined;
 }
 
-function parametersOf(layer: WmsLayer, subject: string, report: ImportReport): readonly object[] | undefined {
+function parametersOf(layer: WmsLayer, about: SubjectReport): readonly object[] | undefined {
   const styles = layer.styles.map(({ name }) => name);
   const parameters: object[] = [];
   if (styles.length > 1) {
     parameters.push({ name: 'STYLES', default: styles[0], values: styles });
-    report.taken(subject, 'Style');
+    about.taken('Style');
   }
   for (const dimension of layer.dimensions) {
+    const name = `Dimension ${dimension.name}`;
     const filter = filterOf(dimension);
     if (filter) parameters.push(filter);
-    if (filter) report.taken(subject, `Dimension ${dimension.name}`);
-    else
-      report.leftOut(
-        subject,
-        `Dimension ${dimension.name}`,
-        'its values are not a short list; declare a parameter',
-      );
+    if (filter) about.taken(name);
+    else about.leftOut(name, 'its values are not a short list; declare a parameter');
   }
   return parameters.length > 0 ? parameters : undefined;
 }
@@ -123,10 +118,10 @@ function filterOf({ name, default: standard, values }: WmsDimension): object | n
   return { name: plain, default: standard, values: listed };
 }
 
-function legendsOf(layer: WmsLayer, subject: string, report: ImportReport): readonly object[] {
+function legendsOf(layer: WmsLayer, about: SubjectReport): readonly object[] {
   return layer.styles.flatMap(({ name, legend }) => {
     if (!legend || legend.width < 1 || legend.height < 1) return [];
-    report.taken(subject, 'Style.LegendURL');
+    about.taken('Style.LegendURL');
     const { url, ...picture } = legend;
     // Without an address the source is asked, at the address that was read.
     const isOfSource = /[?&]request=GetLegendGraphic/i.test(url);

@@ -5,7 +5,7 @@ import { sameSrs } from '../domain/srs.ts';
 import { withoutAbsent } from '../lib/without-absent.ts';
 import { matchTile, srsOfCrs, type TileMatrixSet, type WmtsLayer } from '../sources/wmts-capabilities.ts';
 import { type SubsetDocument, subsetWithin } from './fitting-subset.ts';
-import type { ImportedDocument, ImportReport } from './import-report.ts';
+import type { ImportedDocument, ImportReport, SubjectReport } from './import-report.ts';
 
 /** OGC 07-057r7, 6.1: metres that a pixel is taken to measure. */
 const PIXEL_SIZE = 0.00028;
@@ -44,23 +44,19 @@ export class FittingGridSets {
   }
 
   #declare(set: TileMatrixSet): Fit | null {
-    const subject = `tile matrix set ${set.id}`;
+    const about = this.#report.about(`tile matrix set ${set.id}`);
     const document = gridSetDocument(set, this.#nameFor(set.id));
     const gridSet =
       document && attempted(() => createGridSet({ ...document, extent: boundsOf(document.extent) }));
     const zooms = gridSet && zoomsIn(set, gridSet);
     if (!document || !gridSet || zooms?.count !== set.matrices.length) {
-      this.#report.leftOut(
-        subject,
-        'TileMatrixSet',
-        'its zooms do not share origin and tile size, or its CRS has no EPSG code',
-      );
-      return null;
+      const what = 'its zooms do not share origin and tile size, or its CRS has no EPSG code';
+      return about.leftOut('TileMatrixSet', what);
     }
     const { tileWidth, tileHeight, ...rest } = document;
     this.declared.push({ ...rest, tileSize: [tileWidth, tileHeight] });
     this.#known.push(gridSet);
-    this.#report.taken(subject, 'TileMatrixSet');
+    about.taken('TileMatrixSet');
     return { gridSet, ...zooms };
   }
 
@@ -148,21 +144,17 @@ export function importWmtsLayer(
   fitting: FittingGridSets,
   report: ImportReport,
 ): ImportedDocument | null {
-  const subject = `layer ${layer.id}`;
-  const subsets = subsetsOf(layer, fitting, subject, report);
-  const formats = formatsOf(layer, subject, report);
-  if (subsets.length === 0) report.leftOut(subject, 'Layer', 'none of its tile matrix sets has a grid set');
-  if (formats.length === 0) report.leftOut(subject, 'Layer', 'none of its formats is served here');
+  const about = report.about(`layer ${layer.id}`);
+  const subsets = subsetsOf(layer, fitting, about);
+  const formats = formatsOf(layer, about);
+  if (subsets.length === 0) about.leftOut('Layer', 'none of its tile matrix sets has a grid set');
+  if (formats.length === 0) about.leftOut('Layer', 'none of its formats is served here');
   if (subsets.length === 0 || formats.length === 0) return null;
-  report.taken(subject, 'Identifier', 'TileMatrixSetLink', 'Format');
+  about.taken('Identifier', 'TileMatrixSetLink', 'Format');
   const styles = layer.styles.length > 1 ? layer.styles : [];
-  if (styles.length > 0) report.taken(subject, 'Style');
+  if (styles.length > 0) about.taken('Style');
   for (const name of layer.dimensions.keys()) {
-    report.changed(
-      subject,
-      `Dimension ${name}`,
-      'its default is asked for; declare a parameter for other values',
-    );
+    about.changed(`Dimension ${name}`, 'its default is asked for; declare a parameter for other values');
   }
   return withoutAbsent({
     name: layer.id,
@@ -178,14 +170,13 @@ export function importWmtsLayer(
 function subsetsOf(
   layer: WmtsLayer,
   fitting: FittingGridSets,
-  subject: string,
-  report: ImportReport,
+  about: SubjectReport,
 ): readonly SubsetDocument[] {
   const found = new Map<string, SubsetDocument>();
   for (const { set, limits } of layer.links) {
     const fit = fitting.of(set);
     if (!fit) {
-      report.leftOut(subject, 'TileMatrixSetLink', `${set.id} has no grid set`);
+      about.leftOut('TileMatrixSetLink', `${set.id} has no grid set`);
       continue;
     }
     const { gridSet, zoomStart, zoomStop } = fit;
@@ -197,16 +188,15 @@ function subsetsOf(
       ...(zoomStart > 0 && { zoomStart }),
       ...(zoomStop < last && { zoomStop }),
     });
-    if (limits.size > 0)
-      report.changed(subject, 'TileMatrixSetLimits', 'the extent of the layer is used instead');
+    if (limits.size > 0) about.changed('TileMatrixSetLimits', 'the extent of the layer is used instead');
   }
   return [...found.values()];
 }
 
-function formatsOf({ formats }: WmtsLayer, subject: string, report: ImportReport): readonly string[] {
+function formatsOf({ formats }: WmtsLayer, about: SubjectReport): readonly string[] {
   const known = formats.flatMap((name) => {
     const format = formatOf(name);
-    if (!format) report.leftOut(subject, 'Format', `${name} is not served here`);
+    if (!format) about.leftOut('Format', `${name} is not served here`);
     return format ? [format.mediaType] : [];
   });
   return [...new Set(known)];

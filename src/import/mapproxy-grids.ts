@@ -2,7 +2,7 @@ import { MAX_LEVELS } from '../domain/grid-set.ts';
 import { sameSrs } from '../domain/srs.ts';
 import { isRecord } from '../lib/value-path.ts';
 import { srsOfCrs } from '../sources/wmts-capabilities.ts';
-import type { ImportedDocument, ImportReport } from './import-report.ts';
+import type { ImportedDocument, ImportReport, SubjectReport } from './import-report.ts';
 
 export type Table = Readonly<Record<string, unknown>>;
 
@@ -47,17 +47,15 @@ export class MapProxyGrids {
   of(name: string): MapProxyGrid | null {
     const known = this.#grids.get(name);
     if (known !== undefined) return known;
-    const grid = this.#readGrid(name);
+    const about = this.#report.about(`grid ${name}`);
+    const grid = this.#readGrid(name, about);
     this.#grids.set(name, grid);
-    if (grid) this.#report.taken(`grid ${name}`, 'grid');
+    if (grid) about.taken('grid');
     return grid;
   }
 
-  #readGrid(name: string): MapProxyGrid | null {
-    const refuse = (what: string) => {
-      this.#report.leftOut(`grid ${name}`, 'grid', what);
-      return null;
-    };
+  #readGrid(name: string, about: SubjectReport): MapProxyGrid | null {
+    const refuse = (what: string) => about.leftOut('grid', what);
     const given = this.#inherited(name, 0);
     if (!given) return refuse('is not declared');
     const srs = srsOfCrs(String(given.srs ?? 'EPSG:900913'));

@@ -2,6 +2,7 @@ import type { Database } from '../db/database.ts';
 import type { NodesTable, RowOf } from '../db/schema.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
+import { openRepeater } from '../lib/repeat.ts';
 
 export type NodeRole = 'serve' | 'worker';
 
@@ -60,14 +61,14 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
     leader: 0,
     heard_at: 0,
   };
-  const ending = new AbortController();
+  let leaving = false;
 
   async function beat(): Promise<void> {
     row.seen_at = await database.now();
     const { instance, ...rest } = row;
     await database.transaction('nodes', async (query) => {
       // What is still to be told when the node leaves would put it on the list again.
-      if (ending.signal.aborted) return;
+      if (leaving) return;
       const longAgo = row.seen_at - SHOWN_FOR;
       await query.deleteFrom('node_flights').where('expires_at', '<', longAgo).execute();
       await query.deleteFrom('nodes').where('seen_at', '<', longAgo).execute();
@@ -82,19 +83,12 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
     });
   }
 
-  async function keepBeating(): Promise<void> {
-    for (;;) {
-      await clock.sleep(HEARTBEAT, ending.signal).catch(() => {});
-      if (ending.signal.aborted) return;
-      await beat().catch((error: unknown) =>
-        log.warn({ err: error }, 'the database was not told that this node is alive'),
-      );
-    }
-  }
-
   await warnOfNamesake(database, row, log);
   await beat();
-  const beating = keepBeating();
+  const beats = openRepeater(beat, {
+    ...{ clock, log, pause: HEARTBEAT, pauseFirst: true },
+    failure: 'the database was not told that this node is alive',
+  });
   return {
     async list() {
       const rows = await database.query.selectFrom('nodes').selectAll().orderBy('name').execute();
@@ -130,8 +124,8 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
       );
     },
     async close() {
-      ending.abort();
-      await beating;
+      leaving = true;
+      await beats.close();
       await database
         .transaction('nodes', (query) =>
           query.deleteFrom('nodes').where('instance', '=', row.instance).execute(),

@@ -1,69 +1,40 @@
 import { type Channel, messageKind } from '../lib/channel.ts';
-import type { Clock } from '../lib/clock.ts';
+import { openRepeater } from '../lib/repeat.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import type { RequestCount, TileStore } from '../storage/tile-store.ts';
-import type { BlankSuspect, BlankSuspects } from './blank-watch.ts';
-import type { LayerActivity, LayerNews } from './layer-activity.ts';
-import type { CountedEvent, PipelineCounters } from './pipeline-counters.ts';
 
-interface Counted {
-  readonly counts: readonly CountedEvent[];
-  readonly layers: readonly LayerNews[];
-  readonly suspects: readonly BlankSuspect[];
-  readonly requests: readonly StoreRequestCount[];
+/** Counts what happens in one process, and adds up what was counted in others. */
+interface Tally {
+  /** What is new since the last call. */
+  take(): readonly unknown[];
+  add(one: unknown): void;
 }
 
-const COUNTED = messageKind<Counted>('pipeline-counts');
+/** By a name that both processes know it by. */
+type Tallies = Readonly<Record<string, Tally>>;
 
-export interface CountedThings {
-  readonly counters: PipelineCounters;
-  readonly activity: LayerActivity;
-  readonly suspects: BlankSuspects;
-  readonly storeRequests: StoreRequestCounts;
-}
-
+const COUNTED = messageKind<Readonly<Record<string, readonly unknown[]>>>('pipeline-counts');
 /** Milliseconds. */
 const INTERVAL = 1000;
 
 /** Sends what a worker's pipeline has counted to its server, which adds it up with the others'. */
-export function openCounterFeed(
-  { counters, activity, ...noted }: CountedThings,
-  channel: Channel,
-  clock: Pick<Clock, 'sleep'>,
-): { close(): Promise<void> } {
-  const ending = new AbortController();
-
+export function openCounterFeed(tallies: Tallies, channel: Channel, surroundings: Surroundings) {
   function sendNow(): void {
-    const counts = counters.take();
-    const layers = activity.take();
-    const suspects = noted.suspects.take();
-    const requests = noted.storeRequests.take();
-    if (counts.length + layers.length + suspects.length + requests.length === 0) return;
-    channel.tell(COUNTED, { counts, layers, suspects, requests });
+    const counted = Object.entries(tallies).map(([name, tally]) => [name, tally.take()] as const);
+    const news = counted.filter(([, taken]) => taken.length > 0);
+    if (news.length > 0) channel.tell(COUNTED, Object.fromEntries(news));
   }
 
-  async function sendAgainAndAgain(): Promise<void> {
-    while (!ending.signal.aborted) {
-      await clock.sleep(INTERVAL, ending.signal).catch(() => {});
-      sendNow();
-    }
-  }
-
-  const sending = sendAgainAndAgain();
-  return {
-    async close() {
-      ending.abort();
-      await sending;
-    },
-  };
+  const sending = openRepeater(sendNow, {
+    ...{ ...surroundings, pause: INTERVAL, pauseFirst: true },
+    failure: 'what was counted could not be told',
+  });
+  return { close: () => sending.close().then(sendNow) };
 }
 
-export function addCountsOf(channel: Channel, counted: CountedThings): void {
-  const { counters, activity, suspects, storeRequests } = counted;
+export function addCountsOf(channel: Channel, tallies: Tallies): void {
   channel.handle(COUNTED, (sent) => {
-    for (const event of sent.counts) counters.add(event);
-    for (const news of sent.layers) activity.add(news);
-    for (const suspect of sent.suspects) suspects.add(suspect);
-    for (const count of sent.requests) storeRequests.add(count);
+    for (const [name, taken] of Object.entries(sent)) for (const one of taken) tallies[name]?.add(one);
   });
 }
 

@@ -2,6 +2,7 @@ import type { ParameterBook, ParameterValues } from '../catalog/parameter-book.t
 import { type Database, type Lead, leadAlone } from '../db/database.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
+import { repeat } from '../lib/repeat.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import type { StoreRoom, SweepingStatistics, TileStore } from '../storage/tile-store.ts';
 import type { Evicted } from './clean-up.ts';
@@ -14,7 +15,7 @@ import { faded, type PageName, type PageUse, PageUses } from './page-uses.ts';
 import { createQuotaSettings, type QuotaConfiguration } from './quota-configuration.ts';
 import { createQuotaCredit } from './quota-credit.ts';
 import { Recounter } from './recounter.ts';
-import { createUsageHistory, daysUntilFull, type UsageHistory } from './usage-history.ts';
+import { createUsageHistory, daysUntilFull } from './usage-history.ts';
 import type { StoresUsage } from './usage-report.ts';
 import { createUseRecords, UseKeeper } from './use-keeper.ts';
 
@@ -84,11 +85,20 @@ export async function openQuotaService(options: QuotaServiceOptions) {
     log,
   };
   const recounter = new Recounter({ stores, ledger, clock, log });
+  const failure = 'the usage of the stores could not be looked at';
   const jobs = [
     lead((signal) => Enforcer.run(parts, signal)),
     lead((signal) => recounter.run(signal)),
-    lead((signal) => recordHistory(ledger, history, book, { clock, log, signal })),
+    lead((signal) => repeat(recordHistory, { clock, log, pause: HISTORY_INTERVAL, failure }, signal)),
   ];
+
+  async function recordHistory(): Promise<void> {
+    await ledger.refresh();
+    const { bytes, tiles, layers } = ledger.usage();
+    await history.record({ at: clock.now(), bytes, tiles });
+    const sets = layers.flatMap((layer) => layer.tileSets);
+    await book?.keepOnly(new Set(sets.map(({ parametersId }) => parametersId ?? '')));
+  }
 
   return {
     settings,
@@ -166,24 +176,4 @@ async function disksOf(stores: ReadonlyMap<string, TileStore>): Promise<Readonly
     if (room) rooms.set(name, room);
   }
   return rooms;
-}
-
-async function recordHistory(
-  ledger: Ledger,
-  history: UsageHistory,
-  book: ParameterBook | undefined,
-  { clock, log, signal }: Surroundings & { readonly signal: AbortSignal },
-): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      await ledger.refresh();
-      const { bytes, tiles, layers } = ledger.usage();
-      await history.record({ at: clock.now(), bytes, tiles });
-      const sets = layers.flatMap((layer) => layer.tileSets);
-      await book?.keepOnly(new Set(sets.map(({ parametersId }) => parametersId ?? '')));
-    } catch (error) {
-      if (!signal.aborted) log.warn({ err: error }, 'the usage of the stores could not be looked at');
-    }
-    await clock.sleep(HISTORY_INTERVAL, signal).catch(() => undefined);
-  }
 }

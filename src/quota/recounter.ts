@@ -1,3 +1,4 @@
+import { repeat } from '../lib/repeat.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import type { Ledger } from './ledger.ts';
@@ -29,29 +30,25 @@ export class Recounter {
 
   /** Until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, interval = INTERVAL } = this.#options;
+    const { ledger, interval: pause = INTERVAL } = this.#options;
     let waiting: LedgerBlock[] = [];
-    while (!signal.aborted) {
-      await clock.sleep(interval, signal).catch(() => undefined);
-      if (signal.aborted) return;
-      if (waiting.length === 0) waiting = [...this.#options.ledger.blocks()];
+    const work = async () => {
+      if (waiting.length === 0) waiting = [...ledger.blocks()];
       const block = waiting.shift();
       if (block) await this.#recount(block);
-    }
+    };
+    const failure = 'a block could not be counted; it has its turn again';
+    await repeat(work, { ...this.#options, pause, failure, pauseFirst: true }, signal);
   }
 
   async #recount({ store, id, set, z }: LedgerBlock): Promise<void> {
     const { stores, log } = this.#options;
-    try {
-      const found = (await stores.get(store)?.recount?.(id)) ?? { tiles: 0, bytes: 0 };
-      if (found.tiles === 0 && found.bytes === 0) return;
-      this.#drift = { tiles: this.#drift.tiles + found.tiles, bytes: this.#drift.bytes + found.bytes };
-      log.error(
-        { store, block: id, layer: set.layer, z, ...found },
-        'the statistics of a block were wrong and have been mended; please report this bug',
-      );
-    } catch (error) {
-      log.warn({ err: error, store, block: id }, 'a block could not be counted; it has its turn again');
-    }
+    const found = (await stores.get(store)?.recount?.(id)) ?? { tiles: 0, bytes: 0 };
+    if (found.tiles === 0 && found.bytes === 0) return;
+    this.#drift = { tiles: this.#drift.tiles + found.tiles, bytes: this.#drift.bytes + found.bytes };
+    log.error(
+      { store, block: id, layer: set.layer, z, ...found },
+      'the statistics of a block were wrong and have been mended; please report this bug',
+    );
   }
 }

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Conditions, Database, Statements } from '../db/database.ts';
 import { tileSetId, tileSetOf } from '../domain/tile-key.ts';
+import { openRepeater, type Repeater } from '../lib/repeat.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import type { Ledger } from './ledger.ts';
 import { placeOf } from './ledger-block.ts';
@@ -24,12 +25,16 @@ const PRUNE_INTERVAL = 3_600_000;
 /** Writes uses down in batches, and brings them back at the start. */
 export class UseKeeper {
   readonly #options: UseKeeperOptions;
-  readonly #stopping = new AbortController();
-  readonly #loop: Promise<void>;
+  readonly #turns: Repeater;
+  #prunedAt: number;
 
   private constructor(options: UseKeeperOptions) {
     this.#options = options;
-    this.#loop = this.#run();
+    this.#prunedAt = options.clock.monotonic();
+    this.#turns = openRepeater(() => this.#turn(), {
+      ...{ ...options, pause: SAVE_INTERVAL, pauseFirst: true },
+      failure: 'the uses of tiles could not be kept',
+    });
   }
 
   static async open(options: UseKeeperOptions): Promise<UseKeeper> {
@@ -41,24 +46,17 @@ export class UseKeeper {
   }
 
   async close(): Promise<void> {
-    this.#stopping.abort();
-    await this.#loop;
+    await this.#turns.close();
     await this.#save();
   }
 
-  async #run(): Promise<void> {
+  async #turn(): Promise<void> {
     const { clock } = this.#options;
-    const { signal } = this.#stopping;
-    let prunedAt = clock.monotonic();
-    while (!signal.aborted) {
-      await clock.sleep(SAVE_INTERVAL, signal).catch(() => undefined);
-      if (signal.aborted) return;
-      await this.#save();
-      await this.#hearOthers();
-      if (clock.monotonic() - prunedAt < PRUNE_INTERVAL) continue;
-      prunedAt = clock.monotonic();
-      await this.#prune();
-    }
+    await this.#save();
+    await this.#hearOthers();
+    if (clock.monotonic() - this.#prunedAt < PRUNE_INTERVAL) return;
+    this.#prunedAt = clock.monotonic();
+    await this.#prune();
   }
 
   /** What comes meanwhile is for the next time: a page that is always in use would never be done. */

@@ -1,3 +1,4 @@
+import { openRepeater } from '../lib/repeat.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import type { LeaseStore } from './store/lease-store.ts';
 
@@ -21,7 +22,6 @@ interface Sight {
  * clock, so setting the time of day costs no living worker its lease.
  */
 export function openLeaseReaper({ leases, clock, log }: LeaseReaperOptions): { close(): Promise<void> } {
-  const ending = new AbortController();
   let sights = new Map<number, Sight>();
   let lastLook = clock.monotonic();
 
@@ -41,18 +41,5 @@ export function openLeaseReaper({ leases, clock, log }: LeaseReaperOptions): { c
     }
   }
 
-  async function loop(): Promise<void> {
-    while (!ending.signal.aborted) {
-      await look().catch((error: unknown) => log.warn({ err: error }, 'looking after leases failed'));
-      await clock.sleep(LOOK_INTERVAL, ending.signal).catch(() => {});
-    }
-  }
-
-  const looping = loop();
-  return {
-    async close() {
-      ending.abort();
-      await looping;
-    },
-  };
+  return openRepeater(look, { clock, log, pause: LOOK_INTERVAL, failure: 'looking after leases failed' });
 }

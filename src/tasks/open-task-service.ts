@@ -4,6 +4,7 @@ import { type Database, type Lead, leadAlone } from '../db/database.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { Random } from '../lib/random.ts';
+import { repeat } from '../lib/repeat.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { openLeaseReaper } from './lease-reaper.ts';
@@ -51,6 +52,9 @@ interface Workforce {
 
 /** Other nodes do it. */
 const NOBODY: Workforce = { start() {}, wake() {}, cancel() {}, async close() {} };
+const DAY = 86_400_000;
+/** Milliseconds between looks for finished tasks that are older or more than are kept. */
+const HISTORY_INTERVAL = 600_000;
 /** Earlier tasks that an estimate of time rests on. */
 const EARLIER_TASKS = 5;
 
@@ -63,7 +67,12 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   await store.renumber();
   const watch = new TaskWatch({ database, store, clock, log }, await store.changeHorizon());
   const reaper = openLeaseReaper({ leases, clock, log });
-  const history = lead((signal) => keepHistory({ store, clock, log, settings }, signal));
+  const forgetOld = () =>
+    store.forget({ endedBefore: clock.now() - settings.keepDays * DAY, keep: settings.keepFinished });
+  const failure = 'old tasks could not be forgotten';
+  const history = lead((signal) =>
+    repeat(forgetOld, { clock, log, pause: HISTORY_INTERVAL, failure }, signal),
+  );
   const workforce = openWorkforce(options, store, leases);
   const stopListening = database.listen(TASKS_WAITING, () => workforce.wake());
   // The word that other nodes have handed in a task may be lost.
@@ -196,27 +205,4 @@ function onlyOne(tasks: readonly Task[]): Task {
   const [task] = tasks;
   if (!task) throw new Error('No task was recorded.');
   return task;
-}
-
-interface HistoryKeeperOptions extends Surroundings {
-  readonly store: TaskStore;
-  readonly settings: Pick<TaskSettings, 'keepDays' | 'keepFinished'>;
-}
-
-const DAY = 86_400_000;
-/** Milliseconds. */
-const LOOK_INTERVAL = 600_000;
-
-/** Forgets finished tasks that are older or more than is kept. */
-async function keepHistory(
-  { store, clock, log, settings }: HistoryKeeperOptions,
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    const endedBefore = clock.now() - settings.keepDays * DAY;
-    await store
-      .forget({ endedBefore, keep: settings.keepFinished })
-      .catch((error: unknown) => log.warn({ err: error }, 'old tasks could not be forgotten'));
-    await clock.sleep(LOOK_INTERVAL, signal).catch(() => {});
-  }
 }

@@ -1,3 +1,4 @@
+import { repeat } from '../../lib/repeat.ts';
 import type { DatabaseOptions, Lead } from '../database.ts';
 import { connectSession, endSession, type SessionClient } from './session-client.ts';
 
@@ -61,16 +62,8 @@ export function openLeadership({ location, clock, log, changed }: LeadershipOpti
     if (!term && rows[0]?.held && !lost.aborted) begin();
   }
 
-  async function stand(): Promise<void> {
-    while (!stop.signal.aborted) {
-      await standOnce().catch((error: unknown) => {
-        if (!stop.signal.aborted) log.warn({ err: error }, 'the database cannot be reached; trying again');
-      });
-      await clock.sleep(ATTEMPT, stop.signal).catch(() => {});
-    }
-  }
-
-  const standing = stand();
+  const failure = 'the database cannot be reached; trying again';
+  const standing = repeat(standOnce, { clock, log, pause: ATTEMPT, failure }, stop.signal);
   return {
     lead: (work) => {
       const ending = new AbortController();

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, sql } from 'kysely';
 import pg from 'pg';
+import { repeat } from '../../lib/repeat.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import { type Database, DatabaseError, type DatabaseOptions } from '../database.ts';
@@ -117,22 +118,15 @@ const RECONNECT_WAIT = 1000;
 /** Keeps one connection that listens, and opens it again when it breaks. */
 function openNotifications(options: NotificationOptions): { close(): Promise<void> } {
   const stop = new AbortController();
-  const running = keepListening(options, stop.signal);
+  const listen = () => listenOnce(options, stop.signal);
+  const failure = 'listening to the database failed; trying again';
+  const running = repeat(listen, { ...options, pause: RECONNECT_WAIT, failure }, stop.signal);
   return {
     async close() {
       stop.abort();
       await running;
     },
   };
-}
-
-async function keepListening(options: NotificationOptions, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    await listenOnce(options, signal).catch((error: unknown) => {
-      if (!signal.aborted) options.log.warn({ err: error }, 'listening to the database failed; trying again');
-    });
-    await options.clock.sleep(RECONNECT_WAIT, signal).catch(() => {});
-  }
 }
 
 async function listenOnce({ location, heard }: NotificationOptions, signal: AbortSignal): Promise<void> {

@@ -221,6 +221,15 @@ export const API_DESCRIPTIONS = {
   'GET /api/v1/openapi.json': { summary: 'This document', answerType: 'application/json' },
 } satisfies Descriptions;
 
+type Api = typeof API_DESCRIPTIONS;
+type AnswerOf<Described> = Described extends { answer: infer Schema } ? z.output<Schema> : never;
+type BodyOf<Described> = Described extends { body: infer Schema } ? z.input<Schema> : never;
+
+/** E.g. `GET /api/v1/tasks`. */
+export type ApiRequest = keyof Api;
+export type ApiAnswer<Request extends ApiRequest> = AnswerOf<Api[Request]>;
+export type ApiBody<Request extends ApiRequest> = BodyOf<Api[Request]>;
+
 const XML_TYPES = ['text/xml', 'application/xml'];
 const JSON_TYPES = ['application/json'];
 const FORM_TYPES = ['application/x-www-form-urlencoded'];

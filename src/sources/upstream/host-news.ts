@@ -1,4 +1,5 @@
 import type { HostNews } from '../../domain/upstream-status.ts';
+import { openRepeater } from '../../lib/repeat.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 
 export interface NewsBook {
@@ -19,26 +20,15 @@ interface NewsFollowerOptions extends Surroundings {
 const INTERVAL = 1000;
 
 export function followHostNews({ book, hear, clock, log }: NewsFollowerOptions): { close(): Promise<void> } {
-  const ending = new AbortController();
-  let nudge = new AbortController();
-
-  async function follow(): Promise<void> {
-    while (!ending.signal.aborted) {
-      nudge = new AbortController();
-      await book.read().then(hear, (error: unknown) => {
-        log.debug({ err: error }, 'what other nodes know of hosts cannot be asked');
-      });
-      await clock.sleep(INTERVAL, AbortSignal.any([nudge.signal, ending.signal])).catch(() => {});
-    }
-  }
-
-  const stopListening = book.listen(() => nudge.abort());
-  const following = follow();
+  const looks = openRepeater(() => book.read().then(hear), {
+    ...{ clock, log, pause: INTERVAL, level: 'debug' },
+    failure: 'what other nodes know of hosts cannot be asked',
+  });
+  const stopListening = book.listen(looks.wake);
   return {
     async close() {
-      ending.abort();
       stopListening();
-      await following;
+      await looks.close();
     },
   };
 }

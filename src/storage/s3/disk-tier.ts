@@ -1,19 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { pageOf, type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import { blockAt, rectOfTile, type TileRect } from '../../domain/tile-rect.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
+import { openRepeater, type Repeater } from '../../lib/repeat.ts';
+import type { Surroundings } from '../../lib/surroundings.ts';
 import type { BlockContent, StoredTile, TileNews, TileStore } from '../tile-store.ts';
 import { BLOCK_TILES } from './page-index.ts';
 import type { PlacedTile } from './plan-pack-change.ts';
 
-export interface DiskTierOptions {
+export interface DiskTierOptions extends Surroundings {
   /** Keeps the copies; nobody else uses it. Closing it is the caller's business. */
   readonly copies: TileStore;
   /** Bytes. */
   readonly size: number;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** A tile of the index with its bytes. */
@@ -43,8 +41,7 @@ export class DiskTier {
   readonly #blocks = new Map<string, KnownBlock>();
   readonly #uses = new Map<string, number>();
   readonly #voids = new CopyVoids();
-  readonly #stopping = new AbortController();
-  readonly #loop: Promise<void>;
+  readonly #looks: Repeater;
   /** Tells the copies of this process from those of earlier ones. */
   readonly #life = randomBytes(6).toString('hex');
   #cursor: number | null = null;
@@ -53,7 +50,8 @@ export class DiskTier {
 
   constructor(options: DiskTierOptions) {
     this.#options = options;
-    this.#loop = this.#keepWithin();
+    const failure = 'the disk tier could not be looked at';
+    this.#looks = openRepeater((signal) => this.#look(signal), { ...options, pause: LOOK_INTERVAL, failure });
   }
 
   /** Null: it is not there, or of another object. */
@@ -98,8 +96,7 @@ export class DiskTier {
   }
 
   async close(): Promise<void> {
-    this.#stopping.abort();
-    await this.#loop;
+    await this.#looks.close();
     await this.#copying;
   }
 
@@ -110,18 +107,7 @@ export class DiskTier {
     return copy;
   }
 
-  async #keepWithin(): Promise<void> {
-    const { clock, log } = this.#options;
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      await this.#look().catch((error: unknown) =>
-        log.warn({ err: error }, 'the disk tier could not be looked at'),
-      );
-      await clock.sleep(LOOK_INTERVAL, signal).catch(() => {});
-    }
-  }
-
-  async #look(): Promise<void> {
+  async #look(signal: AbortSignal): Promise<void> {
     const { copies, size } = this.#options;
     const changes = await copies.blocks(this.#cursor);
     if (changes.complete) this.#blocks.clear();
@@ -133,18 +119,18 @@ export class DiskTier {
     }
     this.#cursor = changes.complete && changes.cursor === 0 ? null : changes.cursor;
     const used = [...this.#blocks.values()].reduce((sum, { diskBytes }) => sum + diskBytes, 0);
-    if (used > size) await this.#evict(used - size * LEFT);
+    if (used > size) await this.#evict(used - size * LEFT, signal);
   }
 
   /** Whole blocks, the least recently used first. */
-  async #evict(bytes: number): Promise<void> {
+  async #evict(bytes: number, signal: AbortSignal): Promise<void> {
     const { copies } = this.#options;
     const usedAt = ({ set, z, rect }: KnownBlock) =>
       this.#uses.get(blockName(set, z, rect.minX, rect.minY)) ?? 0;
     let left = bytes;
     for (const [id, block] of [...this.#blocks].sort(([, a], [, b]) => usedAt(a) - usedAt(b))) {
       if (left <= 0) return;
-      await copies.deleteRange(block.set, block.z, block.rect, this.#stopping.signal);
+      await copies.deleteRange(block.set, block.z, block.rect, signal);
       this.#blocks.delete(id);
       this.#uses.delete(blockName(block.set, block.z, block.rect.minX, block.rect.minY));
       left -= block.diskBytes;

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Database, type Lead, leadAlone } from '../../db/database.ts';
 import { isTilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { repeat } from '../../lib/repeat.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import type { Invalidation } from '../invalidation.ts';
 import type { TaskDraft } from '../task-draft.ts';
@@ -36,7 +37,11 @@ export async function openScheduleService(options: ScheduleServiceOptions): Prom
   const store = createScheduleStore(database);
   const runner = new ScheduleRunner({ store, tasks, invalidation, clock, log });
   await takeOver(store, declared, clock);
-  const looking = lead((signal) => lookRegularly(() => runner.lookAtAll(), { clock, log, signal }));
+  const pause = () => Math.min(LOOK_INTERVAL, MINUTE - (clock.now() % MINUTE));
+  const failure = 'schedules could not be looked at';
+  const looking = lead((signal) =>
+    repeat(() => runner.lookAtAll(), { clock, log, pause, failure, level: 'error' }, signal),
+  );
 
   async function check({ layer, work, draft, ...times }: ScheduleDeclaration): Promise<void> {
     createTimetable(times);
@@ -103,17 +108,6 @@ async function takeOver(
 
 function firstDue(declaration: ScheduleDeclaration, clock: Clock): number | null {
   return declaration.enabled ? createTimetable(declaration).dueAfter(clock.now()) : null;
-}
-
-async function lookRegularly(
-  look: () => Promise<void>,
-  { clock, log, signal }: Surroundings & { readonly signal: AbortSignal },
-): Promise<void> {
-  while (!signal.aborted) {
-    await look().catch((error: unknown) => log.error({ err: error }, 'schedules could not be looked at'));
-    const pause = Math.min(LOOK_INTERVAL, MINUTE - (clock.now() % MINUTE));
-    await clock.sleep(pause, signal).catch(() => {});
-  }
 }
 
 interface ScheduleRunnerOptions extends Surroundings {

@@ -1,17 +1,12 @@
-import type { z } from 'zod';
-import type { API_DESCRIPTIONS } from '../../../src/http/api/openapi-book.ts';
+import type { ApiAnswer, ApiBody, ApiRequest } from '../../../src/http/api/openapi-book.ts';
 import { TEXTS } from '../texts.ts';
 
-type Api = typeof API_DESCRIPTIONS;
-type OutputOf<Described> = Described extends { answer: infer Schema } ? z.output<Schema> : never;
-type InputOf<Described> = Described extends { body: infer Schema } ? z.input<Schema> : never;
-type PathOf<Route> = Route extends `GET ${infer Path}` ? Path : never;
+type PathOf<Request> = Request extends `GET ${infer Path}` ? Path : never;
 
 /** What the server answers to `GET` of a path. */
-export type Answer<Path extends PathOf<keyof Api>> = OutputOf<Api[`GET ${Path}`]>;
-
+export type Answer<Path extends PathOf<ApiRequest>> = ApiAnswer<`GET ${Path}`>;
 /** What the server reads, e.g. `POST /api/v1/tasks`. */
-export type Body<Route extends keyof Api> = InputOf<Api[Route]>;
+export type Body<Request extends ApiRequest> = ApiBody<Request>;
 
 /** A failure as the server told it, or that it could not be asked. */
 export class Problem extends Error {
@@ -52,7 +47,7 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
 export async function send<T>(
   method: 'POST' | 'PUT' | 'DELETE',
   path: string,
-  body?: Body<keyof Api>,
+  body?: Body<ApiRequest>,
   options?: SendOptions,
 ): Promise<T> {
   return (await ask<T>(method, path, body, options)).data;

@@ -18,6 +18,7 @@ import {
   ProblemNotice,
   Table,
   TextField,
+  tied,
 } from '../parts/basics.tsx';
 import { ConfirmButton, Dialog } from '../parts/dialog.tsx';
 import { may, ROLES, type Role, useCaller } from '../session.tsx';
@@ -245,22 +246,15 @@ interface GrantProps {
   readonly onChange: (grant: Grant) => void;
 }
 
-function GrantForm({
-  verb,
-  grant,
-  onChange,
-  onSubmit,
-  children,
-}: GrantProps & { verb: string; onSubmit: () => unknown; children: ReactNode }) {
+function grantFields({ grant, onChange }: GrantProps) {
+  return tied(grant, (changes) => onChange({ ...grant, ...changes }));
+}
+
+function GrantForm(props: GrantProps & { verb: string; onSubmit: () => unknown; children: ReactNode }) {
+  const { verb, onSubmit, children } = props;
   return (
     <Form className="form-grid tops" onSubmit={onSubmit} aria-label={verb}>
-      <Input
-        label={TEXTS.name}
-        required
-        value={grant.name}
-        autoComplete="off"
-        onText={(name) => onChange({ ...grant, name })}
-      />
+      <Input label={TEXTS.name} required autoComplete="off" {...grantFields(props).text('name')} />
       {children}
       <Button type="submit" kind="beside-fields">
         {verb}
@@ -270,23 +264,18 @@ function GrantForm({
 }
 
 /** `help` is about the role. */
-function GrantFields({ grant, onChange, help }: GrantProps & { help?: ReactNode }) {
+function GrantFields(props: GrantProps & { help?: ReactNode }) {
+  const fields = grantFields(props);
   return (
     <>
-      <Choice
-        label={WORDS.role}
-        value={grant.role}
-        options={ROLES}
-        onChange={(role) => onChange({ ...grant, role })}
-      />
-      {help}
+      <Choice label={WORDS.role} options={ROLES} {...fields.choice('role')} />
+      {props.help}
       <TextField
         label={TEXTS.nav.layers}
         help={WORDS.layersHelp}
         required
         className="mono"
-        value={grant.layers}
-        onText={(layers) => onChange({ ...grant, layers })}
+        {...fields.text('layers')}
       />
     </>
   );

@@ -2,7 +2,7 @@ import { useDeferredValue, useState } from 'react';
 import type { Answer } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { timeText } from '../format.ts';
-import { Button, Card, Choice, Empty, Input, Loaded, PageHead, Table } from '../parts/basics.tsx';
+import { Button, Card, Choice, Empty, Input, Loaded, PageHead, Table, tied } from '../parts/basics.tsx';
 import { changeQuery, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
@@ -25,18 +25,18 @@ export default function Audit() {
     may(caller, 'admin') ? `api/v1/audit?${search}` : null,
   );
   if (!may(caller, 'admin')) return <Empty>{WORDS.needAdmin}</Empty>;
+  const filter = tied({ actor, text, outcome }, changeQuery);
   return (
     <>
       <PageHead title={TEXTS.nav.audit} />
       <div className="stack">
         <div className="row">
-          <Input label={WORDS.actor} type="search" value={actor} onText={(actor) => changeQuery({ actor })} />
-          <Input label={WORDS.text} type="search" value={text} onText={(text) => changeQuery({ text })} />
+          <Input label={WORDS.actor} type="search" {...filter.text('actor')} />
+          <Input label={WORDS.text} type="search" {...filter.text('text')} />
           <Choice
             label={WORDS.outcome}
-            value={outcome}
             options={{ '': TEXTS.tasks.any, ...WORDS.outcomes }}
-            onChange={(chosen) => changeQuery({ outcome: chosen })}
+            {...filter.choice('outcome')}
           />
         </div>
         <Card>

@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'react';
 import { type LayerInfo, type TileSet, tileSetFrom, wishesOf } from '../map/tile-set.ts';
-import { Button, Card, Form, Input, PageHead } from '../parts/basics.tsx';
+import { Button, Card, Form, Input, PageHead, tied } from '../parts/basics.tsx';
 import { ChosenLayer } from '../parts/layer-field.tsx';
 import { TileSetChoices } from '../parts/tile-set-choices.tsx';
 import { addressOf, goTo, useRoute } from '../route.ts';
@@ -35,15 +35,9 @@ function Place({ layer }: { layer: LayerInfo }) {
   if (!asked) return null;
   const show = (set: TileSet) =>
     goTo(addressOf('inspect', layer.name, { ...wishesOf(set), tile: `${typed.z}/${typed.x}/${typed.y}` }));
+  const fields = tied(typed, (changes) => setTyped({ ...typed, ...changes }));
   const number = (name: 'z' | 'x' | 'y', label: string) => (
-    <Input
-      label={label}
-      type="number"
-      min={0}
-      required
-      value={typed[name]}
-      onText={(text) => setTyped({ ...typed, [name]: text })}
-    />
+    <Input label={label} type="number" min={0} required {...fields.text(name)} />
   );
   return (
     <>

@@ -15,6 +15,7 @@ import {
   Loaded,
   PageHead,
   TextField,
+  tied,
 } from '../parts/basics.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { LayerField } from '../parts/layer-field.tsx';
@@ -145,6 +146,7 @@ function QuotaForm({ usage, quota }: { usage: Resource<Usage>; quota: Resource<Q
   const change = (more: Changes) => setChanges((before) => ({ ...before, ...more }));
   const changeLayer = (layer: string, limit: LayerDraft | null) =>
     setChanges((before) => ({ ...before, layers: { ...before.layers, [layer]: limit } }));
+  const fields = tied(draft, change);
   const effects = effectsOf(draft, usage.data);
   const save = async () => {
     try {
@@ -167,21 +169,11 @@ function QuotaForm({ usage, quota }: { usage: Resource<Usage>; quota: Resource<Q
         <fieldset disabled={!allowed} className="stack">
           <legend className="visually-hidden">{WORDS.limits}</legend>
           {!allowed && <p className="notice">{WORDS.needAdmin}</p>}
-          <Check label={WORDS.enabled} checked={draft.enabled} onChange={(enabled) => change({ enabled })} />
+          <Check label={WORDS.enabled} {...fields.check('enabled')} />
           <div className="form-grid tops">
             <LimitFields label={WORDS.limit} limit={draft} onChange={change} />
-            <NumberField
-              label={WORDS.frequency}
-              value={draft.frequency}
-              whole
-              onChange={(frequency) => change({ frequency })}
-            />
-            <Choice
-              label={WORDS.unit}
-              value={draft.frequencyUnits}
-              options={WORDS.units}
-              onChange={(frequencyUnits) => change({ frequencyUnits })}
-            />
+            <NumberField label={WORDS.frequency} whole {...fields.text('frequency')} />
+            <Choice label={WORDS.unit} options={WORDS.units} {...fields.choice('frequencyUnits')} />
           </div>
           <p className="small quiet">{WORDS.policyHelp}</p>
           <LayerQuotas draft={draft} onChange={changeLayer} />
@@ -224,22 +216,18 @@ function Effects({ effects }: { effects: readonly Effect[] }) {
   ));
 }
 
-function NumberField(props: {
+function NumberField({
+  whole,
+  ...field
+}: {
   label: string;
   value: string;
   whole?: boolean;
-  onChange: (value: string) => void;
+  onText: (value: string) => void;
 }) {
-  const fits = props.whole ? isWhole : isPositive;
-  return (
-    <TextField
-      label={props.label}
-      inputMode="decimal"
-      value={props.value}
-      error={fits(props.value) ? null : props.whole ? WORDS.notWhole : WORDS.notPositive}
-      onText={props.onChange}
-    />
-  );
+  const fits = whole ? isWhole : isPositive;
+  const error = fits(field.value) ? null : whole ? WORDS.notWhole : WORDS.notPositive;
+  return <TextField inputMode="decimal" error={error} {...field} />;
 }
 
 /** A limit and what is evicted first when it is reached. */
@@ -248,22 +236,12 @@ function LimitFields(props: {
   limit: LayerDraft;
   onChange: (changes: Partial<LayerDraft>) => void;
 }) {
-  const { label, limit, onChange } = props;
+  const fields = tied(props.limit, props.onChange);
   return (
     <>
-      <NumberField label={label} value={limit.value} onChange={(value) => onChange({ value })} />
-      <Choice
-        label={WORDS.unit}
-        value={limit.units}
-        options={UNITS}
-        onChange={(units) => onChange({ units })}
-      />
-      <Choice
-        label={WORDS.policy}
-        value={limit.policy}
-        options={POLICIES}
-        onChange={(policy) => onChange({ policy })}
-      />
+      <NumberField label={props.label} {...fields.text('value')} />
+      <Choice label={WORDS.unit} options={UNITS} {...fields.choice('units')} />
+      <Choice label={WORDS.policy} options={POLICIES} {...fields.choice('policy')} />
     </>
   );
 }

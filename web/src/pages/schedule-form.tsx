@@ -18,6 +18,7 @@ import {
   ProblemNotice,
   Suggestions,
   TextField,
+  tied,
 } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
 import { ChosenLayer } from '../parts/layer-field.tsx';
@@ -99,12 +100,7 @@ function Editor(props: {
       <div className="span-5 stack">
         <Card title={WORDS.when}>
           <div className="stack">
-            <TextField
-              label={TEXTS.name}
-              value={draft.name}
-              error={faults.name ?? null}
-              onText={(name) => change({ name })}
-            />
+            <TextField label={TEXTS.name} error={faults.name ?? null} {...tied(draft, change).text('name')} />
             <ScheduleTimes draft={draft} faults={faults} onChange={change} />
           </div>
         </Card>
@@ -135,15 +131,13 @@ function open({ id }: Schedule): void {
   goTo(addressOf('schedules', String(id)));
 }
 
-function ScheduleTimes({
-  draft,
-  faults,
-  onChange,
-}: {
+function ScheduleTimes(props: {
   draft: ScheduleDraft;
   faults: Faults;
   onChange: (changes: Partial<ScheduleDraft>) => void;
 }) {
+  const { draft, faults, onChange } = props;
+  const fields = tied(draft, onChange);
   const zones = useMemo(() => ['UTC', ...Intl.supportedValuesOf('timeZone')], []);
   return (
     <>
@@ -152,10 +146,9 @@ function ScheduleTimes({
           label={WORDS.cron}
           className="mono"
           spellCheck={false}
-          value={draft.cron}
           error={faults.cron ?? null}
           help={cronText(draft.cron) ?? WORDS.cronUnsaid}
-          onText={(cron) => onChange({ cron })}
+          {...fields.text('cron')}
         />
         <div className="row">
           {WORDS.presets.map(([cron, text]) => (
@@ -173,36 +166,19 @@ function ScheduleTimes({
       <TextField
         label={WORDS.timeZone}
         list="time-zones"
-        value={draft.timeZone}
         error={faults.timeZone ?? null}
-        onText={(timeZone) => onChange({ timeZone })}
+        {...fields.text('timeZone')}
       />
       <Suggestions id="time-zones" values={zones} />
       <div className="form-grid tops">
-        <TextField
-          type="time"
-          label={WORDS.from}
-          value={draft.from}
-          error={faults.hours ?? null}
-          onText={(from) => onChange({ from })}
-        />
-        <TextField
-          type="time"
-          label={WORDS.until}
-          value={draft.until}
-          onText={(until) => onChange({ until })}
-        />
+        <TextField type="time" label={WORDS.from} error={faults.hours ?? null} {...fields.text('from')} />
+        <TextField type="time" label={WORDS.until} {...fields.text('until')} />
       </div>
       {draft.from === '' && draft.until === '' && <p className="small quiet">{WORDS.anyHourHelp}</p>}
       {draft.from !== '' && (
-        <Choice
-          label={WORDS.overrun}
-          value={draft.overrun}
-          options={WORDS.overruns}
-          onChange={(overrun) => onChange({ overrun })}
-        />
+        <Choice label={WORDS.overrun} options={WORDS.overruns} {...fields.choice('overrun')} />
       )}
-      <Check label={WORDS.enabled} checked={draft.enabled} onChange={(enabled) => onChange({ enabled })} />
+      <Check label={WORDS.enabled} {...fields.check('enabled')} />
     </>
   );
 }

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { WHOLE } from '../map/draw-area.ts';
 import type { TileSet } from '../map/tile-set.ts';
-import { Card, Choice, TextField } from '../parts/basics.tsx';
+import { Card, Choice, TextField, tied } from '../parts/basics.tsx';
 import { TileSetChoices } from '../parts/tile-set-choices.tsx';
 import { TEXTS } from '../texts.ts';
 import { AreaFields } from './seed-area.tsx';
@@ -21,6 +21,7 @@ export function PlanFields(props: {
 }) {
   const { plan, faults, onChange } = props;
   const { zoomStart, zoomStop } = plan.set.gridSet;
+  const fields = tied(plan, onChange);
   const isTask = TASK_TYPES.some((type) => type === plan.type);
   const changeSet = (set: TileSet) => {
     const clamped = (text: string) => {
@@ -40,9 +41,8 @@ export function PlanFields(props: {
       min={name === 'threadCount' ? 1 : zoomStart}
       max={name === 'threadCount' ? undefined : zoomStop}
       label={label}
-      value={plan[name]}
       error={fault ?? null}
-      onText={(text) => onChange({ [name]: text })}
+      {...fields.text(name)}
     />
   );
   return (
@@ -51,9 +51,8 @@ export function PlanFields(props: {
         {props.field}
         <Choice
           label={TEXTS.tasks.type}
-          value={plan.type}
           options={props.types.map((type) => [type, TEXTS.work[type]])}
-          onChange={(type) => onChange({ type })}
+          {...fields.choice('type')}
         />
         <div className="form-grid tops">
           <TileSetChoices

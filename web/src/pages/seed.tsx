@@ -15,6 +15,7 @@ import {
   LinkButton,
   Loaded,
   PageHead,
+  tied,
 } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
 import { Confirm } from '../parts/dialog.tsx';
@@ -69,6 +70,7 @@ function Form(props: { layer: LayerInfo; field: ReactNode; query: URLSearchParam
   if (!plan) return <Empty>{TEXTS.layers.empty}</Empty>;
   // What is drawn is told long after this was made: by then the plan may be another one.
   const change = (changes: Partial<Plan>) => setPlan((current) => current && { ...current, ...changes });
+  const fields = tied(plan, change);
   const { request, faults } = readPlan(plan);
   const calls = request ? callsFor(request, plan) : [];
   return (
@@ -79,19 +81,10 @@ function Form(props: { layer: LayerInfo; field: ReactNode; query: URLSearchParam
       <div className="span-5 stack">
         <PlanFields plan={plan} faults={faults} types={AREA_WORK} field={props.field} onChange={change}>
           {plan.type === 'export' && (
-            <Choice
-              label={WORDS.archive}
-              value={plan.archive}
-              options={WORDS.archives}
-              onChange={(archive) => change({ archive })}
-            />
+            <Choice label={WORDS.archive} options={WORDS.archives} {...fields.choice('archive')} />
           )}
           {plan.type !== 'blank' && combinationsOf(props.layer).length > 1 && (
-            <Check
-              label={WORDS.every(combinationsOf(props.layer).length)}
-              checked={plan.every}
-              onChange={(every) => change({ every })}
-            />
+            <Check label={WORDS.every(combinationsOf(props.layer).length)} {...fields.check('every')} />
           )}
         </PlanFields>
         <Start type={plan.type} request={request} calls={calls} />

@@ -4,7 +4,16 @@ import { type Task, useFeedState, useTaskChanges } from '../api/task-feed.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { hasFailed } from '../has-failed.ts';
-import { ActionNotices, Button, Choice, Empty, Loaded, PageHead, ProblemNotice } from '../parts/basics.tsx';
+import {
+  ActionNotices,
+  Button,
+  Choice,
+  Empty,
+  Loaded,
+  PageHead,
+  ProblemNotice,
+  tied,
+} from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';
 import { LayerField } from '../parts/layer-field.tsx';
 import { TaskLine } from '../parts/task-parts.tsx';
@@ -125,27 +134,17 @@ function fits(task: Task, { state, type, layer, days }: Filter): boolean {
 
 function Filters({ filter }: { filter: Filter }) {
   const { invalidate: _, ...types } = WORDS.types;
+  const fields = tied(filter, changeQuery);
   return (
     <div className="row">
       <Choice
         label={WORDS.state}
-        value={filter.state}
         options={{ '': WORDS.any, ...WORDS.states, [FAILED]: WORDS.withFailures }}
-        onChange={(state) => changeQuery({ state })}
+        {...fields.choice('state')}
       />
-      <Choice
-        label={WORDS.type}
-        value={filter.type}
-        options={{ '': WORDS.any, ...types }}
-        onChange={(type) => changeQuery({ type })}
-      />
-      <Choice
-        label={WORDS.created}
-        value={filter.days}
-        options={WORDS.sinces}
-        onChange={(days) => changeQuery({ days })}
-      />
-      <LayerField value={filter.layer} onChange={(layer) => changeQuery({ layer })} />
+      <Choice label={WORDS.type} options={{ '': WORDS.any, ...types }} {...fields.choice('type')} />
+      <Choice label={WORDS.created} options={WORDS.sinces} {...fields.choice('days')} />
+      <LayerField {...fields.choice('layer')} />
     </div>
   );
 }

@@ -248,6 +248,19 @@ export function Choice<T extends string>(props: {
   );
 }
 
+/** Ties controls to fields of a draft, e.g. `<Input label="…" {...tied(draft, change).text('name')} />`. */
+export function tied<Draft extends object>(draft: Draft, onChange: (changes: Partial<Draft>) => void) {
+  const setter = (name: keyof Draft) => (value: unknown) => onChange({ [name]: value } as Partial<Draft>);
+  return {
+    text: (name: keyof Draft) => ({ value: String(draft[name]), onText: setter(name) }),
+    choice: <Name extends keyof Draft>(name: Name) => ({
+      value: draft[name] as Draft[Name] & string,
+      onChange: setter(name),
+    }),
+    check: (name: keyof Draft) => ({ checked: Boolean(draft[name]), onChange: setter(name) }),
+  };
+}
+
 export function Copy({ text, label }: { text: string; label: string }) {
   const [copied, setCopied] = useState(false);
   const copy = async () => {

@@ -1,0 +1,2 @@
+/** What commands ask of a running server. */
+export type { ApiAnswer } from '../http/api/openapi-book.ts';

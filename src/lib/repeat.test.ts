@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest';
+import { systemClock } from './clock.ts';
+import { silentLogger } from './logger.ts';
+import { openRepeater, repeat } from './repeat.ts';
+
+const seldom = { clock: systemClock, log: silentLogger, pause: 1_000_000, failure: 'it failed' };
+
+it('works at once, and again when it is woken, and says so', async () => {
+  const turns: boolean[] = [];
+  const repeater = openRepeater((_, woken) => turns.push(woken), seldom);
+  expect(turns).toEqual([false]);
+  repeater.wake();
+  await expect.poll(() => turns).toEqual([false, true]);
+  await repeater.close();
+  expect(turns).toEqual([false, true]);
+});
+
+it('does not miss a call that comes while it works', async () => {
+  let turns = 0;
+  const repeater = openRepeater(
+    async () => {
+      turns++;
+      if (turns === 1) repeater.wake();
+    },
+    { ...seldom, pauseFirst: true },
+  );
+  repeater.wake();
+  await expect.poll(() => turns).toBe(2);
+  await repeater.close();
+});
+
+it('goes on after a turn that failed, and is silent about one that its end has broken off', async () => {
+  const told: unknown[] = [];
+  const ending = new AbortController();
+  let turns = 0;
+  const work = () => {
+    turns++;
+    if (turns === 3) ending.abort();
+    throw new Error(`turn ${turns}`);
+  };
+  const log = { ...silentLogger, warn: (facts: object, text: string) => told.push([facts, text]) };
+  await repeat(work, { ...seldom, log, pause: () => 0 }, ending.signal);
+  expect(told).toEqual([
+    [{ err: new Error('turn 1') }, 'it failed'],
+    [{ err: new Error('turn 2') }, 'it failed'],
+  ]);
+});
+
+it('does nothing when it is closed before the first pause is over', async () => {
+  let turns = 0;
+  const repeater = openRepeater(() => turns++, { ...seldom, pauseFirst: true });
+  await repeater.close();
+  expect(turns).toBe(0);
+});

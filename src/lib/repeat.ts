@@ -1,0 +1,54 @@
+import type { Surroundings } from './surroundings.ts';
+
+interface RepeatOptions extends Surroundings {
+  /** Milliseconds between the end of one turn and the next. */
+  readonly pause: number | (() => number);
+  /** Logged when a turn fails, and not because of the end; the next one comes all the same. */
+  readonly failure: string;
+  /** Of the log; `warn` when absent. */
+  readonly level?: 'debug' | 'error';
+  /** The first turn comes after a pause too. */
+  readonly pauseFirst?: true;
+}
+
+/** Does `work` again and again until the signal aborts. */
+export async function repeat(
+  work: () => unknown,
+  { clock, log, pause, failure, level, pauseFirst }: RepeatOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const sleep = () => clock.sleep(typeof pause === 'number' ? pause : pause(), signal).catch(() => {});
+  if (pauseFirst) await sleep();
+  while (!signal.aborted) {
+    try {
+      await work();
+    } catch (error) {
+      if (!signal.aborted) log[level ?? 'warn']({ err: error }, failure);
+    }
+    await sleep();
+  }
+}
+
+export type Repeater = ReturnType<typeof openRepeater>;
+
+/** The same until it is closed, which aborts the signal. `wake` ends a pause, or the one that follows the turn under way. */
+export function openRepeater(work: (signal: AbortSignal, woken: boolean) => unknown, options: RepeatOptions) {
+  const ending = new AbortController();
+  let nudge = new AbortController();
+  const clock = { ...options.clock, sleep: (ms: number) => options.clock.sleep(ms, nudge.signal) };
+  const turn = () => {
+    const woken = nudge.signal.aborted;
+    nudge = new AbortController();
+    return work(ending.signal, woken);
+  };
+  const running = repeat(turn, { ...options, clock }, ending.signal);
+  return {
+    wake: () => nudge.abort(),
+    /** Resolves when the turn under way has ended. */
+    async close(): Promise<void> {
+      ending.abort();
+      nudge.abort();
+      await running;
+    },
+  };
+}
