@@ -1,4 +1,4 @@
-// npm run bench:console: what the console costs a browser and the server. Needs a build and Debian's chromium.
+// npm run bench:console: what the console costs a browser and the server. Needs a build and Debian's chromium-headless-shell.
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
@@ -58,8 +58,8 @@ const SCROLL = `new Promise((resolve) => {
   requestAnimationFrame((now) => { last = now; requestAnimationFrame(step); });
 })`;
 
-const program = findProgram('chromium');
-if (!program) throw new Error('Install the package chromium first.');
+const program = findProgram('chromium-headless-shell');
+if (!program) throw new Error('Install the package chromium-headless-shell first.');
 const server = await openManyLayers(LAYERS);
 const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
 try {

@@ -17,7 +17,11 @@ import { type ModuleServer, openModuleServer } from '../fixtures/module-server.t
 import { sharedBrowser, sharedMapServer } from '../fixtures/shared-services.ts';
 import { requirePackage } from '../fixtures/system-packages.ts';
 
-const program = requirePackage('chromium', 'chromium', 'layers read by OpenLayers, Leaflet and MapLibre');
+const program = requirePackage(
+  'chromium-headless-shell',
+  'chromium-headless-shell',
+  'layers read by OpenLayers, Leaflet and MapLibre',
+);
 const mapserv = requirePackage('cgi-mapserver', 'mapserv', 'layers read by OpenLayers, Leaflet and MapLibre');
 const gdal = requirePackage('gdal-bin', 'gdal_translate', 'the page of a layer tried with GDAL');
 

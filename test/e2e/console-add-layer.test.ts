@@ -5,7 +5,11 @@ import { requirePackage } from '../fixtures/system-packages.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
 import { type RunningServer, startServer } from './server.ts';
 
-const program = requirePackage('chromium', 'chromium', 'adding layers in the console');
+const program = requirePackage(
+  'chromium-headless-shell',
+  'chromium-headless-shell',
+  'adding layers in the console',
+);
 
 describe.skipIf(program === null)('adding a layer in the console', () => {
   let server: RunningServer;

@@ -7,7 +7,11 @@ import { requirePackage } from '../fixtures/system-packages.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
 import { type RunningServer, startServer, temporaryFolder } from './server.ts';
 
-const program = requirePackage('chromium', 'chromium', 'areas and exports in the console');
+const program = requirePackage(
+  'chromium-headless-shell',
+  'chromium-headless-shell',
+  'areas and exports in the console',
+);
 const SQUARE = '{"type":"Polygon","coordinates":[[[0,0],[40,0],[40,40],[0,40],[0,0]]]}';
 
 interface Task {

@@ -15,7 +15,11 @@ import { requirePackage } from '../fixtures/system-packages.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
 import { ADMIN_PASSWORD, type RunningServer, startServer } from './server.ts';
 
-const program = requirePackage('chromium', 'chromium', 'forms and tabs of the console');
+const program = requirePackage(
+  'chromium-headless-shell',
+  'chromium-headless-shell',
+  'forms and tabs of the console',
+);
 
 const GRID = { formats: ['image/png'], gridSets: [{ name: 'EPSG:900913', zoomStop: 17 }] };
 const SQUARE = [

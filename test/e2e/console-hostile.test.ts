@@ -9,7 +9,11 @@ import { XSS_PAYLOADS } from '../fixtures/xss-payloads.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
 import { type RunningServer, startServer } from './server.ts';
 
-const program = requirePackage('chromium', 'chromium', 'hostile texts in the console');
+const program = requirePackage(
+  'chromium-headless-shell',
+  'chromium-headless-shell',
+  'hostile texts in the console',
+);
 
 /** Every payload as a layer's name, title and parameter value, and as what a broken map server says. */
 function configFor(upstream: string): string {

@@ -13,7 +13,11 @@ import { requirePackage } from '../fixtures/system-packages.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
 import { ADMIN_PASSWORD, type RunningServer, startServer, temporaryFolder } from './server.ts';
 
-const program = requirePackage('chromium', 'chromium', 'layers and tiles in the console');
+const program = requirePackage(
+  'chromium-headless-shell',
+  'chromium-headless-shell',
+  'layers and tiles in the console',
+);
 const gdal = requirePackage('gdal-bin', 'gdal_translate', 'addresses of the console tried with GDAL');
 
 /** With what a shell, a query and a script could take amiss. */

@@ -6,7 +6,11 @@ import { requirePackage } from '../fixtures/system-packages.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
 import { ADMIN_PASSWORD, type RunningServer, startServer } from './server.ts';
 
-const program = requirePackage('chromium', 'chromium', 'the console in a real browser');
+const program = requirePackage(
+  'chromium-headless-shell',
+  'chromium-headless-shell',
+  'the console in a real browser',
+);
 
 const CONFIG = JSON.stringify({
   // A seed that is looked at should not keep the browser waiting.

@@ -8,7 +8,11 @@ import { sharedBrowser } from '../fixtures/shared-services.ts';
 import { requirePackage } from '../fixtures/system-packages.ts';
 import { startGuardedServer } from './guarded-server.ts';
 
-const program = requirePackage('chromium', 'chromium', 'pages of other sites in a real browser');
+const program = requirePackage(
+  'chromium-headless-shell',
+  'chromium-headless-shell',
+  'pages of other sites in a real browser',
+);
 
 describe.skipIf(program === null)('a page of another site in a real browser', () => {
   let server: RunningServer;
