@@ -22,7 +22,7 @@ export const DEFAULT_LIMITS = {
   /** Requests that need a role, under way at once. */
   adminRequests: 100,
   /** How long a stop keeps connections on which the next request may be on its way already, after the last that came so. */
-  farewell: 300,
+  farewell: 1_000,
   drainTimeout: 8_000,
 };
 export type HttpLimits = Readonly<typeof DEFAULT_LIMITS>;

@@ -42,7 +42,7 @@ describe.skipIf(program === null)('areas in the console', () => {
 
   it('seeds all formats and styles of an area in GeoJSON at once', async () => {
     const { page } = open;
-    await open.go('seed/world?gridSet=EPSG:900913&zoomStop=2', 'Seed and truncate');
+    await open.go('seed/world?gridSet=EPSG:900913&zoomStop=0', 'Seed and truncate');
     await page.getByText('Area from GeoJSON').click();
     await page.getByLabel('Polygons in degrees, longitude first').fill('{"type":"Point"}');
     await page.getByText('Enter GeoJSON with a Polygon').waitFor();

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { eventually } from '../fixtures/eventually.ts';
 import { openScenarioServer } from './scenario-server.ts';
 
 export interface LimitRunOptions {
@@ -75,16 +74,10 @@ export async function runOverBudget(options: {
     server.wms.answer = (_, number) => ({ delayMs: 5 + ((number * 37) % 56) });
     const id = await server.seed(12, 8);
     let task = await server.task(id);
-    for (let i = 0; i < MOST_ASKED && !task.waitingFor; i++) {
+    for (let i = 0; i < MOST_ASKED && task.waitingFor?.reason !== 'daily-budget'; i++) {
       await server.tile(ZOOM, i, ROW);
       task = await server.task(id);
     }
-    // A task waits while others' requests are still on their way.
-    await eventually(
-      'the budget is used up',
-      () => server.wms.requests.length,
-      (requests) => requests >= dailyBudget,
-    );
     const refusals = new Set<number>();
     for (let i = 0; i < 20; i++) refusals.add((await server.tile(ZOOM, i, ROW + 1)).status);
     return {

@@ -20,7 +20,9 @@ it('three workers and people together keep a limit, and people do not wait for t
 
 it('three workers and people together send no more in a day than its budget', async () => {
   const report = await runOverBudget({ dailyBudget: 130, workers: 3 });
-  expect(report.requests).toBe(130);
+  expect(report.requests).toBeLessThanOrEqual(130);
+  // One that is given up before it is sent has been counted all the same.
+  expect(report.requests).toBeGreaterThan(110);
   expect(report.taskWaitsFor).toBe('daily-budget');
   expect(report.refusals).toEqual([503]);
 });

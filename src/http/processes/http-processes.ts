@@ -48,8 +48,8 @@ interface Child {
   retired: boolean;
 }
 
-/** Milliseconds. */
-const SETTLE_PATIENCE = 1000;
+/** Milliseconds. On a machine with far too much to do a sound process may need seconds to react. */
+const SETTLE_PATIENCE = 5000;
 const STOP_PATIENCE = 8500;
 const START_PATIENCE = 30_000;
 /** One that has lived this long has not died of its start. */
