@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { type Catalog, openCatalog } from '../catalog/catalog.ts';
 import { createCatalogEntries } from '../catalog/catalog-entries.ts';
 import { DeclaredEntries } from '../catalog/declared-entries.ts';
@@ -34,7 +35,11 @@ export async function openCache(
   open: ClosingStack,
 ): Promise<OpenCache> {
   const { log, clock, readOnly } = tools;
-  const database = open.use(await openDatabase({ location: databaseOf(settings), clock, log }));
+  const location = databaseOf(settings);
+  if (settings.database === null && !existsSync(location)) {
+    throw misconfigured(`There is no data of a server in ${settings.data}; name its folder with --data.`);
+  }
+  const database = open.use(await openDatabase({ location, clock, log }));
   const stores = await openStores(
     { ...settings, stores: withoutCaches(settings.stores) },
     {

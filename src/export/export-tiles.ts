@@ -1,4 +1,5 @@
-import { extname } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, extname } from 'node:path';
 import type { Polygon } from '../domain/bounds.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { tileRangeOf } from '../domain/grid-subset.ts';
@@ -95,6 +96,8 @@ export function writerFor(target: string, content: ArchiveContent): OpenWriter {
     throw new TilewardenError('request-invalid', `The file must end in ${Object.keys(WRITERS).join(', ')}.`);
   }
   refuseUnfit(extension, content);
+  const folder = dirname(target);
+  if (!existsSync(folder)) throw new TilewardenError('request-invalid', `There is no folder ${folder}.`);
   return open;
 }
 

@@ -46,6 +46,8 @@ describe.skipIf(program === null)('areas in the console', () => {
     await page.getByText('Area from GeoJSON').click();
     await page.getByLabel('Polygons in degrees, longitude first').fill('{"type":"Point"}');
     await page.getByText('Enter GeoJSON with a Polygon').waitFor();
+    expect(await page.getByRole('button', { name: 'Start', exact: true }).isDisabled()).toBe(true);
+    expect(await page.locator('pre').count()).toBe(0);
     await page.getByLabel('Polygons in degrees, longitude first').fill(SQUARE);
     await page.getByText('Polygon area with 4 corners').waitFor();
     await page.getByLabel(/All formats and parameter values \(9 combinations\)/).check();

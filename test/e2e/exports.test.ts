@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
-import { type RunningServer, startServer, temporaryFolder } from './server.ts';
+import { type RunningServer, runTilewarden, startServer, temporaryFolder } from './server.ts';
 
 interface Export {
   readonly id: string;
@@ -157,6 +157,24 @@ it('says why one has failed', async () => {
   expect(await ended(id)).toMatchObject({ state: 'failed', reason: 'Nothing of this is cached.' });
   expect((await call('GET', `exports/${id}/file`)).status).toBe(409);
   await call('DELETE', `exports/${id}`);
+});
+
+it('says on the command line what cannot be read or written', async () => {
+  const folder = temporaryFolder();
+  const refused = async (file: string, data: string) => {
+    const { code, stderr } = await runTilewarden(['export', 'world', file, '--data', data]);
+    return [code, stderr];
+  };
+  const nowhere = join(folder, 'nowhere');
+  expect(await refused(join(folder, 'a.mbtiles'), nowhere)).toEqual([
+    1,
+    `There is no data of a server in ${nowhere}; name its folder with --data.\n`,
+  ]);
+  for (const name of ['a.mbtiles', 'a.pmtiles', 'a.gpkg']) {
+    const file = join(nowhere, name);
+    expect(await refused(file, server.data)).toEqual([1, `There is no folder ${nowhere}.\n`]);
+  }
+  expect(readdirSync(folder)).toEqual([]);
 });
 
 it('is for operators, of their layers', async () => {

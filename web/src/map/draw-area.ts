@@ -21,6 +21,8 @@ export type Area =
   | { readonly kind: 'whole' }
   /** Min x, min y, max x and max y as typed, in the grid set's CRS or in degrees. */
   | { readonly kind: 'bounds'; readonly typed: readonly string[]; readonly degrees?: boolean }
+  /** What is no GeoJSON with polygons. */
+  | { readonly kind: 'text'; readonly text: string }
   /** GeoJSON. */
   | { readonly kind: 'shape'; readonly shape: Shape; readonly crs: 'grid-set' | 'EPSG:4326' };
 
@@ -113,7 +115,7 @@ export class AreaDrawing {
   }
 
   #featuresOf(area: Area): Feature[] {
-    if (area.kind === 'whole') return [];
+    if (area.kind === 'whole' || area.kind === 'text') return [];
     if (area.kind === 'bounds') {
       const bounds = boundsIn(area);
       if (!bounds) return [];

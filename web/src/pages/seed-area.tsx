@@ -95,26 +95,26 @@ export function AreaFields({ set, area, onChange, fault }: AreaProps & { readonl
             inputMode="decimal"
             placeholder={coordinateText(extent[place] ?? 0)}
             value={typed[place] ?? ''}
-            aria-invalid={fault !== null}
+            aria-invalid={fault !== null && area.kind !== 'text'}
             onText={(text) => change(place, text)}
           />
         ))}
-        {fault !== null && <p className="small field-error">{fault}</p>}
+        {fault !== null && area.kind !== 'text' && <p className="small field-error">{fault}</p>}
       </fieldset>
-      <GeoJsonField onChange={onChange} />
+      <GeoJsonField text={area.kind === 'text' ? area.text : ''} onChange={onChange} />
     </>
   );
 }
 
-function GeoJsonField({ onChange }: Pick<AreaProps, 'onChange'>) {
-  const [wrong, setWrong] = useState(false);
-  const read = (text: string) => {
-    const shape = shapeIn(text);
-    setWrong(shape === null && text.trim() !== '');
+/** `text`: what was typed and cannot be read. */
+function GeoJsonField({ text, onChange }: Pick<AreaProps, 'onChange'> & { readonly text: string }) {
+  const read = (typed: string) => {
+    const shape = shapeIn(typed);
     if (shape) onChange({ kind: 'shape', shape, crs: 'EPSG:4326' });
+    else onChange(typed.trim() === '' ? WHOLE : { kind: 'text', text: typed });
   };
   return (
-    <details>
+    <details open={text !== '' || undefined}>
       <summary>{WORDS.geoJson}</summary>
       <div className="stack">
         <Field label={WORDS.geoJsonText}>
@@ -122,11 +122,12 @@ function GeoJsonField({ onChange }: Pick<AreaProps, 'onChange'>) {
             className="mono"
             rows={4}
             spellCheck={false}
-            aria-invalid={wrong}
+            value={text}
+            aria-invalid={text !== ''}
             onChange={({ target }) => read(target.value)}
           />
         </Field>
-        {wrong && <p className="small field-error">{WORDS.badGeoJson}</p>}
+        {text !== '' && <p className="small field-error">{WORDS.badGeoJson}</p>}
         <Field label={WORDS.geoJsonFile}>
           <input
             type="file"

@@ -1,5 +1,13 @@
 import { type Body, part } from '../api/client.ts';
-import { type Area, boundsIn, coordinateTexts, rectangleOf, type Shape, WHOLE } from '../map/draw-area.ts';
+import {
+  type Area,
+  boundsIn,
+  coordinateTexts,
+  rectangleOf,
+  type Shape,
+  shapeIn,
+  WHOLE,
+} from '../map/draw-area.ts';
 import { type LayerInfo, parameterWishes, type TileSet, tileSetFrom } from '../map/tile-set.ts';
 import { TEXTS } from '../texts.ts';
 
@@ -48,7 +56,7 @@ export function readPlan({ set, type, area, ...typed }: Plan): ReadPlan {
   const faults = {
     ...(!offered && { zooms: WORDS.badZooms(gridSet.zoomStart, gridSet.zoomStop) }),
     ...(!threadCount && { threads: WORDS.badThreads }),
-    ...(!place && { bounds: WORDS.badBounds }),
+    ...(!place && { bounds: area.kind === 'text' ? WORDS.badGeoJson : WORDS.badBounds }),
   };
   if (!offered || !threadCount || !place) return { request: null, faults };
   const what = { layer: layer.name, type, gridSet: gridSet.name, format, parameters };
@@ -61,6 +69,7 @@ function wholeNumber(text: string): number | null {
 
 function placeOf(area: Area): Pick<TaskRequest, 'bounds' | 'area' | 'areaCrs'> | null {
   if (area.kind === 'whole') return {};
+  if (area.kind === 'text') return null;
   if (area.kind === 'shape') return { area: area.shape, areaCrs: area.crs };
   const bounds = boundsIn(area);
   if (!bounds || !area.degrees) return bounds && { bounds };
@@ -152,11 +161,8 @@ function areaFrom(query: URLSearchParams): Area {
   const [bounds, area] = [query.get('bounds'), query.get('area')];
   if (area !== null) {
     const crs = query.get('areaCrs') === 'grid-set' ? 'grid-set' : 'EPSG:4326';
-    try {
-      return { kind: 'shape', shape: JSON.parse(area) as Shape, crs };
-    } catch {
-      return { kind: 'bounds', typed: [area] };
-    }
+    const shape = shapeIn(area);
+    return shape ? { kind: 'shape', shape, crs } : { kind: 'text', text: area };
   }
   if (bounds === null || bounds === '') return WHOLE;
   return {
