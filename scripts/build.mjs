@@ -1,10 +1,11 @@
 // Builds everything into dist/: the server, the web pages, the configuration's JSON Schema and the notices of others.
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { argv } from 'node:process';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { writeNotices } from './notices.mjs';
-import { digestOf, requiredStep, root, runNpm, StepError, say } from './steps.mjs';
+import { digestOf, requiredStep, root, runNpm, StepError, say, step } from './steps.mjs';
 
 const dist = join(root, 'dist');
 const stampFile = join(dist, '.stamp');
@@ -54,7 +55,7 @@ async function buildWeb(folder) {
 }
 
 async function writeSchema(folder) {
-  const { createSettingsSchema } = await import(pathToFileURL(join(folder, 'config', 'json-schema.js')).href);
+  const { createSettingsSchema } = createRequire(import.meta.url)(join(folder, 'config', 'json-schema.js'));
   writeFileSync(
     join(folder, 'tilewarden.schema.json'),
     `${JSON.stringify(createSettingsSchema(), null, 2)}\n`,
@@ -68,6 +69,14 @@ function swapIn(folder) {
   rmSync(old, { recursive: true, force: true });
 }
 
+/** Needs the native library of the database, which the build itself does not. A server starts without it, only later. */
+export async function ensureCompiled() {
+  const { folder } = createRequire(import.meta.url)(join(dist, 'load.cjs'));
+  if (existsSync(folder)) return;
+  const { keepCompiled } = await import('./compiled/keep-compiled.mjs');
+  await step('Starting the server once, to keep its code compiled', () => keepCompiled(dist));
+}
+
 function stampOfSources() {
   const ignore = (path) => /[\\/](node_modules|dist)$/.test(path) || /\.(test\.ts|wasm)$/.test(path);
   const inputs = [
@@ -76,6 +85,7 @@ function stampOfSources() {
     'package-lock.json',
     'scripts/build.mjs',
     'scripts/bundle.mjs',
+    'scripts/compiled',
     'scripts/notices.mjs',
     'scripts/pixels.mjs',
   ];
@@ -85,6 +95,7 @@ function stampOfSources() {
 if (argv[1] === fileURLToPath(import.meta.url)) {
   try {
     await build();
+    await ensureCompiled();
   } catch (error) {
     if (!(error instanceof StepError)) throw error;
     say(error.message);

@@ -6,8 +6,9 @@ requireNode();
 try {
   const { ensureInstalled } = await import('./install.mjs');
   await ensureInstalled();
-  const { ensureBuilt } = await import('./build.mjs');
+  const { ensureBuilt, ensureCompiled } = await import('./build.mjs');
   await ensureBuilt();
+  await ensureCompiled();
 } catch (error) {
   if (!(error instanceof StepError)) throw error;
   say(error.message);

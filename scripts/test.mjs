@@ -32,7 +32,7 @@ async function prepareAndRun() {
   const isWhole = chosen.length === 0;
   const programs = isWhole ? ensureSystemPackages() : null;
   await ensurePackages();
-  const { ensureBuilt } = await import('./build.mjs');
+  const { ensureBuilt, ensureCompiled } = await import('./build.mjs');
   const { check } = await import('./check.mjs');
   const building = ensureBuilt();
   const isCompiling = isWhole && !isNativeThere();
@@ -40,6 +40,7 @@ async function prepareAndRun() {
   // Some of the tests come without the check, which npm run check does.
   const checking = isWhole ? check() : null;
   const before = await Promise.all([checking, first, building, ensureNative(), programs]);
+  await ensureCompiled();
   const left = isCompiling ? WITHOUT_DATABASE.map((room) => `--exclude=${room}/**`) : chosen;
   return sumOf([...before, await runTests(left)]);
 }

@@ -93,14 +93,11 @@ function giveWay(): void {
 
 const STDIO = ['pipe', 'ignore', 'inherit', 'ipc'] as const;
 const SERIALIZATION = 'advanced';
-/** MiB for what has just been made: a task process makes little that lasts, and with more it only collects later. */
-const YOUNG_GENERATION = '--max-semi-space-size=4';
 
 /** Starts `tilewarden task-process` with this process's settings: the file may have been edited since they were read. */
 export function startTaskProcess(handover: SettingsHandover): ChildProcess {
-  const execArgv = [...process.execArgv, YOUNG_GENERATION];
   return handOver(
-    fork(mainFile(), ['task-process'], { stdio: [...STDIO], serialization: SERIALIZATION, execArgv }),
+    fork(mainFile(), ['task-process'], { stdio: [...STDIO], serialization: SERIALIZATION }),
     handover,
   );
 }

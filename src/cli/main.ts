@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { COMMANDS } from './commands.ts';
 import { runCli } from './run-cli.ts';
 
@@ -9,8 +8,11 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
-process.exitCode = await runCli(process.argv.slice(2), COMMANDS, {
+const ended = runCli(process.argv.slice(2), COMMANDS, {
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   columns: process.stderr.isTTY ? process.stderr.columns : null,
+});
+void ended.then((code) => {
+  process.exitCode = code;
 });

@@ -1,0 +1,97 @@
+// Starts the built server once and uses it a little, so that later starts find its code compiled.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import sharp from 'sharp';
+import { root } from '../steps.mjs';
+
+/** Milliseconds. A machine with much else to do is given time. */
+const PATIENCE = 120_000;
+
+/** Answers as a step does. */
+export async function keepCompiled(dist) {
+  const folder = mkdtempSync(join(tmpdir(), 'tilewarden-build-'));
+  const maps = createServer(drawMap).listen(0, '127.0.0.1');
+  await once(maps, 'listening');
+  try {
+    writeFileSync(join(folder, 'tilewarden.yaml'), settings(`http://127.0.0.1:${maps.address().port}/`));
+    return await useServer(startServer(dist, folder));
+  } finally {
+    maps.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function drawMap({ url }, response) {
+  const query = new URLSearchParams(url.toLowerCase().replace(/^.*\?/, ''));
+  const noise = { type: 'gaussian', mean: 128, sigma: 30 };
+  const [width, height] = ['width', 'height'].map((name) => Number(query.get(name)));
+  const picture = sharp({ create: { width, height, channels: 3, noise } });
+  response.setHeader('content-type', 'image/png').end(await picture.png().toBuffer());
+}
+
+const settings = (url) => `
+layers:
+  - name: noise
+    source: { type: wms, url: '${url}', layers: noise }
+    gridSets: [EPSG:900913]
+`;
+
+function startServer(dist, folder) {
+  const keep = ['--require', join(root, 'scripts', 'compiled', 'keep.cjs')];
+  const config = ['--config', join(folder, 'tilewarden.yaml'), '--data', join(folder, 'data')];
+  const args = ['serve', '--no-auth', '--port', '0', '--processes', '2', ...config];
+  const ours = Object.entries(process.env).filter(([name]) => !name.startsWith('TILEWARDEN_'));
+  return spawn(process.execPath, [...keep, join(dist, 'cli', 'main.js'), ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: Object.fromEntries(ours),
+    timeout: PATIENCE,
+    killSignal: 'SIGKILL',
+  });
+}
+
+async function useServer(server) {
+  const log = text(server.stderr);
+  const ended = once(server, 'close');
+  try {
+    await askForTiles(server.stdout);
+    server.kill('SIGTERM');
+    const [code] = await ended;
+    return { ok: code === 0, output: await log };
+  } catch (error) {
+    server.kill('SIGKILL');
+    return { ok: false, output: `${await log}${error.message}` };
+  }
+}
+
+async function askForTiles(output) {
+  const { value } = await createInterface(output)[Symbol.asyncIterator]().next();
+  if (!value) throw new Error('The server did not start.');
+  const url = value.replace(/^.* /, '');
+  const seedRequest = {
+    type: 'seed',
+    zoomStart: 0,
+    zoomStop: 2,
+    gridSetId: 'EPSG:900913',
+    format: 'image/png',
+  };
+  const headers = { 'content-type': 'application/json' };
+  await ask(`${url}rest/seed/noise.json`, { method: 'POST', headers, body: JSON.stringify({ seedRequest }) });
+  while (!/"long-array-array": *\[\]/.test(await ask(`${url}rest/seed.json`))) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  await ask(`${url}tiles/noise/0/0/0.png`);
+  await ask(`${url}tiles/noise/5/0/0.png`);
+}
+
+async function ask(url, options) {
+  const answer = await fetch(url, options);
+  const body = await answer.text();
+  if (!answer.ok) throw new Error(`The server answered ${answer.status} to ${url}: ${body}`);
+  return body;
+}
