@@ -1,4 +1,5 @@
 import { type Migration, type MigrationProvider, Migrator } from 'kysely';
+import { errorCode } from '../lib/error-code.ts';
 import { DatabaseError, type DatabaseOptions, type Dialect, type Statements } from './database.ts';
 import { createTables } from './migrations/0001-create-tables.ts';
 import { createPacks } from './migrations/0002-create-packs.ts';
@@ -51,5 +52,5 @@ function ahead(cause: unknown): DatabaseError {
 
 /** SQLite: another process is writing. */
 export function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
+  return errorCode(error)?.startsWith('SQLITE_BUSY') ?? false;
 }

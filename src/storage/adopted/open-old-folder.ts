@@ -2,6 +2,7 @@ import { closeSync, constants, fstatSync, open, read, readlinkSync, realpath } f
 import { join, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { TilewardenError } from '../../domain/errors.ts';
+import { errorCode } from '../../lib/error-code.ts';
 import type { OldCache, OldTile } from '../old-cache.ts';
 import type { Adoption, FolderAdoptOptions } from './adopt-options.ts';
 import { oldTilePaths } from './old-tile-paths.ts';
@@ -43,9 +44,7 @@ export function openOldFolder(
       root ??= await findRoot();
       return await readBelow(root, join(root, path));
     } catch (error) {
-      if (root !== null && error instanceof Error && 'code' in error && NOT_THERE.has(String(error.code))) {
-        return null;
-      }
+      if (root !== null && NOT_THERE.has(errorCode(error) ?? '')) return null;
       throw unreadable(error);
     }
   }
