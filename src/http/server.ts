@@ -222,15 +222,10 @@ interface TlsFiles {
   readonly key: string;
 }
 
-interface TlsMaterial {
-  readonly cert: Buffer;
-  readonly key: Buffer;
-}
-
 const TLS_MINIMUM = 'TLSv1.2';
 
 /** Throws `config-invalid` when the files cannot be read or do not belong together. */
-export async function readTlsFiles({ certificate, key }: TlsFiles): Promise<TlsMaterial> {
+export async function readTlsFiles({ certificate, key }: TlsFiles) {
   const material = { cert: await readPem(certificate), key: await readPem(key) };
   try {
     createSecureContext(material);
