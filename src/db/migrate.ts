@@ -33,15 +33,11 @@ export async function migrate(
       if (status === 'Success') log.info({ migration: migrationName }, 'database migrated');
     }
     if (error === undefined) return;
-    if (isAhead(error)) throw ahead(error);
+    // The library's word for a migration that was carried out and that this version does not have.
+    if (error instanceof Error && error.message.startsWith('corrupted migrations')) throw ahead(error);
     if (!isBusy(error) || clock.monotonic() > deadline) throw error;
     await clock.sleep(PAUSE);
   }
-}
-
-/** The library's word for a migration that was carried out and that this version does not have. */
-function isAhead(error: unknown): boolean {
-  return error instanceof Error && error.message.startsWith('corrupted migrations');
 }
 
 function ahead(cause: unknown): DatabaseError {

@@ -45,7 +45,7 @@ export function openOldFolder(
       return await readBelow(root, join(root, path));
     } catch (error) {
       if (root !== null && NOT_THERE.has(errorCode(error) ?? '')) return null;
-      throw unreadable(error);
+      throw new TilewardenError('store-failed', 'An adopted folder could not be read.', { cause: error });
     }
   }
 
@@ -130,8 +130,4 @@ function readSome(file: number, bytes: Buffer, at: number): Promise<number> {
   return new Promise((resolve, reject) => {
     read(file, bytes, at, bytes.length - at, at, (error, count) => (error ? reject(error) : resolve(count)));
   });
-}
-
-function unreadable(cause: unknown): TilewardenError {
-  return new TilewardenError('store-failed', 'An adopted folder could not be read.', { cause });
 }

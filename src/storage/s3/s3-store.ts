@@ -62,7 +62,9 @@ export async function openS3Store(options: S3StoreOptions, tools: S3StoreTools):
       await editWithin(set, z, rectOfTile(tile), (one) => (one.object === tile.object ? null : one));
     }
   };
-  const tier = openTier(options, tools);
+  const { copies } = tools;
+  const { cache } = options;
+  const tier = cache && copies ? new DiskTier({ copies, size: sizeOf(cache.size), clock, log }) : null;
   const outage = tools.outage ?? { isAway: () => false, mayShow: async () => false };
   const reader = new PackReader({ index, bucket, prefix, log, discard, tier, outage });
   const sweeper = new PackSweeper({
@@ -229,10 +231,6 @@ export async function openS3Store(options: S3StoreOptions, tools: S3StoreTools):
       bucket.close();
     },
   };
-}
-
-function openTier({ cache }: S3StoreOptions, { copies = null, clock, log }: S3StoreTools): DiskTier | null {
-  return cache && copies ? new DiskTier({ copies, size: sizeOf(cache.size), clock, log }) : null;
 }
 
 function sumOf(tiles: readonly PlacedTile[], createdBefore = Number.POSITIVE_INFINITY): StoreChange {
