@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Database } from '../db/database.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
-import { AccountDesk } from './account-desk.ts';
+import { createAccountDesk } from './account-desk.ts';
 import { openAuditLog } from './audit-log.ts';
 import { Authenticator, CredentialCache } from './authenticator.ts';
 import { type Exposure, ensureAdministrator } from './first-administrator.ts';
@@ -58,7 +58,7 @@ export function openAccounts({ database, dataFolder, clock, log, cost }: Account
   });
 
   return {
-    users: new AccountDesk({ users: stored, hasher, passwordFile }),
+    users: createAccountDesk({ users: stored, hasher, passwordFile }),
     tokens,
     sessions,
     authenticator,

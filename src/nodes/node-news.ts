@@ -28,8 +28,6 @@ const POLL = 100;
 const CHANGED = 'node-news';
 const HEARD = 'node-news-heard';
 
-export type NodeNews = Awaited<ReturnType<typeof openNodeNews>>;
-
 /** What other nodes have changed, as far as this one has copies of it. */
 export async function openNodeNews(options: NodeNewsOptions) {
   const { database, registry, takeUp, channels, staleMs, clock, log } = options;
