@@ -1,6 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
+import { hasCode } from '../lib/error-code.ts';
+import { withoutAbsent } from '../lib/without-absent.ts';
 
 interface AuditFileOptions {
   readonly path: string;
@@ -32,7 +34,7 @@ export class AuditFile {
       await this.reserve();
     } catch (error) {
       await this.close();
-      if (!isFull(error) || !(await this.#giveUpReserve())) throw error;
+      if (!hasCode(error, 'ENOSPC', 'EDQUOT') || !(await this.#giveUpReserve())) throw error;
       await this.#write(text);
     }
   }
@@ -113,12 +115,8 @@ async function endTornLine(handle: FileHandle): Promise<void> {
   if (bytesRead === 1 && buffer[0] !== NEWLINE) await handle.appendFile('\n');
 }
 
-function isFull(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && ['ENOSPC', 'EDQUOT'].includes(String(error.code));
-}
-
-function ignoreAbsence(error: NodeJS.ErrnoException): null {
-  if (error.code === 'ENOENT') return null;
+function ignoreAbsence(error: unknown): null {
+  if (hasCode(error, 'ENOENT')) return null;
   throw error;
 }
 
@@ -181,7 +179,7 @@ async function* entriesOf(file: string): AsyncGenerator<AuditEntry> {
       if (entry) yield entry;
     }
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    ignoreAbsence(error);
   }
 }
 
@@ -236,19 +234,11 @@ export interface AuditEntry {
 export type AuditDraft = Pick<AuditEntry, 'phase' | 'action'> & Partial<Omit<AuditEntry, 'time'>>;
 
 export function auditEntry(draft: AuditDraft, now: number): AuditEntry {
+  const { phase, action, ...told } = draft;
   return {
-    time: new Date(now).toISOString(),
-    id: draft.id ?? null,
-    phase: draft.phase,
-    actor: draft.actor ?? null,
-    source: draft.source ?? null,
-    action: draft.action,
-    path: draft.path ?? null,
-    target: draft.target ?? null,
-    before: draft.before ?? null,
-    after: draft.after ?? null,
-    outcome: draft.outcome ?? null,
-    status: draft.status ?? null,
+    ...{ time: new Date(now).toISOString(), id: null, phase, actor: null, source: null, action, path: null },
+    ...{ target: null, before: null, after: null, outcome: null, status: null },
+    ...withoutAbsent(told),
   };
 }
 

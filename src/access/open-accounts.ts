@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import type { Database } from '../db/database.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
-import { AccountDesk } from './account-desk.ts';
+import { createAccountDesk } from './account-desk.ts';
 import { openAuditLog } from './audit-log.ts';
 import { Authenticator, CredentialCache } from './authenticator.ts';
 import { type Exposure, ensureAdministrator } from './first-administrator.ts';
 import { LoginThrottle } from './login-throttle.ts';
 import type { ScryptCost } from './password-hash.ts';
-import { PasswordHasher } from './password-hasher.ts';
+import { openPasswordHasher } from './password-hasher.ts';
 import { createSessionStore } from './session-store.ts';
 import { openSharedFailures } from './shared-failures.ts';
 import { createTokenStore } from './token-store.ts';
@@ -28,7 +28,7 @@ export type Accounts = ReturnType<typeof openAccounts>;
 /** Everything about who may do what, over one database and one data folder. */
 export function openAccounts({ database, dataFolder, clock, log, cost }: AccountsOptions) {
   const passwordFile = join(dataFolder, 'initial-admin-password');
-  const hasher = new PasswordHasher(cost === undefined ? {} : { cost });
+  const hasher = openPasswordHasher(log, cost);
   const stored = createUserStore(database, clock);
   const tokens = createTokenStore(database, clock);
   const sessions = createSessionStore(database, clock);
@@ -58,7 +58,7 @@ export function openAccounts({ database, dataFolder, clock, log, cost }: Account
   });
 
   return {
-    users: new AccountDesk({ users: stored, hasher, passwordFile }),
+    users: createAccountDesk({ users: stored, hasher, passwordFile }),
     tokens,
     sessions,
     authenticator,

@@ -1,11 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CHEAP } from '../../test/fixtures/accounts.ts';
+import { silentLogger } from '../lib/logger.ts';
 import type { Standing } from './login-throttle.ts';
 import { DEFAULT_COST, parseStored } from './password-hash.ts';
-import { PasswordHasher, type PasswordHasherOptions } from './password-hasher.ts';
+import { openPasswordHasher } from './password-hasher.ts';
 
-function open(options: PasswordHasherOptions = { cost: CHEAP }): PasswordHasher {
-  const hasher = new PasswordHasher(options);
+function open(cost = CHEAP) {
+  const hasher = openPasswordHasher(silentLogger, cost);
   onTestFinished(() => hasher.close());
   return hasher;
 }
@@ -35,7 +36,7 @@ describe('a stored password', () => {
 
   it('of an older cost is still good, and said to be outdated', async () => {
     const stored = await open().hash('correct horse');
-    const dearer = open({ cost: { logN: 5, r: 8, p: 1 } });
+    const dearer = open({ logN: 5, r: 8, p: 1 });
     expect(await dearer.check('correct horse', stored, 'calm')).toEqual({ matches: true, outdated: true });
   });
 
@@ -57,7 +58,7 @@ describe('a stored password', () => {
 
 describe('checking passwords', () => {
   it('does not hold up the event loop', async () => {
-    const hasher = open({ cost: { ...DEFAULT_COST, p: 1 } });
+    const hasher = open({ ...DEFAULT_COST, p: 1 });
     await hasher.check('warm up', null, 'calm');
     let turns = 0;
     const watch = setInterval(() => turns++, 1);
@@ -67,7 +68,7 @@ describe('checking passwords', () => {
   });
 
   it('takes those first who are known, then those who are calm, and refuses whoever finds no place', async () => {
-    const hasher = open({ cost: { logN: 12, r: 8, p: 1 } });
+    const hasher = open({ logN: 12, r: 8, p: 1 });
     const order: string[] = [];
     const ask = (who: string, standing: Standing) =>
       hasher.check(who, null, standing).then(() => order.push(who));
@@ -82,7 +83,7 @@ describe('checking passwords', () => {
   });
 
   it('ends when it is closed, for those who wait too', async () => {
-    const hasher = open({ cost: { logN: 14, r: 8, p: 1 } });
+    const hasher = open({ logN: 14, r: 8, p: 1 });
     const waiting = [hasher.check('a', null, 'calm'), hasher.check('b', null, 'calm')];
     const ends = Promise.allSettled(waiting);
     await hasher.close();

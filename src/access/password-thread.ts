@@ -1,24 +1,19 @@
 import { setPriority } from 'node:os';
-import { type MessagePort, parentPort } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
+import { errorCopier } from '../domain/error-copier.ts';
+import { createChannel } from '../lib/channel.ts';
+import { threadPort } from '../lib/open-thread.ts';
 import { deriveKey } from './password-hash.ts';
-import type { DerivationJob, DerivationResult } from './password-hasher.ts';
+import { DERIVE_KEY } from './password-hasher.ts';
+
+const port = parentPort;
+if (!port) throw new Error('This file is a thread of the access room.');
 
 /** After whatever answers, before whatever seeds. */
 const NICENESS = 3;
 
-function serve(port: MessagePort): void {
-  port.on('message', ({ password, salt, cost }: DerivationJob) => {
-    const key: DerivationResult = deriveKey(password, salt, cost);
-    port.postMessage(key);
-  });
-}
-
-/** setpriority(2): on Linux, and only there, a process of number 0 is the thread that calls. */
-function stepBack(): void {
-  if (process.platform === 'linux') setPriority(0, NICENESS);
-}
-
-if (parentPort) {
-  stepBack();
-  serve(parentPort);
-}
+// setpriority(2): on Linux, and only there, a process of number 0 is the thread that calls.
+if (process.platform === 'linux') setPriority(0, NICENESS);
+createChannel(threadPort(port), errorCopier).handle(DERIVE_KEY, ({ password, salt, cost }) =>
+  deriveKey(password, salt, cost),
+);

@@ -1,5 +1,5 @@
 import type { Database, Statements } from '../db/database.ts';
-import type { SessionsTable } from '../db/schema.ts';
+import type { Schema } from '../db/schema.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createSecret, hashSecret } from './api-token.ts';
 
@@ -47,7 +47,7 @@ export function createSessionStore(database: Database, clock: Clock) {
     },
   };
 
-  async function lasting(secret: string): Promise<SessionsTable | null> {
+  async function lasting(secret: string): Promise<Schema['sessions'] | null> {
     const now = clock.now();
     const row = await database.query
       .selectFrom('sessions')

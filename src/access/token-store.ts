@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import type { TokensTable } from '../db/schema.ts';
+import type { Schema } from '../db/schema.ts';
 import { invalid, TilewardenError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createTokenSecret, hashSecret } from './api-token.ts';
@@ -22,7 +22,7 @@ export interface ApiToken {
 
 export type TokenDraft = Pick<ApiToken, 'name' | 'role' | 'layers' | 'expiresAt'>;
 
-type TokenRow = Omit<TokensTable, 'id'> & { readonly id: number };
+type TokenRow = Omit<Schema['tokens'], 'id'> & { readonly id: number };
 
 const LOCK = 'accounts';
 const MAX_TOKENS = 10_000;
@@ -91,7 +91,12 @@ function checkDraft({ name, role, layers, expiresAt }: TokenDraft, now: number):
   throw invalid('expiresAt lies in the past.');
 }
 
-function rowOf(draft: TokenDraft, createdBy: string, hash: string, now: number): Omit<TokensTable, 'id'> {
+function rowOf(
+  draft: TokenDraft,
+  createdBy: string,
+  hash: string,
+  now: number,
+): Omit<Schema['tokens'], 'id'> {
   return {
     name: draft.name,
     hash,

@@ -1,5 +1,5 @@
 import type { Database, Statements } from '../db/database.ts';
-import type { UsersTable } from '../db/schema.ts';
+import type { Schema } from '../db/schema.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Role } from './caller.ts';
@@ -96,7 +96,7 @@ export function createUserStore(database: Database, clock: Clock) {
   };
 }
 
-async function rowOf(query: Statements, name: string): Promise<UsersTable | null> {
+async function rowOf(query: Statements, name: string): Promise<Schema['users'] | null> {
   const row = await query.selectFrom('users').selectAll().where('name', '=', name).executeTakeFirst();
   return row ?? null;
 }
@@ -136,7 +136,7 @@ async function revokeTokens(query: Statements, name: string): Promise<void> {
 }
 
 async function insert(query: Statements, user: NewUser, now: number): Promise<User> {
-  const row: UsersTable = {
+  const row: Schema['users'] = {
     name: user.name,
     password: user.password,
     role: user.role,
@@ -149,7 +149,7 @@ async function insert(query: Statements, user: NewUser, now: number): Promise<Us
   return userOf(row);
 }
 
-function rowChanges({ password, role, layers }: StoredChanges, now: number): Partial<UsersTable> {
+function rowChanges({ password, role, layers }: StoredChanges, now: number): Partial<Schema['users']> {
   return {
     changed_at: now,
     ...(password !== undefined && { password, password_initial: 0 }),
@@ -158,7 +158,7 @@ function rowChanges({ password, role, layers }: StoredChanges, now: number): Par
   };
 }
 
-function userOf(row: UsersTable): User {
+function userOf(row: Schema['users']): User {
   return {
     name: row.name,
     role: row.role as Role,

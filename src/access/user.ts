@@ -13,18 +13,10 @@ export interface User {
   readonly changedAt: number;
 }
 
-export interface UserDraft {
-  readonly name: string;
-  readonly password: string;
-  readonly role: Role;
-  readonly layers: readonly string[];
-}
-
-export interface UserChanges {
-  readonly password?: string | undefined;
-  readonly role?: Role | undefined;
-  readonly layers?: readonly string[] | undefined;
-}
+export type UserDraft = Pick<User, 'name' | 'role' | 'layers'> & { readonly password: string };
+export type UserChanges = {
+  readonly [Field in 'password' | 'role' | 'layers']?: UserDraft[Field] | undefined;
+};
 
 /** RFC 7617, 2: no colon in a user's name. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/;

@@ -11,6 +11,7 @@ import { importMapCache } from '../import/import-mapcache.ts';
 import { importMapProxy } from '../import/import-mapproxy.ts';
 import { type ImportedUser, importQuota, importUsers } from '../import/import-quota-and-users.ts';
 import type { Imported, ImportedDocument, ImportReport } from '../import/import-report.ts';
+import { errorCode } from '../lib/error-code.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { decodeXml, readLongXml } from '../lib/xml/read-xml.ts';
 import { type XmlElement, XmlError } from '../lib/xml/xml-element.ts';
@@ -121,7 +122,7 @@ function readBytes(file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (error) {
-    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const why = errorCode(error) ?? String(error);
     throw invalid(`${file} cannot be read (${why}).`);
   }
 }

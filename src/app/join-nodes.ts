@@ -3,7 +3,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readVersion } from '../config/environment.ts';
 import type { Settings } from '../config/settings.ts';
-import { type Database, type Lead, leadAlone } from '../db/database.ts';
+import { type Database, leadAlone } from '../db/database.ts';
 import { misconfigured, type TilewardenError } from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { HttpProcesses } from '../http/processes/http-processes.ts';
@@ -18,12 +18,6 @@ import type { RoadSurroundings } from './open-road.ts';
 
 /** Stores that every node sees alike. What one node keeps on its disk or in its memory another cannot. */
 const SHARED_STORES: readonly string[] = ['s3'];
-
-interface Membership {
-  readonly registry: NodeRegistry;
-  readonly lead: Lead;
-  readonly leads: () => boolean;
-}
 
 /** Whether other nodes may use the same database and stores. */
 export function isShared(settings: Pick<Settings, 'stores' | 'database'>): boolean {
@@ -41,7 +35,7 @@ export async function joinNodes(
   { clock, log }: RoadSurroundings,
   { instance, roles }: { readonly instance: string; readonly roles: readonly NodeRole[] },
   open: ClosingStack,
-): Promise<Membership> {
+) {
   const location = settings.database;
   const self = { name: nodeName(settings, settings.server.port), roles, version: readVersion() };
   if (location === null) {

@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs';
-import { type Catalog, openCatalog } from '../catalog/catalog.ts';
+import { openCatalog } from '../catalog/catalog.ts';
 import { createCatalogEntries } from '../catalog/catalog-entries.ts';
 import { DeclaredEntries } from '../catalog/declared-entries.ts';
 import { createDocumentReader } from '../config/document-reader.ts';
 import type { SourceSettings } from '../config/driver-schemas.ts';
 import type { Settings } from '../config/settings.ts';
-import type { Database } from '../db/database.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { misconfigured, TilewardenError } from '../domain/errors.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
@@ -14,16 +13,9 @@ import type { Surroundings } from '../lib/surroundings.ts';
 import { metatileSizeFor } from '../pipeline/resolve-tile-set.ts';
 import { type CopyOptions, type CopyResult, copyTiles } from '../storage/copy-tiles.ts';
 import type { RebuildResult, RebuildTools } from '../storage/s3/rebuild-index.ts';
-import type { TileStore } from '../storage/tile-store.ts';
 import { databaseOf } from './open-road.ts';
 import { openStores, withoutCaches } from './open-stores.ts';
 import { whileOpen } from './opened.ts';
-
-export interface OpenCache {
-  readonly database: Database;
-  readonly catalog: Catalog;
-  readonly stores: ReadonlyMap<string, TileStore>;
-}
 
 /** Sources whose tiles are ready-made, one by one. */
 const SINGLE_TILES: readonly SourceSettings['type'][] = ['archive', 'wmts', 'xyz'];
@@ -33,7 +25,7 @@ export async function openCache(
   settings: Settings,
   tools: Surroundings & { readonly readOnly: boolean },
   open: ClosingStack,
-): Promise<OpenCache> {
+) {
   const { log, clock, readOnly } = tools;
   const location = databaseOf(settings);
   if (settings.database === null && !existsSync(location)) {

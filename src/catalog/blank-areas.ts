@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import type { BlankAreasTable, RowOf } from '../db/schema.ts';
+import type { RowOf } from '../db/schema.ts';
 import type { BlankArea } from '../domain/blank-area.ts';
 import { invalid } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -63,7 +63,7 @@ export function createBlankAreas(database: Database, clock: Pick<Clock, 'now'>) 
   };
 }
 
-function areaOf(row: RowOf<BlankAreasTable>): KeptBlankArea {
+function areaOf(row: RowOf<'blank_areas'>): KeptBlankArea {
   return {
     ...(JSON.parse(row.document) as BlankArea),
     id: row.id,

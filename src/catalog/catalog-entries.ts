@@ -1,5 +1,5 @@
 import type { Database, Statements } from '../db/database.ts';
-import type { CatalogEntriesTable, RowOf } from '../db/schema.ts';
+import type { RowOf } from '../db/schema.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { DEFAULT_SERVICE, type ServiceDescription } from '../domain/service-description.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
@@ -139,7 +139,7 @@ async function nextVersion(query: Statements): Promise<number> {
 }
 
 function checkExpected(
-  there: RowOf<CatalogEntriesTable> | undefined,
+  there: RowOf<'catalog_entries'> | undefined,
   expected: number | null | undefined,
 ): void {
   if (expected === undefined) return;
@@ -151,7 +151,7 @@ function checkExpected(
   );
 }
 
-function entryOf(row: RowOf<CatalogEntriesTable>): CatalogEntry {
+function entryOf(row: RowOf<'catalog_entries'>): CatalogEntry {
   return {
     kind: row.kind as KeptKind,
     name: row.name,

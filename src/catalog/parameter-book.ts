@@ -55,7 +55,7 @@ export function openParameterBook({ database, events, clock, log }: ParameterBoo
     async values(): Promise<ReadonlyMap<string, ParameterValues>> {
       await writing;
       const rows = await database.query.selectFrom('parameter_values').select(['id', 'document']).execute();
-      return new Map(rows.map(({ id, document }) => [id, valuesOf(document)]));
+      return new Map(rows.map(({ id, document }) => [id, new Map(Object.entries(JSON.parse(document)))]));
     },
     /** Forgets ids that no cached tile has any more, unless they were noted lately. */
     async keepOnly(present: ReadonlySet<string>): Promise<void> {
@@ -100,8 +100,4 @@ async function write(
         .execute();
     }
   });
-}
-
-function valuesOf(document: string): ParameterValues {
-  return new Map(Object.entries(JSON.parse(document) as Record<string, string>));
 }

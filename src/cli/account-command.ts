@@ -1,8 +1,6 @@
 import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { readEnvironment } from '../config/environment.ts';
-import { loadSettings } from '../config/load-settings.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
 import {
@@ -12,6 +10,7 @@ import {
   type FlagValues,
   flag,
   SETTING_FLAGS,
+  settingsFor,
   type Terminal,
 } from './command.ts';
 import { columns } from './plain-words.ts';
@@ -31,9 +30,8 @@ interface AccountChange {
 /** Works on the data folder itself, so it also works when nobody can log in any more or no server runs. */
 async function withAccounts<Result>(flags: FlagValues, work: AccountWork<Result>): Promise<Result> {
   process.umask(PRIVATE_FILES);
-  const environment = readEnvironment();
-  const { settings } = loadSettings({ flags, environment, workingFolder: process.cwd() });
-  const log = createLogger({ level: 'warn', pretty: process.stderr.isTTY === true });
+  const { settings } = settingsFor(flags);
+  const log = createLogger('warn');
   const { openAccountsApp } = await import('../app.ts');
   const accounts = await openAccountsApp(settings, { log, clock: systemClock });
   try {

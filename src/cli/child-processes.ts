@@ -75,7 +75,7 @@ function childProcess({ name, summary, refusal, signals, open }: ChildProcessOpt
       for (const signal of signals) process.on(signal, () => {});
       hardenProcess();
       const settings = settingsFrom(await receiveHandover());
-      const log = createLogger({ level: settings.log.level, pretty: process.stderr.isTTY === true });
+      const log = createLogger(settings.log.level);
       const app = await open(settings, log);
       await app.stopped;
       await app.close();

@@ -1,4 +1,6 @@
 import { CLIENT_OVERRIDES } from '../config/client-settings.ts';
+import { readEnvironment } from '../config/environment.ts';
+import { type LoadedSettings, loadSettings } from '../config/load-settings.ts';
 import {
   CONFIG_FILE,
   SETTING_OVERRIDES,
@@ -75,6 +77,11 @@ export function misuse(message: string): CommandFailure {
 export const CLIENT_FLAGS = flagsOf(CLIENT_OVERRIDES);
 
 export const SETTING_FLAGS = flagsOf([CONFIG_FILE, ...SETTING_OVERRIDES]);
+
+/** As flags, environment and the file that they name say. */
+export function settingsFor(flags: FlagValues): LoadedSettings {
+  return loadSettings({ flags, environment: readEnvironment(), workingFolder: process.cwd() });
+}
 
 function flagsOf(overrides: readonly Omit<SettingOverride, 'path'>[]): readonly Flag[] {
   return overrides.map(({ flag: name, placeholder, help }) =>

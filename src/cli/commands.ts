@@ -1,8 +1,7 @@
-import { readEnvironment } from '../config/environment.ts';
-import { describeSettings, loadSettings } from '../config/load-settings.ts';
+import { describeSettings } from '../config/load-settings.ts';
 import { token, user } from './account-command.ts';
 import { httpProcess, taskProcess } from './child-processes.ts';
-import { type Command, SETTING_FLAGS } from './command.ts';
+import { type Command, SETTING_FLAGS, settingsFor } from './command.ts';
 import { importCommand } from './import.ts';
 import { exportCommand, migrateStoreCommand, rebuildIndexCommand } from './local-job.ts';
 import { quota, usage } from './quota.ts';
@@ -15,8 +14,7 @@ const checkConfig: Command = {
   summary: 'check the settings and print what is in effect, secrets masked',
   flags: SETTING_FLAGS,
   async run(flags, terminal) {
-    const loaded = loadSettings({ flags, environment: readEnvironment(), workingFolder: process.cwd() });
-    terminal.out(describeSettings(loaded));
+    terminal.out(describeSettings(settingsFor(flags)));
     return 0;
   },
 };

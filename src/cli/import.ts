@@ -75,7 +75,7 @@ async function readFrom(
     if (only) throw misuse('--layer goes only with the address of a service.');
     return importFromFile(source, flags.users ?? null);
   }
-  const log = createLogger({ level: 'error', pretty: process.stderr.isTTY === true });
+  const log = createLogger('error');
   return importFromAddress(source, only, { log, clock: systemClock });
 }
 

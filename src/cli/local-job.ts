@@ -1,10 +1,8 @@
-import { readEnvironment } from '../config/environment.ts';
-import { loadSettings } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
-import { type Command, flag, SETTING_FLAGS, type Terminal } from './command.ts';
+import { type Command, flag, SETTING_FLAGS, settingsFor, type Terminal } from './command.ts';
 import { amountOf, countOf, sizeOf } from './plain-words.ts';
 import { INTERRUPTED, openInterruption } from './process-setup.ts';
 import { ORDER_FLAGS, selectedArea, selectedTiles } from './task-order.ts';
@@ -20,8 +18,8 @@ async function runLocalJob(
   again: string,
   work: (settings: Settings, tools: JobTools) => Promise<string>,
 ): Promise<number> {
-  const { settings } = loadSettings({ flags, environment: readEnvironment(), workingFolder: process.cwd() });
-  const log = createLogger({ level: 'warn', pretty: process.stderr.isTTY === true });
+  const { settings } = settingsFor(flags);
+  const log = createLogger('warn');
   const interruption = openInterruption();
   const { signal } = interruption;
   try {

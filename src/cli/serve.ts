@@ -1,11 +1,10 @@
-import { readEnvironment } from '../config/environment.ts';
-import { loadSettings, readSettingsFile } from '../config/load-settings.ts';
+import { readSettingsFile } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
 import { startHttpProcess, startTaskProcess } from './child-processes.ts';
-import { type Command, SETTING_FLAGS, type Terminal } from './command.ts';
+import { type Command, SETTING_FLAGS, settingsFor, type Terminal } from './command.ts';
 import { exitOnTheUnforeseen, hardenProcess } from './process-setup.ts';
 
 export const serve: Command = {
@@ -14,10 +13,10 @@ export const serve: Command = {
   flags: SETTING_FLAGS,
   async run(flags, terminal) {
     hardenProcess();
-    const load = () => loadSettings({ flags, environment: readEnvironment(), workingFolder: process.cwd() });
+    const load = () => settingsFor(flags);
     const file = readSettingsFile(load);
     const { settings } = file.current;
-    const log = createLogger({ level: settings.log.level, pretty: process.stderr.isTTY === true });
+    const log = createLogger(settings.log.level);
     exitOnTheUnforeseen(log);
     const stop = waitForStop(log);
     // Loaded only now: the other commands, and a refusal of settings, need none of it.
@@ -71,9 +70,8 @@ export const worker: Command = {
   flags: SETTING_FLAGS,
   async run(flags, terminal) {
     hardenProcess();
-    const input = { flags, environment: readEnvironment(), workingFolder: process.cwd() };
-    const { settings, handover } = loadSettings(input);
-    const log = createLogger({ level: settings.log.level, pretty: process.stderr.isTTY === true });
+    const { settings, handover } = settingsFor(flags);
+    const log = createLogger(settings.log.level);
     exitOnTheUnforeseen(log);
     const stop = waitForStop(log);
     const { openWorkerApp } = await import('../app/open-worker-app.ts');

@@ -5,6 +5,7 @@ import type { ApiAnswer } from '../app/server-answers.ts';
 import { type ClientSettings, type Credentials, readClientSettings } from '../config/client-settings.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { closestName } from '../lib/closest-name.ts';
+import { errorCode } from '../lib/error-code.ts';
 import { CommandFailure, type FlagValues } from './command.ts';
 
 /** Speaks to a running server. Every failure is a `CommandFailure` or `ServerUnreachable` in words for people. */
@@ -123,8 +124,7 @@ function unreachable(server: string, why: string): ServerUnreachable {
 }
 
 function reasonOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return UNREACHABLE[code] ?? (error instanceof Error ? error.message : String(error));
+  return UNREACHABLE[errorCode(error) ?? ''] ?? (error instanceof Error ? error.message : String(error));
 }
 
 function authorizationOf(credentials: Credentials): string {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { errorCode } from '../lib/error-code.ts';
 import type { Environment } from './environment.ts';
 import { SettingsError } from './load-settings.ts';
 import { variableOf } from './setting-overrides.ts';
@@ -75,7 +76,7 @@ function readPassword(path: string): string {
   try {
     return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
   } catch (error) {
-    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const why = errorCode(error) ?? String(error);
     throw new SettingsError([`--password-file ${path} cannot be read (${why})`]);
   }
 }

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { dump } from 'js-yaml';
 import { TilewardenError } from '../domain/errors.ts';
+import { errorCode } from '../lib/error-code.ts';
 import { type Explanation, explainIssues } from '../lib/explain-issue.ts';
 import { isRecord, printPath, type ValuePath } from '../lib/value-path.ts';
 import type { Environment } from './environment.ts';
@@ -122,7 +123,7 @@ function readText(path: string, subject: string): string {
     const text = readFileSync(path, 'utf8');
     if (text.length <= MAX_CONFIG_BYTES) return text;
   } catch (error) {
-    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const why = errorCode(error) ?? String(error);
     throw new SettingsError([`${subject} cannot be read (${why})`]);
   }
   throw new SettingsError([`${subject} is larger than ${MAX_CONFIG_BYTES} bytes`]);

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { errorCode } from '../lib/error-code.ts';
 import { hideSecrets, isSecretName } from '../lib/hide-secrets.ts';
 import { isRecord, printPath, type ValuePath } from '../lib/value-path.ts';
 import type { Environment } from './environment.ts';
@@ -50,8 +51,7 @@ export function revealSecrets(tree: unknown, environment: Environment, folder: s
     try {
       return { value: readFileSync(resolve(folder, path), 'utf8').replace(/\r?\n$/, ''), message: null };
     } catch (error) {
-      const why = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-      return { value: '', message: `refers to the file ${path}, which cannot be read (${why})` };
+      return { value: '', message: `refers to the file ${path}, which cannot be read (${errorCode(error)})` };
     }
   }
 

@@ -1,4 +1,5 @@
 import { type Migration, type MigrationProvider, Migrator } from 'kysely';
+import { errorCode } from '../lib/error-code.ts';
 import { DatabaseError, type DatabaseOptions, type Dialect, type Statements } from './database.ts';
 import { createTables } from './migrations/0001-create-tables.ts';
 import { createPacks } from './migrations/0002-create-packs.ts';
@@ -32,15 +33,11 @@ export async function migrate(
       if (status === 'Success') log.info({ migration: migrationName }, 'database migrated');
     }
     if (error === undefined) return;
-    if (isAhead(error)) throw ahead(error);
+    // The library's word for a migration that was carried out and that this version does not have.
+    if (error instanceof Error && error.message.startsWith('corrupted migrations')) throw ahead(error);
     if (!isBusy(error) || clock.monotonic() > deadline) throw error;
     await clock.sleep(PAUSE);
   }
-}
-
-/** The library's word for a migration that was carried out and that this version does not have. */
-function isAhead(error: unknown): boolean {
-  return error instanceof Error && error.message.startsWith('corrupted migrations');
 }
 
 function ahead(cause: unknown): DatabaseError {
@@ -51,5 +48,5 @@ function ahead(cause: unknown): DatabaseError {
 
 /** SQLite: another process is writing. */
 export function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
+  return errorCode(error)?.startsWith('SQLITE_BUSY') ?? false;
 }

@@ -1,330 +1,316 @@
 import type { Generated, Selectable } from 'kysely';
-import type {
-  Json,
-  PackOrphansTable,
-  PackPagesTable,
-  PacksTable,
-  TileGenerationsTable,
-  TileMarksTable,
-  TileSetsTable,
-  Time,
-} from './pack-schema.ts';
 
+/** A text of JSON. */
+type Json = string;
+/** Milliseconds since 1970. */
+type Time = number;
 /** Milliseconds since 1970 by the clock of the database. */
 type ServerTime = number;
 
 /** A whole number that may lie beyond 2^53. */
 export type BigCount = number | bigint;
 
-export type RowOf<Table> = Readonly<Selectable<Table>>;
+export type RowOf<Table extends keyof Schema> = Readonly<Selectable<Schema[Table]>>;
 
 /** Every table of the house. A room adds its own here and in a migration. */
 export interface Schema {
-  counters: CountersTable;
-  tasks: TasksTable;
-  task_leases: TaskLeasesTable;
-  task_failures: TaskFailuresTable;
-  users: UsersTable;
-  tokens: TokensTable;
-  sessions: SessionsTable;
-  quota_configuration: QuotaConfigurationTable;
-  page_uses: PageUsesTable;
-  usage_history: UsageHistoryTable;
-  quota_credit: QuotaCreditTable;
-  evictions: EvictionsTable;
-  layer_evictions: LayerEvictionsTable;
-  parameter_values: ParameterValuesTable;
-  blank_areas: BlankAreasTable;
-  catalog_entries: CatalogEntriesTable;
-  schedules: SchedulesTable;
-  schedule_runs: ScheduleRunsTable;
-  nodes: NodesTable;
-  node_shares: NodeSharesTable;
-  node_flights: NodeFlightsTable;
-  host_news: HostNewsTable;
-  audit_entries: AuditEntriesTable;
-  login_failures: LoginFailuresTable;
-  tile_sets: TileSetsTable;
-  packs: PacksTable;
-  pack_pages: PackPagesTable;
-  pack_orphans: PackOrphansTable;
-  tile_generations: TileGenerationsTable;
-  tile_marks: TileMarksTable;
-}
-
-/** Numbers that only rise. */
-export interface CountersTable {
-  name: string;
-  value: number;
-}
-
-export interface TasksTable {
-  id: Generated<number>;
-  /** `changeNumber` of the latest change of the row. */
-  event_id: number;
-  state: string;
-  reason: string | null;
-  layer: string;
-  type: string;
-  request: Json;
-  plan: Json;
-  thread_count: number;
-  weight: number;
-  /** 1 when the task is small enough to be let past long ones. */
-  express: number;
-  /** Milliseconds of threads it has had, divided by its weight; the smallest goes next. */
-  fair_time: number;
-  piece_count: number;
-  /** The first piece that nobody has leased yet. */
-  next_piece: number;
-  tiles_total: BigCount;
-  tiles_processed: BigCount;
-  made: BigCount;
-  present: BigCount;
-  removed: BigCount;
-  blank: BigCount;
-  failed: BigCount;
-  bytes: BigCount;
-  upstream_requests: BigCount;
-  /** Steps given up for good. */
-  failures: number;
-  /** JSON, the latest few. */
-  error_samples: string;
-  /** JSON of a `NotedWait`, the latest that a worker told. */
-  waiting: string | null;
-  created_by: string;
-  created_at: number;
-  started_at: number | null;
-  ended_at: number | null;
-  idempotency_key: string | null;
-}
-
-/** Pieces in flight, and pieces handed back before their end. */
-export interface TaskLeasesTable {
-  task_id: number;
-  piece: number;
-  /** Fencing token, from `nextToken`; the holder shows it with every report and every write. */
-  token: number;
-  /** Null when the piece waits for somebody to take it up again. */
-  owner: string | null;
-  threads: number;
-  /** Raised with every report: a lease whose beat stands still has lost its holder. */
-  beat: number;
-  done_steps: number;
-  /** How often a worker died at `done_steps`. */
-  crashes: number;
-}
-
-/** Steps that failed: waiting for another attempt, or given up. */
-export interface TaskFailuresTable {
-  id: Generated<number>;
-  task_id: number;
-  z: number;
-  min_x: number;
-  min_y: number;
-  max_x: number;
-  max_y: number;
-  tiles: BigCount;
-  attempts: number;
-  /** Milliseconds since 1970; null when given up. */
-  retry_at: number | null;
-  /** Of the lease that tries it again now. */
-  token: number | null;
-  reason: string;
-  at: number;
-}
-
-export interface UsersTable {
-  name: string;
-  /** Derived key with its salt and cost, as `access/password-hash.ts` writes it. */
-  password: string;
-  role: string;
-  /** JSON list of patterns. */
-  layers: string;
-  /** 1 while the password is the one that the server made up at its first start. */
-  password_initial: number;
-  created_at: number;
-  changed_at: number;
-}
-
-export interface TokensTable {
-  id: Generated<number>;
-  name: string;
-  /** SHA-256 of the token, hexadecimal. */
-  hash: string;
-  role: string;
-  /** JSON list of patterns. */
-  layers: string;
-  created_by: string;
-  created_at: number;
-  expires_at: number | null;
-  last_used_at: number | null;
-}
-
-export interface SessionsTable {
-  /** SHA-256 of what the cookie holds, hexadecimal. */
-  hash: string;
-  user_name: string;
-  created_at: number;
-  seen_at: number;
-}
-
-/** One row. */
-export interface QuotaConfigurationTable {
-  id: number;
-  document: Json;
-}
-
-export interface PageUsesTable {
-  /** As `tileSetId` writes it. */
-  tile_set: string;
-  z: number;
-  page_x: number;
-  page_y: number;
-  hits: number;
-  last_used_at: Time;
-  /** Hits that fade with time, as of `last_used_at`. */
-  frequency: number;
-}
-
-export interface UsageHistoryTable {
-  at: Time;
-  bytes: number;
-  tiles: number;
-}
-
-/** How much writers may add to what a quota limits before it is measured again. Both counts only rise. */
-export interface QuotaCreditTable {
-  /** A layer's name as JSON; empty for everything together. */
-  scope: string;
-  taken: number;
-  allowed: number;
-  /** What those who answer clients may take beyond `allowed`. */
-  reserve: number;
-}
-
-/** What was removed for a quota, in slices of time; those of long ago are one row. */
-export interface EvictionsTable {
-  at: Time;
-  pages: number;
-  tiles: number;
-  bytes: number;
-}
-
-/** What was removed of a layer in the hour that began at `at`. */
-export interface LayerEvictionsTable extends EvictionsTable {
-  layer: string;
-}
-
-export interface SchedulesTable {
-  id: Generated<number>;
-  layer: string;
-  name: string;
-  origin: string;
-  document: Json;
-  created_by: string;
-  created_at: number;
-  /** Milliseconds since 1970; null while it is switched off, or when no time comes any more. */
-  next_due: number | null;
-}
-
-export interface ScheduleRunsTable {
-  schedule_id: number;
-  due_at: Time;
-  at: number;
-  state: string;
-  task_id: number | null;
-  detail: string | null;
-}
-
-export interface BlankAreasTable {
-  id: Generated<number>;
-  layer: string;
-  document: Json;
-  note: string;
-  created_by: string;
-  created_at: Time;
-}
-
-/** What the parameters ids of cached tiles stand for. */
-export interface ParameterValuesTable {
-  id: string;
-  /** JSON: values by name. */
-  document: string;
-  noted_at: Time;
-}
-
-/** Layers and grid sets that were declared over the network. */
-export interface CatalogEntriesTable {
-  kind: string;
-  name: string;
-  /** JSON; null: it has been removed. */
-  document: string | null;
-  /** JSON: what its form could not hold, for whoever gave it. */
-  aside: string | null;
-  /** From the counter `catalog`, raised with every change. */
-  version: number;
-  /** JSON: tile sets that the change made wrong and that may still be there; null: none. */
-  drops: string | null;
-  changed_by: string;
-  changed_at: number;
-}
-
-/** Processes that share the database: servers and workers. */
-export interface NodesTable {
-  /** Names one run of a node: two of the same name are two. */
-  instance: string;
-  name: string;
-  /** JSON list. */
-  roles: string;
-  version: string;
-  address: string | null;
-  started_at: ServerTime;
-  seen_at: number;
-  /** 1 for the one that does what one node does for all. */
-  leader: number;
-  /** It knows what others had removed and declared at this time, by the database's clock; 0: nothing yet. */
-  heard_at: number;
-}
-
-/** How many places of a limit a node has, and how many it could use. */
-export interface NodeSharesTable {
-  name: string;
-  instance: string;
-  wanted: number;
-  places: number;
-  expires_at: ServerTime;
-}
-
-export interface NodeFlightsTable {
-  metatile: string;
-  instance: string;
-  expires_at: ServerTime;
-}
-
-export interface AuditEntriesTable {
-  id: Generated<number>;
-  at: Time;
-  /** JSON, as in the audit file. */
-  line: string;
-}
-
-/** Wrong passwords, for the throttles of all nodes. */
-export interface LoginFailuresTable {
-  id: Generated<number>;
-  at: ServerTime;
-  instance: string;
-  source: string;
-  account: string;
-}
-
-/** Why map servers are left alone, as the node knows it that asked last. */
-export interface HostNewsTable {
-  /** `host:port`. */
-  host: string;
-  instance: string;
-  /** JSON, see `sources/upstream/host-news.ts`. */
-  news: string;
-  /** Milliseconds since 1970 by the database's clock; it says nothing after that. */
-  until: number;
+  /** Numbers that only rise. */
+  counters: { name: string; value: number };
+  tasks: {
+    id: Generated<number>;
+    /** `changeNumber` of the latest change of the row. */
+    event_id: number;
+    state: string;
+    reason: string | null;
+    layer: string;
+    type: string;
+    request: Json;
+    plan: Json;
+    thread_count: number;
+    weight: number;
+    /** 1 when the task is small enough to be let past long ones. */
+    express: number;
+    /** Milliseconds of threads it has had, divided by its weight; the smallest goes next. */
+    fair_time: number;
+    piece_count: number;
+    /** The first piece that nobody has leased yet. */
+    next_piece: number;
+    tiles_total: BigCount;
+    tiles_processed: BigCount;
+    made: BigCount;
+    present: BigCount;
+    removed: BigCount;
+    blank: BigCount;
+    failed: BigCount;
+    bytes: BigCount;
+    upstream_requests: BigCount;
+    /** Steps given up for good. */
+    failures: number;
+    /** JSON, the latest few. */
+    error_samples: string;
+    /** JSON of a `NotedWait`, the latest that a worker told. */
+    waiting: string | null;
+    created_by: string;
+    created_at: number;
+    started_at: number | null;
+    ended_at: number | null;
+    idempotency_key: string | null;
+  };
+  /** Pieces in flight, and pieces handed back before their end. */
+  task_leases: {
+    task_id: number;
+    piece: number;
+    /** Fencing token, from `nextToken`; the holder shows it with every report and every write. */
+    token: number;
+    /** Null when the piece waits for somebody to take it up again. */
+    owner: string | null;
+    threads: number;
+    /** Raised with every report: a lease whose beat stands still has lost its holder. */
+    beat: number;
+    done_steps: number;
+    /** How often a worker died at `done_steps`. */
+    crashes: number;
+  };
+  /** Steps that failed: waiting for another attempt, or given up. */
+  task_failures: {
+    id: Generated<number>;
+    task_id: number;
+    z: number;
+    min_x: number;
+    min_y: number;
+    max_x: number;
+    max_y: number;
+    tiles: BigCount;
+    attempts: number;
+    /** Milliseconds since 1970; null when given up. */
+    retry_at: number | null;
+    /** Of the lease that tries it again now. */
+    token: number | null;
+    reason: string;
+    at: number;
+  };
+  users: {
+    name: string;
+    /** Derived key with its salt and cost, as `access/password-hash.ts` writes it. */
+    password: string;
+    role: string;
+    /** JSON list of patterns. */
+    layers: string;
+    /** 1 while the password is the one that the server made up at its first start. */
+    password_initial: number;
+    created_at: number;
+    changed_at: number;
+  };
+  tokens: {
+    id: Generated<number>;
+    name: string;
+    /** SHA-256 of the token, hexadecimal. */
+    hash: string;
+    role: string;
+    /** JSON list of patterns. */
+    layers: string;
+    created_by: string;
+    created_at: number;
+    expires_at: number | null;
+    last_used_at: number | null;
+  };
+  sessions: {
+    /** SHA-256 of what the cookie holds, hexadecimal. */
+    hash: string;
+    user_name: string;
+    created_at: number;
+    seen_at: number;
+  };
+  /** One row. */
+  quota_configuration: { id: number; document: Json };
+  page_uses: {
+    /** As `tileSetId` writes it. */
+    tile_set: string;
+    z: number;
+    page_x: number;
+    page_y: number;
+    hits: number;
+    last_used_at: Time;
+    /** Hits that fade with time, as of `last_used_at`. */
+    frequency: number;
+  };
+  usage_history: { at: Time; bytes: number; tiles: number };
+  /** How much writers may add to what a quota limits before it is measured again. Both counts only rise. */
+  quota_credit: {
+    /** A layer's name as JSON; empty for everything together. */
+    scope: string;
+    taken: number;
+    allowed: number;
+    /** What those who answer clients may take beyond `allowed`. */
+    reserve: number;
+  };
+  /** What was removed for a quota, in slices of time; those of long ago are one row. */
+  evictions: { at: Time; pages: number; tiles: number; bytes: number };
+  /** What was removed of a layer in the hour that began at `at`. */
+  layer_evictions: Schema['evictions'] & { layer: string };
+  /** What the parameters ids of cached tiles stand for. */
+  parameter_values: {
+    id: string;
+    /** JSON: values by name. */
+    document: string;
+    noted_at: Time;
+  };
+  blank_areas: {
+    id: Generated<number>;
+    layer: string;
+    document: Json;
+    note: string;
+    created_by: string;
+    created_at: Time;
+  };
+  /** Layers and grid sets that were declared over the network. */
+  catalog_entries: {
+    kind: string;
+    name: string;
+    /** JSON; null: it has been removed. */
+    document: string | null;
+    /** JSON: what its form could not hold, for whoever gave it. */
+    aside: string | null;
+    /** From the counter `catalog`, raised with every change. */
+    version: number;
+    /** JSON: tile sets that the change made wrong and that may still be there; null: none. */
+    drops: string | null;
+    changed_by: string;
+    changed_at: number;
+  };
+  schedules: {
+    id: Generated<number>;
+    layer: string;
+    name: string;
+    origin: string;
+    document: Json;
+    created_by: string;
+    created_at: number;
+    /** Milliseconds since 1970; null while it is switched off, or when no time comes any more. */
+    next_due: number | null;
+  };
+  schedule_runs: {
+    schedule_id: number;
+    due_at: Time;
+    at: number;
+    state: string;
+    task_id: number | null;
+    detail: string | null;
+  };
+  /** Processes that share the database: servers and workers. */
+  nodes: {
+    /** Names one run of a node: two of the same name are two. */
+    instance: string;
+    name: string;
+    /** JSON list. */
+    roles: string;
+    version: string;
+    address: string | null;
+    started_at: ServerTime;
+    seen_at: number;
+    /** 1 for the one that does what one node does for all. */
+    leader: number;
+    /** It knows what others had removed and declared at this time, by the database's clock; 0: nothing yet. */
+    heard_at: number;
+  };
+  /** How many places of a limit a node has, and how many it could use. */
+  node_shares: { name: string; instance: string; wanted: number; places: number; expires_at: ServerTime };
+  node_flights: { metatile: string; instance: string; expires_at: ServerTime };
+  /** Why map servers are left alone, as the node knows it that asked last. */
+  host_news: {
+    /** `host:port`. */
+    host: string;
+    instance: string;
+    /** JSON, see `sources/upstream/host-news.ts`. */
+    news: string;
+    /** Milliseconds since 1970 by the database's clock; it says nothing after that. */
+    until: number;
+  };
+  audit_entries: {
+    id: Generated<number>;
+    at: Time;
+    /** JSON, as in the audit file. */
+    line: string;
+  };
+  /** Wrong passwords, for the throttles of all nodes. */
+  login_failures: {
+    id: Generated<number>;
+    at: ServerTime;
+    instance: string;
+    source: string;
+    account: string;
+  };
+  /** Tile sets of stores that keep packs, one after the other: a set that is dropped and filled again has a new row. */
+  tile_sets: {
+    id: Generated<number>;
+    /** The store's name as it is declared. */
+    store: string;
+    layer: Json;
+    /** As `tileSetId` writes it. */
+    identity: string;
+    /** Tiles of a pack, across and down. */
+    columns: number;
+    rows: number;
+    /** Milliseconds since 1970; null: it is in use. */
+    dropped_at: number | null;
+    /** Number of the transaction that dropped it. */
+    dropped: number | null;
+    /** Nothing of it is left. */
+    swept: Generated<boolean>;
+  };
+  /** Where tiles lie: a row for each block of tiles that has any. */
+  packs: {
+    tile_set: number;
+    /** 32 rows of packs: `y` without its last five bits. What lies close together is close together in the index. */
+    band: number;
+    /** In packs, not in tiles. */
+    x: number;
+    y: number;
+    z: number;
+    /** As `storage/s3/pack-detail.ts` writes it. */
+    detail: Buffer;
+  };
+  /** What the tiles of a page add up to, changed in the same transaction as its packs. Emptied pages stay, at nought. */
+  pack_pages: {
+    tile_set: number;
+    /** Eight rows of pages: `y` without its last three bits. */
+    band: number;
+    x: number;
+    y: number;
+    z: number;
+    tiles: number;
+    bytes: number;
+    written_at: Time;
+    /** Number of the transaction that changed it last. */
+    changed: number;
+    /** Number of the last transaction that replaced, removed or aged tiles of it. */
+    renewed: number;
+  };
+  /** Objects that no row names any more. */
+  pack_orphans: {
+    id: Generated<number>;
+    /** The random part of its key; the rest follows from its place. */
+    object: number;
+    tile_set: number;
+    x: number;
+    y: number;
+    z: number;
+    bytes: number;
+  };
+  tile_generations: { store: string; layer: Json; number: number };
+  /** Where generations were raised. */
+  tile_marks: {
+    store: string;
+    layer: string;
+    number: number;
+    /** JSON; null: the whole layer. */
+    grid_set: string | null;
+    z: number | null;
+    min_x: number | null;
+    min_y: number | null;
+    max_x: number | null;
+    max_y: number | null;
+    /** Number of the transaction that raised it. */
+    changed: number;
+  };
 }

@@ -14,7 +14,7 @@ import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import type { QuotaService } from '../quota/quota-service.ts';
 import type { Invalidation } from '../tasks/invalidation.ts';
 import type { MassTruncation } from '../tasks/mass-truncation.ts';
-import type { ScheduleService } from '../tasks/schedules/schedule.ts';
+import type { ScheduleService } from '../tasks/schedules/open-schedule-service.ts';
 import type { TaskService } from '../tasks/task-service.ts';
 import type { Exports } from './api/exports.ts';
 import type { TrafficSeries } from './api/series.ts';
@@ -35,7 +35,7 @@ export interface RouteDeps extends Surroundings {
   /** As in `ReadinessDeps`. */
   readonly readiness: (signal: AbortSignal) => Promise<string | null>;
   readonly tasks: TaskService;
-  readonly schedules: ScheduleService;
+  readonly schedules: Omit<ScheduleService, 'takeOver' | 'close'>;
   readonly massTruncation: MassTruncation;
   readonly invalidation: Invalidation;
   readonly blankAreas: BlankAreas;

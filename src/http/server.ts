@@ -7,6 +7,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { createSecureContext, Server as TlsServer } from 'node:tls';
 import { TilewardenError } from '../domain/errors.ts';
+import { errorCode } from '../lib/error-code.ts';
 import { WholeResponse } from './answer/send.ts';
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from './door/dispatcher.ts';
 import { createProxyTrust, trustPeersOf } from './door/peer.ts';
@@ -168,7 +169,7 @@ async function drain(app: HttpApp, limits: HttpLimits): Promise<void> {
 }
 
 function explainListenFailure(error: unknown, { host, port }: HttpServerOptions): unknown {
-  const code = error instanceof Error && 'code' in error ? error.code : null;
+  const code = errorCode(error);
   const because: Record<string, string> = {
     EADDRINUSE: `Port ${port} on ${host} is taken by another program; choose another one with --port.`,
     EADDRNOTAVAIL: `${host} is no address of this machine; choose another one with --host.`,
@@ -221,15 +222,10 @@ interface TlsFiles {
   readonly key: string;
 }
 
-interface TlsMaterial {
-  readonly cert: Buffer;
-  readonly key: Buffer;
-}
-
 const TLS_MINIMUM = 'TLSv1.2';
 
 /** Throws `config-invalid` when the files cannot be read or do not belong together. */
-export async function readTlsFiles({ certificate, key }: TlsFiles): Promise<TlsMaterial> {
+export async function readTlsFiles({ certificate, key }: TlsFiles) {
   const material = { cert: await readPem(certificate), key: await readPem(key) };
   try {
     createSecureContext(material);

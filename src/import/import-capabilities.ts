@@ -45,7 +45,9 @@ export async function importCapabilities(bytes: Buffer, options: CapabilitiesImp
       return await importWms(root, options);
   } catch (error) {
     if (isTilewardenError(error)) throw error;
-    throw invalid(`The capabilities cannot be used: ${messageOf(error)}.`);
+    throw invalid(
+      `The capabilities cannot be used: ${error instanceof Error ? error.message : String(error)}.`,
+    );
   }
   const why = SERVICE_EXCEPTION.test(root.name) ? `: ${textOf(root).slice(0, 300)}` : '';
   throw invalid(`The address answers with ${root.name}, not with capabilities of a WMS or WMTS${why}.`);
@@ -144,8 +146,4 @@ function pick<Layer>(
 
 function textOf(root: XmlElement): string {
   return [root.text.trim(), ...root.children.map(textOf)].filter((text) => text !== '').join(' ');
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

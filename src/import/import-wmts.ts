@@ -90,19 +90,8 @@ function zoomsIn(
   return zoomStart !== -1 && count === zoomStop - zoomStart + 1 ? { zoomStart, zoomStop, count } : null;
 }
 
-interface GridSetDocument {
-  readonly name: string;
-  readonly srs: number;
-  readonly extent: readonly [number, number, number, number];
-  readonly scaleDenominators: readonly number[];
-  readonly levelNames: readonly string[];
-  readonly tileWidth: number;
-  readonly tileHeight: number;
-  readonly alignTopLeft: true;
-}
-
 /** From the finest matrix, whose tiles lie closest around what there is. */
-function gridSetDocument(set: TileMatrixSet, name: string): GridSetDocument | null {
+function gridSetDocument(set: TileMatrixSet, name: string) {
   const srs = srsOfCrs(set.crs);
   const matrices = [...set.matrices].sort((a, b) => b.scaleDenominator - a.scaleDenominator);
   const finest = matrices.at(-1);
@@ -120,7 +109,7 @@ function gridSetDocument(set: TileMatrixSet, name: string): GridSetDocument | nu
   return {
     name,
     srs,
-    extent: [left, bottom, right, top],
+    extent: [left, bottom, right, top] as const,
     scaleDenominators: matrices.map(({ scaleDenominator }) => scaleDenominator),
     levelNames: matrices.map(({ id }) => id),
     tileWidth: finest.tileWidth,

@@ -10,16 +10,13 @@ export interface Logger {
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-export interface LoggerOptions {
-  readonly level: LogLevel;
-  /** Readable lines for a terminal; JSON lines otherwise. */
-  readonly pretty: boolean;
-}
-
-/** Logs go to standard error: standard output carries only the line that says the server is ready. */
-export function createLogger(options: LoggerOptions): Logger {
-  const settings = { level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
-  if (!options.pretty) return pino(settings, pino.destination({ dest: 2, sync: true }));
+/**
+ * Logs go to standard error: standard output carries only the line that says the server is ready. They are readable
+ * lines on a terminal, lines of JSON otherwise.
+ */
+export function createLogger(level: LogLevel): Logger {
+  const settings = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
+  if (process.stderr.isTTY !== true) return pino(settings, pino.destination({ dest: 2, sync: true }));
   return pino({
     ...settings,
     transport: {

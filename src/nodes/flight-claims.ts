@@ -1,6 +1,5 @@
 import type { Database } from '../db/database.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 
 /** Milliseconds after which a node that makes a metatile is taken to be gone. */
 const LEASE = 30_000;
@@ -8,11 +7,7 @@ const LEASE = 30_000;
 const PAUSE = 150;
 
 /** See `FlightClaims` in `pipeline`: a row for each metatile that a node is making for somebody. */
-export function createFlightClaims(
-  database: Database,
-  instance: string,
-  { clock, log }: { readonly clock: Clock; readonly log: Logger },
-) {
+export function createFlightClaims(database: Database, instance: string, { clock, log }: Surroundings) {
   async function release(metatile: string): Promise<void> {
     await database.transaction(null, (query) =>
       query

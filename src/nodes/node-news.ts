@@ -1,9 +1,8 @@
 import type { Database } from '../db/database.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 import type { NodeRegistry } from './node-registry.ts';
 
-export interface NodeNewsOptions {
+interface NodeNewsOptions extends Surroundings {
   readonly database: Database;
   readonly registry: Pick<NodeRegistry, 'heard' | 'othersHeard'>;
   /** Takes up in this node what was removed, replaced or declared, and durable before the call. */
@@ -12,8 +11,6 @@ export interface NodeNewsOptions {
   readonly channels: readonly string[];
   /** Milliseconds that copies may be shown while the database cannot be asked whether they are still right. */
   readonly staleMs: number;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** Milliseconds. Copies are shown for this long after the database was asked; then it is asked before. */
@@ -30,8 +27,6 @@ const POLL = 100;
 /** Something was changed; a node has heard of it. */
 const CHANGED = 'node-news';
 const HEARD = 'node-news-heard';
-
-export type NodeNews = Awaited<ReturnType<typeof openNodeNews>>;
 
 /** What other nodes have changed, as far as this one has copies of it. */
 export async function openNodeNews(options: NodeNewsOptions) {

@@ -1,8 +1,8 @@
 import type { Database } from '../db/database.ts';
-import type { NodesTable, RowOf } from '../db/schema.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { RowOf, Schema } from '../db/schema.ts';
 import type { Logger } from '../lib/logger.ts';
 import { openRepeater } from '../lib/repeat.ts';
+import type { Surroundings } from '../lib/surroundings.ts';
 
 export type NodeRole = 'serve' | 'worker';
 
@@ -18,13 +18,11 @@ export interface NodeEntry {
   readonly address: string | null;
 }
 
-export interface NodeRegistryOptions {
+interface NodeRegistryOptions extends Surroundings {
   readonly database: Database;
   /** Names this run of the node. */
   readonly instance: string;
   readonly self: Pick<NodeEntry, 'name' | 'roles' | 'version'>;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 export interface NodeRegistry {
@@ -50,7 +48,7 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
   const { database, self, clock, log } = options;
   const startedAt = await database.now();
   if (database.dialect === 'sqlite') return aloneSince(startedAt, options);
-  const row: NodesTable = {
+  const row: Schema['nodes'] = {
     instance: options.instance,
     name: self.name,
     roles: JSON.stringify(self.roles),
@@ -150,7 +148,11 @@ function aloneSince(startedAt: number, { self, clock }: NodeRegistryOptions): No
   };
 }
 
-async function warnOfNamesake(database: Database, { name, seen_at }: NodesTable, log: Logger): Promise<void> {
+async function warnOfNamesake(
+  database: Database,
+  { name, seen_at }: Schema['nodes'],
+  log: Logger,
+): Promise<void> {
   const namesake = await database.query
     .selectFrom('nodes')
     .select('instance')
@@ -160,7 +162,7 @@ async function warnOfNamesake(database: Database, { name, seen_at }: NodesTable,
   if (namesake) log.info({ node: name }, 'another node had this name a moment ago; --node gives it another');
 }
 
-function entryOf(row: RowOf<NodesTable>, now: number): NodeEntry {
+function entryOf(row: RowOf<'nodes'>, now: number): NodeEntry {
   return {
     name: row.name,
     roles: JSON.parse(row.roles) as readonly NodeRole[],

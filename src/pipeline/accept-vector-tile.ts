@@ -1,5 +1,6 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
+import { hasCode } from '../lib/error-code.ts';
 import { refuseImage } from '../raster/check-structure.ts';
 
 const unzip = promisify(gunzip);
@@ -36,8 +37,7 @@ async function unpacked(bytes: Buffer): Promise<Buffer> {
   try {
     return await unzip(bytes, { maxOutputLength: MAX_TILE_BYTES });
   } catch (error) {
-    const tooLarge = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
-    throw refuseImage(tooLarge ? 'oversized' : 'truncated', error);
+    throw refuseImage(hasCode(error, 'ERR_BUFFER_TOO_LARGE') ? 'oversized' : 'truncated', error);
   }
 }
 

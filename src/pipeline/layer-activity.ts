@@ -53,12 +53,18 @@ export class LayerActivity {
   failed(layer: string, error: unknown): void {
     if (!isFailure(error)) return;
     const at = this.#clock.now();
-    const lastFailure = { at, reason: reasonOf(error), message: messageOf(error) };
+    const reason = isTilewardenError(error) ? (error.reason ?? error.code) : 'unexpected';
+    const lastFailure = { at, reason, message: messageOf(error) };
     this.add({ layer, changedAt: null, failures: 1, lastFailure });
   }
 
   add({ layer, changedAt, failures, lastFailure }: LayerNews): void {
-    const record = getOrMake(this.#layers, layer, newRecord);
+    const record = getOrMake(this.#layers, layer, () => ({
+      changedAt: null,
+      lastFailure: null,
+      hours: null,
+      hour: 0,
+    }));
     record.changedAt = laterOf(record.changedAt, changedAt);
     if (!lastFailure) return;
     if (lastFailure.at >= (record.lastFailure?.at ?? 0)) record.lastFailure = lastFailure;
@@ -102,17 +108,9 @@ export class LayerActivity {
   }
 }
 
-function newRecord(): LayerRecord {
-  return { changedAt: null, lastFailure: null, hours: null, hour: 0 };
-}
-
 function isFailure(error: unknown): boolean {
   if (error instanceof DOMException && error.name === 'AbortError') return false;
   return !hostClosedIn(error) && !isTilewardenError(error, 'generation-stale', 'stopping', 'tile-outside');
-}
-
-function reasonOf(error: unknown): string {
-  return isTilewardenError(error) ? (error.reason ?? error.code) : 'unexpected';
 }
 
 function messageOf(error: unknown): string {

@@ -60,8 +60,9 @@ export class PageUses {
     const { uses } = this.#levelFor(set, z);
     const place = pageY * AXIS + pageX;
     const here = uses.get(place);
+    const { hits, lastUsedAt, frequency } = saved;
     if (!here) {
-      uses.set(place, { ...useOf(saved), newHits: 0, newFrequency: 0 });
+      uses.set(place, { hits, lastUsedAt, frequency, newHits: 0, newFrequency: 0 });
       return;
     }
     const unsaved = { hits: here.newHits, lastUsedAt: here.lastUsedAt, frequency: here.newFrequency };
@@ -113,10 +114,6 @@ export class PageUses {
 
 function pageAt({ set, z }: Level, place: number): PageName {
   return { set, z, pageX: place % AXIS, pageY: Math.floor(place / AXIS) };
-}
-
-function useOf({ hits, lastUsedAt, frequency }: PageUse): PageUse {
-  return { hits, lastUsedAt, frequency };
 }
 
 /** Uses of one page that were counted apart. */

@@ -1,6 +1,6 @@
 import { TilewardenError } from '../domain/errors.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
-import type { TileStore, TileWrite } from '../storage/tile-store.ts';
+import type { TileStore } from '../storage/tile-store.ts';
 import { type Credit, creditLeft, EVERYTHING, type QuotaCredit, scopeOfLayer } from './quota-credit.ts';
 
 export interface QuotaGateOptions extends Surroundings {
@@ -51,7 +51,7 @@ export class QuotaGate {
     return {
       ...store,
       putMany: async (set, z, tiles, generation, lease) => {
-        const bytes = roomFor(tiles);
+        const bytes = tiles.reduce((sum, tile) => sum + tile.bytes.length * OVERHEAD + OVERHEAD_OF_A_TILE, 0);
         await this.#admit(set.layer, bytes);
         this.#onTheWay += bytes;
         try {
@@ -172,10 +172,6 @@ export class QuotaGate {
   #portionOf(credit: Credit): number {
     return Math.min(MOST, Math.max(LEAST, creditLeft(credit, false) * SHARE));
   }
-}
-
-function roomFor(tiles: readonly TileWrite[]): number {
-  return tiles.reduce((sum, { bytes }) => sum + bytes.length * OVERHEAD + OVERHEAD_OF_A_TILE, 0);
 }
 
 function full(): TilewardenError {

@@ -12,8 +12,6 @@ const HOUR = 3_600_000;
 const LOOK_BACK = 7 * DAY;
 const KEEP = 90 * DAY;
 
-export type UsageHistory = ReturnType<typeof createUsageHistory>;
-
 export function createUsageHistory(database: Database) {
   return {
     async record({ at, bytes, tiles }: UsageSample): Promise<void> {

@@ -37,11 +37,8 @@ export async function encodeMap(
 export async function writeMap(image: Sharp, format: Format, background: Colour | null): Promise<Buffer> {
   const write = WRITERS[encodingOf(format.mediaType, () => background !== null)];
   if (!write) throw new TilewardenError('format-unknown', `Images are not made as ${format.mediaType}.`);
-  return await write(background ? image.flatten({ background: colourOf(background) }) : image).toBuffer();
-}
-
-function colourOf([r, g, b]: Colour) {
-  return { r, g, b };
+  const [r, g, b] = background ?? [];
+  return await write(background ? image.flatten({ background: { r, g, b } }) : image).toBuffer();
 }
 
 const FONT_FILE = '@fontsource/inter/files/inter-latin-400-normal.woff';

@@ -78,7 +78,8 @@ export class MetatileCutter implements TileCutter {
 
   async #cutAnswer({ grid, format }: CutJob, { bytes, mediaType }: Answer): Promise<CutMetatile> {
     const found = checkType(bytes, mediaType);
-    const asItCame = isOneTile(grid) && found === format && KEPT_TYPES.includes(format);
+    const isOneTile = grid.columns === 1 && grid.rows === 1 && grid.gutter === 0;
+    const asItCame = isOneTile && found === format && KEPT_TYPES.includes(format);
     if (found === 'image/jpeg' && format === 'image/jpeg' && !asItCame) {
       const cut = await this.#cutJpeg(grid, bytes);
       if (cut) return cut;
@@ -221,10 +222,6 @@ function keyOf({ grid, format }: CutJob, { bytes, mediaType }: Answer): string {
   const { columns, rows, tileWidth, tileHeight, gutter } = grid;
   const digest = createHash('sha1').update(bytes).digest('base64');
   return [digest, format, mediaType, columns, rows, tileWidth, tileHeight, gutter].join(' ');
-}
-
-function isOneTile({ columns, rows, gutter }: CutGrid): boolean {
-  return columns === 1 && rows === 1 && gutter === 0;
 }
 
 function sizeOf({ columns, rows, tileWidth, tileHeight, gutter }: CutGrid): {

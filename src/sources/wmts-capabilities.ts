@@ -254,17 +254,14 @@ function matchInSet(set: TileMatrixSet, gridSet: GridSet, tile: TileIndex): Foun
       [first, second],
       [second, first],
     ];
-    const order = yComesFirst(set.crs, gridSet) ? [...corners].reverse() : corners;
+    const yFirst = gridSet.yCoordinateFirst && !/CRS:?84$/i.test(set.crs);
+    const order = yFirst ? [...corners].reverse() : corners;
     for (const [left, top] of order) {
       const found = matchInMatrix(matrix, left, top, gridSet, tile);
       if (found) return { matrix, ...found };
     }
   }
   return null;
-}
-
-function yComesFirst(crs: string, gridSet: GridSet): boolean {
-  return gridSet.yCoordinateFirst && !/CRS:?84$/i.test(crs);
 }
 
 function matchInMatrix(

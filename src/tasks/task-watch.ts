@@ -4,16 +4,11 @@ import type { Clock } from '../lib/clock.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { TASKS_CHANGED } from './store/task-rows.ts';
 import type { TaskStore } from './store/task-store.ts';
-import { isFinal, type NotedWait, type Task, type TaskWait } from './task.ts';
+import { isFinal, type Task, type TaskWait } from './task.ts';
 import type { TaskEvent } from './task-service.ts';
 
 /** Milliseconds. Workers look again every minute, and say so again when there is still nothing to be had. */
 const BELIEVED_FOR = 70_000;
-
-/** Whether a wait is still going on, as far as the worker has told. */
-function isBelieved({ until, notedAt }: NotedWait, now: number): boolean {
-  return until > now && now - notedAt < BELIEVED_FOR;
-}
 
 export function waitText(wait: TaskWait): string {
   if ('message' in wait) return wait.message;
@@ -66,7 +61,9 @@ export class TaskWatch {
     if (isFinal(task.state) || task.state === 'paused') return { ...task, waitingFor: null };
     const pace = this.#meters.get(task.id)?.pace(task.tilesTotal - task.tilesProcessed);
     const wait = task.waitingFor;
-    if (!wait || !isBelieved(wait, this.#options.clock.now())) return { ...task, ...pace, waitingFor: null };
+    const now = this.#options.clock.now();
+    const isOver = !wait || wait.until <= now || now - wait.notedAt >= BELIEVED_FOR;
+    if (isOver) return { ...task, ...pace, waitingFor: null };
     return { ...task, ...pace, secondsRemaining: -1, reason: waitText(wait) };
   }
 

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, sql } from 'kysely';
 import pg from 'pg';
+import { errorCode, hasCode } from '../../lib/error-code.ts';
 import { repeat } from '../../lib/repeat.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
@@ -92,10 +93,6 @@ async function tryAgain<Result>(work: () => Promise<Result>): Promise<Result> {
       if (attempt >= ATTEMPTS || !hasCode(error, ...TRY_AGAIN)) throw error;
     }
   }
-}
-
-function hasCode(error: unknown, ...codes: readonly string[]): boolean {
-  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
 }
 
 function refuseBusy(lock: string): (error: unknown) => never {
@@ -214,7 +211,7 @@ function refuseAway(error: unknown): never {
 
 function isAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return ('code' in error && AWAY.test(String(error.code))) || AWAY_WORDS.test(error.message);
+  return AWAY.test(errorCode(error) ?? '') || AWAY_WORDS.test(error.message);
 }
 
 /** Typed after node-postgres, whose own signature has an overload for each of its formats. */

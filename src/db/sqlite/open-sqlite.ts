@@ -11,6 +11,7 @@ import {
   SqliteQueryCompiler,
 } from 'kysely';
 import type { Clock } from '../../lib/clock.ts';
+import { Semaphore } from '../../lib/semaphore.ts';
 import { type Database, DatabaseError, type DatabaseOptions } from '../database.ts';
 import { isBusy, migrate } from '../migrate.ts';
 import { exactNumber } from '../numbers.ts';
@@ -92,7 +93,7 @@ class SqliteDriver implements Driver {
   readonly #database: BetterSqlite3.Database;
   readonly #clock: Clock;
   readonly #connection: DatabaseConnection;
-  #lastHolder: Promise<void> = Promise.resolve();
+  readonly #turns = new Semaphore(1);
   #release: () => void = () => {};
   #committed = false;
 
@@ -105,13 +106,7 @@ class SqliteDriver implements Driver {
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<DatabaseConnection> {
-    const before = this.#lastHolder;
-    let release = () => {};
-    this.#lastHolder = new Promise((resolve) => {
-      release = resolve;
-    });
-    await before;
-    this.#release = release;
+    this.#release = await this.#turns.acquire();
     return this.#connection;
   }
 

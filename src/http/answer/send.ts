@@ -93,12 +93,6 @@ function hasHeader(headers: Headers, name: string): boolean {
   return false;
 }
 
-/** What is sent together with the others of this turn. */
-interface Outbox {
-  end(response: ServerResponse, bytes: Buffer | undefined): void;
-  whole(response: WholeResponse, answer: PreparedAnswer): void;
-}
-
 /** So many wait at most: whoever came first does not wait for all who follow. */
 const MOST_WAITING = 32;
 
@@ -106,7 +100,7 @@ const MOST_WAITING = 32;
  * Answers of one turn of the event loop are written in one go at its end. A proxy or client on the same machine is
  * then woken once for all of them, not for each: waking it costs more than making an answer does.
  */
-export function createOutbox(): Outbox {
+export function createOutbox() {
   const sendWhole = createWholeSender();
   let waiting: [ServerResponse, Buffer | undefined | PreparedAnswer][] = [];
 

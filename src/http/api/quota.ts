@@ -200,7 +200,11 @@ function usageDocument(report: UsageReport) {
     sweepingFiles: sweeping.files,
     quota: quotaDocument(configuration),
     share: shareOf(report.bytes, quotaBytes(configuration.globalQuota)),
-    disks: [...disks].map(([store, room]) => ({ store, ...room, freePercent: rounded(room.freePercent) })),
+    disks: [...disks].map(([store, room]) => ({
+      store,
+      ...room,
+      freePercent: Math.round(room.freePercent * 100) / 100,
+    })),
     layers: layers.map((layer) => layerDocument(layer, report)),
   };
 }
@@ -219,10 +223,6 @@ function layerDocument(layer: LayerUsage, report: UsageReport) {
 
 function shareOf(bytes: number, limit: number): number | null {
   return limit === 0 ? null : Math.round((bytes / limit) * 10_000) / 10_000;
-}
-
-function rounded(percent: number): number {
-  return Math.round(percent * 100) / 100;
 }
 
 /** Columns as in `/api/v1/series`; the last hour is the one that runs. */

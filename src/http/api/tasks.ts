@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { writeJson } from '../../lib/write-json.ts';
 import type { Task } from '../../tasks/task.ts';
-import type { TaskEvent } from '../../tasks/task-service.ts';
 import { type Answer, jsonAnswer, pairs } from '../answer.ts';
 import { refuseForeignLayer } from '../door/gate.ts';
 import { callerName, createdAnswer, type Exchange, idIn } from '../exchange.ts';
@@ -171,17 +170,15 @@ export function createEventStream({ tasks, log }: RouteDeps, maxStreams: number)
     });
     signal.addEventListener('abort', end, { once: true });
     try {
-      unsubscribe = await tasks.subscribe(after, (event) => writeOrEnd(response, frameOf(event)));
+      unsubscribe = await tasks.subscribe(after, ({ id, task }) =>
+        writeOrEnd(response, `id: ${id}\nevent: task\ndata: ${writeJson(taskDocument(task))}\n\n`),
+      );
       if (response.closed) unsubscribe();
     } catch (error) {
       log.warn({ err: error }, 'Task events cannot be sent');
       response.end();
     }
   }
-}
-
-function frameOf({ id, task }: TaskEvent): string {
-  return `id: ${id}\nevent: task\ndata: ${writeJson(taskDocument(task))}\n\n`;
 }
 
 function writeOrEnd(response: ServerResponse, frame: string): void {

@@ -1,6 +1,6 @@
-import { type Caller, mayWorkOn, type Role, roleSuffices } from '../../access/caller.ts';
+import { type Caller, mayWorkOn, roleSuffices } from '../../access/caller.ts';
 import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
-import type { Layer, LayerAccess } from '../../domain/layer.ts';
+import type { Layer } from '../../domain/layer.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import { type Handler, recovering } from '../route.ts';
@@ -59,9 +59,7 @@ export async function visibleLayers(exchange: Exchange, layers: Iterable<Layer>)
 }
 
 function mayLookAt(caller: Caller, layer: Layer): boolean {
-  return roleSuffices(caller.role, neededRole(layer.access)) && mayWorkOn(caller, layer.name);
-}
-
-function neededRole(access: LayerAccess): Role {
-  return access === 'public' || access === 'authenticated' ? 'viewer' : access;
+  const { access, name } = layer;
+  const needed = access === 'public' || access === 'authenticated' ? 'viewer' : access;
+  return roleSuffices(caller.role, needed) && mayWorkOn(caller, name);
 }

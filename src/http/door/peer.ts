@@ -117,10 +117,10 @@ export function isLoopbackAddress(address: string): boolean {
 
 /** A host as one writes it in an address or a setting; with or without a port. */
 export function isLoopbackHost(host: string): boolean {
-  const name = host.startsWith('[') ? host.slice(1).replace(/\].*$/, '') : hostWithoutPort(host);
+  const name = host.startsWith('[')
+    ? host.slice(1).replace(/\].*$/, '')
+    : isIP(host) === 6
+      ? host
+      : host.replace(/:\d+$/, '');
   return name.toLowerCase() === 'localhost' || isLoopbackAddress(name);
-}
-
-function hostWithoutPort(host: string): string {
-  return isIP(host) === 6 ? host : host.replace(/:\d+$/, '');
 }

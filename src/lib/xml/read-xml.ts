@@ -100,7 +100,8 @@ class TreeReader {
 
   #begin(tag: SaxesTagPlain): void {
     const attributes = new Map(Object.entries(tag.attributes));
-    this.#open.push({ name: localName(tag.name), attributes, children: [], place: this.#place(), text: '' });
+    const name = tag.name.slice(tag.name.indexOf(':') + 1);
+    this.#open.push({ name, attributes, children: [], place: this.#place(), text: '' });
   }
 
   #end(): void {
@@ -123,10 +124,6 @@ class TreeReader {
   #refuse(message: string): never {
     throw new XmlError(message, this.#place());
   }
-}
-
-function localName(name: string): string {
-  return name.slice(name.indexOf(':') + 1);
 }
 
 /** The encodings that clients of this kind send. UTF-7 and the like are how filters are got round. */

@@ -21,8 +21,6 @@ export interface UpstreamDeskOptions extends Surroundings {
   readonly maxInteractiveWaitMs?: number;
 }
 
-export type OpenUpstreamDesk = ReturnType<typeof openUpstreamDesk>;
-
 const DEFAULTS = { maxWaiting: 512, maxInteractiveWaitMs: 15_000 };
 
 /** The desk of the server: its own requests and those of its workers all pass here. */

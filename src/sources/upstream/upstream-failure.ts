@@ -1,4 +1,5 @@
 import { TilewardenError } from '../../domain/errors.ts';
+import { errorCode, hasCode } from '../../lib/error-code.ts';
 import { AddressRefused } from './address-guard.ts';
 
 /** Why an upstream's answer was refused before anybody looked for an image in it; for counting. */
@@ -73,7 +74,7 @@ export function parseRetryAfter(value: string | undefined, now: number): number 
 
 /** undici's codes for what went wrong before or while headers came. */
 export function failureOfConnection(error: unknown, host: string): TilewardenError {
-  const code = codeOf(error);
+  const code = errorCode(error);
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return timedOut(`${host} did not accept a connection in time`);
   if (code === 'UND_ERR_HEADERS_TIMEOUT') return timedOut(`${host} did not begin to answer in time`);
   if (code === 'UND_ERR_BODY_TIMEOUT') return timedOut(`${host} stopped in the middle of its answer`);
@@ -81,11 +82,6 @@ export function failureOfConnection(error: unknown, host: string): TilewardenErr
 }
 
 export function failureOfBody(error: unknown, host: string): TilewardenError {
-  if (codeOf(error) === 'UND_ERR_BODY_TIMEOUT')
-    return timedOut(`${host} stopped in the middle of its answer`);
+  if (hasCode(error, 'UND_ERR_BODY_TIMEOUT')) return timedOut(`${host} stopped in the middle of its answer`);
   return refuseAnswer('truncated', `${host} ended its answer early: ${String(error)}`);
-}
-
-function codeOf(error: unknown): string | null {
-  return error instanceof Error && 'code' in error ? String(error.code) : null;
 }

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import { expect, it } from 'vitest';
 import { silentLogger } from '../../lib/logger.ts';
-import { type DrawingJob, DrawingPool, type DrawingResult } from './drawing-pool.ts';
+import { type DrawingJob, openDrawingPool } from './drawing-pool.ts';
 import { createMapView } from './map-view.ts';
 
 const job: DrawingJob = {
@@ -14,15 +14,20 @@ const order = { priority: 'interactive', signal: new AbortController().signal } 
 /** A thread that answers when the test says so. */
 class HeldThread extends EventEmitter {
   jobs = 0;
+  #asked = 0;
 
-  postMessage(): void {
+  postMessage({ id }: { id: number }): void {
     this.jobs++;
+    this.#asked = id;
   }
 
   answer(): void {
-    const result: DrawingResult = { kind: 'drawn', pixels: new Uint8Array([1, 2, 3, 255]) };
-    this.emit('message', result);
+    const body = { bytes: new Uint8Array([1, 2, 3, 255]) };
+    this.emit('message', { type: 'reply', id: this.#asked, body });
   }
+
+  ref(): void {}
+  unref(): void {}
 
   async terminate(): Promise<number> {
     this.emit('exit', 1);
@@ -32,11 +37,11 @@ class HeldThread extends EventEmitter {
 
 function openPool(limits: { threads?: number; maxWaiting?: number; timeoutMs?: number } = {}) {
   const threads: HeldThread[] = [];
-  const pool = new DrawingPool({
+  const pool = openDrawingPool({
     threads: 1,
     maxWaiting: 1,
     timeoutMs: 60_000,
-    logger: silentLogger,
+    log: silentLogger,
     ...limits,
     startThread: () => {
       const thread = new HeldThread();

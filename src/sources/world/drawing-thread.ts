@@ -1,22 +1,15 @@
-import { type MessagePort, parentPort } from 'node:worker_threads';
-import type { DrawingJob, DrawingResult } from './drawing-pool.ts';
+import { parentPort } from 'node:worker_threads';
+import { errorCopier } from '../../domain/error-copier.ts';
+import { createChannel } from '../../lib/channel.ts';
+import { threadPort } from '../../lib/open-thread.ts';
+import { DRAW } from './drawing-pool.ts';
 import { MapPainter } from './map-painter.ts';
 
-/** The thread draws one job at a time, in the order they come. */
-function serve(port: MessagePort): void {
-  const painter = new MapPainter();
-  port.on('message', (job: DrawingJob) => {
-    const result = resultOf(painter, job);
-    port.postMessage(result, result.kind === 'drawn' ? [result.pixels.buffer] : []);
-  });
-}
+const port = parentPort;
+if (!port) throw new Error('This file is a thread of the built-in map.');
 
-function resultOf(painter: MapPainter, job: DrawingJob): DrawingResult {
-  try {
-    return { kind: 'drawn', pixels: painter.paint(job.view, job.style) };
-  } catch (error) {
-    return { kind: 'failed', message: error instanceof Error ? error.message : String(error) };
-  }
-}
+const painter = new MapPainter();
 
-if (parentPort) serve(parentPort);
+createChannel(threadPort(port), errorCopier).handle(DRAW, ({ view, style }) => ({
+  bytes: painter.paint(view, style),
+}));

@@ -4,7 +4,7 @@ import { type GridSet, METERS_PER_DEGREE } from '../../domain/grid-set.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { spawnThread } from '../../lib/spawn-thread.ts';
 import type { SourceRequest, TileSource } from '../tile-source.ts';
-import { type DrawingJob, DrawingPool } from './drawing-pool.ts';
+import { type DrawingJob, openDrawingPool } from './drawing-pool.ts';
 import { MAP_STYLES, type MapStyleName } from './map-style.ts';
 import { createMapView, type MapProjection, projectionOf } from './map-view.ts';
 import type { WorldSourceOptions } from './world-source-options.ts';
@@ -21,12 +21,12 @@ const MAX_PIXELS = 4096 * 4096;
 
 /** The built-in map of the world. No thread starts and nothing is read before the first picture. */
 export function openWorldSource(options: WorldSourceOptions, deps: WorldSourceDeps): TileSource {
-  const pool = new DrawingPool({
+  const pool = openDrawingPool({
     threads: options.threads,
     maxWaiting: MAX_WAITING,
     timeoutMs: DRAWING_TIMEOUT_MS,
     startThread: () => spawnThread(import.meta.url, 'drawing-thread', { name: 'world-map' }),
-    logger: deps.logger,
+    log: deps.logger,
   });
   return {
     maxMetatile: null,

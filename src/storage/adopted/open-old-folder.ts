@@ -2,6 +2,7 @@ import { closeSync, constants, fstatSync, open, read, readlinkSync, realpath } f
 import { join, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { TilewardenError } from '../../domain/errors.ts';
+import { errorCode } from '../../lib/error-code.ts';
 import type { OldCache, OldTile } from '../old-cache.ts';
 import type { Adoption, FolderAdoptOptions } from './adopt-options.ts';
 import { oldTilePaths } from './old-tile-paths.ts';
@@ -43,10 +44,8 @@ export function openOldFolder(
       root ??= await findRoot();
       return await readBelow(root, join(root, path));
     } catch (error) {
-      if (root !== null && error instanceof Error && 'code' in error && NOT_THERE.has(String(error.code))) {
-        return null;
-      }
-      throw unreadable(error);
+      if (root !== null && NOT_THERE.has(errorCode(error) ?? '')) return null;
+      throw new TilewardenError('store-failed', 'An adopted folder could not be read.', { cause: error });
     }
   }
 
@@ -131,8 +130,4 @@ function readSome(file: number, bytes: Buffer, at: number): Promise<number> {
   return new Promise((resolve, reject) => {
     read(file, bytes, at, bytes.length - at, at, (error, count) => (error ? reject(error) : resolve(count)));
   });
-}
-
-function unreadable(cause: unknown): TilewardenError {
-  return new TilewardenError('store-failed', 'An adopted folder could not be read.', { cause });
 }

@@ -17,7 +17,6 @@ import {
   type StoreBlock,
   type StoreChange,
   type StoredTile,
-  type TileEntry,
   type TilePlace,
   type TileStore,
   type TileWrite,
@@ -217,7 +216,9 @@ export function createMemoryStore(
       for (const [z, level] of levels) yield* pagesOf(set, z, level);
     },
     async *tiles(set, z) {
-      yield* [...(levelOf(set, z)?.values() ?? [])].map((tile) => entryOf(z, tile));
+      yield* [...(levelOf(set, z)?.values() ?? [])].map(({ x, y, bytes, createdAt }) => ({
+        ...{ z, x, y, bytes: bytes.length, createdAt },
+      }));
     },
 
     async blocks() {
@@ -307,8 +308,4 @@ function pagesOf(set: TileSetKey, z: number, level: Level): Iterable<PageStatist
     pages.set(placeOf(pageX, pageY), { set, z, pageX, pageY, ...counted, writtenAt: latest });
   }
   return pages.values();
-}
-
-function entryOf(z: number, tile: MemoryTile): TileEntry {
-  return { z, x: tile.x, y: tile.y, bytes: tile.bytes.length, createdAt: tile.createdAt };
 }

@@ -4,6 +4,7 @@ import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import type { MetatileSize } from '../../domain/metatile.ts';
 import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import type { TileRect } from '../../domain/tile-rect.ts';
+import { hasCode } from '../../lib/error-code.ts';
 import { TILE_NEWS } from '../tile-store.ts';
 
 /** A tile set in use: the number of its row and the tiles of its packs, across and down. */
@@ -154,8 +155,7 @@ export class PackIndex {
       const type = rows[0]?.outcome ?? 'done';
       return type === 'changed' ? { type, rows } : { type };
     } catch (error) {
-      const raced = error instanceof Error && 'code' in error && TRY_AGAIN.includes(String(error.code));
-      if (!raced) return askIndex(() => Promise.reject(error));
+      if (!hasCode(error, ...TRY_AGAIN)) return askIndex(() => Promise.reject(error));
       return { type: 'changed', rows: await this.#rowsOf(change) };
     }
   }

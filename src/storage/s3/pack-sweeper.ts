@@ -1,23 +1,20 @@
 import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import { tileSetOf } from '../../domain/tile-key.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
+import type { Surroundings } from '../../lib/surroundings.ts';
 import type { SweepingStatistics } from '../tile-store.ts';
 import { type ParsedKey, packKey, parsePackKey, readPackDetail } from './pack-detail.ts';
 import { askIndex } from './pack-index.ts';
 
 import type { ListedObject, S3Bucket } from './s3-bucket.ts';
 
-interface PackSweeperOptions {
+interface PackSweeperOptions extends Surroundings {
   readonly name: string;
   readonly database: Database;
   readonly bucket: S3Bucket;
   readonly prefix: string;
   readonly requestsPerSecond: number;
   readonly sweeps: () => boolean;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 interface DroppedSet {

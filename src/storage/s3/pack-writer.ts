@@ -121,7 +121,8 @@ export class PackWriter {
     try {
       const begun = clock.monotonic();
       await this.#write(set, found, z, [...packs.values()]);
-      if (clock.monotonic() - begun > LONGEST_WRITE / 2) throw tooLate();
+      if (clock.monotonic() - begun > LONGEST_WRITE / 2)
+        throw new TilewardenError('store-failed', 'Writing to the object store took too long.');
       const seen = written.map(({ x, y }) => ({ x, y, detail: null }));
       const edit = this.#edit(packs);
       change = await this.change(set, found, z, seen, edit, { ...conditions, writtenAt: clock.now() });
@@ -176,11 +177,6 @@ export class PackWriter {
       return [...after.values()];
     };
   }
-}
-
-/** The process stood still, and the objects may be gone already. */
-function tooLate(): TilewardenError {
-  return new TilewardenError('store-failed', 'Writing to the object store took too long.');
 }
 
 function refused(code: 'lease-lost' | 'generation-stale', layer: string): TilewardenError {

@@ -14,6 +14,7 @@ import { getOrMake } from '../../lib/get-or-make.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { jitter, type Random } from '../../lib/random.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
+import type { Surroundings } from '../../lib/surroundings.ts';
 import type { RequestCount } from '../tile-store.ts';
 import { createS3Requests } from './s3-requests.ts';
 import type { S3StoreOptions } from './s3-store-options.ts';
@@ -25,10 +26,8 @@ export interface ListedObject {
   readonly modifiedAt: number;
 }
 
-interface BucketTools {
-  readonly clock: Clock;
+interface BucketTools extends Surroundings {
   readonly random: Random;
-  readonly log: Logger;
 }
 
 /** Tries of one request, with pauses between them that the SDK spreads. */

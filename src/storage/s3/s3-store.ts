@@ -11,10 +11,9 @@ import {
   sizeOfRect,
   type TileRect,
 } from '../../domain/tile-rect.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import { sizeOf } from '../../lib/size.ts';
+import type { Surroundings } from '../../lib/surroundings.ts';
 import type { Outage, StoreChange, TileStore } from '../tile-store.ts';
 import { DiskTier } from './disk-tier.ts';
 import { readPackBlocks, recountBlock } from './pack-blocks.ts';
@@ -29,7 +28,7 @@ import { type PackEdit, type PlacedTile, tilesOf } from './plan-pack-change.ts';
 import { openS3Bucket } from './s3-bucket.ts';
 import type { S3StoreOptions } from './s3-store-options.ts';
 
-export interface S3StoreTools {
+export interface S3StoreTools extends Surroundings {
   /** The store's name: several may use one database. */
   readonly name: string;
   readonly database: Database;
@@ -41,9 +40,7 @@ export interface S3StoreTools {
   readonly copies?: TileStore | null;
   /** Without it no copy is answered while the database is away. */
   readonly outage?: Outage;
-  readonly clock: Clock;
   readonly random: Random;
-  readonly log: Logger;
 }
 
 /** Packs read at once. */
@@ -65,7 +62,9 @@ export async function openS3Store(options: S3StoreOptions, tools: S3StoreTools):
       await editWithin(set, z, rectOfTile(tile), (one) => (one.object === tile.object ? null : one));
     }
   };
-  const tier = openTier(options, tools);
+  const { copies } = tools;
+  const { cache } = options;
+  const tier = cache && copies ? new DiskTier({ copies, size: sizeOf(cache.size), clock, log }) : null;
   const outage = tools.outage ?? { isAway: () => false, mayShow: async () => false };
   const reader = new PackReader({ index, bucket, prefix, log, discard, tier, outage });
   const sweeper = new PackSweeper({
@@ -232,10 +231,6 @@ export async function openS3Store(options: S3StoreOptions, tools: S3StoreTools):
       bucket.close();
     },
   };
-}
-
-function openTier({ cache }: S3StoreOptions, { copies = null, clock, log }: S3StoreTools): DiskTier | null {
-  return cache && copies ? new DiskTier({ copies, size: sizeOf(cache.size), clock, log }) : null;
 }
 
 function sumOf(tiles: readonly PlacedTile[], createdBefore = Number.POSITIVE_INFINITY): StoreChange {

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createHeldClock } from '../../../test/fixtures/accounts.ts';
 import { openTaskHouse, type TaskHouse } from '../../../test/fixtures/task-house.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { type OpenScheduleService, openScheduleService, ScheduleRunner } from './open-schedule-service.ts';
+import { openScheduleService, ScheduleRunner, type ScheduleService } from './open-schedule-service.ts';
 import type { Schedule, ScheduleDeclaration } from './schedule.ts';
 import { createScheduleStore } from './schedule-store.ts';
 
@@ -34,7 +34,7 @@ async function openDesk(declared: readonly ScheduleDeclaration[] = []) {
   const store = createScheduleStore(house.database);
   const { service: tasks, invalidation } = house;
   const runner = new ScheduleRunner({ store, tasks, invalidation, clock, log: silentLogger });
-  const open = async (declarations: readonly ScheduleDeclaration[]): Promise<OpenScheduleService> => {
+  const open = async (declarations: readonly ScheduleDeclaration[]): Promise<ScheduleService> => {
     // Between its looks it sleeps by a clock that nobody moves.
     const service = await openScheduleService({
       database: house.database,
@@ -51,7 +51,7 @@ async function openDesk(declared: readonly ScheduleDeclaration[] = []) {
 }
 
 async function added(
-  schedules: OpenScheduleService,
+  schedules: ScheduleService,
   change: Partial<ScheduleDeclaration> = {},
 ): Promise<Schedule> {
   const created = await schedules.create({ ...NIGHTLY, ...change }, 'tester');

@@ -7,7 +7,7 @@ import type { Surroundings } from '../../lib/surroundings.ts';
 import type { Invalidation } from '../invalidation.ts';
 import type { TaskDraft } from '../task-draft.ts';
 import type { TaskService } from '../task-service.ts';
-import type { Schedule, ScheduleDeclaration, ScheduleRun, ScheduleService } from './schedule.ts';
+import type { Schedule, ScheduleDeclaration, ScheduleRun } from './schedule.ts';
 import { createScheduleStore, type ScheduleStore } from './schedule-store.ts';
 import { createTimetable } from './timetable.ts';
 
@@ -21,18 +21,15 @@ export interface ScheduleServiceOptions extends Surroundings {
   readonly lead?: Lead;
 }
 
-export interface OpenScheduleService extends ScheduleService {
-  /** The configuration file was read again. */
-  takeOver(declared: readonly ScheduleDeclaration[]): Promise<void>;
-  close(): Promise<void>;
-}
-
 /** Milliseconds. Cron expressions count minutes, so a look comes at each full one too. */
 const LOOK_INTERVAL = 5000;
 const MINUTE = 60_000;
 const CONFIGURATION = 'configuration';
 
-export async function openScheduleService(options: ScheduleServiceOptions): Promise<OpenScheduleService> {
+export type ScheduleService = Awaited<ReturnType<typeof openScheduleService>>;
+
+/** Every promise of a change resolves when it is durable. */
+export async function openScheduleService(options: ScheduleServiceOptions) {
   const { database, tasks, invalidation, declared, lead = leadAlone, clock, log } = options;
   const store = createScheduleStore(database);
   const runner = new ScheduleRunner({ store, tasks, invalidation, clock, log });
@@ -50,20 +47,27 @@ export async function openScheduleService(options: ScheduleServiceOptions): Prom
   }
 
   return {
-    list: (layer) => store.list(layer),
-    get: (id) => store.get(id),
-    async create(declaration, createdBy) {
+    list: store.list,
+    get: store.get,
+    /**
+     * Throws `layer-unknown`, `request-invalid` or `parameter-refused`, and then has changed nothing.
+     * Null when the layer has a schedule of that name.
+     */
+    async create(declaration: ScheduleDeclaration, createdBy: string) {
       await check(declaration);
       const nextDue = firstDue(declaration, clock);
       return store.create({ declaration, origin: 'interface', createdBy, nextDue }, clock.now());
     },
-    async replace(id, declaration) {
+    /** As `create`. */
+    async replace(id: number, declaration: ScheduleDeclaration) {
       await check(declaration);
       return store.replace(id, { declaration, origin: 'interface', nextDue: firstDue(declaration, clock) });
     },
-    remove: (id) => store.remove(id),
-    runs: (id, limit) => store.runs(id, limit),
-    nextRuns(schedule, count) {
+    remove: store.remove,
+    /** Newest first. */
+    runs: store.runs,
+    /** When it will begin next, as far as it can be told; none while it is switched off. */
+    nextRuns(schedule: Schedule, count: number): readonly number[] {
       const timetable = createTimetable(schedule);
       const begins: number[] = [];
       for (let due = schedule.nextDue; due !== null && begins.length < count; ) {
@@ -73,8 +77,10 @@ export async function openScheduleService(options: ScheduleServiceOptions): Prom
       }
       return begins;
     },
-    takeOver: (now) => takeOver(store, now, clock),
-    runNow: (schedule) => runner.startNow(schedule),
+    /** The configuration file was read again. */
+    takeOver: (now: readonly ScheduleDeclaration[]) => takeOver(store, now, clock),
+    /** At once, whatever its hours are. Null while the run before is not over. */
+    runNow: (schedule: Schedule) => runner.startNow(schedule),
     close: looking.close,
   };
 }

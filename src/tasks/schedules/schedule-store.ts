@@ -1,5 +1,5 @@
 import type { Database, Statements } from '../../db/database.ts';
-import type { RowOf, ScheduleRunsTable, SchedulesTable } from '../../db/schema.ts';
+import type { RowOf } from '../../db/schema.ts';
 import type { RunState, Schedule, ScheduleDeclaration, ScheduleRun } from './schedule.ts';
 
 export interface NewSchedule {
@@ -145,7 +145,7 @@ function columnsOf({ declaration, origin, nextDue }: Omit<NewSchedule, 'createdB
   return { layer, name, origin, document, next_due: nextDue };
 }
 
-function scheduleOf(row: RowOf<SchedulesTable>): Schedule {
+function scheduleOf(row: RowOf<'schedules'>): Schedule {
   const { draft, ...rest } = JSON.parse(row.document) as Omit<
     ScheduleDeclaration,
     'layer' | 'name' | 'draft'
@@ -168,7 +168,7 @@ function scheduleOf(row: RowOf<SchedulesTable>): Schedule {
   };
 }
 
-function runOf(row: RowOf<ScheduleRunsTable>): ScheduleRun {
+function runOf(row: RowOf<'schedule_runs'>): ScheduleRun {
   return {
     dueAt: row.due_at,
     at: row.at,

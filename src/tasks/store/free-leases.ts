@@ -1,6 +1,6 @@
 import type { Statements } from '../../db/database.ts';
 import { changeNumber } from '../../db/numbers.ts';
-import type { TaskLeasesTable } from '../../db/schema.ts';
+import type { Schema } from '../../db/schema.ts';
 import { countCovered } from '../area-cover.ts';
 import { coverOf, pieceAt, stepCount, stepsOf } from '../task-plan.ts';
 import { finishIfComplete } from './finish-task.ts';
@@ -43,7 +43,7 @@ export async function freeLeases(
   return leases.length;
 }
 
-async function freeAfterCrash(query: Statements, lease: TaskLeasesTable, now: number): Promise<void> {
+async function freeAfterCrash(query: Statements, lease: Schema['task_leases'], now: number): Promise<void> {
   const task = await query
     .selectFrom('tasks')
     .selectAll()
@@ -85,7 +85,7 @@ async function countCrashedRetries(
 async function passOver(
   query: Statements,
   task: TaskRow,
-  lease: TaskLeasesTable,
+  lease: Schema['task_leases'],
   now: number,
 ): Promise<void> {
   const plan = planOf(task);

@@ -1,5 +1,5 @@
 import type { Statements } from '../../db/database.ts';
-import type { RowOf, TaskFailuresTable } from '../../db/schema.ts';
+import type { RowOf } from '../../db/schema.ts';
 import { failureText } from '../../domain/upstream-status.ts';
 import { jitter, type Random } from '../../lib/random.ts';
 import type { TaskErrorSample, TaskRequest } from '../task.ts';
@@ -49,7 +49,7 @@ export async function insertFailure(
   query: Statements,
   taskId: number,
   { z, rect, tiles, reason }: StepFailure,
-  how: Pick<RowOf<TaskFailuresTable>, 'attempts' | 'retry_at' | 'at'>,
+  how: Pick<RowOf<'task_failures'>, 'attempts' | 'retry_at' | 'at'>,
 ): Promise<void> {
   const place = { z, min_x: rect.minX, min_y: rect.minY, max_x: rect.maxX, max_y: rect.maxY };
   await query

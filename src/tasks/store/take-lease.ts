@@ -1,6 +1,6 @@
 import type { Statements } from '../../db/database.ts';
 import { dialectOf, nextToken } from '../../db/numbers.ts';
-import type { TaskLeasesTable } from '../../db/schema.ts';
+import type { Schema } from '../../db/schema.ts';
 import { coverOf, nextPiece, type Piece, pieceAt, stepCount, type TaskPlan } from '../task-plan.ts';
 import { finishIfComplete } from './finish-task.ts';
 import type { Lease, LeaseWish } from './lease.ts';
@@ -206,7 +206,7 @@ async function takeNext(
   return { ...leaseOf(task, token, granted), kind: 'piece', piece, doneSteps: 0, careful: false };
 }
 
-type NewLease = Omit<TaskLeasesTable, 'beat' | 'done_steps' | 'crashes'>;
+type NewLease = Omit<Schema['task_leases'], 'beat' | 'done_steps' | 'crashes'>;
 
 async function insertLease(query: Statements, lease: NewLease): Promise<void> {
   await query

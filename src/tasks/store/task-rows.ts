@@ -1,11 +1,11 @@
 import type { Database, Statements, Updateable } from '../../db/database.ts';
 import { changeNumber, dialectOf } from '../../db/numbers.ts';
-import type { RowOf, TaskFailuresTable, TasksTable } from '../../db/schema.ts';
+import type { RowOf, Schema } from '../../db/schema.ts';
 import type { NotedWait, Task, TaskErrorSample, TaskRequest, TaskState } from '../task.ts';
 import type { TaskPlan } from '../task-plan.ts';
 import type { FailedStep } from './lease.ts';
 
-export type TaskRow = RowOf<TasksTable>;
+export type TaskRow = RowOf<'tasks'>;
 
 /** Channels of the database: tasks have changed; there may be work for those who wait for it. */
 export const TASKS_CHANGED = 'tasks-changed';
@@ -41,7 +41,7 @@ export async function lockTasks(query: Statements, ids: readonly number[]): Prom
 export async function updateTask(
   query: Statements,
   id: number,
-  changes: Updateable<TasksTable>,
+  changes: Updateable<Schema['tasks']>,
 ): Promise<void> {
   const event_id = await changeNumber(query);
   await query
@@ -51,7 +51,7 @@ export async function updateTask(
     .execute();
 }
 
-type StepColumns = Pick<TaskFailuresTable, 'z' | 'min_x' | 'min_y' | 'max_x' | 'max_y' | 'tiles'>;
+type StepColumns = Pick<Schema['task_failures'], 'z' | 'min_x' | 'min_y' | 'max_x' | 'max_y' | 'tiles'>;
 
 export function failedStepOf(row: StepColumns & { readonly id: number }): FailedStep {
   const { id, z, min_x: minX, min_y: minY, max_x: maxX, max_y: maxY, tiles } = row;

@@ -46,7 +46,9 @@ export function useResource<T>(
     };
     const load = () => {
       const asked =
-        body === undefined ? ask<T>('GET', path, undefined, { signal }) : answerTo<T>(path, body, signal);
+        body === undefined
+          ? ask<T>('GET', path, undefined, { signal })
+          : ask<T>('POST', path, JSON.parse(body), { signal });
       asked.then(
         (answer) => {
           setState({ key, ...answer, problem: null });
@@ -73,8 +75,4 @@ export function useResource<T>(
 
   const { data, version, problem } = state.key === key ? state : { data: null, version: null, problem: null };
   return { data, version, problem, reload };
-}
-
-function answerTo<T>(path: string, body: string, signal: AbortSignal) {
-  return ask<T>('POST', path, JSON.parse(body), { signal });
 }

@@ -78,16 +78,12 @@ function Disk({ usage }: { usage: Usage }) {
       <Gauge bytes={bytes} limit={quota.enabled ? quota.globalQuota.bytes : null} />
       <ul className="lines small">
         <li>{WORDS.tiles(countText(tiles))}</li>
-        <li>{growthText(growthPerDay)}</li>
+        <li>{growthPerDay === null ? WORDS.growthUnknown : WORDS.growth(bytesText(growthPerDay))}</li>
         {fullInDays !== null && fullInDays >= 1 && <li>{WORDS.fullIn(countText(fullInDays))}</li>}
         {sweeping > 0 && <li>{WORDS.sweeping(bytesText(sweeping))}</li>}
       </ul>
     </>
   );
-}
-
-function growthText(perDay: number | null): string {
-  return perDay === null ? WORDS.growthUnknown : WORDS.growth(bytesText(perDay));
 }
 
 function Largest({ usage }: { usage: Usage }) {

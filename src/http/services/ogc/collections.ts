@@ -45,22 +45,20 @@ function collectionLinks(root: string, layer: Layer): readonly OgcLink[] {
   const page = `${root.slice(0, root.lastIndexOf('/'))}/layers/${pathPart(layer.name)}`;
   return [
     ...selfLinks(address),
-    ...kindsOf(layer).map((kind) =>
-      jsonLink(
-        tilesetsUrl({ root, layer, kind, style: null }),
-        ogcRelation(`tilesets-${kind}`),
-        kind === 'map' ? 'Map tiles' : 'Vector tiles',
+    ...(['map', 'vector'] as const)
+      .filter((kind) => formatsOf(layer, kind).length > 0)
+      .map((kind) =>
+        jsonLink(
+          tilesetsUrl({ root, layer, kind, style: null }),
+          ogcRelation(`tilesets-${kind}`),
+          kind === 'map' ? 'Map tiles' : 'Vector tiles',
+        ),
       ),
-    ),
     ...(formatsOf(layer, 'map').length > 0
       ? [jsonLink(`${address}/styles`, ogcRelation('styles'), 'Styles')]
       : []),
     { href: page, rel: 'describedby', type: HTML_TYPE, title: 'Addresses for map clients' },
   ];
-}
-
-function kindsOf(layer: Layer): readonly ('map' | 'vector')[] {
-  return (['map', 'vector'] as const).filter((kind) => formatsOf(layer, kind).length > 0);
 }
 
 export function describeStyles(root: string, layer: Layer): object {

@@ -170,7 +170,7 @@ async function pictureOf(
   paint: NoticePainter,
   signal: AbortSignal,
 ): Promise<Answer | null> {
-  const form = formOf(asked);
+  const form = quietly(() => FORMS[asked('EXCEPTIONS')?.toLowerCase() ?? '']) ?? 'xml';
   const frame = form === 'xml' ? null : frameOf(asked);
   if (!frame) return null;
   const text = form === 'inimage' ? report.message : '';
@@ -184,10 +184,6 @@ async function pictureOf(
 function unlessBusy(error: unknown): null {
   if (isTilewardenError(error, 'source-busy')) return null;
   throw error;
-}
-
-function formOf(asked: Kvp): ExceptionForm {
-  return quietly(() => FORMS[asked('EXCEPTIONS')?.toLowerCase() ?? '']) ?? 'xml';
 }
 
 function frameOf(asked: Kvp) {

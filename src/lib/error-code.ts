@@ -1,0 +1,8 @@
+/** What errors of Node.js, SQLite and PostgreSQL are told apart by, e.g. `ENOENT`; null for others. */
+export function errorCode(error: unknown): string | null {
+  return error instanceof Error && 'code' in error ? String(error.code) : null;
+}
+
+export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  return codes.includes(errorCode(error) ?? '');
+}
