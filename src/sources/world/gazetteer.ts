@@ -1,13 +1,17 @@
 import type { MapShape } from './map-shape.ts';
 import type { Country, WorldAtlas } from './world-atlas.ts';
 
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
 export interface GazetteerEntry {
   readonly name: string;
   /** Countries that touch have different ones; -1 is land under ice. */
   readonly tint: number;
-  /** Where its name stands, in degrees of the plane. */
-  readonly x: number;
-  readonly y: number;
+  /** Where its name stands, in degrees of the plane. Found when it is first asked for, which takes a millisecond. */
+  readonly place: () => Point;
   /** Of its largest part, in degrees of the plane. */
   readonly width: number;
   readonly area: number;
@@ -30,9 +34,17 @@ export function createGazetteer(atlas: WorldAtlas, tints: number): Gazetteer {
 
 function entryOf(country: Country, ring: MapShape, tint: number): GazetteerEntry {
   const { name } = country;
-  const { x, y } = roomiestPoint(ring);
-  const width = ring.maxX - ring.minX;
-  return { name, tint: UNDER_ICE.has(name) ? ICE : tint, x, y, width, area: ringArea(ring) };
+  let point: Point | null = null;
+  return {
+    name,
+    tint: UNDER_ICE.has(name) ? ICE : tint,
+    place() {
+      point ??= roomiestPoint(ring);
+      return point;
+    },
+    width: ring.maxX - ring.minX,
+    area: ringArea(ring),
+  };
 }
 
 /** Each country takes the tint that is used least among those its neighbours have left. */
@@ -65,7 +77,7 @@ function largestRing(rings: readonly MapShape[]): MapShape | null {
 }
 
 /** About the point of the ring that is furthest from its edge: a lattice laid ever closer around the best so far. */
-function roomiestPoint(ring: MapShape): { readonly x: number; readonly y: number } {
+function roomiestPoint(ring: MapShape): Point {
   const outline = coarseOutline(ring);
   let best = { x: (ring.minX + ring.maxX) / 2, y: (ring.minY + ring.maxY) / 2, room: -Infinity };
   let [width, height] = [ring.maxX - ring.minX, ring.maxY - ring.minY];
@@ -74,7 +86,7 @@ function roomiestPoint(ring: MapShape): { readonly x: number; readonly y: number
     for (let cell = 0; cell < CELLS * CELLS; cell++) {
       const x = centre.x + width * (((cell % CELLS) + 0.5) / CELLS - 0.5);
       const y = centre.y + height * ((Math.floor(cell / CELLS) + 0.5) / CELLS - 0.5);
-      const room = roomAt(outline, x, y);
+      const room = roomAt(outline, x, y, best.room);
       if (room > best.room) best = { x, y, room };
     }
     width /= CELLS / 3;
@@ -83,7 +95,7 @@ function roomiestPoint(ring: MapShape): { readonly x: number; readonly y: number
   return best;
 }
 
-type Outline = readonly { readonly x: number; readonly y: number }[];
+type Outline = readonly Point[];
 
 function coarseOutline(ring: MapShape): Outline {
   const step = Math.max(1, Math.ceil(ring.x.length / MAX_CORNERS));
@@ -91,8 +103,8 @@ function coarseOutline(ring: MapShape): Outline {
   return places.map((place) => ({ x: ring.x[place] ?? 0, y: ring.y[place] ?? 0 }));
 }
 
-/** Distance to the outline, negative outside of it. */
-function roomAt(outline: Outline, x: number, y: number): number {
+/** Distance to the outline, negative outside of it; any that is not more than `least` when it cannot be more. */
+function roomAt(outline: Outline, x: number, y: number, least: number): number {
   let inside = false;
   let nearest = Infinity;
   let a = outline.at(-1);
@@ -100,12 +112,13 @@ function roomAt(outline: Outline, x: number, y: number): number {
     if (!a) return nearest;
     if (a.y > y !== b.y > y && x < a.x + ((b.x - a.x) * (y - a.y)) / (b.y - a.y)) inside = !inside;
     nearest = Math.min(nearest, squaredDistance(x, y, a, b));
+    if (least > 0 && nearest <= least ** 2) return least;
     a = b;
   }
   return inside ? Math.sqrt(nearest) : -Math.sqrt(nearest);
 }
 
-function squaredDistance(x: number, y: number, a: Outline[number], b: Outline[number]): number {
+function squaredDistance(x: number, y: number, a: Point, b: Point): number {
   const [dx, dy] = [b.x - a.x, (b.y - a.y) * FLATNESS];
   const [px, py] = [x - a.x, (y - a.y) * FLATNESS];
   const along =

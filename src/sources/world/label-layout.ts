@@ -1,4 +1,4 @@
-import type { Gazetteer, GazetteerEntry } from './gazetteer.ts';
+import type { Gazetteer, Point } from './gazetteer.ts';
 import { type MapProjection, projectLatitude } from './map-view.ts';
 
 /** A name where it stands on the whole map of a zoom, in pixels from the plane's origin, rightwards and downwards. */
@@ -31,51 +31,31 @@ const APART = 4;
 
 /** Names in order of their countries' size, each where none before it stands: the same for every picture of a zoom. */
 export function layOutLabels(gazetteer: Gazetteer, scale: LabelScale): PlacedLabel[] {
+  const { projection, resolutionX, resolutionY, measure } = scale;
   const placed: PlacedLabel[] = [];
-  const place = (label: PlacedLabel, room: number) => {
-    const fits = label.halfWidth * 2 < room || scale.resolutionX < EVERY_NAME_BELOW;
-    if (fits && !placed.some((other) => overlap(label, other))) placed.push(label);
+  const place = (kind: PlacedLabel['kind'], text: string, size: number, room: number, at: () => Point) => {
+    const halfWidth = measure(text, kind, size) / 2;
+    if (halfWidth * 2 >= room && resolutionX >= EVERY_NAME_BELOW) return;
+    const point = at();
+    const [x, y] = [Math.round(point.x / resolutionX), Math.round(-point.y / resolutionY)];
+    const label = { kind, text, size, x, y, halfWidth, halfHeight: size / 2 };
+    if (!placed.some((other) => overlap(label, other))) placed.push(label);
   };
   const countries = [...gazetteer.values()].sort((a, b) => b.area - a.area);
-  for (const country of countries) {
-    place(countryLabel(country, scale), (country.width / scale.resolutionX) * OVERHANG);
+  for (const { name, area, width, place: at } of countries) {
+    const side = Math.sqrt(area / (resolutionX * resolutionY));
+    place('country', name, sizeFor(7 + side / 22), (width / resolutionX) * OVERHANG, at);
   }
-  for (const water of WATERS) place(waterLabel(water, scale), water.width / scale.resolutionX);
+  for (const { name, width, longitude, latitude } of WATERS) {
+    const room = width / resolutionX;
+    const at = () => ({ x: longitude, y: projectLatitude(projection, latitude) });
+    place('water', name, sizeFor(6 + room / 35), room, at);
+  }
   return placed;
-}
-
-function countryLabel(entry: GazetteerEntry, scale: LabelScale): PlacedLabel {
-  const side = Math.sqrt(entry.area / (scale.resolutionX * scale.resolutionY));
-  return labelAt('country', entry.name, sizeFor(7 + side / 22), entry.x, entry.y, scale);
-}
-
-function waterLabel(water: Water, scale: LabelScale): PlacedLabel {
-  const y = projectLatitude(scale.projection, water.latitude);
-  const size = sizeFor(6 + water.width / scale.resolutionX / 35);
-  return labelAt('water', water.name, size, water.longitude, y, scale);
 }
 
 function sizeFor(wish: number): number {
   return Math.round(Math.min(LARGEST, Math.max(SMALLEST, wish)));
-}
-
-function labelAt(
-  kind: PlacedLabel['kind'],
-  text: string,
-  size: number,
-  x: number,
-  y: number,
-  scale: LabelScale,
-): PlacedLabel {
-  return {
-    kind,
-    text,
-    size,
-    x: Math.round(x / scale.resolutionX),
-    y: Math.round(-y / scale.resolutionY),
-    halfWidth: scale.measure(text, kind, size) / 2,
-    halfHeight: size / 2,
-  };
 }
 
 type Box = Pick<PlacedLabel, 'x' | 'y' | 'halfWidth' | 'halfHeight'>;

@@ -14,67 +14,64 @@ export interface MapShape {
   readonly maxY: number;
 }
 
-export type Position = readonly number[];
-
-/** What a shape is made of, in longitudes and latitudes. */
-export interface ShapeDraft {
-  readonly positions: readonly Position[];
-  readonly isFixed: (position: Position) => boolean;
+/** What a shape is made of, point by point. */
+export interface Track {
+  readonly longitudes: Float64Array;
+  readonly latitudes: Float64Array;
+  /** 1 where lines meet. */
+  readonly fixed: Uint8Array;
 }
 
 const POLE_LATITUDE = 89.9;
 
-export function createRing(projection: MapProjection, draft: ShapeDraft): MapShape | null {
-  if (draft.positions.every(isAtPole)) return null;
-  const longitudes = unwrapLongitudes(draft.positions);
+export function createRing(projection: MapProjection, track: Track): MapShape | null {
+  if (track.latitudes.every(isAtPole)) return null;
+  const longitudes = unwrapLongitudes(track.longitudes);
   const turn = (longitudes.at(-1) ?? 0) - (longitudes[0] ?? 0);
-  if (Math.abs(turn) < 180) return shapeOf(projection, draft.positions, longitudes, draft.isFixed);
-  return polarRing(projection, draft, longitudes, turn);
+  const unwrapped = { ...track, longitudes };
+  return Math.abs(turn) < 180 ? shapeOf(projection, unwrapped) : polarRing(projection, unwrapped, turn);
 }
 
 /** Lines without what a shapefile adds along its own edges: the antimeridian and the poles. */
-export function createLines(projection: MapProjection, draft: ShapeDraft): MapShape[] {
-  return withoutSheetEdges(draft.positions).map((positions) =>
-    shapeOf(projection, positions, unwrapLongitudes(positions), draft.isFixed),
+export function createLines(projection: MapProjection, track: Track): MapShape[] {
+  return withoutSheetEdges(track).map((line) =>
+    shapeOf(projection, { ...line, longitudes: unwrapLongitudes(line.longitudes) }),
   );
 }
 
 /** A ring around a pole is laid out three times over and closed at the pole, so that no seam comes into view. */
 function polarRing(
   projection: MapProjection,
-  draft: ShapeDraft,
-  longitudes: readonly number[],
+  { longitudes, latitudes, fixed }: Track,
   turn: number,
 ): MapShape {
-  const open = draft.positions.slice(0, -1);
   const start = Math.round((-180 - (longitudes[0] ?? 0)) / 360) * 360;
   const laps = [-turn, 0, turn];
-  const positions = laps.flatMap(() => open);
-  const spread = laps.flatMap((lap) => longitudes.slice(0, -1).map((longitude) => longitude + lap + start));
-  const pole = (open[0]?.[1] ?? 0) < 0 ? -90 : 90;
-  const first = spread[0] ?? 0;
-  const last = spread.at(-1) ?? 0;
-  const shape = shapeOf(
-    projection,
-    [...positions, [last, pole], [first, pole], open[0] ?? [first, pole]],
-    [...spread, last, first, first],
-    draft.isFixed,
-  );
+  const open = longitudes.subarray(0, -1);
+  const spread = laps.flatMap((lap) => Array.from(open, (longitude) => longitude + lap + start));
+  const [first = 0, last = 0] = [spread[0], spread.at(-1)];
+  const [latitude = 0] = latitudes;
+  const pole = latitude < 0 ? -90 : 90;
+  const shape = shapeOf(projection, {
+    longitudes: Float64Array.from([...spread, last, first, first]),
+    latitudes: Float64Array.from([
+      ...laps.flatMap(() => [...latitudes.subarray(0, -1)]),
+      pole,
+      pole,
+      latitude,
+    ]),
+    fixed: Uint8Array.from([...laps.flatMap(() => [...fixed.subarray(0, -1)]), 1, 1, 1]),
+  });
   return { ...shape, unrolled: true };
 }
 
-function shapeOf(
-  projection: MapProjection,
-  positions: readonly Position[],
-  longitudes: readonly number[],
-  isFixed: (position: Position) => boolean,
-): MapShape {
-  const x = new Float64Array(longitudes);
-  const y = new Float64Array(positions.length);
-  const fixed = new Uint8Array(positions.length);
-  for (const [place, position] of positions.entries()) {
-    y[place] = projectLatitude(projection, position[1] ?? 0);
-    if (isAtAntimeridian(position) || isAtPole(position) || isFixed(position)) fixed[place] = 1;
+function shapeOf(projection: MapProjection, { longitudes: x, latitudes, fixed: known }: Track): MapShape {
+  const y = new Float64Array(x.length);
+  const fixed = Uint8Array.from(known);
+  for (let place = 0; place < x.length; place++) {
+    const latitude = latitudes[place] ?? 0;
+    y[place] = projectLatitude(projection, latitude);
+    if (isAtAntimeridian(x[place] ?? 0) || isAtPole(latitude)) fixed[place] = 1;
   }
   return { x, y, fixed, unrolled: false, ...extremes(x, y) };
 }
@@ -92,10 +89,10 @@ function extremes(x: Float64Array, y: Float64Array): Pick<MapShape, 'minX' | 'mi
   return { minX, minY, maxX, maxY };
 }
 
-function unwrapLongitudes(positions: readonly Position[]): number[] {
+function unwrapLongitudes(longitudes: Float64Array): Float64Array {
   let shift = 0;
-  let previous = positions[0]?.[0] ?? 0;
-  return positions.map(([longitude = 0]) => {
+  let [previous = 0] = longitudes;
+  return longitudes.map((longitude) => {
     if (longitude - previous > 180) shift -= 360;
     if (longitude - previous < -180) shift += 360;
     previous = longitude;
@@ -103,29 +100,36 @@ function unwrapLongitudes(positions: readonly Position[]): number[] {
   });
 }
 
-function withoutSheetEdges(positions: readonly Position[]): Position[][] {
-  const lines: Position[][] = [];
-  let line: Position[] = [];
-  for (const position of positions) {
-    const previous = line.at(-1);
-    if (previous && isSheetEdge(previous, position)) {
-      lines.push(line);
-      line = [];
-    }
-    line.push(position);
-  }
-  lines.push(line);
-  return lines.filter((candidate) => candidate.length > 1);
+function withoutSheetEdges(track: Track): Track[] {
+  const { length } = track.longitudes;
+  const cuts = [0];
+  for (let place = 1; place < length; place++) if (isSheetEdge(track, place)) cuts.push(place);
+  return cuts
+    .map((start, cut) => partOf(track, start, cuts[cut + 1] ?? length))
+    .filter((line) => line.longitudes.length > 1);
 }
 
-function isSheetEdge(a: Position, b: Position): boolean {
-  return (isAtAntimeridian(a) && isAtAntimeridian(b)) || (isAtPole(a) && isAtPole(b));
+function partOf({ longitudes, latitudes, fixed }: Track, start: number, end: number): Track {
+  return {
+    longitudes: longitudes.subarray(start, end),
+    latitudes: latitudes.subarray(start, end),
+    fixed: fixed.subarray(start, end),
+  };
 }
 
-function isAtAntimeridian([longitude = 0]: Position): boolean {
-  return Math.abs(Math.abs(longitude) - 180) < 1e-9;
+/** Whether the line to this point from the one before is one. */
+function isSheetEdge({ longitudes, latitudes }: Track, place: number): boolean {
+  const [from, to] = [place - 1, place];
+  return (
+    (isAtAntimeridian(longitudes[from] ?? 0) && isAtAntimeridian(longitudes[to] ?? 0)) ||
+    (isAtPole(latitudes[from] ?? 0) && isAtPole(latitudes[to] ?? 0))
+  );
 }
 
-function isAtPole([, latitude = 0]: Position): boolean {
+function isAtAntimeridian(longitude: number): boolean {
+  return Math.abs(Math.abs(longitude % 360) - 180) < 1e-9;
+}
+
+function isAtPole(latitude: number): boolean {
   return Math.abs(latitude) > POLE_LATITUDE;
 }
