@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { OutOfReach } from '../lib/out-of-reach.ts';
 import { type Command, CommandFailure, flag } from './command.ts';
 import { runCli } from './run-cli.ts';
 
@@ -23,6 +24,15 @@ const carry: Command = {
   },
 };
 
+const wait: Command = {
+  name: 'wait',
+  summary: 'need something that is away',
+  flags: [],
+  async run() {
+    throw new OutOfReach('The database cannot be reached.', { cause: new Error('connect ECONNREFUSED') });
+  },
+};
+
 async function run(...args: string[]) {
   let out = '';
   let err = '';
@@ -34,7 +44,7 @@ async function run(...args: string[]) {
       err += text;
     },
   };
-  return { code: await runCli(args, [fly, carry], terminal), out, err };
+  return { code: await runCli(args, [fly, carry, wait], terminal), out, err };
 }
 
 describe('the command line', () => {
@@ -76,6 +86,13 @@ describe('the command line', () => {
     expect((await run('carry')).err).toContain('tilewarden carry THING [WHERE]');
     expect((await run('carry', 'a', 'b', 'c')).code).toBe(2);
     expect((await run('carry', '--help')).out).toContain('Usage: tilewarden carry THING [WHERE] [FLAGS]');
+  });
+
+  it('tells what cannot be reached, and why, without a stack', async () => {
+    expect(await run('wait')).toMatchObject({
+      code: 1,
+      err: 'The database cannot be reached. connect ECONNREFUSED\n',
+    });
   });
 
   it('tells why a command failed, without a stack, and ends as the command says', async () => {
