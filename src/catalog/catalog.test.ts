@@ -111,6 +111,29 @@ describe('a catalog', () => {
     expect(() => catalog.layer('layer 8')).toThrow(/image\/none/);
   });
 
+  it('takes a format or grid set that is named twice once, and refuses two that differ', () => {
+    const named = (changes: Partial<LayerDeclaration<string>>) =>
+      open([declare('a', changes)]).catalog.layer('a');
+    const twice = named({
+      formats: ['image/png', 'image/png'],
+      gridSets: ['EPSG:3857', 'EPSG:900913', 'EPSG:4326'],
+    });
+    expect(twice?.layer.formats).toHaveLength(1);
+    expect(twice?.layer.gridSubsets.map(({ gridSet }) => gridSet.name)).toEqual(['EPSG:900913', 'EPSG:4326']);
+    expect(() => named({ gridSets: ['EPSG:900913', { name: 'EPSG:3857', zoomStop: 5 }] })).toThrow(
+      'The grid set EPSG:900913 is declared twice with different settings.',
+    );
+    const styles = { default: 'a', values: ['a'] };
+    expect(() =>
+      named({
+        parameters: [
+          { ...styles, name: 'styles' },
+          { ...styles, name: 'STYLES' },
+        ],
+      }),
+    ).toThrow('The parameter STYLES is declared twice');
+  });
+
   it('makes every kind of parameter filter', () => {
     const { catalog } = open([
       declare('a', {

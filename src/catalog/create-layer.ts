@@ -20,8 +20,9 @@ import type { LayerDeclaration, ParameterDeclaration } from './layer-declaration
 /** Throws `config-invalid` or `grid-set-unknown`, which names what is wrong with the declaration. */
 export function createLayer(declaration: LayerDeclaration, gridSets: GridSetBook): Layer {
   const [columns, rows] = declaration.metatile;
+  const subsets = declaration.gridSets.map((subset) => createSubset(subset, gridSets));
   const gridSubsets = atLeastOne(
-    declaration.gridSets.map((subset) => createSubset(subset, gridSets)),
+    eachOnce(subsets, ({ gridSet }) => gridSet.name, 'grid set'),
     'grid set',
   );
   return {
@@ -31,12 +32,14 @@ export function createLayer(declaration: LayerDeclaration, gridSets: GridSetBook
     title: declaration.title,
     description: declaration.description,
     attribution: declaration.attribution,
-    formats: atLeastOne(declaration.formats.map(createFormat), 'format'),
+    formats: atLeastOne([...new Set(declaration.formats.map(createFormat))], 'format'),
     gridSubsets,
     retinaSubsets: declaration.retina ? gridSubsets.map(retinaSubset) : [],
     metatile: { columns, rows },
     gutter: declaration.gutter,
-    parameters: declaration.parameters.map(createFilter),
+    parameters: eachOnce(declaration.parameters, ({ name }) => name.toUpperCase(), 'parameter').map(
+      createFilter,
+    ),
     ...cacheExpiry(declaration.expireCache),
     followSource: declaration.followSource,
     staleWhileRevalidateSeconds: declaration.staleWhileRevalidate,
@@ -126,6 +129,19 @@ export function createFilter(given: ParameterDeclaration): ParameterFilter {
   if (floats) return createFloatFilter({ ...base, values: floats, ...near });
   if (values) return createFixedValuesFilter({ ...base, values: values.map(String), normalize });
   return createRegexFilter({ ...base, regex, normalize });
+}
+
+/** Grid sets have several names, and those of parameters are the same in any case. */
+function eachOnce<T>(items: readonly T[], nameOf: (item: T) => string, what: string): readonly T[] {
+  const byName = new Map<string, T>();
+  for (const item of items) {
+    const there = byName.get(nameOf(item)) ?? item;
+    if (there !== item && JSON.stringify(there) !== JSON.stringify(item)) {
+      throw misconfigured(`The ${what} ${nameOf(item)} is declared twice with different settings.`);
+    }
+    byName.set(nameOf(item), there);
+  }
+  return [...byName.values()];
 }
 
 function atLeastOne<T>(items: readonly T[], what: string): readonly [T, ...T[]] {
