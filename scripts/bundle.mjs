@@ -20,28 +20,25 @@ const ENTRIES = [
 ];
 
 /** Packages that load compiled code, or files of their own by where they lie. */
-const LEFT_AS_PACKAGES = ['better-sqlite3', 'sharp', '@napi-rs/canvas', 'pino', 'pino-pretty', 'pg-native'];
+const LEFT_AS_PACKAGES = ['better-sqlite3', 'sharp', '@napi-rs/canvas', 'pino-pretty', 'pg-native'];
 
 export async function bundleServer(folder) {
   const bundle = await rolldown({
     input: Object.fromEntries(ENTRIES.map((entry) => [entry, join(source, `${entry}.ts`)])),
     platform: 'node',
     external: LEFT_AS_PACKAGES,
-    plugins: [addressesOfModules(), partOfUndici(), plainCharacters()],
+    plugins: [addressesOfModules(), partOfUndici()],
   });
   try {
-    await bundle.write({
-      dir: folder,
+    const { output } = await bundle.generate({
       format: 'cjs',
       strict: true,
       entryFileNames: '[name].cjs',
       chunkFileNames: '[name]-[hash].cjs',
       comments: false,
-      // As load.cjs wants it.
       dynamicImportInCjs: false,
-      postBanner: '(function (exports, require, module, __filename, __dirname) {',
-      postFooter: '})',
     });
+    for (const { fileName, code } of output) writeFunction(join(folder, fileName), code);
   } finally {
     await bundle.close();
   }
@@ -61,13 +58,15 @@ function writeEntries(folder) {
   }
 }
 
-/** One character beyond ASCII makes Node.js keep a whole file in two bytes a character, and read it more slowly. */
-function plainCharacters() {
+/**
+ * As load.cjs calls it. In ASCII, as load.cjs reads it: one character beyond makes V8 keep a whole file in two bytes a
+ * character.
+ */
+function writeFunction(file, code) {
   const escaped = (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  return {
-    name: 'plain-characters',
-    renderChunk: (code) => ({ code: code.replace(/[\u0080-\uffff]/g, escaped) }),
-  };
+  const plain = code.replace(/[\u0080-\uffff]/g, escaped);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, `(function (exports, require, module, __filename, __dirname) {\n${plain}\n})\n`);
 }
 
 const PART_OF_UNDICI = `
@@ -79,15 +78,40 @@ const PART_OF_UNDICI = `
   export { Agent, Pool };
 `;
 
+/**
+ * V8 takes a quarter of a second of a processor to optimise undici's parser, which is one huge function, and does so with
+ * the first answer a process reads. With this budget it does so with the thousandth; the usual one is put back at once.
+ */
+const COMPILE_PARSER = `
+  function compileParser(bytes) {
+    const { setFlagsFromString } = require('node:v8');
+    if (!process.version.startsWith('v20.')) return new WebAssembly.Module(bytes);
+    setFlagsFromString('--wasm-tiering-budget=2000000000');
+    try {
+      return new WebAssembly.Module(bytes);
+    } finally {
+      setFlagsFromString('--wasm-tiering-budget=1800000');
+    }
+  }
+`;
+
 /** Of undici the server uses pool and agent, over HTTP/1: the whole of it costs a start ten times as much. */
 function partOfUndici() {
   const index = createRequire(import.meta.url).resolve('undici');
-  const http2 = join(dirname(index), 'lib', 'dispatcher', 'client-h2.js');
+  const [http1, http2] = ['client-h1.js', 'client-h2.js'].map((name) =>
+    join(dirname(index), 'lib', 'dispatcher', name),
+  );
   return {
     name: 'part-of-undici',
     load(id) {
       if (id === index) return PART_OF_UNDICI;
       return id === http2 ? 'export default null;' : null;
+    },
+    transform(code, id) {
+      if (id !== http1) return null;
+      const changed = code.replaceAll('new WebAssembly.Module(', 'compileParser(');
+      if (changed === code) throw new Error('The HTTP parser of undici is not where it was.');
+      return { code: `${changed}${COMPILE_PARSER}` };
     },
   };
 }

@@ -1,4 +1,6 @@
+import { createRequire } from 'node:module';
 import { pino } from 'pino';
+import type PinoPretty from 'pino-pretty';
 
 export interface Logger {
   debug(details: object, message: string): void;
@@ -16,14 +18,14 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
  */
 export function createLogger(level: LogLevel): Logger {
   const settings = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
-  if (process.stderr.isTTY !== true) return pino(settings, pino.destination({ dest: 2, sync: true }));
-  return pino({
-    ...settings,
-    transport: {
-      target: 'pino-pretty',
-      options: { destination: 2, translateTime: 'HH:MM:ss', singleLine: true },
-    },
-  });
+  const onTerminal = process.stderr.isTTY === true;
+  return pino(settings, onTerminal ? prettyLines() : pino.destination({ dest: 2, sync: true }));
+}
+
+/** Loaded only where somebody looks at a terminal. */
+function prettyLines(): PinoPretty.PrettyStream {
+  const build: typeof PinoPretty = createRequire(import.meta.url)('pino-pretty');
+  return build({ destination: 2, sync: true, translateTime: 'HH:MM:ss', singleLine: true });
 }
 
 export const silentLogger: Logger = pino({ level: 'silent' });
