@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { FORMAT_NAMES } from '../domain/format.ts';
 import { INFO_FORMATS, LAYER_ACCESS, NOT_KEPT, OUTSIDE_ANSWERS } from '../domain/layer.ts';
+import { flag, text, whole } from '../lib/schemas.ts';
 import { httpAddress } from '../sources/http-options.ts';
 import { type Adoption, adoptOptions } from '../storage/adopted/adopt-options.ts';
 
@@ -28,13 +29,13 @@ const nameSchema = z
   // The first two vanish from addresses, the third stands for all layers in accounts.
   .regex(/^(?!(\.|\.\.|\*)$)/, { error: 'must not be . or .. or *' });
 
-const zoomSchema = z.int().min(0).max(MAX_ZOOM);
+const zoomSchema = whole(0, MAX_ZOOM);
 
 const gridSubsetSchema = z.union([
-  z.string().min(1),
+  text,
   z
     .strictObject({
-      name: z.string().min(1),
+      name: text,
       zoomStart: zoomSchema.optional(),
       zoomStop: zoomSchema.optional(),
       extent: extentSchema.optional(),
@@ -55,7 +56,7 @@ const MAX_BLANK_AREAS = 200;
 
 const blankAreaSchema = z
   .strictObject({
-    gridSet: z.string().min(1).optional().describe('All grid sets when absent; needed with bounds'),
+    gridSet: text.optional().describe('All grid sets when absent; needed with bounds'),
     bounds: extentSchema.optional().describe("In the grid set's CRS; everywhere when absent"),
     zoomStart: zoomSchema.optional(),
     zoomStop: zoomSchema.optional(),
@@ -89,10 +90,10 @@ const textSchema = z.union([z.string(), z.number()]);
 
 const parameterSchema = z
   .strictObject({
-    name: z.string().min(1).describe('Name of the request parameter'),
+    name: text.describe('Name of the request parameter'),
     default: textSchema.default('').describe('What an absent value stands for'),
     values: z.array(textSchema).min(1).optional().describe('The values that may be asked for'),
-    regex: z.string().min(1).optional().describe('RE2 expression that must match the whole value'),
+    regex: text.optional().describe('RE2 expression that must match the whole value'),
     integers: z.array(z.int()).optional().describe('Whole numbers that may be asked for; none listed: any'),
     floats: z.array(z.number()).optional().describe('Numbers that may be asked for; none listed: any'),
     threshold: z.number().positive().optional().describe('How near to a listed number a value must be'),
@@ -116,8 +117,8 @@ const parameterSchema = z
 
 const legendSchema = z.strictObject({
   style: z.string().default('').describe('The style that it explains; empty: the default one'),
-  width: z.int().min(1).max(MAX_LEGEND).optional().describe('Pixels'),
-  height: z.int().min(1).max(MAX_LEGEND).optional().describe('Pixels'),
+  width: whole(1, MAX_LEGEND).optional().describe('Pixels'),
+  height: whole(1, MAX_LEGEND).optional().describe('Pixels'),
   format: z
     .string()
     .regex(/^image\/[\w.+-]+$/, 'must be a media type such as image/png')
@@ -141,10 +142,9 @@ export function createLayerSchema<Source extends z.ZodType, Schedule extends z.Z
     name: nameSchema,
     enabled: z.boolean().default(true).describe('Tiles are served; tasks work on a disabled layer too'),
     advertised: z.boolean().default(true).describe('Capabilities and other lists name it'),
-    transient: z
-      .boolean()
-      .default(false)
-      .describe('A layer declared over HTTP that is forgotten when the server stops; its tiles stay'),
+    transient: flag.describe(
+      'A layer declared over HTTP that is forgotten when the server stops; its tiles stay',
+    ),
     title: z.string().optional().describe('For people; the name when absent'),
     description: z.string().default(''),
     attribution: z.string().max(2000).default('').describe('Whom clients are to name beside the map'),
@@ -160,15 +160,10 @@ export function createLayerSchema<Source extends z.ZodType, Schedule extends z.Z
       .default(['EPSG:900913', 'EPSG:4326'])
       .describe('Names, or a name with zoomStart, zoomStop and extent; the first one is the default'),
     metatile: z
-      .tuple([z.int().min(1).max(MAX_METATILE), z.int().min(1).max(MAX_METATILE)])
+      .tuple([whole(1, MAX_METATILE), whole(1, MAX_METATILE)])
       .default([4, 4])
       .describe('Columns and rows of tiles fetched at once'),
-    gutter: z
-      .int()
-      .min(0)
-      .max(MAX_GUTTER)
-      .default(0)
-      .describe('Pixels fetched around a metatile and cut away'),
+    gutter: whole(0, MAX_GUTTER).default(0).describe('Pixels fetched around a metatile and cut away'),
     parameters: z
       .array(parameterSchema)
       .default([])
@@ -183,10 +178,9 @@ export function createLayerSchema<Source extends z.ZodType, Schedule extends z.Z
       .describe(
         'Seconds a tile stays fresh; 0: for ever; -1: it is not kept. Or a list of { minZoom, seconds }',
       ),
-    followSource: z
-      .boolean()
-      .default(false)
-      .describe("Tiles stay fresh only as long as the source's Cache-Control says; at most expireCache"),
+    followSource: flag.describe(
+      "Tiles stay fresh only as long as the source's Cache-Control says; at most expireCache",
+    ),
     staleWhileRevalidate: secondsSchema
       .default(0)
       .describe('Seconds for which a tile that is no longer fresh is answered at once and renewed behind it'),
@@ -205,23 +199,20 @@ export function createLayerSchema<Source extends z.ZodType, Schedule extends z.Z
       .describe(
         'Pictures of one colour are kept as long as others, whatever lies beside them; or a list of where: { gridSet, bounds, zoomStart, zoomStop }',
       ),
-    retina: z.boolean().default(false).describe('Tiles with twice the pixels too, at …@2x.png'),
+    retina: flag.describe('Tiles with twice the pixels too, at …@2x.png'),
     outside: z
       .enum(OUTSIDE_ANSWERS)
       .nullable()
       .default(null)
       .describe("Answer to tiles outside the layer's extent; null: as each service's standard wants it"),
-    fullWMS: z.boolean().default(false).describe('WMS answers any box and size, put together from tiles'),
-    queryable: z.boolean().default(false).describe('GetFeatureInfo is passed to the source, a WMS'),
+    fullWMS: flag.describe('WMS answers any box and size, put together from tiles'),
+    queryable: flag.describe('GetFeatureInfo is passed to the source, a WMS'),
     infoFormats: z
       .array(z.enum(INFO_FORMATS))
       .min(1)
       .default(['text/plain', 'text/html', 'application/json'])
       .describe('Formats in which GetFeatureInfo may be asked; the first one is the default'),
-    cacheBypass: z
-      .boolean()
-      .default(false)
-      .describe('cached=false in a request is answered by the source, and nothing is kept'),
+    cacheBypass: flag.describe('cached=false in a request is answered by the source, and nothing is kept'),
     legends: z
       .array(legendSchema)
       .max(MAX_LEGENDS)

@@ -43,17 +43,11 @@ export function resolveSettings(document: SettingsDocument): ResolvedSettings {
     names.add(given.name);
     problems.push(...layerProblems(given, layers[index] ?? toDeclaration(given), context, path));
   }
+  const { memoryTier, access: _, data: __, ...plain } = document;
   const settings = {
-    server: document.server,
-    database: document.database,
-    node: document.node,
-    log: document.log,
-    memoryTierBytes: sizeOf(document.memoryTier.size),
-    memoryTierStaleSeconds: document.memoryTier.staleSeconds,
-    tasks: document.tasks,
-    stores: document.stores,
-    upstreams: document.upstreams,
-    adoptFolders: document.adoptFolders,
+    ...plain,
+    memoryTierBytes: sizeOf(memoryTier.size),
+    memoryTierStaleSeconds: memoryTier.staleSeconds,
     gridSets,
     gridSetDocuments: new Map(document.gridSets.map((given) => [given.name, given])),
     layers,

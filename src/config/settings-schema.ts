@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { createLayerSchema, extentSchema } from '../catalog/layer-declaration.ts';
 import { MAX_LEVELS } from '../domain/grid-set.ts';
 import { scheduleBody } from '../http/wire/schedule-document.ts';
+import { flag, text, texts, whole } from '../lib/schemas.ts';
 import { sizeSchema } from '../lib/size.ts';
 import { SCHEDULED_WORK } from '../tasks/schedules/schedule.ts';
 import { sourceSchema, storeSchema, upstreamSchema } from './driver-schemas.ts';
@@ -45,22 +46,19 @@ const prefixSchema = z.string().regex(/^(\/[A-Za-z0-9._~-]+)*$/, {
 });
 
 const serverSchema = z.strictObject({
-  host: z.string().min(1).default('127.0.0.1').describe('Address to listen on'),
-  port: z.int().min(0).max(65535).default(8080).describe('Port to listen on; 0 picks a free one'),
-  processes: z.int().min(1).max(256).default(1).describe('Processes that answer HTTP on the one port'),
+  host: text.default('127.0.0.1').describe('Address to listen on'),
+  port: whole(0, 65535).default(8080).describe('Port to listen on; 0 picks a free one'),
+  processes: whole(1, 256).default(1).describe('Processes that answer HTTP on the one port'),
   prefixes: z
     .array(prefixSchema)
     .min(1)
     .default(['', '/geowebcache', '/geoserver/gwc'])
     .describe('Paths below which everything is offered'),
-  trustedProxies: z
-    .array(z.string().min(1))
-    .default([])
-    .describe('Proxies whose X-Forwarded-* headers are believed'),
+  trustedProxies: texts.default([]).describe('Proxies whose X-Forwarded-* headers are believed'),
   tls: z
     .strictObject({
-      certificate: z.string().min(1).describe('PEM file with the certificate and those that vouch for it'),
-      key: z.string().min(1).describe('PEM file with the private key'),
+      certificate: text.describe('PEM file with the certificate and those that vouch for it'),
+      key: text.describe('PEM file with the private key'),
     })
     .nullable()
     .default(null)
@@ -68,27 +66,16 @@ const serverSchema = z.strictObject({
 });
 
 const tasksSchema = z.strictObject({
-  workers: z
-    .int()
-    .min(0)
-    .max(64)
+  workers: whole(0, 64)
     .nullable()
     .default(null)
     .describe('Processes that do tasks; null: one for each processor core; 0: this server performs none'),
-  maxThreads: z
-    .int()
-    .min(1)
-    .max(1024)
+  maxThreads: whole(1, 1024)
     .nullable()
     .default(null)
     .describe('Metatiles in flight over all tasks; null: four for each processor core, at least 8'),
-  maxThreadCount: z
-    .int()
-    .min(1)
-    .max(1024)
-    .default(64)
-    .describe('What the threadCount of a request is reduced to'),
-  maxUnfinished: z.int().min(1).max(100_000).default(1000).describe('Tasks that may wait or run at once'),
+  maxThreadCount: whole(1, 1024).default(64).describe('What the threadCount of a request is reduced to'),
+  maxUnfinished: whole(1, 100_000).default(1000).describe('Tasks that may wait or run at once'),
   keepDays: z.number().positive().default(30).describe('How long finished tasks are remembered'),
   keepFinished: z.int().min(0).default(10_000).describe('How many finished tasks are remembered'),
 });
@@ -96,7 +83,7 @@ const tasksSchema = z.strictObject({
 const MAX_TILE_SIZE = 4096;
 
 const LADDERS = ['resolutions', 'scaleDenominators', 'levels'];
-const pixelsSchema = z.int().min(1).max(MAX_TILE_SIZE);
+const pixelsSchema = whole(1, MAX_TILE_SIZE);
 const ladderSchema = z.array(z.number().positive()).min(1).max(MAX_LEVELS);
 
 const gridSetSchema = z
@@ -113,13 +100,8 @@ const gridSetSchema = z
     extent: extentSchema,
     resolutions: ladderSchema.optional().describe('CRS units per pixel, falling'),
     scaleDenominators: ladderSchema.optional().describe('Scale denominators, falling'),
-    levels: z
-      .int()
-      .min(1)
-      .max(MAX_LEVELS)
-      .optional()
-      .describe('A number of levels, each halving the resolution'),
-    levelNames: z.array(z.string().min(1)).optional().describe('Identifiers of the levels towards clients'),
+    levels: whole(1, MAX_LEVELS).optional().describe('A number of levels, each halving the resolution'),
+    levelNames: texts.optional().describe('Identifiers of the levels towards clients'),
     tileSize: z
       .union([pixelsSchema, z.tuple([pixelsSchema, pixelsSchema])])
       .default(256)
@@ -130,10 +112,7 @@ const gridSetSchema = z
       .optional()
       .describe('1, or what a degree measures at the equator for EPSG:4326, when absent'),
     pixelSize: z.number().positive().default(0.00028).describe('Metres a pixel measures on a screen'),
-    alignTopLeft: z
-      .boolean()
-      .default(false)
-      .describe('Rows start at the top of the extent instead of its bottom'),
+    alignTopLeft: flag.describe('Rows start at the top of the extent instead of its bottom'),
     yCoordinateFirst: z
       .boolean()
       .optional()
@@ -146,7 +125,7 @@ const gridSetSchema = z
 /** The configuration file. Flags and environment variables lie over it; every absent key has a default. */
 export const settingsSchema = z.strictObject({
   server: serverSchema.prefault({}),
-  data: z.string().min(1).default('data').describe('Folder for tiles and state'),
+  data: text.default('data').describe('Folder for tiles and state'),
   database: z
     .string()
     .regex(/^postgres(ql)?:\/\//, { error: 'must be a postgres:// URL' })
@@ -175,10 +154,7 @@ export const settingsSchema = z.strictObject({
   memoryTier: z
     .strictObject({
       size: sizeSchema.default('64 MiB').describe('Memory for tiles in front of the stores; 0: none'),
-      staleSeconds: z
-        .int()
-        .min(0)
-        .max(86_400)
+      staleSeconds: whole(0, 86_400)
         .default(300)
         .describe('How long tiles in memory are served while a shared database is away'),
     })
@@ -188,13 +164,10 @@ export const settingsSchema = z.strictObject({
     .record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/), storeSchema)
     .prefault({ default: { type: 'bundle' } }),
   upstreams: z
-    .record(z.string().min(1), upstreamSchema)
+    .record(text, upstreamSchema)
     .default({})
     .describe('Limits for each host that sources speak to'),
-  adoptFolders: z
-    .array(z.string().min(1))
-    .default([])
-    .describe('Folders below which layers declared over HTTP may adopt a cache'),
+  adoptFolders: texts.default([]).describe('Folders below which layers declared over HTTP may adopt a cache'),
   gridSets: z.array(gridSetSchema).default([]).describe('Grid sets beside the built-in ones'),
   layers: z
     .array(layerSchema)

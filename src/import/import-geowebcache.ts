@@ -84,19 +84,10 @@ export function importGeoWebCache(xml: XmlElement, options: GeoWebCacheImport): 
   return { gridSets: gridSets.documents, layers: withoutTwins(layers, report), report };
 }
 
-interface ImportedGridSets {
-  readonly documents: readonly ImportedDocument[];
-  /** Those that had to get another name, by the one they had. */
-  readonly renamed: ReadonlyMap<string, string>;
-}
-
 /** One that comes with the program under the same name is not declared again, unless it is another. */
-function importGridSets(
-  root: WireElement,
-  known: readonly GridSet[],
-  report: ImportReport,
-): ImportedGridSets {
+function importGridSets(root: WireElement, known: readonly GridSet[], report: ImportReport) {
   const documents: ImportedDocument[] = [];
+  /** Those that had to get another name, by the one they had. */
   const renamed = new Map<string, string>();
   for (const element of childrenNamed(root, 'gridSets').flatMap(({ children }) => children)) {
     const about = report.about(nameIn(element, 'grid set'));
@@ -174,7 +165,7 @@ function fileStore(element: WireElement, folder: string): FileStore {
 }
 
 interface LayerContext {
-  readonly gridSets: ImportedGridSets;
+  readonly gridSets: ReturnType<typeof importGridSets>;
   readonly stores: ReadonlyMap<string, FileStore | null>;
   readonly defaults: Defaults;
   readonly options: GeoWebCacheImport;

@@ -1,21 +1,5 @@
 import { childOf, childrenOf, hrefOf, textIn, type XmlElement } from '../lib/xml/xml-element.ts';
 
-export interface WmsStyle {
-  readonly name: string;
-  readonly legend: {
-    readonly url: string;
-    readonly format: string;
-    readonly width: number;
-    readonly height: number;
-  } | null;
-}
-
-export interface WmsDimension {
-  readonly name: string;
-  readonly default: string;
-  readonly values: string;
-}
-
 /** A layer with all that it has from the layers around it. */
 export interface WmsLayer {
   readonly name: string;
@@ -26,21 +10,12 @@ export interface WmsLayer {
   readonly crs: readonly string[];
   /** West, south, east, north; null: not said. */
   readonly degrees: readonly number[] | null;
-  readonly styles: readonly WmsStyle[];
+  readonly styles: readonly ReturnType<typeof styleOf>[];
   readonly dimensions: readonly WmsDimension[];
   readonly queryable: boolean;
   readonly opaque: boolean;
   readonly minScale: number | null;
   readonly maxScale: number | null;
-}
-
-export interface WmsCapabilities {
-  readonly version: '1.1.1' | '1.3.0';
-  readonly mapAddress: string | null;
-  readonly formats: readonly string[];
-  readonly infoFormats: readonly string[];
-  /** Those that have a name, in the document's order; read while one goes through them. */
-  readonly layers: Iterable<WmsLayer>;
 }
 
 type Inherited = Omit<WmsLayer, 'name' | 'title' | 'abstract'>;
@@ -57,8 +32,10 @@ const NOTHING: Inherited = {
   maxScale: null,
 };
 
+export type WmsCapabilities = ReturnType<typeof wmsCapabilitiesOf>;
+
 /** OGC 06-042 and OGC 01-068r3. Throws an `Error` that says what is missing. */
-export function wmsCapabilitiesOf(root: XmlElement): WmsCapabilities {
+export function wmsCapabilitiesOf(root: XmlElement) {
   const capability = childOf(root, 'Capability');
   const request = capability && childOf(capability, 'Request');
   const getMap = request && childOf(request, 'GetMap');
@@ -69,6 +46,7 @@ export function wmsCapabilitiesOf(root: XmlElement): WmsCapabilities {
     mapAddress: getAddressOf(getMap),
     formats: textsIn(getMap, 'Format'),
     infoFormats: getFeatureInfo ? textsIn(getFeatureInfo, 'Format') : [],
+    /** Those that have a name, in the document's order; read while one goes through them. */
     layers: namedLayersOf(capability),
   };
 }
@@ -142,7 +120,7 @@ function finite(texts: readonly string[]): readonly number[] | null {
   return numbers.every(Number.isFinite) ? numbers : null;
 }
 
-function styleOf(element: XmlElement): WmsStyle {
+function styleOf(element: XmlElement) {
   const legend = childOf(element, 'LegendURL');
   const resource = legend && childOf(legend, 'OnlineResource');
   const url = resource && hrefOf(resource);
@@ -156,8 +134,10 @@ function styleOf(element: XmlElement): WmsStyle {
   };
 }
 
+export type WmsDimension = ReturnType<typeof dimensionsOf>[number];
+
 /** 1.1.1 has the values of a Dimension in an Extent beside it. */
-function dimensionsOf(element: XmlElement): readonly WmsDimension[] {
+function dimensionsOf(element: XmlElement) {
   const extents = childrenOf(element, 'Extent');
   return childrenOf(element, 'Dimension').map((dimension) => {
     const name = dimension.attributes.get('name') ?? '';

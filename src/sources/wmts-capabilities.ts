@@ -186,7 +186,7 @@ function readQueryAddress(root: XmlElement): string | null {
   return byQuery ? hrefOf(byQuery) : null;
 }
 
-export interface MatchedTile {
+interface MatchedTile {
   readonly matrixSet: string;
   readonly matrix: string;
   readonly column: number;

@@ -17,13 +17,7 @@ import type { TaskDraft } from './task-draft.ts';
 import type { TaskPlan } from './task-plan.ts';
 import type { TaskEstimate } from './task-service.ts';
 
-export interface PlannedTask {
-  readonly request: TaskRequest;
-  readonly plan: TaskPlan;
-  readonly tiles: ResolvedTileSet;
-  readonly cover: AreaCover | null;
-  readonly tilesTotal: bigint;
-}
+type PlannedTask = ReturnType<typeof planTask>;
 
 interface PlanOptions {
   readonly layer: (name: string) => BoundLayer | null;
@@ -43,7 +37,7 @@ const DEFAULT_FAILURE_LIMIT = 1000;
 const HAIR = 1e-6;
 
 /** Fills in defaults, checks every name and number, and counts exactly. Touches no store and no network. */
-export function planTask(draft: TaskDraft, options: PlanOptions): PlannedTask {
+export function planTask(draft: TaskDraft, options: PlanOptions) {
   const bound = options.layer(draft.layer);
   if (!bound) throw new TilewardenError('layer-unknown', `There is no layer ${shortened(draft.layer)}.`);
   const type = typeOf(draft.type);

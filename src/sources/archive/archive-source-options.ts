@@ -1,16 +1,16 @@
 import { z } from 'zod';
+import { text, texts } from '../../lib/schemas.ts';
 import { httpAddress, httpOptions } from '../http-options.ts';
 
 /** Tiles that lie ready-made in one file: MBTiles, or PMTiles here or on a web server. */
 export const archiveSourceOptions = z
   .strictObject({
     type: z.literal('archive'),
-    path: z.string().min(1).optional().describe('A file: .mbtiles or .pmtiles'),
+    path: text.optional().describe('A file: .mbtiles or .pmtiles'),
     url: httpAddress
       .optional()
       .describe('Address of a .pmtiles file on a server that answers requests for parts of it'),
-    gridSets: z
-      .array(z.string().min(1))
+    gridSets: texts
       .min(1)
       .optional()
       .describe('Grid sets whose zooms, columns and rows the archive counts in; web mercator when left out'),

@@ -1,12 +1,11 @@
 import { z } from 'zod';
+import { text } from '../../lib/schemas.ts';
 
 /** Another layer of this server, drawn in grid sets that its own source does not have. */
 export const layerSourceOptions = z.strictObject({
   type: z.literal('layer'),
-  layer: z.string().min(1).describe('Name of the other layer'),
-  gridSet: z
-    .string()
-    .min(1)
+  layer: text.describe('Name of the other layer'),
+  gridSet: text
     .optional()
     .describe('Its grid set to draw from; one in the same CRS, else its first, when left out'),
   resampling: z

@@ -18,13 +18,6 @@ const PRIVATE = [
   ...['198.18.0.0/15', '::/96', 'fc00::/7', 'fec0::/10', '64:ff9b::/96', '2002::/16'],
 ];
 
-interface AddressGuard {
-  /** Why a literal address may not be spoken to; null when it may. Names are judged when they are resolved. */
-  refuses(hostname: string): AddressRefused | null;
-  /** For sockets: a name of which any address is not allowed does not resolve. */
-  readonly lookup: LookupFunction;
-}
-
 export class AddressRefused extends Error {
   /** For callers, who are not told where a source is. */
   readonly advice: string;
@@ -40,7 +33,7 @@ export class AddressRefused extends Error {
 }
 
 /** Every address is judged at connect time, so a name that later resolves elsewhere gains nothing. */
-export function createAddressGuard(options: { readonly allowPrivate: boolean }): AddressGuard {
+export function createAddressGuard(options: { readonly allowPrivate: boolean }) {
   const never = blockListOf(NEVER);
   const blocked = options.allowPrivate ? never : blockListOf([...NEVER, ...PRIVATE]);
   const refusalOf = (hostname: string, addresses: readonly string[]) => {
@@ -52,12 +45,14 @@ export function createAddressGuard(options: { readonly allowPrivate: boolean }):
     );
   };
   return {
-    refuses(hostname) {
+    /** Why a literal address may not be spoken to; null when it may. Names are judged when they are resolved. */
+    refuses(hostname: string): AddressRefused | null {
       // RFC 6761, 6.3: these names are this machine, whatever a resolver says.
       const literal = /(^|\.)localhost$/i.test(hostname) ? '127.0.0.1' : hostname.replace(/^\[(.*)\]$/, '$1');
       return isIP(literal) === 0 ? null : refusalOf(hostname, [literal]);
     },
-    lookup(hostname, lookupOptions, callback) {
+    /** For sockets: a name of which any address is not allowed does not resolve. */
+    lookup(...[hostname, lookupOptions, callback]: Parameters<LookupFunction>) {
       resolveName(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
         if (error) return void callback(error, '');
         const refusal = refusalOf(

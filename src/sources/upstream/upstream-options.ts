@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DAILY_HOURS } from '../../lib/daily-hours.ts';
 import { LocalTime } from '../../lib/local-time.ts';
+import { flag, whole } from '../../lib/schemas.ts';
 
 const quietWindow = z.string().regex(DAILY_HOURS, { error: 'must be two times of day such as 22:00-06:00' });
 
@@ -15,7 +16,7 @@ function isTimeZone(name: string): boolean {
 
 /** What an administrator allows us to ask of one host; the key in the settings is `host:port` or `host`. */
 export const upstreamOptions = z.strictObject({
-  concurrency: z.int().min(1).max(256).default(8).describe('Requests under way at once'),
+  concurrency: whole(1, 256).default(8).describe('Requests under way at once'),
   ratePerSecond: z
     .number()
     .positive()
@@ -27,10 +28,7 @@ export const upstreamOptions = z.strictObject({
     .boolean()
     .default(true)
     .describe('Whether fewer are sent at once while the host is slow or says that it is too much'),
-  dailyBudget: z
-    .int()
-    .min(1)
-    .max(1_000_000_000)
+  dailyBudget: whole(1, 1_000_000_000)
     .nullable()
     .default(null)
     .describe('Requests on any one day; null: no limit'),
@@ -47,10 +45,9 @@ export const upstreamOptions = z.strictObject({
     .refine(isTimeZone, { error: 'must be a time zone such as Europe/Berlin or UTC' })
     .default('UTC')
     .describe('Of quietHours and of the days of dailyBudget'),
-  allowPrivate: z
-    .boolean()
-    .default(false)
-    .describe('Whether the host may be at a loopback or private address; link-local ones are never asked'),
+  allowPrivate: flag.describe(
+    'Whether the host may be at a loopback or private address; link-local ones are never asked',
+  ),
 });
 
 export type UpstreamOptions = z.output<typeof upstreamOptions>;

@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { flag, text, texts, whole } from '../../lib/schemas.ts';
 import { httpAddress, httpOptions } from '../http-options.ts';
 
 const list = z
-  .union([z.string(), z.array(z.string().min(1))])
+  .union([z.string(), texts])
   .transform((value) => (typeof value === 'string' ? value : value.join(',')));
 
 const parameterName = z.string().regex(/^[A-Za-z0-9_.:-]{1,64}$/, 'must be a plain parameter name');
@@ -19,43 +20,30 @@ export const wmsSourceOptions = z.strictObject({
     .describe('Styles in the order of layers; a STYLES parameter filter goes before it'),
   queryLayers: list.optional().describe('Layers that GetFeatureInfo asks; all of layers when absent'),
   version: z.enum(['1.1.1', '1.3.0']).default('1.1.1'),
-  transparent: z
-    .boolean()
-    .default(false)
-    .describe('Ask for a transparent background where the format has one'),
+  transparent: flag.describe('Ask for a transparent background where the format has one'),
   bgColor: z
     .string()
     .regex(/^(0x|#)[0-9A-Fa-f]{6}$/, 'must be a colour like #FFFFFF')
     .transform((colour) => colour.replace('#', '0x'))
     .optional()
     .describe('Background, e.g. #FFFFFF'),
-  requestFormat: z
-    .string()
-    .min(1)
+  requestFormat: text
     .optional()
     .describe('Format to ask for whatever the tiles are stored as; must keep what they need'),
   srs: z
-    .record(z.string().regex(/^[0-9]+$/, 'must be an EPSG number'), z.string().min(1))
+    .record(z.string().regex(/^[0-9]+$/, 'must be an EPSG number'), text)
     .default({})
     .describe('Names by which the server knows an SRS number, e.g. 900913: EPSG:900913'),
   vendorParameters: z
     .record(parameterName, z.union([z.string(), z.number(), z.boolean()]).transform(String))
     .default({})
     .describe('Sent with every request'),
-  concurrency: z
-    .int()
-    .min(1)
-    .max(1024)
+  concurrency: whole(1, 1024)
     .optional()
     .describe(
       'Requests under way at once for this layer, in each process; see upstreams for all layers of a host',
     ),
-  maxUrlLength: z
-    .int()
-    .min(200)
-    .max(1_000_000)
-    .default(4000)
-    .describe('A longer request is sent by POST, as a form'),
+  maxUrlLength: whole(200, 1_000_000).default(4000).describe('A longer request is sent by POST, as a form'),
   ...httpOptions,
 });
 

@@ -1,19 +1,16 @@
 import { z } from 'zod';
+import { text } from '../../lib/schemas.ts';
 import { httpAddress, httpOptions } from '../http-options.ts';
 
 export const wmtsSourceOptions = z.strictObject({
   type: z.literal('wmts'),
   url: httpAddress.describe('Address of the service or of its capabilities document'),
-  layer: z.string().min(1).describe('Identifier of the layer'),
+  layer: text.describe('Identifier of the layer'),
   style: z.string().optional().describe("Identifier of the style; the layer's default when left out"),
-  format: z
-    .string()
-    .min(1)
+  format: text
     .optional()
     .describe("Format to ask for; the tiles' own if the server has it, else PNG or the first it has"),
-  tileMatrixSet: z
-    .string()
-    .min(1)
+  tileMatrixSet: text
     .optional()
     .describe('Use this one only; otherwise whichever fits the grid set that is asked for'),
   encoding: z
@@ -21,7 +18,7 @@ export const wmtsSourceOptions = z.strictObject({
     .default('auto')
     .describe('How tiles are asked for: by query or by path; auto: as the address is given'),
   dimensions: z
-    .record(z.string().min(1), z.union([z.string(), z.number()]).transform(String))
+    .record(text, z.union([z.string(), z.number()]).transform(String))
     .default({})
     .describe("Values of dimensions; a parameter of the same name goes before, the server's default behind"),
   absent: z

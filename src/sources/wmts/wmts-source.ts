@@ -7,7 +7,6 @@ import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts'
 import { checkAnswerType, pictureRequest, serverAnswer, withoutSecrets } from '../upstream/server-answer.ts';
 import type { SourceTools } from '../upstream/upstream-client.ts';
 import {
-  type MatchedTile,
   matchTile,
   readWmtsCapabilities,
   type WmtsCapabilities,
@@ -67,11 +66,13 @@ function addressOf(options: WmtsSourceOptions, known: WmtsCapabilities | null, r
   return capabilitiesUrl(options);
 }
 
+type TileChoice = ReturnType<typeof chooseTile>;
+
 function chooseTile(
   options: WmtsSourceOptions,
   known: WmtsCapabilities,
   { gridSet, metatile, format, parameters }: SourceRequest,
-): TileChoice {
+) {
   const layer = known.layers.get(options.layer);
   if (!layer) throw unfit(`has no layer ${options.layer}; it has ${listed([...known.layers.keys()])}`);
   const { tileMatrixSet: wanted } = options;
@@ -185,14 +186,6 @@ function keepCapabilities(clock: Clock, load: () => Promise<Buffer>) {
       return known;
     },
   };
-}
-
-interface TileChoice {
-  readonly layer: WmtsLayer;
-  readonly tile: MatchedTile;
-  readonly format: string;
-  readonly style: string;
-  readonly dimensions: ReadonlyMap<string, string>;
 }
 
 /** Requests by query go to the declared address, whatever host the server thinks it has. */

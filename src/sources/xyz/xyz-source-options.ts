@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { FORMAT_NAMES } from '../../domain/format.ts';
+import { text, whole } from '../../lib/schemas.ts';
 import { httpOptions } from '../http-options.ts';
 import { placeholdersOf, TILE_PLACEHOLDERS } from './tile-url.ts';
 
@@ -19,7 +20,7 @@ const template = z.string().superRefine((url, context) => {
   if (!complete) refuse('must hold {z}, {x} and {y} (or {-y}), or {quadkey}');
 });
 
-const zoomOffset = z.int().min(-MAX_ZOOM_OFFSET).max(MAX_ZOOM_OFFSET);
+const zoomOffset = whole(-MAX_ZOOM_OFFSET, MAX_ZOOM_OFFSET);
 
 const keyName = z
   .string()
@@ -40,7 +41,7 @@ export const xyzSourceOptions = z
       .optional()
       .describe('What {s} stands for in turn'),
     keys: z
-      .record(keyName, z.string().min(1))
+      .record(keyName, text)
       .default({})
       .describe('Secrets that the address holds by name, e.g. {key}; never shown'),
     format: z
@@ -51,10 +52,7 @@ export const xyzSourceOptions = z
       ),
     zoomOffset: zoomOffset.default(0).describe("Added to our zoom to get the server's"),
     gridSets: z
-      .record(
-        z.string().min(1),
-        z.strictObject({ url: template.optional(), zoomOffset: zoomOffset.optional() }),
-      )
+      .record(text, z.strictObject({ url: template.optional(), zoomOffset: zoomOffset.optional() }))
       .optional()
       .describe('Grid sets in which the server has tiles; web mercator when left out'),
     absent: z

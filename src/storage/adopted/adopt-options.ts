@@ -1,14 +1,11 @@
 import { z } from 'zod';
+import { text } from '../../lib/schemas.ts';
 
-const folder = z.string().min(1).describe('The folder; relative to the configuration file');
-const name = z.string().min(1).optional().describe("The layer's name there; the layer's own when absent");
-const gridSet = z
-  .string()
-  .min(1)
-  .optional()
-  .describe("The grid set of its tiles; the layer's first when absent");
+const folder = text.describe('The folder; relative to the configuration file');
+const name = text.optional().describe("The layer's name there; the layer's own when absent");
+const gridSet = text.optional().describe("The grid set of its tiles; the layer's first when absent");
 const gridSets = z
-  .record(z.string().min(1), z.string().min(1))
+  .record(text, text)
   .default({})
   .describe('Grid sets that have another name there, by their name here');
 
@@ -39,7 +36,7 @@ export const adoptOptions = z.discriminatedUnion('layout', [
   z.strictObject({ layout: z.literal('xyz'), folder, gridSet }),
   z.strictObject({
     layout: z.literal('mbtiles'),
-    file: z.string().min(1).describe('The .mbtiles file; relative to the configuration file'),
+    file: text.describe('The .mbtiles file; relative to the configuration file'),
     gridSet,
   }),
 ]);

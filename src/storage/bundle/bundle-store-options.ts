@@ -1,12 +1,10 @@
 import { z } from 'zod';
+import { whole } from '../../lib/schemas.ts';
 
 export const bundleStoreOptions = z
   .strictObject({
     type: z.literal('bundle'),
-    maxOpenBundles: z
-      .int()
-      .min(4)
-      .max(4096)
+    maxOpenBundles: whole(4, 4096)
       .default(256)
       .describe(
         'Bundles kept open for reading. Each takes one file descriptor, three while it is written to.',

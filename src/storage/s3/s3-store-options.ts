@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { flag, text, whole } from '../../lib/schemas.ts';
 import { sizeSchema } from '../../lib/size.ts';
 
 export const s3StoreOptions = z
@@ -9,13 +10,10 @@ export const s3StoreOptions = z
       .url({ protocol: /^https?$/ })
       .optional()
       .describe('For stores other than Amazon, e.g. http://127.0.0.1:7480'),
-    region: z.string().min(1).default('us-east-1').describe('Region of the bucket; many stores take any'),
-    pathStyle: z
-      .boolean()
-      .default(false)
-      .describe(
-        'Put the bucket into the path of addresses and not into the host name; Ceph and MinIO often want it',
-      ),
+    region: text.default('us-east-1').describe('Region of the bucket; many stores take any'),
+    pathStyle: flag.describe(
+      'Put the bucket into the path of addresses and not into the host name; Ceph and MinIO often want it',
+    ),
     prefix: z
       .string()
       .max(256)
@@ -24,14 +22,10 @@ export const s3StoreOptions = z
       })
       .default('')
       .describe('What the keys of all objects begin with'),
-    accessKeyId: z
-      .string()
-      .min(1)
-      .optional()
-      .describe('Without keys the credentials chain of the AWS SDK is asked'),
-    secretAccessKey: z.string().min(1).optional(),
+    accessKeyId: text.optional().describe('Without keys the credentials chain of the AWS SDK is asked'),
+    secretAccessKey: text.optional(),
     timeoutSeconds: z.number().min(0.1).max(300).default(5).describe('How long one request may take'),
-    connections: z.int().min(1).max(1024).default(50).describe('Requests to the store at once'),
+    connections: whole(1, 1024).default(50).describe('Requests to the store at once'),
     cache: z
       .strictObject({ size: sizeSchema })
       .optional()

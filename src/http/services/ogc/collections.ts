@@ -83,12 +83,7 @@ export function describeStyle(root: string, layer: Layer, style: string): object
   };
 }
 
-interface CollectionPage {
-  readonly limit: number;
-  readonly offset: number;
-  /** The caller did not say which. */
-  readonly first: boolean;
-}
+type CollectionPage = ReturnType<typeof pageAsked>;
 
 const USUAL_LIMIT = 100;
 /** As many as are written in a few milliseconds. */
@@ -96,7 +91,7 @@ const MOST_AT_ONCE = 250;
 const WHOLE_NUMBER = /^\d{1,9}$/;
 
 /** OGC API – Common – Part 2: a limit that is higher than what there is on a page is lowered. */
-export function pageAsked({ query }: Exchange): CollectionPage {
+export function pageAsked({ query }: Exchange) {
   if (query === '') return { limit: USUAL_LIMIT, offset: 0, first: true };
   const asked = readKvp(query, (name) => invalid(`The parameter ${name.toLowerCase()} is given twice.`));
   const [limit, offset] = [
@@ -106,6 +101,7 @@ export function pageAsked({ query }: Exchange): CollectionPage {
   return {
     limit: Math.min(limit ?? USUAL_LIMIT, MOST_AT_ONCE),
     offset: offset ?? 0,
+    /** The caller did not say which. */
     first: limit === null && offset === null,
   };
 }
