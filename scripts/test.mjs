@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { requireNode, root, runNode, StepError, say, tool } from './steps.mjs';
 
-/** Rooms that know no database: their tests run while its library is being compiled, which uses one processor. */
+/** Rooms that know no database: their tests begin while its library is being compiled, which uses one processor. */
 const WITHOUT_DATABASE = [
   ...['src/domain', 'src/lib', 'src/raster', 'src/pipeline', 'src/http/wire'],
   ...['src/sources/layer', 'src/sources/upstream', 'src/sources/wms', 'src/sources/world', 'src/sources/xyz'],
@@ -36,13 +36,15 @@ async function prepareAndRun() {
   const { check } = await import('./check.mjs');
   const building = ensureBuilt();
   const isCompiling = isWhole && !isNativeThere();
-  const first = isCompiling ? building.then(() => runTests(['--maxWorkers=1', ...WITHOUT_DATABASE])) : null;
+  const first = isCompiling
+    ? building.then(() => runTests('first', ['--maxWorkers=1', ...WITHOUT_DATABASE]))
+    : null;
   // Some of the tests come without the check, which npm run check does.
   const checking = isWhole ? check() : null;
-  const before = await Promise.all([checking, first, building, ensureNative(), programs]);
+  const [checked] = await Promise.all([checking, building, ensureNative(), programs]);
   await ensureCompiled();
   const left = isCompiling ? WITHOUT_DATABASE.map((room) => `--exclude=${room}/**`) : chosen;
-  return sumOf([...before, await runTests(left)]);
+  return sumOf([checked, ...(await Promise.all([first, runTests('rest', left)]))]);
 }
 
 function sumOf(results) {
@@ -53,8 +55,8 @@ function sumOf(results) {
   };
 }
 
-async function runTests(args) {
-  const report = join(root, '.build', `vitest-${process.pid}.json`);
+async function runTests(name, args) {
+  const report = join(root, '.build', `tests-${process.pid}-${name}.json`);
   mkdirSync(join(root, '.build'), { recursive: true });
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
   const { ok } = await runNode([tool('vitest', 'vitest'), 'run', ...reporters, ...args]);
