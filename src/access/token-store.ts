@@ -32,10 +32,7 @@ export type TokenStore = ReturnType<typeof createTokenStore>;
 export function createTokenStore(database: Database, clock: Clock) {
   return {
     /** The secret is shown this once and kept nowhere. Throws `request-invalid` or `account-conflict`. */
-    async create(
-      draft: TokenDraft,
-      createdBy: string,
-    ): Promise<{ readonly token: ApiToken; readonly secret: string }> {
+    async create(draft: TokenDraft, createdBy: string) {
       checkDraft(draft, clock.now());
       const secret = createTokenSecret();
       const row = rowOf(draft, createdBy, hashSecret(secret), clock.now());

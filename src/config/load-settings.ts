@@ -224,10 +224,7 @@ export function readSettingsFile(load: () => LoadedSettings) {
 const LIVE: ReadonlySet<string> = new Set(['layers', 'gridSets']);
 
 /** What of the next settings can take effect now, and the names of those that need a restart. Throws `SettingsError`. */
-export function withoutRestart(
-  current: LoadedSettings,
-  next: LoadedSettings,
-): { readonly loaded: LoadedSettings; readonly restart: readonly string[] } {
+export function withoutRestart(current: LoadedSettings, next: LoadedSettings) {
   const [old, fresh] = [current.handover.document, next.handover.document];
   const names = Object.keys(fresh) as (keyof SettingsDocument)[];
   const restart = names.filter(

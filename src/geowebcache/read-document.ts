@@ -15,11 +15,7 @@ export function readDocument(bytes: Buffer, format: DocumentFormat): WireElement
 }
 
 /** The root, if it has this name, and what stands beside it in JSON. */
-export function readDocumentNamed(
-  bytes: Buffer,
-  format: DocumentFormat,
-  name: string,
-): { readonly root: WireElement; readonly document: WireElement } {
+export function readDocumentNamed(bytes: Buffer, format: DocumentFormat, name: string) {
   const document = format === 'json' ? readJson(decodeUtf8(bytes)) : documentOf(readXmlRoot(bytes));
   const form = format === 'json' ? `{"${name}": {…}}` : `<${name}>…</${name}>`;
   const root = onlyChild(document, name) ?? refuse(`The body must be ${form}`, document);

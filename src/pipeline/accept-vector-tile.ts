@@ -71,11 +71,7 @@ function readFields(message: Buffer, accept: (field: number, content: Buffer | n
   return true;
 }
 
-function endOfField(
-  message: Buffer,
-  wireType: number,
-  at: number,
-): { readonly at: number; readonly from: number | null } | null {
+function endOfField(message: Buffer, wireType: number, at: number) {
   if (wireType === 1) return { at: at + 8, from: null };
   if (wireType === 5) return { at: at + 4, from: null };
   const number = wireType === 0 || wireType === 2 ? readVarint(message, at) : null;

@@ -224,10 +224,7 @@ function keyOf({ grid, format }: CutJob, { bytes, mediaType }: Answer): string {
   return [digest, format, mediaType, columns, rows, tileWidth, tileHeight, gutter].join(' ');
 }
 
-function sizeOf({ columns, rows, tileWidth, tileHeight, gutter }: CutGrid): {
-  width: number;
-  height: number;
-} {
+function sizeOf({ columns, rows, tileWidth, tileHeight, gutter }: CutGrid) {
   return { width: columns * tileWidth + 2 * gutter, height: rows * tileHeight + 2 * gutter };
 }
 

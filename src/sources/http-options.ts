@@ -50,10 +50,7 @@ export function withQuery(base: string, values: Iterable<readonly [name: string,
 }
 
 /** What goes with every request: headers with credentials, and the time it may take. */
-export function requestManners(options: HttpOptions): {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly timeoutMs?: number;
-} {
+export function requestManners(options: HttpOptions) {
   const { timeoutSeconds } = options;
   return {
     headers: headersOf(options),

@@ -193,10 +193,7 @@ function createPlaceIndex(routes: readonly Route[]): (segments: readonly string[
 const NO_PLACES: readonly Place[] = [];
 
 /** `others`: those that begin with a name for whatever stands there. */
-function indexByFirst(places: readonly Place[]): {
-  readonly named: ReadonlyMap<string, readonly Place[]>;
-  readonly others: readonly Place[];
-} {
+function indexByFirst(places: readonly Place[]) {
   const textOf = ({ segments: [first] }: Place) => (first?.name === null ? first.before : null);
   const texts = new Set(places.map(textOf).filter((text) => text !== null));
   const fitting = (text: string) => places.filter((place) => (textOf(place) ?? text) === text);

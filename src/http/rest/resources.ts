@@ -135,10 +135,7 @@ export function statisticsRoutes(deps: StatisticsDeps): readonly Route[] {
 }
 
 /** What was there, stale or not, and what had to be made; failures are neither. */
-function countsOf({ series }: StatisticsDeps['tileCounts']): {
-  readonly hits: number;
-  readonly misses: number;
-} {
+function countsOf({ series }: StatisticsDeps['tileCounts']) {
   let [hits, misses] = [0, 0];
   for (const { outcome, count } of series()) {
     if (outcome === 'hit' || outcome === 'stale') hits += count;

@@ -9,7 +9,7 @@ import { createBlankTiles } from '../../pipeline/blank-tiles.ts';
 import { checkTile } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet, TileAnswer, TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { acceptsGzip, isNotModified, validated } from '../answer/negotiate.ts';
-import { type Answer, type Headers, withHeaders } from '../answer.ts';
+import { type Answer, withHeaders } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import { blankHeaders, createTileReplies, headerText } from './tile-headers.ts';
 
@@ -107,10 +107,7 @@ function isOnGrid({ subset }: ResolvedTileSet, { z, x, y }: TileIndex): boolean 
 const unzip = promisify(gunzip);
 
 /** A vector tile lies in the store as its source packed it. It goes out so to whoever can unpack it, to others unpacked. */
-export async function vectorAnswer(
-  acceptEncoding: string | string[] | undefined,
-  answer: TileAnswer,
-): Promise<{ readonly answer: TileAnswer; readonly headers: Headers }> {
+export async function vectorAnswer(acceptEncoding: string | string[] | undefined, answer: TileAnswer) {
   if (!isGzip(answer.bytes)) return { answer, headers: [] };
   const vary = ['Vary', 'Accept-Encoding'];
   if (acceptsGzip(acceptEncoding)) return { answer, headers: ['Content-Encoding', 'gzip', ...vary] };

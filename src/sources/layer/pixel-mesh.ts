@@ -66,10 +66,7 @@ export class PixelMesh {
     return across * down;
   }
 
-  cellAt(
-    column: number,
-    row: number,
-  ): { readonly left: number; readonly top: number; readonly across: number } {
+  cellAt(column: number, row: number) {
     return { left: column * CELL, top: row * CELL, across: Math.min(CELL, this.width - column * CELL) };
   }
 

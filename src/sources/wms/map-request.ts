@@ -65,11 +65,7 @@ function requestUrl(
 }
 
 /** By GET, unless the address would be longer than the server is thought to take: then by POST, as a form. */
-export function mapRequest(
-  base: string,
-  options: WmsSourceOptions,
-  request: MapRequest,
-): { readonly url: URL; readonly form?: URLSearchParams } {
+export function mapRequest(base: string, options: WmsSourceOptions, request: MapRequest) {
   const url = mapRequestUrl(base, options, request);
   if (url.href.length <= options.maxUrlLength) return { url };
   // What stands in the declared address says which service it is, and stays there.

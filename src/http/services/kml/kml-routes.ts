@@ -4,7 +4,6 @@ import { formatOfExtension } from '../../../domain/format.ts';
 import { levelOf } from '../../../domain/grid-set.ts';
 import type { GridSubset } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
-import type { TileIndex } from '../../../domain/tile-key.ts';
 import { writeZip } from '../../../lib/write-zip.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
@@ -87,10 +86,7 @@ const KINDS = /^(?<rest>.+)\.(?<kind>kml|kmz)$/i;
 const TILE = /^x(0|[1-9]\d{0,9})y(0|[1-9]\d{0,9})z(0|[1-9]\d?)\.(.+)$/;
 
 /** `states.kml`, `states.png.kml`, `states.jpeg.kmz`: a layer, in its own format or a named one. */
-function documentNamed(
-  catalog: Pick<Catalog, 'layer'>,
-  text: string,
-): { readonly bound: BoundLayer; readonly extension: string; readonly kind: KmlKind } {
+function documentNamed(catalog: Pick<Catalog, 'layer'>, text: string) {
   const { rest, kind } = splitKind(text);
   if (kind === null) throw invalid(`${shortened(text)} must end in .kml or .kmz.`);
   const whole = catalog.layer(rest);
@@ -102,10 +98,7 @@ function documentNamed(
 }
 
 /** `x1y2z3.png` is a tile, rows from the bottom; `x1y2z3.png.kml` tells of it. */
-function tileNamed(
-  subset: GridSubset,
-  text: string,
-): { readonly index: TileIndex; readonly extension: string; readonly kind: KmlKind | null } {
+function tileNamed(subset: GridSubset, text: string) {
   const { rest, kind } = splitKind(text);
   const [, x, y, z, extension] = TILE.exec(rest) ?? [];
   if (x === undefined || extension === undefined) {

@@ -194,10 +194,7 @@ function rootOf(exchange: Exchange): string {
   return `${exchange.baseUrl}${ROOT}`;
 }
 
-async function layersFor(
-  exchange: Exchange,
-  roll: LayerRoll,
-): Promise<{ readonly shown: readonly Layer[]; readonly personal: boolean }> {
+async function layersFor(exchange: Exchange, roll: LayerRoll) {
   const all = await roll();
   return { shown: await visibleLayers(exchange, all), personal: !all.every(isOpen) };
 }
