@@ -3,7 +3,7 @@ import type { GridSet } from '../domain/grid-set.ts';
 import type { GridSetBook } from '../domain/grid-set-book.ts';
 import { projectionOf } from '../domain/projection.ts';
 import { sameSrs } from '../domain/srs.ts';
-import { closestName } from '../lib/closest-name.ts';
+import { closestName, someOf } from '../lib/closest-name.ts';
 import type { Explanation } from '../lib/explain-issue.ts';
 import type { ValuePath } from '../lib/value-path.ts';
 import { archiveOffers } from '../sources/archive/archive-source.ts';
@@ -72,8 +72,8 @@ function problemOfLayer(
 ): Problem | null {
   const below = byName.get(source.layer);
   if (!below) {
-    const meant = closestName(source.layer, [...byName.keys()]);
-    const hint = meant ? `did you mean ${meant}?` : `there are ${[...byName.keys()].join(', ')}`;
+    const meant = closestName(source.layer, byName.keys());
+    const hint = meant ? `did you mean ${meant}?` : `there are ${someOf([...byName.keys()])}`;
     return { path: ['layer'], message: `names the layer ${source.layer}, which is not declared; ${hint}` };
   }
   return problemOfChain(layer, byName) ?? problemOfDrawing(layer, source, below, gridSets);

@@ -5,6 +5,7 @@ import { TilewardenError } from '../../domain/errors.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import { LAYER_ACCESS, type Layer, OUTSIDE_ANSWERS } from '../../domain/layer.ts';
 import { isoTime } from '../../lib/clock.ts';
+import { inTurns } from '../../lib/in-turns.ts';
 import type { LayerState } from '../../pipeline/layer-activity.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import { refuseOthers, visibleLayers } from '../door/layer-visibility.ts';
@@ -129,7 +130,7 @@ export function layerRoutes({ catalog, editor, layerState }: RouteDeps): readonl
   ];
 
   async function list(exchange: Exchange): Promise<Answer> {
-    const layers = await visibleLayers(exchange, catalog.layers());
+    const layers = await visibleLayers(exchange, await inTurns(catalog.layers()));
     return jsonAnswer({ layers: layers.map((layer) => layerSummary(layer, layerState(layer.name))) });
   }
 
@@ -154,7 +155,7 @@ export function layerRoutes({ catalog, editor, layerState }: RouteDeps): readonl
   }
 
   async function listGridSets(exchange: Exchange): Promise<Answer> {
-    const layers = await visibleLayers(exchange, catalog.layers());
+    const layers = await visibleLayers(exchange, await inTurns(catalog.layers()));
     return jsonAnswer({ gridSets: [...gridSetsOf(layers).values()].map(gridSetDocument) });
   }
 }

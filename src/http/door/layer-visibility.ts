@@ -49,8 +49,7 @@ export function isOpen(layer: Layer): boolean {
   return layer.access === 'public' && layer.enabled;
 }
 
-export async function visibleLayers(exchange: Exchange, layers: Iterable<Layer>): Promise<readonly Layer[]> {
-  const all = Array.from(layers);
+export async function visibleLayers(exchange: Exchange, all: readonly Layer[]): Promise<readonly Layer[]> {
   const isPublic = (layer: Layer) => layer.access === 'public';
   if (all.every(isPublic)) return all;
   const caller = await exchange.identify();

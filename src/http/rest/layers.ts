@@ -14,6 +14,7 @@ import {
   SOURCE_FIELDS,
 } from '../../geowebcache/read-layer.ts';
 import { writeGwcLayer } from '../../geowebcache/write-layer.ts';
+import { inTurns } from '../../lib/in-turns.ts';
 import { isRecord } from '../../lib/value-path.ts';
 import { type Answer, type Headers, textAnswer } from '../answer.ts';
 import { refuseOthers, visibleLayers } from '../door/layer-visibility.ts';
@@ -38,7 +39,7 @@ export function restLayerRoutes({ catalog, editor }: RouteDeps): readonly Route[
   ];
 
   async function list(exchange: Exchange, format: DocumentFormat): Promise<Answer> {
-    const layers = await visibleLayers(exchange, catalog.layers());
+    const layers = await visibleLayers(exchange, await inTurns(catalog.layers()));
     const names = layers.map(({ name }) => name);
     return listAnswer(exchange, format, { names, entry: 'layer', path: PATH });
   }

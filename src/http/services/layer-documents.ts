@@ -7,6 +7,7 @@ import { createGzip } from 'node:zlib';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Layer } from '../../domain/layer.ts';
 import type { ServiceDescription } from '../../domain/service-description.ts';
+import { inTurns } from '../../lib/in-turns.ts';
 import { createKeyedSingleFlight } from '../../lib/keyed-single-flight.ts';
 import { RecentMap } from '../../lib/recent-map.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
@@ -228,9 +229,6 @@ type ListedCatalog = Pick<Catalog, 'layers' | 'version'>;
 /** All layers that are to be listed, as they are declared now. */
 export type LayerRoll = () => Promise<readonly Layer[]>;
 
-/** Layers are made while one goes through them, some 20 µs each. */
-const LAYERS_PER_TURN = 100;
-
 /** Goes through the catalog once for each of its versions, and lets others have their turns meanwhile. */
 export function createLayerRoll(catalog: ListedCatalog): LayerRoll {
   let known: { readonly version: number; readonly layers: Promise<readonly Layer[]> } | null = null;
@@ -247,12 +245,5 @@ export function createLayerRoll(catalog: ListedCatalog): LayerRoll {
 }
 
 async function walk(catalog: ListedCatalog): Promise<readonly Layer[]> {
-  const layers: Layer[] = [];
-  let seen = 0;
-  for (const layer of catalog.layers()) {
-    if (layer.enabled && layer.advertised) layers.push(layer);
-    seen++;
-    if (seen % LAYERS_PER_TURN === 0) await nextTurn();
-  }
-  return layers;
+  return (await inTurns(catalog.layers())).filter(({ enabled, advertised }) => enabled && advertised);
 }
