@@ -15,6 +15,8 @@ export interface PagePlace {
 const BUNDLE_SIDE = 128;
 /** Small tasks are cut finer, so that every thread gets several pieces. */
 const PIECES_PER_THREAD = 8;
+/** The end is cut into single steps, so that no thread is left alone with several while the others have nothing to do. */
+const LAST_STEPS_PER_THREAD = 4;
 /** A truncation of one zoom is cut into at most this many stripes: between two it can be stopped and tells its progress. */
 const TRUNCATE_STRIPES = 32;
 
@@ -32,7 +34,22 @@ export function cutSeedPlan(
     rows = Math.ceil(rows / 2);
     plan = planWith(levels, metatile, columns, rows, geometry);
   }
-  return plan;
+  return withFineEnd(plan, threads * LAST_STEPS_PER_THREAD);
+}
+
+/** The last rows of the last zoom, as many as have `most` steps at most. */
+function withFineEnd(plan: TaskPlan, most: number): TaskPlan {
+  const { stepColumns, stepRows } = plan;
+  const [last] = plan.levels.slice(-1);
+  if (!last) return plan;
+  const { rect } = last;
+  const across = Math.floor(rect.maxX / stepColumns) - Math.floor(rect.minX / stepColumns) + 1;
+  const rows = Math.min(Math.floor(most / across), last.blockRows / stepRows);
+  if (rows === 0) return plan;
+  const minY = Math.max(rect.minY, (Math.floor(rect.maxY / stepRows) - rows + 1) * stepRows);
+  const end = { z: last.z, rect: { ...rect, minY }, blockColumns: stepColumns, blockRows: stepRows };
+  const rest = minY > rect.minY ? [{ ...last, rect: { ...rect, maxY: minY - 1 } }] : [];
+  return { ...plan, levels: [...plan.levels.slice(0, -1), ...rest, end] };
 }
 
 export function cutTruncatePlan(
@@ -53,9 +70,10 @@ export function cutTruncatePlan(
 export function onlyPages(plan: TaskPlan, pages: readonly PagePlace[]): TaskPlan {
   const blocks = new Map<string, PlanLevel>();
   for (const page of pages) {
-    const level = plan.levels.find(({ z }) => z === page.z);
-    const block = level && blockOf(plan, level, page);
-    if (block) blocks.set(`${block.z}/${block.rect.minX}/${block.rect.minY}`, block);
+    for (const level of plan.levels) {
+      const block = level.z === page.z ? blockOf(plan, level, page) : null;
+      if (block) blocks.set(`${block.z}/${block.rect.minX}/${block.rect.minY}`, block);
+    }
   }
   return { ...plan, levels: [...blocks.values()] };
 }

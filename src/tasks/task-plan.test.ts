@@ -54,6 +54,14 @@ describe('a plan', () => {
     );
   });
 
+  it('ends with single metatiles, so that no thread is left alone with several', () => {
+    const levels = [4, 5].map((z) => ({ z, rect: { minX: 0, minY: 0, maxX: 2 ** z - 1, maxY: 2 ** z - 1 } }));
+    const plan = cutSeedPlan(levels, { columns: 4, rows: 4 }, 2, null);
+    const steps = [...piecesOf(plan)].map((piece) => stepCount(plan, piece));
+    expect(Math.max(...steps)).toBeGreaterThan(1);
+    expect(steps.slice(-8)).toEqual(Array(8).fill(1));
+  });
+
   it('never lets a metatile span two pieces', () => {
     const plan = cutSeedPlan(
       [{ z: 9, rect: { minX: 5, minY: 7, maxX: 500, maxY: 300 } }],
