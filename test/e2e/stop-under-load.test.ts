@@ -5,7 +5,7 @@ import { inLength } from '../fixtures/length.ts';
 import { type RunningServer, startServer, temporaryFolder } from './server.ts';
 
 const CALLERS = 60;
-const ROUNDS = inLength(2, 100);
+const ROUNDS = inLength(1, 100);
 const ANSWERS_EACH = 5;
 const TILE = '/tiles/world/0/0/0.png';
 
