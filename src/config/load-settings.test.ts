@@ -146,6 +146,12 @@ describe('problems', () => {
     ]);
   });
 
+  it.each([`''`, `' '`, '[]'])('refuse a WMS of which no layer is named: %s', (layers) => {
+    const source = `{ type: wms, url: 'http://127.0.0.1:1/wms', layers: ${layers} }`;
+    const [problem] = problemsOf(`layers:\n  - { name: a, source: ${source} }\n`);
+    expect(problem).toContain('layers[0].source.layers must name a layer');
+  });
+
   it('point at names that lead nowhere and names that are there twice', () => {
     const yaml = `layers:${WMS_LAYER}    gridSets: [EPSG:900914]${WMS_LAYER}    store: defualt\n`;
     expect(problemsOf(yaml)).toEqual([

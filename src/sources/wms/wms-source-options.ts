@@ -6,6 +6,8 @@ const list = z
   .union([z.string(), texts])
   .transform((value) => (typeof value === 'string' ? value : value.join(',')));
 
+const layerList = list.refine((names) => names.trim() !== '', 'must name a layer');
+
 const parameterName = z.string().regex(/^[A-Za-z0-9_.:-]{1,64}$/, 'must be a plain parameter name');
 
 export const wmsSourceOptions = z.strictObject({
@@ -14,11 +16,11 @@ export const wmsSourceOptions = z.strictObject({
     .union([httpAddress, z.array(httpAddress).min(1)])
     .transform((value) => (typeof value === 'string' ? [value] : value))
     .describe('Address of the service, query included; with several, the next is asked when one fails'),
-  layers: list.describe('Layers to draw, first at the bottom'),
+  layers: layerList.describe('Layers to draw, first at the bottom'),
   styles: list
     .default('')
     .describe('Styles in the order of layers; a STYLES parameter filter goes before it'),
-  queryLayers: list.optional().describe('Layers that GetFeatureInfo asks; all of layers when absent'),
+  queryLayers: layerList.optional().describe('Layers that GetFeatureInfo asks; all of layers when absent'),
   version: z.enum(['1.1.1', '1.3.0']).default('1.1.1'),
   transparent: flag.describe('Ask for a transparent background where the format has one'),
   bgColor: z
