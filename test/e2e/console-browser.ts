@@ -56,8 +56,12 @@ export async function openConsole(
     complaints.push(`dialog: ${dialog.message()}`);
     void dialog.dismiss();
   });
+  const pending = new Set<string>();
+  page.on('requestfinished', (request) => pending.delete(request.url()));
+  page.on('requestfailed', (request) => pending.delete(request.url()));
   page.on('request', (request) => {
     const address = request.url();
+    pending.add(address);
     if (!address.startsWith(`${url}/`) && !address.startsWith('data:'))
       complaints.push(`foreign: ${address}`);
   });
@@ -66,12 +70,17 @@ export async function openConsole(
     page,
     complaints: () => complaints,
     async signIn() {
-      await page.goto(`${url}/`);
-      await page.getByRole('link', { name: 'Sign in' }).click();
-      await page.getByLabel('Name').fill('admin');
-      await page.getByLabel('Password').fill(ADMIN_PASSWORD);
-      await page.getByRole('button', { name: 'Sign in' }).click();
-      await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+      try {
+        await page.goto(`${url}/`);
+        await page.getByRole('link', { name: 'Sign in' }).click();
+        await page.getByLabel('Name').fill('admin');
+        await page.getByLabel('Password').fill(ADMIN_PASSWORD);
+        await page.getByRole('button', { name: 'Sign in' }).click();
+        await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+      } catch (error) {
+        const seen = { address: page.url(), complaints, pending: [...pending] };
+        throw new Error(`Nobody could sign in: ${JSON.stringify(seen)}`, { cause: error });
+      }
     },
     async go(path, heading) {
       await page.goto(`${url}/#/${path}`);

@@ -17,7 +17,11 @@ async function show(): Promise<void> {
     const session = fetch('session.json', { cache: 'no-store' }).then((answer) => answer.json());
     const page = loadPage(pageOf(location.hash));
     for (const early of [session, page]) early.catch(() => undefined);
-    await (await import('./console.tsx')).startConsole(consoleRoot, session, page);
+    try {
+      await (await import('./console.tsx')).startConsole(consoleRoot, session, page);
+    } catch (error) {
+      consoleRoot.textContent = `The console could not be loaded. ${error} Reload the page to try again.`;
+    }
   }
   if (!inConsole && !started.landing) {
     started = { ...started, landing: true };
