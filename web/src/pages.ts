@@ -1,4 +1,5 @@
 import type { ComponentType } from 'react';
+import type { Role } from './session.tsx';
 
 /** Each page is loaded when it is first looked at. */
 const LOADERS = {
@@ -22,6 +23,9 @@ export type PageName = keyof typeof LOADERS;
 interface PageModule {
   readonly default: ComponentType;
 }
+
+/** Of those that a viewer has nothing to do on. */
+export const PAGE_ROLES: Partial<Record<PageName, Role>> = { add: 'admin', audit: 'admin', seed: 'operator' };
 
 const loaded = new Map<PageName, ComponentType>();
 

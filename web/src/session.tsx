@@ -1,13 +1,8 @@
 import { createContext, useContext } from 'react';
+import type { Answer } from './api/client.ts';
 
-export type Role = 'viewer' | 'operator' | 'admin';
-
-export interface Caller {
-  readonly name: string;
-  readonly role: Role;
-  readonly layers: readonly string[];
-  readonly via: string;
-}
+export type Caller = Omit<Answer<'/api/v1/me'>, 'passwordIsInitial'>;
+export type Role = Caller['role'];
 
 /** What `session.json` answers. */
 export interface Session {

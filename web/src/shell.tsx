@@ -12,11 +12,19 @@ import {
 import { get, type Problem, problemFrom, SESSION_BEGUN, SESSION_ENDED } from './api/client.ts';
 import { useFeedState } from './api/task-feed.ts';
 import { Login } from './login.tsx';
-import { loadedPage, loadPage, PAGE_NAMES, type PageName, pageOf } from './pages.ts';
-import { Button, ProblemNotice } from './parts/basics.tsx';
+import { loadedPage, loadPage, PAGE_NAMES, PAGE_ROLES, type PageName, pageOf } from './pages.ts';
+import { Button, Empty, ProblemNotice } from './parts/basics.tsx';
 import { rememberFocus } from './parts/dialog.tsx';
 import { addressOf, useRoute } from './route.ts';
-import { type Caller, CallerContext, onSignedOutElsewhere, type Session, tellSignedOut } from './session.tsx';
+import {
+  type Caller,
+  CallerContext,
+  may,
+  onSignedOutElsewhere,
+  type Session,
+  tellSignedOut,
+  useCaller,
+} from './session.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { TEXTS } from './texts.ts';
 
@@ -95,11 +103,13 @@ function skip(): void {
 }
 
 function CurrentPage() {
+  const caller = useCaller();
   const feed = useFeedState();
   const { page, item } = useRoute();
   const name = pageOf(addressOf(page));
   const shown = useRef('');
   // A page that is there already is drawn at once, without the place that waits for it.
+  const role = PAGE_ROLES[name];
   const Page = useMemo(() => loadedPage(name) ?? PAGES[name], [name]);
   useEffect(() => {
     document.title = [item, TEXTS.nav[name], TEXTS.product].filter((text) => text !== '').join(' · ');
@@ -118,9 +128,13 @@ function CurrentPage() {
         </p>
       )}
       <Fence key={`${page}/${item}`}>
-        <Suspense fallback={<p className="empty">{TEXTS.loading}</p>}>
-          <Page />
-        </Suspense>
+        {role && !may(caller, role) ? (
+          <Empty>{TEXTS.needRole(TEXTS.nav[name], role)}</Empty>
+        ) : (
+          <Suspense fallback={<Empty>{TEXTS.loading}</Empty>}>
+            <Page />
+          </Suspense>
+        )}
       </Fence>
     </main>
   );

@@ -26,6 +26,7 @@ export const TEXTS = {
   atMost: (value: string) => `at most ${value}`,
   outOf: (some: string, all: string) => `${some} of ${all}`,
   unknown: 'unknown',
+  needRole: (what: string, role: string) => `${what}: requires the role ${role}.`,
   request: (id: string) => `Request ${id}`,
   signIn: 'Sign in',
   signOut: 'Sign out',
@@ -211,7 +212,6 @@ export const TEXTS = {
   },
 
   add: {
-    needAdmin: 'Only administrators can declare layers.',
     byHand: 'Write it by hand',
     service: 'From a map service',
     url: 'Address of a WMS or WMTS',
@@ -434,7 +434,6 @@ export const TEXTS = {
     manyTitle: 'Start a very large task?',
     manyText: (tiles: string, requests: string) =>
       `This task creates ${tiles} tiles with ${requests} upstream requests. Reduce the zooms or the area if that is not intended.`,
-    needOperator: 'Seeding and truncating require the role operator.',
   },
 
   schedules: {
@@ -486,7 +485,6 @@ export const TEXTS = {
     nameMissing: 'Enter a name.',
     newTitle: 'New schedule',
     removeText: 'The schedule and its history are deleted. Tasks it has started continue.',
-    needOperator: 'Schedules require the role operator.',
     fromSeed: 'Schedule…',
   },
 
@@ -545,7 +543,6 @@ export const TEXTS = {
     evictionPlot: 'Evicted per hour, last 7 days',
     evicted: (tiles: string, bytes: string) => `${tiles} tiles, ${bytes} in total.`,
     evictedNone: 'No evictions yet.',
-    needAdmin: 'Changing the quota requires the role admin.',
   },
 
   inspect: {
@@ -619,7 +616,6 @@ export const TEXTS = {
     removeUserText: 'The user can no longer sign in. The audit log keeps their actions.',
     revokeToken: (name: string) => `Revoke ${name}?`,
     revokeTokenText: 'Requests with this token are refused from now on.',
-    needAdmin: 'Users and tokens require the role admin.',
     machine: 'This server runs without accounts; only this machine can reach it.',
   },
 
@@ -637,7 +633,6 @@ export const TEXTS = {
     change: 'Changes',
     before: 'before',
     after: 'after',
-    needAdmin: 'The audit log requires the role admin.',
   },
 
   upstreams: {

@@ -5,6 +5,8 @@ type PathOf<Request> = Request extends `GET ${infer Path}` ? Path : never;
 
 /** What the server answers to `GET` of a path. */
 export type Answer<Path extends PathOf<ApiRequest>> = ApiAnswer<`GET ${Path}`>;
+/** The same for any request. */
+export type Reply<Request extends ApiRequest> = ApiAnswer<Request>;
 /** What the server reads, e.g. `POST /api/v1/tasks`. */
 export type Body<Request extends ApiRequest> = ApiBody<Request>;
 

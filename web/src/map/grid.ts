@@ -3,25 +3,13 @@ import { get as knownProjection } from 'ol/proj.js';
 import TileImage from 'ol/source/TileImage.js';
 import TileGrid from 'ol/tilegrid/TileGrid.js';
 import View from 'ol/View.js';
+import type { GridSetInfo } from './tile-set.ts';
 
-/** A grid set as the server describes it. Lists hold a value for each zoom from 0. */
-export interface DescribedGrid {
-  /** E.g. `EPSG:3857`. */
-  readonly srs: string;
-  readonly extent: readonly number[];
-  readonly zoomStart: number;
-  readonly zoomStop: number;
-  readonly resolutions: readonly number[];
-  readonly tileSize: readonly number[];
-  /** Top left corners. */
-  readonly origins: readonly (readonly number[])[];
-}
-
-export function projectionOf({ srs, extent }: DescribedGrid): Projection {
+export function projectionOf({ srs, extent }: GridSetInfo): Projection {
   return knownProjection(srs) ?? new Projection({ code: srs, units: 'm', extent: [...extent] });
 }
 
-export function gridOf(gridSet: DescribedGrid): TileGrid {
+export function gridOf(gridSet: GridSetInfo): TileGrid {
   return new TileGrid({
     extent: [...gridSet.extent],
     minZoom: gridSet.zoomStart,
@@ -32,7 +20,7 @@ export function gridOf(gridSet: DescribedGrid): TileGrid {
 }
 
 /** Shows every zoom of the grid set, and none between. */
-export function viewOf({ resolutions, zoomStart, zoomStop }: DescribedGrid, projection: Projection): View {
+export function viewOf({ resolutions, zoomStart, zoomStop }: GridSetInfo, projection: Projection): View {
   return new View({
     projection,
     resolutions: resolutions.slice(zoomStart, zoomStop + 1),

@@ -37,30 +37,20 @@ export default function About() {
               <Table
                 label={WORDS.nodes}
                 head={[TEXTS.name, WORDS.roles, WORDS.version, TEXTS.tasks.started, WORDS.seen]}
-              >
-                {data.nodes.map(({ name, roles, version, startedAt, seenAt, leader }) => (
-                  <tr key={`${name} ${startedAt}`}>
-                    <td>{name}</td>
-                    <td>{[...roles, ...(leader ? [WORDS.leader] : [])].join(', ')}</td>
-                    <td>{version}</td>
-                    <td>{timeText(startedAt)}</td>
-                    <td>{timeText(seenAt)}</td>
-                  </tr>
-                ))}
-              </Table>
+                rows={data.nodes.map(({ name, roles, version, startedAt, seenAt, leader }) => {
+                  const does = [...roles, ...(leader ? [WORDS.leader] : [])].join(', ');
+                  return [`${name} ${startedAt}`, name, does, version, timeText(startedAt), timeText(seenAt)];
+                })}
+              />
             )}
           </Loaded>
         </Card>
         <Card title={WORDS.parts} className="span-12">
-          <Table label={WORDS.parts} head={[WORDS.part, WORDS.version, WORDS.partLicence]}>
-            {LICENCES.map(({ name, version, licence }) => (
-              <tr key={name}>
-                <td>{name}</td>
-                <td>{version}</td>
-                <td>{licence}</td>
-              </tr>
-            ))}
-          </Table>
+          <Table
+            label={WORDS.parts}
+            head={[WORDS.part, WORDS.version, WORDS.partLicence]}
+            rows={LICENCES.map(({ name, version, licence }) => [name, name, version, licence])}
+          />
         </Card>
       </div>
     </>

@@ -26,8 +26,6 @@ import { TEXTS } from '../texts.ts';
 
 type User = Answer<'/api/v1/users'>['users'][number];
 type Token = Answer<'/api/v1/tokens'>['tokens'][number];
-/** What a user and a token have in common, as it is typed. */
-type Grant = { readonly name: string; readonly role: Role; readonly layers: string };
 
 const WORDS = TEXTS.accounts;
 
@@ -39,7 +37,7 @@ export default function Accounts() {
     <>
       <PageHead title={TEXTS.nav.accounts} />
       {caller.via === 'machine' && <p className="notice">{WORDS.machine}</p>}
-      {!may(caller, 'admin') && <Empty>{WORDS.needAdmin}</Empty>}
+      {!may(caller, 'admin') && <Empty>{TEXTS.needRole(`${WORDS.users}, ${WORDS.tokens}`, 'admin')}</Empty>}
       <div className="grid">
         {may(caller, 'admin') && (
           <>
@@ -80,35 +78,29 @@ function Users({ users, onChanged }: { users: readonly User[]; onChanged: () => 
         label={WORDS.users}
         head={[TEXTS.name, WORDS.role, TEXTS.nav.layers, TEXTS.tasks.created]}
         buttons={WORDS.change}
-      >
-        {users.map((user) => (
-          <tr key={user.name}>
-            <td>{user.name}</td>
-            <td>{user.role}</td>
-            <td className="mono">{user.layers.join(', ')}</td>
-            <td>{timeText(user.createdAt)}</td>
-            <td className="number">
-              {user.name !== caller.name && (
-                <span className="row end">
-                  <Button aria-label={TEXTS.editTitle(user.name)} onClick={() => setChanging(user)}>
-                    {TEXTS.edit}
-                  </Button>
-                  <ConfirmButton
-                    action={action}
-                    label={TEXTS.removeTitle(user.name)}
-                    title={TEXTS.removeTitle(user.name)}
-                    verb={TEXTS.remove}
-                    text={WORDS.removeUserText}
-                    onConfirm={() => send('DELETE', `api/v1/users/${part(user.name)}`).then(onChanged)}
-                  >
-                    {TEXTS.remove}…
-                  </ConfirmButton>
-                </span>
-              )}
-            </td>
-          </tr>
-        ))}
-      </Table>
+        rows={users.map((user) => [
+          user.name,
+          ...grantCells(user),
+          timeText(user.createdAt),
+          user.name !== caller.name && (
+            <span className="row end">
+              <Button aria-label={TEXTS.editTitle(user.name)} onClick={() => setChanging(user)}>
+                {TEXTS.edit}
+              </Button>
+              <ConfirmButton
+                action={action}
+                label={TEXTS.removeTitle(user.name)}
+                title={TEXTS.removeTitle(user.name)}
+                verb={TEXTS.remove}
+                text={WORDS.removeUserText}
+                onConfirm={() => send('DELETE', `api/v1/users/${part(user.name)}`).then(onChanged)}
+              >
+                {TEXTS.remove}…
+              </ConfirmButton>
+            </span>
+          ),
+        ])}
+      />
       <AddUser onAdd={(draft) => action.run(() => send('POST', 'api/v1/users', draft).then(onChanged))} />
       {changing && (
         <ChangeUser
@@ -123,29 +115,33 @@ function Users({ users, onChanged }: { users: readonly User[]; onChanged: () => 
   );
 }
 
+function grantCells({ name, role, layers }: User | Token): readonly ReactNode[] {
+  return [
+    name,
+    role,
+    <span key="layers" className="mono">
+      {layers.join(', ')}
+    </span>,
+  ];
+}
+
 function ChangeUser(props: { user: User; onConfirm: (changes: object) => unknown; onClose: () => void }) {
   const { name, role, layers } = props.user;
-  const [grant, setGrant] = useState<Grant>({ name, role, layers: layers.join(', ') });
+  const grant = useGrant({ name, role, layers: layers.join(', ') });
   const [password, setPassword] = useState('');
-  const changes = {
-    role: grant.role,
-    layers: patternsOf(grant.layers),
-    ...(password !== '' && { password }),
-  };
+  const { name: _, ...rights } = grant.body;
   return (
     <Dialog
       title={TEXTS.editTitle(name)}
       verb={TEXTS.save}
       kind="primary"
-      ready={changes.layers.length > 0}
-      onConfirm={() => props.onConfirm(changes)}
+      ready={rights.layers.length > 0}
+      onConfirm={() => props.onConfirm({ ...rights, ...(password !== '' && { password }) })}
       onClose={props.onClose}
     >
-      <GrantFields
-        grant={grant}
-        onChange={setGrant}
-        help={<p className="small quiet">{WORDS.rolesHelp}</p>}
-      />
+      {grant.role}
+      <p className="small quiet">{WORDS.rolesHelp}</p>
+      {grant.layers}
       <TextField
         label={WORDS.fresh}
         help={WORDS.keepPassword}
@@ -159,18 +155,15 @@ function ChangeUser(props: { user: User; onConfirm: (changes: object) => unknown
 }
 
 function AddUser({ onAdd }: { onAdd: (draft: object) => unknown }) {
-  const [grant, setGrant] = useState<Grant>({ name: '', role: 'viewer', layers: '*' });
+  const grant = useGrant({ name: '', role: 'viewer', layers: '*' });
   const [password, setPassword] = useState('');
   return (
-    <GrantForm
-      verb={WORDS.addUser}
-      grant={grant}
-      onChange={setGrant}
-      onSubmit={() => onAdd({ ...grant, layers: patternsOf(grant.layers), password })}
-    >
+    <AddForm verb={WORDS.addUser} onSubmit={() => onAdd({ ...grant.body, password })}>
+      {grant.name}
       <Password fresh label={TEXTS.login.password} value={password} onText={setPassword} />
-      <GrantFields grant={grant} onChange={setGrant} />
-    </GrantForm>
+      {grant.role}
+      {grant.layers}
+    </AddForm>
   );
 }
 
@@ -197,29 +190,24 @@ function Tokens({ tokens, onChanged }: { tokens: readonly Token[]; onChanged: ()
           label={WORDS.tokens}
           head={[TEXTS.name, WORDS.role, TEXTS.nav.layers, TEXTS.inspect.expires, WORDS.lastUsed]}
           buttons={WORDS.revoke}
-        >
-          {tokens.map(({ id, name, role, layers, expiresAt, lastUsedAt }) => (
-            <tr key={id}>
-              <td>{name}</td>
-              <td>{role}</td>
-              <td className="mono">{layers.join(', ')}</td>
-              <td>{expiresAt === null ? TEXTS.never : timeText(expiresAt)}</td>
-              <td>{lastUsedAt === null ? TEXTS.never : timeText(lastUsedAt)}</td>
-              <td className="number">
-                <ConfirmButton
-                  action={action}
-                  label={WORDS.revokeToken(name)}
-                  title={WORDS.revokeToken(name)}
-                  verb={WORDS.revoke}
-                  text={WORDS.revokeTokenText}
-                  onConfirm={() => send('DELETE', `api/v1/tokens/${id}`).then(onChanged)}
-                >
-                  {WORDS.revoke}…
-                </ConfirmButton>
-              </td>
-            </tr>
-          ))}
-        </Table>
+          rows={tokens.map((token) => [
+            token.id,
+            ...grantCells(token),
+            token.expiresAt === null ? TEXTS.never : timeText(token.expiresAt),
+            token.lastUsedAt === null ? TEXTS.never : timeText(token.lastUsedAt),
+            <ConfirmButton
+              key="revoke"
+              action={action}
+              label={WORDS.revokeToken(token.name)}
+              title={WORDS.revokeToken(token.name)}
+              verb={WORDS.revoke}
+              text={WORDS.revokeTokenText}
+              onConfirm={() => send('DELETE', `api/v1/tokens/${token.id}`).then(onChanged)}
+            >
+              {WORDS.revoke}…
+            </ConfirmButton>,
+          ])}
+        />
       )}
       <AddToken onAdd={(draft) => action.run(() => make(draft))} />
     </div>
@@ -227,34 +215,30 @@ function Tokens({ tokens, onChanged }: { tokens: readonly Token[]; onChanged: ()
 }
 
 function AddToken({ onAdd }: { onAdd: (draft: object) => unknown }) {
-  const [grant, setGrant] = useState<Grant>({ name: '', role: 'operator', layers: '*' });
+  const grant = useGrant({ name: '', role: 'operator', layers: '*' });
   const [day, setDay] = useState('');
-  const add = () => {
-    const expiresAt = day === '' ? null : new Date(`${day}T23:59:59`).toISOString();
-    return onAdd({ ...grant, layers: patternsOf(grant.layers), expiresAt });
-  };
+  const expiresAt = day === '' ? null : new Date(`${day}T23:59:59`).toISOString();
   return (
-    <GrantForm verb={WORDS.addToken} grant={grant} onChange={setGrant} onSubmit={add}>
-      <GrantFields grant={grant} onChange={setGrant} />
+    <AddForm verb={WORDS.addToken} onSubmit={() => onAdd({ ...grant.body, expiresAt })}>
+      {grant.name}
+      {grant.role}
+      {grant.layers}
       <Input label={WORDS.expiresOn} type="date" value={day} onText={setDay} />
-    </GrantForm>
+    </AddForm>
   );
 }
 
-interface GrantProps {
-  readonly grant: Grant;
-  readonly onChange: (grant: Grant) => void;
-}
-
-function grantFields({ grant, onChange }: GrantProps) {
-  return tied(grant, (changes) => onChange({ ...grant, ...changes }));
-}
-
-function GrantForm(props: GrantProps & { verb: string; onSubmit: () => unknown; children: ReactNode }) {
-  const { verb, onSubmit, children } = props;
+function AddForm({
+  verb,
+  onSubmit,
+  children,
+}: {
+  verb: string;
+  onSubmit: () => unknown;
+  children: ReactNode;
+}) {
   return (
     <Form className="form-grid tops" onSubmit={onSubmit} aria-label={verb}>
-      <Input label={TEXTS.name} required autoComplete="off" {...grantFields(props).text('name')} />
       {children}
       <Button type="submit" kind="beside-fields">
         {verb}
@@ -263,22 +247,17 @@ function GrantForm(props: GrantProps & { verb: string; onSubmit: () => unknown; 
   );
 }
 
-/** `help` is about the role. */
-function GrantFields(props: GrantProps & { help?: ReactNode }) {
-  const fields = grantFields(props);
-  return (
-    <>
-      <Choice label={WORDS.role} options={ROLES} {...fields.choice('role')} />
-      {props.help}
-      <TextField
-        label={TEXTS.nav.layers}
-        help={WORDS.layersHelp}
-        required
-        className="mono"
-        {...fields.text('layers')}
-      />
-    </>
-  );
+/** What a user and a token have in common: a field for each, and what was typed as the server takes it. */
+function useGrant(first: { readonly name: string; readonly role: Role; readonly layers: string }) {
+  const [typed, setTyped] = useState(first);
+  const fields = tied(typed, (changes) => setTyped({ ...typed, ...changes }));
+  const text = { label: TEXTS.nav.layers, help: WORDS.layersHelp, required: true, className: 'mono' };
+  return {
+    body: { ...typed, layers: patternsOf(typed.layers) },
+    name: <Input label={TEXTS.name} required autoComplete="off" {...fields.text('name')} />,
+    role: <Choice label={WORDS.role} options={ROLES} {...fields.choice('role')} />,
+    layers: <TextField {...text} {...fields.text('layers')} />,
+  };
 }
 
 /** `roads*, rivers` → its patterns. */

@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'react';
-import { type Answer, part, send } from '../api/client.ts';
+import { type Answer, part, type Reply, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { countText } from '../format.ts';
@@ -20,25 +20,15 @@ import {
 import { curl } from '../parts/curl.ts';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { useRoute } from '../route.ts';
-import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 import { DeclarationEditor } from './declaration-editor.tsx';
 import type { Declaration } from './declaration-fields.tsx';
 
-/** What `POST /api/v1/import` answers. */
-interface Found {
-  readonly layers: readonly Declaration[];
-  readonly gridSets: readonly Declaration[];
-  readonly report: readonly {
-    readonly subject: string;
-    readonly element: string;
-    readonly fate: 'taken' | 'changed' | 'left out';
-    readonly what: string;
-  }[];
-}
+type Found = Reply<'POST /api/v1/import'>;
 
 const WORDS = TEXTS.add;
 const ROW_HEIGHT = 44;
+const MOST_REPORTED = 500;
 const STARTING_POINT: Declaration = {
   name: 'new-layer',
   source: { type: 'wms', url: 'https://', layers: '' },
@@ -48,9 +38,7 @@ const STARTING_POINT: Declaration = {
 
 /** `#/add`: a new layer; `#/add/NAME` changes one that was declared here, `#/add?copy=NAME` begins with another. */
 export default function Add() {
-  const caller = useCaller();
   const { item, query } = useRoute();
-  if (!may(caller, 'admin')) return <Empty>{WORDS.needAdmin}</Empty>;
   const copied = query.get('copy');
   if (item !== '' || copied !== null)
     return <Existing key={item + copied} name={item || (copied ?? '')} isCopy={item === ''} />;
@@ -172,21 +160,18 @@ function Choices(props: {
 /** What has no place here, or another one. */
 function Report({ found }: { found: Found }) {
   const told = found.report.filter(({ fate }) => fate !== 'taken');
-  const lines = [...new Map(told.map((line) => [JSON.stringify(line), line])).values()];
+  const lines = [...new Map(told.map((line) => [JSON.stringify(line), line]))];
   if (lines.length === 0) return null;
   return (
     <details>
       <summary>{WORDS.report(countText(lines.length))}</summary>
-      <Table label={WORDS.report('')} className="snug">
-        {lines.slice(0, 500).map(({ subject, element, fate, what }) => (
-          <tr key={`${subject} ${element} ${fate} ${what}`}>
-            <td>{WORDS.fates[fate]}</td>
-            <td>{subject}</td>
-            <td>{element}</td>
-            <td>{what}</td>
-          </tr>
-        ))}
-      </Table>
+      <Table
+        label={WORDS.report('')}
+        className="snug"
+        rows={lines.slice(0, MOST_REPORTED).map(([key, { subject, element, fate, what }]) => {
+          return [key, WORDS.fates[fate], subject, element, what];
+        })}
+      />
     </details>
   );
 }

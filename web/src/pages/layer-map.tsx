@@ -1,4 +1,4 @@
-import { Fragment, useEffect, useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { type Answer, get, part } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { countText, percentText } from '../format.ts';
@@ -64,24 +64,9 @@ export function LayerMap({ set, onChange }: { set: TileSet; onChange: (set: Tile
         <Loaded resource={zooms}>
           {(data) => (
             <div className="zooms">
-              {zoomRows(data.zooms).map(({ z, last, tiles, offered }) =>
-                tiles === 0 ? (
-                  <Fragment key={z}>
-                    <span className="small quiet">{z === last ? z : `${z}–${last}`}</span>
-                    <span className="small quiet">{WORDS.zoomsEmpty}</span>
-                    <span />
-                  </Fragment>
-                ) : (
-                  <ZoomLine
-                    key={z}
-                    z={z}
-                    tiles={tiles}
-                    offered={offered}
-                    pressed={fixedZoom === z}
-                    onPress={() => setFixedZoom(fixedZoom === z ? null : z)}
-                  />
-                ),
-              )}
+              {zoomRows(data.zooms).map((zoom) => (
+                <ZoomLine key={zoom.z} zoom={zoom} fixed={fixedZoom} onFix={setFixedZoom} />
+              ))}
             </div>
           )}
         </Loaded>
@@ -90,9 +75,11 @@ export function LayerMap({ set, onChange }: { set: TileSet; onChange: (set: Tile
   );
 }
 
+type ZoomRow = Zooms['zooms'][number] & { last: number };
+
 /** Zooms without tiles that follow each other are one row. */
-function zoomRows(zooms: Zooms['zooms']) {
-  const rows: (Zooms['zooms'][number] & { last: number })[] = [];
+function zoomRows(zooms: Zooms['zooms']): readonly ZoomRow[] {
+  const rows: ZoomRow[] = [];
   for (const zoom of zooms) {
     const before = rows.at(-1);
     if (before && before.tiles === 0 && zoom.tiles === 0) before.last = zoom.z;
@@ -101,18 +88,22 @@ function zoomRows(zooms: Zooms['zooms']) {
   return rows;
 }
 
-function ZoomLine(props: {
-  z: number;
-  tiles: number;
-  offered: number;
-  pressed: boolean;
-  onPress: () => void;
-}) {
-  const { z, tiles, offered, pressed, onPress } = props;
+function ZoomLine(props: { zoom: ZoomRow; fixed: number | null; onFix: (zoom: number | null) => void }) {
+  const { z, last, tiles, offered } = props.zoom;
+  if (tiles === 0) {
+    return (
+      <>
+        <span className="small quiet">{z === last ? z : `${z}–${last}`}</span>
+        <span className="small quiet">{WORDS.zoomsEmpty}</span>
+        <span />
+      </>
+    );
+  }
   const share = offered === 0 ? 0 : tiles / offered;
+  const fixed = props.fixed === z;
   return (
     <>
-      <Button kind="zoom-number" aria-pressed={pressed} onClick={onPress}>
+      <Button kind="zoom-number" aria-pressed={fixed} onClick={() => props.onFix(fixed ? null : z)}>
         {z}
       </Button>
       <Bar share={share} label={`${TEXTS.inspect.zoom} ${z}`} kind={share === 1 ? 'done' : ''} />

@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'react';
-import { type Answer, ask, part, send } from '../api/client.ts';
+import { type Answer, ask, part, type Reply, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
 import { agoText, bytesText, countText, durationText, parametersText, timeText } from '../format.ts';
@@ -99,17 +99,16 @@ function Sizes({ layer }: { layer: Usage['layers'][number] }) {
       className="snug"
       head={[WORDS.gridSet, WORDS.format, WORDS.parameters, WORDS.tiles, WORDS.bytes]}
       numbers={2}
-    >
-      {layer.tileSets.map(({ gridSet, format, parametersId, parameters, tiles, bytes }) => (
-        <tr key={`${gridSet} ${format} ${parametersId}`}>
-          <td>{gridSet}</td>
-          <td>{format}</td>
-          <td title={parametersId ?? ''}>{parametersText(parametersId, parameters)}</td>
-          <td className="number">{countText(tiles)}</td>
-          <td className="number">{bytesText(bytes)}</td>
-        </tr>
-      ))}
-    </Table>
+      rows={layer.tileSets.map(({ gridSet, format, parametersId, parameters, tiles, bytes }) => {
+        const values = (
+          <span key="values" title={parametersId ?? ''}>
+            {parametersText(parametersId, parameters)}
+          </span>
+        );
+        const key = `${gridSet} ${format} ${parametersId}`;
+        return [key, gridSet, format, values, countText(tiles), bytesText(bytes)];
+      })}
+    />
   );
 }
 
@@ -169,7 +168,8 @@ function Actions(props: { set: TileSet; layer: LayerInfo; onEmptied: () => void;
   if (!may(caller, 'operator')) return null;
   const { name } = layer;
   const path = `api/v1/layers/${part(name)}/truncate`;
-  const truncate = (dryRun: boolean) => send<{ tiles: number; bytes: number }>('POST', path, { dryRun });
+  const truncate = (dryRun: boolean) =>
+    send<Reply<'POST /api/v1/layers/{layer}/truncate'>>('POST', path, { dryRun });
   const question = async () => {
     const { tiles, bytes } = await truncate(true);
     return WORDS.emptyText(countText(tiles), bytesText(bytes));

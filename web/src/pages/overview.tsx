@@ -1,11 +1,11 @@
 import { useMemo } from 'react';
 import type { Answer } from '../api/client.ts';
 import { type Task, useTaskChanges } from '../api/task-feed.ts';
-import { type Resource, useResource } from '../api/use-resource.ts';
+import { useResource } from '../api/use-resource.ts';
 import { bytesText, countText, durationText, percentText } from '../format.ts';
 import { Bar, Card, Empty, Loaded, PageHead } from '../parts/basics.tsx';
 import { Gauge, Plot } from '../parts/plots.tsx';
-import { TaskLine } from '../parts/task-parts.tsx';
+import { NoTasks, TaskLine } from '../parts/task-parts.tsx';
 import { addressOf } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 import { Warnings } from './overview-warnings.tsx';
@@ -28,6 +28,7 @@ export default function Overview() {
   const hosts = useResource<Upstreams>('api/v1/upstreams', SERIES_SECONDS);
   const changes = useTaskChanges();
   const all = useMemo(() => merged(tasks.data?.tasks ?? [], changes), [tasks.data, changes]);
+  const active = all.filter(({ state }) => ACTIVE.includes(state));
   return (
     <>
       <PageHead title={TEXTS.nav.overview} />
@@ -48,7 +49,17 @@ export default function Overview() {
           className="span-12"
           aside={<a href={addressOf('tasks')}>{WORDS.allTasks}</a>}
         >
-          <Running resource={tasks} tasks={all} />
+          <Loaded resource={tasks} empty={() => active.length === 0 && <NoTasks text={WORDS.noTasks} />}>
+            {() => (
+              <ul className="lines">
+                {active.map((task) => (
+                  <li key={task.id}>
+                    <TaskLine task={task} />
+                  </li>
+                ))}
+              </ul>
+            )}
+          </Loaded>
         </Card>
         <Card title={WORDS.traffic} className="span-7">
           <Loaded resource={series}>{(data) => <Traffic series={data} />}</Loaded>
@@ -105,35 +116,6 @@ function Largest({ usage }: { usage: Usage }) {
         </li>
       ))}
     </ul>
-  );
-}
-
-function Running({
-  resource,
-  tasks,
-}: {
-  resource: Resource<Answer<'/api/v1/tasks'>>;
-  tasks: readonly Task[];
-}) {
-  const active = tasks.filter(({ state }) => ACTIVE.includes(state));
-  return (
-    <Loaded resource={resource}>
-      {() =>
-        active.length === 0 ? (
-          <Empty>
-            {WORDS.noTasks} <a href={addressOf('seed')}>{WORDS.startSeed}</a>
-          </Empty>
-        ) : (
-          <ul className="lines">
-            {active.map((task) => (
-              <li key={task.id}>
-                <TaskLine task={task} />
-              </li>
-            ))}
-          </ul>
-        )
-      }
-    </Loaded>
   );
 }
 

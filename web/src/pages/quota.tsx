@@ -168,7 +168,7 @@ function QuotaForm({ usage, quota }: { usage: Resource<Usage>; quota: Resource<Q
       <Form onSubmit={() => (removes ? setAsking(true) : action.run(save))}>
         <fieldset disabled={!allowed} className="stack">
           <legend className="visually-hidden">{WORDS.limits}</legend>
-          {!allowed && <p className="notice">{WORDS.needAdmin}</p>}
+          {!allowed && <p className="notice">{TEXTS.needRole(WORDS.limits, 'admin')}</p>}
           <Check label={WORDS.enabled} {...fields.check('enabled')} />
           <div className="form-grid tops">
             <LimitFields label={WORDS.limit} limit={draft} onChange={change} />

@@ -35,7 +35,7 @@ const WORDS = TEXTS.schedules;
 export default function ScheduleForm({ id }: { id: string | null }) {
   const caller = useCaller();
   const schedule = useResource<Schedule>(id === null ? null : `api/v1/schedules/${part(id)}`);
-  if (!may(caller, 'operator')) return <Empty>{WORDS.needOperator}</Empty>;
+  if (!may(caller, 'operator')) return <Empty>{TEXTS.needRole(TEXTS.nav.schedules, 'operator')}</Empty>;
   if (id === null) return <OfLayer schedule={null} />;
   return <Loaded resource={schedule}>{(data) => <OfLayer schedule={data} />}</Loaded>;
 }

@@ -3,17 +3,7 @@ import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { cronText } from '../cron-text.ts';
 import { coordinateText, durationText, timeText, valuesText, withLocalTimes } from '../format.ts';
-import {
-  ActionNotices,
-  Button,
-  Card,
-  Empty,
-  Facts,
-  LinkButton,
-  Loaded,
-  PageHead,
-  Table,
-} from '../parts/basics.tsx';
+import { ActionNotices, Button, Card, Facts, LinkButton, Loaded, PageHead, Table } from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';
 import { layerLink } from '../parts/task-parts.tsx';
 import { addressOf, goTo } from '../route.ts';
@@ -60,7 +50,7 @@ export function SchedulePage({ id }: { id: string }) {
               <What schedule={data} />
             </Card>
             <Card title={WORDS.history} className="span-12">
-              <Loaded resource={runs}>
+              <Loaded resource={runs} empty={(found) => found.runs.length === 0 && WORDS.noHistory}>
                 {(found) => <Runs runs={found.runs} timeZone={data.timeZone} />}
               </Loaded>
             </Card>
@@ -129,23 +119,20 @@ function zoomsText({ zoomStart, zoomStop }: Schedule): string | null {
 }
 
 function Runs({ runs, timeZone }: { runs: readonly Run[]; timeZone: string }) {
-  if (runs.length === 0) return <Empty>{WORDS.noHistory}</Empty>;
   return (
     <Table
       label={WORDS.history}
       head={[WORDS.due(timeZone), TEXTS.tasks.started, TEXTS.audit.outcome, WORDS.task]}
-    >
-      {runs.map((run) => (
-        <tr key={`${run.dueAt} ${run.at}`}>
-          <td>{timeText(run.dueAt, timeZone)}</td>
-          <td>{timeText(run.at, timeZone)}</td>
-          <td>
-            <RunBadge run={run} /> {run.detail && withLocalTimes(run.detail, timeZone)}
-          </td>
-          <td>{run.taskId !== null && <a href={addressOf('tasks', String(run.taskId))}>#{run.taskId}</a>}</td>
-        </tr>
-      ))}
-    </Table>
+      rows={runs.map((run) => [
+        `${run.dueAt} ${run.at}`,
+        timeText(run.dueAt, timeZone),
+        timeText(run.at, timeZone),
+        <>
+          <RunBadge run={run} /> {run.detail && withLocalTimes(run.detail, timeZone)}
+        </>,
+        run.taskId !== null && <a href={addressOf('tasks', String(run.taskId))}>#{run.taskId}</a>,
+      ])}
+    />
   );
 }
 

@@ -3,7 +3,7 @@ import type { Answer } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { cronText } from '../cron-text.ts';
 import { timeText } from '../format.ts';
-import { Empty, LinkButton, Loaded, PageHead } from '../parts/basics.tsx';
+import { LinkButton, Loaded, PageHead } from '../parts/basics.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { addressOf, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
@@ -40,21 +40,17 @@ function ScheduleList() {
   return (
     <>
       <PageHead title={TEXTS.nav.schedules} actions={mayAdd ? add : undefined} />
-      <Loaded resource={resource}>
-        {({ schedules }) =>
-          schedules.length === 0 ? (
-            <Empty>{WORDS.empty}</Empty>
-          ) : (
-            <VirtualList
-              items={schedules}
-              rowHeight={innerWidth <= 760 ? NARROW_ROW_HEIGHT : ROW_HEIGHT}
-              label={WORDS.list}
-              keyOf={({ id }) => id}
-            >
-              {(schedule) => <ScheduleLine schedule={schedule} />}
-            </VirtualList>
-          )
-        }
+      <Loaded resource={resource} empty={({ schedules }) => schedules.length === 0 && WORDS.empty}>
+        {({ schedules }) => (
+          <VirtualList
+            items={schedules}
+            rowHeight={innerWidth <= 760 ? NARROW_ROW_HEIGHT : ROW_HEIGHT}
+            label={WORDS.list}
+            keyOf={({ id }) => id}
+          >
+            {(schedule) => <ScheduleLine schedule={schedule} />}
+          </VirtualList>
+        )}
       </Loaded>
     </>
   );

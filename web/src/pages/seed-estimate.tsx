@@ -1,4 +1,4 @@
-import { type Answer, part } from '../api/client.ts';
+import { type Answer, part, type Reply } from '../api/client.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
 import { bytesText, countText, durationText } from '../format.ts';
 import { Facts, ProblemNotice } from '../parts/basics.tsx';
@@ -8,17 +8,9 @@ import type { TaskRequest } from './seed-plan.ts';
 type Usage = Answer<'/api/v1/usage'>;
 type Zooms = Answer<'/api/v1/layers/{layer}/coverage/{gridSet}'>;
 
-export interface EstimateAnswer {
-  readonly tiles: number;
-  readonly upstreamRequests: number;
-  readonly bytes: number | null;
-  readonly seconds: number | null;
-}
-
+type EstimateAnswer = Omit<Extract<Reply<'POST /api/v1/tasks'>, { metatiles: number }>, 'metatiles'>;
 /** What is left to do, of what the request names. */
-export interface Remaining extends EstimateAnswer {
-  readonly all: number;
-}
+type Remaining = EstimateAnswer & { readonly all: number };
 
 const WORDS = TEXTS.seed;
 

@@ -4,21 +4,12 @@ import { type Task, useFeedState, useTaskChanges } from '../api/task-feed.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { hasFailed } from '../has-failed.ts';
-import {
-  ActionNotices,
-  Button,
-  Choice,
-  Empty,
-  Loaded,
-  PageHead,
-  ProblemNotice,
-  tied,
-} from '../parts/basics.tsx';
+import { ActionNotices, Button, Choice, Loaded, PageHead, ProblemNotice, tied } from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';
 import { LayerField } from '../parts/layer-field.tsx';
-import { TaskLine } from '../parts/task-parts.tsx';
+import { NoTasks, TaskLine } from '../parts/task-parts.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
-import { addressOf, changeQuery, useRoute } from '../route.ts';
+import { changeQuery, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 import { merged } from './overview.tsx';
@@ -66,23 +57,17 @@ function TaskList() {
       />
       <div className="stack">
         <Filters filter={filter} />
-        <Loaded resource={resource}>
-          {() =>
-            tasks.length === 0 ? (
-              <Empty>
-                {WORDS.empty} <a href={addressOf('seed')}>{TEXTS.overview.startSeed}</a>
-              </Empty>
-            ) : (
-              <VirtualList
-                items={tasks}
-                rowHeight={innerWidth <= 760 ? NARROW_ROW_HEIGHT : ROW_HEIGHT}
-                label={WORDS.list}
-                keyOf={({ id }) => id}
-              >
-                {(task) => <TaskLine task={task} />}
-              </VirtualList>
-            )
-          }
+        <Loaded resource={resource} empty={() => tasks.length === 0 && <NoTasks text={WORDS.empty} />}>
+          {() => (
+            <VirtualList
+              items={tasks}
+              rowHeight={innerWidth <= 760 ? NARROW_ROW_HEIGHT : ROW_HEIGHT}
+              label={WORDS.list}
+              keyOf={({ id }) => id}
+            >
+              {(task) => <TaskLine task={task} />}
+            </VirtualList>
+          )}
         </Loaded>
         <ProblemNotice problem={more.problem} />
         {next !== null && (

@@ -1,4 +1,4 @@
-import { part, send } from '../api/client.ts';
+import { part, type Reply, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { bytesText, countText } from '../format.ts';
 import { insideOf, type TileSet, wishesOf } from '../map/tile-set.ts';
@@ -9,10 +9,7 @@ import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 import { renewTile, type TileComparison, type TileInfo } from './renew-tile.ts';
 
-interface Removal {
-  readonly tiles: number;
-  readonly bytes: number;
-}
+type Removal = Reply<'POST /api/v1/layers/{layer}/truncate'>;
 
 const WORDS = TEXTS.inspect;
 

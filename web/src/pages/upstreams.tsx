@@ -1,7 +1,7 @@
 import type { Answer } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { countText, momentText } from '../format.ts';
-import { Bar, Card, Empty, Facts, Loaded, PageHead } from '../parts/basics.tsx';
+import { Bar, Card, Facts, Loaded, PageHead } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
 import { HealthBadge, kindText, type Upstream } from './upstream-parts.tsx';
 
@@ -13,18 +13,14 @@ export default function Upstreams() {
   return (
     <>
       <PageHead title={TEXTS.nav.upstreams} under={WORDS.help} />
-      <Loaded resource={hosts}>
-        {({ upstreams }) =>
-          upstreams.length === 0 ? (
-            <Empty>{WORDS.empty}</Empty>
-          ) : (
-            <div className="grid">
-              {upstreams.map((host) => (
-                <Host key={host.host} host={host} />
-              ))}
-            </div>
-          )
-        }
+      <Loaded resource={hosts} empty={({ upstreams }) => upstreams.length === 0 && WORDS.empty}>
+        {({ upstreams }) => (
+          <div className="grid">
+            {upstreams.map((host) => (
+              <Host key={host.host} host={host} />
+            ))}
+          </div>
+        )}
       </Loaded>
     </>
   );

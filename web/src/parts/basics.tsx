@@ -46,20 +46,19 @@ export function ActionNotices({ action: { problem, done } }: { action: Action })
   );
 }
 
-/** Shows the content as soon as it is there, and what went wrong beside it. */
-export function Loaded<T>({
-  resource,
-  children,
-}: {
+/** Shows the content as soon as it is there, and what went wrong beside it. `empty` says what to show in its place, if anything. */
+export function Loaded<T>(props: {
   resource: Resource<T>;
+  empty?: (data: T) => ReactNode;
   children: (data: T) => ReactNode;
 }) {
-  const { data, problem, reload } = resource;
+  const { data, problem, reload } = props.resource;
+  const nothing = data !== null && props.empty?.(data);
   return (
     <>
       <ProblemNotice problem={problem} retry={reload} />
-      {data === null && problem === null && <p className="empty">{TEXTS.loading}</p>}
-      {data !== null && children(data)}
+      {data === null && problem === null && <Empty>{TEXTS.loading}</Empty>}
+      {nothing ? <Empty>{nothing}</Empty> : data !== null && props.children(data)}
     </>
   );
 }
@@ -288,7 +287,7 @@ export function PageHead(props: { title: string; under?: ReactNode; actions?: Re
   );
 }
 
-/** Scrolls by itself where the page is narrow, by keyboard too. Rows are what is put in. */
+/** Scrolls by itself where the page is narrow, by keyboard too. */
 export function Table(props: {
   label: string;
   head?: readonly string[];
@@ -297,9 +296,10 @@ export function Table(props: {
   /** What the buttons in the last column do; not shown. */
   buttons?: string;
   className?: string;
-  children: ReactNode;
+  rows: readonly (readonly [key: string | number, ...cells: ReactNode[]])[];
 }) {
-  const { label, head, numbers = 0, buttons, className, children } = props;
+  const { label, head, numbers = 0, buttons, className, rows } = props;
+  const kindOf = (column: number) => (head && column >= head.length - numbers ? 'number' : undefined);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard
     <section className="wide" aria-label={label} tabIndex={0}>
@@ -308,7 +308,7 @@ export function Table(props: {
           <thead>
             <tr>
               {head.map((title, place) => (
-                <th key={title} className={place >= head.length - numbers ? 'number' : undefined}>
+                <th key={title} className={kindOf(place)}>
                   {title}
                 </th>
               ))}
@@ -320,7 +320,18 @@ export function Table(props: {
             </tr>
           </thead>
         )}
-        <tbody>{children}</tbody>
+        <tbody>
+          {rows.map(([key, ...cells]) => (
+            <tr key={key}>
+              {cells.map((cell, column) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: columns stay where they are
+                <td key={column} className={kindOf(column)}>
+                  {cell}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
       </table>
     </section>
   );

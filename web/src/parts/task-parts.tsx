@@ -62,6 +62,14 @@ export function TaskLine({ task }: { task: Task }) {
   );
 }
 
+export function NoTasks({ text }: { text: string }) {
+  return (
+    <>
+      {text} <a href={addressOf('seed')}>{TEXTS.overview.startSeed}</a>
+    </>
+  );
+}
+
 export function layerLink(name: string) {
   return <a href={addressOf('layers', name)}>{name}</a>;
 }
