@@ -25,13 +25,7 @@ import { boundsRoutes, filterUpdateRoutes, restLayerRoutes } from './rest/layers
 import { massTruncateRoutes } from './rest/mass-truncate.ts';
 import { reloadRoutes } from './rest/reload.ts';
 import { blobStoreRoutes, globalRoutes, statisticsRoutes } from './rest/resources.ts';
-import {
-  createLayerTaskListHandler,
-  createSeedFormHandler,
-  createSeedHandler,
-  createTaskListHandler,
-  createTerminateAllHandler,
-} from './rest/seed.ts';
+import { seedRoutes } from './rest/seed.ts';
 import { openRoute, type Route } from './route.ts';
 import type { RouteDeps } from './route-deps.ts';
 import { kmlRoutes } from './services/kml/kml-routes.ts';
@@ -125,23 +119,4 @@ function countsOf({ counts, flush }: RouteDeps['traffic']): Pick<TileCounts, 'se
       return counts.series();
     },
   };
-}
-
-function seedRoutes(deps: RouteDeps): readonly Route[] {
-  const path = '/rest/seed/{layer}';
-  const list = createLayerTaskListHandler(deps);
-  return [
-    { method: 'GET', path: '/rest/seed.json', role: 'viewer', handler: createTaskListHandler(deps) },
-    { method: 'POST', path: '/rest/seed', role: 'operator', handler: createTerminateAllHandler(deps) },
-    ...(['json', 'xml'] as const).flatMap((format): Route[] => [
-      { method: 'GET', path: `${path}.${format}`, role: 'viewer', handler: list },
-      {
-        method: 'POST',
-        path: `${path}.${format}`,
-        role: 'operator',
-        handler: createSeedHandler(deps, format),
-      },
-    ]),
-    { method: 'POST', path, role: 'operator', handler: createSeedFormHandler(deps) },
-  ];
 }

@@ -156,7 +156,11 @@ describe.runIf(program && mapserv)('the page of a layer', () => {
     'has what OpenLayers needs to show $gridSet as MapServer draws it',
     async (place) => {
       const [minX, minY, maxX, maxY] = place.bounds;
-      const code = `${snippet('openlayers').replace(`matrixSet: 'EPSG:900913'`, `matrixSet: '${place.gridSet}'`)}
+      const page = await browser.newPage();
+      await page.goto(`${app.url}layers/${encodeURIComponent(LAYER)}?gridSet=${place.gridSet}`);
+      const pasted = await page.locator('#openlayers').textContent();
+      await page.close();
+      const code = `${pasted}
 view.setCenter([${(minX + maxX) / 2}, ${(minY + maxY) / 2}]);
 view.setResolution(${(maxX - minX) / SIDE});
 map.once('rendercomplete', () => { globalThis.shown = true; });`;

@@ -278,23 +278,6 @@ export const TEXTS = {
     noTiles: 'No cached tiles. Seed the layer or open it on the map.',
     addresses: 'Addresses for clients',
     closedLayer: 'This layer is not public: clients must send a name and password, or a token.',
-    clients: {
-      xyz: { name: 'Tiles', how: 'For any client that takes z, x and y, rows counted from the top.' },
-      qgis: {
-        name: 'QGIS',
-        how: 'Layer › Add Layer › Add WMS/WMTS Layer… › New, then paste this URL.',
-      },
-      openlayers: { name: 'OpenLayers', how: 'For a page that has an element with the id map.' },
-      leaflet: { name: 'Leaflet', how: 'For a page that loads Leaflet and has an element with the id map.' },
-      maplibre: { name: 'MapLibre', how: 'For a page that has an element with the id map.' },
-      tilejson: {
-        name: 'TileJSON',
-        how: 'For clients that read TileJSON, e.g. as the url of a MapLibre source.',
-      },
-      gdal: { name: 'GDAL', how: 'Writes an image of the whole layer.' },
-      tms: { name: 'TMS', how: 'Rows are counted from the bottom.' },
-      curl: { name: 'curl: a tile', how: 'Saves one tile to a file.' },
-    },
     curlSeed: 'curl: seed the first zooms',
     seed: 'Seed…',
     empty: 'Truncate layer…',

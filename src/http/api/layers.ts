@@ -10,12 +10,14 @@ import type { LayerState } from '../../pipeline/layer-activity.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import { refuseOthers, visibleLayers } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
+import { snippetsFor } from '../pages/client-snippets.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { layerOffer } from '../services/tile-json.ts';
 import { boundLayer } from '../services/tiles.ts';
 import { bounds, coordsOf, count, texts, time } from '../wire/values.ts';
 import { entityTag } from './catalog-changes.ts';
+import { requestedTileSet } from './coverage.ts';
 
 const zoomExpiry = z
   .array(z.object({ minZoom: z.number().int(), seconds: z.number() }))
@@ -95,6 +97,11 @@ export const layerAnswer = z.object({
   ...layerState,
 });
 
+export const clientListAnswer = z.object({
+  base: z.string().describe('The address of the server in the texts'),
+  clients: z.array(z.object({ id: z.string(), client: z.string(), how: z.string(), text: z.string() })),
+});
+
 const gridSetLine = z.object({
   name: z.string(),
   aliases: texts,
@@ -125,6 +132,7 @@ export function layerRoutes({ catalog, editor, layerState }: RouteDeps): readonl
   return [
     { method: 'GET', path, role: 'viewer', handler: list },
     { method: 'GET', path: `${path}/{layer}`, role: 'viewer', handler: show },
+    { method: 'GET', path: `${path}/{layer}/clients/{gridSet}`, role: 'viewer', handler: listClients },
     { method: 'GET', path: '/api/v1/gridsets', role: 'viewer', handler: listGridSets },
     { method: 'GET', path: '/api/v1/gridsets/{gridSet}', role: 'viewer', handler: showGridSet },
   ];
@@ -139,6 +147,11 @@ export function layerRoutes({ catalog, editor, layerState }: RouteDeps): readonl
     await refuseOthers(exchange, bound.layer);
     const { name } = bound.layer;
     return declared('layer', name, layerDocument(bound, layerState(name)));
+  }
+
+  async function listClients(exchange: Exchange): Promise<Answer> {
+    const { baseUrl: base } = exchange;
+    return jsonAnswer({ base, clients: snippetsFor(await requestedTileSet(exchange, catalog), base) });
   }
 
   async function showGridSet(exchange: Exchange): Promise<Answer> {

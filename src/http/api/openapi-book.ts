@@ -36,7 +36,13 @@ import {
 import { exportAnswer, exportBody } from './exports.ts';
 import { importAnswer, importBody, previewQuery } from './imports.ts';
 import { tileAnswer } from './inspect.ts';
-import { gridSetAnswer, gridSetListAnswer, layerAnswer, layerListAnswer } from './layers.ts';
+import {
+  clientListAnswer,
+  gridSetAnswer,
+  gridSetListAnswer,
+  layerAnswer,
+  layerListAnswer,
+} from './layers.ts';
 import { evictionsAnswer, evictionsQuery, quotaAnswer, quotaBody, usageAnswer } from './quota.ts';
 import { seriesAnswer } from './series.ts';
 import { auditAnswer, auditQuery, loginBody, newPasswordBody } from './session.ts';
@@ -69,6 +75,11 @@ export const API_DESCRIPTIONS = {
 
   'GET /api/v1/layers': { summary: 'List layers', answer: layerListAnswer },
   'GET /api/v1/layers/{layer}': { summary: 'Show a layer', answer: layerAnswer },
+  'GET /api/v1/layers/{layer}/clients/{gridSet}': {
+    summary: 'What to paste into map clients that are to show a layer',
+    query: tileSetQuery,
+    answer: clientListAnswer,
+  },
   'POST /api/v1/layers': { summary: 'Declare a layer', ...declaring, status: 201 },
   'PUT /api/v1/layers/{layer}': { summary: 'Declare a layer, or replace its declaration', ...declaring },
   'DELETE /api/v1/layers/{layer}': {

@@ -1,6 +1,7 @@
 import { type Caller, mayWorkOn, roleSuffices } from '../../access/caller.ts';
 import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import type { Layer } from '../../domain/layer.ts';
+import type { Headers } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import { HttpProblem } from '../problems.ts';
 import { type Handler, recovering } from '../route.ts';
@@ -47,6 +48,11 @@ function isAboutUnknownLayer(error: unknown): boolean {
 
 export function isOpen(layer: Layer): boolean {
   return layer.access === 'public' && layer.enabled;
+}
+
+/** Of a document about layers, which is asked for anew each time. */
+export function cacheControlOf(...layers: readonly Layer[]): Headers {
+  return ['Cache-Control', layers.every(isOpen) ? 'no-cache' : 'private, no-cache'];
 }
 
 export async function visibleLayers(exchange: Exchange, all: readonly Layer[]): Promise<readonly Layer[]> {

@@ -1,7 +1,8 @@
+import { boundsOfTile } from '../../domain/grid-set.ts';
 import type { GridSubset } from '../../domain/grid-subset.ts';
-import type { Layer } from '../../domain/layer.ts';
 import { isWebMercator } from '../../domain/srs.ts';
-import { geographicBoxOf } from '../services/layer-facts.ts';
+import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
+import { geographicBoxOf, webMercatorSubset } from '../services/layer-facts.ts';
 
 export interface Snippet {
   /** Of its place on the page, e.g. `leaflet`. */
@@ -12,138 +13,197 @@ export interface Snippet {
   readonly text: string;
 }
 
-export function snippetsFor(layer: Layer, base: string): readonly Snippet[] {
-  const [format] = layer.formats;
-  const opaque = format.kind === 'opaque';
-  const extension = format.extensions[0];
+const OF_PAGE = 'For a page that has an element with the id map.';
+
+/** For each client that can show this tile set. `base` is the address of the server, without a closing slash. */
+export function snippetsFor(shown: ResolvedTileSet, base: string): readonly Snippet[] {
+  const { layer } = shown.bound;
+  const { gridSet } = shown.subset;
+  const mercator = isWebMercator(gridSet);
+  const picture = shown.format.kind === 'raster';
   const name = addressPart(layer.name);
-  const tiles = `${base}/tiles/${name}`;
   const capabilities = `${base}/service/wmts?SERVICE=WMTS&REQUEST=GetCapabilities&LAYER=${name}`;
-  /** In web mercator, for clients that know nothing else. */
-  const mercator = layer.gridSubsets.find(({ gridSet }) => isWebMercator(gridSet)) ?? null;
-  const [first] = layer.gridSubsets;
-  const pictures: readonly Snippet[] = [
-    {
-      id: 'qgis',
-      client: 'QGIS',
-      how: 'Layer › Add Layer › Add WMS/WMTS Layer… › New, and this as the URL.',
-      text: capabilities,
-    },
-    {
-      id: 'gdal',
-      client: 'GDAL',
-      how: 'Reads a picture of the whole layer. With another tilematrixset= it reads another grid.',
-      text: `gdal_translate -of PNG -outsize 800 0 \\\n  ${shellWord(`WMTS:${capabilities},tilematrixset=${first.gridSet.name}`)} map.png`,
-    },
-    {
-      id: 'openlayers',
-      client: 'OpenLayers',
-      how: 'Into a script of a page that has an element with the id map.',
-      text: openLayersScript(capabilities, layer.name, (mercator ?? first).gridSet.name),
-    },
-    {
-      id: 'arcgis',
-      client: 'ArcGIS Pro and ArcGIS Online',
-      how: 'Add › WMTS layer (in Pro: Insert › Connections › New WMTS Server), and this as the URL.',
-      text: `${base}/service/wmts/rest/WMTSCapabilities.xml`,
-    },
-  ];
-  const xyz: Snippet = {
-    id: 'qgis-xyz',
-    client: 'QGIS, without a list to choose from',
-    how: `Browser › ${opaque ? 'Vector Tiles' : 'XYZ Tiles'} › New Connection…, and this as the URL.`,
-    text: `${tiles}/{z}/{x}/{y}.${extension}`,
-  };
-  const ogcApi: Snippet = {
-    id: 'ogc-api',
-    client: 'Whatever speaks OGC API – Tiles',
-    how: 'The address of the layer; GDAL takes it with OGCAPI: in front.',
-    text: `${base}/ogc/collections/${name}`,
-  };
-  const own = opaque ? [] : pictures;
-  if (!mercator) return [...own, ogcApi];
-  const offer = { layer, mercator, tiles, extension };
-  return [...own, xyz, ...(opaque ? [mapLibre(offer, 'vector')] : mercatorScripts(offer)), ogcApi];
-}
-
-interface Offer {
-  readonly layer: Layer;
-  readonly mercator: GridSubset;
-  readonly tiles: string;
-  readonly extension: string;
-}
-
-function mercatorScripts(offer: Offer): readonly Snippet[] {
-  const { layer, mercator, tiles, extension } = offer;
+  const at = (place: string) => tileAddress(shown, base, place);
+  const url = at('{z}/{x}/{y}');
   const dense = layer.retinaSubsets.length > 0 ? '{r}' : '';
-  const [west, south, east, north] = boxOf(mercator);
-  const corners = JSON.stringify([
-    [south, west],
-    [north, east],
-  ]);
-  return [
-    {
-      id: 'leaflet',
-      client: 'Leaflet',
-      how: 'Into a script of a page that has Leaflet and an element with the id map.',
-      text: `const map = L.map('map').fitBounds(${corners});
-L.tileLayer(${scriptString(`${tiles}/{z}/{x}/{y}${dense}.${extension}`)}, {
-  minZoom: ${mercator.zoomStart},
-  maxZoom: ${mercator.zoomStop},
-  attribution: ${scriptString(layer.attribution)},
-}).addTo(map);`,
-    },
-    mapLibre(offer, 'raster'),
-    {
-      id: 'arcgis-js',
-      client: 'ArcGIS Maps SDK for JavaScript',
-      how: 'A layer for any map of yours.',
-      text: `new WebTileLayer({ urlTemplate: ${scriptString(`${tiles}/{level}/{col}/{row}.${extension}`)}, copyright: ${scriptString(layer.attribution)} })`,
-    },
-  ];
+  const dataset = datasetOf(shown, capabilities, url);
+  const clients: Readonly<Record<string, readonly [client: string, how: string, text: string] | false>> = {
+    xyz: [
+      'Tiles',
+      `For any client that takes z, x and y, rows counted from the top.${mercator ? ` In QGIS: Browser › ${picture ? 'XYZ' : 'Vector'} Tiles › New Connection….` : ''}`,
+      url,
+    ],
+    qgis: picture && [
+      'QGIS',
+      'Layer › Add Layer › Add WMS/WMTS Layer… › New, and this as the URL.',
+      capabilities,
+    ],
+    openlayers: picture && ['OpenLayers', OF_PAGE, openLayers(shown.subset, url)],
+    leaflet: picture &&
+      mercator && [
+        'Leaflet',
+        'For a page that loads Leaflet and has an element with the id map.',
+        leaflet(shown, at(`{z}/{x}/{y}${dense}`)),
+      ],
+    maplibre: mercator && ['MapLibre', OF_PAGE, mapLibre(shown, url)],
+    tilejson: mercator && [
+      'TileJSON',
+      'For clients that read TileJSON, e.g. as the url of a MapLibre source.',
+      `${base}/tiles/${name}.json`,
+    ],
+    gdal: picture &&
+      dataset !== null && [
+        'GDAL',
+        'Writes a picture of the whole layer.',
+        `gdal_translate -of PNG -outsize 800 0 \\\n  ${shellWord(dataset)} map.png`,
+      ],
+    arcgis: picture && [
+      'ArcGIS Pro and ArcGIS Online',
+      'Add › WMTS layer (in Pro: Insert › Connections › New WMTS Server), and this as the URL.',
+      `${base}/service/wmts/rest/WMTSCapabilities.xml`,
+    ],
+    'arcgis-js': picture &&
+      mercator && [
+        'ArcGIS Maps SDK for JavaScript',
+        'A layer for any map of yours.',
+        `new WebTileLayer({ urlTemplate: ${scriptString(at('{level}/{col}/{row}'))}, copyright: ${scriptString(layer.attribution)} })`,
+      ],
+    'ogc-api': [
+      'OGC API – Tiles',
+      'The address of the layer; GDAL takes it with OGCAPI: in front.',
+      `${base}/ogc/collections/${name}`,
+    ],
+    tms: ['TMS', 'Rows are counted from the bottom.', `${base}/service/tms/1.0.0`],
+    curl: ['curl: a tile', 'Saves one tile to a file.', curlOfTile(shown, at)],
+  };
+  return Object.entries(clients).flatMap(([id, given]) => {
+    if (!given) return [];
+    const [client, how, text] = given;
+    return [{ id, client, how, text }];
+  });
 }
 
-function mapLibre({ tiles, mercator }: Offer, type: 'raster' | 'vector'): Snippet {
-  const size = type === 'raster' ? `, tileSize: ${mercator.gridSet.tileWidth}` : '';
-  const painted =
-    type === 'raster'
-      ? "'raster', source: 'layer'"
-      : "'line', source: 'layer', 'source-layer': 'NAME OF A LAYER IN THE TILES'";
-  return {
-    id: 'maplibre',
-    client: 'MapLibre',
-    how: 'Into a script of a page that has an element with the id map.',
-    text: `import * as maplibregl from 'maplibre-gl';
+/** `place` is `z/x/y`, or what stands for it. */
+function tileAddress(shown: ResolvedTileSet, base: string, place: string): string {
+  const { bound, subset, format } = shown;
+  const { layer } = bound;
+  const usual = isWebMercator(subset.gridSet) && webMercatorSubset(layer) === subset;
+  const gridSet = usual ? '' : `/${addressPart(subset.gridSet.name)}`;
+  const query = new URLSearchParams(chosenIn(shown)).toString();
+  const address = `${base}/tiles/${addressPart(layer.name)}${gridSet}/${place}.${format.extensions[0]}`;
+  return query === '' ? address : `${address}?${query}`;
+}
+
+/** Parameters that are not their defaults. */
+function chosenIn({ bound, selection }: ResolvedTileSet): Record<string, string> {
+  const others = bound.layer.parameters.filter(({ name, defaultValue }) => {
+    return (selection.values.get(name) ?? defaultValue) !== defaultValue;
+  });
+  return Object.fromEntries(others.map(({ name }) => [name, selection.values.get(name) ?? '']));
+}
+
+/** A grid that needs no projection to be known, so that it works for every CRS. */
+function openLayers({ gridSet, extent, zoomStart, zoomStop }: GridSubset, url: string): string {
+  const { minX, minY, maxX, maxY } = extent;
+  const box = JSON.stringify([minX, minY, maxX, maxY]);
+  const levels = gridSet.levels.slice(0, zoomStop + 1);
+  const code = `EPSG:${gridSet.srs}`;
+  const known = ['EPSG:3857', 'EPSG:900913', 'EPSG:4326'].includes(code);
+  const projection = known ? `'${code}'` : `new Projection({ code: '${code}', units: 'm', extent: ${box} })`;
+  return `import Map from 'ol/Map.js';
+import View from 'ol/View.js';
+import TileLayer from 'ol/layer/Tile.js';${known ? '' : "\nimport Projection from 'ol/proj/Projection.js';"}
+import TileImage from 'ol/source/TileImage.js';
+import TileGrid from 'ol/tilegrid/TileGrid.js';
+
+const projection = ${projection};
+const tileGrid = new TileGrid({
+  extent: ${box},
+  minZoom: ${zoomStart},
+  origins: ${JSON.stringify(levels.map(({ top }) => [gridSet.extent.minX, top]))},
+  resolutions: ${JSON.stringify(levels.map(({ resolution }) => resolution))},
+  tileSize: [${gridSet.tileWidth}, ${gridSet.tileHeight}],
+});
+const source = new TileImage({
+  projection,
+  tileGrid,
+  tileUrlFunction: ([z, x, y]) =>
+    ${scriptString(url)}.replace('{z}', z).replace('{x}', x).replace('{y}', y),
+});
+const view = new View({ projection });
+const map = new Map({ target: 'map', layers: [new TileLayer({ source })], view });
+view.fit(tileGrid.getExtent());`;
+}
+
+function leaflet({ bound, subset }: ResolvedTileSet, url: string): string {
+  const [west, south, east, north] = boxOf(subset);
+  return `const map = L.map('map').fitBounds([[${south}, ${west}], [${north}, ${east}]]);
+L.tileLayer(${scriptString(url)}, {
+  minZoom: ${subset.zoomStart},
+  maxZoom: ${subset.zoomStop},
+  attribution: ${scriptString(bound.layer.attribution)},
+}).addTo(map);`;
+}
+
+function mapLibre({ bound, subset, format }: ResolvedTileSet, url: string): string {
+  const raster = format.kind === 'raster';
+  const source = {
+    type: raster ? 'raster' : 'vector',
+    tiles: [url],
+    ...(raster && { tileSize: subset.gridSet.tileWidth }),
+    minzoom: subset.zoomStart,
+    maxzoom: subset.zoomStop,
+    ...(bound.layer.attribution !== '' && { attribution: bound.layer.attribution }),
+  };
+  const painted = raster
+    ? "'raster', source: 'layer'"
+    : "'line', source: 'layer', 'source-layer': 'NAME OF A LAYER IN THE TILES'";
+  return `import * as maplibregl from 'maplibre-gl';
 
 const map = new maplibregl.Map({
   container: 'map',
-  bounds: ${JSON.stringify(boxOf(mercator))},
+  bounds: ${JSON.stringify(boxOf(subset))},
   style: {
     version: 8,
-    sources: { layer: { type: '${type}', url: ${scriptString(`${tiles}.json`)}${size} } },
+    sources: { layer: ${JSON.stringify(source)} },
     layers: [{ id: 'layer', type: ${painted} }],
   },
-});`,
-  };
+});`;
 }
 
 function boxOf(subset: GridSubset): readonly [number, number, number, number] {
   return geographicBoxOf(subset) ?? [-180, -85, 180, 85];
 }
 
-function openLayersScript(capabilities: string, layer: string, matrixSet: string): string {
-  return `import Map from 'ol/Map.js';
-import View from 'ol/View.js';
-import WMTSCapabilities from 'ol/format/WMTSCapabilities.js';
-import TileLayer from 'ol/layer/Tile.js';
-import WMTS, { optionsFromCapabilities } from 'ol/source/WMTS.js';
+/** A WMTS tells GDAL of styles and of nothing else; other values go by the tiles' own address, as far as GDAL can. */
+function datasetOf(shown: ResolvedTileSet, capabilities: string, url: string): string | null {
+  const { gridSet, zoomStop } = shown.subset;
+  const { STYLES: style, ...others } = chosenIn(shown);
+  if (Object.keys(others).length === 0) {
+    const wanted = style === undefined ? '' : `,style=${style}`;
+    return `WMTS:${capabilities},tilematrixset=${gridSet.name}${wanted}`;
+  }
+  if (!isWebMercator(gridSet)) return null;
+  const address = url.replaceAll('&', '&amp;').replace(/\{([zxy])\}/g, (_, name: string) => `\${${name}}`);
+  const { minX, minY, maxX, maxY } = gridSet.extent;
+  return (
+    `<GDAL_WMS><Service name="TMS"><ServerUrl>${address}</ServerUrl></Service>` +
+    `<DataWindow><UpperLeftX>${minX}</UpperLeftX><UpperLeftY>${maxY}</UpperLeftY>` +
+    `<LowerRightX>${maxX}</LowerRightX><LowerRightY>${minY}</LowerRightY>` +
+    `<TileLevel>${zoomStop}</TileLevel><TileCountX>1</TileCountX><TileCountY>1</TileCountY>` +
+    `<YOrigin>top</YOrigin></DataWindow><Projection>EPSG:3857</Projection>` +
+    `<BlockSizeX>${gridSet.tileWidth}</BlockSizeX><BlockSizeY>${gridSet.tileHeight}</BlockSizeY><BandsCount>4</BandsCount></GDAL_WMS>`
+  );
+}
 
-const answer = await fetch(${scriptString(capabilities)});
-const capabilities = new WMTSCapabilities().read(await answer.text());
-const source = new WMTS(optionsFromCapabilities(capabilities, { layer: ${scriptString(layer)}, matrixSet: ${scriptString(matrixSet)} }));
-const view = new View({ projection: source.getProjection() });
-const map = new Map({ target: 'map', layers: [new TileLayer({ source })], view });
-view.fit(source.getTileGrid().getExtent());`;
+/** Of the tile in the middle of what the layer offers at its first zoom. */
+function curlOfTile({ bound, subset, format }: ResolvedTileSet, at: (place: string) => string): string {
+  const { gridSet, zoomStart: z, extent } = subset;
+  const first = boundsOfTile(gridSet, z, 0, 0);
+  const x = Math.floor(((extent.minX + extent.maxX) / 2 - first.minX) / (first.maxX - first.minX));
+  const y = Math.floor((first.maxY - (extent.minY + extent.maxY) / 2) / (first.maxY - first.minY));
+  const secret = bound.layer.access === 'public' ? '' : '-u NAME:PASSWORD ';
+  return `curl -f ${secret}-o tile.${format.extensions[0]} ${shellWord(at(`${z}/${x}/${y}`))}`;
 }
 
 /** For a POSIX shell: whatever stands in it is one word. */

@@ -22,18 +22,11 @@ describe('the page of a layer', () => {
     const { status, headers, snippets } = await openPage(layerNamed('a/b'), '/geowebcache');
     expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
     expect([...snippets.keys()]).toEqual([
-      'qgis',
-      'gdal',
-      'openlayers',
-      'arcgis',
-      'qgis-xyz',
-      'leaflet',
-      'maplibre',
-      'arcgis-js',
-      'ogc-api',
+      ...['xyz', 'qgis', 'openlayers', 'leaflet', 'maplibre', 'tilejson', 'gdal', 'arcgis', 'arcgis-js'],
+      ...['ogc-api', 'tms', 'curl'],
     ]);
     for (const text of snippets.values()) expect(text).toContain('http://localhost/geowebcache/');
-    expect(snippets.get('qgis-xyz')).toBe('http://localhost/geowebcache/tiles/a%2Fb/{z}/{x}/{y}.png');
+    expect(snippets.get('xyz')).toBe('http://localhost/geowebcache/tiles/a%2Fb/{z}/{x}/{y}.png');
     expect(snippets.get('ogc-api')).toBe('http://localhost/geowebcache/ogc/collections/a%2Fb');
   });
 
@@ -46,13 +39,30 @@ describe('the page of a layer', () => {
 
   it('leaves out clients that know only web mercator where the layer has none', async () => {
     const { snippets } = await openPage(layerNamed('deg', { gridSubsets: [subset('EPSG:4326', 3)] }));
-    expect([...snippets.keys()]).toEqual(['qgis', 'gdal', 'openlayers', 'arcgis', 'ogc-api']);
+    expect([...snippets.keys()]).toEqual([
+      ...['xyz', 'qgis', 'openlayers', 'gdal', 'arcgis', 'ogc-api', 'tms', 'curl'],
+    ]);
+  });
+
+  it('tells of the tile set that the address names, as the interface does', async () => {
+    const gridSubsets = [subset('EPSG:900913', 3), subset('EPSG:4326', 3)] as const;
+    const { request } = createTestApp({ deps: { catalog: catalogOf([layerNamed('a', { gridSubsets })]) } });
+    const query = 'format=image/png&STYLES=dark';
+    const page = await request('GET', `/layers/a?gridSet=EPSG:4326&${query}`);
+    const answer = await request('GET', `/api/v1/layers/a/clients/EPSG:4326?${query}`);
+    const { clients } = JSON.parse(answer.text) as { clients: { id: string; text: string }[] };
+    const texts = new Map(clients.map(({ id, text }) => [id, text]));
+    expect(texts.get('xyz')).toBe('http://localhost/tiles/a/EPSG%3A4326/{z}/{x}/{y}.png?STYLES=dark');
+    expect(texts.get('gdal')).toContain('tilematrixset=EPSG:4326,style=dark');
+    expect(texts.has('leaflet')).toBe(false);
+    for (const text of texts.values()) expect(decodeXml(page.text)).toContain(text);
+    expect((await request('GET', '/layers/a?gridSet=nowhere')).status).toBe(400);
   });
 
   it('offers vector tiles to those who draw them', async () => {
     const formats = [format('application/vnd.mapbox-vector-tile')] as const;
     const { snippets, text } = await openPage(layerNamed('v', { formats }));
-    expect([...snippets.keys()]).toEqual(['qgis-xyz', 'maplibre', 'ogc-api']);
+    expect([...snippets.keys()]).toEqual(['xyz', 'maplibre', 'tilejson', 'ogc-api', 'tms', 'curl']);
     expect(text).not.toContain('<img');
   });
 

@@ -1,12 +1,17 @@
-import type { Catalog } from '../../catalog/catalog.ts';
+import type { BoundLayer, Catalog } from '../../catalog/catalog.ts';
 import type { GridSubset } from '../../domain/grid-subset.ts';
 import type { Layer } from '../../domain/layer.ts';
+import { isWebMercator } from '../../domain/srs.ts';
+import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
+import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import { type Html, html } from '../answer/html.ts';
 import { withHeaders } from '../answer.ts';
-import { isOpen, refuseStrangers } from '../door/layer-visibility.ts';
+import { cacheControlOf } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
-import { boundLayer } from '../services/tiles.ts';
+import { parametersOf } from '../services/kvp.ts';
+import { titleOf } from '../services/layer-facts.ts';
+import { layerFor } from '../services/tiles.ts';
 import { addressPart, type Snippet, snippetsFor } from './client-snippets.ts';
 import { createPageWriter } from './page.ts';
 
@@ -21,15 +26,25 @@ export function layerPageRoutes(catalog: Pick<Catalog, 'layer'>): readonly Route
       path: '/layers/{layer}',
       role: 'public',
       async handler(exchange) {
-        const { layer } = boundLayer(catalog, exchange.param('layer'));
-        await refuseStrangers(exchange, layer);
-        const title = layer.title === '' ? layer.name : layer.title;
-        const answer = page({ title, body: describeLayer(layer, exchange.baseUrl), copying: true });
-        const freshness = isOpen(layer) ? 'no-cache' : 'private, no-cache';
-        return withHeaders(answer, ['Cache-Control', freshness]);
+        const bound = await layerFor(exchange, catalog, exchange.param('layer'));
+        const { layer } = bound;
+        const body = describeLayer(tilesShown(exchange, bound), exchange.baseUrl);
+        return withHeaders(page({ title: titleOf(layer), body, copying: true }), cacheControlOf(layer));
       },
     },
   ];
+}
+
+/** What `?gridSet=…&format=…` and the layer's parameters say; in web mercator, if it has that, when they do not. */
+function tilesShown({ query }: Exchange, bound: BoundLayer): ResolvedTileSet {
+  const { gridSubsets, parameters } = bound.layer;
+  const asked = new URLSearchParams(query);
+  const usual = gridSubsets.find(({ gridSet }) => isWebMercator(gridSet)) ?? gridSubsets[0];
+  return resolveTileSet(bound, {
+    gridSet: asked.get('gridSet') ?? usual.gridSet.name,
+    format: asked.get('format'),
+    parameters: parametersOf(query, parameters),
+  });
 }
 
 /** Where GeoWebCache has its front page, its list of layers and the page of each. */
@@ -54,7 +69,8 @@ export function demoRoutes(): readonly Route[] {
   ];
 }
 
-function describeLayer(layer: Layer, base: string): Html {
+function describeLayer(shown: ResolvedTileSet, base: string): Html {
+  const { layer } = shown.bound;
   return html`${layer.description === '' ? NOTHING : html`<p>${layer.description}</p>`}
 ${preview(layer, base)}
 <dl>
@@ -64,7 +80,7 @@ ${layer.parameters.map(({ name, values }) => html`<dt>${name}</dt><dd>${paramete
 ${layer.attribution === '' ? NOTHING : html`<dt>Attribution</dt><dd>${layer.attribution}</dd>`}
 </dl>
 <h2>In map clients</h2>
-${snippetsFor(layer, base).map(snippet)}
+${snippetsFor(shown, base).map(snippet)}
 <h2>Grid sets</h2>
 ${gridSetTable(layer)}
 <h2>Documents</h2>

@@ -5,52 +5,97 @@ import { refuseUnknownParameters } from '../../domain/parameter-filter.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import type { Task, TaskState } from '../../tasks/task.ts';
 import type { TaskDraft } from '../../tasks/task-draft.ts';
-import type { CancelSelector, TaskService } from '../../tasks/task-service.ts';
+import type { CancelSelector } from '../../tasks/task-service.ts';
 import { html, pageAnswer } from '../answer/html.ts';
 import { type Answer, type Headers, textAnswer, withHeaders } from '../answer.ts';
 import { BODY_TYPES, FORM, requireMediaType } from '../door/request-body.ts';
 import { callerName, type Exchange } from '../exchange.ts';
-import type { Handler } from '../route.ts';
+import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { boundLayer } from '../services/tiles.ts';
 import { readSeedForm, readSeedRequest } from '../wire/seed-request.ts';
 
-/** `POST /rest/seed/{layer}.xml|json`: the answer is sent when the task is recorded durably. */
-export function createSeedHandler({ catalog, tasks }: RouteDeps, format: DocumentFormat): Handler {
-  return async (exchange) => {
+/** Sections 4.1 to 4.3 of the specification. */
+export function seedRoutes({ catalog, tasks }: RouteDeps): readonly Route[] {
+  const path = '/rest/seed/{layer}';
+  return [
+    { method: 'GET', path: '/rest/seed.json', role: 'viewer', handler: list },
+    { method: 'POST', path: '/rest/seed', role: 'operator', handler: stopOfAll },
+    ...(['json', 'xml'] as const).flatMap((format): Route[] => [
+      { method: 'GET', path: `${path}.${format}`, role: 'viewer', handler: listOfLayer },
+      {
+        method: 'POST',
+        path: `${path}.${format}`,
+        role: 'operator',
+        handler: (exchange) => seed(exchange, format),
+      },
+    ]),
+    { method: 'POST', path, role: 'operator', handler: takeForm },
+  ];
+
+  async function list(): Promise<Answer> {
+    return taskListAnswer(await tasks.active(null));
+  }
+
+  async function listOfLayer(exchange: Exchange): Promise<Answer> {
+    const { layer } = boundLayer(catalog, exchange.param('layer'));
+    return taskListAnswer(await tasks.active(layer.name));
+  }
+
+  /** The answer is sent when the task is recorded durably. */
+  async function seed(exchange: Exchange, format: DocumentFormat): Promise<Answer> {
     requireMediaType(exchange.headers, BODY_TYPES[format]);
     const { layer } = boundLayer(catalog, exchange.param('layer'));
-    const draft = readSeedRequest(exchange.body, format, layer.name);
-    const task = await startTask(tasks, layer, draft, exchange);
+    const task = await start(layer, readSeedRequest(exchange.body, format, layer.name), exchange);
     return textAnswer(200, '', taskHeaders(exchange, task));
-  };
-}
-
-function startTask(tasks: TaskService, layer: Layer, draft: TaskDraft, exchange: Exchange) {
-  if (draft.type?.toLowerCase() === 'truncate' && draft.parameters) {
-    refuseUnknownParameters(layer.parameters, draft.parameters);
   }
-  return tasks.create(draft, callerName(exchange));
+
+  function start(layer: Layer, draft: TaskDraft, exchange: Exchange): Promise<Task> {
+    if (draft.type?.toLowerCase() === 'truncate' && draft.parameters) {
+      refuseUnknownParameters(layer.parameters, draft.parameters);
+    }
+    return tasks.create(draft, callerName(exchange));
+  }
+
+  /** `kill_all` for every layer the caller may work on. */
+  async function stopOfAll(exchange: Exchange): Promise<Answer> {
+    const states = killAllStates(readForm(exchange));
+    const { caller } = exchange;
+    if (!caller) return stoppedPage(exchange, []);
+    if (mayWorkOnAll(caller)) return stoppedPage(exchange, await tasks.cancel({ states }, caller.name));
+    const stopped: Task[] = [];
+    for (const layer of await layersWith(tasks, states)) {
+      if (mayWorkOn(caller, layer)) stopped.push(...(await tasks.cancel({ layer, states }, caller.name)));
+    }
+    return stoppedPage(exchange, stopped);
+  }
+
+  /** The forms of GeoWebCache's seed page: `list`, `kill_thread` with `thread_id`, `kill_all`, and a seed request, which has `minX`, be it empty. */
+  async function takeForm(exchange: Exchange): Promise<Answer> {
+    const form = readForm(exchange);
+    const { layer } = boundLayer(catalog, exchange.param('layer'));
+    if (form.has('list')) {
+      const active = await tasks.active(form.get('list') === 'all' ? null : layer.name);
+      return taskPage(exchange, active, active.length === 0 ? 'No tasks' : 'Tasks');
+    }
+    if (form.has('minX') && !form.has('kill_thread') && !form.has('kill_all')) {
+      const task = await start(layer, readSeedForm(form, layer.name), exchange);
+      return withHeaders(taskPage(exchange, [task], 'Task submitted'), taskHeaders(exchange, task));
+    }
+    const selector = form.has('kill_thread')
+      ? { layer: layer.name, id: threadId(form), states: ALL }
+      : { layer: layer.name, states: killAllStates(form) };
+    return stoppedPage(exchange, await tasks.cancel(selector, callerName(exchange)));
+  }
 }
 
 function taskHeaders({ baseUrl }: Exchange, { id }: Task): Headers {
   return ['Location', `${baseUrl}/api/v1/tasks/${id}`, 'X-Task-Id', String(id)];
 }
 
-/** `GET /rest/seed.json` */
-export function createTaskListHandler({ tasks }: RouteDeps): Handler {
-  return async () => taskListAnswer(writeTaskList(await tasks.active(null)));
-}
-
-/** `GET /rest/seed/{layer}.xml|json` */
-export function createLayerTaskListHandler({ catalog, tasks }: RouteDeps): Handler {
-  return async (exchange) => {
-    const { layer } = boundLayer(catalog, exchange.param('layer'));
-    return taskListAnswer(writeTaskList(await tasks.active(layer.name)));
-  };
-}
-
-function taskListAnswer(body: string): Answer {
+/** Section 2.2 of the specification. Counts are 64-bit and written digit by digit: a JSON number of JavaScript would round them. */
+function taskListAnswer(tasks: readonly Task[]): Answer {
+  const body = `{"long-array-array":[${tasks.map(writeRow).join(',')}]}`;
   return { status: 200, headers: ['Content-Type', 'application/json'], body };
 }
 
@@ -62,11 +107,6 @@ const STATUS_CODES: Readonly<Record<TaskState, number>> = {
   running: 1,
   done: 2,
 };
-
-/** Section 2.2 of the specification. Counts are 64-bit and written digit by digit: a JSON number of JavaScript would round them. */
-function writeTaskList(tasks: readonly Task[]): string {
-  return `{"long-array-array":[${tasks.map(writeRow).join(',')}]}`;
-}
 
 function writeRow(task: Task): string {
   const seconds = Math.ceil(task.secondsRemaining);
@@ -83,44 +123,6 @@ const STATES_OF_KILL_ALL: ReadonlyMap<string, States> = new Map([
   ['pending', ['pending', 'paused']],
   ['all', ALL],
 ]);
-
-/** `POST /rest/seed`: `kill_all` for every layer the caller may work on. */
-export function createTerminateAllHandler({ tasks }: RouteDeps): Handler {
-  return async (exchange) => {
-    const states = killAllStates(readForm(exchange));
-    const { caller } = exchange;
-    if (!caller) return stoppedPage(exchange, []);
-    if (mayWorkOnAll(caller)) return stoppedPage(exchange, await tasks.cancel({ states }, caller.name));
-    const stopped: Task[] = [];
-    for (const layer of await layersWith(tasks, states)) {
-      if (mayWorkOn(caller, layer)) stopped.push(...(await tasks.cancel({ layer, states }, caller.name)));
-    }
-    return stoppedPage(exchange, stopped);
-  };
-}
-
-/**
- * `POST /rest/seed/{layer}`, the forms of GeoWebCache's seed page: `list`, `kill_thread` with `thread_id`, `kill_all`, and
- * a seed request, which has `minX`, be it empty.
- */
-export function createSeedFormHandler({ catalog, tasks }: RouteDeps): Handler {
-  return async (exchange) => {
-    const form = readForm(exchange);
-    const { layer } = boundLayer(catalog, exchange.param('layer'));
-    if (form.has('list')) {
-      const active = await tasks.active(form.get('list') === 'all' ? null : layer.name);
-      return taskPage(exchange, active, active.length === 0 ? 'No tasks' : 'Tasks');
-    }
-    if (form.has('minX') && !form.has('kill_thread') && !form.has('kill_all')) {
-      const task = await startTask(tasks, layer, readSeedForm(form, layer.name), exchange);
-      return withHeaders(taskPage(exchange, [task], 'Task submitted'), taskHeaders(exchange, task));
-    }
-    const selector = form.has('kill_thread')
-      ? { layer: layer.name, id: threadId(form), states: ALL }
-      : { layer: layer.name, states: killAllStates(form) };
-    return stoppedPage(exchange, await tasks.cancel(selector, callerName(exchange)));
-  };
-}
 
 const PAGE = 1000;
 

@@ -6,13 +6,12 @@ import { boundsOfTile } from '../../domain/grid-set.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { askFeatureInfo, type FeatureInfo } from '../../pipeline/feature-info.ts';
 import { type Answer, pairs } from '../answer.ts';
-import { isOpen, refuseStrangers } from '../door/layer-visibility.ts';
+import { cacheControlOf, isOpen, refuseStrangers } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Kvp } from './kvp.ts';
 import { badValue, required, ServiceException } from './service-exception.ts';
 import {
   type AskedLayer,
-  crsOf,
   formatAsked,
   layersAsked,
   placeAsked,
@@ -20,7 +19,7 @@ import {
   tileSetOf,
   withSubsets,
 } from './wms/map-asked.ts';
-import { versionOf, type WmsVersion, wholeNumber } from './wms/wms-parameters.ts';
+import { crsAsked, versionOf, type WmsVersion, wholeNumber } from './wms/wms-parameters.ts';
 import { indexAsked, layerAsked, numberAsked, tileSetAsked } from './wmts/get-tile.ts';
 
 const MAX_FEATURES = 100;
@@ -32,7 +31,7 @@ export function createWmsFeatureInfo(catalog: Pick<Catalog, 'layer'>) {
     const layer = await layerQueried(catalog, exchange, asked, version);
     const { bound, subsets } = layer;
     const infoFormat = wmsInfoFormat(bound.layer, asked);
-    const place = placeAsked(asked, subsets[0], crsOf(asked, version), version);
+    const place = placeAsked(asked, subsets[0], crsAsked(asked, version), version);
     const format = asked('FORMAT') === null ? bound.layer.formats[0] : formatAsked(bound, asked);
     const info = await askFeatureInfo(tileSetOf(layer, subsets[0], format, asked), {
       ...place,
@@ -58,7 +57,7 @@ async function layerQueried(
   }
   const bound = queryable(shown, queried);
   const style = stylesAsked(asked, shown.length)[shown.indexOf(bound)] ?? '';
-  const [layer] = withSubsets([bound], [style], crsOf(asked, version), version);
+  const [layer] = withSubsets([bound], [style], crsAsked(asked, version), version);
   if (layer) return layer;
   throw new ServiceException('LayerNotDefined', 'QUERY_LAYERS', 'No layer is named.');
 }
@@ -177,9 +176,8 @@ function infoAnswer({ bytes, mediaType }: FeatureInfo, layer: Layer): Answer {
     status: 200,
     headers: pairs({
       'Content-Type': `${mediaType}${charset}`,
-      'Cache-Control': isOpen(layer) ? 'no-cache' : 'private, no-cache',
       'Content-Security-Policy': POLICY,
-    }),
+    }).concat(cacheControlOf(layer)),
     body: bytes,
   };
 }

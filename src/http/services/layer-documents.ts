@@ -15,7 +15,7 @@ import { escapeXml } from '../../lib/xml/write-xml.ts';
 import type { Html as Markup } from '../answer/html.ts';
 import { acceptsGzip, isNotModified, validated } from '../answer/negotiate.ts';
 import type { Answer, Headers, Streamer } from '../answer.ts';
-import { isOpen, visibleLayers } from '../door/layer-visibility.ts';
+import { cacheControlOf, isOpen, visibleLayers } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
 
 export interface LayerDocument {
@@ -153,8 +153,7 @@ export function documentAnswer(
   contentType: string,
 ): Answer {
   const etag = `"${createHash('sha1').update(document).digest('hex')}"`;
-  const lifetime = layers.every(isOpen) ? 'no-cache' : 'private, no-cache';
-  return validated(exchange, etag, ['Cache-Control', lifetime], { body: document, type: contentType });
+  return validated(exchange, etag, cacheControlOf(...layers), { body: document, type: contentType });
 }
 
 /** Stands for the server's own address until that is known. Nobody's name can hold it: XML has no such character. */

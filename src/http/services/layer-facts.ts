@@ -8,6 +8,10 @@ import { isWebMercator } from '../../domain/srs.ts';
 import { type Html as Markup, html as markup } from '../answer/html.ts';
 import { BASE } from './layer-documents.ts';
 
+export function titleOf({ title, name }: Layer): string {
+  return title === '' ? name : title;
+}
+
 /** West, south, east, north in degrees. */
 type GeographicBox = readonly [west: number, south: number, east: number, north: number];
 

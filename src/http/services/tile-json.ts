@@ -6,36 +6,30 @@ import type { Layer } from '../../domain/layer.ts';
 import { RETINA_SUFFIX } from '../../domain/retina.ts';
 import { writeJson } from '../../lib/write-json.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
-import { isOpen, refuseStrangers } from '../door/layer-visibility.ts';
+import { cacheControlOf } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
 import { type Handler, openRoute, type Route } from '../route.ts';
 import { type Kvp, parametersOf } from './kvp.ts';
 import type { DocumentAnswerer, LayerDocument } from './layer-documents.ts';
-import { degreesOfMercator, webMercatorSubset } from './layer-facts.ts';
-import { boundLayer, formatNamed } from './tiles.ts';
+import { degreesOfMercator, isStyleFilter, titleOf, webMercatorSubset } from './layer-facts.ts';
+import { formatNamed, layerFor } from './tiles.ts';
 
 const STYLES = 'STYLES';
 
 /** `/tiles/{layer}.json`: TileJSON 3.0.0, which knows web mercator only. */
 export function createTileJson(catalog: Pick<Catalog, 'layer'>): Handler {
   return async (exchange) => {
-    const bound = boundLayer(catalog, exchange.param('layer'));
-    await refuseStrangers(exchange, bound.layer);
-    const parameters = parametersOf(exchange.query, bound.layer.parameters);
-    return answerTileJson(exchange, bound, bound.layer.formats[0], parameters);
+    const bound = await layerFor(exchange, catalog, exchange.param('layer'));
+    return answerTileJson(exchange, bound, bound.layer.formats[0], null);
   };
 }
 
 /** The same document where GeoWebCache has it: `/service/wmts/rest/{layer}[/{style}]/tilejson/{extension}`. */
 export function wmtsTileJsonRoutes(catalog: Pick<Catalog, 'layer'>): readonly Route[] {
   const handler: Handler = async (exchange) => {
-    const bound = boundLayer(catalog, exchange.param('layer'));
-    const { layer } = bound;
-    await refuseStrangers(exchange, layer);
-    const format = formatNamed(layer, exchange.param('extension'));
-    const { style = null } = exchange.params;
-    const parameters = withStyle(layer, parametersOf(exchange.query, layer.parameters), style);
-    return answerTileJson(exchange, bound, format, parameters);
+    const bound = await layerFor(exchange, catalog, exchange.param('layer'));
+    const format = formatNamed(bound.layer, exchange.param('extension'));
+    return answerTileJson(exchange, bound, format, exchange.params.style ?? null);
   };
   const folder = '/service/wmts/rest/{layer}';
   const paths = ['/tilejson/{extension}', '//tilejson/{extension}', '/{style}/tilejson/{extension}'];
@@ -45,30 +39,21 @@ export function wmtsTileJsonRoutes(catalog: Pick<Catalog, 'layer'>): readonly Ro
 /** `REQUEST=gettilejson&LAYER=…[&STYLE=…]` of a WMTS. */
 export function createGetTileJson(catalog: Pick<Catalog, 'layer'>) {
   return async (exchange: Exchange, asked: Kvp): Promise<Answer> => {
-    const bound = boundLayer(catalog, asked('LAYER') ?? '');
-    const { layer } = bound;
-    await refuseStrangers(exchange, layer);
-    const parameters = withStyle(layer, parametersOf(exchange.query, layer.parameters), asked('STYLE'));
-    return answerTileJson(exchange, bound, layer.formats[0], parameters);
+    const bound = await layerFor(exchange, catalog, asked('LAYER') ?? '');
+    return answerTileJson(exchange, bound, bound.layer.formats[0], asked('STYLE'));
   };
-}
-
-function withStyle(
-  layer: Layer,
-  parameters: ReadonlyMap<string, string>,
-  style: string | null,
-): ReadonlyMap<string, string> {
-  const styled = layer.parameters.some(({ name }) => name === STYLES);
-  return style !== null && styled ? new Map([...parameters, [STYLES, style]]) : parameters;
 }
 
 async function answerTileJson(
   exchange: Exchange,
   bound: BoundLayer,
   format: Format,
-  parameters: ReadonlyMap<string, string>,
+  style: string | null,
 ): Promise<Answer> {
   const { layer } = bound;
+  const given = parametersOf(exchange.query, layer.parameters);
+  const styled = style !== null && layer.parameters.some(isStyleFilter);
+  const parameters = new Map(styled ? [...given, [STYLES, style]] : given);
   const subset = webMercatorSubset(layer);
   const vectorLayers = format.kind === 'opaque' ? await vectorLayersOf(bound, exchange.signal) : null;
   const query = new URLSearchParams([...parameters]).toString();
@@ -84,7 +69,7 @@ async function answerTileJson(
       // TileJSON 3.0.0, 3.3: required for vector tiles; which layers are inside them only their source knows.
       ...(vectorLayers && { vector_layers: vectorLayers }),
     },
-    ['Cache-Control', isOpen(layer) ? 'no-cache' : 'private, no-cache'],
+    cacheControlOf(layer),
   );
 }
 
@@ -103,7 +88,7 @@ function documentOf(layer: Layer, subset: GridSubset): object {
   const [west, south, east, north] = bounds;
   return {
     tilejson: '3.0.0',
-    name: layer.title === '' ? layer.name : layer.title,
+    name: titleOf(layer),
     ...(layer.description !== '' && { description: layer.description }),
     ...(layer.attribution !== '' && { attribution: layer.attribution }),
     scheme: 'xyz',

@@ -60,6 +60,17 @@ export function boundLayer(catalog: Pick<Catalog, 'layer'>, name: string): Bound
   throw new TilewardenError('layer-unknown', `There is no layer ${shortened(name)}.`);
 }
 
+/** The same, for a caller who may see it. */
+export async function layerFor(
+  exchange: Exchange,
+  catalog: Pick<Catalog, 'layer'>,
+  name: string,
+): Promise<BoundLayer> {
+  const bound = boundLayer(catalog, name);
+  if (!isOpen(bound.layer)) await refuseStrangers(exchange, bound.layer);
+  return bound;
+}
+
 function serveTileSet(
   exchange: Exchange,
   bound: BoundLayer,

@@ -5,6 +5,7 @@ import { type GridSubset, subsetContains } from '../../../domain/grid-subset.ts'
 import type { Layer } from '../../../domain/layer.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
 import { element, writeXml, type XmlNode } from '../../../lib/xml/write-xml.ts';
+import { titleOf } from '../layer-facts.ts';
 
 export interface KmlLayer {
   readonly layer: Layer;
@@ -26,7 +27,7 @@ const WORLD: Bounds = { minX: -180, minY: -90, maxX: 180, maxY: 90 };
 export function rootDocument(kml: KmlLayer): string {
   const { layer, subset } = kml;
   return kmlText([
-    element('name', layer.title === '' ? layer.name : layer.title),
+    element('name', titleOf(layer)),
     ...(layer.attribution === '' ? [] : [element('Snippet', layer.attribution)]),
     ...(layer.description === '' ? [] : [element('description', layer.description)]),
     ...tilesWithin(subset, 0, subset.extent).map((tile) => networkLink(kml, tile)),

@@ -8,13 +8,13 @@ import { writeZip } from '../../../lib/write-zip.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
 import type { Answer } from '../../answer.ts';
-import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';
+import { refuseStrangers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
 import { type Handler, openRoute, type Route } from '../../route.ts';
 import { parametersOf } from '../kvp.ts';
 import { documentAnswer } from '../layer-documents.ts';
 import type { Services } from '../open-services.ts';
-import { boundLayer, formatNamed } from '../tiles.ts';
+import { boundLayer, formatNamed, layerFor } from '../tiles.ts';
 import { type KmlLayer, rootDocument, tileDocument } from './kml-documents.ts';
 
 const ROOT = '/service/kml';
@@ -41,9 +41,8 @@ function describeLayer(catalog: Services['catalog']): Handler {
 
 function createKmlTile({ catalog, answerTile }: Services): Handler {
   return async (exchange) => {
-    const bound = boundLayer(catalog, exchange.param('layer'));
+    const bound = await layerFor(exchange, catalog, exchange.param('layer'));
     const { layer } = bound;
-    if (!isOpen(layer)) await refuseStrangers(exchange, layer);
     const { index, extension, kind } = tileNamed(degreesSubset(layer), exchange.param('tile'));
     const tiles = tileSetOf(exchange, bound, extension);
     if (kind === null) return answerTile(exchange, tiles, index);

@@ -2,7 +2,7 @@ import { invalid, shortened } from '../../../domain/errors.ts';
 import type { Layer } from '../../../domain/layer.ts';
 import type { Exchange } from '../../exchange.ts';
 import { readKvp } from '../kvp.ts';
-import { geographicExtent, stylesOf } from '../layer-facts.ts';
+import { geographicExtent, stylesOf, titleOf } from '../layer-facts.ts';
 import { HTML_TYPE, jsonLink, type OgcLink, ogcRelation, pathPart, selfLinks } from './ogc-document.ts';
 import { CRS84, collectionUrl, formatsOf, type OgcCrsNames, tilesetsUrl } from './tilesets.ts';
 
@@ -28,7 +28,7 @@ export function describeCollection(root: string, layer: Layer, crsOf: OgcCrsName
   );
   return {
     id: layer.name,
-    title: layer.title === '' ? layer.name : layer.title,
+    title: titleOf(layer),
     ...(layer.description !== '' && { description: layer.description }),
     ...(layer.attribution !== '' && { attribution: layer.attribution }),
     ...(box && { extent: { spatial: { bbox: [box], crs: CRS84 } } }),

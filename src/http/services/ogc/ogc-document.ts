@@ -12,7 +12,7 @@ import { HttpProblem } from '../../problems.ts';
 import { type Handler, recovering } from '../../route.ts';
 import { reportOf } from '../service-exception.ts';
 
-interface OgcDocument {
+export interface OgcDocument {
   readonly title: string;
   readonly content: object;
   /** Told in the type as well, for a JSON that has a type of its own. */

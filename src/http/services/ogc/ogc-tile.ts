@@ -14,30 +14,26 @@ import { formatNamed, indexOf } from '../tiles.ts';
 import { formatParameter } from './ogc-document.ts';
 import { formatsOf, type TileKind } from './tilesets.ts';
 
-export interface TileAsked {
+interface TileAsked {
   readonly bound: BoundLayer;
   readonly kind: TileKind;
   readonly parameters: ReadonlyMap<string, string>;
 }
 
-export type OgcTileAnswerer = (exchange: Exchange, asked: TileAsked) => Promise<Answer>;
-
 /** `…/tiles/{gridSet}/{matrix}/{row}/{column}`: in the format of `f`, else of `Accept`. */
-export function createOgcTile(answerTile: TileAnswerer): OgcTileAnswerer {
-  return async (exchange, { bound, kind, parameters }) => {
-    const subset = gridSubsetOf(bound.layer, exchange.param('gridSet'));
-    const index = indexAsked(exchange, subset);
-    const named = formatParameter(exchange);
-    const offered = formatsOf(bound.layer, kind);
-    const format = named === null ? formatAccepted(exchange, offered) : formatAsked(bound, offered, named);
-    const tiles = resolveTileSet(bound, {
-      gridSet: subset.gridSet.name,
-      format: format.mediaType,
-      parameters,
-    });
-    const answer = await answerTile(exchange, tiles, index);
-    return named === null ? withHeaders(answer, ['Vary', 'Accept']) : answer;
-  };
+export async function answerOgcTile(
+  answerTile: TileAnswerer,
+  exchange: Exchange,
+  { bound, kind, parameters }: TileAsked,
+): Promise<Answer> {
+  const subset = gridSubsetOf(bound.layer, exchange.param('gridSet'));
+  const index = indexAsked(exchange, subset);
+  const named = formatParameter(exchange);
+  const offered = formatsOf(bound.layer, kind);
+  const format = named === null ? formatAccepted(exchange, offered) : formatAsked(bound, offered, named);
+  const wanted = { gridSet: subset.gridSet.name, format: format.mediaType, parameters };
+  const answer = await answerTile(exchange, resolveTileSet(bound, wanted), index);
+  return named === null ? withHeaders(answer, ['Vary', 'Accept']) : answer;
 }
 
 /** By extension or media type. */

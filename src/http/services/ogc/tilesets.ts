@@ -2,7 +2,7 @@ import type { Format } from '../../../domain/format.ts';
 import type { GridLevel, GridSet } from '../../../domain/grid-set.ts';
 import { coverageAt, type GridSubset } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
-import { geographicBoxOf } from '../layer-facts.ts';
+import { geographicBoxOf, titleOf } from '../layer-facts.ts';
 import { type CrsNames, createCrsNames, ogcScale } from '../wmts/grid-set-crs.ts';
 import { jsonLink, type OgcLink, ogcRelation, pathPart, selfLinks } from './ogc-document.ts';
 
@@ -87,8 +87,7 @@ export function describeTileset(place: TilesetsPlace, subset: GridSubset, crsOf:
 }
 
 function tilesetTitle({ layer, style }: TilesetsPlace, { gridSet }: GridSubset): string {
-  const title = layer.title === '' ? layer.name : layer.title;
-  return style === null ? `${title}, ${gridSet.name}` : `${title}, ${style}, ${gridSet.name}`;
+  return [titleOf(layer), ...(style === null ? [] : [style]), gridSet.name].join(', ');
 }
 
 function tilesetUrl(place: TilesetsPlace, { gridSet }: GridSubset): string {
@@ -114,6 +113,24 @@ function tileTemplate(place: TilesetsPlace, { gridSet }: GridSubset, format: For
 
 function withQuery(address: string, query: string): string {
   return query === '' ? address : `${address}?${query}`;
+}
+
+export function describeTileMatrixSets(
+  root: string,
+  gridSets: readonly GridSet[],
+  crsOf: OgcCrsNames,
+): object {
+  const tileMatrixSets = gridSets.map((gridSet) => {
+    const { uri, tileMatrixSetUri } = crsOf(gridSet);
+    return {
+      id: gridSet.name,
+      title: gridSet.description === '' ? gridSet.name : gridSet.description,
+      ...(tileMatrixSetUri !== null && { uri: tileMatrixSetUri }),
+      crs: uri,
+      links: [jsonLink(`${root}/tileMatrixSets/${pathPart(gridSet.name)}`, 'self', gridSet.name)],
+    };
+  });
+  return { tileMatrixSets, links: selfLinks(`${root}/tileMatrixSets`) };
 }
 
 type Position = readonly [number, number];

@@ -9,6 +9,7 @@ import { isWebMercator, sameSrs } from '../../../domain/srs.ts';
 import { element, type XmlNode } from '../../../lib/xml/write-xml.ts';
 import { type Html as Markup, html as markup } from '../../answer/html.ts';
 import { BASE, type DocumentWriter } from '../layer-documents.ts';
+import { titleOf } from '../layer-facts.ts';
 import { boundLayer, formatNamed } from '../tiles.ts';
 
 const VERSION = '1.0.0';
@@ -91,10 +92,6 @@ function tileSets({ gridSet, zoomStart, zoomStop }: GridSubset, href: string): r
     const z = String(zoomStart + offset);
     return element('TileSet', [], { href: `${href}/${z}`, 'units-per-pixel': String(resolution), order: z });
   });
-}
-
-function titleOf(layer: Layer): string {
-  return layer.title === '' ? layer.name : layer.title;
 }
 
 function boundsAt(gridSet: GridSet, z: number): Bounds {

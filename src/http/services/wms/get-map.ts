@@ -15,7 +15,6 @@ import { badValue, ServiceException } from '../service-exception.ts';
 import { headerText, lifetimeHeaders } from '../tile-headers.ts';
 import {
   type AskedLayer,
-  crsOf,
   formatAsked,
   layersAsked,
   placeAsked,
@@ -23,7 +22,7 @@ import {
   tileSetOf,
   withSubsets,
 } from './map-asked.ts';
-import { backgroundColour, isTrue, versionOf } from './wms-parameters.ts';
+import { backgroundColour, crsAsked, isTrue, versionOf } from './wms-parameters.ts';
 
 /** In tiles. GeoWebCache's, for clients that say they want a tile, or cannot have anything else. */
 const TOLERANCE_FOR_TILES = 0.1;
@@ -63,7 +62,7 @@ async function readMap(catalog: Services['catalog'], exchange: Exchange, asked: 
   for (const { layer } of bounds) if (!isOpen(layer)) await refuseStrangers(exchange, layer);
   const styles = stylesAsked(asked, bounds.length);
   const formats = bounds.map((bound) => formatAsked(bound, asked));
-  const crs = crsOf(asked, version);
+  const crs = crsAsked(asked, version);
   const [first, ...others] = withSubsets(bounds, styles, crs, version);
   const [format] = formats;
   if (!first || !format) throw new ServiceException('MissingParameterValue', 'LAYERS', 'No layer is named.');

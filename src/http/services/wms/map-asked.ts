@@ -12,7 +12,6 @@ import { badValue, blaming, required, ServiceException } from '../service-except
 import { boundLayer } from '../tiles.ts';
 import {
   type AskedCrs,
-  crsAsked,
   isYFirst,
   parametersAsked,
   subsetsIn,
@@ -72,11 +71,6 @@ export function withSubsets(
   }));
 }
 
-export function crsOf(asked: Kvp, version: WmsVersion): AskedCrs {
-  return crsAsked(asked, version);
-}
-
-/** `null` for a name that no image format has. */
 export function formatAsked(bound: BoundLayer, asked: Kvp): Format {
   const name = required(asked, 'FORMAT');
   if (!formatOf(name)) {

@@ -6,7 +6,14 @@ import type { ServiceDescription } from '../../../domain/service-description.ts'
 import { MAX_MAP_SIDE } from '../../../pipeline/map-composer.ts';
 import { type Html as Markup, html as markup } from '../../answer/html.ts';
 import { BASE, type DocumentWriter } from '../layer-documents.ts';
-import { extentsByCrs, geographicExtent, legendAddress, legendsOf, stylesOf } from '../layer-facts.ts';
+import {
+  extentsByCrs,
+  geographicExtent,
+  legendAddress,
+  legendsOf,
+  stylesOf,
+  titleOf,
+} from '../layer-facts.ts';
 import { MAX_LAYERS } from './map-asked.ts';
 import { crsNames, isDimension, isYFirst, type WmsVersion } from './wms-parameters.ts';
 
@@ -128,7 +135,7 @@ function describeWmsLayer(layer: Layer, version: WmsVersion): Markup {
   const newer = version === '1.3.0';
   return markup`<Layer queryable="${layer.infoFormats.length > 0 ? '1' : '0'}">
 <Name>${layer.name}</Name>
-<Title>${layer.title === '' ? layer.name : layer.title}</Title>
+<Title>${titleOf(layer)}</Title>
 ${layer.description === '' ? NOTHING : markup`<Abstract>${layer.description}</Abstract>`}
 ${crsList(layer, version)}
 ${newer ? geographicBox(layer) : latLonBox(layer)}

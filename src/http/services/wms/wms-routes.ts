@@ -7,7 +7,7 @@ import { askLegend } from '../../../pipeline/feature-info.ts';
 import { checkMapSize } from '../../../pipeline/map-composer.ts';
 import { createNoticePainter, type NoticePainter } from '../../../pipeline/notice-painter.ts';
 import type { Answer } from '../../answer.ts';
-import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';
+import { cacheControlOf, refuseStrangers } from '../../door/layer-visibility.ts';
 import { CallerGone, type Exchange } from '../../exchange.ts';
 import type { Handler, Route } from '../../route.ts';
 import { createWmsFeatureInfo } from '../feature-info.ts';
@@ -90,8 +90,7 @@ function createGetLegendGraphic(catalog: Pick<Catalog, 'layer'>) {
       signal: exchange.signal,
     };
     const legend = await askLegend(bound, request);
-    const lifetime = isOpen(bound.layer) ? 'no-cache' : 'private, no-cache';
-    const headers = ['Content-Type', legend.mediaType, 'Cache-Control', lifetime];
+    const headers = ['Content-Type', legend.mediaType, ...cacheControlOf(bound.layer)];
     return { status: 200, headers, body: legend.bytes };
   };
 }

@@ -13,6 +13,7 @@ import {
   legendAddress,
   legendsOf,
   stylesOf,
+  titleOf,
 } from '../layer-facts.ts';
 import { type CrsNames, corners, type GridSetCrs, ogcScale, position } from './grid-set-crs.ts';
 
@@ -110,7 +111,7 @@ const NOTHING: Markup = { markup: '' };
 function describeLayer(layer: Layer, crsOf: CrsNames): Markup {
   const dimensions = dimensionsOf(layer);
   return markup`<Layer>
-<ows:Title>${layer.title === '' ? layer.name : layer.title}</ows:Title>
+<ows:Title>${titleOf(layer)}</ows:Title>
 ${layer.description === '' ? NOTHING : markup`<ows:Abstract>${layer.description}</ows:Abstract>`}
 ${wgs84Box(layer)}
 <ows:Identifier>${layer.name}</ows:Identifier>
