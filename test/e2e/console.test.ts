@@ -78,8 +78,11 @@ describe.skipIf(program === null)('the console in a real browser', () => {
   it('shows the public map first, and lets in who signs in there', async () => {
     const { page } = open;
     await page.goto(`${server.url}/`);
-    await page.locator('#map canvas').first().waitFor();
-    expect(await page.locator('#layer').inputValue()).toBe('world');
+    await page.locator('#landing canvas').first().waitFor();
+    expect(await page.getByLabel('Layer', { exact: true }).inputValue()).toBe('world');
+    await page.getByLabel('STYLES').selectOption('dark');
+    await page.waitForURL(/#layer=world&gridSet=EPSG%3A900913&format=png&STYLES=dark$/);
+    await page.getByRole('link', { name: /^tiles\/world\/EPSG%3A900913\/.*\.png\?STYLES=dark$/ }).waitFor();
     await page.goto(`${server.url}/#/`);
     await page.getByLabel('Name').fill('admin');
     await page.getByLabel('Password').fill('not the password');

@@ -30,13 +30,21 @@ export function changeQuery(changes: Readonly<Record<string, string>>): void {
   const values = Object.entries({ ...Object.fromEntries(query), ...changes }).filter(
     ([, value]) => value !== '',
   );
-  history.replaceState(null, '', addressOf(page, item, Object.fromEntries(values)));
+  replaceHash(addressOf(page, item, Object.fromEntries(values)));
+}
+
+export function replaceHash(hash: string): void {
+  history.replaceState(null, '', hash);
   dispatchEvent(new HashChangeEvent('hashchange'));
 }
 
 export function useRoute(): ConsoleRoute {
-  const hash = useSyncExternalStore(listen, () => location.hash);
+  const hash = useHash();
   return useMemo(() => routeOf(hash), [hash]);
+}
+
+export function useHash(): string {
+  return useSyncExternalStore(listen, () => location.hash);
 }
 
 function listen(changed: () => void): () => void {

@@ -58,6 +58,18 @@ export const TEXTS = {
     pageBroken: 'This page failed to display. Other pages still work.',
   },
 
+  landing: {
+    map: 'Map: arrow keys move it, plus and minus change the zoom',
+    choices: 'What the map shows',
+    console: 'Console',
+    empty: 'This server has no layer that a map can show.',
+    position: 'Position',
+    tile: 'Tile',
+    noTile: 'none here',
+    use: 'Use this layer in a map client',
+    attribution: 'Built-in map: Made with Natural Earth',
+  },
+
   login: {
     title: 'Sign in to the console',
     password: 'Password',

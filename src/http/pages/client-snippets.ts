@@ -30,7 +30,7 @@ export function snippetsFor(shown: ResolvedTileSet, base: string): readonly Snip
   const clients: Readonly<Record<string, readonly [client: string, how: string, text: string] | false>> = {
     xyz: [
       'Tiles',
-      `For any client that takes z, x and y, rows counted from the top.${mercator ? ` In QGIS: Browser › ${picture ? 'XYZ' : 'Vector'} Tiles › New Connection….` : ''}`,
+      `For any client that takes z, x and y, rows counted from the top.${mercator ? ` In QGIS: Browser › ${picture ? 'XYZ' : 'Vector'} Tiles › New Connection…` : ''}`,
       url,
     ],
     qgis: picture && [

@@ -4,9 +4,11 @@ import ImageLayer from 'ol/layer/Image.js';
 import TileLayer from 'ol/layer/Tile.js';
 import OlMap from 'ol/Map.js';
 import type Projection from 'ol/proj/Projection.js';
+import { get as knownProjection, transform } from 'ol/proj.js';
 import ImageStatic from 'ol/source/ImageStatic.js';
 import type TileImage from 'ol/source/TileImage.js';
 import type TileGrid from 'ol/tilegrid/TileGrid.js';
+import type View from 'ol/View.js';
 import { gridOf, projectionOf, sourceOf, viewOf } from './grid.ts';
 import { type OfferedLayer, type TileSet, tileAddress } from './tile-set.ts';
 
@@ -27,34 +29,35 @@ export interface ConsoleMapEvents {
   onTileFailed?(address: string): void;
 }
 
-interface MapOptions {
+export interface MapOptions {
   /** The world goes on to the left and right. */
   readonly wrapX: boolean;
+  /** Another grid set shows the same place when both have a place on earth. */
+  readonly keepsPlace: boolean;
   readonly maxTilesLoading: number;
 }
 
 /** Of the six connections that browsers allow a host, some are left for everything else. */
-const USUAL: MapOptions = { wrapX: false, maxTilesLoading: 4 };
+const USUAL: MapOptions = { wrapX: false, keepsPlace: false, maxTilesLoading: 4 };
 
 export class ConsoleMap {
   readonly map: OlMap;
   readonly #tiles = new TileLayer<TileImage>();
   readonly #overlay = new ImageLayer<ImageStatic>({ opacity: 0.5 });
   readonly #events: ConsoleMapEvents;
-  readonly #wrapX: boolean;
+  readonly #options: MapOptions;
   #set: TileSet<OfferedLayer> | null = null;
   #grid: TileGrid | null = null;
   #projection: Projection | null = null;
 
   constructor(target: HTMLElement, events: ConsoleMapEvents, options: Partial<MapOptions> = {}) {
-    const { wrapX, maxTilesLoading } = { ...USUAL, ...options };
     this.#events = events;
-    this.#wrapX = wrapX;
+    this.#options = { ...USUAL, ...options };
     this.map = new OlMap({
       target,
       layers: [this.#tiles, this.#overlay],
       controls: [new Zoom()],
-      maxTilesLoading,
+      maxTilesLoading: this.#options.maxTilesLoading,
       // The wheel and the mouse work at once, also before the map has the focus.
       interactions: defaultInteractions({ onFocusOnly: false }),
     });
@@ -66,6 +69,7 @@ export class ConsoleMap {
     const { gridSet } = set;
     const sameGrid = this.#set?.gridSet.name === gridSet.name && this.#set.layer.name === set.layer.name;
     const projection = sameGrid && this.#projection ? this.#projection : projectionOf(gridSet);
+    const before = this.#set && this.#options.keepsPlace ? this.map.getView() : null;
     const grid = gridOf(gridSet);
     this.#set = set;
     this.#grid = grid;
@@ -73,7 +77,7 @@ export class ConsoleMap {
     const source = sourceOf({
       projection,
       tileGrid: grid,
-      wrapX: this.#wrapX,
+      wrapX: this.#options.wrapX,
       addressOf: (z, x, y) => tileAddress(set, z, x, y),
       onTileFailed: (address) => this.#events.onTileFailed?.(address),
     });
@@ -81,6 +85,7 @@ export class ConsoleMap {
     if (!sameGrid) {
       const view = viewOf(gridSet, projection);
       view.fit([...gridSet.extent], { size: this.map.getSize() ?? [800, 500], nearest: true });
+      if (before) keepPlace(before, view);
       this.map.setView(view);
     }
     this.#tellView();
@@ -131,4 +136,13 @@ export class ConsoleMap {
     const place = this.tileAt(coordinate);
     if (place?.offered) this.#events.onTile?.(place);
   }
+}
+
+function keepPlace(before: View, view: View): void {
+  const [from, to] = [before.getProjection(), view.getProjection()];
+  const centre = before.getCenter();
+  if (!centre || !knownProjection(from.getCode()) || !knownProjection(to.getCode())) return;
+  view.setCenter(transform(centre, from, to));
+  const metres = (before.getResolution() ?? 1) * (from.getMetersPerUnit() ?? 1);
+  view.setResolution(metres / (to.getMetersPerUnit() ?? 1));
 }

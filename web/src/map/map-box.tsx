@@ -1,12 +1,13 @@
 import 'ol/ol.css';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { ConsoleMap, type ConsoleMapEvents } from './console-map.ts';
-import type { TileSet } from './tile-set.ts';
+import { ConsoleMap, type ConsoleMapEvents, type MapOptions } from './console-map.ts';
+import type { OfferedLayer, TileSet } from './tile-set.ts';
 
 /** A map of a tile set in the page. `onReady` gets the map once. */
 export function MapBox(props: {
-  set: TileSet;
+  set: TileSet<OfferedLayer>;
   label: string;
+  options?: Partial<MapOptions>;
   events?: ConsoleMapEvents;
   onReady?: (map: ConsoleMap) => void;
   children?: ReactNode;
@@ -14,16 +15,21 @@ export function MapBox(props: {
   const box = useRef<HTMLDivElement>(null);
   const events = useRef(props.events);
   const onReady = useRef(props.onReady);
+  const options = useRef(props.options);
   const [map, setMap] = useState<ConsoleMap | null>(null);
   events.current = props.events;
 
   useEffect(() => {
     if (!box.current) return;
-    const made = new ConsoleMap(box.current, {
-      onView: (view) => events.current?.onView?.(view),
-      onTile: (place) => events.current?.onTile?.(place),
-      onTileFailed: (address) => events.current?.onTileFailed?.(address),
-    });
+    const made = new ConsoleMap(
+      box.current,
+      {
+        onView: (view) => events.current?.onView?.(view),
+        onTile: (place) => events.current?.onTile?.(place),
+        onTileFailed: (address) => events.current?.onTileFailed?.(address),
+      },
+      options.current,
+    );
     setMap(made);
     onReady.current?.(made);
     return () => made.close();

@@ -1,17 +1,17 @@
-import type { TileSet } from '../map/tile-set.ts';
+import type { OfferedLayer, TileSet } from '../map/tile-set.ts';
 import { TEXTS } from '../texts.ts';
 import { Choice, Field } from './basics.tsx';
 
+interface SetProps<Layer extends OfferedLayer> {
+  readonly set: TileSet<Layer>;
+  readonly onChange: (set: TileSet<Layer>) => void;
+}
+
 /** Fields for what a layer offers; the grid set alone where formats and parameters do not matter. */
-export function TileSetChoices({
-  set,
-  onChange,
-  gridSetOnly = false,
-}: {
-  set: TileSet;
-  onChange: (set: TileSet) => void;
-  gridSetOnly?: boolean;
-}) {
+export function TileSetChoices<Layer extends OfferedLayer>(
+  props: SetProps<Layer> & { readonly gridSetOnly?: boolean },
+) {
+  const { set, onChange, gridSetOnly = false } = props;
   const { layer, gridSet, format } = set;
   return (
     <>
@@ -40,15 +40,11 @@ export function TileSetChoices({
   );
 }
 
-function Parameter({
-  parameter: { name, default: usual, values },
-  set,
-  onChange,
-}: {
-  parameter: TileSet['layer']['parameters'][number];
-  set: TileSet;
-  onChange: (set: TileSet) => void;
-}) {
+function Parameter<Layer extends OfferedLayer>(
+  props: SetProps<Layer> & { readonly parameter: Layer['parameters'][number] },
+) {
+  const { set, onChange } = props;
+  const { name, default: usual, values } = props.parameter;
   const value = set.parameters[name] ?? usual;
   const choose = (chosen: string) => {
     const { [name]: _, ...others } = set.parameters;

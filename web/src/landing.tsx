@@ -1,0 +1,184 @@
+import './console.css';
+import './landing.css';
+import type Projection from 'ol/proj/Projection.js';
+import { get as knownProjection, transform } from 'ol/proj.js';
+import { StrictMode, useMemo, useRef, useState } from 'react';
+import { createRoot } from 'react-dom/client';
+import { useResource } from './api/use-resource.ts';
+import type { ConsoleMap, TilePlace } from './map/console-map.ts';
+import { MapBox } from './map/map-box.tsx';
+import { extensionOf, type OfferedLayer, type TileSet, tileAddress } from './map/tile-set.ts';
+import { Choice, Form, ProblemNotice } from './parts/basics.tsx';
+import { TileSetChoices } from './parts/tile-set-choices.tsx';
+import { replaceHash, useHash } from './route.ts';
+import type { Session } from './session.tsx';
+import { TEXTS } from './texts.ts';
+
+const WORDS = TEXTS.landing;
+const MAP_OPTIONS = { wrapX: true, keepsPlace: true, maxTilesLoading: 16 };
+
+/** Where the pointer is, or the middle of the map when there is none. */
+interface Pointed {
+  readonly tile: TilePlace & { readonly offered: boolean };
+  readonly position: string;
+}
+
+export function startLanding(root: HTMLElement): void {
+  createRoot(root).render(
+    <StrictMode>
+      <Landing />
+    </StrictMode>,
+  );
+}
+
+/** The public map. What it shows stands in the address after the `#`, so that it can be kept and sent. */
+function Landing() {
+  const found = useResource<{ readonly layers: readonly OfferedLayer[] }>('tiles.json');
+  const session = useResource<Session>('session.json');
+  const wishes = useWishes();
+  const layers = useMemo(() => found.data?.layers.flatMap(withPicturesOnly) ?? [], [found.data]);
+  const set = useMemo(() => tileSetOf(layers, wishes), [layers, wishes]);
+  const [pointed, setPointed] = useState<Pointed | null>(null);
+  const [failed, setFailed] = useState<string | null>(null);
+  const show = (chosen: TileSet<OfferedLayer>) => {
+    setFailed(null);
+    replaceHash(`#${wishesOf(chosen)}`);
+  };
+  const showLayer = (name: string) => {
+    const chosen = tileSetOf(layers, new URLSearchParams({ layer: name }));
+    if (chosen) show(chosen);
+  };
+  const empty = found.data !== null && !set ? WORDS.empty : null;
+  const notice = empty ?? (failed && TEXTS.layer.tileFailed(failed));
+  return (
+    <>
+      <main>
+        {set && (
+          <MapBox
+            set={set}
+            label={WORDS.map}
+            options={MAP_OPTIONS}
+            events={{ onTileFailed: setFailed }}
+            onReady={(map) => watchPointer(map, setPointed)}
+          />
+        )}
+      </main>
+      <Form className="choices" aria-label={WORDS.choices} onSubmit={() => undefined}>
+        <h1>{TEXTS.product}</h1>
+        {set && (
+          <>
+            <Choice
+              label={TEXTS.tasks.layer}
+              value={set.layer.name}
+              options={layers.map(({ name, title }) => [name, title || name])}
+              onChange={showLayer}
+            />
+            <TileSetChoices key={set.layer.name} set={set} onChange={show} />
+          </>
+        )}
+        <a className="enter" href="#/">
+          {session.data?.caller ? WORDS.console : TEXTS.signIn}
+        </a>
+      </Form>
+      <div className="notices" role="status">
+        <ProblemNotice problem={found.problem} retry={found.reload} />
+        {notice !== null && <p className="notice bad">{notice}</p>}
+      </div>
+      <footer>
+        <span>
+          {TEXTS.inspect.zoom} <output>{pointed?.tile.z ?? '–'}</output>
+        </span>
+        <span>
+          {WORDS.position} <output>{pointed?.position ?? '–'}</output>
+        </span>
+        <span>
+          {WORDS.tile} {set && pointed && <TileLink set={set} tile={pointed.tile} />}
+        </span>
+        {set && <a href={`layers/${encodeURIComponent(set.layer.name)}`}>{WORDS.use}</a>}
+        <span className="attribution">{WORDS.attribution}</span>
+      </footer>
+    </>
+  );
+}
+
+function TileLink({
+  set,
+  tile: { z, x, y, offered },
+}: Pick<Pointed, 'tile'> & { set: TileSet<OfferedLayer> }) {
+  if (!offered) return WORDS.noTile;
+  const address = tileAddress(set, z, x, y);
+  return (
+    <a href={address} target="_blank" rel="noopener">
+      {address}
+    </a>
+  );
+}
+
+/** Of the map's last address: what begins with a slash is the console's. */
+function useWishes(): URLSearchParams {
+  const hash = useHash();
+  const last = useRef('');
+  if (!hash.startsWith('#/')) last.current = hash.slice(1);
+  const text = last.current;
+  return useMemo(() => new URLSearchParams(text), [text]);
+}
+
+/** Vector tiles have no picture to show. */
+function withPicturesOnly(layer: OfferedLayer): readonly OfferedLayer[] {
+  const pictures = layer.formats.flatMap((format, place) => (format.startsWith('image/') ? [place] : []));
+  if (pictures.length === 0) return [];
+  const formats = pictures.map((place) => layer.formats[place] ?? '');
+  return [{ ...layer, formats, extensions: pictures.map((place) => layer.extensions[place] ?? '') }];
+}
+
+/** What a page address asks for, as far as the server offers it. Formats go by their extension there. */
+function tileSetOf(layers: readonly OfferedLayer[], wishes: URLSearchParams): TileSet<OfferedLayer> | null {
+  const layer = layers.find(({ name }) => name === wishes.get('layer')) ?? layers[0];
+  const gridSet = layer?.gridSets.find(({ name }) => name === wishes.get('gridSet')) ?? layer?.gridSets[0];
+  if (!layer || !gridSet) return null;
+  const format = layer.formats[Math.max(0, layer.extensions.indexOf(wishes.get('format') ?? ''))] ?? '';
+  const parameters = layer.parameters.flatMap((parameter): [string, string][] => {
+    const value = wishes.get(parameter.name) ?? parameter.default;
+    const known = parameter.values === null || parameter.values.includes(value);
+    return known && value !== parameter.default ? [[parameter.name, value]] : [];
+  });
+  return { layer, gridSet, format, parameters: Object.fromEntries(parameters) };
+}
+
+function wishesOf(set: TileSet<OfferedLayer>): URLSearchParams {
+  const { layer, gridSet, parameters } = set;
+  return new URLSearchParams({
+    layer: layer.name,
+    gridSet: gridSet.name,
+    format: extensionOf(set),
+    ...parameters,
+  });
+}
+
+function watchPointer(made: ConsoleMap, tell: (pointed: Pointed) => void): void {
+  const { map } = made;
+  let pointer: number[] | null = null;
+  const look = () => {
+    const at = pointer ?? map.getView().getCenter();
+    const tile = at && made.tileAt(at);
+    if (tile) tell({ tile, position: positionOf(at, map.getView().getProjection()) });
+  };
+  map.on('pointermove', ({ coordinate }) => {
+    pointer = coordinate;
+    look();
+  });
+  map.on('moveend', look);
+  map.getTargetElement().addEventListener('pointerleave', () => {
+    pointer = null;
+    look();
+  });
+}
+
+/** In degrees where the projection is known, e.g. `59.91° N, 10.75° E`; in its own units otherwise. */
+function positionOf(at: number[], projection: Projection): string {
+  if (!knownProjection(projection.getCode())) return at.map((value) => value.toFixed(1)).join(', ');
+  const [longitude = 0, latitude = 0] = transform(at, projection, 'EPSG:4326');
+  const turned = longitude - Math.floor((longitude + 180) / 360) * 360;
+  const northing = `${Math.abs(latitude).toFixed(3)}° ${latitude < 0 ? 'S' : 'N'}`;
+  return `${northing}, ${Math.abs(turned).toFixed(3)}° ${turned < 0 ? 'W' : 'E'}`;
+}
