@@ -167,7 +167,7 @@ describe.skipIf(program === null)('forms and tabs of the console', () => {
   it('draws a rectangle by dragging', async () => {
     await open.go('seed/world', 'Seed and truncate');
     await button('Draw a rectangle').click();
-    const map = await page.locator('.map canvas').first().boundingBox();
+    const map = await page.locator('#console .map canvas').first().boundingBox();
     if (!map) throw new Error('no map');
     await page.mouse.move(map.x + map.width * 0.4, map.y + map.height * 0.3);
     await page.mouse.down();

@@ -102,7 +102,7 @@ describe.skipIf(program === null)('the console in a real browser', () => {
     await open.go('seed/world', 'Seed and truncate');
     await page.getByLabel('To zoom').fill('3');
     await page.getByRole('button', { name: 'Draw a rectangle' }).click();
-    const map = await page.locator('.map canvas').first().boundingBox();
+    const map = await page.locator('#console .map canvas').first().boundingBox();
     if (!map) throw new Error('no map');
     await page.mouse.move(map.x + map.width * 0.4, map.y + map.height * 0.3);
     await page.mouse.down();
@@ -149,7 +149,7 @@ describe.skipIf(program === null)('the console in a real browser', () => {
     await open.go('layers/world', 'World');
     await page.getByRole('button', { name: '0', exact: true }).click();
     await page.getByText('Zoom 0', { exact: true }).waitFor();
-    const map = await page.locator('.map canvas').first().boundingBox();
+    const map = await page.locator('#console .map canvas').first().boundingBox();
     if (!map) throw new Error('no map');
     await page.mouse.click(map.x + map.width / 2 + 20, map.y + map.height / 2 + 20);
     const details = page.getByRole('region', { name: /^Tile \d+\/\d+\/\d+$/ });
@@ -280,7 +280,7 @@ describe.skipIf(program === null)('the console in a real browser', () => {
   it('works below a prefix', async () => {
     await open.page.goto(`${server.url}/geoserver/gwc/#/layers/world`);
     await open.page.getByRole('heading', { name: 'World', level: 1 }).waitFor();
-    await open.page.locator('.map canvas').first().waitFor();
+    await open.page.locator('#console .map canvas').first().waitFor();
     expect(open.complaints()).toEqual([]);
   });
 
