@@ -79,6 +79,12 @@ export function isTilewardenError(error: unknown, ...codes: ErrorCode[]): error 
   return error instanceof TilewardenError && (codes.length === 0 || codes.includes(error.code));
 }
 
+/** For a rejection: what was fetched belongs to a generation that a truncation has ended. */
+export function falseIfOutdated(error: unknown): false {
+  if (isTilewardenError(error, 'generation-stale')) return false;
+  throw error;
+}
+
 const SHOWN = 100;
 
 /** What of a stranger's text may be repeated in a message. */

@@ -1,5 +1,6 @@
 import { opendir } from 'node:fs/promises';
 import type { TileRect } from '../../domain/tile-rect.ts';
+import { hasCode } from '../../lib/error-code.ts';
 import { bundleIndexOf } from './bundle-grid.ts';
 import { parseBundleFolder } from './bundle-layout.ts';
 
@@ -16,7 +17,7 @@ export async function* listFolders(folder: string): AsyncGenerator<string> {
   try {
     for await (const entry of await opendir(folder)) if (entry.isDirectory()) yield entry.name;
   } catch (error) {
-    if (!isNodeError(error, 'ENOENT')) throw error;
+    if (!hasCode(error, 'ENOENT')) throw error;
   }
 }
 
@@ -48,8 +49,4 @@ export async function* bundlesTouching(
     const { bundleX, bundleY } = bundle;
     if (bundleX >= minX && bundleX <= maxX && bundleY >= minY && bundleY <= maxY) yield bundle;
   }
-}
-
-export function isNodeError(error: unknown, ...codes: string[]): error is NodeJS.ErrnoException {
-  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
 }
