@@ -1,16 +1,11 @@
 import { opendir } from 'node:fs/promises';
 import type { TileRect } from '../../domain/tile-rect.ts';
 import { hasCode } from '../../lib/error-code.ts';
-import { bundleIndexOf } from './bundle-grid.ts';
+import { bundleIndexOf, type ListedBundle } from './bundle-grid.ts';
 import { parseBundleFolder } from './bundle-layout.ts';
 
 /** Up to this many bundles it is quicker to look for each than to list the folder they are in. */
 const MAX_PROBED = 64;
-
-export interface ListedBundle {
-  readonly bundleX: number;
-  readonly bundleY: number;
-}
 
 /** The names of the folders in a folder; none when it does not exist. */
 export async function* listFolders(folder: string): AsyncGenerator<string> {

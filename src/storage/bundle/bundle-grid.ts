@@ -1,7 +1,6 @@
 import { PAGE_SIZE, type TileSetKey } from '../../domain/tile-key.ts';
 import { blockAt, intersectRects, sizeOfRect, type TileRect } from '../../domain/tile-rect.ts';
 import type { PageStatistics, TileEntry } from '../tile-store.ts';
-import type { ListedBundle } from './bundle-folders.ts';
 import type { EntryRow, PageRow } from './bundle-reader.ts';
 
 /** Tiles along a side of a bundle. */
@@ -10,6 +9,12 @@ export const BUNDLE_SIZE = 128;
 const PAGES_PER_SIDE = BUNDLE_SIZE / PAGE_SIZE;
 export const PAGES_PER_BUNDLE = PAGES_PER_SIDE * PAGES_PER_SIDE;
 const TILES_PER_PAGE = PAGE_SIZE * PAGE_SIZE;
+
+/** The place of a bundle among those of its zoom. */
+export interface ListedBundle {
+  readonly bundleX: number;
+  readonly bundleY: number;
+}
 
 export interface KeyRange {
   readonly first: number;

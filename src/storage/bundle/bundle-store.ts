@@ -12,19 +12,14 @@ import { BundleAccess, patiently } from './bundle-access.ts';
 import { BundleBlocks } from './bundle-blocks.ts';
 import { FOREVER } from './bundle-editor.ts';
 import { findBundleFile } from './bundle-file.ts';
-import {
-  bundlesTouching,
-  type ListedBundle,
-  listBundles,
-  listFolders,
-  listLevels,
-} from './bundle-folders.ts';
+import { bundlesTouching, listBundles, listFolders, listLevels } from './bundle-folders.ts';
 import {
   BUNDLE_SIZE,
   bundleIndexOf,
   coverOfBundle,
   keyOfTile,
   keysOfPage,
+  type ListedBundle,
   pageOfKey,
   pageStatistics,
   tileEntry,
