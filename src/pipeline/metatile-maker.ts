@@ -240,8 +240,7 @@ export class MetatileMaker {
       await this.#store(flight, generation);
       this.#failingStores.delete(tiles.bound.store);
     } catch (error) {
-      const refused = isTilewardenError(error, 'generation-stale') || isTilewardenError(error, 'lease-lost');
-      if (!refused) this.#storeFailed(flight, error);
+      if (!isTilewardenError(error, 'generation-stale', 'lease-lost')) this.#storeFailed(flight, error);
       throw error;
     }
     this.#keepInMemory(flight);
