@@ -9,7 +9,7 @@ import { MetatileCutter } from '../src/raster/metatile-cutter.ts';
 import type { CutJob } from '../src/raster/tile-cutter.ts';
 import { bundleLayout } from '../src/storage/bundle/bundle-layout.ts';
 import { BundleWriting } from '../src/storage/bundle/bundle-writing.ts';
-import { packTiles } from '../src/storage/bundle/tile-batch.ts';
+import { packTiles } from '../src/storage/bundle/write-commands.ts';
 import type { TileStore } from '../src/storage/tile-store.ts';
 import { paintImage } from './fixtures/sample-images.ts';
 import { tileRoads } from './fixtures/tile-road.ts';

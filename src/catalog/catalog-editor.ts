@@ -24,6 +24,11 @@ export interface ShownEntry {
   readonly aside: unknown;
 }
 
+interface PlannedChange extends Pick<CatalogEntry, 'name' | 'document' | 'drops'> {
+  readonly kind: EntryKind;
+  readonly tileSets: readonly Affected[];
+}
+
 interface Affected {
   readonly set: TileSetKey;
   readonly fate: Fate;
@@ -48,15 +53,7 @@ interface ChangeOptions {
   readonly aside?: unknown;
 }
 
-/** Changes what is declared, durably, and in every process before it returns. */
-export interface CatalogEditor {
-  /** Null: nobody has declared it. */
-  show(kind: EntryKind, name: string): Promise<ShownEntry | null>;
-  put(kind: EntryKind, document: unknown, options: ChangeOptions): Promise<EntryChanged>;
-  remove(kind: EntryKind, name: string, options: ChangeOptions): Promise<EntryChanged>;
-  /** Forgets what was not to outlive the last run, and does what a crash left undone. */
-  finish(): Promise<void>;
-}
+export type CatalogEditor = ReturnType<typeof createCatalogEditor>;
 
 interface CatalogEditorOptions<Source> {
   readonly catalog: ChangeableCatalog<Source>;
@@ -76,7 +73,8 @@ interface CatalogEditorOptions<Source> {
   readonly removed: (layer: string, by: string) => Promise<void>;
 }
 
-export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source>): CatalogEditor {
+/** Changes what is declared, durably, and in every process before it returns. */
+export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source>) {
   const { catalog, entries, declared, reader, parameters, events, clock } = options;
 
   function refuseFixed(kind: EntryKind, name: string): void {
@@ -100,36 +98,24 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     return entry && entry.document !== null ? entry : null;
   }
 
-  async function commit(
-    change: {
-      kind: EntryKind;
-      name: string;
-      document: unknown;
-      tileSets: readonly Affected[];
-      drops: readonly Drop[];
-    },
+  /** Only says what would be, where that is wanted. */
+  async function carryThrough(
+    { tileSets, drops, ...change }: PlannedChange,
     former: CatalogEntry | null,
-    { expected, by, aside = null }: ChangeOptions,
+    { expected, by, dryRun, aside = null }: ChangeOptions,
   ): Promise<EntryChanged> {
-    const { kind, name, document, tileSets, drops } = change;
+    const { kind, name, document } = change;
+    const done = { kind, name, document: reader.shown(document), tileSets, created: former === null };
+    if (dryRun) return { ...done, version: null };
     const entry = await entries.put({
-      ...{ kind, name, document, aside, drops, changedBy: by },
+      ...{ ...change, aside, drops, changedBy: by },
       ...(expected !== undefined && { expected }),
     });
     await declared.refresh();
     await options.announce();
     await carryOut(entry);
-    const version = document === null ? null : entry.version;
-    const done = {
-      kind,
-      name,
-      document: reader.shown(document),
-      tileSets,
-      version,
-      created: former === null,
-    };
     if (kind === 'layer' && document === null) await options.removed(name, by);
-    return done;
+    return { ...done, version: document === null ? null : entry.version };
   }
 
   /** The generation rises first, so that nothing fetched earlier follows into the store. */
@@ -178,23 +164,23 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     return found;
   }
 
-  async function planLayer(given: unknown, former: CatalogEntry | null) {
+  async function planLayer(given: unknown, former: CatalogEntry | null): Promise<PlannedChange> {
     const restored = reader.restored(given, former?.document);
     const declaration = reader.layer(restored, catalog);
     const { name, document, source } = declaration;
     options.admit(source);
     const tileSets = await effectsOnLayer(declaration);
-    return { kind: 'layer' as const, name, document, tileSets, drops: dropsOf(tileSets) };
+    return { kind: 'layer', name, document, tileSets, drops: dropsOf(tileSets) };
   }
 
-  async function planGridSet(document: unknown) {
+  async function planGridSet(document: unknown): Promise<PlannedChange> {
     const gridSet = reader.gridSet(document);
     const former = catalog.gridSets.find(gridSet.name);
     const tileSets = former && gridOf(former) !== gridOf(gridSet) ? await effectsOnUsers(gridSet.name) : [];
-    return { kind: 'grid-set' as const, name: gridSet.name, document, tileSets, drops: dropsOf(tileSets) };
+    return { kind: 'grid-set', name: gridSet.name, document, tileSets, drops: dropsOf(tileSets) };
   }
 
-  async function planRemoval(kind: EntryKind, name: string) {
+  async function planRemoval(kind: EntryKind, name: string): Promise<PlannedChange> {
     if (kind === 'layer') {
       const tileSets = await affected(name, () => 'truncated');
       return { kind, name, document: null, tileSets, drops: [{ layer: name, set: null }] };
@@ -211,7 +197,8 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
   }
 
   return {
-    async show(kind, name) {
+    /** Null: nobody has declared it. */
+    async show(kind: EntryKind, name: string): Promise<ShownEntry | null> {
       const origin = originOf(kind, name);
       if (origin === 'database') {
         const entry = await living(kind, name);
@@ -224,33 +211,23 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
       return { origin, version: null, document: reader.shown(document ?? null), aside: null };
     },
 
-    async put(kind, given, change) {
+    async put(kind: EntryKind, given: unknown, change: ChangeOptions): Promise<EntryChanged> {
       refuseFixed(kind, nameIn(given));
       const former = await living(kind, nameIn(given));
       const plan = kind === 'layer' ? await planLayer(given, former) : await planGridSet(given);
-      if (!change.dryRun) return await commit(plan, former, change);
-      const { name, document, tileSets } = plan;
-      return {
-        kind,
-        name,
-        document: reader.shown(document),
-        tileSets,
-        version: null,
-        created: former === null,
-      };
+      return await carryThrough(plan, former, change);
     },
 
-    async remove(kind, name, change) {
+    async remove(kind: EntryKind, name: string, change: ChangeOptions): Promise<EntryChanged> {
       refuseFixed(kind, name);
       const former = await living(kind, name);
       if (!former)
         throw new TilewardenError('entry-unknown', `There is no ${wordFor(kind)} ${shortened(name)}.`);
-      const plan = await planRemoval(kind, name);
-      if (!change.dryRun) return await commit(plan, former, change);
-      return { kind, name, document: null, tileSets: plan.tileSets, version: null, created: false };
+      return await carryThrough(await planRemoval(kind, name), former, change);
     },
 
-    async finish() {
+    /** Forgets what was not to outlive the last run, and does what a crash left undone. */
+    async finish(): Promise<void> {
       for (const { kind, name } of await entries.transient()) {
         await entries.put({ kind, name, document: null, aside: null, drops: [], changedBy: 'server' });
         await options.removed(name, 'server');

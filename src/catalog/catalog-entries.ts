@@ -1,4 +1,5 @@
 import type { Database, Statements } from '../db/database.ts';
+import { raise } from '../db/numbers.ts';
 import type { RowOf } from '../db/schema.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { DEFAULT_SERVICE, type ServiceDescription } from '../domain/service-description.ts';
@@ -57,24 +58,17 @@ export function createCatalogEntries(database: Database, clock: Pick<Clock, 'now
       return rows.map(entryOf);
     },
     /** Throws `entry-changed` when what is there is not what was expected. */
-    async put({
-      kind,
-      name,
-      document,
-      aside,
-      drops,
-      changedBy,
-      expected,
-    }: EntryChange): Promise<CatalogEntry> {
+    async put(change: EntryChange): Promise<CatalogEntry> {
+      const { kind, name, document, aside, drops, changedBy } = change;
       return await database.transaction('catalog', async (query) => {
         const there = await rowOf(query, kind, name);
-        checkExpected(there, expected);
+        checkExpected(there, change.expected);
         const row = {
           kind,
           name,
           document: document === null ? null : JSON.stringify(document),
           aside: aside === null ? null : JSON.stringify(aside),
-          version: await nextVersion(query),
+          version: await raise(query, 'catalog'),
           drops: drops.length === 0 ? null : JSON.stringify(drops),
           changed_by: changedBy,
           changed_at: clock.now(),
@@ -128,16 +122,6 @@ function rowOf(query: Statements, kind: KeptKind, name: string) {
     .executeTakeFirst();
 }
 
-async function nextVersion(query: Statements): Promise<number> {
-  const { value } = await query
-    .updateTable('counters')
-    .set((column) => ({ value: column('value', '+', 1) }))
-    .where('name', '=', 'catalog')
-    .returning('value')
-    .executeTakeFirstOrThrow();
-  return value;
-}
-
 function checkExpected(
   there: RowOf<'catalog_entries'> | undefined,
   expected: number | null | undefined,
@@ -182,30 +166,24 @@ interface ServiceDocument {
   readonly remembered: Readonly<Record<string, string | number | boolean>>;
 }
 
-export interface ServiceSettings {
-  /** The same object until it is changed. */
-  readonly current: ServiceDocument;
-  /** Durable when it returns. */
-  change(change: Partial<ServiceDocument>, by: string): Promise<void>;
-  /** Takes up what another node has changed. */
-  refresh(): Promise<void>;
-}
+export type ServiceSettings = Awaited<ReturnType<typeof openServiceSettings>>;
 
 const PLACE = { kind: 'service', name: 'global' } as const;
 
-export async function openServiceSettings(
-  entries: Pick<CatalogEntries, 'get' | 'put'>,
-): Promise<ServiceSettings> {
+export async function openServiceSettings(entries: Pick<CatalogEntries, 'get' | 'put'>) {
   const read = async () => documentOf((await entries.get(PLACE.kind, PLACE.name))?.document);
   let current = await read();
   return {
-    async refresh() {
+    /** Takes up what another node has changed. */
+    async refresh(): Promise<void> {
       current = await read();
     },
-    get current() {
+    /** The same object until it is changed. */
+    get current(): ServiceDocument {
       return current;
     },
-    async change(change, by) {
+    /** Durable when it returns. */
+    async change(change: Partial<ServiceDocument>, by: string): Promise<void> {
       const document = { ...current, ...change };
       await entries.put({ ...PLACE, document, aside: null, drops: [], changedBy: by });
       current = document;

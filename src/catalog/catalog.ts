@@ -11,30 +11,15 @@ import { createLayer } from './create-layer.ts';
 import type { LayerDeclaration } from './layer-declaration.ts';
 
 /** Layers, grid sets and stores as they are declared now. */
-export interface Catalog {
-  layer(name: string): BoundLayer | null;
-  /** In the order of declaration. Layers are made while one goes through them. */
-  layers(): Iterable<Layer>;
-  layerNames(): Iterable<string>;
-  readonly gridSets: GridSetBook;
-  stores(): ReadonlyMap<string, TileStore>;
-  /** Rises with every change of what is declared, in this process. */
-  readonly version: number;
-}
+export type Catalog = Pick<
+  ChangeableCatalog<unknown>,
+  'layer' | 'layers' | 'layerNames' | 'gridSets' | 'stores' | 'version'
+>;
 
 /** Read when the layer is first asked for; null when it turns out to be unusable. */
 type DeclaredLayer<Source> = () => LayerDeclaration<Source> | null;
 
-export interface ChangeableCatalog<Source> extends Catalog {
-  declaration(name: string): LayerDeclaration<Source> | null;
-  /** A layer of that name is replaced. Fetches under way end with the source they began with. */
-  setLayer(name: string, declared: DeclaredLayer<Source>): void;
-  removeLayer(name: string): void;
-  /** Every layer is bound anew. */
-  setGridSets(gridSets: GridSetBook): void;
-  /** Closes the sources it opened. The stores belong to whoever opened them. */
-  close(): Promise<void>;
-}
+export type ChangeableCatalog<Source> = ReturnType<typeof openCatalog<Source>>;
 
 interface CatalogOptions<Source> {
   readonly layers: readonly LayerDeclaration<Source>[];
@@ -51,7 +36,7 @@ interface CatalogOptions<Source> {
 /** Milliseconds; longer than any fetch takes. */
 const RETIREMENT = 5 * 60_000;
 
-export function openCatalog<Source>(options: CatalogOptions<Source>): ChangeableCatalog<Source> {
+export function openCatalog<Source>(options: CatalogOptions<Source>) {
   const { stores, openSource, openOldCache, clock, log } = options;
   const declared = new Map<string, DeclaredLayer<Source>>(
     options.layers.map((declaration) => [declaration.name, () => declaration]),
@@ -128,29 +113,34 @@ export function openCatalog<Source>(options: CatalogOptions<Source>): Changeable
 
   return {
     layer,
-    layers,
-    layerNames: () => declared.keys(),
-    declaration: (name) => declared.get(name)?.() ?? null,
-    get gridSets() {
+    /** In the order of declaration. Layers are made while one goes through them. */
+    layers: (): Iterable<Layer> => layers(),
+    layerNames: (): Iterable<string> => declared.keys(),
+    declaration: (name: string): LayerDeclaration<Source> | null => declared.get(name)?.() ?? null,
+    get gridSets(): GridSetBook {
       return gridSets;
     },
-    get version() {
+    /** Rises with every change of what is declared, in this process. */
+    get version(): number {
       return version;
     },
-    stores: () => stores,
-    setLayer(name, declaration) {
+    stores: (): ReadonlyMap<string, TileStore> => stores,
+    /** A layer of that name is replaced. Fetches under way end with the source they began with. */
+    setLayer(name: string, declaration: DeclaredLayer<Source>): void {
       declared.set(name, declaration);
       unbind(name);
     },
-    removeLayer(name) {
+    removeLayer(name: string): void {
       declared.delete(name);
       unbind(name);
     },
-    setGridSets(book) {
+    /** Every layer is bound anew. */
+    setGridSets(book: GridSetBook): void {
       gridSets = book;
       for (const name of bound.keys()) unbind(name);
     },
-    async close() {
+    /** Closes the sources it opened. The stores belong to whoever opened them. */
+    async close(): Promise<void> {
       closing.abort();
       await Promise.all(retiring);
       const open = [...sources.values(), ...oldCaches.values()];

@@ -33,7 +33,8 @@ export function dialectOf(query: Statements): Dialect {
   return query.getExecutor().adapter instanceof SqliteAdapter ? 'sqlite' : 'postgres';
 }
 
-async function raise(query: Statements, name: string): Promise<number> {
+/** The next number of a counter. */
+export async function raise(query: Statements, name: string): Promise<number> {
   const row = await query
     .updateTable('counters')
     .set((eb) => ({ value: eb('value', '+', 1) }))

@@ -79,6 +79,22 @@ export function isTilewardenError(error: unknown, ...codes: ErrorCode[]): error 
   return error instanceof TilewardenError && (codes.length === 0 || codes.includes(error.code));
 }
 
+/** The source is to blame: an older tile is a better answer than none. */
+export function isSourceFailure(error: unknown): boolean {
+  return isTilewardenError(error, 'source-unavailable', 'source-timeout', 'source-busy', 'source-bad-answer');
+}
+
+/** For counting: one of a short list. */
+export function reasonOf(error: unknown): string {
+  return isTilewardenError(error) ? (error.reason ?? error.code) : 'unexpected';
+}
+
+/** For a rejection: what was fetched belongs to a generation that a truncation has ended. */
+export function falseIfOutdated(error: unknown): false {
+  if (isTilewardenError(error, 'generation-stale')) return false;
+  throw error;
+}
+
 const SHOWN = 100;
 
 /** What of a stranger's text may be repeated in a message. */

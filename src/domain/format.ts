@@ -57,6 +57,12 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
   ['image/png;mode=8bit', 'image/png8'],
 ]);
 
+/** What servers call an image, by its one name: `image/png; mode=8bit`, `image/png8`, `image/x-png` are all `image/png`. */
+export function plainImageType(mediaType: string): string {
+  const type = (mediaType.split(';')[0] ?? '').trim().toLowerCase().replace('image/x-', 'image/');
+  return type.replace(/^image\/png\d+$/, 'image/png').replace(/^image\/p?jpe?g$/, 'image/jpeg');
+}
+
 /** By media type, in any case. Parameters of image types do not matter, save the modes of PNG. */
 export function formatOf(mediaType: string): Format | null {
   return named(mediaType) ?? namedLoosely(mediaType.toLowerCase().replaceAll(' ', ''));

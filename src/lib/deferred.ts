@@ -18,13 +18,20 @@ export function createDeferred<T>(): Deferred<T> {
   return { promise, resolve, reject };
 }
 
-/** Settles as the promise does, or rejects with the signal's reason, whichever comes first. */
-export function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+/** Settles as the promise does, or rejects with the signal's reason, whichever comes first; `left` is told before. */
+export function orAborted<T>(
+  promise: Promise<T>,
+  signal: AbortSignal | undefined,
+  left?: (reason: unknown) => void,
+): Promise<T> {
   if (!signal) return promise;
   // One signal may stop many waits; each takes its listener away again.
   setMaxListeners(0, signal);
   return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
+    const abort = () => {
+      left?.(signal.reason);
+      reject(signal.reason);
+    };
     const settled = () => signal.removeEventListener('abort', abort);
     promise.finally(settled).then(resolve, reject);
     if (signal.aborted) return abort();

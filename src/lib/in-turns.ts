@@ -11,3 +11,24 @@ export async function inTurns<Item>(items: Iterable<Item>): Promise<readonly Ite
   }
   return all;
 }
+
+/** Works on all of them, so many at once; others have their turns of the event loop meanwhile. */
+export async function inLanes<Item>(
+  items: Iterable<Item>,
+  lanes: number,
+  work: (item: Item) => Promise<unknown>,
+): Promise<void> {
+  const waiting = items[Symbol.iterator]();
+  let isOver = false;
+  const lane = async () => {
+    for (let next = waiting.next(); !next.done && !isOver; next = waiting.next()) {
+      await work(next.value);
+      // What there is nothing to do for is done at once, thousands of times.
+      await nextTurn();
+    }
+  };
+  // When one fails the others are not to go on.
+  await Promise.all(Array.from({ length: lanes }, lane)).finally(() => {
+    isOver = true;
+  });
+}

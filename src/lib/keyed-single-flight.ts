@@ -1,3 +1,5 @@
+import { orAborted } from './deferred.ts';
+
 interface Flight<T> {
   readonly result: Promise<T>;
   readonly controller: AbortController;
@@ -39,24 +41,10 @@ export function createKeyedSingleFlight<T>() {
       signal?.throwIfAborted();
       const flight = flights.get(key) ?? launch(key, start);
       flight.callers++;
-      if (!signal) return flight.result;
-      return untilAborted(flight.result, signal, () => leave(key, flight, signal.reason));
+      return orAborted(flight.result, signal, (reason) => leave(key, flight, reason));
     },
-    has: (key: string) => flights.has(key),
     get size() {
       return flights.size;
     },
   };
-}
-
-function untilAborted<T>(result: Promise<T>, signal: AbortSignal, onAbort: () => void): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => {
-      onAbort();
-      reject(signal.reason);
-    };
-    const settle = () => signal.removeEventListener('abort', abort);
-    signal.addEventListener('abort', abort, { once: true });
-    result.finally(settle).then(resolve, reject);
-  });
 }

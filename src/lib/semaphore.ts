@@ -1,8 +1,3 @@
-export interface SemaphoreOptions {
-  /** How many may wait before `full` says so; unbounded when left out. */
-  readonly maxWaiting?: number;
-}
-
 interface Waiter {
   readonly priority: number;
   readonly admit: () => void;
@@ -12,22 +7,16 @@ interface Waiter {
 export class Semaphore {
   readonly #maxWaiting: number;
   readonly #queue: Waiter[] = [];
-  #limit: number;
+  readonly #limit: number;
   #inUse = 0;
 
-  constructor(limit: number, options: SemaphoreOptions = {}) {
-    this.#limit = checkedLimit(limit);
-    this.#maxWaiting = options.maxWaiting ?? Number.POSITIVE_INFINITY;
-  }
-
-  get limit(): number {
-    return this.#limit;
-  }
-
-  /** Raising it admits waiters at once; lowering it takes effect as holders release. */
-  set limit(limit: number) {
-    this.#limit = checkedLimit(limit);
-    this.#admitWaiting();
+  /** `maxWaiting`: how many may wait before `full` says so. */
+  constructor(limit: number, { maxWaiting = Number.POSITIVE_INFINITY } = {}) {
+    if (!Number.isInteger(limit) || limit < 1) {
+      throw new RangeError(`A semaphore's limit must be a whole number from 1, not ${limit}.`);
+    }
+    this.#limit = limit;
+    this.#maxWaiting = maxWaiting;
   }
 
   get inUse(): number {
@@ -77,22 +66,9 @@ export class Semaphore {
     return () => {
       if (!held) return;
       held = false;
-      this.#inUse--;
-      this.#admitWaiting();
+      const next = this.#queue.shift();
+      if (next) next.admit();
+      else this.#inUse--;
     };
   }
-
-  #admitWaiting(): void {
-    while (this.#inUse < this.#limit) {
-      const next = this.#queue.shift();
-      if (!next) return;
-      this.#inUse++;
-      next.admit();
-    }
-  }
-}
-
-function checkedLimit(limit: number): number {
-  if (Number.isInteger(limit) && limit >= 1) return limit;
-  throw new RangeError(`A semaphore's limit must be a whole number from 1, not ${limit}.`);
 }

@@ -2,6 +2,7 @@ import { type BlankArea, blankIsRightIn } from '../domain/blank-area.ts';
 import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
+import { RecentMap } from '../lib/recent-map.ts';
 import { type PictureLook, roughly, type Side } from '../raster/picture-look.ts';
 import type { FlightPlan } from './flight.ts';
 
@@ -30,8 +31,11 @@ const NEIGHBOURS: readonly Neighbour[] = [
   { side: 'top', column: 0, row: 1 },
   { side: 'right', column: -1, row: 0 },
 ];
+/** Layers whose failures are remembered. */
 const MOST_REMEMBERED = 4096;
-/** Bytes of edges: some two thousand photographs of 1024 × 1024. */
+/** What an entry takes besides its edges, about. */
+const ENTRY_BYTES = 256;
+/** Bytes: some two thousand photographs of 1024 × 1024. */
 const MAX_BYTES = 16 * 1024 ** 2;
 /** Milliseconds that what a neighbour looked like is worth something. */
 const MEMORY_MS = 10 * 60_000;
@@ -53,20 +57,18 @@ export interface BlankWatchOptions {
 export class BlankWatch {
   readonly #clock: Clock;
   readonly #options: BlankWatchOptions;
-  readonly #seen = new Map<string, Seen>();
-  readonly #failedAt = new Map<string, number>();
-  #bytes = 0;
+  readonly #seen: RecentMap<string, Seen>;
+  readonly #failedAt = new RecentMap<string, number>(MOST_REMEMBERED);
 
   constructor(options: BlankWatchOptions) {
     this.#options = options;
     this.#clock = options.clock;
+    this.#seen = new RecentMap(options.maxBytes ?? MAX_BYTES);
   }
 
   /** The layer's source has failed in some other way. */
   sourceFailed(layer: string): void {
-    this.#failedAt.delete(layer);
-    this.#failedAt.set(layer, this.#clock.monotonic());
-    if (this.#failedAt.size > MOST_REMEMBERED) deleteFirst(this.#failedAt);
+    this.#failedAt.set(layer, this.#clock.monotonic(), 1);
   }
 
   async judge(plan: FlightPlan, { colour, edges }: PictureLook): Promise<BlankVerdict> {
@@ -106,7 +108,7 @@ export class BlankWatch {
 
   #isOverloaded({ tiles }: FlightPlan): boolean {
     const failedAt = this.#failedAt.get(tiles.set.layer);
-    return failedAt !== undefined && this.#clock.monotonic() - failedAt < LOAD_MS;
+    return failedAt !== null && this.#clock.monotonic() - failedAt < LOAD_MS;
   }
 
   #find(key: string): Seen | null {
@@ -116,31 +118,12 @@ export class BlankWatch {
 
   #remember(plan: FlightPlan, edges: Seen['edges']): void {
     const key = keyOf(plan, plan.metatile.column, plan.metatile.row);
-    this.#forget(key);
-    this.#seen.set(key, { at: this.#clock.monotonic(), edges });
-    this.#bytes += bytesOf(edges);
-    const { maxBytes = MAX_BYTES } = this.#options;
-    for (const oldest of this.#seen.keys()) {
-      if (this.#seen.size <= MOST_REMEMBERED && this.#bytes <= maxBytes) return;
-      this.#forget(oldest);
-    }
-  }
-
-  #forget(key: string): void {
-    this.#bytes -= bytesOf(this.#seen.get(key)?.edges ?? null);
-    this.#seen.delete(key);
+    this.#seen.set(key, { at: this.#clock.monotonic(), edges }, ENTRY_BYTES + bytesOf(edges));
   }
 }
 
 function keyOf({ tiles, metatile }: FlightPlan, column: number, row: number): string {
   return `${metatile.z}/${column}/${row} ${tileSetId(tiles.set)}`;
-}
-
-function deleteFirst(entries: Map<string, unknown>): void {
-  for (const key of entries.keys()) {
-    entries.delete(key);
-    return;
-  }
 }
 
 function bytesOf(edges: Seen['edges']): number {

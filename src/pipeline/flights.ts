@@ -1,4 +1,4 @@
-import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import { isSourceFailure, isTilewardenError, reasonOf, TilewardenError } from '../domain/errors.ts';
 import type { Metatile } from '../domain/metatile.ts';
 import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
 import { intersectRects, type TileRect } from '../domain/tile-rect.ts';
@@ -189,11 +189,6 @@ export class Flights {
   }
 }
 
-/** The source is to blame: an older tile is a better answer than none. */
-export function isSourceFailure(error: unknown): boolean {
-  return isTilewardenError(error, 'source-unavailable', 'source-timeout', 'source-busy', 'source-bad-answer');
-}
-
 function concerns(news: TileNews, { plan: { tiles, metatile } }: Flight): boolean {
   if (news.kind === 'everything') return true;
   if (news.kind === 'layer') return news.layer === tiles.set.layer;
@@ -210,10 +205,6 @@ function concerns(news: TileNews, { plan: { tiles, metatile } }: Flight): boolea
 /** By the tiles themselves: a task may still carry metatiles of a size that the layer no longer has. */
 function flightKey(set: TileSetKey, { z, rect }: Metatile): string {
   return `${tileSetId(set)}${z}/${rect.minX}-${rect.maxX}/${rect.minY}-${rect.maxY}`;
-}
-
-function reasonOf(error: unknown): string {
-  return isTilewardenError(error) ? (error.reason ?? error.code) : 'unexpected';
 }
 
 function stopping(): TilewardenError {

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { acceptImage } from '../../test/fixtures/accept-image.ts';
 import { type MockAnswer, type MockWms, openMockWms } from '../../test/fixtures/mock-wms.ts';
 import { showsPlace } from '../../test/fixtures/mock-wms-pixels.ts';
 import { openTileRoad, type TileRoad, until } from '../../test/fixtures/tile-road.ts';
@@ -6,7 +7,6 @@ import { type Format, formatOf } from '../domain/format.ts';
 import { boundsOfTile } from '../domain/grid-set.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
-import { acceptImage } from '../raster/accept-image.ts';
 import type { TileSource } from '../sources/tile-source.ts';
 import {
   openUpstreamClient,

@@ -1,6 +1,6 @@
-import { isTilewardenError } from '../domain/errors.ts';
+import { isTilewardenError, reasonOf } from '../domain/errors.ts';
 import type { TileEvent, TileEvents } from '../domain/tile-events.ts';
-import { hostClosedIn } from '../domain/upstream-status.ts';
+import { hostClosedIn, statusOf } from '../domain/upstream-status.ts';
 import type { Clock } from '../lib/clock.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 
@@ -52,9 +52,7 @@ export class LayerActivity {
   /** That nobody waits any more, a truncation came between or a host is left alone says nothing about the layer. */
   failed(layer: string, error: unknown): void {
     if (!isFailure(error)) return;
-    const at = this.#clock.now();
-    const reason = isTilewardenError(error) ? (error.reason ?? error.code) : 'unexpected';
-    const lastFailure = { at, reason, message: messageOf(error) };
+    const lastFailure = { at: this.#clock.now(), reason: reasonOf(error), message: messageOf(error) };
     this.add({ layer, changedAt: null, failures: 1, lastFailure });
   }
 
@@ -115,9 +113,8 @@ function isFailure(error: unknown): boolean {
 
 function messageOf(error: unknown): string {
   if (!isTilewardenError(error)) return 'Something unexpected happened; the log says more.';
-  const { cause } = error;
-  const status = cause instanceof Error && 'status' in cause ? ` (status ${String(cause.status)})` : '';
-  return `${error.message}${status}`;
+  const status = statusOf(error.cause);
+  return status === 0 ? error.message : `${error.message} (status ${status})`;
 }
 
 /** Null: never. */

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import { falseIfOutdated, isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { Clock } from '../lib/clock.ts';
 import { orAborted } from '../lib/deferred.ts';
@@ -139,12 +139,9 @@ export class MetatileMaker {
     if (flight.outdated || generation === null) return false;
     const freshUntil = freshUntilOf(flight, answer.freshSeconds, createdAt);
     const made = { createdAt, freshUntil, madeBy };
-    try {
-      await tiles.bound.store.confirm(tiles.set, metatile.z, metatile.rect, made, generation);
-    } catch (error) {
-      if (isTilewardenError(error, 'generation-stale')) return false;
-      throw error;
-    }
+    const { store } = tiles.bound;
+    const confirming = store.confirm(tiles.set, metatile.z, metatile.rect, made, generation);
+    if ((await confirming.catch(falseIfOutdated)) === false) return false;
     this.#options.tier.drop(tiles.set, metatile.z, metatile.rect);
     return true;
   }
@@ -243,8 +240,7 @@ export class MetatileMaker {
       await this.#store(flight, generation);
       this.#failingStores.delete(tiles.bound.store);
     } catch (error) {
-      const refused = isTilewardenError(error, 'generation-stale') || isTilewardenError(error, 'lease-lost');
-      if (!refused) this.#storeFailed(flight, error);
+      if (!isTilewardenError(error, 'generation-stale', 'lease-lost')) this.#storeFailed(flight, error);
       throw error;
     }
     this.#keepInMemory(flight);

@@ -1,5 +1,5 @@
 import type { BlankArea } from '../domain/blank-area.ts';
-import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import { isSourceFailure, isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { subsetContains } from '../domain/grid-subset.ts';
 import { type Metatile, metatileOf } from '../domain/metatile.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
@@ -14,13 +14,7 @@ import type { StoredTile, TileNews } from '../storage/tile-store.ts';
 import { AdoptedTiles } from './adopted-tiles.ts';
 import { BlankSuspects, BlankWatch, type BlankWatchOptions } from './blank-watch.ts';
 import type { Flight } from './flight.ts';
-import {
-  type FailureListener,
-  type FlightClaims,
-  Flights,
-  isSourceFailure,
-  NegativeMemory,
-} from './flights.ts';
+import { type FailureListener, type FlightClaims, Flights, NegativeMemory } from './flights.ts';
 import { isFresh, isKept, mayServeAfterFailure, mayServeWhileRenewing } from './freshness.ts';
 import { type FoundBeside, MemoryTier } from './memory-tier.ts';
 import { MetatileMaker } from './metatile-maker.ts';

@@ -1,4 +1,4 @@
-import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import { falseIfOutdated, TilewardenError } from '../domain/errors.ts';
 import { MADE_BY_REQUEST, type TileIndex } from '../domain/tile-key.ts';
 import { intersectRects, rectContains, sizeOfRect, type TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -91,11 +91,6 @@ export class Renewer {
     const present = await tiles.bound.store.present(tiles.set, metatile.z, within, since, now);
     return new Set(present.map(placeOf));
   }
-}
-
-function falseIfOutdated(error: unknown): false {
-  if (isTilewardenError(error, 'generation-stale')) return false;
-  throw error;
 }
 
 /** The bytes count for the one who started the flight, so that they count once. */

@@ -19,14 +19,16 @@ export type Evictions = Awaited<ReturnType<typeof loadEvictions>>;
 
 /** What was removed for quotas, kept over restarts. One node at a time removes; the others look up its sums. */
 export async function loadEvictions(database: Database) {
-  let total = await sumBetween(database.query, LONG_AGO, Number.MAX_SAFE_INTEGER);
-  let byLayer = await sumsOfLayers(database.query);
+  let total = NOTHING_EVICTED;
+  let byLayer = new Map<string, Evicted>();
+  async function refresh(): Promise<void> {
+    total = await sumBetween(database.query, LONG_AGO, Number.MAX_SAFE_INTEGER);
+    byLayer = await sumsOfLayers(database.query);
+  }
+  await refresh();
   return {
     /** Takes up what other nodes have removed. */
-    async refresh(): Promise<void> {
-      total = await sumBetween(database.query, LONG_AGO, Number.MAX_SAFE_INTEGER);
-      byLayer = await sumsOfLayers(database.query);
-    },
+    refresh,
     async add(evicted: ReadonlyMap<string, Evicted>, at: number): Promise<void> {
       const sum = sumOf(evicted);
       total = add(total, sum);

@@ -72,18 +72,7 @@ export async function openQuotaService(options: QuotaServiceOptions) {
   const evictions = await loadEvictions(database);
   const credit = createQuotaCredit(database);
   const queues = new EvictionQueues(ledger, uses);
-  const parts = {
-    settings,
-    credit,
-    evictions,
-    stores,
-    ledger,
-    uses,
-    queues,
-    events,
-    clock,
-    log,
-  };
+  const parts = { settings, credit, evictions, stores, ledger, uses, queues, events, clock, log };
   const recounter = new Recounter({ stores, ledger, clock, log });
   const failure = 'the usage of the stores could not be looked at';
   const jobs = [

@@ -1,9 +1,8 @@
 import { repeat } from '../lib/repeat.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
-import type { TileStore } from '../storage/tile-store.ts';
+import { NO_CHANGE, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
 import type { Ledger } from './ledger.ts';
 import type { LedgerBlock } from './ledger-block.ts';
-import type { Amount } from './usage-report.ts';
 
 export interface RecounterOptions extends Surroundings {
   readonly stores: ReadonlyMap<string, TileStore>;
@@ -18,14 +17,11 @@ const INTERVAL = 30_000;
 /** Counts blocks tile by tile, one after the other, all day long, and mends what their statistics have wrong. */
 export class Recounter {
   readonly #options: RecounterOptions;
-  #drift: Amount = { tiles: 0, bytes: 0 };
+  /** By how much they were wrong, all together. */
+  drift: StoreChange = NO_CHANGE;
 
   constructor(options: RecounterOptions) {
     this.#options = options;
-  }
-
-  get drift(): Amount {
-    return this.#drift;
   }
 
   /** Until the signal aborts. */
@@ -43,9 +39,9 @@ export class Recounter {
 
   async #recount({ store, id, set, z }: LedgerBlock): Promise<void> {
     const { stores, log } = this.#options;
-    const found = (await stores.get(store)?.recount?.(id)) ?? { tiles: 0, bytes: 0 };
+    const found = (await stores.get(store)?.recount?.(id)) ?? NO_CHANGE;
     if (found.tiles === 0 && found.bytes === 0) return;
-    this.#drift = { tiles: this.#drift.tiles + found.tiles, bytes: this.#drift.bytes + found.bytes };
+    this.drift = sumOfChanges([this.drift, found]);
     log.error(
       { store, block: id, layer: set.layer, z, ...found },
       'the statistics of a block were wrong and have been mended; please report this bug',

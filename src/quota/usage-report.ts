@@ -1,12 +1,10 @@
 import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
+import { type StoreChange, sumOfChanges } from '../storage/tile-store.ts';
 import type { LedgerBlock } from './ledger-block.ts';
 
 /** Bytes are what the tiles take on disk. */
-export interface Amount {
-  readonly bytes: number;
-  readonly tiles: number;
-}
+export type Amount = StoreChange;
 
 export interface ZoomUsage extends Amount {
   readonly z: number;
@@ -77,7 +75,7 @@ export class UsageSums {
   usage(): StoresUsage {
     if (!this.#usage) {
       const layers = layersOf([...this.#sets.values()]);
-      this.#usage = { ...totalOf(layers), layers };
+      this.#usage = { ...sumOfChanges(layers), layers };
     }
     return this.#usage;
   }
@@ -110,7 +108,7 @@ function layersOf(sets: readonly TileSetSum[]): LayerUsage[] {
   for (const sum of sets) {
     getOrMake(byLayer, sum.set.layer, () => []).push(tileSetUsage(sum));
   }
-  const layers = Array.from(byLayer, ([name, tileSets]) => ({ name, ...totalOf(tileSets), tileSets }));
+  const layers = Array.from(byLayer, ([name, tileSets]) => ({ name, ...sumOfChanges(tileSets), tileSets }));
   return layers.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
@@ -118,11 +116,4 @@ function tileSetUsage({ set, bytes, tiles, zooms }: TileSetSum): TileSetUsage {
   const { gridSet, format, parametersId } = set;
   const levels = [...zooms].sort(([a], [b]) => a - b).map(([z, sum]) => ({ z, ...sum }));
   return { gridSet, format, parametersId, bytes, tiles, zooms: levels };
-}
-
-function totalOf(amounts: readonly Amount[]): Amount {
-  return {
-    bytes: amounts.reduce((sum, { bytes }) => sum + bytes, 0),
-    tiles: amounts.reduce((sum, { tiles }) => sum + tiles, 0),
-  };
 }

@@ -1,8 +1,8 @@
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
+import { acceptImage } from '../../test/fixtures/accept-image.ts';
 import { photoLike } from '../../test/fixtures/sample-images.ts';
 import { isTilewardenError } from '../domain/errors.ts';
-import { acceptImage } from './accept-image.ts';
 
 const image = photoLike(64, 32);
 const png = await sharp(image.pixels, { raw: { width: 64, height: 32, channels: 4 } })

@@ -1,43 +1,23 @@
+import { plainImageType } from '../domain/format.ts';
 import { hideSecrets } from '../lib/hide-secrets.ts';
 import { type ImageMediaType, recogniseImage, refuseImage } from './check-structure.ts';
-import { type DecodeLimits, decodeImage } from './decode-image.ts';
-import type { RasterImage } from './raster-image.ts';
+import type { DecodeLimits } from './decode-image.ts';
 
 /** Characters of a server's own words that are kept for the log. */
 const EXCERPT_LENGTH = 500;
 const SNIFFED_BYTES = 1024;
 /** An image with this many times the pixels asked for is an attack or a mistake of another kind than a wrong size. */
 const OVERSIZED_FACTOR = 4;
-const NAMES_OF_TYPES: Readonly<Record<string, string>> = {
-  'image/jpg': 'image/jpeg',
-  'image/pjpeg': 'image/jpeg',
-  'image/x-png': 'image/png',
-  'image/png8': 'image/png',
-  'image/png24': 'image/png',
-  'image/png32': 'image/png',
-};
 
 /**
- * The gate between a server's answer and the cache: an image of the type it was called, complete, of exactly
- * the size that was asked for. Anything else is `source-bad-answer` with a reason; the server's own words are
- * in `cause` only.
+ * The first half of the gate between a server's answer and the cache: what it is, by its first bytes. Anything but an
+ * image of the type it was called is `source-bad-answer` with a reason; the server's own words are in `cause` only.
  */
-export async function acceptImage(
-  bytes: Buffer,
-  declaredMediaType: string | null,
-  width: number,
-  height: number,
-): Promise<RasterImage> {
-  checkType(bytes, declaredMediaType);
-  return await decodeImage(bytes, limitsFor(width, height));
-}
-
-/** The first half of the gate: what it is, by its first bytes. */
 export function checkType(bytes: Buffer, declaredMediaType: string | null): ImageMediaType {
   if (bytes.length === 0) throw refuseImage('empty');
   const found = recogniseImage(bytes);
   if (!found) throw refusalOfText(bytes);
-  if (declaredMediaType !== null && plainType(declaredMediaType) !== found) {
+  if (declaredMediaType !== null && plainImageType(declaredMediaType) !== found) {
     throw refuseImage('wrong-type', new Error(`it is ${found}, called ${declaredMediaType.slice(0, 100)}`));
   }
   return found;
@@ -45,12 +25,6 @@ export function checkType(bytes: Buffer, declaredMediaType: string | null): Imag
 
 export function limitsFor(width: number, height: number): DecodeLimits {
   return { maxPixels: OVERSIZED_FACTOR * width * height, size: { width, height } };
-}
-
-/** `IMAGE/PNG; mode=8bit` and `image/x-png` are both `image/png`. */
-function plainType(mediaType: string): string {
-  const type = (mediaType.split(';')[0] ?? '').trim().toLowerCase();
-  return NAMES_OF_TYPES[type] ?? type;
 }
 
 function refusalOfText(bytes: Buffer): Error {

@@ -10,8 +10,10 @@ const OPAQUE_GROUND = '#ffffff';
 
 export const JPEG_QUALITY = 80;
 
+export type ImageWriter = (image: Sharp) => Sharp;
+
 /** What the image library writes. The settings and their cost are in docs/decisions/0192-pixels-in-webassembly.md. */
-const WRITERS: Readonly<Record<string, (image: Sharp) => Sharp>> = {
+export const WRITERS: Readonly<Record<string, ImageWriter>> = {
   'image/png8': (image) => image.png({ palette: true, effort: 1, dither: 0 }),
   'image/jpeg': (image) => image.jpeg({ quality: JPEG_QUALITY, optimiseCoding: false }),
   'image/webp': (image) => image.webp({ quality: 80, effort: 2 }),

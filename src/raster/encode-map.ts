@@ -4,22 +4,20 @@ import { TilewardenError } from '../domain/errors.ts';
 import { encodingOf, type Format } from '../domain/format.ts';
 import { escapeXml } from '../lib/xml/write-xml.ts';
 import { imageLibrary } from './decode-image.ts';
+import { type ImageWriter, JPEG_QUALITY, WRITERS } from './encode-image.ts';
 import type { RasterImage } from './raster-image.ts';
 
 /** Red, green, blue. */
 export type Colour = readonly [number, number, number];
 
-type Writer = (image: Sharp) => Sharp;
-
-const TRUE_COLOUR: Writer = (image) => image.png({ compressionLevel: 3, adaptiveFiltering: false });
+const trueColour: ImageWriter = (image) => image.png({ compressionLevel: 3, adaptiveFiltering: false });
 
 /** As tiles are encoded, but for PNG: a map has any size and is made once, so the library writes it, off the main thread. */
-const WRITERS: Readonly<Record<string, Writer>> = {
-  'image/png': TRUE_COLOUR,
-  'image/png24': TRUE_COLOUR,
-  'image/png8': (image) => image.png({ palette: true, effort: 1, dither: 0 }),
-  'image/jpeg': (image) => image.jpeg({ quality: 80 }),
-  'image/webp': (image) => image.webp({ quality: 80, effort: 2 }),
+const MAP_WRITERS: typeof WRITERS = {
+  ...WRITERS,
+  'image/png': trueColour,
+  'image/png24': trueColour,
+  'image/jpeg': (image) => image.jpeg({ quality: JPEG_QUALITY }),
   'image/gif': (image) => image.gif({ effort: 1, dither: 0 }),
 };
 
@@ -35,7 +33,7 @@ export async function encodeMap(
 }
 
 export async function writeMap(image: Sharp, format: Format, background: Colour | null): Promise<Buffer> {
-  const write = WRITERS[encodingOf(format.mediaType, () => background !== null)];
+  const write = MAP_WRITERS[encodingOf(format.mediaType, () => background !== null)];
   if (!write) throw new TilewardenError('format-unknown', `Images are not made as ${format.mediaType}.`);
   const [r, g, b] = background ?? [];
   return await write(background ? image.flatten({ background: { r, g, b } }) : image).toBuffer();

@@ -37,15 +37,15 @@ export const httpOptions = {
 
 export type HttpOptions = z.output<z.ZodObject<typeof httpOptions>>;
 
-/** The address with these values in its query, in place of those that it has under the same names in whatever case. */
+/** The address with these values in its query; of names that are the same in any case the last counts. */
 export function withQuery(base: string, values: Iterable<readonly [name: string, value: string]>): URL {
   const url = new URL(base);
-  const own = new Map(values);
-  const names = new Set([...own.keys()].map((name) => name.toUpperCase()));
-  for (const name of [...url.searchParams.keys()]) {
-    if (names.has(name.toUpperCase())) url.searchParams.delete(name);
+  const query = new Map<string, [string, string]>();
+  for (const [name, value] of [...url.searchParams, ...values]) {
+    query.delete(name.toUpperCase());
+    query.set(name.toUpperCase(), [name, value]);
   }
-  for (const [name, value] of own) url.searchParams.set(name, value);
+  url.search = new URLSearchParams([...query.values()]).toString();
   return url;
 }
 

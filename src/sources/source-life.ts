@@ -1,8 +1,8 @@
 import { TilewardenError } from '../domain/errors.ts';
 import { linkAbort } from './upstream/linked-abort.ts';
 
-/** The time between the opening and the closing of a source. */
-export function createSourceLife() {
+/** The time between the opening and the closing of what answers requests. */
+export function createSourceLife(ended = 'The map source is closed.') {
   const closing = new AbortController();
   return {
     /** Does the work under a signal that aborts with the caller's, or when the source is closed. */
@@ -16,9 +16,7 @@ export function createSourceLife() {
       }
     },
     end(): void {
-      closing.abort(
-        new TilewardenError('source-unavailable', 'The map source is closed.', { reason: 'stopping' }),
-      );
+      closing.abort(new TilewardenError('source-unavailable', ended, { reason: 'stopping' }));
     },
   };
 }

@@ -1,4 +1,4 @@
-import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import { falseIfOutdated, TilewardenError } from '../domain/errors.ts';
 import { PAGE_SIZE, type TileIndex, type TileSetKey } from '../domain/tile-key.ts';
 import { blockAt, rectOfTile, type TileRect } from '../domain/tile-rect.ts';
 import type { PageStatistics, StoredTile, TileStore, TileWrite } from './tile-store.ts';
@@ -80,11 +80,6 @@ async function copyPage(from: TileStore, to: TileStore, page: PageStatistics, si
   }
   const place = `${set.layer}, zoom ${z}, page ${page.pageX},${page.pageY}`;
   throw new TilewardenError('store-failed', `The copy of a page is not what was copied: ${place}.`);
-}
-
-function falseIfOutdated(error: unknown): false {
-  if (isTilewardenError(error, 'generation-stale')) return false;
-  throw error;
 }
 
 async function readPage(store: TileStore, page: PageStatistics): Promise<TileWrite[]> {

@@ -31,6 +31,22 @@ export interface StoreChange {
   readonly bytes: number;
 }
 
+export const NO_CHANGE: StoreChange = { tiles: 0, bytes: 0 };
+
+export function sumOfChanges(changes: Iterable<StoreChange | null | undefined>): StoreChange {
+  const sum = { tiles: 0, bytes: 0 };
+  for (const change of changes) {
+    sum.tiles += change?.tiles ?? 0;
+    sum.bytes += change?.bytes ?? 0;
+  }
+  return sum;
+}
+
+/** Without a negative zero, which callers would see in an equality. */
+export function negated({ tiles, bytes }: StoreChange): StoreChange {
+  return { tiles: 0 - tiles, bytes: 0 - bytes };
+}
+
 export interface PageStatistics {
   readonly set: TileSetKey;
   readonly z: number;

@@ -3,7 +3,7 @@ import type { MetatileSize } from '../domain/metatile.ts';
 import { PAGE_SIZE } from '../domain/tile-key.ts';
 import { blockAt, intersectRects } from '../domain/tile-rect.ts';
 import type { ZoomGeometry } from './area-cover.ts';
-import { type PlanLevel, pieceCount, type TaskPlan } from './task-plan.ts';
+import { type PlanLevel, pieceCount, spanCount, type TaskPlan } from './task-plan.ts';
 
 export interface PagePlace {
   readonly z: number;
@@ -43,7 +43,7 @@ function withFineEnd(plan: TaskPlan, most: number): TaskPlan {
   const [last] = plan.levels.slice(-1);
   if (!last) return plan;
   const { rect } = last;
-  const across = Math.floor(rect.maxX / stepColumns) - Math.floor(rect.minX / stepColumns) + 1;
+  const across = spanCount(rect.minX, rect.maxX, stepColumns);
   const rows = Math.min(Math.floor(most / across), last.blockRows / stepRows);
   if (rows === 0) return plan;
   const minY = Math.max(rect.minY, (Math.floor(rect.maxY / stepRows) - rows + 1) * stepRows);

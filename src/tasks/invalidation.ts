@@ -7,7 +7,7 @@ import { pageOf, type TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
-import type { PageStatistics, TileStore } from '../storage/tile-store.ts';
+import { type PageStatistics, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
 import {
   countSelected,
   partitionsOf,
@@ -64,19 +64,11 @@ export function createInvalidation(options: InvalidationOptions) {
   /** What there is to mark. */
   async function look(store: TileStore, layer: Layer, set: TileSetKey, selection: TruncationSelection) {
     const used = new MostUsedPages(set, usesOf);
-    const selected = { set, tiles: 0, bytes: 0 };
     const zooms: number[] = [];
-    for (const place of placesOf(layer, set.gridSet, selection)) {
-      const { z } = place;
-      for await (const rect of rectsOf(store, set, place)) {
-        const { tiles, bytes } = await store.count(set, z, rect, selection.olderThan);
-        if (tiles === 0) continue;
-        used.see(z, rect);
-        selected.tiles += tiles;
-        selected.bytes += bytes;
-        zooms.push(z);
-      }
-    }
+    const selected = await countSelected(store, layer, set, selection, (z, rect) => {
+      used.see(z, rect);
+      zooms.push(z);
+    });
     return { selected, used, zooms } satisfies MarkedSet;
   }
 
@@ -154,7 +146,7 @@ export function createInvalidation(options: InvalidationOptions) {
     async invalidateDraft(draft: TaskDraft): Promise<number> {
       const { layer } = boundLayer(draft.layer);
       const { marked } = await invalidate(layer.name, selectionOf(layer, draft), null);
-      return marked.reduce((sum, { tiles }) => sum + tiles, 0);
+      return sumOfChanges(marked).tiles;
     },
 
     async count(name: string, selection: TruncationSelection): Promise<readonly SelectedTiles[]> {

@@ -6,7 +6,13 @@ import { parametersIdOf, selectParameters } from '../domain/parameter-filter.ts'
 import { denseNameOf } from '../domain/retina.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { intersectRects, type TileRect } from '../domain/tile-rect.ts';
-import type { TilePlace, TileStore } from '../storage/tile-store.ts';
+import {
+  NO_CHANGE,
+  type StoreChange,
+  sumOfChanges,
+  type TilePlace,
+  type TileStore,
+} from '../storage/tile-store.ts';
 import { type AreaCover, coveredRects, createAreaCover, zoomGeometryOf } from './area-cover.ts';
 import { areaIn, boundsOfArea } from './task-area.ts';
 import type { TaskDraft } from './task-draft.ts';
@@ -28,11 +34,8 @@ export interface TruncationSelection {
   readonly olderThan?: number;
 }
 
-export interface SelectedTiles {
+export interface SelectedTiles extends StoreChange {
   readonly set: TileSetKey;
-  readonly tiles: number;
-  /** The sum of the tiles' lengths. */
-  readonly bytes: number;
 }
 
 /** Where tiles of a zoom are meant: those of the cover in `rect`, all of `rect` without one. */
@@ -141,22 +144,23 @@ export async function* rectsOf(
   for await (const part of store.parts(set, z, rect)) yield* coveredRects(cover, z, part);
 }
 
-/** By the store's indexes; nothing is listed. */
+/** By the store's indexes; nothing is listed. `seen` is told of blocks that have some. */
 export async function countSelected(
   store: TileStore,
   layer: Layer,
   set: TileSetKey,
   selection: TruncationSelection,
+  seen: (z: number, rect: TileRect) => void = () => {},
 ): Promise<SelectedTiles> {
-  const total = { set, tiles: 0, bytes: 0 };
+  let counted = NO_CHANGE;
   for (const place of placesOf(layer, set.gridSet, selection)) {
     for await (const rect of rectsOf(store, set, place)) {
-      const { tiles, bytes } = await store.count(set, place.z, rect, selection.olderThan);
-      total.tiles += tiles;
-      total.bytes += bytes;
+      const here = await store.count(set, place.z, rect, selection.olderThan);
+      if (here.tiles > 0) seen(place.z, rect);
+      counted = sumOfChanges([counted, here]);
     }
   }
-  return total;
+  return { set, ...counted };
 }
 
 type Values = ReadonlyMap<string, string>;

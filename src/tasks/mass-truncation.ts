@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BoundLayer, Catalog } from '../catalog/catalog.ts';
 import type { ParameterBook } from '../catalog/parameter-book.ts';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
@@ -9,8 +8,9 @@ import type { TileEvents } from '../domain/tile-events.ts';
 import { PAGE_SIZE, type TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
+import { inLanes } from '../lib/in-turns.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
-import type { TileStore } from '../storage/tile-store.ts';
+import { NO_CHANGE, negated, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
 import {
   countSelected,
   type Partitions,
@@ -27,6 +27,7 @@ import {
   WHOLE_LEVEL,
 } from './mass-truncation-selection.ts';
 import { EVERY_FORMAT, type Task } from './task.ts';
+import type { TaskDraft } from './task-draft.ts';
 import type { TaskService } from './task-service.ts';
 
 export interface MassTruncationOptions {
@@ -36,13 +37,6 @@ export interface MassTruncationOptions {
   readonly tasks: Pick<TaskService, 'create'>;
   readonly events: TileEvents;
   readonly clock: Clock;
-}
-
-export interface ExtentTruncation {
-  readonly layer: string;
-  readonly gridSetId: string;
-  /** minX, minY, maxX, maxY in the grid set's CRS. */
-  readonly coords: readonly number[];
 }
 
 /** Each waits for the disk and for readers most of its time. */
@@ -126,18 +120,17 @@ export function createMassTruncation(options: MassTruncationOptions) {
     set: TileSetKey,
     selection: TruncationSelection,
   ): Promise<SelectedTiles> {
-    const total = { set, tiles: 0, bytes: 0 };
+    let removed = NO_CHANGE;
     for (const place of placesOf(layer, set.gridSet, selection)) {
       const { z } = place;
       for await (const rect of place.cover ? rectsOf(store, set, place) : [place.rect]) {
-        const { tiles, bytes } = await store.deleteRange(set, z, rect, undefined, selection.olderThan);
-        total.tiles -= tiles;
-        total.bytes -= bytes;
+        const change = await store.deleteRange(set, z, rect, undefined, selection.olderThan);
+        removed = sumOfChanges([removed, negated(change)]);
       }
       pipeline.forget(set, z, place.rect);
       events.emit({ type: 'deleted', set, z, rect: place.rect, at: clock.now() });
     }
-    return total;
+    return { set, ...removed };
   }
 
   async function dropWhole(store: TileStore, set: TileSetKey): Promise<SelectedTiles> {
@@ -171,7 +164,7 @@ export function createMassTruncation(options: MassTruncationOptions) {
     async truncateAll(): Promise<readonly string[]> {
       const layers = [...(await allLayers())];
       const drop = (layer: string) => removeFrom(layer, (store) => store.dropLayer(layer));
-      await inLanes(layers, (await raisedAtOnce(layers)) ? drop : emptyWhole);
+      await inLanes(layers, LAYERS_AT_ONCE, (await raisedAtOnce(layers)) ? drop : emptyWhole);
       return layers;
     },
 
@@ -195,9 +188,11 @@ export function createMassTruncation(options: MassTruncationOptions) {
     },
 
     /** An area, over all formats and every cached combination of parameter values, as one task. */
-    async truncateExtent({ layer, gridSetId, coords }: ExtentTruncation, createdBy: string): Promise<Task> {
-      const draft = { layer, type: 'truncate', gridSetId, coords, format: EVERY_FORMAT };
-      return tasks.create(draft, createdBy);
+    truncateExtent(
+      extent: Required<Pick<TaskDraft, 'layer' | 'gridSetId' | 'coords'>>,
+      createdBy: string,
+    ): Promise<Task> {
+      return tasks.create({ ...extent, type: 'truncate', format: EVERY_FORMAT }, createdBy);
     },
 
     /** What a selection holds, by tile set; gone when this resolves, unless `dryRun`. */
@@ -223,27 +218,11 @@ export function createMassTruncation(options: MassTruncationOptions) {
   };
 }
 
-async function inLanes(layers: readonly string[], work: (layer: string) => Promise<unknown>): Promise<void> {
-  const waiting = layers.values();
-  const lane = async () => {
-    for (const layer of waiting) {
-      await work(layer);
-      // What there is nothing to do for is done at once, thousands of times.
-      await nextTurn();
-    }
-  };
-  await Promise.all(Array.from({ length: LAYERS_AT_ONCE }, lane));
-}
-
 /** From the page tables alone. */
 async function countWhole(store: TileStore, set: TileSetKey): Promise<SelectedTiles> {
-  let tiles = 0;
-  let bytes = 0;
-  for await (const page of store.pages(set)) {
-    tiles += page.tiles;
-    bytes += page.bytes;
-  }
-  return { set, tiles, bytes };
+  let counted = NO_CHANGE;
+  for await (const page of store.pages(set)) counted = sumOfChanges([counted, page]);
+  return { set, ...counted };
 }
 
 /** Values that the filters refuse today name a partition of yesterday. */

@@ -8,6 +8,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Semaphore } from '../lib/semaphore.ts';
 import { metatileSizeOf } from '../pipeline/resolve-tile-set.ts';
 import type { RenewMode, RenewResult, ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
+import { NO_CHANGE, negated, sumOfChanges } from '../storage/tile-store.ts';
 import { type AreaCover, countCovered } from './area-cover.ts';
 import { rectsOf } from './mass-truncation-selection.ts';
 import { type Counts, NO_COUNTS } from './store/lease.ts';
@@ -239,15 +240,12 @@ export async function setsToEmpty(tiles: ResolvedTileSet, format: string): Promi
 async function removeTiles(step: StepPlace, expected: bigint, context: StepContext): Promise<Counts> {
   const { tiles, signal, cover } = context;
   const { store } = tiles.bound;
-  let removed = 0;
-  let bytes = 0;
+  let removed = NO_CHANGE;
   for (const set of await context.setsToEmpty()) {
     const rects = cover ? rectsOf(store, set, { ...step, cover }) : [step.rect];
     for await (const rect of rects) {
-      const change = await store.deleteRange(set, step.z, rect, signal);
-      removed += Math.abs(change.tiles);
-      bytes += Math.abs(change.bytes);
+      removed = sumOfChanges([removed, negated(await store.deleteRange(set, step.z, rect, signal))]);
     }
   }
-  return { ...NO_COUNTS, processed: expected, removed, bytes };
+  return { ...NO_COUNTS, processed: expected, removed: removed.tiles, bytes: removed.bytes };
 }

@@ -4,17 +4,18 @@ import { invalid, isTilewardenError, shortened, TilewardenError } from '../domai
 import { levelOf } from '../domain/grid-set.ts';
 import { type GridSubset, tileRangeOf } from '../domain/grid-subset.ts';
 import type { Layer } from '../domain/layer.ts';
+import { sameSrs } from '../domain/srs.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { metatileSizeOf, resolveTileSet } from '../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
-import type { TileStore } from '../storage/tile-store.ts';
+import { type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
 import { type AreaCover, countCovered, createAreaCover, zoomGeometryOf } from './area-cover.ts';
 import { cutSeedPlan, cutTruncatePlan, onlyPages } from './cut-plan.ts';
 import type { NewTask, TaskStore } from './store/task-store.ts';
 import { EVERY_FORMAT, isFinal, TASK_TYPES, type Task, type TaskRequest, type TaskType } from './task.ts';
-import { areaIn, boundsOfArea, WEB_MERCATOR_CODES } from './task-area.ts';
+import { areaIn, boundsOfArea } from './task-area.ts';
 import type { TaskDraft } from './task-draft.ts';
-import type { TaskPlan } from './task-plan.ts';
+import { spanCount, type TaskPlan } from './task-plan.ts';
 import type { TaskEstimate } from './task-service.ts';
 
 type PlannedTask = ReturnType<typeof planTask>;
@@ -102,9 +103,7 @@ function tileSetOf(bound: BoundLayer, draft: TaskDraft): ResolvedTileSet {
 function gridSetNameOf(layer: Layer, { gridSetId, srs }: TaskDraft): string | null {
   if (gridSetId !== undefined) return gridSetId;
   if (srs === undefined) return null;
-  const matching = layer.gridSubsets.filter(
-    ({ gridSet }) => canonicalCode(gridSet.srs) === canonicalCode(srs),
-  );
+  const matching = layer.gridSubsets.filter(({ gridSet }) => sameSrs(gridSet.srs, srs));
   const [only, another] = matching;
   if (!only) {
     const offered = layer.gridSubsets
@@ -117,10 +116,6 @@ function gridSetNameOf(layer: Layer, { gridSetId, srs }: TaskDraft): string | nu
     throw invalid(`gridSetId must be specified: several grid sets have srs ${srs} (${names}).`);
   }
   return only.gridSet.name;
-}
-
-function canonicalCode(srs: number): number {
-  return WEB_MERCATOR_CODES.has(srs) ? 3857 : srs;
 }
 
 /** Of other zooms nothing is kept. */
@@ -265,33 +260,20 @@ const SAMPLED_PAGES = 256;
 /** What a planned task would cost, from what is stored of its tile set and how fast earlier tasks went. */
 export async function estimateTask(planned: PlannedTask, earlier: readonly Task[]): Promise<TaskEstimate> {
   const { request, tiles, tilesTotal, plan } = planned;
-  if (request.type === 'truncate') {
-    return {
-      tiles: tilesTotal,
-      metatiles: 0n,
-      upstreamRequests: 0n,
-      bytes: 0n,
-      seconds: secondsFor(tilesTotal, earlier),
-    };
-  }
+  const known = { tiles: tilesTotal, seconds: secondsFor(tilesTotal, earlier) };
+  if (request.type === 'truncate') return { ...known, metatiles: 0n, upstreamRequests: 0n, bytes: 0n };
   const metatiles = countMetatiles(planned, plan);
   const tileBytes = await averageTileBytes(tiles.bound.store, tiles.set);
-  return {
-    tiles: tilesTotal,
-    metatiles,
-    upstreamRequests: metatiles,
-    bytes: tileBytes === null ? null : BigInt(Math.round(Number(tilesTotal) * tileBytes)),
-    seconds: secondsFor(tilesTotal, earlier),
-  };
+  const bytes = tileBytes === null ? null : BigInt(Math.round(Number(tilesTotal) * tileBytes));
+  return { ...known, metatiles, upstreamRequests: metatiles, bytes };
 }
 
 /** Exact for a rectangle; for an area in proportion to the tiles it covers. */
 function countMetatiles({ cover }: PlannedTask, { levels, stepColumns, stepRows }: TaskPlan): bigint {
   let total = 0n;
   for (const { z, rect } of levels) {
-    const columns = Math.floor(rect.maxX / stepColumns) - Math.floor(rect.minX / stepColumns) + 1;
-    const rows = Math.floor(rect.maxY / stepRows) - Math.floor(rect.minY / stepRows) + 1;
-    const whole = BigInt(columns) * BigInt(rows);
+    const columns = spanCount(rect.minX, rect.maxX, stepColumns);
+    const whole = BigInt(columns) * BigInt(spanCount(rect.minY, rect.maxY, stepRows));
     const tiles = countCovered(null, z, rect);
     const covered = countCovered(cover, z, rect);
     total += covered === 0n ? 0n : (whole * covered + tiles - 1n) / tiles;
@@ -300,14 +282,9 @@ function countMetatiles({ cover }: PlannedTask, { levels, stepColumns, stepRows 
 }
 
 async function averageTileBytes(store: TileStore, set: TileSetKey): Promise<number | null> {
-  let tiles = 0;
-  let bytes = 0;
-  let pages = 0;
-  for await (const page of store.pages(set)) {
-    tiles += page.tiles;
-    bytes += page.bytes;
-    if (++pages >= SAMPLED_PAGES) break;
-  }
+  const pages: StoreChange[] = [];
+  for await (const page of store.pages(set)) if (pages.push(page) >= SAMPLED_PAGES) break;
+  const { tiles, bytes } = sumOfChanges(pages);
   return tiles === 0 ? null : bytes / tiles;
 }
 

@@ -1,17 +1,15 @@
 import type { Bounds, Polygon } from '../domain/bounds.ts';
 import { invalid } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
+import { type Point, projectionOfSrs } from '../domain/projection.ts';
+import { sameSrs } from '../domain/srs.ts';
 import type { TaskDraft } from './task-draft.ts';
 
-export const WEB_MERCATOR_CODES: ReadonlySet<number> = new Set([3857, 900913, 102100, 102113]);
-
 const MAX_POINTS = 10_000;
-const EARTH_RADIUS = 6378137;
+const DEGREES = 4326;
+const WEB_MERCATOR = 3857;
 /** Where web mercator ends. */
 const MAX_LATITUDE = 85.06;
-
-type Ring = Polygon[number];
-type Point = Ring[number];
 
 /** The draft's area in the grid set's CRS; null when it has none. */
 export function areaIn(gridSet: GridSet, area: TaskDraft['area']): readonly Polygon[] | null {
@@ -46,8 +44,8 @@ export function boundsOfArea(area: readonly Polygon[]): Bounds {
 const same = (point: Point): Point => point;
 
 function fromLonLat(gridSet: GridSet): (point: Point) => Point {
-  if (gridSet.srs === 4326) return same;
-  if (WEB_MERCATOR_CODES.has(gridSet.srs)) return mercator;
+  if (gridSet.srs === DEGREES) return same;
+  if (sameSrs(gridSet.srs, WEB_MERCATOR)) return mercator;
   throw invalid(
     `area in EPSG:4326 can be used with grid sets in EPSG:4326 and EPSG:3857; give it in the CRS of ${gridSet.name}.`,
   );
@@ -55,7 +53,5 @@ function fromLonLat(gridSet: GridSet): (point: Point) => Point {
 
 function mercator([longitude, latitude]: Point): Point {
   const bounded = Math.min(Math.max(latitude, -MAX_LATITUDE), MAX_LATITUDE);
-  const x = (longitude * Math.PI * EARTH_RADIUS) / 180;
-  const y = Math.log(Math.tan(Math.PI / 4 + (bounded * Math.PI) / 360)) * EARTH_RADIUS;
-  return [x, y];
+  return projectionOfSrs(WEB_MERCATOR)?.fromLonLat(longitude, bounded) ?? [longitude, bounded];
 }

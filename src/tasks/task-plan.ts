@@ -128,7 +128,8 @@ function blocksOf({ rect, blockColumns, blockRows }: PlanLevel) {
   };
 }
 
-function spanCount(min: number, max: number, size: number): number {
+/** How many blocks of so many tiles a span touches. */
+export function spanCount(min: number, max: number, size: number): number {
   return Math.floor(max / size) - Math.floor(min / size) + 1;
 }
 

@@ -1,6 +1,8 @@
 import type { Database } from '../db/database.ts';
 import { failureText, type HostClosedReason } from '../domain/upstream-status.ts';
 import type { Clock } from '../lib/clock.ts';
+import { getOrMake } from '../lib/get-or-make.ts';
+import { openRepeater, type Repeater } from '../lib/repeat.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { TASKS_CHANGED } from './store/task-rows.ts';
 import type { TaskStore } from './store/task-store.ts';
@@ -40,20 +42,20 @@ export class TaskWatch {
   readonly #options: TaskWatchOptions;
   readonly #meters = new Map<number, RateMeter>();
   readonly #listeners = new Set<Listener>();
-  readonly #ending = new AbortController();
   readonly #stopListening: () => void;
-  readonly #looping: Promise<void>;
+  readonly #looking: Repeater;
   /** What is at or above the horizon of the last look and has been told, by task: it will be seen again. */
   #told = new Map<number, number>();
   #horizon: number;
   #looks: Promise<void> = Promise.resolve();
-  #nudge = new AbortController();
 
   constructor(options: TaskWatchOptions, horizon: number) {
     this.#options = options;
     this.#horizon = horizon;
-    this.#stopListening = options.database.listen(TASKS_CHANGED, () => this.#nudge.abort());
-    this.#looping = this.#loop();
+    const failure = 'looking for changes of tasks failed';
+    const looks = { ...options, pause: LOOK_INTERVAL, failure };
+    this.#looking = openRepeater((ended) => this.#lookInTurn(ended), looks);
+    this.#stopListening = options.database.listen(TASKS_CHANGED, this.#looking.wake);
   }
 
   /** The task with its pace and what it waits for, as far as that has been seen. */
@@ -79,24 +81,14 @@ export class TaskWatch {
   }
 
   async close(): Promise<void> {
-    this.#ending.abort();
-    this.#nudge.abort();
     this.#stopListening();
-    await this.#looping;
+    await this.#looking.close();
     this.#listeners.clear();
   }
 
-  async #loop(): Promise<void> {
-    const { clock, log } = this.#options;
-    const ended = this.#ending.signal;
-    while (!ended.aborted) {
-      this.#nudge = new AbortController();
-      await this.#inTurn(() => this.#look()).catch((error: unknown) => {
-        if (!ended.aborted) log.warn({ err: error }, 'looking for changes of tasks failed');
-      });
-      await clock.sleep(SHORTEST_INTERVAL, ended).catch(() => {});
-      await clock.sleep(LOOK_INTERVAL, this.#nudge.signal).catch(() => {});
-    }
+  async #lookInTurn(ended: AbortSignal): Promise<void> {
+    await this.#inTurn(() => this.#look());
+    await this.#options.clock.sleep(SHORTEST_INTERVAL, ended).catch(() => {});
   }
 
   #inTurn(work: () => Promise<void>): Promise<void> {
@@ -140,11 +132,12 @@ export class TaskWatch {
   }
 
   #measure(task: Task): void {
-    if (task.state !== 'running') this.#meters.delete(task.id);
-    if (isFinal(task.state) || task.state !== 'running') return;
-    const meter = this.#meters.get(task.id);
-    if (meter) meter.observe(task.tilesProcessed);
-    else this.#meters.set(task.id, new RateMeter(this.#options.clock, task.tilesProcessed));
+    const { id, state, tilesProcessed } = task;
+    if (state !== 'running') this.#meters.delete(id);
+    else
+      getOrMake(this.#meters, id, () => new RateMeter(this.#options.clock, tilesProcessed)).observe(
+        tilesProcessed,
+      );
   }
 }
 

@@ -4,8 +4,8 @@ import { isTilewardenError } from '../../src/domain/errors.ts';
 import { type Format, formatOf } from '../../src/domain/format.ts';
 import { createGridSubset } from '../../src/domain/grid-subset.ts';
 import { metatileAt, metatileImage } from '../../src/domain/metatile.ts';
-import { acceptImage } from '../../src/raster/accept-image.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../../src/sources/tile-source.ts';
+import { acceptImage } from '../fixtures/accept-image.ts';
 
 /** What a driver hands over to have its source put through the behaviours below. */
 export interface TileSourceHarness {

@@ -5,7 +5,6 @@ import { createGridSubset } from '../../src/domain/grid-subset.ts';
 import { type Metatile, metatileAt, metatileImage } from '../../src/domain/metatile.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { acceptImage } from '../../src/raster/accept-image.ts';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import { MetatileCutter } from '../../src/raster/metatile-cutter.ts';
 import { copyPart, type RasterImage, samplesOf } from '../../src/raster/raster-image.ts';
@@ -13,6 +12,7 @@ import { openUpstreamClient, type UpstreamClient } from '../../src/sources/upstr
 import { upstreamOptions } from '../../src/sources/upstream/upstream-options.ts';
 import { openWmsSource } from '../../src/sources/wms/wms-source.ts';
 import { wmsSourceOptions } from '../../src/sources/wms/wms-source-options.ts';
+import { acceptImage } from '../fixtures/accept-image.ts';
 import { sharedMapServer } from '../fixtures/shared-services.ts';
 import { requirePackage } from '../fixtures/system-packages.ts';
 

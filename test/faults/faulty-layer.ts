@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { boundsOfTile, createGridSet } from '../../src/domain/grid-set.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { acceptImage } from '../../src/raster/accept-image.ts';
 import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
 import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
+import { acceptImage } from '../fixtures/accept-image.ts';
 import { inLength } from '../fixtures/length.ts';
 import { showsPlace } from '../fixtures/mock-wms-pixels.ts';
 

@@ -1,4 +1,4 @@
-import { repeat } from '../../lib/repeat.ts';
+import { openRepeater } from '../../lib/repeat.ts';
 import type { DatabaseOptions, Lead } from '../database.ts';
 import { connectSession, endSession, type SessionClient } from './session-client.ts';
 
@@ -19,7 +19,6 @@ export function openLeadership({ location, clock, log, changed }: LeadershipOpti
   readonly lead: Lead;
   close(): Promise<void>;
 } {
-  const stop = new AbortController();
   const terms = new Set<(term: AbortSignal) => void>();
   let term: AbortController | null = null;
 
@@ -37,18 +36,18 @@ export function openLeadership({ location, clock, log, changed }: LeadershipOpti
     changed(false);
   }
 
-  async function standOnce(): Promise<void> {
+  async function standOnce(stop: AbortSignal): Promise<void> {
     const session = await connectSession(location);
     session.lost.addEventListener('abort', end, { once: true });
     try {
       await session.client.query(`set idle_session_timeout = ${LEASE}`);
-      for (let beatAt = clock.monotonic(); !session.lost.aborted && !stop.signal.aborted; ) {
+      for (let beatAt = clock.monotonic(); !session.lost.aborted && !stop.aborted; ) {
         await beat(session);
         // Whoever was stopped for longer than the lease has lost it, whatever the connection still says.
         const now = clock.monotonic();
         if (now - beatAt > LEASE) return;
         beatAt = now;
-        const either = AbortSignal.any([stop.signal, session.lost]);
+        const either = AbortSignal.any([stop, session.lost]);
         await clock.sleep(term ? BEAT : ATTEMPT, either).catch(() => {});
       }
     } finally {
@@ -63,7 +62,7 @@ export function openLeadership({ location, clock, log, changed }: LeadershipOpti
   }
 
   const failure = 'the database cannot be reached; trying again';
-  const standing = repeat(standOnce, { clock, log, pause: ATTEMPT, failure }, stop.signal);
+  const standing = openRepeater(standOnce, { clock, log, pause: ATTEMPT, failure });
   return {
     lead: (work) => {
       const ending = new AbortController();
@@ -83,9 +82,6 @@ export function openLeadership({ location, clock, log, changed }: LeadershipOpti
         },
       };
     },
-    async close() {
-      stop.abort();
-      await standing;
-    },
+    close: standing.close,
   };
 }

@@ -2,7 +2,8 @@ import { EventEmitter } from 'node:events';
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, sql } from 'kysely';
 import pg from 'pg';
 import { errorCode, hasCode } from '../../lib/error-code.ts';
-import { repeat } from '../../lib/repeat.ts';
+import { getOrMake } from '../../lib/get-or-make.ts';
+import { openRepeater } from '../../lib/repeat.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import { type Database, DatabaseError, type DatabaseOptions } from '../database.ts';
@@ -34,9 +35,7 @@ export async function openPostgres(options: DatabaseOptions): Promise<Database> 
       if (lock === null)
         return tryAgain(() => writer.transaction().execute(work)).catch(refuseBusy('of a task'));
       // One connection at a time waits for a lock, however many transactions of this process do.
-      const turn = turns.get(lock) ?? new Semaphore(1);
-      turns.set(lock, turn);
-      const leave = await turn.acquire();
+      const leave = await getOrMake(turns, lock, () => new Semaphore(1)).acquire();
       try {
         return await tryAgain(() =>
           writer.transaction().execute(async (inside) => {
@@ -114,16 +113,12 @@ const RECONNECT_WAIT = 1000;
 
 /** Keeps one connection that listens, and opens it again when it breaks. */
 function openNotifications(options: NotificationOptions): { close(): Promise<void> } {
-  const stop = new AbortController();
-  const listen = () => listenOnce(options, stop.signal);
   const failure = 'listening to the database failed; trying again';
-  const running = repeat(listen, { ...options, pause: RECONNECT_WAIT, failure }, stop.signal);
-  return {
-    async close() {
-      stop.abort();
-      await running;
-    },
-  };
+  return openRepeater((signal) => listenOnce(options, signal), {
+    ...options,
+    pause: RECONNECT_WAIT,
+    failure,
+  });
 }
 
 async function listenOnce({ location, heard }: NotificationOptions, signal: AbortSignal): Promise<void> {

@@ -86,7 +86,6 @@ function createLocalFileParts(path: string): FileParts {
         await file.close();
       }
     },
-    close: async () => {},
   };
 }
 
@@ -122,7 +121,6 @@ function createRemoteFileParts(url: string, options: HttpOptions, upstream: Upst
       const part = status === PARTIAL_CONTENT ? bytes : bytes.subarray(offset, offset + length);
       return { bytes: part, version: strongTag(etag) };
     },
-    close: async () => {},
   };
 }
 

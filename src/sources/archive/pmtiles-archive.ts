@@ -18,7 +18,6 @@ export interface FileParts {
     length: number,
     access: ArchiveAccess,
   ): Promise<{ readonly bytes: Buffer; readonly version: string | null }>;
-  close(): Promise<void>;
 }
 
 const SPEC_VERSION = 3;
@@ -104,7 +103,7 @@ export function openPmtilesArchive(parts: FileParts): Archive {
         const text = Buffer.from(await unpack(data, header.internalCompression)).toString('utf8');
         return JSON.parse(text) as Record<string, unknown>;
       }),
-    close: () => parts.close(),
+    async close() {},
   };
 }
 

@@ -1,18 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
+import { isSourceFailure, isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import { type GridSet, levelOf } from '../../domain/grid-set.ts';
 import { coverageAt, type GridSubset } from '../../domain/grid-subset.ts';
 import { sameSrs } from '../../domain/srs.ts';
+import { inLanes } from '../../lib/in-turns.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { LayerReader, ReadableLayer, SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
 import type { LayerSourceOptions } from './layer-source-options.ts';
 import { createPlaceMapping, PixelMesh } from './pixel-mesh.ts';
 import { MOST_TILES_ACROSS, PixelSampler } from './pixel-sampler.ts';
-
-export interface LayerSourceTools {
-  readonly readLayer: LayerReader;
-}
 
 /** Tiles of the other layer for one picture: 36 MiB of pixels at 256 a side. */
 const MOST_TILES = 144;
@@ -31,7 +28,10 @@ interface Plan {
 }
 
 /** Draws another layer of this server in any grid set whose CRS is known. */
-export function openLayerSource(options: LayerSourceOptions, { readLayer }: LayerSourceTools): TileSource {
+export function openLayerSource(
+  options: LayerSourceOptions,
+  { readLayer }: { readonly readLayer: LayerReader },
+): TileSource {
   const life = createSourceLife();
   const pictures = new Semaphore(MOST_PICTURES);
 
@@ -139,27 +139,16 @@ async function forEachCell(
 async function loadTiles(plan: Plan, layer: ReadableLayer, request: SourceRequest): Promise<void> {
   const { sampler, subset, z } = plan;
   if (plan.keys.size > MOST_TILES) throw unfit('The picture needs too many tiles of the other layer.');
-  const pending = [...plan.keys];
-  const lane = async () => {
-    for (let key = pending.pop(); key !== undefined; key = pending.pop()) {
-      request.signal.throwIfAborted();
-      const { x, y } = sampler.tileOfKey(key);
-      sampler.add({ x, y }, await layer.tile(subset, { z, x, y }, request).catch(asSourceFailure));
-    }
-  };
-  await Promise.all(Array.from({ length: TILES_AT_ONCE }, lane));
+  await inLanes(plan.keys, TILES_AT_ONCE, async (key) => {
+    request.signal.throwIfAborted();
+    const { x, y } = sampler.tileOfKey(key);
+    sampler.add({ x, y }, await layer.tile(subset, { z, x, y }, request).catch(asSourceFailure));
+  });
 }
 
 /** What is wrong with the other layer is wrong with this source. */
 function asSourceFailure(error: unknown): never {
-  const known = isTilewardenError(
-    error,
-    'source-unavailable',
-    'source-timeout',
-    'source-busy',
-    'source-bad-answer',
-    'stopping',
-  );
+  const known = isSourceFailure(error) || isTilewardenError(error, 'stopping');
   if (known || !isTilewardenError(error)) throw error;
   throw new TilewardenError('source-unavailable', error.message, { reason: 'layer', cause: error });
 }

@@ -1,8 +1,8 @@
 import { TilewardenError } from '../../domain/errors.ts';
-import type { HostNews } from '../../domain/upstream-status.ts';
 import {
   HostClosed,
   type HostClosing,
+  type HostNews,
   type HostState,
   type UpstreamStatus,
 } from '../../domain/upstream-status.ts';

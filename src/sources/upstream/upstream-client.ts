@@ -1,8 +1,9 @@
 import { Pool } from 'undici';
-import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
+import { isTilewardenError, type TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { systemRandom } from '../../lib/random.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
+import { createSourceLife } from '../source-life.ts';
 import { createAddressGuard } from './address-guard.ts';
 import { type LinkedAbort, linkAbort } from './linked-abort.ts';
 import { createMemoryBudgetBook, openUpstreamDesk } from './open-upstream-desk.ts';
@@ -100,7 +101,7 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const hosts = new Map<string, Host>();
   const desk = options.desk ?? openDeskFor(options);
-  const closing = new AbortController();
+  const life = createSourceLife('The server is stopping.');
 
   function hostOf(url: URL): Host {
     const known = hosts.get(url.origin);
@@ -123,14 +124,15 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
   }
 
   async function ask(host: Host, request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamAnswer> {
+    const { form } = request;
     const response = await host.pool
       .request({
-        ...methodOf(request),
+        ...(form ? { method: 'POST', body: form.toString() } : { method: 'GET' }),
         path: request.url.pathname + request.url.search,
         headers: {
           ...request.headers,
           ...conditionOf(request.validator),
-          ...(request.form && FORM_HEADERS),
+          ...(form && FORM_HEADERS),
           'user-agent': options.userAgent,
           'accept-encoding': request.packed ? 'gzip' : 'identity',
         },
@@ -213,19 +215,10 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
   }
 
   return {
-    async get(request: UpstreamRequest): Promise<UpstreamAnswer> {
-      const stop = linkAbort(request.signal, closing.signal);
-      try {
-        stop.signal.throwIfAborted();
-        return await enterAndAsk(request, stop.signal);
-      } finally {
-        stop.release();
-      }
-    },
+    get: (request: UpstreamRequest): Promise<UpstreamAnswer> =>
+      life.during(request.signal, (signal) => enterAndAsk(request, signal)),
     async close(): Promise<void> {
-      closing.abort(
-        new TilewardenError('source-unavailable', 'The server is stopping.', { reason: 'stopping' }),
-      );
+      life.end();
       await Promise.all([...hosts.values()].map(({ pool }) => pool.destroy()));
     },
   };
@@ -234,10 +227,6 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
 /** For one process, with budgets that end with it. There is nothing to close: whoever waits leaves with us. */
 function openDeskFor({ upstreams, clock, log }: UpstreamClientOptions): UpstreamDesk {
   return openUpstreamDesk({ upstreams, clock, log, random: systemRandom, book: createMemoryBudgetBook() });
-}
-
-function methodOf({ form }: UpstreamRequest): { method: 'GET' } | { method: 'POST'; body: string } {
-  return form ? { method: 'POST', body: form.toString() } : { method: 'GET' };
 }
 
 function mediaTypeOf(header: string | undefined): string | null {
@@ -249,10 +238,9 @@ const TOO_MUCH = [429, 503];
 
 /** What the end of a request says about its host; `failure` is null when all went well. */
 export function endOf(failure: unknown, ms: number): RequestEnd {
-  if (failure === null) return { kind: 'answered', reason: null, ms, retryAfterMs: null };
-  if (!isTilewardenError(failure) || failure.reason === 'stopping') {
-    return { kind: 'left', reason: null, ms, retryAfterMs: null };
-  }
+  const plain = { reason: null, ms, retryAfterMs: null };
+  if (failure === null) return { ...plain, kind: 'answered' };
+  if (!isTilewardenError(failure) || failure.reason === 'stopping') return { ...plain, kind: 'left' };
   const retryAfterMs = failure.retryAfterSeconds === null ? null : failure.retryAfterSeconds * 1000;
   return { kind: kindOf(failure), reason: reasonOf(failure), ms, retryAfterMs };
 }

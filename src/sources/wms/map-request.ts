@@ -52,15 +52,10 @@ function requestUrl(
   request: MapRequest,
   own: readonly [string, string][],
 ): URL {
-  const url = new URL(base);
-  const query = new Map<string, [name: string, value: string]>();
-  const put = (name: string, value: string) => query.set(name.toUpperCase(), [name, value]);
-  for (const [name, value] of url.searchParams) put(name, value);
-  for (const [name, value] of declaredParameters(options, request)) put(name, value);
-  for (const [name, value] of request.parameters) put(name, value);
-  for (const [name, value] of own) put(name, value);
-  const sent = [...query.values()].filter(([name, value]) => value !== '' || name.toUpperCase() === 'STYLES');
-  url.search = new URLSearchParams(sent).toString();
+  const url = withQuery(base, [...declaredParameters(options, request), ...request.parameters, ...own]);
+  for (const [name, value] of [...url.searchParams]) {
+    if (value === '' && name.toUpperCase() !== 'STYLES') url.searchParams.delete(name);
+  }
   return url;
 }
 

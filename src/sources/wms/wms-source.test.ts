@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { describeTileSource, sourceRequest } from '../../../test/contracts/tile-source.ts';
+import { acceptImage } from '../../../test/fixtures/accept-image.ts';
 import { type MockWms, openMockWms } from '../../../test/fixtures/mock-wms.ts';
 import { showsPlace } from '../../../test/fixtures/mock-wms-pixels.ts';
 import { isTilewardenError } from '../../domain/errors.ts';
 import { type Format, formatOf } from '../../domain/format.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { acceptImage } from '../../raster/accept-image.ts';
 import type { TileSource } from '../tile-source.ts';
 import { openUpstreamClient, type UpstreamClient } from '../upstream/upstream-client.ts';
 import { upstreamOptions } from '../upstream/upstream-options.ts';

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { describeTileSource, sourceRequest } from '../../../test/contracts/tile-source.ts';
+import { acceptImage } from '../../../test/fixtures/accept-image.ts';
 import { builtInGridSet } from '../../../test/fixtures/mock-tiles.ts';
 import { showsPlace } from '../../../test/fixtures/mock-wms-pixels.ts';
 import { type MockWmts, openMockWmts } from '../../../test/fixtures/mock-wmts.ts';
@@ -8,7 +9,6 @@ import { createManualClock } from '../../../test/fixtures/tile-road.ts';
 import { type Format, formatOf } from '../../domain/format.ts';
 import { boundsOfTile, createGridSet } from '../../domain/grid-set.ts';
 import { systemClock } from '../../lib/clock.ts';
-import { acceptImage } from '../../raster/accept-image.ts';
 import type { SourceRequest, TileSource } from '../tile-source.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { srsOfCrs } from '../wmts-capabilities.ts';

@@ -1,5 +1,6 @@
 import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { someOf } from '../../lib/closest-name.ts';
 import { orAborted } from '../../lib/deferred.ts';
 import { requestManners, withQuery } from '../http-options.ts';
 import { createSourceLife } from '../source-life.ts';
@@ -13,8 +14,6 @@ import {
   type WmtsLayer,
 } from '../wmts-capabilities.ts';
 import type { WmtsSourceOptions } from './wmts-source-options.ts';
-
-const NAMED_IN_MESSAGE = 20;
 
 /** Asks a WMTS for its ready-made tiles, one at a time, as its capabilities say. */
 export function openWmtsSource(options: WmtsSourceOptions, { upstream, clock }: SourceTools): TileSource {
@@ -74,13 +73,13 @@ function chooseTile(
   { gridSet, metatile, format, parameters }: SourceRequest,
 ) {
   const layer = known.layers.get(options.layer);
-  if (!layer) throw unfit(`has no layer ${options.layer}; it has ${listed([...known.layers.keys()])}`);
+  if (!layer) throw unfit(`has no layer ${options.layer}; it has ${someOf([...known.layers.keys()])}`);
   const { tileMatrixSet: wanted } = options;
   const links = layer.links.filter(({ set }) => wanted === undefined || set.id === wanted);
   const index = { z: metatile.z, x: metatile.rect.minX, y: metatile.rect.minY };
   const tile = matchTile(links, gridSet, index);
   if (!tile) {
-    const offered = listed(layer.links.map(({ set }) => `${set.id} (${set.crs})`));
+    const offered = someOf(layer.links.map(({ set }) => `${set.id} (${set.crs})`));
     throw unfit(
       `has no tile matrix set${wanted === undefined ? '' : ` ${wanted}`} that fits grid set ${gridSet.name} at zoom ${index.z}, with the same CRS, resolution, origin and tile size; layer ${layer.id} has ${offered}`,
     );
@@ -131,11 +130,6 @@ function tileUrl(options: WmtsSourceOptions, known: WmtsCapabilities, choice: Ti
 function waysOf({ encoding, url }: WmtsSourceOptions): readonly ('rest' | 'kvp')[] {
   if (encoding !== 'auto') return [encoding];
   return isDocument(url) ? ['rest', 'kvp'] : ['kvp', 'rest'];
-}
-
-function listed(names: readonly string[]): string {
-  const more = names.length > NAMED_IN_MESSAGE ? `, and ${names.length - NAMED_IN_MESSAGE} more` : '';
-  return (names.slice(0, NAMED_IN_MESSAGE).join(', ') || 'none') + more;
 }
 
 /** What the server says of itself and what was declared do not go together. Its names are for the log, not for strangers. */

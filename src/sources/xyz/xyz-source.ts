@@ -6,7 +6,7 @@ import { requestManners } from '../http-options.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
 import { checkAnswerType, pictureRequest, serverAnswer, withoutSecrets } from '../upstream/server-answer.ts';
-import type { SourceTools, UpstreamAnswer, UpstreamRequest } from '../upstream/upstream-client.ts';
+import type { SourceTools } from '../upstream/upstream-client.ts';
 import { type TileTemplate, tileUrl } from './tile-url.ts';
 import type { XyzSourceOptions } from './xyz-source-options.ts';
 
@@ -19,19 +19,11 @@ export function openXyzSource(
   const manners = requestManners(options);
   const secrets = Object.values(options.keys);
 
-  async function askWithout(hidden: readonly string[], request: UpstreamRequest): Promise<UpstreamAnswer> {
-    return await upstream.get(request).catch((error: unknown) => {
-      throw withoutWords(error, hidden);
-    });
-  }
-
   async function fetch(request: SourceRequest, signal: AbortSignal): Promise<SourceAnswer> {
     const url = tileUrl(templateFor(options, request.gridSet), request.gridSet, tileOf(request));
-    const answer = await askWithout(secrets, {
-      url,
-      ...manners,
-      ...pictureRequest(request, signal),
-      alsoAccept: options.absent,
+    const asked = { url, ...manners, ...pictureRequest(request, signal), alsoAccept: options.absent };
+    const answer = await upstream.get(asked).catch((error: unknown) => {
+      throw withoutWords(error, secrets);
     });
     if (options.absent.some((absent) => absent === answer.status)) return { kind: 'nothing' };
     const expected = expectedType(options, request);
@@ -95,15 +87,13 @@ function shownAddress(options: XyzSourceOptions, request: SourceRequest): string
   return withoutSecrets(tileUrl({ ...template, keys: masked }, request.gridSet, tileOf(request)));
 }
 
-const HIDDEN = '***';
-
 /** A server may repeat in its error page what it was asked. The same failure with none of these words in its cause. */
 function withoutWords(error: unknown, words: readonly string[]): unknown {
   if (!isTilewardenError(error) || !(error.cause instanceof Error)) return error;
   const hidden = words.flatMap((word) => [word, encodeURIComponent(word)]);
   const told = error.cause.message;
   if (!hidden.some((word) => told.includes(word))) return error;
-  const cause = new Error(hidden.reduce((text, word) => text.replaceAll(word, HIDDEN), told));
+  const cause = new Error(hidden.reduce((text, word) => text.replaceAll(word, '***'), told));
   const { code, message, reason, retryAfterSeconds } = error;
   return new TilewardenError(code, message, {
     cause,

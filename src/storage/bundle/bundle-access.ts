@@ -1,6 +1,7 @@
 import { TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { openRepeater, type Repeater } from '../../lib/repeat.ts';
 import { BundleReader, type FoundTile, type OpenBundle } from './bundle-reader.ts';
 import type { BundleWriter } from './bundle-writer.ts';
 import { DAMAGE_MESSAGE, DamagedBundle, isBusy, storeFailure } from './sqlite-failure.ts';
@@ -19,7 +20,7 @@ export class BundleAccess {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #stopping = new AbortController();
-  readonly #tidying: Promise<void>;
+  readonly #tidying: Repeater;
   readonly #resting = new Set<Promise<void>>();
 
   constructor(maxOpenBundles: number, writer: BundleWriter, clock: Clock, log: Logger) {
@@ -27,7 +28,9 @@ export class BundleAccess {
     this.#writer = writer;
     this.#clock = clock;
     this.#log = log;
-    this.#tidying = this.#tidy();
+    const tidy = () => this.#reader.closeIdle(clock.monotonic() - IDLE_AFTER);
+    const failure = 'bundles that nobody reads could not be closed';
+    this.#tidying = openRepeater(tidy, { clock, log, pause: TIDY_INTERVAL, failure, pauseFirst: true });
   }
 
   /** Null when the bundle does not exist or cannot be read as one. */
@@ -69,7 +72,7 @@ export class BundleAccess {
 
   async close(): Promise<void> {
     this.#stopping.abort();
-    await this.#tidying;
+    await this.#tidying.close();
     this.#reader.closeAll();
     await Promise.all(this.#resting);
   }
@@ -97,14 +100,6 @@ export class BundleAccess {
     const removed = await this.#writer.run('discardBundle', [damage.path]);
     if (removed) this.#log.warn({ file: damage.path, reason: damage.message }, DAMAGE_MESSAGE);
     return null;
-  }
-
-  async #tidy(): Promise<void> {
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      await this.#clock.sleep(TIDY_INTERVAL, signal).catch(() => undefined);
-      this.#reader.closeIdle(this.#clock.monotonic() - IDLE_AFTER);
-    }
   }
 }
 

@@ -1,15 +1,20 @@
 import { statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { TileSetKey } from '../../domain/tile-key.ts';
+import { type TileSetKey, tileSetOf } from '../../domain/tile-key.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import type { BlockChanges, BlockContent, StoreBlock } from '../tile-store.ts';
 import type { BundleAccess } from './bundle-access.ts';
-import { findBundleFile, tileSetOf } from './bundle-file.ts';
+import { findBundleFile } from './bundle-file.ts';
 import { listBundles, listFolders, listLevels } from './bundle-folders.ts';
-import { BundleIndex, type BundleSummary, type IndexedBundle, stampAtRest } from './bundle-index.ts';
+import { pageStatistics } from './bundle-grid.ts';
+import {
+  BundleIndex,
+  type BundleSummary,
+  type IndexedBundle,
+  stampAtRest,
+  summaryOfBundle,
+} from './bundle-index.ts';
 import { type BundleLayout, bundleFolder, parseBundleFolder } from './bundle-layout.ts';
-import { pageStatistics } from './bundle-listing.ts';
-import { summaryOfBundle } from './bundle-summary.ts';
 import { isBusy, isRefused, storeFailure } from './sqlite-failure.ts';
 
 /** Milliseconds. File systems tell times apart no better than this, at worst. */
@@ -24,9 +29,6 @@ const LOOKS_IN_A_TURN = 8;
 
 /** A cursor of what was told from the files alone; with an index all is told anew. */
 const WITHOUT_INDEX = -1;
-
-/** From before the first change. */
-const BEGINNING = { change: 0, id: '' };
 
 export interface BundleBlocksParts extends Surroundings {
   readonly layout: BundleLayout;
@@ -91,17 +93,12 @@ export class BundleBlocks {
 
   async *#tell(since: number | null, cursor: { value: number }): AsyncGenerator<StoreBlock> {
     const open = await this.#openBundles();
-    let last: Pick<IndexedBundle, 'change' | 'id'> = since === null ? BEGINNING : { change: since, id: LAST };
-    for (let rows = this.#changesAfter(last); rows.length > 0; rows = this.#changesAfter(last)) {
-      for (const row of rows) {
-        last = row;
-        cursor.value = row.change;
-        if (row.state === 'open') open.add(row.id);
-        if (row.state !== 'open') for (const known of [open, this.#looks]) known.delete(row.id);
-        if (row.state === 'gone' && since !== null) yield { id: row.id, content: null };
-        if (row.state === 'resting' && row.summary) yield this.#blockOf(row.id, row.summary);
-      }
-      await nextTurn();
+    for await (const row of this.#changesAfter(since)) {
+      cursor.value = row.change;
+      if (row.state === 'open') open.add(row.id);
+      if (row.state !== 'open') for (const known of [open, this.#looks]) known.delete(row.id);
+      if (row.state === 'gone' && since !== null) yield { id: row.id, content: null };
+      if (row.state === 'resting' && row.summary) yield this.#blockOf(row.id, row.summary);
     }
     const unmarked = [...this.#unmarked];
     for (const [at, id] of [...open, ...unmarked].entries()) {
@@ -130,8 +127,15 @@ export class BundleBlocks {
     return this.#comparing;
   }
 
-  #changesAfter(row: Pick<IndexedBundle, 'change' | 'id'>): readonly IndexedBundle[] {
-    return this.#index?.changesAfter(row) ?? [];
+  /** Null: from before the first change. */
+  async *#changesAfter(since: number | null): AsyncGenerator<IndexedBundle> {
+    let last: Pick<IndexedBundle, 'change' | 'id'> = { change: since ?? 0, id: since === null ? '' : LAST };
+    const next = () => this.#index?.changesAfter(last) ?? [];
+    for (let rows = next(); rows.length > 0; rows = next()) {
+      yield* rows;
+      last = rows.at(-1) ?? last;
+      await nextTurn();
+    }
   }
 
   /** Null when it is as it was, unless the caller knows nothing of it. */
@@ -225,13 +229,8 @@ export class BundleBlocks {
   }
 
   async #markMissing(seen: ReadonlySet<string>): Promise<void> {
-    let last: Pick<IndexedBundle, 'change' | 'id'> = BEGINNING;
-    for (let rows = this.#changesAfter(last); rows.length > 0; rows = this.#changesAfter(last)) {
-      for (const row of rows) {
-        last = row;
-        if (row.state === 'resting' && !seen.has(row.id)) await this.#compareOne(row.id);
-      }
-      await nextTurn();
+    for await (const row of this.#changesAfter(null)) {
+      if (row.state === 'resting' && !seen.has(row.id)) await this.#compareOne(row.id);
     }
   }
 

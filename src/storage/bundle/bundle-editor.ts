@@ -1,41 +1,20 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
-import Database, { type Statement } from 'better-sqlite3';
-import { isOvertaken, type StoreChange } from '../tile-store.ts';
-import { openForReading, openForWriting, putToRest, type Sqlite, TILE_LENGTH } from './bundle-file.ts';
+import Database from 'better-sqlite3';
+import { isOvertaken, NO_CHANGE, negated, type StoreChange, sumOfChanges } from '../tile-store.ts';
+import {
+  COUNT_RANGE,
+  openForReading,
+  openForWriting,
+  putToRest,
+  type Sqlite,
+  TILE_LENGTH,
+} from './bundle-file.ts';
 import { type KeyRange, keysOfPage, PAGES_PER_BUNDLE, type PageCover, pageOfKey } from './bundle-grid.ts';
-import type { BundleIndex } from './bundle-index.ts';
-import { summaryOfBundle } from './bundle-summary.ts';
-import type { FreshnessChange } from './bundle-writer-messages.ts';
+import { type BundleIndex, summaryOfBundle } from './bundle-index.ts';
 import { DamagedBundle } from './sqlite-failure.ts';
-import type { KeyedTile } from './tile-batch.ts';
-
-interface Counts {
-  tiles: number;
-  bytes: number;
-}
-
-interface Statements {
-  readonly begin: Statement<[]>;
-  readonly commit: Statement<[]>;
-  readonly rollBack: Statement<[]>;
-  readonly former: Statement<[number], { readonly bytes: number; readonly createdAt: number }>;
-  readonly replace: Statement<
-    [number, number, number, number | null, string | null, number | null, Uint8Array | null]
-  >;
-  readonly shared: Statement<[number], Buffer>;
-  readonly share: Statement<[number, Uint8Array]>;
-  readonly removeUnshared: Statement<[]>;
-  readonly markStale: Statement<[number, number, number, number, number]>;
-  readonly confirm: Statement<[number, number | null, number | null, number, number]>;
-  readonly pages: Statement<[], Counts & { page: number }>;
-  readonly addToPage: Statement<[number, number, number, number]>;
-  readonly removeEmptyPages: Statement<[]>;
-  readonly countRange: Statement<[number, number, number], Counts>;
-  readonly deleteRange: Statement<[number, number, number]>;
-  readonly torn: Statement<[number, number, number], number>;
-}
+import type { FreshnessChange, KeyedTile } from './write-commands.ts';
 
 /** Bytes. Larger tiles are seldom equal. */
 const MOST_SHARED = 1500;
@@ -52,7 +31,7 @@ export class BundleEditor {
   readonly #index: BundleIndex;
   /** By which the index knows that the bundle is open. */
   #mark = 0;
-  readonly #statements: Statements;
+  readonly #statements: ReturnType<typeof statementsOf>;
   #emptied = false;
   #freed = false;
   /** Whether a tile was replaced or removed: what it shared may be nobody's now. */
@@ -115,7 +94,7 @@ export class BundleEditor {
   /** `at`: milliseconds since 1970. */
   put(tiles: readonly KeyedTile[], at: number): StoreChange {
     return this.#guarded(() => {
-      const changes = new Map<number, Counts>();
+      const changes = new Map<number, StoreChange>();
       for (const tile of tiles) this.#replace(tile, changes, at);
       return this.#count(changes, at);
     });
@@ -134,9 +113,9 @@ export class BundleEditor {
           ),
         ]),
       );
-      const left = sumOf(present.values()).tiles + sumOf(changes.values()).tiles;
+      const left = sumOfChanges(present.values()).tiles + sumOfChanges(changes.values()).tiles;
       this.#emptied = left === 0;
-      if (this.#emptied) return sumOf(changes.values());
+      if (this.#emptied) return sumOfChanges(changes.values());
       for (const range of touched.flatMap((cover) => cover.ranges)) {
         this.#statements.deleteRange.run(range.first, range.last, createdBefore);
       }
@@ -164,22 +143,21 @@ export class BundleEditor {
   recount(): StoreChange {
     return this.#guarded(() => {
       const known = new Map(this.#statements.pages.all().map((row) => [row.page, row]));
-      const changes = new Map<number, Counts>();
+      const changes = new Map<number, StoreChange>();
       for (let page = 0; page < PAGES_PER_BUNDLE; page++) {
         const found = this.#countOf([keysOfPage(page)]);
-        const tiles = found.tiles - (known.get(page)?.tiles ?? 0);
-        const bytes = found.bytes - (known.get(page)?.bytes ?? 0);
-        if (tiles !== 0 || bytes !== 0) changes.set(page, { tiles, bytes });
+        const drift = sumOfChanges([found, negated(known.get(page) ?? NO_CHANGE)]);
+        if (drift.tiles !== 0 || drift.bytes !== 0) changes.set(page, drift);
       }
       if (changes.size > 0) this.#count(changes);
-      return sumOf([...changes.values()].map(({ tiles, bytes }) => absolute(tiles, bytes)));
+      return sumOfChanges([...changes.values()].map(absolute));
     });
   }
 
   discard(key: number, checksum: number, createdAt: number): StoreChange {
     return this.#guarded(() => {
       const size = this.#statements.torn.get(key, checksum, createdAt);
-      if (size === undefined) return { tiles: 0, bytes: 0 };
+      if (size === undefined) return NO_CHANGE;
       this.#statements.deleteRange.run(key, key, FOREVER);
       this.#released = true;
       return this.#count(new Map([[pageOfKey(key), negated({ tiles: 1, bytes: size })]]));
@@ -218,7 +196,7 @@ export class BundleEditor {
     this.#index.gone(dirname(this.path), this.#mark);
   }
 
-  #replace(tile: KeyedTile, changes: Map<number, Counts>, at: number): void {
+  #replace(tile: KeyedTile, changes: Map<number, StoreChange>, at: number): void {
     const { key, createdAt, freshUntil, validator, madeBy, bytes } = tile;
     const former = this.#statements.former.get(key);
     if (former && isOvertaken(createdAt, former.createdAt, at)) return;
@@ -226,10 +204,8 @@ export class BundleEditor {
     const own = this.#isShared(checksum, bytes) ? null : bytes;
     this.#statements.replace.run(key, createdAt, checksum, freshUntil, validator, madeBy, own);
     this.#released ||= former !== undefined;
-    const change = changes.get(pageOfKey(tile.key)) ?? { tiles: 0, bytes: 0 };
-    change.tiles += former ? 0 : 1;
-    change.bytes += tile.bytes.length - (former?.bytes ?? 0);
-    changes.set(pageOfKey(tile.key), change);
+    const change = { tiles: former ? 0 : 1, bytes: bytes.length - (former?.bytes ?? 0) };
+    changes.set(pageOfKey(key), sumOfChanges([changes.get(pageOfKey(key)), change]));
   }
 
   /** Small tiles that come a second time are kept once. What was shared in the last transaction may be gone in this one. */
@@ -252,17 +228,17 @@ export class BundleEditor {
   }
 
   /** `writtenAt`: when tiles were put; a removal is no writing. */
-  #count(changes: ReadonlyMap<number, Counts>, writtenAt = 0): StoreChange {
+  #count(changes: ReadonlyMap<number, StoreChange>, writtenAt = 0): StoreChange {
     for (const [page, { tiles, bytes }] of changes) {
       this.#statements.addToPage.run(page, tiles, bytes, writtenAt);
     }
     this.#statements.removeEmptyPages.run();
-    return sumOf(changes.values());
+    return sumOfChanges(changes.values());
   }
 
-  #countOf(ranges: readonly KeyRange[], createdBefore = FOREVER): Counts {
+  #countOf(ranges: readonly KeyRange[], createdBefore = FOREVER): StoreChange {
     const { countRange } = this.#statements;
-    return sumOf(ranges.map(({ first, last }) => countRange.get(first, last, createdBefore)));
+    return sumOfChanges(ranges.map(({ first, last }) => countRange.get(first, last, createdBefore)));
   }
 
   #guarded<T>(work: () => T): T {
@@ -301,40 +277,43 @@ function rest(db: Sqlite, path: string, index: BundleIndex): void {
   }).immediate();
 }
 
-function statementsOf(db: Sqlite): Statements {
+type Range = [first: number, last: number, createdBefore: number];
+
+function statementsOf(db: Sqlite) {
   return {
-    begin: db.prepare('BEGIN IMMEDIATE'),
-    commit: db.prepare('COMMIT'),
-    rollBack: db.prepare('ROLLBACK'),
-    former: db.prepare(`SELECT ${TILE_LENGTH} AS bytes, created_at AS createdAt FROM tile WHERE key = ?`),
-    replace: db.prepare(
+    begin: db.prepare<[]>('BEGIN IMMEDIATE'),
+    commit: db.prepare<[]>('COMMIT'),
+    rollBack: db.prepare<[]>('ROLLBACK'),
+    former: db.prepare<[number], { readonly bytes: number; readonly createdAt: number }>(
+      `SELECT ${TILE_LENGTH} AS bytes, created_at AS createdAt FROM tile WHERE key = ?`,
+    ),
+    replace: db.prepare<
+      [number, number, number, number | null, string | null, number | null, Uint8Array | null]
+    >(
       `REPLACE INTO tile (key, created_at, checksum, fresh_until, validator, made_by, bytes)
        VALUES (?, ?, ?, ?, ?, ?, ?)`,
     ),
     shared: db.prepare<[number], Buffer>('SELECT bytes FROM shared WHERE checksum = ?').pluck(),
-    share: db.prepare('INSERT INTO shared (checksum, bytes) VALUES (?, ?)'),
-    removeUnshared: db.prepare(
+    share: db.prepare<[number, Uint8Array]>('INSERT INTO shared (checksum, bytes) VALUES (?, ?)'),
+    removeUnshared: db.prepare<[]>(
       'DELETE FROM shared WHERE checksum NOT IN (SELECT checksum FROM tile WHERE bytes IS NULL)',
     ),
-    markStale: db.prepare(
+    markStale: db.prepare<[number, number, ...Range]>(
       'UPDATE tile SET fresh_until = min(ifnull(fresh_until, ?), ?) WHERE key BETWEEN ? AND ? AND created_at < ?',
     ),
-    confirm: db.prepare(
+    confirm: db.prepare<[number, number | null, number | null, number, number]>(
       'UPDATE tile SET created_at = ?, fresh_until = ?, made_by = ? WHERE key BETWEEN ? AND ?',
     ),
-    pages: db.prepare('SELECT page, tiles, bytes FROM page'),
-    addToPage: db.prepare(
+    pages: db.prepare<[], StoreChange & { readonly page: number }>('SELECT page, tiles, bytes FROM page'),
+    addToPage: db.prepare<[number, number, number, number]>(
       `INSERT INTO page (page, tiles, bytes, written_at) VALUES (?, ?, ?, ?)
        ON CONFLICT (page) DO UPDATE SET
          tiles = tiles + excluded.tiles, bytes = bytes + excluded.bytes,
          written_at = max(written_at, excluded.written_at)`,
     ),
-    removeEmptyPages: db.prepare('DELETE FROM page WHERE tiles = 0'),
-    countRange: db.prepare(
-      `SELECT count(*) AS tiles, ifnull(sum(${TILE_LENGTH}), 0) AS bytes
-       FROM tile WHERE key BETWEEN ? AND ? AND created_at < ?`,
-    ),
-    deleteRange: db.prepare('DELETE FROM tile WHERE key BETWEEN ? AND ? AND created_at < ?'),
+    removeEmptyPages: db.prepare<[]>('DELETE FROM page WHERE tiles = 0'),
+    countRange: db.prepare<Range, StoreChange>(COUNT_RANGE),
+    deleteRange: db.prepare<Range>('DELETE FROM tile WHERE key BETWEEN ? AND ? AND created_at < ?'),
     torn: db
       .prepare<[number, number, number], number>(
         `SELECT ${TILE_LENGTH} FROM tile WHERE key = ? AND checksum = ? AND created_at = ?`,
@@ -343,19 +322,6 @@ function statementsOf(db: Sqlite): Statements {
   };
 }
 
-function sumOf(counts: Iterable<Counts | undefined>): Counts {
-  const sum = { tiles: 0, bytes: 0 };
-  for (const count of counts) {
-    sum.tiles += count?.tiles ?? 0;
-    sum.bytes += count?.bytes ?? 0;
-  }
-  return sum;
-}
-
-function absolute(tiles: number, bytes: number): Counts {
+function absolute({ tiles, bytes }: StoreChange): StoreChange {
   return { tiles: Math.abs(tiles), bytes: Math.abs(bytes) };
-}
-
-function negated(counts: Counts): Counts {
-  return { tiles: 0 - counts.tiles, bytes: 0 - counts.bytes };
 }

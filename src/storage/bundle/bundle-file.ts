@@ -11,8 +11,8 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
-import type { TileSetKey } from '../../domain/tile-key.ts';
-import { isNodeError } from './bundle-folders.ts';
+import { tileSetId } from '../../domain/tile-key.ts';
+import { hasCode } from '../../lib/error-code.ts';
 import type { BundleAddress, BundleLayout } from './bundle-layout.ts';
 import { WRITER_PATIENCE } from './generations.ts';
 import { isBusy } from './sqlite-failure.ts';
@@ -51,6 +51,10 @@ export const TILE_BYTES =
 /** The same, without reading them. */
 export const TILE_LENGTH =
   'coalesce(length(bytes), (SELECT length(s.bytes) FROM shared s WHERE s.checksum = tile.checksum), 0)';
+/** By the first and last key, and the moment before which they were created. */
+export const COUNT_RANGE = `
+  SELECT count(*) AS tiles, ifnull(sum(${TILE_LENGTH}), 0) AS bytes
+  FROM tile WHERE key BETWEEN ? AND ? AND created_at < ?`;
 
 /**
  * A bundle's file has a name of its own for ever: a file that follows it in the same folder has another. SQLite
@@ -77,7 +81,7 @@ export function makeBundleFile(layout: BundleLayout, address: BundleAddress): vo
     renameSync(folder, address.folder);
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
-    if (!isNodeError(error, 'ENOTEMPTY', 'EEXIST', 'ENOENT')) throw error;
+    if (!hasCode(error, 'ENOTEMPTY', 'EEXIST', 'ENOENT')) throw error;
   }
 }
 
@@ -202,21 +206,6 @@ export function putToRest(db: Sqlite): boolean {
   }
 }
 
-/** JSON keeps any two names apart, and any text whole. */
-export function identityOf(set: TileSetKey): string {
-  return JSON.stringify([set.layer, set.gridSet, set.format, set.parametersId]);
-}
-
-export function tileSetOf(identity: string): TileSetKey {
-  const [layer, gridSet, format, parametersId] = JSON.parse(identity) as [
-    string,
-    string,
-    string,
-    string | null,
-  ];
-  return { layer, gridSet, format, parametersId };
-}
-
 /** Logs whose bundle has gone, left by a process that died or still reads it; then the folder, if nothing is in it. */
 function removeLeftovers(folder: string): void {
   const entries = entriesOf(folder);
@@ -226,7 +215,7 @@ function removeLeftovers(folder: string): void {
   try {
     rmdirSync(folder);
   } catch (error) {
-    if (!isNodeError(error, 'ENOENT', 'ENOTEMPTY', 'EEXIST')) throw error;
+    if (!hasCode(error, 'ENOENT', 'ENOTEMPTY', 'EEXIST')) throw error;
   }
 }
 
@@ -234,7 +223,7 @@ function entriesOf(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch (error) {
-    if (isNodeError(error, 'ENOENT')) return [];
+    if (hasCode(error, 'ENOENT')) return [];
     throw error;
   }
 }
@@ -248,7 +237,7 @@ function writeEmptyBundle(path: string, address: BundleAddress): void {
     db.pragma('journal_mode = MEMORY');
     db.exec(SCHEMA);
     const { set, z, bundleX, bundleY } = address;
-    db.prepare('INSERT INTO bundle VALUES (?, ?, ?, ?)').run(identityOf(set), z, bundleX, bundleY);
+    db.prepare('INSERT INTO bundle VALUES (?, ?, ?, ?)').run(tileSetId(set), z, bundleX, bundleY);
   } finally {
     db.close();
   }

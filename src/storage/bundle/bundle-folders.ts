@@ -1,22 +1,18 @@
 import { opendir } from 'node:fs/promises';
 import type { TileRect } from '../../domain/tile-rect.ts';
-import { bundleIndexOf } from './bundle-grid.ts';
+import { hasCode } from '../../lib/error-code.ts';
+import { bundleIndexOf, type ListedBundle } from './bundle-grid.ts';
 import { parseBundleFolder } from './bundle-layout.ts';
 
 /** Up to this many bundles it is quicker to look for each than to list the folder they are in. */
 const MAX_PROBED = 64;
-
-export interface ListedBundle {
-  readonly bundleX: number;
-  readonly bundleY: number;
-}
 
 /** The names of the folders in a folder; none when it does not exist. */
 export async function* listFolders(folder: string): AsyncGenerator<string> {
   try {
     for await (const entry of await opendir(folder)) if (entry.isDirectory()) yield entry.name;
   } catch (error) {
-    if (!isNodeError(error, 'ENOENT')) throw error;
+    if (!hasCode(error, 'ENOENT')) throw error;
   }
 }
 
@@ -48,8 +44,4 @@ export async function* bundlesTouching(
     const { bundleX, bundleY } = bundle;
     if (bundleX >= minX && bundleX <= maxX && bundleY >= minY && bundleY <= maxY) yield bundle;
   }
-}
-
-export function isNodeError(error: unknown, ...codes: string[]): error is NodeJS.ErrnoException {
-  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
 }

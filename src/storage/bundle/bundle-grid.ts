@@ -1,12 +1,20 @@
-import { PAGE_SIZE } from '../../domain/tile-key.ts';
-import { intersectRects, type TileRect } from '../../domain/tile-rect.ts';
+import { PAGE_SIZE, type TileSetKey } from '../../domain/tile-key.ts';
+import { blockAt, intersectRects, sizeOfRect, type TileRect } from '../../domain/tile-rect.ts';
+import type { PageStatistics, TileEntry } from '../tile-store.ts';
+import type { EntryRow, PageRow } from './bundle-reader.ts';
 
 /** Tiles along a side of a bundle. */
 export const BUNDLE_SIZE = 128;
 
 const PAGES_PER_SIDE = BUNDLE_SIZE / PAGE_SIZE;
 export const PAGES_PER_BUNDLE = PAGES_PER_SIDE * PAGES_PER_SIDE;
-export const TILES_PER_PAGE = PAGE_SIZE * PAGE_SIZE;
+const TILES_PER_PAGE = PAGE_SIZE * PAGE_SIZE;
+
+/** The place of a bundle among those of its zoom. */
+export interface ListedBundle {
+  readonly bundleX: number;
+  readonly bundleY: number;
+}
 
 export interface KeyRange {
   readonly first: number;
@@ -25,12 +33,6 @@ export function bundleIndexOf(tileIndex: number): number {
   return Math.floor(tileIndex / BUNDLE_SIZE);
 }
 
-export function bundleRect(bundleX: number, bundleY: number): TileRect {
-  const minX = bundleX * BUNDLE_SIZE;
-  const minY = bundleY * BUNDLE_SIZE;
-  return { minX, minY, maxX: minX + BUNDLE_SIZE - 1, maxY: minY + BUNDLE_SIZE - 1 };
-}
-
 /**
  * A tile's key in its bundle: page by page, row by row within a page. The tiles of a page are then neighbours,
  * and evicting a page is one run of keys.
@@ -43,19 +45,35 @@ export function pageOfKey(key: number): number {
   return Math.floor(key / TILES_PER_PAGE);
 }
 
-/** Columns and rows counted from the bundle's corner. */
-export function placeOfKey(key: number): { readonly x: number; readonly y: number } {
-  const page = placeOfPage(pageOfKey(key));
+/** Where a tile lies in the zoom. */
+export function tilePlace(bundle: ListedBundle, key: number): { readonly x: number; readonly y: number } {
+  const { pageX, pageY } = placeOfPage(bundle, pageOfKey(key));
   const within = key % TILES_PER_PAGE;
   return {
-    x: page.x * PAGE_SIZE + (within % PAGE_SIZE),
-    y: page.y * PAGE_SIZE + Math.floor(within / PAGE_SIZE),
+    x: pageX * PAGE_SIZE + (within % PAGE_SIZE),
+    y: pageY * PAGE_SIZE + Math.floor(within / PAGE_SIZE),
   };
 }
 
-/** In pages, counted from the bundle's corner. */
-export function placeOfPage(page: number): { readonly x: number; readonly y: number } {
-  return { x: page % PAGES_PER_SIDE, y: Math.floor(page / PAGES_PER_SIDE) };
+export function tileEntry(z: number, bundle: ListedBundle, row: EntryRow): TileEntry {
+  return { z, ...tilePlace(bundle, row.key), bytes: row.size, createdAt: row.created_at };
+}
+
+export function pageStatistics(
+  set: TileSetKey,
+  z: number,
+  bundle: ListedBundle,
+  { page, tiles, bytes, written_at: writtenAt }: PageRow,
+): PageStatistics {
+  return { set, z, ...placeOfPage(bundle, page), tiles, bytes, writtenAt };
+}
+
+/** In pages of the zoom. */
+function placeOfPage({ bundleX, bundleY }: ListedBundle, page: number): { pageX: number; pageY: number } {
+  return {
+    pageX: bundleX * PAGES_PER_SIDE + (page % PAGES_PER_SIDE),
+    pageY: bundleY * PAGES_PER_SIDE + Math.floor(page / PAGES_PER_SIDE),
+  };
 }
 
 export function keysOfPage(page: number): KeyRange {
@@ -65,27 +83,19 @@ export function keysOfPage(page: number): KeyRange {
 /** The pages of a bundle that `rect`, given in tiles of the zoom, touches. */
 export function* coverOfBundle(bundleX: number, bundleY: number, rect: TileRect): Generator<PageCover> {
   for (let page = 0; page < PAGES_PER_BUNDLE; page++) {
-    const shared = intersectRects(pageRect(bundleX, bundleY, page), rect);
+    const { pageX, pageY } = placeOfPage({ bundleX, bundleY }, page);
+    const shared = intersectRects(blockAt(pageX, pageY, PAGE_SIZE), rect);
     if (shared) yield coverOfPage(page, shared);
   }
 }
 
 function coverOfPage(page: number, shared: TileRect): PageCover {
-  const width = shared.maxX - shared.minX + 1;
-  const height = shared.maxY - shared.minY + 1;
-  if (width * height === TILES_PER_PAGE) return { page, whole: true, ranges: [keysOfPage(page)] };
-  const ranges = Array.from({ length: height }, (_, row) => ({
+  if (sizeOfRect(shared) === TILES_PER_PAGE) return { page, whole: true, ranges: [keysOfPage(page)] };
+  const ranges = Array.from({ length: shared.maxY - shared.minY + 1 }, (_, row) => ({
     first: keyOfTile(shared.minX, shared.minY + row),
     last: keyOfTile(shared.maxX, shared.minY + row),
   }));
   return { page, whole: false, ranges };
-}
-
-function pageRect(bundleX: number, bundleY: number, page: number): TileRect {
-  const place = placeOfPage(page);
-  const minX = bundleX * BUNDLE_SIZE + place.x * PAGE_SIZE;
-  const minY = bundleY * BUNDLE_SIZE + place.y * PAGE_SIZE;
-  return { minX, minY, maxX: minX + PAGE_SIZE - 1, maxY: minY + PAGE_SIZE - 1 };
 }
 
 function pageInBundle(x: number, y: number): number {

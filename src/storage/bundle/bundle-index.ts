@@ -1,10 +1,11 @@
 import { existsSync, rmSync, statSync } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, dirname } from 'node:path';
 import Database, { type Statement } from 'better-sqlite3';
 import { systemClock } from '../../lib/clock.ts';
+import { sumOfChanges } from '../tile-store.ts';
 import type { Sqlite } from './bundle-file.ts';
 import type { BundleLayout } from './bundle-layout.ts';
-import type { PageRow } from './bundle-reader.ts';
+import { PAGES, type PageRow } from './bundle-reader.ts';
 import { makeSharedFile } from './shared-file.ts';
 import { isDamage } from './sqlite-failure.ts';
 
@@ -275,4 +276,32 @@ function openWhole({ making, index }: BundleLayout, patience: number): Sqlite {
 function pagesIn(text = '[]'): readonly PageRow[] {
   const rows = JSON.parse(text) as [number, number, number, number][];
   return rows.map(([page, tiles, bytes, written_at]) => ({ page, tiles, bytes, written_at }));
+}
+
+/** Bytes in which file systems commonly hand out room. */
+const ROOM_GRAIN = 4096;
+/** Bytes a file system gives for each block that `stat` counts. */
+const BLOCK_BYTES = 512;
+
+const SUMMARY = `
+  SELECT identity, (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size) AS size
+  FROM bundle`;
+
+/** Of one moment, when the caller holds a transaction. */
+export function summaryOfBundle(db: Sqlite, path: string): BundleSummary | null {
+  const changedAt = changedAtOf(path);
+  const summary = db.prepare<[], { identity: string; size: number }>(SUMMARY).get();
+  if (!summary) return null;
+  const folder = statSync(dirname(path), { throwIfNoEntry: false });
+  const file = Math.ceil(summary.size / ROOM_GRAIN) * ROOM_GRAIN;
+  const diskBytes = file + (folder?.blocks ?? 0) * BLOCK_BYTES;
+  const pages = db.prepare<[], PageRow>(PAGES).all();
+  const { tiles } = sumOfChanges(pages);
+  return { identity: summary.identity, diskBytes, changedAt, tiles, pageCount: pages.length, pages };
+}
+
+/** Milliseconds since 1970. */
+function changedAtOf(path: string): number {
+  const times = [path, `${path}-wal`].map((file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0);
+  return Math.floor(Math.max(...times));
 }

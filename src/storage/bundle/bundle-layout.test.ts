@@ -3,15 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { PAGE_SIZE, type TileSetKey } from '../../domain/tile-key.ts';
 import { rectContains, type TileRect } from '../../domain/tile-rect.ts';
-import {
-  BUNDLE_SIZE,
-  bundleIndexOf,
-  bundleRect,
-  coverOfBundle,
-  keyOfTile,
-  pageOfKey,
-  placeOfKey,
-} from './bundle-grid.ts';
+import { BUNDLE_SIZE, bundleIndexOf, coverOfBundle, keyOfTile, pageOfKey, tilePlace } from './bundle-grid.ts';
 import { bundleFolder, bundleLayout, parseBundleFolder, tileSetFolder } from './bundle-layout.ts';
 
 const layout = bundleLayout('/data/tiles');
@@ -69,7 +61,7 @@ it('finds a tile again from its key', () => {
     fc.property(index, index, (x, y) => {
       const key = keyOfTile(x, y);
       expect(key).toBeLessThan(BUNDLE_SIZE * BUNDLE_SIZE);
-      expect(placeOfKey(key)).toEqual({ x: x % BUNDLE_SIZE, y: y % BUNDLE_SIZE });
+      expect(tilePlace({ bundleX: bundleIndexOf(x), bundleY: bundleIndexOf(y) }, key)).toEqual({ x, y });
       expect(pageOfKey(key)).toBe(
         Math.floor((y % BUNDLE_SIZE) / PAGE_SIZE) * (BUNDLE_SIZE / PAGE_SIZE) +
           Math.floor((x % BUNDLE_SIZE) / PAGE_SIZE),
@@ -92,11 +84,9 @@ it('covers exactly the tiles that a rectangle shares with a bundle', () => {
           }
         }
       }
-      const bundle = bundleRect(1, 1);
       for (let key = 0; key < BUNDLE_SIZE * BUNDLE_SIZE; key++) {
-        const { x, y } = placeOfKey(key);
-        if (rectContains(rect, bundle.minX + x, bundle.minY + y) !== covered.has(key))
-          expect.fail(`key ${key}`);
+        const { x, y } = tilePlace({ bundleX: 1, bundleY: 1 }, key);
+        if (rectContains(rect, x, y) !== covered.has(key)) expect.fail(`key ${key}`);
       }
     }),
     { numRuns: 30 },

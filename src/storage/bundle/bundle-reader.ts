@@ -4,6 +4,7 @@ import type { StoreChange } from '../tile-store.ts';
 import { AtRestReader, type TileRow } from './at-rest-reader.ts';
 import {
   type BundleCopy,
+  COUNT_RANGE,
   copyStamp,
   findBundleFile,
   hasLog,
@@ -28,12 +29,13 @@ export interface ValidatorRow {
   readonly greatest: string | null;
 }
 
-export interface PageRow {
+export interface PageRow extends StoreChange {
   readonly page: number;
-  readonly tiles: number;
-  readonly bytes: number;
   readonly written_at: number;
 }
+
+/** Of a bundle, in the order of its keys. */
+export const PAGES = 'SELECT page, tiles, bytes, written_at FROM page ORDER BY page';
 
 export interface EntryRow {
   readonly key: number;
@@ -41,36 +43,17 @@ export interface EntryRow {
   readonly size: number;
 }
 
-/** A bundle that is open for reading. */
-export interface OpenBundle {
+/** A bundle that is open for reading. Statements are prepared when first used: most bundles are opened for one tile. */
+export class OpenBundle {
   readonly path: string;
   readonly database: Sqlite;
-  readonly tile: Statement<[number], TileRow>;
-  /** First and last key. */
-  readonly range: Statement<[number, number], TileRow & Pick<EntryRow, 'key'>>;
-  readonly pages: Statement<[], PageRow>;
-  readonly entries: Statement<[number, number], EntryRow>;
-  /** First and last key, and the moment before which they were created. */
-  readonly countRange: Statement<[number, number, number], StoreChange>;
-  /** First and last key, the earliest creation, and the moment at which they are to be fresh. */
-  readonly presentKeys: Statement<[number, number, number, number], number>;
-  readonly validators: Statement<[number, number], ValidatorRow>;
-  /** Null for a bundle without tiles. */
-  readonly identity: Statement<[], string>;
-}
-
-/** Statements are prepared when first used: most bundles are opened for one tile. */
-class Handle implements OpenBundle {
-  readonly path: string;
-  readonly database: Sqlite;
-  /** Whether others can use the bundle while this handle is open. */
+  /** Whether others can use the bundle while it is open here. */
   readonly shared: boolean;
   /** Null when it is the file itself. */
   readonly copy: BundleCopy | null;
   usedAt = 0;
   /** When its file was last seen in its place. */
   seenAt = Number.NEGATIVE_INFINITY;
-  readonly #prepared = new Map<string, Statement<unknown[], unknown>>();
 
   constructor(path: string, db: Sqlite, shared: boolean, copy: BundleCopy | null = null) {
     this.path = path;
@@ -79,62 +62,41 @@ class Handle implements OpenBundle {
     this.copy = copy;
   }
 
-  get tile(): OpenBundle['tile'] {
-    return this.#prepare(
-      `SELECT created_at, checksum, fresh_until, made_by, ${TILE_BYTES} AS bytes FROM tile WHERE key = ?`,
-    );
-  }
+  readonly tile = this.#lazily<[number], TileRow>(
+    `SELECT created_at, checksum, fresh_until, made_by, ${TILE_BYTES} AS bytes FROM tile WHERE key = ?`,
+  );
+  /** First and last key. */
+  readonly range = this.#lazily<[number, number], TileRow & Pick<EntryRow, 'key'>>(
+    `SELECT key, created_at, checksum, fresh_until, made_by, ${TILE_BYTES} AS bytes
+     FROM tile WHERE key BETWEEN ? AND ?`,
+  );
+  readonly pages = this.#lazily<[], PageRow>(PAGES);
+  readonly entries = this.#lazily<[number, number], EntryRow>(
+    `SELECT key, created_at, ${TILE_LENGTH} AS size FROM tile WHERE key BETWEEN ? AND ? ORDER BY key`,
+  );
+  readonly countRange = this.#lazily<[number, number, number], StoreChange>(COUNT_RANGE);
+  /** First and last key, the earliest creation, and the moment at which they are to be fresh. */
+  readonly presentKeys = this.#lazily<[number, number, number, number], number>(
+    `SELECT key FROM tile
+     WHERE key BETWEEN ? AND ? AND created_at >= ? AND (fresh_until IS NULL OR fresh_until > ?)`,
+    true,
+  );
+  readonly validators = this.#lazily<[number, number], ValidatorRow>(
+    `SELECT count(validator) AS tiles, min(validator) AS least, max(validator) AS greatest
+     FROM tile WHERE key BETWEEN ? AND ?`,
+  );
+  /** Null for a bundle without tiles. */
+  readonly identity = this.#lazily<[], string>(
+    'SELECT identity FROM bundle WHERE EXISTS (SELECT 1 FROM page)',
+    true,
+  );
 
-  get range(): OpenBundle['range'] {
-    return this.#prepare(
-      `SELECT key, created_at, checksum, fresh_until, made_by, ${TILE_BYTES} AS bytes
-       FROM tile WHERE key BETWEEN ? AND ?`,
-    );
-  }
-
-  get pages(): OpenBundle['pages'] {
-    return this.#prepare('SELECT page, tiles, bytes, written_at FROM page ORDER BY page');
-  }
-
-  get entries(): OpenBundle['entries'] {
-    return this.#prepare(
-      `SELECT key, created_at, ${TILE_LENGTH} AS size FROM tile WHERE key BETWEEN ? AND ? ORDER BY key`,
-    );
-  }
-
-  get countRange(): OpenBundle['countRange'] {
-    return this.#prepare(
-      `SELECT count(*) AS tiles, ifnull(sum(${TILE_LENGTH}), 0) AS bytes
-       FROM tile WHERE key BETWEEN ? AND ? AND created_at < ?`,
-    );
-  }
-
-  get presentKeys(): OpenBundle['presentKeys'] {
-    return this.#prepare(
-      `SELECT key FROM tile
-       WHERE key BETWEEN ? AND ? AND created_at >= ? AND (fresh_until IS NULL OR fresh_until > ?)`,
-      true,
-    );
-  }
-
-  get validators(): OpenBundle['validators'] {
-    return this.#prepare(
-      `SELECT count(validator) AS tiles, min(validator) AS least, max(validator) AS greatest
-       FROM tile WHERE key BETWEEN ? AND ?`,
-    );
-  }
-
-  get identity(): OpenBundle['identity'] {
-    return this.#prepare('SELECT identity FROM bundle WHERE EXISTS (SELECT 1 FROM page)', true);
-  }
-
-  #prepare<Parameters extends unknown[], Row>(sql: string, pluck = false): Statement<Parameters, Row> {
-    const known = this.#prepared.get(sql) as Statement<Parameters, Row> | undefined;
-    if (known) return known;
-    const statement = this.database.prepare<Parameters, Row>(sql);
-    if (pluck) statement.pluck();
-    this.#prepared.set(sql, statement as unknown as Statement<unknown[], unknown>);
-    return statement;
+  #lazily<Parameters extends unknown[], Row>(sql: string, pluck = false): () => Statement<Parameters, Row> {
+    let prepared: Statement<Parameters, Row> | null = null;
+    return () => {
+      prepared ??= this.database.prepare<Parameters, Row>(sql).pluck(pluck) as Statement<Parameters, Row>;
+      return prepared;
+    };
   }
 }
 
@@ -157,7 +119,7 @@ export const READERS_LEASE = 20;
 export class BundleReader {
   readonly #maxOpen: number;
   readonly #onLog: (path: string) => void;
-  readonly #handles = new Map<string, Handle>();
+  readonly #handles = new Map<string, OpenBundle>();
   /** By folder: a name that was found there, which is never used again after its bundle has gone. */
   readonly #paths = new Map<string, string>();
   readonly #atRest = new AtRestReader();
@@ -192,7 +154,7 @@ export class BundleReader {
   readTile(folder: string, now: number, key: number): FoundTile | null {
     return (
       (this.#handles.has(folder) ? null : this.#readAtRest(folder, key)) ??
-      this.read(folder, now, ({ path, tile }) => ({ path, row: tile.get(key) ?? null }))
+      this.read(folder, now, ({ path, tile }) => ({ path, row: tile().get(key) ?? null }))
     );
   }
 
@@ -222,7 +184,7 @@ export class BundleReader {
     for (const folder of this.#handles.keys()) this.close(folder);
   }
 
-  #current(folder: string, now: number): Handle | null {
+  #current(folder: string, now: number): OpenBundle | null {
     const handle = this.#handles.get(folder);
     if (!handle) return null;
     if (handle.copy !== null || now - handle.seenAt > READERS_LEASE) {
@@ -237,7 +199,7 @@ export class BundleReader {
     return handle;
   }
 
-  #open(folder: string, now: number): Handle | null {
+  #open(folder: string, now: number): OpenBundle | null {
     for (let attempt = 0; attempt < OPENING_ATTEMPTS; attempt++) {
       const path = this.#paths.get(folder) ?? this.#find(folder);
       if (!path) return null;
@@ -273,9 +235,9 @@ export class BundleReader {
   }
 
   /** Null when the file has gone. */
-  #tryOpening(path: string): Handle | null {
+  #tryOpening(path: string): OpenBundle | null {
     try {
-      return new Handle(path, openForReading(path), true);
+      return new OpenBundle(path, openForReading(path), true);
     } catch (error) {
       if (!existsSync(path)) return null;
       if (!isRefused(error)) throw DamagedBundle.if(error, path);
@@ -283,13 +245,13 @@ export class BundleReader {
     }
   }
 
-  #openRefused(path: string): Handle {
+  #openRefused(path: string): OpenBundle {
     try {
-      return new Handle(path, openAlone(path), false);
+      return new OpenBundle(path, openAlone(path), false);
     } catch (error) {
       const copy = isDamage(error) ? null : openCopy(path);
       if (!copy) throw error;
-      return new Handle(path, copy.db, true, copy);
+      return new OpenBundle(path, copy.db, true, copy);
     }
   }
 
@@ -312,6 +274,6 @@ export class BundleReader {
 }
 
 /** A file is in its place until its bundle is removed, and its name is never used again. */
-function isCurrent({ path, copy }: Handle): boolean {
+function isCurrent({ path, copy }: OpenBundle): boolean {
   return copy ? copyStamp(path) === copy.stamp : existsSync(path);
 }

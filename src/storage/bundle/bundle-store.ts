@@ -2,24 +2,29 @@ import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
-import type { TileIndex, TileSetKey } from '../../domain/tile-key.ts';
-import { intersectRects, type TileRect } from '../../domain/tile-rect.ts';
+import { type TileIndex, type TileSetKey, tileSetOf } from '../../domain/tile-key.ts';
+import { blockAt, intersectRects, sizeOfRect, type TileRect } from '../../domain/tile-rect.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
-import type { StoredTile, TileStore } from '../tile-store.ts';
+import { NO_CHANGE, type StoreChange, type StoredTile, sumOfChanges, type TileStore } from '../tile-store.ts';
 import type { TileRow } from './at-rest-reader.ts';
 import { BundleAccess, patiently } from './bundle-access.ts';
 import { BundleBlocks } from './bundle-blocks.ts';
 import { FOREVER } from './bundle-editor.ts';
-import { findBundleFile, tileSetOf } from './bundle-file.ts';
+import { findBundleFile } from './bundle-file.ts';
+import { bundlesTouching, listBundles, listFolders, listLevels } from './bundle-folders.ts';
 import {
-  bundlesTouching,
+  BUNDLE_SIZE,
+  bundleIndexOf,
+  coverOfBundle,
+  keyOfTile,
+  keysOfPage,
   type ListedBundle,
-  listBundles,
-  listFolders,
-  listLevels,
-} from './bundle-folders.ts';
-import { bundleIndexOf, bundleRect, coverOfBundle, keyOfTile, keysOfPage, pageOfKey } from './bundle-grid.ts';
+  pageOfKey,
+  pageStatistics,
+  tileEntry,
+  tilePlace,
+} from './bundle-grid.ts';
 import {
   type BundleLayout,
   bundleFolder,
@@ -27,16 +32,13 @@ import {
   createTileSetFolders,
   layerFolder,
 } from './bundle-layout.ts';
-import { pageStatistics, tileEntry, tilePlace } from './bundle-listing.ts';
 import { type OpenBundle, READERS_LEASE, type ValidatorRow } from './bundle-reader.ts';
 import type { BundleStoreOptions } from './bundle-store-options.ts';
 import { BundleWriter } from './bundle-writer.ts';
-import type { FreshnessChange } from './bundle-writer-messages.ts';
 import { type Generations, openGenerations, syncFolder } from './generations.ts';
 import { storeFailure } from './sqlite-failure.ts';
-import { Sweeper } from './sweeper.ts';
-import { packTiles } from './tile-batch.ts';
-import { measureTrash, moveToTrash } from './trash.ts';
+import { measureTrash, moveToTrash, openSweeper } from './trash.ts';
+import { type FreshnessChange, packTiles } from './write-commands.ts';
 
 export interface BundleStoreTools extends Surroundings {
   /** Absolute; made when it is not there. */
@@ -61,12 +63,9 @@ export async function openBundleStore(
   const writer = new BundleWriter(root, log);
   const access = new BundleAccess(options.maxOpenBundles, writer, clock, log);
   const blocks = new BundleBlocks({ layout, access, clock, log });
-  const sweeper = new Sweeper(layout, options.sweepBytesPerSecond, clock, log);
   const folderOf = createTileSetFolders(layout);
-  if (!tools.readOnly) {
-    sweeper.wake();
-    writer.start();
-  }
+  const sweeper = tools.readOnly ? null : openSweeper(layout, options.sweepBytesPerSecond, tools);
+  if (!tools.readOnly) writer.start();
 
   const readBundle = <T>(set: TileSetKey, z: number, at: ListedBundle, use: (bundle: OpenBundle) => T) =>
     access.read(bundleFolder(folderOf(set), z, at.bundleX, at.bundleY), use);
@@ -91,7 +90,7 @@ export async function openBundleStore(
     const keys: number[] = [];
     for (const { ranges } of coverOfBundle(at.bundleX, at.bundleY, rect)) {
       const found = await readBundle(set, z, at, (bundle) =>
-        ranges.flatMap((range) => bundle.presentKeys.all(range.first, range.last, since, freshAt)),
+        ranges.flatMap((range) => bundle.presentKeys().all(range.first, range.last, since, freshAt)),
       );
       if (!found) return keys;
       keys.push(...found);
@@ -102,7 +101,7 @@ export async function openBundleStore(
 
   /** The pages of a bundle that are there and that `rect` touches, with all that each of them holds. */
   async function coversWithin(set: TileSetKey, z: number, at: ListedBundle, rect: TileRect) {
-    const rows = (await readBundle(set, z, at, (bundle) => bundle.pages.all())) ?? [];
+    const rows = (await readBundle(set, z, at, (bundle) => bundle.pages().all())) ?? [];
     const pages = new Map(rows.map((row) => [row.page, row]));
     return [...coverOfBundle(at.bundleX, at.bundleY, rect)].flatMap((cover) => {
       const counts = pages.get(cover.page);
@@ -147,7 +146,7 @@ export async function openBundleStore(
 
   /** Afterwards no reader of any process sees what was removed. */
   async function settleRemoval(): Promise<void> {
-    sweeper.wake();
+    sweeper?.wake();
     await clock.sleep(READERS_LEASE);
   }
 
@@ -155,7 +154,7 @@ export async function openBundleStore(
     for await (const z of listLevels(folder)) {
       for await (const { bundleX, bundleY } of listBundles(folder, z)) {
         const identity = await access.read(bundleFolder(folder, z, bundleX, bundleY), (b) =>
-          b.identity.get(),
+          b.identity().get(),
         );
         if (identity) return tileSetOf(identity);
       }
@@ -187,7 +186,7 @@ export async function openBundleStore(
     async pageWith(set, { z, x, y }) {
       const at = { bundleX: bundleIndexOf(x), bundleY: bundleIndexOf(y) };
       const { first, last } = keysOfPage(pageOfKey(keyOfTile(x, y)));
-      const rows = (await readBundle(set, z, at, (bundle) => bundle.range.all(first, last))) ?? [];
+      const rows = (await readBundle(set, z, at, (bundle) => bundle.range().all(first, last))) ?? [];
       return rows
         .filter((row) => storedTile(row) !== null)
         .map(({ key, bytes }) => ({ z, ...tilePlace(at, key), bytes }));
@@ -207,14 +206,14 @@ export async function openBundleStore(
       for await (const at of bundlesTouching(folderOf(set), z, rect)) {
         const ranges = [...coverOfBundle(at.bundleX, at.bundleY, rect)].flatMap((cover) => cover.ranges);
         const found = await readBundle(set, z, at, (bundle) =>
-          ranges.map(({ first, last }) => bundle.validators.get(first, last)),
+          ranges.map(({ first, last }) => bundle.validators().get(first, last)),
         );
         rows.push(...(found ?? []).flatMap((row) => (row && row.tiles > 0 ? [row] : [])));
       }
       const [first] = rows;
       const tiles = rows.reduce((sum, row) => sum + row.tiles, 0);
       const same = rows.every(({ least, greatest }) => least === first?.least && greatest === first?.least);
-      return first && same && tiles === tilesIn(rect) ? first.least : null;
+      return first && same && tiles === sizeOfRect(rect) ? first.least : null;
     },
 
     async markStale(set, z, rect, staleAt, signal, createdBefore) {
@@ -231,32 +230,28 @@ export async function openBundleStore(
     },
 
     async deleteRange(set, z, rect, signal, createdBefore) {
-      const total = { tiles: 0, bytes: 0 };
+      const changes: StoreChange[] = [];
       let anyRemoved = false;
       for await (const at of bundlesTouching(folderOf(set), z, rect)) {
         signal?.throwIfAborted();
         const { change, removed } = await writer.run('delete', [{ set, z, ...at, rect, createdBefore }]);
-        total.tiles += change.tiles;
-        total.bytes += change.bytes;
+        changes.push(change);
         anyRemoved ||= removed;
       }
       if (anyRemoved) await settleRemoval();
-      return total;
+      return sumOfChanges(changes);
     },
 
     async count(set, z, rect, createdBefore = FOREVER) {
-      const total = { tiles: 0, bytes: 0 };
+      let total: StoreChange = NO_CHANGE;
       for await (const at of bundlesTouching(folderOf(set), z, rect)) {
         for (const cover of await coversWithin(set, z, at, rect)) {
           const counts =
             (createdBefore === FOREVER && cover.whole && [cover.counts]) ||
             (await readBundle(set, z, at, ({ countRange }) =>
-              cover.ranges.map(({ first, last }) => countRange.get(first, last, createdBefore)),
+              cover.ranges.map(({ first, last }) => countRange().get(first, last, createdBefore)),
             ));
-          for (const counted of counts ?? []) {
-            total.tiles += counted?.tiles ?? 0;
-            total.bytes += counted?.bytes ?? 0;
-          }
+          total = sumOfChanges([total, ...(counts ?? [])]);
           await nextTurn();
         }
       }
@@ -265,7 +260,7 @@ export async function openBundleStore(
 
     async *parts(set, z, rect) {
       for await (const { bundleX, bundleY } of bundlesTouching(folderOf(set), z, rect)) {
-        const part = intersectRects(bundleRect(bundleX, bundleY), rect);
+        const part = intersectRects(blockAt(bundleX, bundleY, BUNDLE_SIZE), rect);
         if (part && findBundleFile(bundleFolder(folderOf(set), z, bundleX, bundleY))) yield part;
       }
     },
@@ -293,7 +288,7 @@ export async function openBundleStore(
     async *pages(set) {
       for await (const z of listLevels(folderOf(set))) {
         for await (const at of listBundles(folderOf(set), z)) {
-          const rows = (await readBundle(set, z, at, (bundle) => bundle.pages.all())) ?? [];
+          const rows = (await readBundle(set, z, at, (bundle) => bundle.pages().all())) ?? [];
           for (const row of rows) yield pageStatistics(set, z, at, row);
         }
       }
@@ -301,10 +296,10 @@ export async function openBundleStore(
 
     async *tiles(set, z) {
       for await (const at of listBundles(folderOf(set), z)) {
-        const pages = (await readBundle(set, z, at, (bundle) => bundle.pages.all())) ?? [];
+        const pages = (await readBundle(set, z, at, (bundle) => bundle.pages().all())) ?? [];
         for (const { page } of pages) {
           const { first, last } = keysOfPage(page);
-          const rows = (await readBundle(set, z, at, (bundle) => bundle.entries.all(first, last))) ?? [];
+          const rows = (await readBundle(set, z, at, (bundle) => bundle.entries().all(first, last))) ?? [];
           for (const row of rows) yield tileEntry(z, at, row);
         }
       }
@@ -317,7 +312,7 @@ export async function openBundleStore(
       await blocks.close();
       await access.close();
       await writer.close();
-      await sweeper.stop();
+      await sweeper?.close();
       generations.close();
     },
   };
@@ -327,10 +322,6 @@ export async function openBundleStore(
 function storedTile(row: TileRow): StoredTile | null {
   const { bytes, checksum, created_at: createdAt, fresh_until: freshUntil, made_by: madeBy } = row;
   return crc32(bytes) === checksum ? { bytes, checksum, createdAt, freshUntil, madeBy } : null;
-}
-
-function tilesIn({ minX, minY, maxX, maxY }: TileRect): number {
-  return (maxX - minX + 1) * (maxY - minY + 1);
 }
 
 async function prepare(layout: BundleLayout, clock: Clock): Promise<Generations> {

@@ -2,9 +2,9 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { errorCopier } from '../../domain/error-copier.ts';
 import { bundleLayout } from './bundle-layout.ts';
 import type { WriterAnswer, WriterRequest } from './bundle-writer.ts';
-import type { PutCommand } from './bundle-writer-messages.ts';
 import { BundleWriting } from './bundle-writing.ts';
 import { storeFailure } from './sqlite-failure.ts';
+import type { PutCommand } from './write-commands.ts';
 
 /** Milliseconds between looks for bundles that nobody writes any more. */
 const TIDY_INTERVAL = 1000;

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { silentLogger } from '../../lib/logger.ts';
 import { spawnThread } from '../../lib/spawn-thread.ts';
 import { BundleWriter } from './bundle-writer.ts';
-import { packTiles } from './tile-batch.ts';
+import { packTiles } from './write-commands.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:4326', format: 'image/png', parametersId: null };
 

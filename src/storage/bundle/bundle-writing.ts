@@ -2,21 +2,21 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { TilewardenError } from '../../domain/errors.ts';
 import { rectAround, type TileRect } from '../../domain/tile-rect.ts';
-import type { StoreChange, TilePlace } from '../tile-store.ts';
+import { NO_CHANGE, type StoreChange, sumOfChanges, type TilePlace } from '../tile-store.ts';
 import { BundleEditor, restBundle } from './bundle-editor.ts';
 import { findBundleFile, makeBundleFile, removeBundleFile } from './bundle-file.ts';
 import { coverOfBundle } from './bundle-grid.ts';
 import { BundleIndex } from './bundle-index.ts';
 import { type BundleAddress, type BundleLayout, bundleFolder, tileSetFolder } from './bundle-layout.ts';
-import type {
-  DeleteCommand,
-  DiscardTileCommand,
-  FreshenCommand,
-  PutCommand,
-} from './bundle-writer-messages.ts';
 import { type Generations, openGenerations, WRITER_PATIENCE } from './generations.ts';
 import { DamagedBundle, isBusy, isRefused } from './sqlite-failure.ts';
-import { groupByBundle } from './tile-batch.ts';
+import {
+  type DeleteCommand,
+  type DiscardTileCommand,
+  type FreshenCommand,
+  groupByBundle,
+  type PutCommand,
+} from './write-commands.ts';
 
 /** Bundles open for writing at once. */
 const MAX_EDITORS = 32;
@@ -27,8 +27,6 @@ const ATTEMPTS = 20;
 
 /** From before every change of the index. */
 const NO_MARK = 0;
-
-const NOTHING: StoreChange = { tiles: 0, bytes: 0 };
 
 /** Null: no tile at all, which is nowhere in particular. */
 type WrittenPlace = Pick<PutCommand, 'set' | 'z'> & { readonly rect: TileRect | null };
@@ -57,7 +55,7 @@ export class BundleWriting {
    * their locks; one that raised it before is seen here. So no tile outlives a truncation that it is older than.
    */
   put(command: PutCommand): StoreChange {
-    return this.putTogether([command])[0] ?? NOTHING;
+    return this.putTogether([command])[0] ?? NO_CHANGE;
   }
 
   /** Several share the transactions of their bundles: all of them are kept or, when one fails, none. */
@@ -72,8 +70,10 @@ export class BundleWriting {
       const byFolder = new Map(addresses.map(({ folder }, at) => [folder, editors[at]]));
       return puts.map(({ command, groups }) => {
         this.#checkPut(command);
-        return sum(
-          groups.map(({ address, tiles }) => byFolder.get(address.folder)?.put(tiles, command.at) ?? NOTHING),
+        return sumOfChanges(
+          groups.map(
+            ({ address, tiles }) => byFolder.get(address.folder)?.put(tiles, command.at) ?? NO_CHANGE,
+          ),
         );
       });
     });
@@ -81,11 +81,12 @@ export class BundleWriting {
 
   /** `removed`: nothing was left, so that the bundle itself went. */
   delete(command: DeleteCommand): { readonly change: StoreChange; readonly removed: boolean } {
-    const { set, z, bundleX, bundleY, rect, createdBefore } = command;
-    const folder = bundleFolder(tileSetFolder(this.#layout, set), z, bundleX, bundleY);
+    const { bundleX, bundleY, rect, createdBefore } = command;
+    const address = this.#addressOf(command);
+    const { folder } = address;
     let removed = false;
-    const change = this.#locked([{ set, z, bundleX, bundleY, folder }], false, ([editor]) => {
-      if (!editor) return NOTHING;
+    const change = this.#locked([address], false, ([editor]) => {
+      if (!editor) return NO_CHANGE;
       const deleted = editor.delete([...coverOfBundle(bundleX, bundleY, rect)], createdBefore);
       removed = editor.emptied && removeBundleFile(this.#layout, editor.path);
       if (removed) this.#tell(folder, () => editor.removed());
@@ -96,49 +97,24 @@ export class BundleWriting {
   }
 
   /** How many tiles there were. */
-  freshen({ set, z, bundleX, bundleY, rect, change }: FreshenCommand): number {
-    const folder = bundleFolder(tileSetFolder(this.#layout, set), z, bundleX, bundleY);
-    let tiles = 0;
-    this.#locked([{ set, z, bundleX, bundleY, folder }], false, ([editor]) => {
-      if ('generation' in change) this.#checkGeneration({ set, z, rect }, change.generation);
+  freshen(command: FreshenCommand): number {
+    const { bundleX, bundleY, rect, change } = command;
+    return this.#locked([this.#addressOf(command)], false, ([editor]) => {
+      if ('generation' in change) this.#checkGeneration(command, change.generation);
       const ranges = [...coverOfBundle(bundleX, bundleY, rect)].flatMap((cover) => cover.ranges);
-      tiles = editor?.freshen(ranges, change) ?? 0;
-      return NOTHING;
-    });
-    return tiles;
+      return { tiles: editor?.freshen(ranges, change) ?? 0 };
+    }).tiles;
   }
 
-  discardTile(command: DiscardTileCommand): StoreChange {
-    const discarded = this.#removingDamage(() => {
-      const editor = BundleEditor.open(command.path, this.#indexed());
-      try {
-        editor?.begin();
-        const change = editor?.discard(command.key, command.checksum, command.createdAt);
-        editor?.commit();
-        return change ?? NOTHING;
-      } finally {
-        editor?.close();
-      }
-    });
-    return discarded ?? NOTHING;
+  discardTile({ path, key, checksum, createdAt }: DiscardTileCommand): StoreChange {
+    return this.#editAlone(path, (editor) => editor.discard(key, checksum, createdAt));
   }
 
   /** How wrong the page statistics were. Nothing is written when they are right. */
   recount(folder: string): StoreChange {
     const path = findBundleFile(folder);
-    const counted = this.#removingDamage(() => {
-      const editor = path === null ? null : BundleEditor.open(path, this.#indexed());
-      try {
-        editor?.begin();
-        const drift = editor?.isCurrent() ? editor.recount() : NOTHING;
-        editor?.commit();
-        return drift;
-      } finally {
-        editor?.rollBackUnlessCommitted();
-        editor?.close();
-      }
-    });
-    return counted ?? NOTHING;
+    if (path === null) return NO_CHANGE;
+    return this.#editAlone(path, (editor) => (editor.isCurrent() ? editor.recount() : NO_CHANGE));
   }
 
   /** A bundle that somebody read while it was written; nothing to do while it is open here. */
@@ -215,6 +191,29 @@ export class BundleWriting {
     }
   }
 
+  #addressOf({ set, z, bundleX, bundleY }: Omit<BundleAddress, 'folder'>): BundleAddress {
+    const folder = bundleFolder(tileSetFolder(this.#layout, set), z, bundleX, bundleY);
+    return { set, z, bundleX, bundleY, folder };
+  }
+
+  /** Beside an editor of the same bundle that may be open here. */
+  #editAlone(path: string, work: (editor: BundleEditor) => StoreChange): StoreChange {
+    const change = this.#removingDamage(() => {
+      const editor = BundleEditor.open(path, this.#indexed());
+      if (!editor) return null;
+      try {
+        editor.begin();
+        const done = work(editor);
+        editor.commit();
+        return done;
+      } finally {
+        editor.rollBackUnlessCommitted();
+        editor.close();
+      }
+    });
+    return change ?? NO_CHANGE;
+  }
+
   #checkPut({ set, z, slots, generation }: PutCommand): void {
     this.#checkGeneration({ set, z, rect: rectAround(slots) }, generation);
   }
@@ -234,7 +233,7 @@ export class BundleWriting {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const change = this.#removingDamage(() => this.#attempt(addresses, create, work));
       if (change) return change;
-      for (const address of addresses) this.#closeUnlessCurrent(address.folder);
+      for (const { folder } of addresses) if (!this.#editors.get(folder)?.isCurrent()) this.#close(folder);
     }
     throw new TilewardenError('store-failed', 'The tile store failed.', {
       cause: new Error('no bundle stays in place'),
@@ -292,10 +291,6 @@ export class BundleWriting {
     for (const [folder] of byUse.slice(0, Math.max(0, byUse.length - MAX_EDITORS))) this.#close(folder);
   }
 
-  #closeUnlessCurrent(folder: string): void {
-    if (!this.#editors.get(folder)?.isCurrent()) this.#close(folder);
-  }
-
   #close(folder: string): void {
     const editor = this.#editors.get(folder);
     this.#editors.delete(folder);
@@ -307,10 +302,4 @@ export class BundleWriting {
 function inOrder(addresses: readonly BundleAddress[]): readonly BundleAddress[] {
   const byFolder = new Map(addresses.map((address) => [address.folder, address]));
   return [...byFolder.values()].sort((a, b) => (a.folder < b.folder ? -1 : 1));
-}
-
-function sum(changes: readonly StoreChange[]): StoreChange {
-  const tiles = changes.reduce((total, change) => total + change.tiles, 0);
-  const bytes = changes.reduce((total, change) => total + change.bytes, 0);
-  return { tiles, bytes };
 }

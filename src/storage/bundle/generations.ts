@@ -16,21 +16,13 @@ const FILL_RESERVE = `
   WITH RECURSIVE numbers (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM numbers WHERE id < ${RESERVED_PAGES})
   REPLACE INTO reserve SELECT id, randomblob(${ROW_BYTES}) FROM numbers`;
 
-/** The generation of each layer, shared by all processes on the store. */
-export interface Generations {
-  read(layer: string, place?: TilePlace): number;
-  /** Durable when it returns, and seen by every later `read` in any process. */
-  raise(layer: string, places?: readonly TilePlace[]): number;
-  /** The same for many whole layers: all of them or none. */
-  raiseAll(layers: readonly string[]): void;
-  close(): void;
-}
+export type Generations = ReturnType<typeof openGenerations>;
 
 /**
- * Kept with a rollback journal, not with a log as bundles are: reading it needs no second file, so that a store opens
+ * The generation of each layer, shared by all processes on the store. Kept with a rollback journal, not with a log as bundles are: reading it needs no second file, so that a store opens
  * on a disk that is full or may only be read. `patience` is how many milliseconds a call may block its thread.
  */
-export function openGenerations(layout: BundleLayout, patience: number): Generations {
+export function openGenerations(layout: BundleLayout, patience: number) {
   if (!existsSync(layout.generations)) makeSharedFile(layout.making, layout.generations, TABLES);
   const db = new Database(layout.generations, { fileMustExist: true, timeout: patience });
   // Here each commit is synced: an acknowledged truncation outlives a power cut.
@@ -73,15 +65,20 @@ export function openGenerations(layout: BundleLayout, patience: number): Generat
   });
   if (patience > 0) keepReserve(db, layout.generations);
   return {
-    read(layer, place) {
+    read(layer: string, place?: TilePlace): number {
       const key = JSON.stringify(layer);
       if (!place) return select.get(key) ?? 0;
       const { minX, minY, maxX, maxY } = place.rect;
       return latestAt.get(key, key, place.gridSet, place.z, maxX, minX, maxY, minY) ?? 0;
     },
-    raise: (layer, places) => withReserve(db, () => raiseOne.immediate(layer, places ?? null)),
-    raiseAll: (layers) => withReserve(db, () => raiseAll.immediate(layers)),
-    close: () => db.close(),
+    /** Durable when it returns, and seen by every later `read` in any process. */
+    raise: (layer: string, places?: readonly TilePlace[]): number =>
+      withReserve(db, () => raiseOne.immediate(layer, places ?? null)),
+    /** The same for many whole layers: all of them or none. */
+    raiseAll: (layers: readonly string[]): void => withReserve(db, () => raiseAll.immediate(layers)),
+    close(): void {
+      db.close();
+    },
   };
 }
 

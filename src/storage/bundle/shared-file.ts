@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
-import { isNodeError } from './bundle-folders.ts';
+import { hasCode } from '../../lib/error-code.ts';
 
 /**
  * An SQLite file that is whole, in its journal mode, from the first moment another process can see it. Of several
@@ -16,7 +16,7 @@ export function makeSharedFile(making: string, path: string, sql: string): void 
     linkSync(file, path);
     syncFolderNow(dirname(path));
   } catch (error) {
-    if (!isNodeError(error, 'EEXIST')) throw error;
+    if (!hasCode(error, 'EEXIST')) throw error;
   } finally {
     for (const end of ['', '-wal', '-shm', '-journal']) rmSync(`${file}${end}`, { force: true });
   }

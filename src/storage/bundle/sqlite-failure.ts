@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3';
 import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
-import { isNodeError } from './bundle-folders.ts';
+import { hasCode } from '../../lib/error-code.ts';
 
-const NO_ROOM = new Set(['SQLITE_FULL', 'SQLITE_IOERR_SHMSIZE', 'ENOSPC', 'EDQUOT']);
+const NO_ROOM = ['SQLITE_FULL', 'SQLITE_IOERR_SHMSIZE', 'ENOSPC', 'EDQUOT'];
 
 /** What the log says, once, when such a file is removed. */
 export const DAMAGE_MESSAGE = 'removed a damaged bundle; its tiles are made anew';
@@ -39,7 +39,7 @@ export class DamagedBundle extends Error {
 export function isRefused(error: unknown): boolean {
   const code = sqliteCode(error);
   if (code.startsWith('SQLITE_CANTOPEN') || code.startsWith('SQLITE_READONLY')) return true;
-  return isNoRoom(error) || isNodeError(error, 'EROFS', 'EACCES', 'EPERM');
+  return isNoRoom(error) || hasCode(error, 'EROFS', 'EACCES', 'EPERM');
 }
 
 export function storeFailure(error: unknown): TilewardenError {
@@ -50,7 +50,7 @@ export function storeFailure(error: unknown): TilewardenError {
 }
 
 export function isNoRoom(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && NO_ROOM.has(String(error.code));
+  return hasCode(error, ...NO_ROOM);
 }
 
 function sqliteCode(error: unknown): string {

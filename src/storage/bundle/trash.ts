@@ -3,8 +3,11 @@ import { mkdirSync, renameSync } from 'node:fs';
 import { lstat, opendir, rm, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.ts';
+import { hasCode } from '../../lib/error-code.ts';
+import { openRepeater } from '../../lib/repeat.ts';
+import type { Surroundings } from '../../lib/surroundings.ts';
 import type { SweepingStatistics } from '../tile-store.ts';
-import { isNodeError } from './bundle-folders.ts';
+import type { BundleLayout } from './bundle-layout.ts';
 
 /** Bytes a file system gives for each block that `lstat` counts. */
 const BLOCK_BYTES = 512;
@@ -18,7 +21,7 @@ export function moveToTrash(trash: string, path: string): boolean {
     renameSync(path, join(trash, randomUUID()));
     return true;
   } catch (error) {
-    if (isNodeError(error, 'ENOENT')) return false;
+    if (hasCode(error, 'ENOENT')) return false;
     throw error;
   }
 }
@@ -33,8 +36,21 @@ export async function measureTrash(trash: string): Promise<SweepingStatistics> {
   return { files, bytes };
 }
 
+/** Milliseconds between sweeps when nothing was dropped: what could not be removed is tried again. */
+const SWEEP_INTERVAL = 3_600_000;
+
+/** Gives the space of dropped tiles back in the background, one sweep at a time; `wake` tells that there is something. */
+export function openSweeper(layout: BundleLayout, bytesPerSecond: number, { clock, log }: Surroundings) {
+  const sweep = async (signal: AbortSignal) => {
+    await removeAbandoned(layout.making, clock);
+    await sweepTrash(layout.trash, bytesPerSecond, clock, signal);
+  };
+  const failure = 'could not sweep dropped tiles; the next drop tries again';
+  return openRepeater(sweep, { clock, log, pause: SWEEP_INTERVAL, failure });
+}
+
 /** Removes what lies in the trash, at a bounded rate, whichever process put it there. */
-export async function sweepTrash(
+async function sweepTrash(
   trash: string,
   bytesPerSecond: number,
   clock: Clock,
@@ -49,7 +65,7 @@ export async function sweepTrash(
 }
 
 /** Things that a process which died had begun to make. */
-export async function removeAbandoned(making: string, clock: Clock): Promise<void> {
+async function removeAbandoned(making: string, clock: Clock): Promise<void> {
   for await (const entry of entriesOf(making)) {
     const path = join(making, entry.name);
     const status = await tolerateAbsence(lstat(path));
@@ -77,7 +93,7 @@ async function removeEmptyFolders(path: string): Promise<void> {
     if (entry.isDirectory()) await removeEmptyFolders(join(path, entry.name));
   }
   await rmdir(path).catch((error: unknown) => {
-    if (!isNodeError(error, 'ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR')) throw error;
+    if (!hasCode(error, 'ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR')) throw error;
   });
 }
 
@@ -88,7 +104,7 @@ async function takenBy(path: string): Promise<number> {
 
 async function tolerateAbsence<T>(work: Promise<T>): Promise<T | null> {
   return work.catch((error: unknown) => {
-    if (isNodeError(error, 'ENOENT', 'ENOTDIR')) return null;
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return null;
     throw error;
   });
 }

@@ -13,10 +13,13 @@ import { type Clock, systemClock } from '../../lib/clock.ts';
 import {
   isOvertaken,
   MARKS_KEPT,
+  NO_CHANGE,
+  negated,
   type PageStatistics,
   type StoreBlock,
   type StoreChange,
   type StoredTile,
+  sumOfChanges,
   type TilePlace,
   type TileStore,
   type TileWrite,
@@ -45,7 +48,6 @@ interface LayerGenerations {
 }
 
 const NEVER_RAISED: LayerGenerations = { number: 0, floor: 0, marks: [] };
-const NOTHING: StoreChange = { tiles: 0, bytes: 0 };
 /** Tiles along the side of a part. */
 const PART = 128;
 
@@ -75,8 +77,7 @@ export function createMemoryStore(
   }
 
   function generationOf(layer: string, place?: TilePlace): number {
-    const known = generations.get(layer);
-    if (!known) return 0;
+    const known = generations.get(layer) ?? NEVER_RAISED;
     return place ? latestAt(known, place) : known.number;
   }
 
@@ -152,7 +153,7 @@ export function createMemoryStore(
       const change = changeOf(levelOf(set, z), batch);
       if (usedBytes + change.bytes > maxBytes)
         throw new TilewardenError('store-full', 'The memory store is full.');
-      if (batch.size === 0) return NOTHING;
+      if (batch.size === 0) return NO_CHANGE;
       const level = levelForWriting(set, z);
       for (const [place, tile] of batch) level.set(place, tile);
       usedBytes += change.bytes;
@@ -273,18 +274,11 @@ function tilesWithin(
 
 function changeOf(level: Level | undefined, batch: Level): StoreChange {
   const replaced = sumOf([...batch.keys()].flatMap((place) => level?.get(place) ?? []));
-  const added = sumOf(batch.values());
-  return { tiles: added.tiles - replaced.tiles, bytes: added.bytes - replaced.bytes };
+  return sumOfChanges([sumOf(batch.values()), negated(replaced)]);
 }
 
 function sumOf(tiles: Iterable<MemoryTile>): StoreChange {
-  let count = 0;
-  let bytes = 0;
-  for (const tile of tiles) {
-    count++;
-    bytes += tile.bytes.length;
-  }
-  return { tiles: count, bytes };
+  return sumOfChanges(Array.from(tiles, ({ bytes }) => ({ tiles: 1, bytes: bytes.length })));
 }
 
 function latestOf(tiles: Iterable<MemoryTile>): number {
@@ -293,19 +287,14 @@ function latestOf(tiles: Iterable<MemoryTile>): number {
   return latest;
 }
 
-/** Without a negative zero, which callers would see in an equality. */
-function negated(change: StoreChange): StoreChange {
-  return { tiles: 0 - change.tiles, bytes: 0 - change.bytes };
-}
-
 function pagesOf(set: TileSetKey, z: number, level: Level): Iterable<PageStatistics> {
   const pages = new Map<string, PageStatistics>();
   for (const tile of level.values()) {
     const [pageX, pageY] = [pageOf(tile.x), pageOf(tile.y)];
-    const { tiles, bytes, writtenAt } = pages.get(placeOf(pageX, pageY)) ?? { ...NOTHING, writtenAt: 0 };
-    const counted = { tiles: tiles + 1, bytes: bytes + tile.bytes.length };
-    const latest = Math.max(writtenAt, tile.createdAt);
-    pages.set(placeOf(pageX, pageY), { set, z, pageX, pageY, ...counted, writtenAt: latest });
+    const known = pages.get(placeOf(pageX, pageY));
+    const counted = sumOfChanges([known, { tiles: 1, bytes: tile.bytes.length }]);
+    const writtenAt = Math.max(known?.writtenAt ?? 0, tile.createdAt);
+    pages.set(placeOf(pageX, pageY), { set, z, pageX, pageY, ...counted, writtenAt });
   }
   return pages.values();
 }

@@ -4,15 +4,8 @@ import type { Schema } from '../../db/schema.ts';
 import { countCovered } from '../area-cover.ts';
 import { coverOf, pieceAt, stepCount, stepsOf } from '../task-plan.ts';
 import { finishIfComplete } from './finish-task.ts';
-import {
-  abortOverLimit,
-  type FailureTally,
-  insertFailure,
-  mergeSamples,
-  noFailures,
-  recordFailureAgain,
-} from './record-failures.ts';
-import { lockTasks, planOf, requestOf, type TaskRow } from './task-rows.ts';
+import { createFailureRecord } from './record-failures.ts';
+import { lockTasks, planOf, requestOf, type TaskRow, taskRow } from './task-rows.ts';
 import { isRetry, returnPiece } from './task-store.ts';
 
 /** Whose leases are taken back. */
@@ -20,6 +13,7 @@ export type LeaseHolder = 'everybody' | { readonly owner: string } | { readonly 
 
 /** A step at which this many workers died is passed over. */
 const FATAL_CRASHES = 3;
+const CRASH_REASON = 'a worker process ended while making these tiles';
 const FATAL_REASON = `${FATAL_CRASHES} worker processes ended while making these tiles`;
 
 export async function freeLeases(
@@ -44,86 +38,44 @@ export async function freeLeases(
 }
 
 async function freeAfterCrash(query: Statements, lease: Schema['task_leases'], now: number): Promise<void> {
-  const task = await query
-    .selectFrom('tasks')
-    .selectAll()
-    .where('id', '=', lease.task_id)
-    .executeTakeFirstOrThrow();
-  if (isRetry(lease.piece)) return countCrashedRetries(query, task, lease.token, now);
+  const { token, piece } = lease;
   const crashes = lease.crashes + 1;
-  if (crashes < FATAL_CRASHES) {
-    await query.updateTable('task_leases').set({ crashes }).where('token', '=', lease.token).execute();
+  if (!isRetry(piece) && crashes < FATAL_CRASHES) {
+    await query.updateTable('task_leases').set({ crashes }).where('token', '=', token).execute();
     return;
   }
-  await passOver(query, task, lease, now);
-}
-
-/** Which of the steps was fatal is not known; each of them has had an attempt. */
-async function countCrashedRetries(
-  query: Statements,
-  task: TaskRow,
-  token: number,
-  now: number,
-): Promise<void> {
-  const tried = await query.selectFrom('task_failures').select('id').where('token', '=', token).execute();
-  const tally = noFailures();
-  const context = { now, random: () => 0.5 };
-  for (const { id } of tried) {
-    await recordFailureAgain(
-      query,
-      task,
-      id,
-      'a worker process ended while making these tiles',
-      tally,
-      context,
-    );
+  const task = await taskRow(query, lease.task_id);
+  const failures = createFailureRecord(query, task, { now, random: () => 0.5 });
+  if (isRetry(piece)) {
+    // Which of the steps was fatal is not known; each of them has had an attempt.
+    const tried = await query.selectFrom('task_failures').select('id').where('token', '=', token).execute();
+    for (const { id } of tried) await failures.addAgain(id, CRASH_REASON);
+  } else {
+    const step = await passOver(query, task, lease);
+    if (!step) return;
+    await failures.giveUp({ ...step, reason: FATAL_REASON }, FATAL_CRASHES);
   }
-  await addFailures(query, task, tally, now);
+  const event_id = await changeNumber(query);
+  await query
+    .updateTable('tasks')
+    .set((eb) => ({ event_id, ...failures.changes(eb, 0n) }))
+    .where('id', '=', task.id)
+    .execute();
+  await failures.abortOverLimit();
 }
 
-/** Gives up the step at which workers die, and lets the piece go on behind it. */
-async function passOver(
-  query: Statements,
-  task: TaskRow,
-  lease: Schema['task_leases'],
-  now: number,
-): Promise<void> {
+/** Lets the piece go on behind the step at which workers die, which is answered. */
+async function passOver(query: Statements, task: TaskRow, lease: Schema['task_leases']) {
   const plan = planOf(task);
   const piece = pieceAt(plan, lease.piece);
   const step = piece && stepsOf(plan, piece, lease.done_steps).next().value;
-  if (!piece || !step) return;
-  const tiles = countCovered(coverOf(plan, requestOf(task)), step.z, step.rect);
-  const failure = { ...step, tiles, reason: FATAL_REASON };
-  await insertFailure(query, task.id, failure, { attempts: FATAL_CRASHES, retry_at: null, at: now });
+  if (!piece || !step) return null;
+  const isLast = step.index + 1 === stepCount(plan, piece);
+  if (isLast) await query.deleteFrom('task_leases').where('token', '=', lease.token).execute();
   await query
     .updateTable('task_leases')
     .set({ crashes: 0, done_steps: step.index + 1 })
     .where('token', '=', lease.token)
     .execute();
-  const { z, rect } = step;
-  const samples = [{ at: now, z, x: rect.minX, y: rect.minY, message: FATAL_REASON }];
-  await addFailures(query, task, { tiles, steps: 1, samples }, now);
-  if (step.index + 1 < stepCount(plan, piece)) return;
-  await query.deleteFrom('task_leases').where('token', '=', lease.token).execute();
-}
-
-async function addFailures(
-  query: Statements,
-  task: TaskRow,
-  tally: FailureTally,
-  now: number,
-): Promise<void> {
-  const eventId = await changeNumber(query);
-  await query
-    .updateTable('tasks')
-    .set((eb) => ({
-      event_id: eventId,
-      tiles_processed: eb('tiles_processed', '+', tally.tiles),
-      failed: eb('failed', '+', tally.tiles),
-      failures: eb('failures', '+', tally.steps),
-      error_samples: mergeSamples(task.error_samples, tally.samples),
-    }))
-    .where('id', '=', task.id)
-    .execute();
-  await abortOverLimit(query, task, tally, now);
+  return { ...step, tiles: countCovered(coverOf(plan, requestOf(task)), step.z, step.rect) };
 }

@@ -1,8 +1,7 @@
-import type { Statements } from '../../db/database.ts';
-import type { RowOf } from '../../db/schema.ts';
+import type { Conditions, Statements } from '../../db/database.ts';
 import { failureText } from '../../domain/upstream-status.ts';
 import { jitter, type Random } from '../../lib/random.ts';
-import type { TaskErrorSample, TaskRequest } from '../task.ts';
+import type { TaskErrorSample } from '../task.ts';
 import type { HostAway, StepFailure } from './lease.ts';
 import { failedStepOf, requestOf, type TaskRow } from './task-rows.ts';
 import { endTask } from './task-store.ts';
@@ -20,67 +19,83 @@ const LONGEST_REASON = 300;
 const LONGEST_BACKOFF = 300_000;
 const BACKOFF_SPREAD = 0.2;
 
-export interface FailureTally {
-  /** Tiles given up: processed, in that nobody will try them again. */
-  tiles: bigint;
-  steps: number;
-  samples: TaskErrorSample[];
-}
+/** Records failures of a task's steps, each of which waits for another attempt or is given up, and adds them up. */
+export function createFailureRecord(query: Statements, task: TaskRow, { now, random }: FailureContext) {
+  const request = requestOf(task);
+  const samples: TaskErrorSample[] = [];
+  /** Given up: processed, in that nobody will try them again. */
+  let tiles = 0n;
+  let steps = 0;
 
-export function noFailures(): FailureTally {
-  return { tiles: 0n, steps: 0, samples: [] };
-}
+  function count({ z, rect, tiles: failed, reason }: StepFailure, retryAt: number | null): void {
+    samples.push({ at: now, z, x: rect.minX, y: rect.minY, message: reason });
+    if (retryAt !== null) return;
+    tiles += failed;
+    steps += 1;
+  }
 
-/** A step's first failure: it waits for another attempt, or is given up when the task allows none. */
-export async function recordFailure(
-  query: Statements,
-  task: TaskRow,
-  failure: StepFailure,
-  tally: FailureTally,
-  context: FailureContext,
-): Promise<void> {
-  const retryAt = retryTime(requestOf(task), 1, context);
-  const told = { ...failure, reason: failure.reason.slice(0, LONGEST_REASON) };
-  await insertFailure(query, task.id, told, { attempts: 1, retry_at: retryAt, at: context.now });
-  count(tally, told, retryAt === null, context.now);
-}
+  function retryTime(attempts: number): number | null {
+    if (attempts > request.tileFailureRetryCount) return null;
+    const wait = Math.min(
+      request.tileFailureRetryWaitTime * 2 ** (attempts - 1),
+      Math.max(LONGEST_BACKOFF, request.tileFailureRetryWaitTime),
+    );
+    return Math.round(now + jitter(wait, BACKOFF_SPREAD, random));
+  }
 
-export async function insertFailure(
-  query: Statements,
-  taskId: number,
-  { z, rect, tiles, reason }: StepFailure,
-  how: Pick<RowOf<'task_failures'>, 'attempts' | 'retry_at' | 'at'>,
-): Promise<void> {
-  const place = { z, min_x: rect.minX, min_y: rect.minY, max_x: rect.maxX, max_y: rect.maxY };
-  await query
-    .insertInto('task_failures')
-    .values({ task_id: taskId, ...place, tiles, reason, token: null, ...how })
-    .execute();
-}
+  async function insert(failure: StepFailure, attempts: number, retryAt: number | null): Promise<void> {
+    const { z, rect, tiles: failed } = failure;
+    const reason = failure.reason.slice(0, LONGEST_REASON);
+    const place = { z, min_x: rect.minX, min_y: rect.minY, max_x: rect.maxX, max_y: rect.maxY };
+    const how = { attempts, retry_at: retryAt, at: now, token: null };
+    await query
+      .insertInto('task_failures')
+      .values({ task_id: task.id, ...place, tiles: failed, reason, ...how })
+      .execute();
+    count({ ...failure, reason }, retryAt);
+  }
 
-/** Another failure of a step that was tried again. */
-export async function recordFailureAgain(
-  query: Statements,
-  task: TaskRow,
-  id: number,
-  reason: string,
-  tally: FailureTally,
-  context: FailureContext,
-): Promise<void> {
-  const row = await query
-    .selectFrom('task_failures')
-    .selectAll()
-    .where('id', '=', id)
-    .executeTakeFirstOrThrow();
-  const attempts = row.attempts + 1;
-  const retryAt = retryTime(requestOf(task), attempts, context);
-  const shown = reason.slice(0, LONGEST_REASON);
-  await query
-    .updateTable('task_failures')
-    .set({ attempts, retry_at: retryAt, token: null, reason: shown, at: context.now })
-    .where('id', '=', id)
-    .execute();
-  count(tally, { ...failedStepOf(row), reason: shown }, retryAt === null, context.now);
+  return {
+    /** A step's first failure. */
+    add: (failure: StepFailure): Promise<void> => insert(failure, 1, retryTime(1)),
+    /** Whatever attempts the task allows. */
+    giveUp: (failure: StepFailure, attempts: number): Promise<void> => insert(failure, attempts, null),
+    /** Another failure of a step that was tried again. */
+    async addAgain(id: number, reason: string): Promise<void> {
+      const failed = query.selectFrom('task_failures').selectAll().where('id', '=', id);
+      const row = await failed.executeTakeFirstOrThrow();
+      const attempts = row.attempts + 1;
+      const retryAt = retryTime(attempts);
+      const shown = reason.slice(0, LONGEST_REASON);
+      await query
+        .updateTable('task_failures')
+        .set({ attempts, retry_at: retryAt, token: null, reason: shown, at: now })
+        .where('id', '=', id)
+        .execute();
+      count({ ...failedStepOf(row), reason: shown }, retryAt);
+    },
+    /** What they and so many tiles besides change in the task's row. */
+    changes(eb: Conditions<'tasks'>, processed: bigint) {
+      const kept = JSON.parse(task.error_samples) as TaskErrorSample[];
+      const errors = JSON.stringify([...kept, ...samples].slice(-KEPT_SAMPLES));
+      return {
+        tiles_processed: eb('tiles_processed', '+', processed + tiles),
+        failed: eb('failed', '+', tiles),
+        failures: eb('failures', '+', steps),
+        ...(samples.length > 0 && { error_samples: errors }),
+      };
+    },
+    /** Aborts the task when it has failed as often as it may. */
+    async abortOverLimit(): Promise<boolean> {
+      const failures = task.failures + steps;
+      if (steps === 0 || failures < request.totalFailuresBeforeAborting) return false;
+      const last = samples.at(-1)?.message ?? 'unknown';
+      const many = failures === 1 ? '1 failure' : `${failures} failures`;
+      const reason = `${many}, as many as totalFailuresBeforeAborting allows; the last: ${last}`;
+      await endTask(query, task.id, 'failed', reason, now);
+      return true;
+    },
+  };
 }
 
 /** Ends a task that has waited for a failing host for as long as it may. */
@@ -95,43 +110,4 @@ export async function abortIfHostStaysAway(
   const reason = `host ${host} has been failing since ${from} (${failureText(failure)}); the task waited ${HOST_PATIENCE} minutes for it`;
   await endTask(query, task.id, 'failed', reason, now);
   return true;
-}
-
-/** Aborts the task when it has failed as often as it may. */
-export async function abortOverLimit(
-  query: Statements,
-  task: TaskRow,
-  tally: FailureTally,
-  now: number,
-): Promise<boolean> {
-  if (tally.steps === 0) return false;
-  const failures = task.failures + tally.steps;
-  if (failures < requestOf(task).totalFailuresBeforeAborting) return false;
-  const last = tally.samples.at(-1)?.message ?? 'unknown';
-  const many = failures === 1 ? '1 failure' : `${failures} failures`;
-  const reason = `${many}, as many as totalFailuresBeforeAborting allows; the last: ${last}`;
-  await endTask(query, task.id, 'failed', reason, now);
-  return true;
-}
-
-export function mergeSamples(kept: string, fresh: readonly TaskErrorSample[]): string {
-  const samples = JSON.parse(kept) as TaskErrorSample[];
-  return JSON.stringify([...samples, ...fresh].slice(-KEPT_SAMPLES));
-}
-
-function count(tally: FailureTally, failure: StepFailure, givenUp: boolean, at: number): void {
-  const { z, rect, reason } = failure;
-  tally.samples.push({ at, z, x: rect.minX, y: rect.minY, message: reason });
-  if (!givenUp) return;
-  tally.tiles += failure.tiles;
-  tally.steps += 1;
-}
-
-function retryTime(request: TaskRequest, attempts: number, { now, random }: FailureContext): number | null {
-  if (attempts > request.tileFailureRetryCount) return null;
-  const wait = Math.min(
-    request.tileFailureRetryWaitTime * 2 ** (attempts - 1),
-    Math.max(LONGEST_BACKOFF, request.tileFailureRetryWaitTime),
-  );
-  return Math.round(now + jitter(wait, BACKOFF_SPREAD, random));
 }

@@ -2,18 +2,9 @@ import type { Statements } from '../../db/database.ts';
 import { changeNumber } from '../../db/numbers.ts';
 import { finishIfComplete } from './finish-task.ts';
 import type { Report, ReportAnswer } from './lease.ts';
-import {
-  abortIfHostStaysAway,
-  abortOverLimit,
-  type FailureContext,
-  type FailureTally,
-  mergeSamples,
-  noFailures,
-  recordFailure,
-  recordFailureAgain,
-} from './record-failures.ts';
+import { abortIfHostStaysAway, createFailureRecord, type FailureContext } from './record-failures.ts';
 import { nextInTurn } from './take-lease.ts';
-import { lockTasks, type TaskRow } from './task-rows.ts';
+import { lockTasks, type TaskRow, taskRow } from './task-rows.ts';
 import { isRetry, returnPiece } from './task-store.ts';
 
 /** Milliseconds of threads that a task may be ahead of another before it gives way. */
@@ -49,14 +40,32 @@ async function reportOne(query: Statements, report: Report, context: FailureCont
     .executeTakeFirst();
   if (!lease) return 'over';
   if (lease.beat > report.beat) return 'go-on';
-  const task = await query
-    .selectFrom('tasks')
-    .selectAll()
-    .where('id', '=', lease.task_id)
-    .executeTakeFirstOrThrow();
-  const tally = await recordSteps(query, task, report, context);
-  await addToTask(query, task, report, tally, { threads: lease.threads, now: context.now });
-  if (await abortOverLimit(query, task, tally, context.now)) return 'over';
+  const task = await taskRow(query, lease.task_id);
+  const failures = createFailureRecord(query, task, context);
+  for (const failure of report.failures) await failures.add(failure);
+  for (const [id, reason] of report.retried) {
+    if (reason === null) await query.deleteFrom('task_failures').where('id', '=', id).execute();
+    if (reason !== null) await failures.addAgain(id, reason);
+  }
+  const { counts, workMs, wait } = report;
+  const event_id = await changeNumber(query);
+  await query
+    .updateTable('tasks')
+    .set((eb) => ({
+      event_id,
+      fair_time: eb('fair_time', '+', (workMs * lease.threads) / task.weight),
+      made: eb('made', '+', counts.made),
+      present: eb('present', '+', counts.present),
+      removed: eb('removed', '+', counts.removed),
+      blank: eb('blank', '+', counts.blank),
+      bytes: eb('bytes', '+', counts.bytes),
+      upstream_requests: eb('upstream_requests', '+', counts.upstreamRequests),
+      ...failures.changes(eb, counts.processed),
+      ...(wait && { waiting: JSON.stringify({ ...wait, notedAt: context.now }) }),
+    }))
+    .where('id', '=', task.id)
+    .execute();
+  if (await failures.abortOverLimit()) return 'over';
   const { hostAway } = report;
   if (hostAway && (await abortIfHostStaysAway(query, task, hostAway, context.now))) return 'over';
   if (report.intent === 'finish') {
@@ -74,50 +83,6 @@ async function reportOne(query: Statements, report: Report, context: FailureCont
   await returnPiece(query, task.id, lease.piece, report.token);
   if (isRetry(lease.piece)) await finishIfComplete(query, task.id, context.now);
   return 'go-on';
-}
-
-async function recordSteps(
-  query: Statements,
-  task: TaskRow,
-  report: Report,
-  context: FailureContext,
-): Promise<FailureTally> {
-  const tally = noFailures();
-  for (const failure of report.failures) await recordFailure(query, task, failure, tally, context);
-  for (const [id, reason] of report.retried) {
-    if (reason === null) await query.deleteFrom('task_failures').where('id', '=', id).execute();
-    if (reason !== null) await recordFailureAgain(query, task, id, reason, tally, context);
-  }
-  return tally;
-}
-
-async function addToTask(
-  query: Statements,
-  task: TaskRow,
-  { counts, workMs, wait }: Report,
-  tally: FailureTally,
-  { threads, now }: { readonly threads: number; readonly now: number },
-): Promise<void> {
-  const eventId = await changeNumber(query);
-  await query
-    .updateTable('tasks')
-    .set((eb) => ({
-      event_id: eventId,
-      fair_time: eb('fair_time', '+', (workMs * threads) / task.weight),
-      tiles_processed: eb('tiles_processed', '+', counts.processed + tally.tiles),
-      made: eb('made', '+', counts.made),
-      present: eb('present', '+', counts.present),
-      removed: eb('removed', '+', counts.removed),
-      blank: eb('blank', '+', counts.blank),
-      bytes: eb('bytes', '+', counts.bytes),
-      upstream_requests: eb('upstream_requests', '+', counts.upstreamRequests),
-      failed: eb('failed', '+', tally.tiles),
-      failures: eb('failures', '+', tally.steps),
-      ...(wait ? { waiting: JSON.stringify({ ...wait, notedAt: now }) } : {}),
-      ...(tally.samples.length > 0 ? { error_samples: mergeSamples(task.error_samples, tally.samples) } : {}),
-    }))
-    .where('id', '=', task.id)
-    .execute();
 }
 
 /** Whether a worker that has no thread free should make room: a small task waits, or one that has had less. */

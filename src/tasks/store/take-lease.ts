@@ -1,4 +1,4 @@
-import type { Statements } from '../../db/database.ts';
+import type { Conditions, Statements } from '../../db/database.ts';
 import { dialectOf, nextToken } from '../../db/numbers.ts';
 import type { Schema } from '../../db/schema.ts';
 import { coverOf, nextPiece, type Piece, pieceAt, stepCount, type TaskPlan } from '../task-plan.ts';
@@ -81,18 +81,21 @@ export function nextInTurn(query: Statements, now: number, except: readonly numb
             .select('task_failures.id')
             .whereRef('task_failures.task_id', '=', 'tasks.id')
             .where('task_failures.token', 'is', null)
-            .where((when) =>
-              when.or([
-                when('task_failures.retry_at', '<=', now),
-                when('task_failures.retry_at', '>', now + LONGEST_RETRY_WAIT),
-              ]),
-            ),
+            .where(isDue(now)),
         ),
       ]),
     )
     .orderBy('tasks.express', 'desc')
     .orderBy('tasks.fair_time')
     .orderBy('tasks.id');
+}
+
+function isDue(now: number) {
+  return ({ eb, or }: Conditions<'task_failures'>) =>
+    or([
+      eb('task_failures.retry_at', '<=', now),
+      eb('task_failures.retry_at', '>', now + LONGEST_RETRY_WAIT),
+    ]);
 }
 
 /** What was seen before the task's row was locked may have changed since. */
@@ -102,10 +105,8 @@ async function takeFrom(query: Statements, id: number, wish: LeaseWish, now: num
   const share = Math.ceil(task.thread_count / wish.workers);
   const threads = Math.min(wish.freeThreads, task.thread_count - (await busyThreads(query, id)), share);
   if (threads < 1) return null;
-  const lease =
-    (await takeReturned(query, task, wish.owner, threads)) ??
-    (await takeFailed(query, task, wish.owner, threads, now)) ??
-    (await takeNext(query, task, wish.owner, threads));
+  const taking = { query, task, plan: planOf(task), owner: wish.owner, threads, now };
+  const lease = (await takeReturned(taking)) ?? (await takeFailed(taking)) ?? (await takeNext(taking));
   if (task.state === 'pending') {
     await updateTask(query, id, { state: 'running', started_at: task.started_at ?? now });
   }
@@ -123,12 +124,16 @@ async function busyThreads(query: Statements, id: number): Promise<number> {
   return Number(row?.busy ?? 0);
 }
 
-async function takeReturned(
-  query: Statements,
-  task: TaskRow,
-  owner: string,
-  threads: number,
-): Promise<Lease | null> {
+/** A task whose row is locked, and who takes how much of it. */
+interface Taking extends Pick<LeaseWish, 'owner'> {
+  readonly query: Statements;
+  readonly task: TaskRow;
+  readonly plan: TaskPlan;
+  readonly threads: number;
+  readonly now: number;
+}
+
+async function takeReturned({ query, task, plan, owner, threads }: Taking): Promise<Lease | null> {
   const waiting = await query
     .selectFrom('task_leases')
     .selectAll()
@@ -138,7 +143,6 @@ async function takeReturned(
     .limit(1)
     .executeTakeFirst();
   if (!waiting) return null;
-  const plan = planOf(task);
   const piece = pieceAt(plan, waiting.piece);
   if (!piece) throw new Error(`Task ${task.id} has no piece ${waiting.piece}.`);
   const careful = waiting.crashes > 0;
@@ -150,12 +154,18 @@ async function takeReturned(
     .where('task_id', '=', task.id)
     .where('piece', '=', waiting.piece)
     .execute();
-  return { ...leaseOf(task, token, granted), kind: 'piece', piece, doneSteps: waiting.done_steps, careful };
+  return {
+    ...leaseOf(task, plan, token, granted),
+    kind: 'piece',
+    piece,
+    doneSteps: waiting.done_steps,
+    careful,
+  };
 }
 
-function leaseOf(task: TaskRow, token: number, threads: number) {
+function leaseOf(task: TaskRow, plan: TaskPlan, token: number, threads: number) {
   const fresh = BigInt(task.tiles_processed) === 0n;
-  return { token, taskId: task.id, request: requestOf(task), plan: planOf(task), threads, fresh };
+  return { token, taskId: task.id, request: requestOf(task), plan, threads, fresh };
 }
 
 /** No more threads than there are steps: others can use them. */
@@ -163,19 +173,13 @@ function usable(plan: TaskPlan, piece: Piece, doneSteps: number, threads: number
   return Math.max(1, Math.min(threads, stepCount(plan, piece) - doneSteps));
 }
 
-async function takeFailed(
-  query: Statements,
-  task: TaskRow,
-  owner: string,
-  threads: number,
-  now: number,
-): Promise<Lease | null> {
+async function takeFailed({ query, task, plan, owner, threads, now }: Taking): Promise<Lease | null> {
   const due = await query
     .selectFrom('task_failures')
     .selectAll()
     .where('task_id', '=', task.id)
     .where('token', 'is', null)
-    .where((eb) => eb.or([eb('retry_at', '<=', now), eb('retry_at', '>', now + LONGEST_RETRY_WAIT)]))
+    .where(isDue(now))
     .orderBy('id')
     .limit(RETRY_BATCH)
     .execute();
@@ -185,16 +189,10 @@ async function takeFailed(
   await insertLease(query, { task_id: task.id, piece: -token, token, owner, threads: granted });
   const ids = due.map((row) => row.id);
   await query.updateTable('task_failures').set({ token }).where('id', 'in', ids).execute();
-  return { ...leaseOf(task, token, granted), kind: 'retry', steps: due.map(failedStepOf) };
+  return { ...leaseOf(task, plan, token, granted), kind: 'retry', steps: due.map(failedStepOf) };
 }
 
-async function takeNext(
-  query: Statements,
-  task: TaskRow,
-  owner: string,
-  threads: number,
-): Promise<Lease | null> {
-  const plan = planOf(task);
+async function takeNext({ query, task, plan, owner, threads }: Taking): Promise<Lease | null> {
   const cover = coverOf(plan, requestOf(task));
   const piece = task.next_piece < task.piece_count ? nextPiece(plan, cover, task.next_piece) : null;
   const nextOrdinal = piece ? piece.ordinal + 1 : task.piece_count;
@@ -203,7 +201,7 @@ async function takeNext(
   const token = await nextToken(query);
   const granted = usable(plan, piece, 0, threads);
   await insertLease(query, { task_id: task.id, piece: piece.ordinal, token, owner, threads: granted });
-  return { ...leaseOf(task, token, granted), kind: 'piece', piece, doneSteps: 0, careful: false };
+  return { ...leaseOf(task, plan, token, granted), kind: 'piece', piece, doneSteps: 0, careful: false };
 }
 
 type NewLease = Omit<Schema['task_leases'], 'beat' | 'done_steps' | 'crashes'>;

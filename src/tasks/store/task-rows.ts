@@ -37,6 +37,10 @@ export async function lockTasks(query: Statements, ids: readonly number[]): Prom
     .execute();
 }
 
+export async function taskRow(query: Statements, id: number): Promise<TaskRow> {
+  return query.selectFrom('tasks').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+}
+
 /** Each change of a task has a number. */
 export async function updateTask(
   query: Statements,
