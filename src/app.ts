@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Accounts, openAccounts } from './access/open-accounts.ts';
 import { readCapabilities } from './app/import-settings.ts';
-import { nodeName, processSocketOf, urlOf } from './app/join-nodes.ts';
+import { isShared, nodeName, processSocketOf, urlOf } from './app/join-nodes.ts';
 import { openExports } from './app/open-exports.ts';
 import { keepsInMemory, type NodeSurroundings, openNode, taskSettings } from './app/open-node.ts';
 import { openPreviews } from './app/open-previews.ts';
@@ -81,9 +81,9 @@ async function openParts(
   const exports = open.use(
     await openExports({
       folder: join(settings.data, 'exports'),
-      catalog,
+      shared: isShared(settings),
       fork: keepsInMemory(settings) ? null : (surroundings.forkWorker ?? null),
-      ...{ clock, log },
+      ...{ database, catalog, clock, log },
     }),
   );
   const about = { version: readVersion(), startedAt: clock.now() };

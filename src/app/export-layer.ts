@@ -1,3 +1,5 @@
+import { rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { z } from 'zod';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Settings } from '../config/settings.ts';
@@ -12,10 +14,14 @@ import {
   type ExportResult,
   exportTiles,
 } from '../export/export-tiles.ts';
+import { createFolderFiles } from '../export/folder-files.ts';
 import { checkBody } from '../http/wire/read-body.ts';
 import { AREA_FIELDS, type AreaFields, areaOf } from '../http/wire/values.ts';
 import { messageKind } from '../lib/channel.ts';
+import { hasCode } from '../lib/error-code.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
+import type { ExportState } from '../nodes/export-book.ts';
+import type { StoreFiles } from '../storage/tile-store.ts';
 import { coveredRects, createAreaCover, zoomGeometryOf } from '../tasks/area-cover.ts';
 import { areaIn, boundsOfArea } from '../tasks/task-area.ts';
 import { openCache } from './open-cache.ts';
@@ -23,23 +29,35 @@ import { whileOpen } from './opened.ts';
 
 /** `area` as in the body of a task. */
 export type AreaOrder = ExportOrder & AreaFields;
-export type ExportWork = AreaOrder & Pick<ExportOptions, 'target'>;
+type ExportWork = AreaOrder & Pick<ExportOptions, 'target'>;
 type Watched = Pick<ExportOptions, 'signal' | 'onProgress'>;
 
+/** An export whose file is to be kept for downloads. */
+export type KeptExport = ExportWork & {
+  /** What the file is called where it is kept. */
+  readonly name: string;
+  /** The store beside whose tiles it is kept; one that is not shared leaves it in the folder of the target. */
+  readonly store: string;
+  /** Of a file that an earlier attempt finished, if it was here; null: none did. */
+  readonly bytes: number | null;
+};
+type KeptProgress = Pick<ExportState, 'tiles' | 'expected' | 'bytes'>;
+
 /** To a task process, and what it tells meanwhile. */
-export const EXPORT = messageKind<ExportWork, ExportResult>('export');
-export const EXPORT_PROGRESS = messageKind<ExportProgress>('export-progress');
+export const EXPORT = messageKind<KeptExport, void>('export');
+export const EXPORT_PROGRESS = messageKind<KeptProgress>('export-progress');
 
 /** Throws what `exportedPart` throws, and `layer-unknown`. */
 export function exportedLayer(catalog: Pick<Catalog, 'layer'>, order: AreaOrder) {
   const bound = catalog.layer(order.layer);
   if (!bound) throw new TilewardenError('layer-unknown', `There is no layer ${order.layer}.`);
   const { set, content } = exportedPart(bound.layer, order);
+  const stored = { store: bound.store, storeName: bound.declared?.store ?? '' };
   const polygons = areaIn(content.subset.gridSet, areaOf(order));
-  if (!polygons) return { store: bound.store, set, content, area: null };
+  if (!polygons) return { ...stored, set, content, area: null };
   const bounds = intersectBounds(boundsOfArea(polygons), content.bounds);
   if (!bounds) throw invalid("The area lies outside the bounds or the layer's extent.");
-  return { store: bound.store, set, content: { ...content, bounds }, area: coveredBy(polygons, content) };
+  return { ...stored, set, content: { ...content, bounds }, area: coveredBy(polygons, content) };
 }
 
 function coveredBy(
@@ -53,11 +71,43 @@ function coveredBy(
   return { polygons, touched: (z, rect) => coveredRects(cover, z, rect) };
 }
 
-export function exportFrom(
+/** The last progress that it tells has the size of the file. */
+export async function keepExport(
+  catalog: Pick<Catalog, 'layer' | 'stores'>,
+  {
+    bytes: finished,
+    name,
+    store,
+    signal,
+    onProgress,
+    ...work
+  }: KeptExport & { readonly signal: AbortSignal; readonly onProgress: (progress: KeptProgress) => void },
+): Promise<void> {
+  const { target } = work;
+  const there = await stat(target).catch(() => null);
+  if (there === null || there.size !== finished) {
+    await rm(target, { force: true });
+    const watched = { signal, onProgress: (some: ExportProgress) => onProgress({ ...some, bytes: null }) };
+    const { tiles, bytes } = await exportFrom(catalog, { ...work, ...watched });
+    onProgress({ tiles, expected: tiles, bytes });
+  }
+  await filesOf(catalog, store, dirname(target)).put(name, target, signal);
+}
+
+export function filesOf(catalog: Pick<Catalog, 'stores'>, store: string, folder: string): StoreFiles {
+  return catalog.stores().get(store)?.files ?? createFolderFiles(folder);
+}
+
+async function exportFrom(
   catalog: Pick<Catalog, 'layer'>,
   work: ExportWork & Watched,
 ): Promise<ExportResult> {
-  return exportTiles({ ...work, ...exportedLayer(catalog, work) });
+  try {
+    return await exportTiles({ ...work, ...exportedLayer(catalog, work) });
+  } catch (cause) {
+    if (!hasCode(cause, 'SQLITE_FULL', 'ENOSPC', 'EDQUOT')) throw cause;
+    throw new TilewardenError('store-full', 'There is no room on the disk for the file.', { cause });
+  }
 }
 
 /** Copies what is cached of a tile set into a file. A server may run on the data folder or not. `geoJson` is an area that nobody has looked at. */

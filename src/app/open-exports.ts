@@ -1,107 +1,161 @@
 import type { ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { Database } from '../db/database.ts';
 import { errorCopier } from '../domain/error-copier.ts';
-import { TilewardenError } from '../domain/errors.ts';
-import { type ExportResult, writerFor } from '../export/export-tiles.ts';
-import { type ExportDocument, type Exports, exportAnswer } from '../http/api/exports.ts';
+import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import { writerFor } from '../export/export-tiles.ts';
+import { createFolderFiles } from '../export/folder-files.ts';
+import type { ExportDocument, Exports } from '../http/api/exports.ts';
 import { createChannel } from '../lib/channel.ts';
 import { isoTime } from '../lib/clock.ts';
+import { openRepeater } from '../lib/repeat.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { withoutAbsent } from '../lib/without-absent.ts';
+import { type BookedExport, createExportBook, EXPORT_LEASE, type ExportState } from '../nodes/export-book.ts';
 import type { TileStore } from '../storage/tile-store.ts';
-import { EXPORT, EXPORT_PROGRESS, exportedLayer, exportFrom } from './export-layer.ts';
+import { EXPORT, EXPORT_PROGRESS, exportedLayer, filesOf, keepExport } from './export-layer.ts';
 
 interface ExportsOptions extends Surroundings {
-  /** Holds the files, and beside each what it is. */
+  /** Holds files that are being made, and those that no store keeps. */
   readonly folder: string;
-  readonly catalog: Pick<Catalog, 'layer'>;
+  readonly database: Database;
+  readonly catalog: Pick<Catalog, 'layer' | 'stores'>;
+  /** Whether other nodes perform exports too. */
+  readonly shared: boolean;
   /** Starts a task process; null: this one does it. */
   readonly fork: (() => ChildProcess) | null;
 }
 
+type What = Omit<ExportDocument, 'id' | keyof ExportState>;
+
 interface Job {
-  document: ExportDocument;
+  readonly row: BookedExport<What>;
+  progress: ExportState;
   readonly stop: AbortController;
-  /** Never rejects. */
-  over: Promise<void>;
+  /** When it may be taken over, by the monotonic clock. */
+  until: number;
 }
 
-const MOST = 20;
-/** Milliseconds between looks at the disk. */
-const LOOK_INTERVAL = 1000;
+/** Milliseconds between looks for exports to perform, and between reports of the one that is performed. */
+const LOOK_INTERVAL = 5000;
+const BEAT_INTERVAL = 1000;
+/** Milliseconds before another try: when the store is away, and when this node stops. */
+const RETRY_PAUSE = 10_000;
+const AT_ONCE = -1;
+/** Milliseconds between looks at files that a crash has left. */
+const TIDY_INTERVAL = 3_600_000;
 
-/** One export after the other. What a stop interrupts goes on at the next start. */
+/** One export after the other on each node. What a stop interrupts goes on here or elsewhere. */
 export async function openExports(options: ExportsOptions): Promise<Exports & { close(): Promise<void> }> {
-  const { folder, catalog, fork, clock, log } = options;
+  const { folder, database, catalog, shared, fork, clock, log } = options;
   await mkdir(folder, { recursive: true });
-  const jobs = new Map<string, Job>();
-  const closing = new AbortController();
-  let last: Promise<void> = Promise.resolve();
-  const fileOf = ({ id, type }: ExportDocument) => join(folder, `${id}.${type}`);
+  const book = createExportBook<What>(database);
+  if (!shared) await book.freeAll();
+  let tidyAt = clock.monotonic();
+  let current: { readonly id: string; readonly job: Job; readonly over: Promise<void> } | null = null;
 
-  async function change(job: Job, changes: Partial<ExportDocument>): Promise<void> {
-    job.document = { ...job.document, ...changes };
-    const path = join(folder, `${job.document.id}.json`);
-    await writeFile(`${path}.new`, JSON.stringify(job.document), { flush: true });
-    await rename(`${path}.new`, path);
+  /** Removes files that no row names: looked for first, so that a file is never younger than what names it. */
+  async function tidy(): Promise<void> {
+    tidyAt = clock.monotonic() + TIDY_INTERVAL;
+    const stores = [...catalog.stores().values()].flatMap(({ files }) => files ?? []);
+    for (const files of [createFolderFiles(folder), ...stores]) {
+      const names = (await files.names()).filter((name) => /^\d+\./.test(name));
+      const known = new Set((await book.list()).flatMap(numbersOf));
+      const unknown = names.filter((name) => !known.has(Number.parseInt(name, 10)));
+      if (unknown.length > 0) await files.remove(unknown);
+    }
   }
 
-  async function removeFiles({ id }: ExportDocument): Promise<void> {
-    const names = (await readdir(folder)).filter((name) => name.startsWith(`${id}.`));
-    await Promise.all(names.map((name) => rm(join(folder, name), { force: true })));
+  const tidyUp = () =>
+    tidy().catch((err: unknown) => log.warn({ err }, 'files of former exports could not be removed yet'));
+
+  async function work(signal: AbortSignal): Promise<void> {
+    if (clock.monotonic() >= tidyAt) await tidyUp();
+    for (let row = await book.take(); row; row = signal.aborted ? null : await book.take()) {
+      const until = clock.monotonic() + EXPORT_LEASE;
+      const job = { row, progress: row.progress, stop: new AbortController(), until };
+      const over = perform(job, signal);
+      current = { id: row.id, job, over };
+      await over.finally(() => {
+        current = null;
+      });
+    }
   }
 
-  function enqueue(job: Job): void {
-    last = last.then(() => perform(job)).catch((err: unknown) => log.error({ err }, 'an export broke off'));
-    job.over = last;
+  async function perform(job: Job, closing: AbortSignal): Promise<void> {
+    const beats = openRepeater(() => beat(job), {
+      ...{ pause: BEAT_INTERVAL, clock, log, level: 'debug', failure: 'an export could not be reported' },
+    });
+    await tidyUp();
+    const failure = await exported(job, AbortSignal.any([job.stop.signal, closing])).then(
+      () => null,
+      (error: unknown) => ({ error }),
+    );
+    await beats.close();
+    if (!failure) await end(job, { state: 'done', endedAt: now() }, null);
+    else if (closing.aborted) await end(job, { state: 'pending' }, AT_ONCE);
+    else await giveUp(job, failure.error);
+    await tidyUp();
   }
 
-  function keep(document: ExportDocument): Job {
-    const job = { document, stop: new AbortController(), over: Promise.resolve() };
-    jobs.set(document.id, job);
-    return job;
+  /** Aborts what is another's by now, or could be, because the database has not been reached for so long. */
+  async function beat(job: Job): Promise<void> {
+    const since = clock.monotonic();
+    const held = await book.note(job.row, job.progress, EXPORT_LEASE).catch((error: unknown) => {
+      if (clock.monotonic() < job.until) throw error;
+      return false;
+    });
+    if (!held) job.stop.abort(lost());
+    job.until = since + EXPORT_LEASE;
+    await stopIfFull(job, catalog.layer(job.row.what.layer)?.store);
   }
 
-  async function perform(job: Job): Promise<void> {
-    const signal = AbortSignal.any([job.stop.signal, closing.signal]);
-    if (signal.aborted) return;
-    job.document = { ...job.document, state: 'running' };
-    try {
-      const { tiles, bytes } = await exported(job, signal);
-      await change(job, { state: 'done', tiles, bytes, endedAt: now() });
-    } catch (error) {
-      if (closing.signal.aborted || jobs.get(job.document.id) !== job) return;
-      const known = error instanceof TilewardenError;
-      if (!known) log.error({ err: error, export: job.document.id }, 'an export failed');
-      const reason = known ? error.message : 'An unexpected failure; see the log of the server.';
-      await change(job, { state: 'failed', reason, endedAt: now() });
+  async function giveUp(job: Job, error: unknown): Promise<void> {
+    if (isTilewardenError(error, 'lease-lost')) return;
+    const about = { err: error, export: job.row.id };
+    const known = isTilewardenError(error);
+    const reason = known ? error.message : 'An unexpected failure; see the log of the server.';
+    if (shared && isTilewardenError(error, 'store-failed')) {
+      log.warn(about, 'an export waits because its store fails');
+      return end(job, { state: 'pending', reason }, RETRY_PAUSE);
+    }
+    if (!known) log.error(about, 'an export failed');
+    return end(job, { state: 'failed', reason, endedAt: now() }, null);
+  }
+
+  /** As long as nobody else can have taken it: hours of work are not lost with a database that is away for seconds. */
+  async function end(job: Job, last: Partial<ExportState>, free: number | null): Promise<void> {
+    for (;;) {
+      try {
+        await book.note(job.row, { ...job.progress, ...last }, free);
+        return;
+      } catch (error) {
+        if (clock.monotonic() > job.until) throw error;
+        await clock.sleep(BEAT_INTERVAL);
+      }
     }
   }
 
   /** Resolves when nothing writes any more. */
-  async function exported(job: Job, signal: AbortSignal): Promise<ExportResult> {
-    const work = { ...job.document, target: fileOf(job.document) };
-    const { store } = exportedLayer(catalog, work);
-    let lookedAt = clock.monotonic();
-    const onProgress = (progress: Pick<ExportDocument, 'tiles' | 'expected'>) => {
-      job.document = { ...job.document, ...progress };
-      if (clock.monotonic() - lookedAt < LOOK_INTERVAL) return;
-      lookedAt = clock.monotonic();
-      void stopIfFull(job, store).catch((err: unknown) =>
-        log.warn({ err }, 'the room on the disk is not known'),
-      );
+  async function exported(job: Job, signal: AbortSignal): Promise<void> {
+    const { run, token, store, what } = job.row;
+    const target = join(folder, `${run}.${what.type}`);
+    const kept = { store, name: `${token}.${what.type}`, bytes: job.progress.bytes };
+    const order = { ...what, ...kept, target };
+    const onProgress = (progress: Partial<ExportState>) => {
+      job.progress = { ...job.progress, ...progress };
     };
-    if (!fork) return exportFrom(catalog, { ...work, signal, onProgress });
+    if (!fork) return keepExport(catalog, { ...order, signal, onProgress });
     const child = fork();
     const gone = once(child, 'exit');
     const channel = createChannel(child, errorCopier);
     channel.handle(EXPORT_PROGRESS, onProgress);
     try {
-      return await channel.ask(EXPORT, work, signal);
+      await channel.ask(EXPORT, order, signal);
     } finally {
       child.kill('SIGKILL');
       await gone;
@@ -109,24 +163,26 @@ export async function openExports(options: ExportsOptions): Promise<Exports & { 
   }
 
   const now = () => isoTime(clock.now());
-
-  for (const name of await readdir(folder)) {
-    if (!name.endsWith('.json')) continue;
-    try {
-      const job = keep(exportAnswer.parse(JSON.parse(await readFile(join(folder, name), 'utf8'))));
-      if (job.document.state === 'pending') enqueue(job);
-    } catch (err) {
-      log.warn({ err, file: join(folder, name) }, 'this is not an export; remove it');
-    }
-  }
+  const failure = 'exports that wait could not be looked for';
+  const loop = openRepeater(work, { pause: LOOK_INTERVAL, clock, log, level: 'debug', failure });
+  const deafen = book.listen(() => loop.wake());
 
   return {
-    list: () => [...jobs.values()].map(({ document }) => document),
-    fileOf,
+    list: async () => (await book.list()).map(documentOf),
+
+    async find(id) {
+      const row = (await book.list()).find((one) => one.id === id);
+      if (!row) return null;
+      const { store, token, what } = row;
+      return {
+        document: documentOf(row),
+        read: (start, end) => filesOf(catalog, store, folder).read(`${token}.${what.type}`, start, end),
+      };
+    },
 
     async start({ type, ...order }, createdBy) {
-      const { set, content } = exportedLayer(catalog, order);
-      writerFor(`export.${type}`, content);
+      const { set, content, storeName } = exportedLayer(catalog, order);
+      writerFor(join(folder, `export.${type}`), content);
       const { layer, gridSet, format } = set;
       const { zoomStart, zoomStop } = content;
       const { minX, minY, maxX, maxY } = content.bounds;
@@ -135,45 +191,41 @@ export async function openExports(options: ExportsOptions): Promise<Exports & { 
       const place = { zoomStart, zoomStop, bounds, ...withoutAbsent({ area, areaCrs }) };
       const what = { layer, type, gridSet, format, parameters, ...place };
       const id = createHash('sha256').update(JSON.stringify(what)).digest('hex').slice(0, 16);
-      const known = jobs.get(id);
-      if (known && known.document.endedAt === null) return known.document;
-      if (!known && jobs.size >= MOST) {
-        throw new TilewardenError('entry-conflict', `There are ${MOST} exports already; delete one first.`);
-      }
-      const job = keep({
-        ...{ ...what, id, state: 'pending', tiles: 0, expected: null, bytes: null, reason: null },
-        ...{ createdBy, createdAt: now(), endedAt: null },
-      });
-      try {
-        await removeFiles(job.document);
-        await change(job, {});
-      } catch (error) {
-        jobs.delete(id);
-        throw error;
-      }
-      if (job.stop.signal.aborted) await removeFiles(job.document);
-      else enqueue(job);
-      return job.document;
+      return documentOf(await book.add(id, storeName, { ...what, createdBy, createdAt: now() }));
     },
 
     async remove(id) {
-      const job = jobs.get(id);
-      if (!job) return;
-      jobs.delete(id);
-      job.stop.abort();
-      if (job.document.state === 'running') await job.over;
-      await removeFiles(job.document);
+      await book.remove(id);
+      if (current?.id === id) {
+        current.job.stop.abort(lost());
+        await current.over;
+      }
+      await tidyUp();
     },
 
     async close() {
-      closing.abort();
-      await last;
+      deafen();
+      await loop.close();
     },
   };
 }
 
-async function stopIfFull({ stop }: Job, store: Pick<TileStore, 'room'>): Promise<void> {
-  const room = await store.room?.();
+function lost(): TilewardenError {
+  return new TilewardenError('lease-lost', 'The export was deleted or taken over by another node.');
+}
+
+function documentOf({ id, what, progress }: BookedExport<What>): ExportDocument {
+  return { id, ...what, ...progress };
+}
+
+/** What the names of its files begin with: the run while they are made, then the token of whoever made them. */
+function numbersOf({ run, token, progress }: BookedExport<What>): readonly (number | null)[] {
+  if (progress.state === 'failed') return [];
+  return progress.state === 'done' ? [token] : [run, token];
+}
+
+async function stopIfFull({ stop }: Job, store?: Pick<TileStore, 'room'>): Promise<void> {
+  const room = await store?.room?.();
   if (room?.storing !== false) return;
   const full = `The disk of ${room.folder} is full: minFreePercent keeps ${room.minFreePercent} % free.`;
   stop.abort(new TilewardenError('store-full', full));

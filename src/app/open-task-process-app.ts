@@ -7,7 +7,7 @@ import { openCounterFeed } from '../pipeline/counter-feed.ts';
 import { MetatileCutter } from '../raster/metatile-cutter.ts';
 import { openDeskLine } from '../sources/upstream/desk-line.ts';
 import { openTaskWorker } from '../tasks/worker-pool.ts';
-import { EXPORT, EXPORT_PROGRESS, exportFrom } from './export-layer.ts';
+import { EXPORT, EXPORT_PROGRESS, keepExport } from './export-layer.ts';
 import { openRoad, type RoadSurroundings } from './open-road.ts';
 import { withoutCaches } from './open-stores.ts';
 import { opened } from './opened.ts';
@@ -35,7 +35,7 @@ export function openTaskProcessApp(settings: Settings, surroundings: RoadSurroun
     const parts = await opening;
     open.use(openCounterFeed(parts.tallies, channel, surroundings));
     channel.handle(EXPORT, (work, signal) =>
-      exportFrom(parts.catalog, {
+      keepExport(parts.catalog, {
         ...work,
         signal,
         onProgress: (progress) => channel.tell(EXPORT_PROGRESS, progress),

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { TileIndex, TileMaker, TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 
@@ -121,6 +122,17 @@ export interface StoreRoom {
   readonly minFreePercent: number;
   /** False: tiles are served but not stored, because the disk is nearly full or refused one a moment ago. */
   readonly storing: boolean;
+}
+
+/** Whole files by name, beside the tiles. */
+export interface StoreFiles {
+  /** Takes over a file of this machine; nobody sees a part of it. */
+  put(name: string, path: string, signal: AbortSignal): Promise<void>;
+  /** From the first byte to the last one named; null: there is no such file. */
+  read(name: string, start: number, end: number): Promise<Readable | null>;
+  /** At least some of all, and of those that nobody has finished. */
+  names(): Promise<readonly string[]>;
+  remove(names: readonly string[]): Promise<void>;
 }
 
 export interface TileEntry extends TileIndex {
@@ -271,6 +283,8 @@ export interface TileStore {
   news?(since: number | null): Promise<{ readonly news: readonly TileNews[]; readonly cursor: number }>;
   /** Only drivers that keep tiles on another server have it. */
   requests?(): readonly RequestCount[];
+  /** Only drivers have it whose stores several machines share. */
+  readonly files?: StoreFiles;
   /** Drivers without a disk have none to run full; null while it cannot be told. */
   room?(): Promise<StoreRoom | null>;
 

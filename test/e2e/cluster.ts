@@ -18,6 +18,8 @@ export interface NodeOptions extends Pick<ServerOptions, 'data' | 'expectedLog'>
   readonly name?: string;
   /** The way to the database, when it is not the straight one. */
   readonly database?: string;
+  /** Settings of the store that only this node has. */
+  readonly store?: object;
   /** Processes that perform tasks; a server has none unless told. */
   readonly workers?: number;
 }
@@ -45,7 +47,7 @@ export async function openCluster(options: ClusterOptions = {}): Promise<Cluster
   let count = 0;
   const optionsOf = ({ name = `node-${++count}`, workers, expectedLog, ...node }: NodeOptions) => ({
     config: [
-      `stores: ${JSON.stringify({ default: store })}`,
+      `stores: ${JSON.stringify({ default: { ...store, ...node.store } })}`,
       `tasks: { workers: ${workers} }`,
       roadsConfig(wms, { ...(upstream && { upstream }) }),
     ].join('\n'),

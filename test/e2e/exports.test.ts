@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -193,15 +193,21 @@ it('is for operators, of their layers', async () => {
 });
 
 it('goes on after a stop with what was not done', async () => {
-  const data = temporaryFolder();
-  mkdirSync(join(data, 'exports'));
-  const waiting = {
+  const first = await startServer();
+  await first.stop();
+  const { data } = first;
+  const what = {
     ...{ layer: 'world', type: 'gpkg', gridSet: 'EPSG:4326', format: 'image/png', parameters: {} },
-    ...{ zoomStart: 0, zoomStop: 1, bounds: [-180, -90, 180, 90], id: 'abc', state: 'pending', tiles: 0 },
-    ...{ expected: null, bytes: null, reason: null, createdBy: 'admin', endedAt: null },
+    ...{ zoomStart: 0, zoomStop: 1, bounds: [-180, -90, 180, 90], createdBy: 'admin' },
     createdAt: '2026-01-01T00:00:00.000Z',
   };
-  writeFileSync(join(data, 'exports', 'abc.json'), JSON.stringify(waiting));
+  const progress = { state: 'running', tiles: 0, expected: null, bytes: null, reason: null, endedAt: null };
+  const db = new Database(join(data, 'tilewarden.db'));
+  db.prepare('INSERT INTO exports VALUES (?, ?, ?, ?, ?, ?, ?)').run(
+    ...['abc', 1, 'default', JSON.stringify(what), JSON.stringify(progress), 2, Date.now() + 3_600_000],
+  );
+  db.close();
+  writeFileSync(join(data, 'exports', '7.gpkg.partial'), 'of an export that was deleted');
   const other = await startServer({ data });
   const seen = await eventually(
     'it has been tried',
@@ -213,5 +219,6 @@ it('goes on after a stop with what was not done', async () => {
     ({ state }) => state === 'failed',
   );
   expect(seen.reason).toBe('Nothing of this is cached.');
+  await eventually('nothing is left of others', () => readdirSync(join(data, 'exports')).length === 0);
   await other.stop();
 });

@@ -345,7 +345,7 @@ export const TEXTS = {
     zooms: (from: number, to: number) => (from === to ? `zoom ${from}` : `zooms ${from} to ${to}`),
     download: (size: string) => `Download (${size})`,
     states: {
-      pending: (_tiles: string, _reason: string) => 'Waiting.',
+      pending: (_tiles: string, reason: string) => `Waiting. ${reason}`,
       running: (tiles: string, _reason: string) => `${tiles} tiles written. Started`,
       done: (tiles: string, _reason: string) => `${tiles} tiles. Finished`,
       failed: (_tiles: string, reason: string) => `Failed: ${reason}`,

@@ -1,5 +1,4 @@
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { mayWorkOn } from '../../access/caller.ts';
@@ -32,7 +31,7 @@ export const exportAnswer = exportBody.required().extend({
   tiles: count.describe('Written so far'),
   expected: count.nullable().describe('Null while it is not known'),
   bytes: count.nullable().describe('Of the finished file'),
-  reason: z.string().nullable().describe('Why it failed'),
+  reason: z.string().nullable().describe('Why it failed or has to wait'),
   createdBy: z.string(),
   createdAt: time,
   endedAt: time.nullable(),
@@ -42,12 +41,16 @@ export type ExportDocument = z.output<typeof exportAnswer>;
 
 /** Files that are made of cached tiles in the background. */
 export interface Exports {
-  list(): readonly ExportDocument[];
+  list(): Promise<readonly ExportDocument[]>;
+  /** `read` answers bytes of its file, from the first to the last, or null when it is gone. */
+  find(id: string): Promise<{
+    readonly document: ExportDocument;
+    read(start: number, end: number): Promise<Readable | null>;
+  } | null>;
   /** What was exported before is made anew. Throws `request-invalid` and the like. */
   start(order: z.output<typeof exportBody>, createdBy: string): Promise<ExportDocument>;
   /** Stops it and removes its file. */
   remove(id: string): Promise<void>;
-  fileOf(document: ExportDocument): string;
 }
 
 /** `/api/v1/exports`: cached tiles as a file to be downloaded. */
@@ -57,13 +60,13 @@ export function exportRoutes({ exports }: { readonly exports: Exports }): readon
   return [
     { method: 'GET', path, role, handler: list },
     { method: 'POST', path, role, handler: start },
-    { method: 'GET', path: `${path}/{id}`, role, handler: (exchange) => jsonAnswer(own(exchange)) },
+    { method: 'GET', path: `${path}/{id}`, role, handler: show },
     { method: 'DELETE', path: `${path}/{id}`, role, handler: remove },
     { method: 'GET', path: `${path}/{id}/file`, role, handler: download },
   ];
 
-  function list({ caller }: Exchange): Answer {
-    const seen = exports.list().filter(({ layer }) => !caller || mayWorkOn(caller, layer));
+  async function list({ caller }: Exchange): Promise<Answer> {
+    const seen = (await exports.list()).filter(({ layer }) => !caller || mayWorkOn(caller, layer));
     return jsonAnswer({ exports: seen });
   }
 
@@ -75,23 +78,28 @@ export function exportRoutes({ exports }: { readonly exports: Exports }): readon
     return createdAnswer(exchange, `${path}/${started.id}`, started);
   }
 
+  async function show(exchange: Exchange): Promise<Answer> {
+    return jsonAnswer((await own(exchange)).document);
+  }
+
   async function remove(exchange: Exchange): Promise<Answer> {
-    const { id, layer } = own(exchange);
+    const { id, layer } = (await own(exchange)).document;
     await exports.remove(id);
     exchange.change = { target: `layer:${layer}`, before: { export: id } };
     return NOTHING;
   }
 
   async function download(exchange: Exchange): Promise<Answer> {
-    const document = own(exchange);
+    const { document, read } = await own(exchange);
     if (document.state !== 'done') throw new HttpProblem('conflict', `The export is ${document.state}.`);
-    const file = exports.fileOf(document);
-    const { size } = await stat(file);
+    const size = document.bytes ?? 0;
     const shown = `${document.layer.replace(/[^\w.-]+/g, '_')}.${document.type}`;
     const etag = `"${document.id}-${Date.parse(document.endedAt ?? '').toString(36)}"`;
     // RFC 9110, 14.2: a range means something with GET only.
     const part = exchange.method === 'GET' ? askedPart(exchange.headers, etag, size) : null;
     const { start, end } = part ?? { start: 0, end: size - 1 };
+    const bytes = exchange.method === 'GET' ? await read(start, end) : null;
+    if (exchange.method === 'GET' && !bytes) throw unknown('The file is gone; start the export again.');
     return {
       status: part ? 206 : 200,
       headers: [
@@ -100,16 +108,18 @@ export function exportRoutes({ exports }: { readonly exports: Exports }): readon
         ...(part ? ['Content-Range', `bytes ${start}-${end}/${size}`] : []),
       ],
       body: (response, signal) =>
-        void pipeline(createReadStream(file, { start, end }), response, { signal }).catch(() =>
-          response.destroy(),
-        ),
+        void pipeline(bytes ?? [], response, { signal }).catch(() => response.destroy()),
     };
   }
 
-  function own({ caller, params }: Exchange): ExportDocument {
-    const found = exports.list().find(({ id }) => id === params.id);
-    if (!found) throw new TilewardenError('entry-unknown', 'There is no such export.');
-    refuseForeignLayer(caller, found.layer);
+  async function own({ caller, params }: Exchange) {
+    const found = await exports.find(params.id ?? '');
+    if (!found) throw unknown('There is no such export.');
+    refuseForeignLayer(caller, found.document.layer);
     return found;
   }
+}
+
+function unknown(message: string): TilewardenError {
+  return new TilewardenError('entry-unknown', message);
 }

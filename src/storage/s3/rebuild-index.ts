@@ -131,7 +131,7 @@ class Rebuild {
 
   async #headOf(key: string): Promise<PackHead | null> {
     const { bucket } = this.#parts;
-    const start = await bucket.get(key, HEAD_BYTES);
+    const start = await bucket.get(key, [0, HEAD_BYTES - 1]);
     const head = start && readPackHead(start);
     if (head || !start || start.length < HEAD_BYTES) return head;
     const whole = await bucket.get(key);

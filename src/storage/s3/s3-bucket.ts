@@ -1,11 +1,16 @@
 import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
   DeleteObjectsCommand,
   GetObjectCommand,
   HeadBucketCommand,
+  ListMultipartUploadsCommand,
   ListObjectsV2Command,
   PutObjectCommand,
   S3Client,
   type S3ClientConfig,
+  UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { state as sdkState } from '@aws-sdk/core/client';
 import { TilewardenError } from '../../domain/errors.ts';
@@ -24,6 +29,11 @@ export interface ListedObject {
   readonly bytes: number;
   /** Milliseconds since 1970. */
   readonly modifiedAt: number;
+}
+
+export interface UnfinishedObject {
+  readonly key: string;
+  readonly upload: string;
 }
 
 interface BucketTools extends Surroundings {
@@ -124,11 +134,56 @@ export class S3Bucket {
     });
   }
 
-  /** Null: there is none. `range`: only the first so many bytes. */
-  async get(Key: string, range?: number): Promise<Buffer | null> {
+  /** An object of any size, which is there when all its parts are. Each but the last has 5 MiB or more. */
+  async upload(Key: string, parts: AsyncIterable<Buffer>): Promise<void> {
+    let UploadId: string | undefined;
+    await this.#send('multipart', async (to) => {
+      const begin = new CreateMultipartUploadCommand({ ...to, Key });
+      ({ UploadId } = await this.#client.send(begin, this.#limit()));
+      return 0;
+    });
+    const Parts: { readonly PartNumber: number; readonly ETag: string | undefined }[] = [];
+    for await (const Body of parts) {
+      const part = { Key, UploadId, PartNumber: Parts.length + 1 };
+      await this.#send('put', async (to) => {
+        const put = new UploadPartCommand({ ...to, ...part, Body, ContentLength: Body.length });
+        const { ETag } = await this.#client.send(put, this.#limit());
+        Parts.push({ PartNumber: part.PartNumber, ETag });
+        return Body.length;
+      });
+    }
+    await this.#send('multipart', async (to) => {
+      const end = new CompleteMultipartUploadCommand({ ...to, Key, UploadId, MultipartUpload: { Parts } });
+      await this.#client.send(end, this.#limit());
+      return 0;
+    });
+  }
+
+  /** What `upload` has begun and not ended: as many as one request lists. */
+  async unfinished(Prefix: string): Promise<readonly UnfinishedObject[]> {
+    let found: readonly UnfinishedObject[] = [];
+    await this.#send('list', async (from) => {
+      const list = new ListMultipartUploadsCommand({ ...from, Prefix });
+      const { Uploads = [] } = await this.#client.send(list, this.#limit());
+      found = Uploads.map(({ Key = '', UploadId = '' }) => ({ key: Key, upload: UploadId }));
+      return 0;
+    });
+    return found;
+  }
+
+  async abort({ key, upload }: UnfinishedObject): Promise<void> {
+    await this.#send('multipart', async (to) => {
+      const abort = new AbortMultipartUploadCommand({ ...to, Key: key, UploadId: upload });
+      await this.#client.send(abort, this.#limit());
+      return 0;
+    });
+  }
+
+  /** Null: there is none. `range`: only these bytes, from the first to the last. */
+  async get(Key: string, range?: readonly [first: number, last: number]): Promise<Buffer | null> {
     let found: Buffer | null = null;
     await this.#send('get', async (from) => {
-      const part = range === undefined ? {} : { Range: `bytes=0-${range - 1}` };
+      const part = range === undefined ? {} : { Range: `bytes=${range[0]}-${range[1]}` };
       try {
         const { Body } = await this.#client.send(
           new GetObjectCommand({ ...from, ...part, Key }),
@@ -228,6 +283,11 @@ export class S3Bucket {
   #countRequests(): void {
     const names: Readonly<Record<string, string>> = {
       PutObjectCommand: 'put',
+      UploadPartCommand: 'put',
+      CreateMultipartUploadCommand: 'multipart',
+      CompleteMultipartUploadCommand: 'multipart',
+      AbortMultipartUploadCommand: 'multipart',
+      ListMultipartUploadsCommand: 'list',
       GetObjectCommand: 'get',
       DeleteObjectsCommand: 'delete',
       ListObjectsV2Command: 'list',

@@ -26,6 +26,7 @@ import { NOTHING, PackWriter, UNCONDITIONAL } from './pack-writer.ts';
 import { BLOCK_TILES, PageIndex, readPackNews } from './page-index.ts';
 import { type PackEdit, type PlacedTile, tilesOf } from './plan-pack-change.ts';
 import { openS3Bucket } from './s3-bucket.ts';
+import { createS3Files } from './s3-files.ts';
 import type { S3StoreOptions } from './s3-store-options.ts';
 
 export interface S3StoreTools extends Surroundings {
@@ -224,6 +225,7 @@ export async function openS3Store(options: S3StoreOptions, tools: S3StoreTools):
       return told;
     },
     requests: () => bucket.counts,
+    files: createS3Files(bucket, prefix),
 
     async close() {
       await sweeper.close();

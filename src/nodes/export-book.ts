@@ -1,0 +1,113 @@
+import type { Database } from '../db/database.ts';
+import { nextToken } from '../db/numbers.ts';
+import type { RowOf } from '../db/schema.ts';
+import { TilewardenError } from '../domain/errors.ts';
+
+export interface ExportState {
+  readonly state: 'pending' | 'running' | 'done' | 'failed';
+  readonly tiles: number;
+  readonly expected: number | null;
+  /** Of the whole file, as soon as there is one. */
+  readonly bytes: number | null;
+  readonly reason: string | null;
+  readonly endedAt: string | null;
+}
+
+export interface BookedExport<What> extends Pick<RowOf<'exports'>, 'id' | 'run' | 'store' | 'token'> {
+  readonly what: What;
+  readonly progress: ExportState;
+}
+
+const EXPORTS = 'exports';
+const MOST = 20;
+/** Milliseconds after which whoever performs an export and says nothing is taken to be gone. */
+export const EXPORT_LEASE = 15_000;
+const WAITING: ExportState = {
+  ...{ state: 'pending', tiles: 0, expected: null, bytes: null, reason: null, endedAt: null },
+};
+
+/** Exports and who performs them, the same for all nodes. docs/decisions/0290 has the states. */
+export function createExportBook<What>(database: Database) {
+  return {
+    async list(): Promise<readonly BookedExport<What>[]> {
+      const rows = await database.query.selectFrom('exports').selectAll().orderBy('run').execute();
+      return rows.map(read);
+    },
+
+    /** One that is not over stays as it is, and is answered. */
+    async add(id: string, store: string, what: What): Promise<BookedExport<What>> {
+      const row = await database.transaction(EXPORTS, async (query) => {
+        const rows = await query.selectFrom('exports').selectAll().execute();
+        const known = rows.find((row) => row.id === id);
+        if (known && known.expires_at !== null) return known;
+        if (!known && rows.length >= MOST) {
+          throw new TilewardenError('entry-conflict', `There are ${MOST} exports already; delete one first.`);
+        }
+        const [document, progress] = [JSON.stringify(what), JSON.stringify(WAITING)];
+        const run = await nextToken(query);
+        const made = { id, run, store, document, progress, token: null, expires_at: 0 };
+        await query.deleteFrom('exports').where('id', '=', id).execute();
+        await query.insertInto('exports').values(made).execute();
+        return made;
+      });
+      await database.notify(EXPORTS);
+      return read(row);
+    },
+
+    /** The next that nobody performs, for the caller to perform; null: there is none. */
+    async take(): Promise<BookedExport<What> | null> {
+      const now = await database.now();
+      const waiting = await database.query
+        .selectFrom('exports')
+        .selectAll()
+        .where('expires_at', '<', now)
+        .orderBy('run')
+        .executeTakeFirst();
+      if (!waiting) return null;
+      const progress = JSON.stringify({ ...JSON.parse(waiting.progress), state: 'running', reason: null });
+      const taken = await database.transaction(null, async (query) =>
+        query
+          .updateTable('exports')
+          .set({ progress, token: await nextToken(query), expires_at: now + EXPORT_LEASE })
+          .where('run', '=', waiting.run)
+          .where('expires_at', '=', waiting.expires_at)
+          .returningAll()
+          .executeTakeFirst(),
+      );
+      return taken ? read(taken) : null;
+    },
+
+    /** `free`: milliseconds until others may take it; null: it is over. False: it is the caller's no more. */
+    async note({ token }: BookedExport<What>, progress: ExportState, free: number | null): Promise<boolean> {
+      const expires_at = free === null ? null : (await database.now()) + free;
+      const noted = await database.transaction(null, (query) =>
+        query
+          .updateTable('exports')
+          .set({ progress: JSON.stringify(progress), expires_at })
+          .where('token', '=', token)
+          .returning('id')
+          .executeTakeFirst(),
+      );
+      return noted !== undefined;
+    },
+
+    /** For whoever knows that nobody performs one. */
+    async freeAll(): Promise<void> {
+      await database.change
+        .updateTable('exports')
+        .set({ expires_at: 0 })
+        .where('expires_at', 'is not', null)
+        .execute();
+    },
+
+    async remove(id: string): Promise<void> {
+      await database.change.deleteFrom('exports').where('id', '=', id).execute();
+    },
+
+    listen: (heard: () => void) => database.listen(EXPORTS, heard),
+  };
+
+  function read({ document, progress, ...row }: RowOf<'exports'>): BookedExport<What> {
+    return { ...row, what: JSON.parse(document), progress: JSON.parse(progress) };
+  }
+}

@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { requireS3 } from '../../../test/fixtures/s3.ts';
+import { openTestStores, type TestStores } from '../../../test/fixtures/s3-store.ts';
+import { whenOver } from '../../../test/fixtures/when-over.ts';
+import { createS3Files } from './s3-files.ts';
+
+describe.runIf(requireS3('files in S3'))('files of an s3 store', () => {
+  let stores: TestStores;
+  beforeAll(async () => {
+    stores = await openTestStores();
+  });
+  afterAll(() => stores.close());
+
+  async function openFiles() {
+    const bucket = await stores.bucket('files');
+    whenOver(() => bucket.close());
+    const { prefix } = await stores.options('files');
+    return { bucket, prefix, files: createS3Files(bucket, prefix) };
+  }
+
+  it('are sent and read piece by piece, whole and in part, and are gone when they are removed', async () => {
+    const { files } = await openFiles();
+    const folder = mkdtempSync(join(tmpdir(), 'tilewarden-files-'));
+    whenOver(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, 'large');
+    const bytes = randomBytes(12_345_678);
+    writeFileSync(path, bytes);
+    await files.put('7.mbtiles', path, new AbortController().signal);
+    expect(existsSync(path)).toBe(false);
+    const read = async (start: number, end: number) => {
+      const found = await files.read('7.mbtiles', start, end);
+      return found && buffer(found);
+    };
+    expect((await read(0, bytes.length - 1))?.equals(bytes)).toBe(true);
+    expect((await read(4_999_999, 11_000_001))?.equals(bytes.subarray(4_999_999, 11_000_002))).toBe(true);
+    expect(await files.names()).toEqual(['7.mbtiles']);
+    await files.remove(['7.mbtiles', '8.mbtiles']);
+    expect(await read(0, 9)).toBeNull();
+    expect(await files.names()).toEqual([]);
+  });
+
+  it('are named before they are whole, and what was sent of them is removed too', async () => {
+    const { bucket, prefix, files } = await openFiles();
+    async function* breaking() {
+      yield randomBytes(6_000_000);
+      throw new Error('the sender is gone');
+    }
+    await expect(bucket.upload(`${prefix}exports/9.gpkg`, breaking())).rejects.toThrow('the sender is gone');
+    expect(await files.read('9.gpkg', 0, 9)).toBeNull();
+    expect(await files.names()).toEqual(['9.gpkg']);
+    await files.remove(['9.gpkg']);
+    expect(await files.names()).toEqual([]);
+  });
+});

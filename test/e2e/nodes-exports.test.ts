@@ -1,0 +1,161 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, it } from 'vitest';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { openS3Bucket } from '../../src/storage/s3/s3-bucket.ts';
+import { s3StoreOptions } from '../../src/storage/s3/s3-store-options.ts';
+import { eventually } from '../fixtures/eventually.ts';
+import { openTcpProxy } from '../fixtures/tcp-proxy.ts';
+import { whenOver } from '../fixtures/when-over.ts';
+import { type Cluster, openCluster } from './cluster.ts';
+import { temporaryFolder } from './server.ts';
+import { LAYER, type TaskServer } from './task-server.ts';
+
+interface Export {
+  readonly id: string;
+  readonly state: string;
+  readonly tiles: number;
+  readonly bytes: number;
+}
+
+const TILES = 85;
+const EXPORTS = '/api/v1/exports';
+const ORDER = JSON.stringify({ layer: LAYER, type: 'mbtiles', zoomStop: 3 });
+
+async function seed(node: TaskServer): Promise<void> {
+  const id = await node.start({ zoomStop: 3, threadCount: 2 });
+  expect(await node.over(id)).toMatchObject({ state: 'done', tilesProcessed: TILES });
+}
+
+async function startExport(node: TaskServer): Promise<string> {
+  const answer = await node.request('POST', EXPORTS, ORDER, 'application/json');
+  expect(answer.status).toBe(201);
+  return ((await answer.json()) as Export).id;
+}
+
+async function seen(node: TaskServer, id: string): Promise<Export> {
+  return (await (await node.request('GET', `${EXPORTS}/${id}`)).json()) as Export;
+}
+
+function reached(node: TaskServer, id: string, state: string): Promise<Export> {
+  return eventually(
+    `the export is ${state}`,
+    () => seen(node, id),
+    (one) => one.state === state,
+  );
+}
+
+async function download(node: TaskServer, id: string): Promise<Buffer> {
+  const answer = await node.request('GET', `${EXPORTS}/${id}/file`);
+  expect(answer.status).toBe(200);
+  return Buffer.from(await answer.arrayBuffer());
+}
+
+function tilesIn(bytes: Buffer): number {
+  const file = join(temporaryFolder(), 'export.mbtiles');
+  writeFileSync(file, bytes);
+  const db = new Database(file, { readonly: true });
+  const { count } = db.prepare('SELECT count(*) AS count FROM tiles').get() as { count: number };
+  db.close();
+  return count;
+}
+
+/** Names of what is kept of exports in the bucket, whole or not. */
+async function kept(cluster: Cluster): Promise<readonly string[]> {
+  const options = s3StoreOptions.parse(cluster.store);
+  const tools = { clock: systemClock, random: systemRandom, log: silentLogger };
+  const bucket = await openS3Bucket(options, tools);
+  const folder = `${options.prefix}exports/`;
+  const found = [...(await bucket.list(folder, null)).objects, ...(await bucket.unfinished(folder))];
+  bucket.close();
+  return found.map(({ key }) => key);
+}
+
+it('exports are the same on every node: asked of one, listed, downloaded and deleted at another', async () => {
+  const cluster = await openCluster();
+  const a = await cluster.serve({ name: 'a', workers: 1 });
+  const b = await cluster.serve({ name: 'b' });
+  await seed(a);
+  const id = await startExport(a);
+  const done = await reached(b, id, 'done');
+  expect(done).toMatchObject({ tiles: TILES });
+  for (const node of [a, b]) {
+    expect(await (await node.request('GET', EXPORTS)).json()).toEqual({ exports: [done] });
+  }
+  const [atA, atB] = [await download(a, id), await download(b, id)];
+  expect([atA.length, tilesIn(atA)]).toEqual([done.bytes, TILES]);
+  expect(atB.equals(atA)).toBe(true);
+  const etag = (await a.request('HEAD', `${EXPORTS}/${id}/file`)).headers.get('etag') ?? '';
+  const rest = await fetch(`${b.url}${EXPORTS}/${id}/file`, {
+    headers: { authorization: b.authorization, range: 'bytes=1000-', 'if-range': etag },
+  });
+  expect(rest.status).toBe(206);
+  expect(Buffer.from(await rest.arrayBuffer()).equals(atA.subarray(1000))).toBe(true);
+
+  expect(await startExport(b)).toBe(id);
+  await reached(a, id, 'done');
+  expect(await kept(cluster)).toHaveLength(1);
+  expect((await b.request('DELETE', `${EXPORTS}/${id}`)).status).toBe(204);
+  for (const what of ['', '/file']) {
+    expect((await a.request('GET', `${EXPORTS}/${id}${what}`)).status).toBe(404);
+  }
+  expect(await kept(cluster)).toEqual([]);
+  await a.stop();
+  await b.stop();
+});
+
+it.each(['killed', 'stopped'])(
+  'an export whose node is %s in the middle is finished by another',
+  async (how) => {
+    const cluster = await openCluster();
+    const { hostname, port } = new URL((cluster.store as { endpoint: string }).endpoint);
+    const proxy = await openTcpProxy({ host: hostname, port: Number(port) });
+    whenOver(() => proxy.close());
+    const store = { endpoint: `http://127.0.0.1:${proxy.port}` };
+    const first = await cluster.serve({ name: 'first', workers: 1, store, expectedLog: /./ });
+    await seed(first);
+    proxy.block();
+    const id = await startExport(first);
+    await reached(first, id, 'running');
+    const pids = [first.pid, ...first.workers()];
+    if (how === 'stopped') for (const pid of pids) process.kill(pid, 'SIGSTOP');
+    if (how === 'killed') await first.kill();
+
+    const second = await cluster.serve({ name: 'second' });
+    expect(await reached(second, id, 'done')).toMatchObject({ tiles: TILES });
+    const file = await download(second, id);
+    expect(tilesIn(file)).toBe(TILES);
+    if (how === 'stopped') {
+      proxy.mend();
+      for (const pid of pids) process.kill(pid, 'SIGCONT');
+      await eventually('the first has woken', async () => (await seen(first, id)).state === 'done');
+      expect((await download(first, id)).equals(file)).toBe(true);
+      await first.stop();
+    }
+    expect((await download(second, id)).equals(file)).toBe(true);
+    await eventually('nothing else is kept', async () => (await kept(cluster)).length === 1);
+    await second.stop();
+  },
+);
+
+it('an export waits for an object store that is away, and is finished when it is back', async () => {
+  const cluster = await openCluster();
+  const { hostname, port } = new URL((cluster.store as { endpoint: string }).endpoint);
+  const proxy = await openTcpProxy({ host: hostname, port: Number(port) });
+  whenOver(() => proxy.close());
+  const store = { endpoint: `http://127.0.0.1:${proxy.port}` };
+  const node = await cluster.serve({ workers: 1, store, expectedLog: /./ });
+  await seed(node);
+  proxy.cut();
+  const id = await startExport(node);
+  await eventually('it says what it waits for', async () =>
+    JSON.stringify(await seen(node, id)).includes('The object store'),
+  );
+  proxy.mend();
+  expect(await reached(node, id, 'done')).toMatchObject({ tiles: TILES, reason: null });
+  expect(tilesIn(await download(node, id))).toBe(TILES);
+  await node.stop();
+});
