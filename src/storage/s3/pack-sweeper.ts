@@ -106,7 +106,11 @@ export class PackSweeper {
       if (woken) this.#wake = new AbortController();
       if (!sweeps()) continue;
       try {
-        await this.#forgetFuture();
+        if (!this.#checked) {
+          await this.#forgetFuture();
+          await this.#forgetLeftPages();
+          this.#checked = true;
+        }
         await this.#sweepDropped();
         await this.#sweepOrphans(woken);
         await this.#audit();
@@ -118,9 +122,17 @@ export class PackSweeper {
     }
   }
 
+  /** What a crash has left of tile sets that count as swept. */
+  async #forgetLeftPages(): Promise<void> {
+    const { database, name } = this.#options;
+    const sets = sql<{ id: number }>`select s.id from tile_sets s
+      join lateral (select from pack_pages p where p.tile_set = s.id limit 1) left_page on true
+      where s.store = ${name} and s.swept`;
+    for (const { id } of (await sets.execute(database.query)).rows) await this.#forgetPages(id);
+  }
+
   /** A database that was restored elsewhere counts its transactions anew: what is ahead of it would be news for ever. */
   async #forgetFuture(): Promise<void> {
-    if (this.#checked) return;
     const { change } = this.#options.database;
     const ahead = sql`> pg_snapshot_xmax(pg_current_snapshot())::text::bigint`;
     await sql`update pack_pages set changed = 0, renewed = 0 where changed ${ahead} or renewed ${ahead}`.execute(
@@ -128,7 +140,6 @@ export class PackSweeper {
     );
     await sql`update tile_marks set changed = 0 where changed ${ahead}`.execute(change);
     await sql`update tile_sets set dropped = 0 where dropped ${ahead}`.execute(change);
-    this.#checked = true;
   }
 
   async #sweepDropped(): Promise<void> {
@@ -154,8 +165,9 @@ export class PackSweeper {
         and (z, band, x, y) <= (${z}::smallint, ${band}::int, ${x}::int, ${y}::int)`.execute(database.change);
     }
     if (this.#stopping.signal.aborted) return;
-    await this.#forgetPages(set.id);
+    // Said first: whoever counts reads everything anew instead of looking for pages that are gone.
     await sql`update tile_sets set swept = true where id = ${set.id}`.execute(database.change);
+    await this.#forgetPages(set.id);
   }
 
   async #forgetPages(set: number): Promise<void> {

@@ -121,15 +121,12 @@ export class PageIndex {
 
   /** Blocks of tile sets that were dropped since; null: some of them are forgotten. */
   async droppedSince(since: number): Promise<readonly BlockName[] | null> {
-    const sets = sql<{ swept: boolean }>`select swept from tile_sets
-      where store = ${this.#store} and dropped_at is not null and dropped >= ${since}`;
-    const dropped = (await askIndex(() => sets.execute(this.#database.query))).rows;
-    if (dropped.some(({ swept }) => swept)) return null;
-    if (dropped.length === 0) return [];
-    const query = sql<BlockName>`select distinct p.tile_set as set, p.z, p.x >> 3 as x, p.band as y
-      from tile_sets s join pack_pages p on p.tile_set = s.id
+    const query = sql<BlockName & { readonly swept: boolean }>`select distinct s.swept,
+        s.id as set, p.z, p.x >> 3 as x, p.band as y
+      from tile_sets s left join pack_pages p on p.tile_set = s.id
       where s.store = ${this.#store} and s.dropped_at is not null and s.dropped >= ${since}`;
-    return (await askIndex(() => query.execute(this.#database.query))).rows;
+    const { rows } = await askIndex(() => query.execute(this.#database.query));
+    return rows.some(({ swept }) => swept) ? null : rows.filter(({ z }) => z !== null);
   }
 
   /** A block's statistics and the packs that touch it, as of one moment; null: its tile set is not in use. */

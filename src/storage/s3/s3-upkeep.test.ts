@@ -43,6 +43,39 @@ describe.runIf(requireS3('tiles in S3'))('the upkeep of an s3 store', () => {
     }, singles);
   });
 
+  it('tells that a dropped layer has no tiles also while its pages are being forgotten', () =>
+    stores.using(async (store) => {
+      await store.putMany(set, 9, metatile(0, 0, 'a'), 0);
+      const { cursor } = await store.blocks(null);
+      const id = await lastTileSet(stores.database);
+      await store.dropLayer('roads');
+      // The sweeper can remove rows of the tile set, but not say so.
+      await stores.database.transaction(null, async (query) => {
+        await sql`select from tile_sets where id = ${id} for update`.execute(query);
+        const waiting = sql`select from pg_stat_activity where wait_event_type = 'Lock'`;
+        await eventually('the sweeper waits', async () => (await waiting.execute(query)).rows.length > 0);
+        const told = await collect((await store.blocks(cursor)).blocks);
+        expect(told.map(({ content }) => content)).toEqual([null]);
+      });
+      await untilForgotten(stores.database, id);
+      expect((await store.blocks(cursor)).complete).toBe(true);
+    }));
+
+  it('forgets the pages of a tile set that a crash has left', async () => {
+    let sweeps = false;
+    await stores.using(
+      async (store) => {
+        await store.putMany(set, 9, metatile(0, 0, 'a'), 0);
+        const id = await lastTileSet(stores.database);
+        await store.dropLayer('roads');
+        await sql`update tile_sets set swept = true where id = ${id}`.execute(stores.database.change);
+        sweeps = true;
+        await untilForgotten(stores.database, id);
+      },
+      { sweeps: () => sweeps },
+    );
+  });
+
   it('is listed again from its bucket when the database is lost, with the newest of each tile', () =>
     stores.using(async (store, name) => {
       await store.putMany(set, 9, metatile(0, 0, 'old', 1), 0);
@@ -168,5 +201,18 @@ async function addCopies({ change }: Database, copies: number): Promise<void> {
   await sql`insert into packs (tile_set, band, x, y, z, detail)
     select tile_set, band, x + 1000 * copy, y, z, detail from packs, generate_series(1, ${sql.lit(copies)}) copy`.execute(
     change,
+  );
+}
+
+async function lastTileSet(database: Database): Promise<number> {
+  const { rows } = await sql<{ id: number }>`select max(id) as id from tile_sets`.execute(database.query);
+  return rows[0]?.id ?? 0;
+}
+
+async function untilForgotten(database: Database, tileSet: number): Promise<void> {
+  const pages = sql`select from pack_pages where tile_set = ${tileSet}`;
+  await eventually(
+    'the pages are forgotten',
+    async () => (await pages.execute(database.query)).rows.length === 0,
   );
 }
