@@ -86,42 +86,47 @@ function roleIn(flags: FlagValues): (typeof ROLES)[number] {
   throw new CommandFailure(`--role must be one of ${ROLES.join(', ')}.`);
 }
 
-type Action = (name: string, flags: FlagValues, terminal: Terminal) => Promise<void>;
+interface AccountCommand extends Pick<Command, 'name' | 'summary' | 'flags'> {
+  /** By the first word; they take the second. */
+  readonly actions: ReadonlyMap<
+    string,
+    (subject: string, flags: FlagValues, terminal: Terminal) => Promise<void>
+  >;
+  /** Of the operands, and of a whole line. */
+  readonly usage: readonly [operands: string, line: string];
+  readonly list: AccountWork<readonly (readonly string[])[]>;
+}
 
-const ACTIONS: ReadonlyMap<string, Action> = new Map([
-  ['add', add],
-  ['passwd', changePassword],
-  ['remove', remove],
-]);
+function accountCommand({ actions, usage, list, ...command }: AccountCommand): Command {
+  const [operands, line] = usage;
+  return {
+    ...command,
+    operands: { usage: operands, least: 1, most: 2 },
+    async run(flags, terminal, { operands: [what = '', subject] }) {
+      const action = actions.get(what);
+      if (what === 'list' && subject === undefined) terminal.out(columns(await withAccounts(flags, list)));
+      else if (action && subject !== undefined) await action(subject, flags, terminal);
+      else throw new CommandFailure(`Usage: tilewarden ${line}`);
+      return 0;
+    },
+  };
+}
 
-export const user: Command = {
+export const user = accountCommand({
   name: 'user',
   summary: 'add and remove users and set their passwords, in the data folder itself',
-  operands: { usage: 'add|passwd|remove NAME, or list', least: 1, most: 2 },
+  usage: ['add|passwd|remove NAME, or list', 'user add NAME --role ROLE, passwd NAME, remove NAME, or list.'],
   flags: [...accountFlags('add'), ...SETTING_FLAGS],
-  async run(flags, terminal, { operands: [what = '', name] }) {
-    if (what === 'list' && name === undefined) return listUsers(flags, terminal);
-    const action = ACTIONS.get(what);
-    if (!action || name === undefined) {
-      throw new CommandFailure(
-        'Usage: tilewarden user add NAME --role ROLE, passwd NAME, remove NAME, or list.',
-      );
-    }
-    await action(name, flags, terminal);
-    return 0;
+  actions: new Map([
+    ['add', add],
+    ['passwd', changePassword],
+    ['remove', remove],
+  ]),
+  async list({ users }) {
+    const rows = (await users.list()).map(({ name, role, layers }) => [name, role, layers.join(',')]);
+    return [['NAME', 'ROLE', 'LAYERS'], ...rows];
   },
-};
-
-async function listUsers(flags: FlagValues, terminal: Terminal): Promise<number> {
-  const users = await withAccounts(flags, (accounts) => accounts.users.list());
-  terminal.out(
-    columns([
-      ['NAME', 'ROLE', 'LAYERS'],
-      ...users.map(({ name, role, layers }) => [name, role, layers.join(',')]),
-    ]),
-  );
-  return 0;
-}
+});
 
 async function add(name: string, flags: FlagValues, terminal: Terminal): Promise<void> {
   const draft = {
@@ -182,40 +187,30 @@ async function firstLine(): Promise<string> {
 
 const DAY_MS = 24 * 60 * 60_000;
 
-export const token: Command = {
+export const token = accountCommand({
   name: 'token',
   summary: 'create and revoke API tokens, in the data folder itself',
-  operands: { usage: 'create NAME, revoke ID, or list', least: 1, most: 2 },
+  usage: ['create NAME, revoke ID, or list', 'token create NAME --role ROLE, revoke ID, or list.'],
   flags: [
     ...accountFlags('create'),
     flag('expires', 'WHEN', 'e.g. 90d or 2027-01-31; never when absent (create)'),
     ...SETTING_FLAGS,
   ],
-  async run(flags, terminal, { operands: [what, subject] }) {
-    if (what === 'list' && subject === undefined) return listTokens(flags, terminal);
-    if (what === 'create' && subject !== undefined) return createToken(subject, flags, terminal);
-    if (what === 'revoke' && subject !== undefined) return revokeToken(subject, flags, terminal);
-    throw new CommandFailure('Usage: tilewarden token create NAME --role ROLE, revoke ID, or list.');
+  actions: new Map([
+    ['create', createToken],
+    ['revoke', revokeToken],
+  ]),
+  async list({ tokens }) {
+    const rows = (await tokens.list()).map(({ id, name, role, layers, createdBy, ...token }) => {
+      const times = [timeOf(token.expiresAt), timeOf(token.lastUsedAt)];
+      return [String(id), name, role, layers.join(','), createdBy, ...times];
+    });
+    return [['ID', 'NAME', 'ROLE', 'LAYERS', 'MADE BY', 'EXPIRES', 'LAST USED'], ...rows];
   },
-};
-
-async function listTokens(flags: FlagValues, terminal: Terminal): Promise<number> {
-  const tokens = await withAccounts(flags, (accounts) => accounts.tokens.list());
-  const rows = tokens.map(({ id, name, role, layers, createdBy, expiresAt, lastUsedAt }) => [
-    String(id),
-    name,
-    role,
-    layers.join(','),
-    createdBy,
-    timeOf(expiresAt),
-    timeOf(lastUsedAt),
-  ]);
-  terminal.out(columns([['ID', 'NAME', 'ROLE', 'LAYERS', 'MADE BY', 'EXPIRES', 'LAST USED'], ...rows]));
-  return 0;
-}
+});
 
 /** Standard output gets the token and nothing else, so that a script can take it. */
-async function createToken(name: string, flags: FlagValues, terminal: Terminal): Promise<number> {
+async function createToken(name: string, flags: FlagValues, terminal: Terminal): Promise<void> {
   const draft = { name, role: roleIn(flags), layers: layersIn(flags), expiresAt: expiryIn(flags) };
   const { secret } = await changeAccounts(
     flags,
@@ -224,17 +219,15 @@ async function createToken(name: string, flags: FlagValues, terminal: Terminal):
   );
   terminal.out(`${secret}\n`);
   terminal.err('This is the only time it is shown.\n');
-  return 0;
 }
 
-async function revokeToken(id: string, flags: FlagValues, terminal: Terminal): Promise<number> {
+async function revokeToken(id: string, flags: FlagValues, terminal: Terminal): Promise<void> {
   if (!/^\d{1,15}$/.test(id))
     throw new CommandFailure('Give the number of the token; see tilewarden token list.');
   await changeAccounts(flags, { action: 'token revoke', target: `token:${id}` }, (accounts) =>
     accounts.tokens.revoke(Number(id)),
   );
   terminal.err(`Revoked token ${id}.\n`);
-  return 0;
 }
 
 function expiryIn({ expires }: FlagValues): number | null {

@@ -73,6 +73,18 @@ export function misuse(message: string): CommandFailure {
   return new CommandFailure(message, 2);
 }
 
+/** What a command was asked for: with `--json` as it is, for scripts. Answers the exit code. */
+export function printed(
+  terminal: Terminal,
+  flags: FlagValues,
+  document: unknown,
+  text: () => string,
+): number {
+  const shown = flags.json === undefined ? text() : JSON.stringify(document);
+  terminal.out(`${shown.trimEnd()}\n`);
+  return 0;
+}
+
 /** How a command that speaks to a running server is told where it is. */
 export const CLIENT_FLAGS = flagsOf(CLIENT_OVERRIDES);
 

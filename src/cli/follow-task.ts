@@ -37,18 +37,14 @@ export async function followTask(first: TaskDocument, options: FollowOptions): P
   while (!isOver(task)) {
     await clock.sleep(LOOK_INTERVAL, signal).catch(() => {});
     if (signal.aborted) return show.left(task);
-    task = (await lookAgain(task.id, options, show)) ?? task;
+    task = (await lookAgain(task.id)) ?? task;
     if (signal.aborted) return show.left(task);
     show.progress(task);
   }
   show.end(task);
   return task.state === 'done' ? 0 : 1;
 
-  async function lookAgain(
-    id: number,
-    { clock }: FollowOptions,
-    { away }: Show,
-  ): Promise<TaskDocument | null> {
+  async function lookAgain(id: number): Promise<TaskDocument | null> {
     const deadline = clock.monotonic() + PATIENCE;
     while (!signal.aborted) {
       try {
@@ -56,7 +52,7 @@ export async function followTask(first: TaskDocument, options: FollowOptions): P
       } catch (error) {
         if (signal.aborted) return null;
         if (!isPassing(error) || clock.monotonic() > deadline) throw error;
-        away();
+        show.away();
         await clock.sleep(LOOK_INTERVAL, signal).catch(() => {});
       }
     }
@@ -72,14 +68,7 @@ function isPassing(error: unknown): boolean {
   );
 }
 
-interface Show {
-  progress(task: TaskDocument): void;
-  away(): void;
-  end(task: TaskDocument): void;
-  left(task: TaskDocument): number;
-}
-
-function createShow({ terminal, json, clock, client }: FollowOptions): Show {
+function createShow({ terminal, json, clock, client }: FollowOptions) {
   const columns = json ? null : (terminal.columns ?? null);
   let last = '';
   let lastAt = Number.NEGATIVE_INFINITY;
@@ -96,13 +85,13 @@ function createShow({ terminal, json, clock, client }: FollowOptions): Show {
   }
 
   return {
-    progress(task) {
+    progress(task: TaskDocument) {
       isAway = false;
       if (columns !== null) return terminal.err(`${CLEAR_LINE}${progressBar(task, columns)}`);
       if (json) return print(JSON.stringify(task), true);
       if (!isOver(task)) print(`Task ${task.id}: ${progressFacts(task)}`, false);
     },
-    away() {
+    away(): void {
       if (isAway) return;
       isAway = true;
       clear();
@@ -110,11 +99,11 @@ function createShow({ terminal, json, clock, client }: FollowOptions): Show {
         `The server at ${client.server} does not answer now; still trying. Tasks survive its restart.\n`,
       );
     },
-    end(task) {
+    end(task: TaskDocument): void {
       clear();
       if (!json) print(outcomeOf(task), true);
     },
-    left({ id }) {
+    left({ id }: TaskDocument): number {
       clear();
       terminal.err(
         `Task ${id} continues on the server.\n  Watch it again:  tilewarden tasks watch ${id}\n  Stop it:         tilewarden tasks cancel ${id}\n`,

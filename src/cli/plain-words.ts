@@ -35,6 +35,11 @@ export function amountOf(number: number, thing: string): string {
   return `${countOf(number)} ${thing}${number === 1 ? '' : 's'}`;
 }
 
+/** `█████░░░░░`: so much of a width, in columns. */
+export function bar(full: number, width: number): string {
+  return '█'.repeat(Math.min(full, width)).padEnd(width, '░');
+}
+
 /** Rows as lines, each column as wide as its widest cell. The first row has the headings. */
 export function columns(rows: readonly (readonly string[])[], rightAligned: readonly string[] = []): string {
   const [headings = []] = rows;

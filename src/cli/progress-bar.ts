@@ -1,9 +1,8 @@
 import type { ApiAnswer } from '../app/server-answers.ts';
-import { amountOf, countOf, durationOf, sizeOf, withLocalTimes } from './plain-words.ts';
+import { amountOf, bar, countOf, durationOf, sizeOf, withLocalTimes } from './plain-words.ts';
 
 const LONGEST_BAR = 30;
 const SHORTEST_BAR = 8;
-const [FULL, EMPTY] = ['█', '░'];
 
 /** One line for a terminal of so many columns, e.g. `seed world ███░░░  43 %  2,340 of 5,461 tiles · 310/s · 10 s left`. */
 export function progressBar(task: TaskDocument, columns: number): string {
@@ -14,8 +13,7 @@ export function progressBar(task: TaskDocument, columns: number): string {
   const room = columns - 1 - facts.length - title.length - 1;
   if (room < SHORTEST_BAR) return facts.trimStart().slice(0, columns - 1);
   const width = Math.min(room, LONGEST_BAR);
-  const full = Math.floor(share * width);
-  return `${title}${FULL.repeat(full)}${EMPTY.repeat(width - full)} ${facts}`;
+  return `${title}${bar(Math.floor(share * width), width)} ${facts}`;
 }
 
 /** `2,340 of 5,461 tiles · 310/s · 10 s left · 3 failed` */

@@ -1,6 +1,6 @@
 import type { ApiAnswer } from '../app/server-answers.ts';
-import { CLIENT_FLAGS, type Command, type FlagValues, flag, misuse } from './command.ts';
-import { amountOf, columns, countOf, sizeOf } from './plain-words.ts';
+import { CLIENT_FLAGS, type Command, type FlagValues, flag, misuse, printed } from './command.ts';
+import { amountOf, bar, columns, countOf, sizeOf } from './plain-words.ts';
 import { readAnswer, serverClientFor } from './server-client.ts';
 
 export type QuotaDocument = ApiAnswer<'GET /api/v1/quota'>;
@@ -29,9 +29,7 @@ export const quota: Command = {
     const ask = (answer: unknown) => readAnswer<QuotaDocument>(answer, 'globalQuota');
     const now = ask(await client.get(PATH));
     const document = word === 'get' ? now : ask(await client.put(PATH, changeOf(flags, now)));
-    const text = flags.json === undefined ? describeQuota(document) : JSON.stringify(document);
-    terminal.out(`${text.trimEnd()}\n`);
-    return 0;
+    return printed(terminal, flags, document, () => describeQuota(document));
   },
 };
 
@@ -91,7 +89,6 @@ function everyOf(text: string | undefined): object {
 export type UsageDocument = ApiAnswer<'GET /api/v1/usage'>;
 
 const BAR = 20;
-const [FULL, EMPTY] = ['█', '░'];
 
 export const usage: Command = {
   name: 'usage',
@@ -103,10 +100,7 @@ export const usage: Command = {
   ],
   async run(flags, terminal) {
     const document = readAnswer<UsageDocument>(await serverClientFor(flags).get('/api/v1/usage'), 'layers');
-    const text =
-      flags.json === undefined ? describeUsage(document, flags.sets !== undefined) : JSON.stringify(document);
-    terminal.out(`${text.trimEnd()}\n`);
-    return 0;
+    return printed(terminal, flags, document, () => describeUsage(document, flags.sets !== undefined));
   },
 };
 
@@ -114,7 +108,7 @@ export function describeUsage(document: UsageDocument, withSets: boolean): strin
   const byBytes = <T extends { bytes: number }>(rows: readonly T[]) =>
     [...rows].sort((a, b) => b.bytes - a.bytes);
   const rows = byBytes(document.layers).flatMap((layer) => {
-    const row = [layer.name, sizeOf(layer.bytes), countOf(layer.tiles), bar(layer.bytes, document.bytes)];
+    const row = [layer.name, sizeOf(layer.bytes), countOf(layer.tiles), share(layer.bytes, document.bytes)];
     const sets = withSets ? byBytes(layer.tileSets) : [];
     return [
       row,
@@ -122,7 +116,7 @@ export function describeUsage(document: UsageDocument, withSets: boolean): strin
         `  ${set.gridSet} ${set.format} ${set.parametersId?.slice(0, 8) ?? ''}`.trimEnd(),
         sizeOf(set.bytes),
         countOf(set.tiles),
-        bar(set.bytes, document.bytes),
+        share(set.bytes, document.bytes),
       ]),
     ];
   });
@@ -135,7 +129,7 @@ function facts(document: UsageDocument): string[] {
   const limit = quota.globalQuota.bytes;
   const lines = [
     quota.enabled
-      ? `Quota ${bar(bytes, limit)} of ${sizeOf(limit)}`
+      ? `Quota ${share(bytes, limit)} of ${sizeOf(limit)}`
       : 'No quota is enforced: tilewarden quota set --on',
     sweeping > 0 ? `${sizeOf(sweeping)} of dropped tiles are being freed` : '',
     evicted.pages > 0 ? `${amountOf(evicted.tiles, 'tile')}, ${sizeOf(evicted.bytes)}, evicted so far` : '',
@@ -150,8 +144,7 @@ function facts(document: UsageDocument): string[] {
   return lines.filter((line) => line !== '');
 }
 
-function bar(part: number, whole: number): string {
-  const share = whole === 0 ? 0 : part / whole;
-  const full = Math.min(BAR, Math.round(share * BAR));
-  return `${FULL.repeat(full)}${EMPTY.repeat(BAR - full)} ${Math.round(share * 100)} %`;
+function share(part: number, whole: number): string {
+  const value = whole === 0 ? 0 : part / whole;
+  return `${bar(Math.round(value * BAR), BAR)} ${Math.round(value * 100)} %`;
 }

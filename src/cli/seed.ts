@@ -7,6 +7,7 @@ import {
   flag,
   type Given,
   misuse,
+  printed,
   type Terminal,
 } from './command.ts';
 import { watchTask } from './follow-task.ts';
@@ -14,6 +15,8 @@ import { amountOf, durationOf, sizeOf } from './plain-words.ts';
 import type { TaskDocument } from './progress-bar.ts';
 import { readAnswer, type ServerClient, serverClientFor, withSuggestion } from './server-client.ts';
 import { ORDER_FLAGS, taskOrder } from './task-order.ts';
+
+const TASKS = '/api/v1/tasks';
 
 const FLAGS: readonly Flag[] = [
   ...ORDER_FLAGS,
@@ -66,31 +69,24 @@ async function runTask(type: string, flags: FlagValues, terminal: Terminal, give
   const [layer = ''] = given.operands;
   const order = taskOrder(type, layer, flags, given);
   const client = serverClientFor(flags);
-  const json = flags.json !== undefined;
   if (flags['dry-run'] !== undefined) {
-    const answer = await send(client, layer, { ...order, dryRun: true });
+    const answer = await send(client, TASKS, layer, { ...order, dryRun: true });
     const estimate = readAnswer<Estimate>(answer, 'metatiles');
-    terminal.out(json ? `${JSON.stringify(estimate)}\n` : describeEstimate(estimate));
-    return 0;
+    return printed(terminal, flags, estimate, () => describeEstimate(estimate));
   }
-  const task = readAnswer<TaskDocument>(await send(client, layer, order), 'tilesTotal');
-  if (flags['no-wait'] !== undefined) {
-    terminal.out(json ? `${JSON.stringify(task)}\n` : started(task.id, task.tilesTotal));
-    return 0;
-  }
-  return watchTask(task, client, terminal, json);
+  const task = readAnswer<TaskDocument>(await send(client, TASKS, layer, order), 'tilesTotal');
+  if (flags['no-wait'] !== undefined) return printed(terminal, flags, task, () => started(task));
+  return watchTask(task, client, terminal, flags.json !== undefined);
 }
 
-async function send(client: ServerClient, layer: string, body: object): Promise<unknown> {
-  try {
-    return await client.post('/api/v1/tasks', body);
-  } catch (error) {
+function send(client: ServerClient, path: string, layer: string, body: object): Promise<unknown> {
+  return client.post(path, body).catch(async (error: unknown) => {
     throw await withSuggestion(error, layer, client);
-  }
+  });
 }
 
-function started(id: number, tiles: number): string {
-  return `Task ${id} has started: ${amountOf(tiles, 'tile')}. Watch it: tilewarden tasks watch ${id}\n`;
+function started({ id, tilesTotal }: TaskDocument): string {
+  return `Task ${id} has started: ${amountOf(tilesTotal, 'tile')}. Watch it: tilewarden tasks watch ${id}`;
 }
 
 type Estimate = Extract<ApiAnswer<'POST /api/v1/tasks'>, { metatiles: number }>;
@@ -124,16 +120,9 @@ export const clear: Command = {
     const olderThan = flags['older-than'];
     const body = { dryRun, ...(olderThan !== undefined && { olderThan }) };
     const path = `/api/v1/layers/${encodeURIComponent(layer)}/truncate`;
-    const answer = await client.post(path, body).catch(async (error: unknown) => {
-      throw await withSuggestion(error, layer, client);
-    });
+    const answer = await send(client, path, layer, body);
     const { tiles, bytes, tileSets } = readAnswer<Cleared>(answer, 'tileSets');
     const what = `${amountOf(tiles, 'tile')}, ${sizeOf(bytes)}, in ${amountOf(tileSets.length, 'tile set')}`;
-    terminal.out(
-      flags.json === undefined
-        ? `${dryRun ? 'Would delete' : 'Deleted'} ${what}\n`
-        : `${JSON.stringify(answer)}\n`,
-    );
-    return 0;
+    return printed(terminal, flags, answer, () => `${dryRun ? 'Would delete' : 'Deleted'} ${what}`);
   },
 };

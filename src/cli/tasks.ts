@@ -1,6 +1,14 @@
 import type { ApiAnswer } from '../app/server-answers.ts';
 import { closestName } from '../lib/closest-name.ts';
-import { CLIENT_FLAGS, type Command, type FlagValues, flag, misuse, type Terminal } from './command.ts';
+import {
+  CLIENT_FLAGS,
+  type Command,
+  type FlagValues,
+  flag,
+  misuse,
+  printed,
+  type Terminal,
+} from './command.ts';
 import { watchTask } from './follow-task.ts';
 import { columns, countOf, durationOf, withLocalTimes } from './plain-words.ts';
 import { isOver, outcomeOf, progressFacts, type TaskDocument } from './progress-bar.ts';
@@ -30,9 +38,7 @@ export const tasks: Command = {
     }
     const answer = action === 'show' ? await client.get(path) : await client.post(`${path}/${action}`);
     const task = taskIn(answer);
-    if (flags.json !== undefined) terminal.out(`${JSON.stringify(task)}\n`);
-    if (flags.json === undefined) terminal.out(`${resultOf(action, task)}\n`);
-    return 0;
+    return printed(terminal, flags, task, () => resultOf(action, task));
   },
 };
 

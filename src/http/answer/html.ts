@@ -15,6 +15,12 @@ export function html(
   return { markup };
 }
 
+/** `<name>text</name>`, or nothing when there is no text. */
+export function tagged(name: string, text: string | null): Html {
+  const tag: Html = { markup: name };
+  return text === null ? html`` : html`<${tag}>${text}</${tag}>`;
+}
+
 export function pageAnswer(title: string, body: Html): Answer {
   const page = html`<!doctype html>
 <html lang="en">

@@ -68,14 +68,9 @@ export function askedPart(
 /** RFC 9110, 12.5.3: nothing but `identity` may be sent to whoever does not name a coding. */
 export function acceptsGzip(acceptEncoding: string | string[] | undefined): boolean {
   const codings = String(acceptEncoding ?? '')
-    .toLowerCase()
     .split(',')
-    .map((coding) => coding.split(';').map((part) => part.trim()));
-  const weight = (wanted: string) => {
-    const [, ...parameters] = codings.find(([name]) => name === wanted) ?? [];
-    if (!codings.some(([name]) => name === wanted)) return null;
-    return Number(parameters.find((part) => part.startsWith('q='))?.slice(2) ?? 1);
-  };
+    .map(readWish);
+  const weight = (wanted: string) => codings.find(({ type }) => type === wanted)?.quality;
   return (weight('gzip') ?? weight('x-gzip') ?? weight('*') ?? 0) > 0;
 }
 

@@ -22,12 +22,12 @@ import { HttpProblem } from '../problems.ts';
 import { checkLayerQuotas } from '../rest/disk-quota.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
+import { keysOf } from '../wire/quota-document.ts';
 import { readBody, readQuery } from '../wire/read-body.ts';
 import { amount, count, name, parameters, tileSetName, time, wholeNumber } from '../wire/values.ts';
 
 const positive = z.int().min(1).max(999_999_999);
 const policy = z.enum(EXPIRATION_POLICIES);
-const keysOf = <Key extends string>(table: Readonly<Record<Key, number>>) => Object.keys(table) as Key[];
 const plain = {
   enabled: z.boolean(),
   diskBlockSize: positive,

@@ -9,7 +9,7 @@ import { type Answer, pairs } from '../answer.ts';
 import { cacheControlOf, isOpen, refuseStrangers } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Kvp } from './kvp.ts';
-import { badValue, required, ServiceException } from './service-exception.ts';
+import { badValue, required, type ServiceCode, ServiceException } from './service-exception.ts';
 import {
   type AskedLayer,
   formatAsked,
@@ -30,7 +30,8 @@ export function createWmsFeatureInfo(catalog: Pick<Catalog, 'layer'>) {
     const version = versionOf(asked);
     const layer = await layerQueried(catalog, exchange, asked, version);
     const { bound, subsets } = layer;
-    const infoFormat = wmsInfoFormat(bound.layer, asked);
+    const wanted = asked('INFO_FORMAT') ?? bound.layer.infoFormats[0] ?? '';
+    const infoFormat = checkInfoFormat(bound.layer, wanted, 'InvalidFormat', 'INFO_FORMAT');
     const place = placeAsked(asked, subsets[0], crsAsked(asked, version), version);
     const format = asked('FORMAT') === null ? bound.layer.formats[0] : formatAsked(bound, asked);
     const info = await askFeatureInfo(tileSetOf(layer, subsets[0], format, asked), {
@@ -79,14 +80,20 @@ function queryable(shown: readonly BoundLayer[], queried: readonly BoundLayer[])
   );
 }
 
-function wmsInfoFormat({ name, infoFormats }: Layer, asked: Kvp): string {
-  const wanted = asked('INFO_FORMAT') ?? infoFormats[0] ?? '';
+function checkInfoFormat(
+  { name, infoFormats }: Layer,
+  wanted: string,
+  code: ServiceCode,
+  locator: string,
+): string {
   if (infoFormats.includes(wanted)) return wanted;
-  throw new ServiceException(
-    'InvalidFormat',
-    'INFO_FORMAT',
-    `Layer ${name} does not answer in ${shortened(wanted)}; it does in ${infoFormats.join(', ')}.`,
-  );
+  const message = `Layer ${name} does not answer in ${shortened(wanted)}; it does in ${infoFormats.join(', ')}.`;
+  throw new ServiceException(code, locator, message);
+}
+
+function checkPixel(value: number, limit: number, code: ServiceCode, locator: string): number {
+  if (value >= 0 && value < limit) return value;
+  throw new ServiceException(code, locator, `${locator} must lie between 0 and ${limit - 1}, not ${value}.`);
 }
 
 /** 1.1.1 calls them X and Y; who mixes them up is understood. */
@@ -95,13 +102,7 @@ function pointAsked(asked: Kvp, { width, height }: MapPicture, version: WmsVersi
   const coordinate = (axis: 0 | 1, limit: number) => {
     const [name = '', second = ''] = [usual?.[axis], other?.[axis]];
     const used = asked(name) === null && asked(second) !== null ? second : name;
-    const value = wholeNumber(asked, used, 'InvalidPoint');
-    if (value < limit) return value;
-    throw new ServiceException(
-      'InvalidPoint',
-      used,
-      `${used} must lie between 0 and ${limit - 1}, not ${value}.`,
-    );
+    return checkPixel(wholeNumber(asked, used, 'InvalidPoint'), limit, 'InvalidPoint', used);
   };
   return { i: coordinate(0, width), j: coordinate(1, height) };
 }
@@ -130,8 +131,8 @@ export function createWmtsFeatureInfo(catalog: Pick<Catalog, 'layer'>) {
       bounds: boundsOfTile(gridSet, z, x, y),
       width: gridSet.tileWidth,
       height: gridSet.tileHeight,
-      i: pixelAsked(asked, 'I', gridSet.tileWidth),
-      j: pixelAsked(asked, 'J', gridSet.tileHeight),
+      i: checkPixel(numberAsked(asked, 'I'), gridSet.tileWidth, 'PointIJOutOfRange', 'I'),
+      j: checkPixel(numberAsked(asked, 'J'), gridSet.tileHeight, 'PointIJOutOfRange', 'J'),
       infoFormat,
       featureCount: WMTS_FEATURES,
       signal: exchange.signal,
@@ -140,30 +141,12 @@ export function createWmtsFeatureInfo(catalog: Pick<Catalog, 'layer'>) {
   };
 }
 
-function wmtsInfoFormat({ name, infoFormats }: Layer, asked: Kvp): string {
-  if (infoFormats.length === 0) {
-    throw new ServiceException(
-      'OperationNotSupported',
-      'GetFeatureInfo',
-      `Layer ${name} cannot be asked what lies there.`,
-    );
+function wmtsInfoFormat(layer: Layer, asked: Kvp): string {
+  if (layer.infoFormats.length === 0) {
+    const message = `Layer ${layer.name} cannot be asked what lies there.`;
+    throw new ServiceException('OperationNotSupported', 'GetFeatureInfo', message);
   }
-  const wanted = required(asked, 'INFOFORMAT');
-  if (infoFormats.includes(wanted)) return wanted;
-  throw badValue(
-    'INFOFORMAT',
-    `Layer ${name} does not answer in ${shortened(wanted)}; it does in ${infoFormats.join(', ')}.`,
-  );
-}
-
-function pixelAsked(asked: Kvp, name: 'I' | 'J', limit: number): number {
-  const value = numberAsked(asked, name);
-  if (value >= 0 && value < limit) return value;
-  throw new ServiceException(
-    'PointIJOutOfRange',
-    name,
-    `${name} must lie between 0 and ${limit - 1}, not ${value}.`,
-  );
+  return checkInfoFormat(layer, required(asked, 'INFOFORMAT'), 'InvalidParameterValue', 'INFOFORMAT');
 }
 
 /** It comes from another server but from our address: a browser shows it, and runs nothing of it. */

@@ -37,26 +37,22 @@ interface Named {
   readonly version: number;
 }
 
-interface TileMemory {
-  /** For tiles of which the address says everything, so that the next request for it need not be understood again. */
-  readonly answerTile: TileAnswerer;
-  /** The handler hears only of addresses that `answerTile` does not know. */
-  remembering(handler: Handler): Handler;
-}
-
 /** Which tile an address names is worked out once, until a layer changes. Only of layers that are open to all. */
-function createTileMemory(catalog: Pick<Catalog, 'version'>, answerTile: TileAnswerer): TileMemory {
+function createTileMemory(catalog: Pick<Catalog, 'version'>, answerAccepted: TileAnswerer) {
   const remembered = new WeakMap<Target, Named>();
-  return {
-    answerTile(exchange, tiles, index) {
-      const { version } = catalog;
-      if (isOpen(tiles.bound.layer)) remembered.set(exchange.target, { tiles, index, version });
-      return answerTile(exchange, tiles, index);
-    },
-    remembering: (handler) => (exchange) => {
+  /** For tiles of which the address says everything, so that the next request for it need not be understood again. */
+  const answerTile: TileAnswerer = (exchange, tiles, index) => {
+    const { version } = catalog;
+    if (isOpen(tiles.bound.layer)) remembered.set(exchange.target, { tiles, index, version });
+    return answerAccepted(exchange, tiles, index);
+  };
+  /** The handler hears only of addresses that `answerTile` does not know. */
+  const remembering =
+    (handler: Handler): Handler =>
+    (exchange) => {
       const known = remembered.get(exchange.target);
       if (known?.version !== catalog.version) return handler(exchange);
-      return answerTile(exchange, known.tiles, known.index);
-    },
-  };
+      return answerAccepted(exchange, known.tiles, known.index);
+    };
+  return { answerTile, remembering };
 }

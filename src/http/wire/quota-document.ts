@@ -158,7 +158,7 @@ function layerQuotaOf(entry: WireElement, format: DocumentFormat): LayerQuota {
   return { layer, expirationPolicyName, quota: quotaField(entry, format) };
 }
 
-function keysOf<T extends object>(record: T): readonly (keyof T & string)[] {
+export function keysOf<T extends object>(record: T): readonly (keyof T & string)[] {
   return Object.keys(record) as (keyof T & string)[];
 }
 

@@ -4,7 +4,7 @@ import type { GridSubset } from '../../../domain/grid-subset.ts';
 import { INFO_FORMATS, type Layer, type Legend } from '../../../domain/layer.ts';
 import type { ServiceDescription } from '../../../domain/service-description.ts';
 import { MAX_MAP_SIDE } from '../../../pipeline/map-composer.ts';
-import { type Html as Markup, html as markup } from '../../answer/html.ts';
+import { type Html as Markup, html as markup, tagged } from '../../answer/html.ts';
 import { BASE, type DocumentWriter } from '../layer-documents.ts';
 import {
   extentsByCrs,
@@ -54,17 +54,12 @@ function service(version: WmsVersion, about: ServiceDescription): Markup {
   const limits = newer
     ? markup`<LayerLimit>${MAX_LAYERS}</LayerLimit><MaxWidth>${MAX_MAP_SIDE}</MaxWidth><MaxHeight>${MAX_MAP_SIDE}</MaxHeight>`
     : markup``;
-  return markup`<Service><Name>${newer ? 'WMS' : 'OGC:WMS'}</Name><Title>${about.title}</Title><Abstract>${about.description}</Abstract>${keywordList(about)}${address()}${optional('Fees', about.fees)}${optional('AccessConstraints', about.accessConstraints)}${limits}</Service>`;
+  return markup`<Service><Name>${newer ? 'WMS' : 'OGC:WMS'}</Name><Title>${about.title}</Title><Abstract>${about.description}</Abstract>${keywordList(about)}${address()}${tagged('Fees', about.fees)}${tagged('AccessConstraints', about.accessConstraints)}${limits}</Service>`;
 }
 
 function keywordList({ keywords }: ServiceDescription): Markup {
   if (keywords.length === 0) return markup``;
-  return markup`<KeywordList>${keywords.map((word) => markup`<Keyword>${word}</Keyword>`)}</KeywordList>`;
-}
-
-function optional(name: string, text: string | null): Markup {
-  const tag: Markup = { markup: name };
-  return text === null ? markup`` : markup`<${tag}>${text}</${tag}>`;
+  return markup`<KeywordList>${keywords.map((word) => tagged('Keyword', word))}</KeywordList>`;
 }
 
 function requests(layers: readonly Layer[], version: WmsVersion): Markup {
@@ -84,7 +79,7 @@ function operation(name: string, formats: readonly string[]): Markup {
 }
 
 function format(name: string): Markup {
-  return markup`<Format>${name}</Format>`;
+  return tagged('Format', name);
 }
 
 function address(): Markup {
@@ -136,7 +131,7 @@ function describeWmsLayer(layer: Layer, version: WmsVersion): Markup {
   return markup`<Layer queryable="${layer.infoFormats.length > 0 ? '1' : '0'}">
 <Name>${layer.name}</Name>
 <Title>${titleOf(layer)}</Title>
-${layer.description === '' ? NOTHING : markup`<Abstract>${layer.description}</Abstract>`}
+${tagged('Abstract', layer.description || null)}
 ${crsList(layer, version)}
 ${newer ? geographicBox(layer) : latLonBox(layer)}
 ${boundingBoxes(layer, version)}
@@ -159,8 +154,7 @@ function legendUrl(layer: Layer, legend: Legend): Markup {
 
 function crsList(layer: Layer, version: WmsVersion): readonly Markup[] {
   const names = new Set(layer.gridSubsets.flatMap(({ gridSet }) => crsNames(gridSet, version)));
-  const tag: Markup = { markup: version === '1.3.0' ? 'CRS' : 'SRS' };
-  return [...names].map((name) => markup`<${tag}>${name}</${tag}>`);
+  return [...names].map((name) => tagged(version === '1.3.0' ? 'CRS' : 'SRS', name));
 }
 
 function geographicBox(layer: Layer): Markup {

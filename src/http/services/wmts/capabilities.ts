@@ -3,7 +3,7 @@ import type { GridSubset } from '../../../domain/grid-subset.ts';
 import type { Layer, Legend } from '../../../domain/layer.ts';
 import type { ServiceDescription } from '../../../domain/service-description.ts';
 import { escapeXml } from '../../../lib/xml/write-xml.ts';
-import { type Html as Markup, html as markup } from '../../answer/html.ts';
+import { type Html as Markup, html as markup, tagged } from '../../answer/html.ts';
 import { BASE, type DocumentWriter } from '../layer-documents.ts';
 import {
   type Dimension,
@@ -52,7 +52,7 @@ function serviceSection(service: ServiceDescription): Markup {
 <ows:Abstract>${service.description}</ows:Abstract>
 ${keywords(service)}<ows:ServiceType>OGC WMTS</ows:ServiceType>
 <ows:ServiceTypeVersion>1.0.0</ows:ServiceTypeVersion>
-${said('Fees', service.fees)}${said('AccessConstraints', service.accessConstraints)}</ows:ServiceIdentification>
+${tagged('ows:Fees', service.fees)}${tagged('ows:AccessConstraints', service.accessConstraints)}</ows:ServiceIdentification>
 ${provider(service)}<ows:OperationsMetadata>
 ${['GetCapabilities', 'GetTile', 'GetFeatureInfo'].map(operation)}
 </ows:OperationsMetadata>`;
@@ -60,12 +60,7 @@ ${['GetCapabilities', 'GetTile', 'GetFeatureInfo'].map(operation)}
 
 function keywords({ keywords: words }: ServiceDescription): Markup {
   if (words.length === 0) return markup``;
-  return markup`<ows:Keywords>${words.map((word) => said('Keyword', word))}</ows:Keywords>\n`;
-}
-
-function said(name: string, text: string | null): Markup {
-  const tag: Markup = { markup: `ows:${name}` };
-  return text === null ? markup`` : markup`<${tag}>${text}</${tag}>\n`;
+  return markup`<ows:Keywords>${words.map((word) => tagged('ows:Keyword', word))}</ows:Keywords>\n`;
 }
 
 /** OGC 06-121r3, table 15: a provider has a name and somebody to be asked. */
@@ -73,7 +68,7 @@ function provider({ providerName, providerSite, contact }: ServiceDescription): 
   if (providerName === null) return markup``;
   const site = providerSite === null ? markup`` : markup`<ows:ProviderSite xlink:href="${providerSite}"/>`;
   return markup`<ows:ServiceProvider><ows:ProviderName>${providerName}</ows:ProviderName>${site}<ows:ServiceContact>
-${said('IndividualName', contact.individualName ?? null)}${said('PositionName', contact.positionName ?? null)}</ows:ServiceContact></ows:ServiceProvider>\n`;
+${tagged('ows:IndividualName', contact.individualName ?? null)}${tagged('ows:PositionName', contact.positionName ?? null)}</ows:ServiceContact></ows:ServiceProvider>\n`;
 }
 
 function operation(name: string): Markup {
@@ -91,11 +86,10 @@ function metadataAddresses(): Markup {
  */
 function describeMatrixSet(gridSet: GridSet, zoomStop: number, crs: GridSetCrs): Markup {
   const { wellKnownScaleSet: scaleSet } = crs;
-  const known = scaleSet === null ? [] : [markup`<WellKnownScaleSet>${scaleSet}</WellKnownScaleSet>`];
   return markup`<TileMatrixSet>
 <ows:Identifier>${gridSet.name}</ows:Identifier>
 <ows:SupportedCRS>${crs.urn}</ows:SupportedCRS>
-${known}
+${tagged('WellKnownScaleSet', scaleSet)}
 ${gridSet.levels.slice(0, zoomStop + 1).map((level) => matrix(gridSet, level, crs))}
 </TileMatrixSet>`;
 }
@@ -112,7 +106,7 @@ function describeLayer(layer: Layer, crsOf: CrsNames): Markup {
   const dimensions = dimensionsOf(layer);
   return markup`<Layer>
 <ows:Title>${titleOf(layer)}</ows:Title>
-${layer.description === '' ? NOTHING : markup`<ows:Abstract>${layer.description}</ows:Abstract>`}
+${tagged('ows:Abstract', layer.description || null)}
 ${wgs84Box(layer)}
 <ows:Identifier>${layer.name}</ows:Identifier>
 ${boundingBoxes(layer, crsOf)}
@@ -145,8 +139,7 @@ function legendUrl(layer: Layer, legend: Legend): Markup {
 }
 
 function dimension({ name, defaultValue, values }: Dimension): Markup {
-  const standard = defaultValue === '' ? NOTHING : markup`<Default>${defaultValue}</Default>`;
-  return markup`<Dimension><ows:Identifier>${name}</ows:Identifier>${standard}${values.map((value) => markup`<Value>${value}</Value>`)}</Dimension>`;
+  return markup`<Dimension><ows:Identifier>${name}</ows:Identifier>${tagged('Default', defaultValue || null)}${values.map((value) => markup`<Value>${value}</Value>`)}</Dimension>`;
 }
 
 function boundingBoxes(layer: Layer, crsOf: CrsNames): readonly Markup[] {
