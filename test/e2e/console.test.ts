@@ -79,7 +79,7 @@ describe.skipIf(program === null)('the console in a real browser', () => {
     const { page } = open;
     await page.goto(`${server.url}/`);
     await page.locator('#landing canvas').first().waitFor();
-    expect(await page.getByLabel('Layer', { exact: true }).inputValue()).toBe('world');
+    expect(await page.locator('#landing').getByLabel('Layer').inputValue()).toBe('world');
     await page.getByLabel('STYLES').selectOption('dark');
     await page.waitForURL(/#layer=world&gridSet=EPSG%3A900913&format=png&STYLES=dark$/);
     await page.getByRole('link', { name: /^tiles\/world\/EPSG%3A900913\/.*\.png\?STYLES=dark$/ }).waitFor();
