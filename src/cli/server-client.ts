@@ -8,13 +8,7 @@ import { closestName } from '../lib/closest-name.ts';
 import { errorCode } from '../lib/error-code.ts';
 import { CommandFailure, type FlagValues } from './command.ts';
 
-/** Speaks to a running server. Every failure is a `CommandFailure` or `ServerUnreachable` in words for people. */
-export interface ServerClient {
-  readonly server: string;
-  get(path: string, signal?: AbortSignal): Promise<unknown>;
-  post(path: string, body?: unknown, signal?: AbortSignal): Promise<unknown>;
-  put(path: string, body: unknown, signal?: AbortSignal): Promise<unknown>;
-}
+export type ServerClient = ReturnType<typeof createServerClient>;
 
 /** Nobody answers; the server may come back. */
 export class ServerUnreachable extends CommandFailure {}
@@ -55,7 +49,8 @@ export function serverClientFor(flags: FlagValues): ServerClient {
   return createServerClient(readClientSettings({ flags, environment, workingFolder: process.cwd() }));
 }
 
-export function createServerClient({ server, credentials }: ClientSettings): ServerClient {
+/** Speaks to a running server. Every failure is a `CommandFailure` or `ServerUnreachable` in words for people. */
+export function createServerClient({ server, credentials }: ClientSettings) {
   async function ask(method: string, path: string, body: unknown, signal?: AbortSignal): Promise<unknown> {
     const answer = await exchange(server, path, {
       method,
@@ -73,9 +68,9 @@ export function createServerClient({ server, credentials }: ClientSettings): Ser
 
   return {
     server,
-    get: (path, signal) => ask('GET', path, undefined, signal),
-    post: (path, body, signal) => ask('POST', path, body, signal),
-    put: (path, body, signal) => ask('PUT', path, body, signal),
+    get: (path: string, signal?: AbortSignal) => ask('GET', path, undefined, signal),
+    post: (path: string, body?: unknown) => ask('POST', path, body),
+    put: (path: string, body: unknown) => ask('PUT', path, body),
   };
 }
 

@@ -32,9 +32,9 @@ describe('reading JSON', () => {
     fc.assert(
       fc.property(documents, fc.constantFrom(0, 2), (value, indent) => {
         const text = JSON.stringify(value, null, indent);
-        expect([shapeOf(readJson(text, { depth: 20, elements: 5000 }))]).toEqual(
-          shapesOfValue('', JSON.parse(text)),
-        );
+        // A value takes two characters at least, and there may be a thousand.
+        fc.pre(text.length < 2000);
+        expect([shapeOf(readJson(text))]).toEqual(shapesOfValue('', JSON.parse(text)));
       }),
     );
   });

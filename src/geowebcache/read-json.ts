@@ -1,11 +1,7 @@
 import { bodyProblem, type WireElement, type WirePlace } from './wire-element.ts';
 
-export interface JsonLimits {
-  readonly depth: number;
-  readonly elements: number;
-}
-
-export const JSON_LIMITS: JsonLimits = { depth: 20, elements: 1000 };
+const DEEPEST = 20;
+const MOST_VALUES = 1000;
 
 const BARE_KEY = /[A-Za-z_$@][\w$@.-]*/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?=[\s,}\]]|$)/y;
@@ -32,22 +28,20 @@ const ESCAPES: Readonly<Record<string, string>> = {
  * before a closing bracket, one closing brace too many; and texts that have lost their quotes to a shell. Numbers stay the text they came as. The answer is the
  * document's value as an element without a name. Throws `request-invalid` with the place.
  */
-export function readJson(text: string, limits: JsonLimits = JSON_LIMITS): WireElement {
-  return new JsonReader(text, limits).read();
+export function readJson(text: string): WireElement {
+  return new JsonReader(text).read();
 }
 
 class JsonReader {
   readonly #text: string;
-  readonly #limits: JsonLimits;
   #at = 0;
   #depth = 0;
   #elements = 0;
   #line = 1;
   #lineStart = 0;
 
-  constructor(text: string, limits: JsonLimits) {
+  constructor(text: string) {
     this.#text = text.startsWith('\ufeff') ? text.slice(1) : text;
-    this.#limits = limits;
   }
 
   read(): WireElement {
@@ -72,8 +66,7 @@ class JsonReader {
     if (next === '"' || next === "'") into.push({ name, text: this.#readText(next), children: [], place });
     if (!'{["\''.includes(next) || next === '') this.#readLiteral(name, into, place);
     this.#elements += 1;
-    if (this.#elements > this.#limits.elements)
-      this.#refuse(`there are more than ${this.#limits.elements} values`);
+    if (this.#elements > MOST_VALUES) this.#refuse(`there are more than ${MOST_VALUES} values`);
   }
 
   #readObject(): Pick<WireElement, 'children' | 'nothing'> {
@@ -104,8 +97,7 @@ class JsonReader {
   #readUntil(close: '}' | ']', readItem: () => void): void {
     this.#at += 1;
     this.#depth += 1;
-    if (this.#depth > this.#limits.depth)
-      this.#refuse(`the document is more than ${this.#limits.depth} levels deep`);
+    if (this.#depth > DEEPEST) this.#refuse(`the document is more than ${DEEPEST} levels deep`);
     for (this.#skipSpace(); this.#peek() !== close; this.#skipSpace()) {
       readItem();
       this.#skipSpace();

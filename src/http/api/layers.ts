@@ -202,17 +202,11 @@ function stateDocument({ changedAt, failures, lastFailure }: LayerState) {
   };
 }
 
-const SETTINGS = [
-  ...(['name', 'title', 'description', 'enabled', 'access', 'attribution', 'gutter', 'outside'] as const),
-  ...(['expireCacheSeconds', 'expireCacheByZoom', 'expireClientsSeconds', 'expireClientsByZoom'] as const),
-  ...(['followSource', 'staleWhileRevalidateSeconds', 'staleIfErrorSeconds', 'blankIsRight'] as const),
-  ...(['fullWms', 'infoFormats'] as const),
-];
-
 /** All that a client must know to show, seed or truncate a layer, where it comes from, and its settings in effect. */
 function layerDocument({ layer, declared }: BoundLayer, state: LayerState) {
   return {
-    ...Object.fromEntries(SETTINGS.map((name) => [name, layer[name]])),
+    // What the answer calls by the layer's own names, below the rest.
+    ...Object.fromEntries(Object.entries(layer).filter(([name]) => name in layerAnswer.shape)),
     source: sourceDocument(declared?.source),
     store: declared?.store ?? null,
     adopts: (declared?.adopt ?? []).map(

@@ -44,20 +44,13 @@ interface Elsewhere {
   forward(request: IncomingMessage, response: ServerResponse): Promise<void>;
 }
 
-export interface Dispatcher {
-  /** Never throws. */
-  readonly listener: RequestListener;
-  /** Ends the answers that would go on for ever; those that follow close their connections. */
-  stop(): void;
-  /** When the last request came on a connection that had been kept since before the stop, as `performance.now()` says it. */
-  lastOnKeptConnection(): number;
-}
+export type Dispatcher = ReturnType<typeof createDispatcher>;
 
 /** How long the rest of a refused body is read and thrown away, so that its sender gets to see the answer. */
 const LINGER_MS = 1000;
 
 /** Takes each request past the checks to its handler, and the answer to the caller. */
-export function createDispatcher(options: DispatcherOptions): Dispatcher {
+export function createDispatcher(options: DispatcherOptions) {
   const { router, access, audit, trusts, log, limits, elsewhere, settled } = options;
   const stopping = new AbortController();
   const send = createSender(streamSignal);
@@ -66,21 +59,25 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   let requests = 0;
   let adminRequests = 0;
 
+  const listener: RequestListener = (request, response) => {
+    try {
+      if (stopped) sayLast(request, response);
+      take(request, response);
+    } catch (error) {
+      // Thrown on, it would end the server.
+      log.error({ err: error }, 'A request could not be answered');
+      response.destroy();
+    }
+  };
+
   return {
-    listener(request, response) {
-      try {
-        if (stopped) sayLast(request, response);
-        take(request, response);
-      } catch (error) {
-        // Thrown on, it would end the server.
-        log.error({ err: error }, 'A request could not be answered');
-        response.destroy();
-      }
-    },
-    stop() {
+    listener,
+    /** Ends the answers that would go on for ever; those that follow close their connections. */
+    stop(): void {
       stopped = true;
       stopping.abort();
     },
+    /** When the last request came on a connection that had been kept since before the stop, as `performance.now()` says it. */
     lastOnKeptConnection: () => lastOnKept,
   };
 

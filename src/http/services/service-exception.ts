@@ -1,6 +1,6 @@
 import { isTilewardenError, shortened } from '../../domain/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { element, writeXml } from '../../lib/xml/write-xml.ts';
+import { html as markup } from '../answer/html.ts';
 import type { Answer, Headers } from '../answer.ts';
 import { CallerGone, type Exchange } from '../exchange.ts';
 import { HttpProblem, problemOf, statusOf } from '../problems.ts';
@@ -117,13 +117,9 @@ export function withOwsExceptions(handler: Handler, log: Logger): Handler {
     throw isTilewardenError(error, 'layer-disabled') ? badValue('LAYERS', error.message) : error;
   });
   return withExceptions(blamed, log, ({ status, code, locator, message, headers }) => {
-    const exception = element('Exception', [element('ExceptionText', message)], {
-      exceptionCode: code ?? 'NoApplicableCode',
-      ...(locator !== null && { locator }),
-    });
+    const place = locator === null ? markup`` : markup` locator="${locator}"`;
     // OGC 06-121r3, 8.4: the version is that of the report, not of the service.
-    const namespace = { xmlns: 'http://www.opengis.net/ows/1.1', version: '1.1.0', 'xml:lang': 'en' };
-    const body = writeXml(element('ExceptionReport', [exception], namespace));
-    return { status, headers: ['Content-Type', 'text/xml; charset=utf-8', ...headers], body };
+    const report = markup`<ExceptionReport xmlns="http://www.opengis.net/ows/1.1" version="1.1.0" xml:lang="en"><Exception exceptionCode="${code ?? 'NoApplicableCode'}"${place}><ExceptionText>${message}</ExceptionText></Exception></ExceptionReport>`;
+    return { status, headers: ['Content-Type', 'text/xml; charset=utf-8', ...headers], body: report.markup };
   });
 }

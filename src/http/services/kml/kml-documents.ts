@@ -4,7 +4,7 @@ import { boundsOfTile, levelOf, tilesOfBounds } from '../../../domain/grid-set.t
 import { type GridSubset, subsetContains } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
-import { element, writeXml, type XmlNode } from '../../../lib/xml/write-xml.ts';
+import { type Html as Markup, html as markup, tagged } from '../../answer/html.ts';
 import { titleOf } from '../layer-facts.ts';
 
 export interface KmlLayer {
@@ -26,12 +26,10 @@ const WORLD: Bounds = { minX: -180, minY: -90, maxX: 180, maxY: 90 };
 /** Links to the coarsest tiles of the grid that the layer reaches into. */
 export function rootDocument(kml: KmlLayer): string {
   const { layer, subset } = kml;
-  return kmlText([
-    element('name', titleOf(layer)),
-    ...(layer.attribution === '' ? [] : [element('Snippet', layer.attribution)]),
-    ...(layer.description === '' ? [] : [element('description', layer.description)]),
-    ...tilesWithin(subset, 0, subset.extent).map((tile) => networkLink(kml, tile)),
-  ]);
+  const links = tilesWithin(subset, 0, subset.extent).map((tile) => networkLink(kml, tile));
+  return kmlText(
+    markup`<name>${titleOf(layer)}</name>${tagged('Snippet', layer.attribution || null)}${tagged('description', layer.description || null)}${links}`,
+  );
 }
 
 /** One tile laid on the ground, and links to the finer ones. Null where the layer has nothing. */
@@ -41,12 +39,11 @@ export function tileDocument(kml: KmlLayer, tile: TileIndex): string | null {
   const inside = intersectBounds(bounds, subset.extent);
   if (!inside || tile.z > subset.zoomStop) return null;
   const finer = tilesWithin(subset, tile.z + 1, inside).filter((child) => isCentredIn(subset, child, bounds));
-  return kmlText([
-    element('name', nameOfTile(subset, tile)),
-    region(bounds, LEAST_PIXELS),
-    ...finer.map((child) => networkLink(kml, child)),
-    ...(subsetContains(subset, tile.z, tile.x, tile.y) ? [groundOverlay(kml, tile, bounds)] : []),
-  ]);
+  const links = finer.map((child) => networkLink(kml, child));
+  const overlays = subsetContains(subset, tile.z, tile.x, tile.y) ? [groundOverlay(kml, tile, bounds)] : [];
+  return kmlText(
+    markup`<name>${nameOfTile(subset, tile)}</name>${region(bounds, LEAST_PIXELS)}${links}${overlays}`,
+  );
 }
 
 function tilesWithin({ gridSet, zoomStop }: GridSubset, z: number, bounds: Bounds): readonly TileIndex[] {
@@ -74,58 +71,32 @@ function isCentredIn({ gridSet }: GridSubset, { z, x, y }: TileIndex, parent: Bo
   );
 }
 
-function networkLink({ subset, folder, extension, query }: KmlLayer, tile: TileIndex): XmlNode {
+function networkLink({ subset, folder, extension, query }: KmlLayer, tile: TileIndex): Markup {
   const name = nameOfTile(subset, tile);
   const bounds = boundsOfTile(subset.gridSet, tile.z, tile.x, tile.y);
-  return element('NetworkLink', [
-    element('name', name),
-    region(bounds, tile.z === 0 ? 0 : LEAST_PIXELS),
-    element('Link', [
-      element('href', `${folder}/${name}.${extension}.kml${query}`),
-      element('viewRefreshMode', 'onRegion'),
-    ]),
-  ]);
+  const href = `${folder}/${name}.${extension}.kml${query}`;
+  return markup`<NetworkLink><name>${name}</name>${region(bounds, tile.z === 0 ? 0 : LEAST_PIXELS)}<Link><href>${href}</href><viewRefreshMode>onRegion</viewRefreshMode></Link></NetworkLink>`;
 }
 
-function groundOverlay(
-  { subset, folder, extension, query }: KmlLayer,
-  tile: TileIndex,
-  bounds: Bounds,
-): XmlNode {
-  const name = nameOfTile(subset, tile);
-  return element('GroundOverlay', [
-    element('name', name),
-    // Finer tiles lie on coarser ones, which stay until they have come.
-    element('drawOrder', String(tile.z)),
-    element('Icon', [element('href', `${folder}/${name}.${extension}${query}`)]),
-    element('LatLonBox', sides(bounds)),
-  ]);
+/** Finer tiles lie on coarser ones, which stay until they have come. */
+function groundOverlay(kml: KmlLayer, tile: TileIndex, bounds: Bounds): Markup {
+  const name = nameOfTile(kml.subset, tile);
+  const href = `${kml.folder}/${name}.${kml.extension}${kml.query}`;
+  return markup`<GroundOverlay><name>${name}</name><drawOrder>${tile.z}</drawOrder><Icon><href>${href}</href></Icon><LatLonBox>${sides(bounds)}</LatLonBox></GroundOverlay>`;
 }
 
-function region(bounds: Bounds, leastPixels: number): XmlNode {
-  return element('Region', [
-    element('LatLonAltBox', sides(bounds)),
-    element('Lod', [
-      element('minLodPixels', String(leastPixels)),
-      element('maxLodPixels', String(ANY_PIXELS)),
-    ]),
-  ]);
+function region(bounds: Bounds, leastPixels: number): Markup {
+  return markup`<Region><LatLonAltBox>${sides(bounds)}</LatLonAltBox><Lod><minLodPixels>${leastPixels}</minLodPixels><maxLodPixels>${ANY_PIXELS}</maxLodPixels></Lod></Region>`;
 }
 
 /** A tile can reach beyond the poles, a box on the globe cannot. */
-function sides(bounds: Bounds): readonly XmlNode[] {
+function sides(bounds: Bounds): Markup {
   const { minX, minY, maxX, maxY } = intersectBounds(bounds, WORLD) ?? bounds;
-  return [
-    element('north', String(maxY)),
-    element('south', String(minY)),
-    element('east', String(maxX)),
-    element('west', String(minX)),
-  ];
+  return markup`<north>${maxY}</north><south>${minY}</south><east>${maxX}</east><west>${minX}</west>`;
 }
 
-function kmlText(content: readonly XmlNode[]): string {
-  const root = element('kml', [element('Document', content)], { xmlns: 'http://www.opengis.net/kml/2.2' });
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${writeXml(root)}\n`;
+function kmlText(content: Markup): string {
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<kml xmlns="http://www.opengis.net/kml/2.2"><Document>${content.markup}</Document></kml>\n`;
 }
 
 function nameOfTile({ gridSet }: GridSubset, { z, x, y }: TileIndex): string {

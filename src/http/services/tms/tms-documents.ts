@@ -6,7 +6,6 @@ import { boundsOfRect, type GridSet, levelOf } from '../../../domain/grid-set.ts
 import type { GridSubset } from '../../../domain/grid-subset.ts';
 import { gridSubsetOf, type Layer } from '../../../domain/layer.ts';
 import { isWebMercator, sameSrs } from '../../../domain/srs.ts';
-import { element, type XmlNode } from '../../../lib/xml/write-xml.ts';
 import { type Html as Markup, html as markup } from '../../answer/html.ts';
 import { BASE, type DocumentWriter } from '../layer-documents.ts';
 import { titleOf } from '../layer-facts.ts';
@@ -20,10 +19,9 @@ const TITLE = 'Tilewarden';
 const SAME_EDGE = 1e-3;
 
 /** The root: which services and versions there are. `folder` is the address of the service, without a closing slash. */
-export function servicesDocument(folder: string): XmlNode {
+export function servicesDocument(folder: string): Markup {
   // GDAL knows the document by its version, if that comes first.
-  const service = { version: VERSION, title: TITLE, href: `${folder}/${VERSION}` };
-  return element('Services', [element('TileMapService', [], service)]);
+  return markup`<Services><TileMapService version="${VERSION}" title="${TITLE}" href="${folder}/${VERSION}"/></Services>`;
 }
 
 /** All tile maps; `place` is that of the service below the address of the server. */
@@ -37,35 +35,21 @@ export function serviceWriter(place: string): DocumentWriter {
   };
 }
 
-export function tileMapDocument(folder: string, { bound, subset, format }: TileMap): XmlNode {
+/** The box is that of the grid, not of the layer: GDAL takes its lower left corner for the origin, whatever that is said to be. */
+export function tileMapDocument(folder: string, { bound, subset, format }: TileMap): Markup {
   const { layer } = bound;
   const { gridSet } = subset;
   const { minX, minY, maxX, maxY } = boundsAt(gridSet, subset.zoomStart);
   const href = `${folder}/${VERSION}/${tileMapName(layer, subset, format)}`;
-  return element(
-    'TileMap',
-    [
-      element('Title', titleOf(layer)),
-      element('Abstract', layer.description),
-      element('SRS', srsOf(gridSet)),
-      // That of the grid, not of the layer: GDAL takes its lower left corner for the origin, whatever that is said to be.
-      element('BoundingBox', [], {
-        minx: String(minX),
-        miny: String(minY),
-        maxx: String(maxX),
-        maxy: String(maxY),
-      }),
-      element('Origin', [], { x: String(minX), y: String(minY) }),
-      element('TileFormat', [], {
-        width: String(gridSet.tileWidth),
-        height: String(gridSet.tileHeight),
-        'mime-type': format.contentType,
-        extension: format.extensions[0],
-      }),
-      element('TileSets', tileSets(subset, href), { profile: profileOf(gridSet) }),
-    ],
-    { version: VERSION, tilemapservice: `${folder}/${VERSION}` },
-  );
+  return markup`<TileMap version="${VERSION}" tilemapservice="${folder}/${VERSION}">
+<Title>${titleOf(layer)}</Title>
+<Abstract>${layer.description}</Abstract>
+<SRS>${srsOf(gridSet)}</SRS>
+<BoundingBox minx="${minX}" miny="${minY}" maxx="${maxX}" maxy="${maxY}"/>
+<Origin x="${minX}" y="${minY}"/>
+<TileFormat width="${gridSet.tileWidth}" height="${gridSet.tileHeight}" mime-type="${format.contentType}" extension="${format.extensions[0]}"/>
+<TileSets profile="${profileOf(gridSet)}">${tileSets(subset, href)}</TileSets>
+</TileMap>`;
 }
 
 /** A tile map has one origin, at its bottom left. Grids that are aligned to their top may have another at each level. */
@@ -87,10 +71,10 @@ function tileMapsOf(place: string, layer: Layer): readonly Markup[] {
   });
 }
 
-function tileSets({ gridSet, zoomStart, zoomStop }: GridSubset, href: string): readonly XmlNode[] {
+function tileSets({ gridSet, zoomStart, zoomStop }: GridSubset, href: string): readonly Markup[] {
   return gridSet.levels.slice(zoomStart, zoomStop + 1).map(({ resolution }, offset) => {
-    const z = String(zoomStart + offset);
-    return element('TileSet', [], { href: `${href}/${z}`, 'units-per-pixel': String(resolution), order: z });
+    const z = zoomStart + offset;
+    return markup`<TileSet href="${href}/${z}" units-per-pixel="${resolution}" order="${z}"/>`;
   });
 }
 

@@ -3,8 +3,8 @@ import { levelOf } from '../../../domain/grid-set.ts';
 import { coverageAt, type GridSubset, subsetContains } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
-import { writeXml, type XmlNode } from '../../../lib/xml/write-xml.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
+import type { Html } from '../../answer/html.ts';
 import { type Answer, withHeaders } from '../../answer.ts';
 import { isOpen, refuseStrangers } from '../../door/layer-visibility.ts';
 import type { Exchange } from '../../exchange.ts';
@@ -119,8 +119,8 @@ function folderOf(exchange: Exchange): string {
   return `${exchange.baseUrl}${ROOT}`;
 }
 
-function xmlAnswer(exchange: Exchange, document: XmlNode, layers: readonly Layer[]): Answer {
-  const text = `<?xml version="1.0" encoding="UTF-8"?>\n${writeXml(document)}\n`;
+function xmlAnswer(exchange: Exchange, document: Html, layers: readonly Layer[]): Answer {
+  const text = `<?xml version="1.0" encoding="UTF-8"?>\n${document.markup}\n`;
   const answer = documentAnswer(exchange, text, layers, XML);
   return withHeaders(answer, ['Content-Disposition', `inline;filename=${FILE_NAME}`]);
 }

@@ -155,7 +155,7 @@ describe('TMS documents', () => {
       'TileMap',
       { version: '1.0.0', tilemapservice: `http://localhost${ROOT}` },
     ]);
-    expect(root.children.map((child) => [child.name, child.text, attributes(child)])).toEqual([
+    expect(root.children.map((child) => [child.name, child.text.trim(), attributes(child)])).toEqual([
       ['Title', 'Title of a/b', {}],
       ['Abstract', 'Where <we> live', {}],
       ['SRS', 'EPSG:4326', {}],
