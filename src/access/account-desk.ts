@@ -2,11 +2,10 @@ import { withoutAbsent } from '../lib/without-absent.ts';
 import { FIRST_ADMINISTRATOR, forgetInitialPassword } from './first-administrator.ts';
 import type { PasswordHasher } from './password-hasher.ts';
 import {
-  checkAccountName,
+  checkAccount,
   checkLayerPatterns,
   checkPassword,
   checkRole,
-  checkScope,
   type User,
   type UserChanges,
   type UserDraft,
@@ -30,10 +29,7 @@ export function createAccountDesk({ users, hasher, passwordFile }: AccountDeskDe
     find: (name: string): Promise<User | null> => users.find(name),
 
     async add({ name, password, role, layers }: UserDraft): Promise<User> {
-      checkAccountName(name);
-      checkRole(role);
-      checkLayerPatterns(layers);
-      checkScope({ role, layers });
+      checkAccount({ name, role, layers });
       checkPassword(password, name);
       const stored = await hasher.hash(password);
       return users.add({ name, password: stored, role, layers, passwordIsInitial: false });

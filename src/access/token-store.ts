@@ -4,7 +4,7 @@ import { invalid, TilewardenError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createTokenSecret, hashSecret } from './api-token.ts';
 import type { Role } from './caller.ts';
-import { checkAccountName, checkLayerPatterns, checkRole, checkScope } from './user.ts';
+import { checkAccount } from './user.ts';
 
 /** Lets a script in without anybody's password. */
 export interface ApiToken {
@@ -33,9 +33,14 @@ export function createTokenStore(database: Database, clock: Clock) {
   return {
     /** The secret is shown this once and kept nowhere. Throws `request-invalid` or `account-conflict`. */
     async create(draft: TokenDraft, createdBy: string) {
-      checkDraft(draft, clock.now());
-      const secret = createTokenSecret();
-      const row = rowOf(draft, createdBy, hashSecret(secret), clock.now());
+      const [now, secret] = [clock.now(), createTokenSecret()];
+      const { name, role, layers, expiresAt } = draft;
+      checkAccount(draft);
+      if (expiresAt !== null && expiresAt <= now) throw invalid('expiresAt lies in the past.');
+      const row = {
+        ...{ name, hash: hashSecret(secret), role, layers: JSON.stringify(layers) },
+        ...{ created_by: createdBy, created_at: now, expires_at: expiresAt, last_used_at: null },
+      };
       const token = await database.transaction(LOCK, async (query) => {
         const { count } = await query
           .selectFrom('tokens')
@@ -76,33 +81,6 @@ export function createTokenStore(database: Database, clock: Clock) {
         query.updateTable('tokens').set({ last_used_at: clock.now() }).where('id', '=', id).execute(),
       );
     },
-  };
-}
-
-function checkDraft({ name, role, layers, expiresAt }: TokenDraft, now: number): void {
-  checkAccountName(name);
-  checkRole(role);
-  checkLayerPatterns(layers);
-  checkScope({ role, layers });
-  if (expiresAt === null || expiresAt > now) return;
-  throw invalid('expiresAt lies in the past.');
-}
-
-function rowOf(
-  draft: TokenDraft,
-  createdBy: string,
-  hash: string,
-  now: number,
-): Omit<Schema['tokens'], 'id'> {
-  return {
-    name: draft.name,
-    hash,
-    role: draft.role,
-    layers: JSON.stringify(draft.layers),
-    created_by: createdBy,
-    created_at: now,
-    expires_at: draft.expiresAt,
-    last_used_at: null,
   };
 }
 

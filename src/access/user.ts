@@ -23,7 +23,7 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/;
 const MAX_PATTERNS = 100;
 const MAX_PATTERN_LENGTH = 200;
 
-export function checkAccountName(name: string): void {
+function checkAccountName(name: string): void {
   if (NAME.test(name)) return;
   throw invalid(
     'A name has 1 to 64 letters, digits, dots, hyphens, underscores or @ signs, the first a letter or digit.',
@@ -41,6 +41,14 @@ export function checkLayerPatterns(layers: readonly string[]): void {
   throw invalid(
     `layers lists 1 to ${MAX_PATTERNS} names or patterns such as topp:*; ["*"] stands for all layers.`,
   );
+}
+
+/** What holds for users and tokens. Throws `request-invalid`. */
+export function checkAccount({ name, role, layers }: Pick<User, 'name' | 'role' | 'layers'>): void {
+  checkAccountName(name);
+  checkRole(role);
+  checkLayerPatterns(layers);
+  checkScope({ role, layers });
 }
 
 /** Who may change every account may widen their own scope: below an administrator only is it one. */

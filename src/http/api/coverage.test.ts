@@ -113,7 +113,7 @@ describe('what is cached', () => {
 
   it.each([
     ['coverage/EPSG:900913/99', 404, 'has no zoom 99; it has zooms 0 to 12'],
-    ['coverage/EPSG:900913/x', 400, 'z must be a whole number such as 0 or 12, not x'],
+    ['coverage/EPSG:900913/x', 400, 'The zoom must be a whole number such as 0 or 12, not x'],
     ['coverage/EPSG:900913/2?bounds=1,2,3', 400, 'bounds must be four numbers'],
     ['coverage/EPSG:900913/2?bounds=5,5,1,1', 400, 'min not above max'],
     ['coverage/EPSG:900913/2?bounds=a,b,c,d', 400, 'got "a,b,c,d"'],

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Catalog } from '../../catalog/catalog.ts';
 import { type Bounds, boundsOf } from '../../domain/bounds.ts';
-import { invalid, shortened, TilewardenError } from '../../domain/errors.ts';
+import { TilewardenError } from '../../domain/errors.ts';
 import { boundsOfRect, tilesOfBounds } from '../../domain/grid-set.ts';
 import { coverageAt } from '../../domain/grid-subset.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
@@ -16,7 +16,7 @@ import type { Exchange } from '../exchange.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { parametersOf } from '../services/kvp.ts';
-import { boundLayer } from '../services/tiles.ts';
+import { boundLayer, indexOf } from '../services/tiles.ts';
 import { readQuery } from '../wire/read-body.ts';
 import { amount, bounds, coordsOf, count, tileSetName } from '../wire/values.ts';
 import {
@@ -107,7 +107,7 @@ export function coverageRoutes({ catalog, quota, clock }: RouteDeps): readonly R
 
   async function showPlaces(exchange: Exchange): Promise<Answer> {
     const tiles = await requestedTileSet(exchange, catalog);
-    const z = integerParam(exchange, 'z');
+    const z = indexOf('zoom', exchange.param('z'));
     const rect = requestedRect(tiles, z, boundsIn(exchange));
     const { set } = tiles;
     if (!rect) return jsonAnswer({ ...set, z, cell: 1, columns: 0, rows: 0, runs: [], bounds: null });
@@ -169,8 +169,6 @@ function requestedRect({ subset, set }: ResolvedTileSet, z: number, box: Bounds 
   return wanted && intersectRects(wanted, offered);
 }
 
-const INTEGER = /^(?:0|[1-9]\d{0,9})$/;
-
 /** The tile set of `/…/{layer}/…/{gridSet}?format=…` and the layer's parameters by name, for a caller who may see it. */
 export async function requestedTileSet(
   exchange: Exchange,
@@ -185,14 +183,6 @@ export async function requestedTileSet(
   });
 }
 
-/** A number in the path, e.g. a zoom. */
-function integerParam(exchange: Exchange, name: string): number {
-  const text = exchange.param(name);
-  if (INTEGER.test(text)) return Number(text);
-  throw invalid(`${name} must be a whole number such as 0 or 12, not ${shortened(text)}.`);
-}
-
-export function tileIn(exchange: Exchange): TileIndex {
-  const [z, x, y] = [integerParam(exchange, 'z'), integerParam(exchange, 'x'), integerParam(exchange, 'y')];
-  return { z, x, y };
+export function tileIn({ params: { z = '', x = '', y = '' } }: Exchange): TileIndex {
+  return { z: indexOf('zoom', z), x: indexOf('column', x), y: indexOf('row', y) };
 }
