@@ -112,28 +112,22 @@ export class Enforcer {
     starved: ReadonlySet<string>,
   ): Promise<boolean> {
     const turns = new Semaphore(configuration.maxConcurrentCleanUps);
-    const keep = (scope: QuotaScope) =>
-      starved.has(scope.scope)
-        ? this.#keepWithin(lowered(scope), 0, turns)
-        : this.#keepWithin(scope, slack, turns);
+    const keepNow = (scope: QuotaScope) =>
+      starved.has(scope.scope) ? this.#keepWithin(lowered(scope), 0) : this.#keepWithin(scope, slack);
+    const keep = (scope: QuotaScope) => turns.during(() => keepNow(scope), this.#signal);
     const layers = await Promise.all(layerScopes(configuration).map(keep));
     const everything = await keep(globalScope(configuration));
     return [...layers, everything].includes(true);
   }
 
-  async #keepWithin(scope: QuotaScope, slack: number, turns: Semaphore): Promise<boolean> {
+  async #keepWithin(scope: QuotaScope, slack: number): Promise<boolean> {
     const { evictions, clock, log } = this.#options;
-    const leave = await turns.acquire(this.#signal);
-    try {
-      if (!this.#isOver(scope, slack)) return false;
-      const evicted = await cleanUp(scope, this.#options, this.#signal);
-      if (evicted.size === 0) return false;
-      await evictions.add(evicted, clock.now());
-      log.info({ ...sumOf(evicted), policy: scope.policy }, 'removed tiles to keep a quota');
-      return true;
-    } finally {
-      leave();
-    }
+    if (!this.#isOver(scope, slack)) return false;
+    const evicted = await cleanUp(scope, this.#options, this.#signal);
+    if (evicted.size === 0) return false;
+    await evictions.add(evicted, clock.now());
+    log.info({ ...sumOf(evicted), policy: scope.policy }, 'removed tiles to keep a quota');
+    return true;
   }
 
   /** Lets writers add as much as keeps the usage within what is tolerated, counted from what they had taken. */

@@ -5,7 +5,7 @@ import { rectAround, type TileRect } from '../../domain/tile-rect.ts';
 import { NO_CHANGE, type StoreChange, sumOfChanges, type TilePlace } from '../tile-store.ts';
 import { BundleEditor, restBundle } from './bundle-editor.ts';
 import { findBundleFile, makeBundleFile, removeBundleFile } from './bundle-file.ts';
-import { coverOfBundle } from './bundle-grid.ts';
+import { coverOfBundle, rangesIn } from './bundle-grid.ts';
 import { BundleIndex } from './bundle-index.ts';
 import { type BundleAddress, type BundleLayout, bundleFolder, tileSetFolder } from './bundle-layout.ts';
 import { type Generations, openGenerations, WRITER_PATIENCE } from './generations.ts';
@@ -98,11 +98,10 @@ export class BundleWriting {
 
   /** How many tiles there were. */
   freshen(command: FreshenCommand): number {
-    const { bundleX, bundleY, rect, change } = command;
+    const { rect, change } = command;
     return this.#locked([this.#addressOf(command)], false, ([editor]) => {
       if ('generation' in change) this.#checkGeneration(command, change.generation);
-      const ranges = [...coverOfBundle(bundleX, bundleY, rect)].flatMap((cover) => cover.ranges);
-      return { tiles: editor?.freshen(ranges, change) ?? 0 };
+      return { tiles: editor?.freshen(rangesIn(command, rect), change) ?? 0 };
     }).tiles;
   }
 
