@@ -20,15 +20,13 @@ import { type FoundBeside, MemoryTier } from './memory-tier.ts';
 import { MetatileMaker } from './metatile-maker.ts';
 import { noMetrics, type PipelineMetrics } from './pipeline-counters.ts';
 import { DEFAULT_PIPELINE_SETTINGS, type PipelineSettings } from './pipeline-settings.ts';
-import { Renewer } from './renewer.ts';
+import { createRenewer } from './renewer.ts';
 import { checkTile, metatileSizeOf, SINGLE_TILE } from './resolve-tile-set.ts';
 import { createSeldomWarning, type SeldomWarning } from './seldom-warning.ts';
 import type {
   CacheOutcome,
   CopyGuard,
   PipelineStatus,
-  RenewRequest,
-  RenewResult,
   ResolvedTileSet,
   TileAnswer,
   TilePipeline,
@@ -74,7 +72,7 @@ class Pipeline implements TilePipeline {
   readonly #tier: MemoryTier;
   readonly #maker: MetatileMaker;
   readonly #flights: Flights;
-  readonly #renewer: Renewer;
+  readonly renew: TilePipeline['renew'];
   readonly #adopted: AdoptedTiles;
   /** Those who look at what is there are served between two who have to wait anyway. */
   readonly #turnstile = new Turnstile();
@@ -109,7 +107,7 @@ class Pipeline implements TilePipeline {
     const told = { metrics, blanks, warn: this.#warn, onFailure };
     this.#flights = new Flights({ maker: this.#maker, failures, ...told, claims: options.claims });
     this.#adopted = new AdoptedTiles({ clock, events, metrics, warn: this.#warn });
-    this.#renewer = new Renewer(this.#flights, this.#adopted, clock);
+    this.renew = createRenewer(this.#flights, this.#adopted, clock);
     this.#unsubscribe = events.subscribe((event) => {
       if (event.type === 'deleted') this.#tier.drop(event.set, event.z, event.rect);
       if (event.type === 'layer-dropped') this.forgetLayer(event.layer);
@@ -134,10 +132,6 @@ class Pipeline implements TilePipeline {
     if (!kept || !this.#isFresh(tiles, tile.z, kept)) return this.#readBehindMemory(wanted);
     this.#served(tiles.set, tile);
     return kept;
-  }
-
-  renew(request: RenewRequest): Promise<RenewResult> {
-    return this.#renewer.renew(request);
   }
 
   forget(set: TileSetKey, z: number, rect: TileRect): void {

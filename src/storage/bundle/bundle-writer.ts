@@ -1,12 +1,12 @@
 import { errorCopier } from '../../domain/error-copier.ts';
 import { TilewardenError } from '../../domain/errors.ts';
-import { ChannelClosed, messageKind } from '../../lib/channel.ts';
+import { messageKind } from '../../lib/channel.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { openThread } from '../../lib/open-thread.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import { spawnThread } from '../../lib/spawn-thread.ts';
 import type { BundleWriting } from './bundle-writing.ts';
-import { DAMAGE_MESSAGE } from './sqlite-failure.ts';
+import { DAMAGE_MESSAGE, storeFailure } from './sqlite-failure.ts';
 
 /** What the thread can be asked to do. */
 type Method = Exclude<keyof BundleWriting, 'closeIdle' | 'putTogether'>;
@@ -59,7 +59,10 @@ export class BundleWriter {
   ): Promise<ReturnType<BundleWriting[M]>> {
     const work = async () => {
       if (this.#closed) throw new TilewardenError('store-failed', 'The tile store is closed.');
-      return (await this.#ask(method, given).catch(asStoreFailure)) as ReturnType<BundleWriting[M]>;
+      const answer = await this.#ask(method, given).catch((error: unknown) => {
+        throw storeFailure(error);
+      });
+      return answer as ReturnType<BundleWriting[M]>;
     };
     return this.#turns.during(work, undefined, URGENT_METHODS.has(method) ? URGENT : 0);
   }
@@ -78,9 +81,4 @@ export class BundleWriter {
     const [command] = given as readonly Partial<Pick<WriteRequest, 'bytes'>>[];
     return this.#thread.ask(WRITE, { method, given, bytes: command?.bytes });
   }
-}
-
-function asStoreFailure(cause: unknown): never {
-  if (!(cause instanceof ChannelClosed)) throw cause;
-  throw new TilewardenError('store-failed', 'The tile store failed.', { cause });
 }

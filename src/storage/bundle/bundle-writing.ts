@@ -9,7 +9,7 @@ import { coverOfBundle, rangesIn } from './bundle-grid.ts';
 import { BundleIndex } from './bundle-index.ts';
 import { type BundleAddress, type BundleLayout, bundleFolder, tileSetFolder } from './bundle-layout.ts';
 import { type Generations, openGenerations, WRITER_PATIENCE } from './generations.ts';
-import { DamagedBundle, isBusy, isRefused } from './sqlite-failure.ts';
+import { DamagedBundle, isBusy, isRefused, storeFailure } from './sqlite-failure.ts';
 import {
   type DeleteCommand,
   type DiscardTileCommand,
@@ -234,9 +234,7 @@ export class BundleWriting {
       if (change) return change;
       for (const { folder } of addresses) if (!this.#editors.get(folder)?.isCurrent()) this.#close(folder);
     }
-    throw new TilewardenError('store-failed', 'The tile store failed.', {
-      cause: new Error('no bundle stays in place'),
-    });
+    throw storeFailure(new Error('no bundle stays in place'));
   }
 
   /** Null when a bundle was removed meanwhile, so that the caller starts again. */
