@@ -41,6 +41,7 @@ export type CatalogEntries = ReturnType<typeof createCatalogEntries>;
 
 /** Layers and grid sets that were declared over the network, durable. */
 export function createCatalogEntries(database: Database, clock: Pick<Clock, 'now'>) {
+  const rows = () => database.query.selectFrom('catalog_entries').selectAll();
   return {
     async get(kind: KeptKind, name: string): Promise<CatalogEntry | null> {
       const row = await rowOf(database.query, kind, name);
@@ -48,14 +49,8 @@ export function createCatalogEntries(database: Database, clock: Pick<Clock, 'now
     },
     /** What has changed after a version, oldest first; removed ones too. */
     async after(version: number, limit: number): Promise<readonly CatalogEntry[]> {
-      const rows = await database.query
-        .selectFrom('catalog_entries')
-        .selectAll()
-        .where('version', '>', version)
-        .orderBy('version')
-        .limit(limit)
-        .execute();
-      return rows.map(entryOf);
+      const changed = rows().where('version', '>', version).orderBy('version').limit(limit);
+      return (await changed.execute()).map(entryOf);
     },
     /** Throws `entry-changed` when what is there is not what was expected. */
     async put(change: EntryChange): Promise<CatalogEntry> {
@@ -83,21 +78,12 @@ export function createCatalogEntries(database: Database, clock: Pick<Clock, 'now
     },
     /** Those that are not to outlive the server. */
     async transient(): Promise<readonly CatalogEntry[]> {
-      const rows = await database.query
-        .selectFrom('catalog_entries')
-        .selectAll()
-        .where('document', 'like', '%"transient":true%')
-        .execute();
-      return rows.map(entryOf).filter(({ document }) => isRecord(document) && document.transient === true);
+      const maybe = await rows().where('document', 'like', '%"transient":true%').execute();
+      return maybe.map(entryOf).filter(({ document }) => isRecord(document) && document.transient === true);
     },
     /** Those whose wrong tiles may still be there. */
     async unfinished(): Promise<readonly CatalogEntry[]> {
-      const rows = await database.query
-        .selectFrom('catalog_entries')
-        .selectAll()
-        .where('drops', 'is not', null)
-        .execute();
-      return rows.map(entryOf);
+      return (await rows().where('drops', 'is not', null).execute()).map(entryOf);
     },
     async dropped({ kind, name, version }: Pick<CatalogEntry, 'kind' | 'name' | 'version'>): Promise<void> {
       await database.transaction('catalog', async (query) => {

@@ -6,47 +6,34 @@ import { MAX_LEVELS } from '../domain/grid-set.ts';
 import type { GridSetBook } from '../domain/grid-set-book.ts';
 import { createGridSubset, type GridSubset } from '../domain/grid-subset.ts';
 import type { Layer, Legend, ZoomExpiry } from '../domain/layer.ts';
-import {
-  createFixedValuesFilter,
-  createFloatFilter,
-  createIntegerFilter,
-  createRegexFilter,
-  type ParameterFilter,
-} from '../domain/parameter-filter.ts';
+import { createParameterFilter, type ParameterFilter } from '../domain/parameter-filter.ts';
 import { retinaSubset } from '../domain/retina.ts';
 import { withoutAbsent } from '../lib/without-absent.ts';
 import type { LayerDeclaration, ParameterDeclaration } from './layer-declaration.ts';
 
 /** Throws `config-invalid` or `grid-set-unknown`, which names what is wrong with the declaration. */
 export function createLayer(declaration: LayerDeclaration, gridSets: GridSetBook): Layer {
-  const [columns, rows] = declaration.metatile;
+  const { name, enabled, advertised, title, description, attribution } = declaration;
+  const { gutter, followSource, access, outside, metatile } = declaration;
+  const [columns, rows] = metatile;
   const subsets = declaration.gridSets.map((subset) => createSubset(subset, gridSets));
   const gridSubsets = atLeastOne(
     eachOnce(subsets, ({ gridSet }) => gridSet.name, 'grid set'),
     'grid set',
   );
   return {
-    name: declaration.name,
-    enabled: declaration.enabled,
-    advertised: declaration.advertised,
-    title: declaration.title,
-    description: declaration.description,
-    attribution: declaration.attribution,
+    ...{ name, enabled, advertised, title, description, attribution, gutter, followSource, access, outside },
     formats: atLeastOne([...new Set(declaration.formats.map(createFormat))], 'format'),
     gridSubsets,
     retinaSubsets: declaration.retina ? gridSubsets.map(retinaSubset) : [],
     metatile: { columns, rows },
-    gutter: declaration.gutter,
     parameters: eachOnce(declaration.parameters, ({ name }) => name.toUpperCase(), 'parameter').map(
       createFilter,
     ),
     ...cacheExpiry(declaration.expireCache),
-    followSource: declaration.followSource,
     staleWhileRevalidateSeconds: declaration.staleWhileRevalidate,
     staleIfErrorSeconds: declaration.staleIfError,
     ...clientExpiry(declaration.expireClients),
-    access: declaration.access,
-    outside: declaration.outside,
     ...blankRules(declaration, gridSubsets),
     fullWms: declaration.fullWMS,
     infoFormats: declaration.queryable ? declaration.infoFormats : [],
@@ -121,14 +108,18 @@ function createSubset(given: LayerDeclaration['gridSets'][number], gridSets: Gri
   });
 }
 
-export function createFilter(given: ParameterDeclaration): ParameterFilter {
-  const { values, regex = '(?s).*', integers, floats, threshold, normalize = 'none' } = given;
-  const base = { name: given.name, defaultValue: String(given.default) };
-  const near = threshold !== undefined && { threshold };
-  if (integers) return createIntegerFilter({ ...base, values: integers, ...near });
-  if (floats) return createFloatFilter({ ...base, values: floats, ...near });
-  if (values) return createFixedValuesFilter({ ...base, values: values.map(String), normalize });
-  return createRegexFilter({ ...base, regex, normalize });
+export function createFilter({
+  default: byDefault,
+  values,
+  ...given
+}: ParameterDeclaration): ParameterFilter {
+  const texts = values && { values: values.map(String) };
+  return createParameterFilter({
+    ...withoutAbsent(given),
+    ...texts,
+    name: given.name,
+    defaultValue: String(byDefault),
+  });
 }
 
 /** Grid sets have several names, and those of parameters are the same in any case. */

@@ -21,15 +21,13 @@ export function createBoundedCounters(database: Database) {
           .executeTakeFirst();
         const used = row?.value ?? 0;
         const taken = Math.max(0, Math.min(wanted, limit - used));
-        if (!row) await query.insertInto('counters').values({ name, value: taken }).execute();
-        if (row && taken > 0) {
-          await query
-            .updateTable('counters')
-            .set({ value: used + taken })
-            .where('name', '=', name)
-            .execute();
-        }
-        return { taken, count: used + taken };
+        const value = used + taken;
+        const raised = query
+          .insertInto('counters')
+          .values({ name, value })
+          .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }));
+        if (!row || taken > 0) await raised.execute();
+        return { taken, count: value };
       }),
     giveBack: (name: string, count: number): Promise<void> =>
       database.transaction(LOCK, async (query) => {

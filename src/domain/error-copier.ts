@@ -31,8 +31,8 @@ export const errorCopier = {
     if (!('code' in error)) return new Error(error.message);
     const { code, message, reason, retryAfterSeconds, cause, closed } = error;
     return new TilewardenError(code, message, {
-      ...(reason !== null && { reason }),
-      ...(retryAfterSeconds !== null && { retryAfterSeconds }),
+      reason,
+      retryAfterSeconds,
       ...(cause !== null && { cause: new Error(cause) }),
       ...(closed && { cause: new HostClosed(closed.host, closed.closing) }),
     });

@@ -47,8 +47,8 @@ export type ErrorCode =
 interface ErrorDetails {
   readonly cause?: unknown;
   /** Why a source's answer was refused, e.g. `service-exception`; one of a short list, for counting. */
-  readonly reason?: string;
-  readonly retryAfterSeconds?: number;
+  readonly reason?: string | null | undefined;
+  readonly retryAfterSeconds?: number | null | undefined;
 }
 
 export class TilewardenError extends Error {

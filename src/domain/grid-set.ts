@@ -40,27 +40,23 @@ export interface GridSet {
   readonly levels: readonly GridLevel[];
 }
 
-export interface GridSetOptions {
-  readonly name: string;
-  readonly aliases?: readonly string[];
-  readonly description?: string;
-  readonly srs: number;
-  readonly projection?: string | null;
-  readonly extent: Bounds;
+/**
+ * Left out, `metersPerUnit` is 1, or the length of a degree at the equator for EPSG:4326, `yCoordinateFirst` what the CRS
+ * says, and the others as usual.
+ */
+type Optional =
+  | ('aliases' | 'description' | 'projection' | 'tileWidth' | 'tileHeight')
+  | ('metersPerUnit' | 'pixelSize' | 'alignTopLeft' | 'yCoordinateFirst');
+
+export interface GridSetOptions
+  extends Pick<GridSet, 'name' | 'srs' | 'extent'>,
+    Partial<Pick<GridSet, Optional>> {
   /** Exactly one of `resolutions`, `scaleDenominators` and `levels` says what the ladder is. */
   readonly resolutions?: readonly number[];
   readonly scaleDenominators?: readonly number[];
   /** A number of levels, each halving the resolution; level 0 covers the extent with as few tiles as it can. */
   readonly levels?: number;
   readonly levelNames?: readonly string[];
-  readonly tileWidth?: number;
-  readonly tileHeight?: number;
-  /** 1, or the length of a degree at the equator for EPSG:4326, when left out. */
-  readonly metersPerUnit?: number;
-  readonly pixelSize?: number;
-  readonly alignTopLeft?: boolean;
-  /** What the CRS says when left out. */
-  readonly yCoordinateFirst?: boolean;
 }
 
 export const METERS_PER_DEGREE = 111319.49079327358;
@@ -194,12 +190,7 @@ function tilesAlong(length: number, span: number): number {
   return Math.max(1, Math.ceil(length / span - EXTENT_TOLERANCE));
 }
 
-interface PixelGeometry {
-  readonly tileWidth: number;
-  readonly tileHeight: number;
-  readonly metersPerUnit: number;
-  readonly pixelSize: number;
-}
+type PixelGeometry = Pick<GridSet, 'tileWidth' | 'tileHeight' | 'metersPerUnit' | 'pixelSize'>;
 
 function ladderOf(options: GridSetOptions, pixel: PixelGeometry): readonly number[] {
   const { resolutions, scaleDenominators, levels } = options;

@@ -3,7 +3,7 @@ import { type Bounds, intersectBounds } from './bounds.ts';
 import { misconfigured } from './errors.ts';
 import { type GridSet, levelOf, tilesOfBounds } from './grid-set.ts';
 import type { TileIndex } from './tile-key.ts';
-import { countTiles, intersectRects, rectContains, type TileRect } from './tile-rect.ts';
+import { intersectRects, rectContains, type TileRect } from './tile-rect.ts';
 
 export interface GridSubset {
   readonly gridSet: GridSet;
@@ -110,10 +110,6 @@ export function tileRangeOf(
     if (rect) levels.push({ z, rect });
   }
   return { levels };
-}
-
-export function countRange(range: TileRange): bigint {
-  return range.levels.reduce((sum, level) => sum + countTiles(level.rect), 0n);
 }
 
 function rectAt(subset: GridSubset, z: number, bounds: Bounds | null): TileRect | null {

@@ -1,21 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TilewardenError } from './errors.ts';
-import {
-  createFixedValuesFilter,
-  createFloatFilter,
-  createIntegerFilter,
-  createRegexFilter,
-  parametersIdOf,
-  selectParameters,
-} from './parameter-filter.ts';
+import { createParameterFilter, parametersIdOf, selectParameters } from './parameter-filter.ts';
 
-const styles = createFixedValuesFilter({
+const styles = createParameterFilter({
   name: 'styles',
   defaultValue: 'population',
   values: ['population', 'polygon', 'pophatch'],
 });
-const anything = (name: string) => createRegexFilter({ name, regex: '(?s).*' });
+const anything = (name: string) => createParameterFilter({ name, regex: '(?s).*' });
 
 function refusalOf(action: () => unknown): TilewardenError {
   try {
@@ -39,7 +32,7 @@ describe('a filter of fixed values', () => {
   });
 
   it('brings letters to one case when told to', () => {
-    const upper = createFixedValuesFilter({
+    const upper = createParameterFilter({
       name: 'S',
       values: ['a', 'B'],
       defaultValue: 'a',
@@ -49,18 +42,18 @@ describe('a filter of fixed values', () => {
     expect(upper.apply('b')).toBe('B');
     expect(upper.apply('')).toBe('A');
     expect(selectParameters([upper], new Map([['S', 'a']])).id).toBeNull();
-    const lower = createFixedValuesFilter({ name: 'S', values: ['Dark'], normalize: 'lower' });
+    const lower = createParameterFilter({ name: 'S', values: ['Dark'], normalize: 'lower' });
     expect(lower.apply('DARK')).toBe('dark');
   });
 
   it('accepts its default even when that is not listed', () => {
-    const filter = createFixedValuesFilter({ name: 'TIME', values: ['2026'], defaultValue: 'now' });
+    const filter = createParameterFilter({ name: 'TIME', values: ['2026'], defaultValue: 'now' });
     expect(filter.apply('now')).toBe('now');
     expect(filter.values).toEqual(['now', '2026']);
   });
 
   it('shortens what it repeats of a long value and of a long list', () => {
-    const filter = createFixedValuesFilter({
+    const filter = createParameterFilter({
       name: 'S',
       values: Array.from({ length: 5000 }, (_, i) => `v${i}`),
     });
@@ -69,7 +62,7 @@ describe('a filter of fixed values', () => {
 });
 
 describe('a filter by regular expression', () => {
-  const filter = createRegexFilter({
+  const filter = createParameterFilter({
     name: 'CQL_FILTER',
     defaultValue: 'INCLUDE',
     regex: '[A-Z_]+ [<>=]+ [0-9]+',
@@ -89,9 +82,9 @@ describe('a filter by regular expression', () => {
   });
 
   it('matches letters of either case when they are normalised', () => {
-    const lower = createRegexFilter({ name: 'P', regex: '[a-z]+', normalize: 'lower' });
+    const lower = createParameterFilter({ name: 'P', regex: '[a-z]+', normalize: 'lower' });
     expect(lower.apply('AbC')).toBe('abc');
-    expect(() => createRegexFilter({ name: 'P', regex: '[a-z]+' }).apply('AbC')).toThrow('violates');
+    expect(() => createParameterFilter({ name: 'P', regex: '[a-z]+' }).apply('AbC')).toThrow('violates');
   });
 
   it('reads no value above 1 KiB', () => {
@@ -104,22 +97,22 @@ describe('a filter by regular expression', () => {
   it.each(['(a+)+', '(a|a)*', '(a|aa)+', '(.*a){20}', '(a*)*', '([a-z]+)*=', '(a?){100}a{100}'])(
     'answers on hostile values for %s',
     (regex) => {
-      const hostile = createRegexFilter({ name: 'P', regex });
+      const hostile = createParameterFilter({ name: 'P', regex });
       expect(() => hostile.apply(`${'a'.repeat(1023)}!`)).toThrow('violates filter');
     },
   );
 
   it('says what is wrong with a pattern it cannot use', () => {
-    const refused = refusalOf(() => createRegexFilter({ name: 'P', regex: '(' }));
+    const refused = refusalOf(() => createParameterFilter({ name: 'P', regex: '(' }));
     expect(refused.code).toBe('config-invalid');
     expect(refused.message).toContain('regex of parameter P');
-    expect(() => createRegexFilter({ name: 'P', regex: '(a)\\1' })).toThrow('cannot be used');
+    expect(() => createParameterFilter({ name: 'P', regex: '(a)\\1' })).toThrow('cannot be used');
   });
 });
 
 describe('a filter of numbers', () => {
   it('takes the nearest integer closer than the threshold, and that strictly', () => {
-    const filter = createIntegerFilter({ name: 'ELEVATION', values: [0, 100, 200], threshold: 10 });
+    const filter = createParameterFilter({ name: 'ELEVATION', integers: [0, 100, 200], threshold: 10 });
     expect(filter.apply('100')).toBe('100');
     expect(filter.apply('+109')).toBe('100');
     expect(filter.apply('-9')).toBe('0');
@@ -132,13 +125,13 @@ describe('a filter of numbers', () => {
   });
 
   it('accepts only what is listed when no threshold is given', () => {
-    const filter = createIntegerFilter({ name: 'E', values: [5] });
+    const filter = createParameterFilter({ name: 'E', integers: [5] });
     expect(filter.apply('5')).toBe('5');
     expect(() => filter.apply('6')).toThrow('violates filter');
   });
 
   it('prints floats with a decimal point', () => {
-    const filter = createFloatFilter({ name: 'E', values: [5, 2.5], threshold: 0.1, defaultValue: '5' });
+    const filter = createParameterFilter({ name: 'E', floats: [5, 2.5], threshold: 0.1, defaultValue: '5' });
     expect(filter.apply('5')).toBe('5.0');
     expect(filter.apply('4.95')).toBe('5.0');
     expect(filter.apply('2.5')).toBe('2.5');
@@ -148,13 +141,13 @@ describe('a filter of numbers', () => {
   });
 
   it('accepts any number when none is listed, and one spelling of each', () => {
-    const float = createFloatFilter({ name: 'E', values: [] });
+    const float = createParameterFilter({ name: 'E', floats: [] });
     expect(['1', '1.00', '+1', '1e0', '.1e1'].map(float.apply)).toEqual(Array(5).fill('1.0'));
     expect(float.apply('1e-7')).toBe('1.0e-7');
     expect(float.apply('-0')).toBe('0.0');
     expect(() => float.apply('1e999')).toThrow('violates filter');
     expect(() => float.apply('Infinity')).toThrow('violates filter');
-    expect(createIntegerFilter({ name: 'E', values: [] }).apply('007')).toBe('7');
+    expect(createParameterFilter({ name: 'E', integers: [] }).apply('007')).toBe('7');
   });
 });
 

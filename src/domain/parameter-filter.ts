@@ -21,34 +21,25 @@ export interface ParameterSelection {
   readonly values: ReadonlyMap<string, string>;
 }
 
-export type LetterCase = 'none' | 'upper' | 'lower';
-
 interface FilterOptions {
   readonly name: string;
   /** What an absent or empty value stands for; always accepted, whether or not it is listed or matches. */
   readonly defaultValue?: string;
-}
-
-export interface FixedValuesFilterOptions extends FilterOptions {
-  readonly values: readonly string[];
-  readonly normalize?: LetterCase;
-}
-
-export interface RegexFilterOptions extends FilterOptions {
+  /** At most one of the next four says what else may be asked for; anything when none does. */
+  readonly values?: readonly string[];
   /** Must match the whole value; letters of either case match when `normalize` is set. */
-  readonly regex: string;
-  readonly normalize?: LetterCase;
-}
-
-export interface NumberFilterOptions extends FilterOptions {
+  readonly regex?: string;
+  /** Empty: any whole number. */
+  readonly integers?: readonly number[];
   /** Empty: any number. */
-  readonly values: readonly number[];
-  /** A value stands for the nearest listed one if it is closer to it than this. */
+  readonly floats?: readonly number[];
+  /** A value stands for the nearest listed number if it is closer to it than this. */
   readonly threshold?: number;
+  readonly normalize?: 'none' | 'upper' | 'lower';
 }
 
 /** Bytes. */
-export const MAX_PARAMETER_VALUE = 1024;
+const MAX_PARAMETER_VALUE = 1024;
 
 const DEFAULT_INTEGER_THRESHOLD = 1;
 const DEFAULT_FLOAT_THRESHOLD = 1e-6;
@@ -58,32 +49,22 @@ const FLOAT = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?$/i;
 /** A surrogate without its partner has no UTF-8 form, so two different ones would share an id. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-export function createFixedValuesFilter(options: FixedValuesFilterOptions): ParameterFilter {
-  const normalize = caseNormalizer(options.normalize);
-  const allowed = new Set(options.values.map(normalize));
-  return createFilter(options, [...allowed], normalize, (value) => {
-    const normalized = normalize(value);
-    return allowed.has(normalized) ? normalized : null;
-  });
-}
-
-export function createRegexFilter(options: RegexFilterOptions): ParameterFilter {
-  const normalize = caseNormalizer(options.normalize);
-  const ignoreCase = (options.normalize ?? 'none') !== 'none';
-  const pattern = compile(options.name, options.regex, ignoreCase);
+export function createParameterFilter(options: FilterOptions): ParameterFilter {
+  const { integers, floats, values, regex = '(?s).*', normalize: letterCase = 'none' } = options;
+  if (integers) return createNumberFilter(options, integers, INTEGERS);
+  if (floats) return createNumberFilter(options, floats, FLOATS);
+  const normalize = caseNormalizer(letterCase);
+  if (values) {
+    const allowed = new Set(values.map(normalize));
+    return createFilter(options, [...allowed], normalize, (value) => {
+      const normalized = normalize(value);
+      return allowed.has(normalized) ? normalized : null;
+    });
+  }
+  const pattern = compile(options.name, regex, letterCase !== 'none');
   return createFilter(options, null, normalize, (value) =>
     pattern.matches(value) ? normalize(value) : null,
   );
-}
-
-export function createIntegerFilter(options: NumberFilterOptions): ParameterFilter {
-  const read = (text: string) => (INTEGER.test(text) ? Number(text) : Number.NaN);
-  return createNumberFilter(options, DEFAULT_INTEGER_THRESHOLD, read, String);
-}
-
-export function createFloatFilter(options: NumberFilterOptions): ParameterFilter {
-  const read = (text: string) => (FLOAT.test(text) ? Number(text) : Number.NaN);
-  return createNumberFilter(options, DEFAULT_FLOAT_THRESHOLD, read, printFloat);
 }
 
 /** Names are compared without regard to case; those that no filter knows are ignored. Throws `parameter-refused`. */
@@ -180,14 +161,23 @@ function createFilter(
   };
 }
 
+/** How numbers of a kind are written, and how near to a listed one others are the same. */
+interface NumberKind {
+  readonly pattern: RegExp;
+  readonly threshold: number;
+  print(value: number): string;
+}
+
+const INTEGERS: NumberKind = { pattern: INTEGER, threshold: DEFAULT_INTEGER_THRESHOLD, print: String };
+const FLOATS: NumberKind = { pattern: FLOAT, threshold: DEFAULT_FLOAT_THRESHOLD, print: printFloat };
+
 function createNumberFilter(
-  options: NumberFilterOptions,
-  defaultThreshold: number,
-  read: (text: string) => number,
-  print: (value: number) => string,
+  options: FilterOptions,
+  values: readonly number[],
+  { pattern, print, ...kind }: NumberKind,
 ): ParameterFilter {
-  const threshold = options.threshold ?? defaultThreshold;
-  const { values } = options;
+  const { threshold = kind.threshold } = options;
+  const read = (text: string) => (pattern.test(text) ? Number(text) : Number.NaN);
   const canonical = (text: string) => {
     const number = read(text);
     return Number.isFinite(number) ? print(number) : text;
@@ -211,7 +201,7 @@ function printFloat(value: number): string {
   return text.includes('.') ? text : text.replace(/^-?\d+/, '$&.0');
 }
 
-function caseNormalizer(letterCase: LetterCase = 'none'): (value: string) => string {
+function caseNormalizer(letterCase: 'none' | 'upper' | 'lower'): (value: string) => string {
   if (letterCase === 'upper') return (value) => value.toUpperCase();
   if (letterCase === 'lower') return (value) => value.toLowerCase();
   return (value) => value;

@@ -6,7 +6,6 @@ import { builtInGridSets } from './built-in-grid-sets.ts';
 import { boundsOfRect, createGridSet, type GridSet } from './grid-set.ts';
 import { createGridSetBook } from './grid-set-book.ts';
 import {
-  countRange,
   coverageAt,
   createGridSubset,
   type GridSubset,
@@ -15,7 +14,7 @@ import {
   tileRangeOf,
 } from './grid-subset.ts';
 import { type Metatile, type MetatileSize, metatileAt, metatileImage, metatileOf } from './metatile.ts';
-import { intersectRects, rectContains, type TileRect } from './tile-rect.ts';
+import { countTiles, intersectRects, rectContains, type TileRect } from './tile-rect.ts';
 
 const book = createGridSetBook(builtInGridSets());
 const MERCATOR = book.get('EPSG:900913');
@@ -45,6 +44,10 @@ function metatileSize() {
 
 function* tilesOf(z: number, { minX, minY, maxX, maxY }: TileRect): Generator<string> {
   for (let y = minY; y <= maxY; y++) for (let x = minX; x <= maxX; x++) yield `${z}/${x}/${y}`;
+}
+
+function countRange({ levels }: TileRange): bigint {
+  return levels.reduce((sum, { rect }) => sum + countTiles(rect), 0n);
 }
 
 function tilesOfRange(range: TileRange): string[] {

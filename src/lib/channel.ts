@@ -1,3 +1,5 @@
+import { createDeferred, type Deferred, orAborted } from './deferred.ts';
+
 /** A kind of message between two of our processes: what it carries, and what it is answered with. */
 export interface MessageKind<Body, Reply = void> {
   readonly name: string;
@@ -63,16 +65,11 @@ type Packet =
   | { readonly type: 'failure'; readonly id: number; readonly error: unknown }
   | { readonly type: 'leave'; readonly id: number };
 
-interface Waiting {
-  resolve(reply: unknown): void;
-  reject(error: unknown): void;
-}
-
 type Handler = (body: unknown, signal: AbortSignal) => unknown;
 
 export function createChannel(port: ProcessPort, errors: ErrorCopier): Channel {
   const handlers = new Map<string, Handler>();
-  const waiting = new Map<number, Waiting>();
+  const waiting = new Map<number, Deferred<unknown>>();
   const answering = new Map<number, AbortController>();
   const closing = new AbortController();
   /** What came before its handler: a process is told things while it still opens its parts. */
@@ -83,7 +80,7 @@ export function createChannel(port: ProcessPort, errors: ErrorCopier): Channel {
     if (port.connected !== false) port.send?.(packet, undefined, undefined, () => {});
   }
 
-  function settle(id: number): Waiting | undefined {
+  function settle(id: number): Deferred<unknown> | undefined {
     const waiter = waiting.get(id);
     waiting.delete(id);
     return waiter;
@@ -128,25 +125,14 @@ export function createChannel(port: ProcessPort, errors: ErrorCopier): Channel {
       if (closing.signal.aborted || port.connected === false) return Promise.reject(new ChannelClosed());
       if (signal?.aborted) return Promise.reject(signal.reason);
       const id = ++asked;
-      return new Promise<unknown>((resolve, reject) => {
-        const leave = () => {
-          send({ type: 'leave', id });
-          settle(id)?.reject(signal?.reason);
-        };
-        const done = () => signal?.removeEventListener('abort', leave);
-        signal?.addEventListener('abort', leave, { once: true });
-        waiting.set(id, {
-          resolve(reply) {
-            done();
-            resolve(reply);
-          },
-          reject(error) {
-            done();
-            reject(error);
-          },
-        });
-        send({ type: 'message', name, body, id });
-      }) as Promise<Reply>;
+      const reply = createDeferred<unknown>();
+      waiting.set(id, reply);
+      send({ type: 'message', name, body, id });
+      const leave = () => {
+        send({ type: 'leave', id });
+        settle(id);
+      };
+      return orAborted(reply.promise, signal, leave) as Promise<Reply>;
     },
     handle({ name }, handler) {
       handlers.set(name, handler as Handler);

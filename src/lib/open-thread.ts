@@ -1,4 +1,4 @@
-import type { MessagePort, Worker } from 'node:worker_threads';
+import { type MessagePort, parentPort, type Worker } from 'node:worker_threads';
 import {
   type Channel,
   createChannel,
@@ -35,6 +35,13 @@ export function openThread({ start, errors, log, died, onStart }: ThreadOptions)
   }
 
   return {
+    /** For whoever knows that there will be questions: starting takes longer than most of them. */
+    start(): void {
+      running ??= launch();
+    },
+    get isRunning(): boolean {
+      return running !== null;
+    },
     async ask<Body, Reply>(kind: MessageKind<Body, Reply>, body: Body): Promise<Reply> {
       running ??= launch();
       const { thread, channel } = running;
@@ -53,8 +60,14 @@ export function openThread({ start, errors, log, died, onStart }: ThreadOptions)
   };
 }
 
+/** For the file of a thread. */
+export function channelToParent(errors: ErrorCopier): Channel {
+  if (!parentPort) throw new Error('This file is started as a thread.');
+  return createChannel(threadPort(parentPort), errors);
+}
+
 /** What a channel goes through between two threads. The memory of a message's `bytes` is handed over, not copied. */
-export function threadPort(port: MessagePort | Worker): ProcessPort {
+function threadPort(port: MessagePort | Worker): ProcessPort {
   const on = (event: string, listener: (message: unknown) => void) => port.on(event as 'message', listener);
   return {
     send(message) {

@@ -32,14 +32,16 @@ export async function repeat(
 export type Repeater = ReturnType<typeof openRepeater>;
 
 /** The same until it is closed, which aborts the signal. `wake` ends a pause, or the one that follows the turn under way. */
-export function openRepeater(work: (signal: AbortSignal, woken: boolean) => unknown, options: RepeatOptions) {
+export function openRepeater(
+  work: (signal: AbortSignal, woken: AbortSignal) => unknown,
+  options: RepeatOptions,
+) {
   const ending = new AbortController();
   let nudge = new AbortController();
   const clock = { ...options.clock, sleep: (ms: number) => options.clock.sleep(ms, nudge.signal) };
   const turn = () => {
-    const woken = nudge.signal.aborted;
     nudge = new AbortController();
-    return work(ending.signal, woken);
+    return work(ending.signal, nudge.signal);
   };
   const running = repeat(turn, { ...options, clock }, ending.signal);
   return {

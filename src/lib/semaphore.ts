@@ -40,6 +40,20 @@ export class Semaphore {
     return this.#releaser();
   }
 
+  /** Holds a place as long as the work takes. */
+  async during<Result>(
+    work: () => Promise<Result>,
+    signal?: AbortSignal,
+    priority?: number,
+  ): Promise<Result> {
+    const release = await this.acquire(signal, priority);
+    try {
+      return await work();
+    } finally {
+      release();
+    }
+  }
+
   #wait(signal: AbortSignal | undefined, priority: number): Promise<() => void> {
     return new Promise((resolve, reject) => {
       const leave = () => {

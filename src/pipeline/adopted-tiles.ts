@@ -5,6 +5,7 @@ import type { TileEvents } from '../domain/tile-events.ts';
 import { type TileIndex, tileSetId } from '../domain/tile-key.ts';
 import { rectAround, rectOfTile, type TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
+import { getOrMake } from '../lib/get-or-make.ts';
 import { checkStructure, recogniseImage } from '../raster/check-structure.ts';
 import type { OldCache } from '../storage/old-cache.ts';
 import type { StoredTile } from '../storage/tile-store.ts';
@@ -125,8 +126,7 @@ export class AdoptedTiles {
   #copyLater(tiles: ResolvedTileSet, copy: Copy): void {
     if (this.#waitingBytes > MOST_WAITING || this.#stopping.signal.aborted) return;
     const key = `${copy.z} ${tileSetId(tiles.set)}`;
-    const batch = this.#waiting.get(key) ?? { tiles, z: copy.z, copies: new Map() };
-    this.#waiting.set(key, batch);
+    const batch = getOrMake(this.#waiting, key, () => ({ tiles, z: copy.z, copies: new Map() }));
     batch.copies.set(`${copy.x}/${copy.y}`, copy);
     this.#waitingBytes += copy.bytes.length;
     this.#storing ??= this.#storeWaiting().finally(() => {

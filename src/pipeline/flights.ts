@@ -4,6 +4,7 @@ import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
 import { intersectRects, type TileRect } from '../domain/tile-rect.ts';
 import { hostClosedIn } from '../domain/upstream-status.ts';
 import type { Clock } from '../lib/clock.ts';
+import { getOrMake } from '../lib/get-or-make.ts';
 import { jitter, type Random } from '../lib/random.ts';
 import type { TileNews } from '../storage/tile-store.ts';
 import type { BlankWatch } from './blank-watch.ts';
@@ -164,8 +165,7 @@ export class Flights {
     const key = flightKey(tiles.set, metatile);
     const former = this.#open.get(layer)?.get(key);
     if (former) this.#outdate(former);
-    const ofLayer = this.#open.get(layer) ?? new Map<string, Flight>();
-    this.#open.set(layer, ofLayer.set(key, flight));
+    getOrMake(this.#open, layer, () => new Map<string, Flight>()).set(key, flight);
   }
 
   #remove(flight: Flight): void {

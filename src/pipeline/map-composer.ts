@@ -49,7 +49,7 @@ export function createMapComposer(pipeline: Pick<TilePipeline, 'read'>, draw: Dr
       const { width, height, format, background, signal } = request;
       checkMapSize(width, height);
       return await inTurn(width * height > SMALL_MAP_PIXELS ? large : small, signal, async () => {
-        const reading = new MapReading(pipeline, signal);
+        const reading = createMapReading(pipeline, signal);
         const planned = request.layers.flatMap((tiles) => {
           const plan = planMap(tiles.subset, request);
           return plan ? [{ ...plan, readRow: (row: number) => reading.readRow(tiles, plan, row) }] : [];
@@ -72,12 +72,7 @@ export async function inTurn<Result>(
   if (places.full) {
     throw new TilewardenError('source-busy', 'Too many maps are being composed.', { retryAfterSeconds: 5 });
   }
-  const leave = await places.acquire(signal);
-  try {
-    return await work();
-  } finally {
-    leave();
-  }
+  return places.during(work, signal);
 }
 
 /** Throws `request-invalid`. */
@@ -102,58 +97,45 @@ const OUTCOMES: readonly CacheOutcome[] = ['STALE', 'BYPASS', 'MISS', 'HIT'];
 const READS_AT_ONCE = 16;
 
 /** Reads the tiles of one map, a row of tiles at a time, and keeps account of them. */
-class MapReading {
-  readonly #pipeline: Pick<TilePipeline, 'read'>;
-  readonly #signal: AbortSignal;
-  readonly #outcomes = new Set<CacheOutcome>();
-  #newest: number | null = null;
-  #deepest: number | null = null;
+function createMapReading(pipeline: Pick<TilePipeline, 'read'>, signal: AbortSignal) {
+  const outcomes = new Set<CacheOutcome>();
+  let newest: number | null = null;
+  let deepest: number | null = null;
+  // Each read listens, and whoever made the signal may listen too.
+  setMaxListeners(2 * READS_AT_ONCE, signal);
 
-  constructor(pipeline: Pick<TilePipeline, 'read'>, signal: AbortSignal) {
-    this.#pipeline = pipeline;
-    this.#signal = signal;
-    // Each read listens, and whoever made the signal may listen too.
-    setMaxListeners(2 * READS_AT_ONCE, signal);
-  }
-
-  summary(): MapOrigin {
-    return {
-      zoom: this.#deepest,
-      createdAt: this.#newest,
-      outcome: OUTCOMES.find((outcome) => this.#outcomes.has(outcome)) ?? null,
-    };
-  }
-
-  /** From the left; `row` counts from the top of the plan. */
-  async readRow(
-    tiles: ResolvedTileSet,
-    { z, rect }: Pick<MapPlan, 'z' | 'rect'>,
-    row: number,
-  ): Promise<readonly Buffer[]> {
-    const y = rect.minY + row;
-    const bytes: Buffer[] = [];
-    let next = rect.minX;
-    const readOn = async () => {
-      while (next <= rect.maxX) {
-        this.#signal.throwIfAborted();
-        const x = next++;
-        bytes[x - rect.minX] = await this.#readTile(tiles, { z, x, y });
-      }
-    };
-    const readers = Array.from({ length: READS_AT_ONCE }, readOn);
-    await Promise.all(readers).catch((error: unknown) => {
-      // The others are not to go on for a map that nobody gets.
-      next = Number.POSITIVE_INFINITY;
-      throw error;
-    });
+  async function readTile(tiles: ResolvedTileSet, tile: TileIndex): Promise<Buffer> {
+    const { bytes, createdAt, outcome } = await pipeline.read(tiles, tile, signal);
+    outcomes.add(outcome);
+    deepest = Math.max(deepest ?? tile.z, tile.z);
+    newest = Math.max(newest ?? createdAt, createdAt);
     return bytes;
   }
 
-  async #readTile(tiles: ResolvedTileSet, tile: TileIndex): Promise<Buffer> {
-    const { bytes, createdAt, outcome } = await this.#pipeline.read(tiles, tile, this.#signal);
-    this.#outcomes.add(outcome);
-    this.#deepest = Math.max(this.#deepest ?? tile.z, tile.z);
-    this.#newest = Math.max(this.#newest ?? createdAt, createdAt);
-    return bytes;
-  }
+  return {
+    summary(): MapOrigin {
+      const outcome = OUTCOMES.find((one) => outcomes.has(one)) ?? null;
+      return { zoom: deepest, createdAt: newest, outcome };
+    },
+    /** From the left; `row` counts from the top of the plan. */
+    async readRow(tiles: ResolvedTileSet, { z, rect }: MapPlan, row: number): Promise<readonly Buffer[]> {
+      const y = rect.minY + row;
+      const bytes: Buffer[] = [];
+      let next = rect.minX;
+      const readOn = async () => {
+        while (next <= rect.maxX) {
+          signal.throwIfAborted();
+          const x = next++;
+          bytes[x - rect.minX] = await readTile(tiles, { z, x, y });
+        }
+      };
+      const readers = Array.from({ length: READS_AT_ONCE }, readOn);
+      await Promise.all(readers).catch((error: unknown) => {
+        // The others are not to go on for a map that nobody gets.
+        next = Number.POSITIVE_INFINITY;
+        throw error;
+      });
+      return bytes;
+    },
+  };
 }

@@ -69,8 +69,7 @@ export class MetatileMaker {
     const source = flight.plan.tiles.bound.source();
     const arrived = this.#limitTime(flight);
     try {
-      const leaveSource = await this.#fetchesOf(source).acquire(flight.signal, rankOf(flight));
-      try {
+      const work = async () => {
         await this.#turnstile.pass();
         const picture = await this.#fetchPicture(flight, source);
         flight.markFetched();
@@ -78,9 +77,8 @@ export class MetatileMaker {
         if (!picture) return 'confirmed';
         await this.#bringIn(flight, picture);
         return 'landed';
-      } finally {
-        leaveSource();
-      }
+      };
+      return await this.#fetchesOf(source).during(work, flight.signal, rankOf(flight));
     } finally {
       arrived();
     }
@@ -152,21 +150,12 @@ export class MetatileMaker {
     let work = () => this.#cutAndKeep(flight, answer, createdAt);
     for (;;) {
       try {
-        return await this.#land(flight, work);
+        return await this.#landings.during(work, flight.signal, rankOf(flight));
       } catch (error) {
         if (!isTilewardenError(error, 'store-full', 'store-failed')) throw error;
         if (!(await flight.plan.storeAgain?.(error))) throw error;
         work = () => this.#keep(flight);
       }
-    }
-  }
-
-  async #land(flight: Flight, work: () => Promise<void>): Promise<void> {
-    const leave = await this.#landings.acquire(flight.signal, rankOf(flight));
-    try {
-      await work();
-    } finally {
-      leave();
     }
   }
 

@@ -20,15 +20,13 @@ import { type FoundBeside, MemoryTier } from './memory-tier.ts';
 import { MetatileMaker } from './metatile-maker.ts';
 import { noMetrics, type PipelineMetrics } from './pipeline-counters.ts';
 import { DEFAULT_PIPELINE_SETTINGS, type PipelineSettings } from './pipeline-settings.ts';
-import { Renewer } from './renewer.ts';
+import { createRenewer } from './renewer.ts';
 import { checkTile, metatileSizeOf, SINGLE_TILE } from './resolve-tile-set.ts';
 import { createSeldomWarning, type SeldomWarning } from './seldom-warning.ts';
 import type {
   CacheOutcome,
   CopyGuard,
   PipelineStatus,
-  RenewRequest,
-  RenewResult,
   ResolvedTileSet,
   TileAnswer,
   TilePipeline,
@@ -46,6 +44,13 @@ export interface TilePipelineOptions extends Surroundings {
   readonly blankSuspects?: BlankWatchOptions['suspects'];
   readonly onFailure?: FailureListener;
   readonly claims?: FlightClaims | undefined;
+}
+
+/** A tile that is not in memory, and who waits for it. */
+interface Wanted {
+  readonly tiles: ResolvedTileSet;
+  readonly tile: TileIndex;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A flight that turns back sends its readers to the store again; more often than this is a store that lies. */
@@ -67,7 +72,7 @@ class Pipeline implements TilePipeline {
   readonly #tier: MemoryTier;
   readonly #maker: MetatileMaker;
   readonly #flights: Flights;
-  readonly #renewer: Renewer;
+  readonly renew: TilePipeline['renew'];
   readonly #adopted: AdoptedTiles;
   /** Those who look at what is there are served between two who have to wait anyway. */
   readonly #turnstile = new Turnstile();
@@ -102,7 +107,7 @@ class Pipeline implements TilePipeline {
     const told = { metrics, blanks, warn: this.#warn, onFailure };
     this.#flights = new Flights({ maker: this.#maker, failures, ...told, claims: options.claims });
     this.#adopted = new AdoptedTiles({ clock, events, metrics, warn: this.#warn });
-    this.#renewer = new Renewer(this.#flights, this.#adopted, clock);
+    this.renew = createRenewer(this.#flights, this.#adopted, clock);
     this.#unsubscribe = events.subscribe((event) => {
       if (event.type === 'deleted') this.#tier.drop(event.set, event.z, event.rect);
       if (event.type === 'layer-dropped') this.forgetLayer(event.layer);
@@ -110,29 +115,23 @@ class Pipeline implements TilePipeline {
   }
 
   read(tiles: ResolvedTileSet, tile: TileIndex, signal?: AbortSignal): TileAnswer | Promise<TileAnswer> {
-    if (this.#copies && !this.#copies.isCurrent()) return this.#readUnsure(this.#copies, tiles, tile, signal);
+    if (this.#copies && !this.#copies.isCurrent()) {
+      return this.#readUnsure(this.#copies, { tiles, tile, signal });
+    }
     const kept = this.#tier.get(tiles.set, tile) ?? this.#loadNow(tiles, tile);
     if (!kept || !this.#isFresh(tiles, tile.z, kept)) {
-      return this.#readBehindMemory(tiles, tile, signal, kept === null);
+      return this.#readBehindMemory({ tiles, tile, signal }, kept === null);
     }
     this.#served(tiles.set, tile);
     return kept;
   }
 
-  async #readUnsure(
-    copies: CopyGuard,
-    tiles: ResolvedTileSet,
-    tile: TileIndex,
-    signal: AbortSignal | undefined,
-  ): Promise<TileAnswer> {
+  async #readUnsure(copies: CopyGuard, wanted: Wanted): Promise<TileAnswer> {
+    const { tiles, tile } = wanted;
     const kept = (await copies.mayShow()) ? this.#tier.get(tiles.set, tile) : null;
-    if (!kept || !this.#isFresh(tiles, tile.z, kept)) return this.#readBehindMemory(tiles, tile, signal);
+    if (!kept || !this.#isFresh(tiles, tile.z, kept)) return this.#readBehindMemory(wanted);
     this.#served(tiles.set, tile);
     return kept;
-  }
-
-  renew(request: RenewRequest): Promise<RenewResult> {
-    return this.#renewer.renew(request);
   }
 
   forget(set: TileSetKey, z: number, rect: TileRect): void {
@@ -181,40 +180,31 @@ class Pipeline implements TilePipeline {
   }
 
   /** `isAbsent`: the store has just said that it is not there. */
-  async #readBehindMemory(
-    tiles: ResolvedTileSet,
-    tile: TileIndex,
-    signal: AbortSignal | undefined,
-    isAbsent = false,
-  ): Promise<TileAnswer> {
-    checkTile(tiles, tile);
+  async #readBehindMemory(wanted: Wanted, isAbsent = false): Promise<TileAnswer> {
+    checkTile(wanted.tiles, wanted.tile);
     for (let look = 0; look < MAX_LOOKS; look++) {
-      const answer = await this.#lookOrFly(tiles, tile, signal, isAbsent && look === 0);
+      const answer = await this.#lookOrFly(wanted, isAbsent && look === 0);
       if (!answer) continue;
-      this.#served(tiles.set, tile);
+      this.#served(wanted.tiles.set, wanted.tile);
       return answer;
     }
     throw busy('The tile is being replaced again and again.');
   }
 
   /** Null: the tile is in the store by now. */
-  async #lookOrFly(
-    tiles: ResolvedTileSet,
-    tile: TileIndex,
-    signal: AbortSignal | undefined,
-    isAbsent: boolean,
-  ): Promise<TileAnswer | null> {
+  async #lookOrFly(wanted: Wanted, isAbsent: boolean): Promise<TileAnswer | null> {
+    const { tiles, tile } = wanted;
     const found = isKept(tiles, tile.z) ? await this.#find(tiles, tile, isAbsent) : null;
-    if (!found) return this.#fly(tiles, tile, signal);
+    if (!found) return this.#fly(wanted);
     const { layer } = tiles.bound;
     const now = this.#clock.now();
     if (isFresh(tiles, tile.z, found, now)) return answerWith(found, 'HIT');
     if (mayServeWhileRenewing(layer, tile.z, found, now)) {
-      this.#renewBehind(tiles, tile);
+      this.#renewBehind(wanted);
       return answerWith(found, 'STALE');
     }
     try {
-      return await this.#fly(tiles, tile, signal);
+      return await this.#fly(wanted);
     } catch (error) {
       if (isSourceFailure(error) && mayServeAfterFailure(layer, tile.z, found, now)) {
         return answerWith(found, 'STALE');
@@ -228,10 +218,10 @@ class Pipeline implements TilePipeline {
   }
 
   /** Who asked has their answer; what becomes of this shows in the next one. */
-  #renewBehind(tiles: ResolvedTileSet, tile: TileIndex): void {
+  #renewBehind({ tiles, tile }: Wanted): void {
     if (this.#renewals >= this.#settings.maxRenewals) return;
     this.#renewals++;
-    this.#joinOrStart(tiles, tile, undefined, 'task')
+    this.#joinOrStart({ tiles, tile }, 'task')
       .then((flight) => flight.landed(NEVER))
       .catch(() => {})
       .finally(() => this.#renewals--);
@@ -254,11 +244,8 @@ class Pipeline implements TilePipeline {
     return found;
   }
 
-  async #fly(
-    tiles: ResolvedTileSet,
-    tile: TileIndex,
-    signal: AbortSignal | undefined,
-  ): Promise<TileAnswer | null> {
+  async #fly(wanted: Wanted): Promise<TileAnswer | null> {
+    const { tiles, tile, signal } = wanted;
     if (this.#waitingReads >= this.#settings.maxWaitingReads) {
       this.#metrics.count('read-refused', tiles.set, null);
       throw busy('Too many tiles are being waited for.');
@@ -266,7 +253,7 @@ class Pipeline implements TilePipeline {
     this.#waitingReads++;
     try {
       await this.#turnstile.pass();
-      const flight = await this.#joinOrStart(tiles, tile, signal);
+      const flight = await this.#joinOrStart(wanted);
       // A tile that was made before it was asked for is a hit, though it may still be on its way into the store.
       const outcome = flight.hasMade(tile) ? 'HIT' : 'MISS';
       const made = await flight.tile(tile, signal);
@@ -277,9 +264,7 @@ class Pipeline implements TilePipeline {
   }
 
   async #joinOrStart(
-    tiles: ResolvedTileSet,
-    tile: TileIndex,
-    signal: AbortSignal | undefined,
+    { tiles, tile, signal }: Wanted,
     priority: 'interactive' | 'task' = 'interactive',
   ): Promise<Flight> {
     const metatile = metatileHolding(tiles, tile);

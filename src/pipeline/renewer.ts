@@ -6,91 +6,83 @@ import type { AdoptedTiles } from './adopted-tiles.ts';
 import type { Flight } from './flight.ts';
 import type { Flights } from './flights.ts';
 import { freshSince, isKept } from './freshness.ts';
-import type { RenewRequest, RenewResult } from './tile-pipeline.ts';
+import type { RenewRequest, RenewResult, TilePipeline } from './tile-pipeline.ts';
 
 const MAX_ATTEMPTS = 3;
 const NOTHING_DONE: RenewResult = { made: 0, present: 0, blank: 0, bytes: 0, upstreamRequests: 0 };
 
 /** Fetches and replaces metatiles for tasks, on the same road that reads take. */
-export class Renewer {
-  readonly #flights: Flights;
-  readonly #adopted: AdoptedTiles;
-  readonly #clock: Clock;
-
-  constructor(flights: Flights, adopted: AdoptedTiles, clock: Clock) {
-    this.#flights = flights;
-    this.#adopted = adopted;
-    this.#clock = clock;
-  }
-
-  /** What a truncation outran is fetched again under the new generation. */
-  async renew(request: RenewRequest): Promise<RenewResult> {
-    const within = intersectRects(request.within, request.metatile.rect);
-    if (!within) return NOTHING_DONE;
-    if (!isKept(request.tiles, request.metatile.z)) return { ...NOTHING_DONE, present: sizeOfRect(within) };
-    const after = this.#flights.started;
-    let upstreamRequests = 0;
-    const onStart = () => upstreamRequests++;
-    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      const result = await this.#tryOnce({ ...request, within }, after, onStart);
-      if (result) return { ...result, upstreamRequests };
-    }
-    throw new TilewardenError('generation-stale', 'The layer is being emptied or renewed again and again.');
-  }
-
+export function createRenewer(flights: Flights, adopted: AdoptedTiles, clock: Clock): TilePipeline['renew'] {
   /** Null: what was made may not be kept, or somebody else made it. */
-  async #tryOnce(request: RenewRequest, after: number, onStart: () => void): Promise<RenewResult | null> {
+  async function tryOnce(
+    request: RenewRequest,
+    after: number,
+    onStart: () => void,
+  ): Promise<RenewResult | null> {
     const { tiles, metatile, within, mode, signal } = request;
     signal.throwIfAborted();
     const { layer, gridSet } = tiles.set;
     const place = { gridSet, z: metatile.z, rect: metatile.rect };
     const generation = await tiles.bound.store.generation(layer, place);
-    const present = mode === 'all' ? new Set<string>() : await this.#presentIn(request);
-    const copied = mode === 'missing' ? await this.#copyAdopted(request, present) : 0;
+    const present = mode === 'all' ? new Set<string>() : await presentIn(request);
+    const copied = mode === 'missing' ? await copyAdopted(request, present) : 0;
     if (present.size === sizeOfRect(within)) return { ...NOTHING_DONE, present: present.size, bytes: copied };
-    if (mode === 'stale' && !(await this.#hasMore(request, present.size))) {
+    if (mode === 'stale' && !(await hasMore(request, present.size))) {
       return { ...NOTHING_DONE, present: sizeOfRect(within) };
     }
     await request.turn?.();
     signal.throwIfAborted();
-    const joined = this.#flights.find(tiles.set, metatile, generation, mode === 'all' ? after : 0);
-    const flight = joined ?? this.#start(request, generation, onStart);
+    const joined = flights.find(tiles.set, metatile, generation, mode === 'all' ? after : 0);
+    const flight = joined ?? start(request, generation, onStart);
     if (request.answered) flight.whenFetched(request.answered);
     const stored = await flight.landed(signal).catch(falseIfOutdated);
     return stored ? resultOf(flight, within, present, joined === null) : null;
   }
 
-  #start(
-    { tiles, metatile, task, lease, sent, storeAgain }: RenewRequest,
-    generation: number,
-    onStart: () => void,
-  ): Flight {
+  function start(request: RenewRequest, generation: number, onStart: () => void): Flight {
+    const { tiles, metatile, task, lease, sent, storeAgain } = request;
     onStart();
     const madeBy = task ?? MADE_BY_REQUEST;
     const plan = { tiles, metatile, generation, priority: 'task', madeBy, lease, sent, storeAgain } as const;
-    return this.#flights.start(plan, async () => false);
-  }
-
-  async #hasMore({ tiles, metatile, within }: RenewRequest, fresh: number): Promise<boolean> {
-    const there = await tiles.bound.store.present(tiles.set, metatile.z, within, 0);
-    return there.length > fresh;
+    return flights.start(plan, async () => false);
   }
 
   /** Takes those of an adopted cache for present; resolves to their bytes. */
-  async #copyAdopted({ tiles, metatile, within }: RenewRequest, present: Set<string>): Promise<number> {
+  async function copyAdopted(request: RenewRequest, present: Set<string>): Promise<number> {
+    const { tiles, metatile, within } = request;
     if (!tiles.bound.oldCache) return 0;
     const missing = tilesIn(metatile.z, within).filter((tile) => !present.has(placeOf(tile)));
-    const copied = await this.#adopted.copy(tiles, missing);
+    const copied = await adopted.copy(tiles, missing);
     for (const tile of copied) present.add(placeOf(tile));
     return copied.reduce((sum, { bytes }) => sum + bytes.length, 0);
   }
 
-  async #presentIn({ tiles, metatile, within }: RenewRequest): Promise<Set<string>> {
-    const now = this.#clock.now();
+  async function presentIn({ tiles, metatile, within }: RenewRequest): Promise<Set<string>> {
+    const now = clock.now();
     const since = freshSince(tiles.bound.layer, metatile.z, now);
     const present = await tiles.bound.store.present(tiles.set, metatile.z, within, since, now);
     return new Set(present.map(placeOf));
   }
+
+  /** What a truncation outran is fetched again under the new generation. */
+  return async (request) => {
+    const within = intersectRects(request.within, request.metatile.rect);
+    if (!within) return NOTHING_DONE;
+    if (!isKept(request.tiles, request.metatile.z)) return { ...NOTHING_DONE, present: sizeOfRect(within) };
+    const after = flights.started;
+    let upstreamRequests = 0;
+    const onStart = () => upstreamRequests++;
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      const result = await tryOnce({ ...request, within }, after, onStart);
+      if (result) return { ...result, upstreamRequests };
+    }
+    throw new TilewardenError('generation-stale', 'The layer is being emptied or renewed again and again.');
+  };
+}
+
+async function hasMore({ tiles, metatile, within }: RenewRequest, fresh: number): Promise<boolean> {
+  const there = await tiles.bound.store.present(tiles.set, metatile.z, within, 0);
+  return there.length > fresh;
 }
 
 /** The bytes count for the one who started the flight, so that they count once. */

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { openTileRoad } from '../../test/fixtures/tile-road.ts';
 import { formatOf } from '../domain/format.ts';
-import { createFixedValuesFilter } from '../domain/parameter-filter.ts';
+import { createParameterFilter } from '../domain/parameter-filter.ts';
 import { retinaSubset } from '../domain/retina.ts';
 import { checkTile, metatileSizeOf, resolveTileSet } from './resolve-tile-set.ts';
 
-const filter = createFixedValuesFilter({ name: 'STYLES', defaultValue: 'light', values: ['light', 'dark'] });
+const filter = createParameterFilter({ name: 'STYLES', defaultValue: 'light', values: ['light', 'dark'] });
 const { bound } = openTileRoad({ layer: { parameters: [filter] } }).tiles;
 const defaults = { gridSet: null, format: null, parameters: new Map<string, string>() };
 

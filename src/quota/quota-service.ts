@@ -6,7 +6,7 @@ import { repeat } from '../lib/repeat.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import type { StoreRoom, SweepingStatistics, TileStore } from '../storage/tile-store.ts';
 import type { Evicted } from './clean-up.ts';
-import { Enforcer } from './enforcer.ts';
+import { enforceQuotas } from './enforce-quotas.ts';
 import { EvictionQueues } from './eviction-queues.ts';
 import { type EvictedHour, loadEvictions } from './evictions.ts';
 import { Ledger } from './ledger.ts';
@@ -17,7 +17,7 @@ import { createQuotaCredit } from './quota-credit.ts';
 import { Recounter } from './recounter.ts';
 import { createUsageHistory, daysUntilFull } from './usage-history.ts';
 import type { StoresUsage } from './usage-report.ts';
-import { createUseRecords, UseKeeper } from './use-keeper.ts';
+import { createUseRecords, openUseKeeper } from './use-keeper.ts';
 
 export interface QuotaServiceOptions extends Surroundings {
   readonly database: Database;
@@ -58,7 +58,7 @@ export async function openQuotaService(options: QuotaServiceOptions) {
   const history = createUsageHistory(database);
   const ledger = new Ledger({ stores, clock });
   const uses = new PageUses();
-  const keeper = await UseKeeper.open({
+  const keeper = await openUseKeeper({
     uses,
     ledger,
     records: createUseRecords(database),
@@ -76,7 +76,7 @@ export async function openQuotaService(options: QuotaServiceOptions) {
   const recounter = new Recounter({ stores, ledger, clock, log });
   const failure = 'the usage of the stores could not be looked at';
   const jobs = [
-    lead((signal) => Enforcer.run(parts, signal)),
+    lead((signal) => enforceQuotas(parts, signal)),
     lead((signal) => recounter.run(signal)),
     lead((signal) => repeat(recordHistory, { clock, log, pause: HISTORY_INTERVAL, failure }, signal)),
   ];

@@ -3,7 +3,7 @@ import { createVirtualClock, nextTurn } from '../../test/fixtures/virtual-clock.
 import { silentLogger } from '../lib/logger.ts';
 import { Ledger } from './ledger.ts';
 import { PageUses } from './page-uses.ts';
-import { type RecordedUse, UseKeeper } from './use-keeper.ts';
+import { openUseKeeper, type RecordedUse } from './use-keeper.ts';
 
 const SET = { layer: 'a', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 
@@ -25,7 +25,7 @@ it('records the uses of a page that is asked for all the time once in five secon
     },
   };
   const ledger = new Ledger({ stores: new Map(), clock });
-  const keeper = await UseKeeper.open({ uses, ledger, records, shared: true, clock, log: silentLogger });
+  const keeper = await openUseKeeper({ uses, ledger, records, shared: true, clock, log: silentLogger });
   ask();
   await clock.run(10_500);
   expect(saved.map(({ hits }) => hits)).toEqual([1, 1]);

@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Conditions, Database, Statements } from '../db/database.ts';
 import { tileSetId, tileSetOf } from '../domain/tile-key.ts';
-import { openRepeater, type Repeater } from '../lib/repeat.ts';
+import { openRepeater } from '../lib/repeat.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import type { Ledger } from './ledger.ts';
 import { placeOf } from './ledger-block.ts';
 import { addUses, type PageName, type PageUse, type PageUses } from './page-uses.ts';
 
-export interface UseKeeperOptions extends Surroundings {
+interface UseKeeperOptions extends Surroundings {
   readonly uses: PageUses;
   readonly ledger: Ledger;
   readonly records: UseRecords;
@@ -23,45 +23,20 @@ const BATCH = 200;
 const PRUNE_INTERVAL = 3_600_000;
 
 /** Writes uses down in batches, and brings them back at the start. */
-export class UseKeeper {
-  readonly #options: UseKeeperOptions;
-  readonly #turns: Repeater;
-  #prunedAt: number;
+export async function openUseKeeper(options: UseKeeperOptions): Promise<{ close(): Promise<void> }> {
+  const { uses, ledger, records, shared, clock, log } = options;
+  let prunedAt = clock.monotonic();
 
-  private constructor(options: UseKeeperOptions) {
-    this.#options = options;
-    this.#prunedAt = options.clock.monotonic();
-    this.#turns = openRepeater(() => this.#turn(), {
-      ...{ ...options, pause: SAVE_INTERVAL, pauseFirst: true },
-      failure: 'the uses of tiles could not be kept',
-    });
-  }
-
-  static async open(options: UseKeeperOptions): Promise<UseKeeper> {
-    for await (const uses of options.records.load()) {
-      for (const use of uses) options.uses.restore(use, use);
-      await nextTurn();
-    }
-    return new UseKeeper(options);
-  }
-
-  async close(): Promise<void> {
-    await this.#turns.close();
-    await this.#save();
-  }
-
-  async #turn(): Promise<void> {
-    const { clock } = this.#options;
-    await this.#save();
-    await this.#hearOthers();
-    if (clock.monotonic() - this.#prunedAt < PRUNE_INTERVAL) return;
-    this.#prunedAt = clock.monotonic();
-    await this.#prune();
+  async function turn(): Promise<void> {
+    await save();
+    if (shared) await hearOthers();
+    if (clock.monotonic() - prunedAt < PRUNE_INTERVAL) return;
+    prunedAt = clock.monotonic();
+    await prune();
   }
 
   /** What comes meanwhile is for the next time: a page that is always in use would never be done. */
-  async #save(): Promise<void> {
-    const { uses, records, log } = this.#options;
+  async function save(): Promise<void> {
     try {
       for (let left = uses.unsaved; left > 0; left -= BATCH) {
         await records.save(uses.takeUnsaved(Math.min(left, BATCH)));
@@ -72,9 +47,7 @@ export class UseKeeper {
     }
   }
 
-  async #hearOthers(): Promise<void> {
-    const { uses, records, clock, log, shared } = this.#options;
-    if (!shared) return;
+  async function hearOthers(): Promise<void> {
     try {
       const recorded = await records.since(clock.now() - 3 * SAVE_INTERVAL);
       for (const use of recorded) uses.restore(use, use);
@@ -83,31 +56,37 @@ export class UseKeeper {
     }
   }
 
-  async #forget(pages: readonly PageName[]): Promise<void> {
+  async function forget(pages: readonly PageName[]): Promise<void> {
     for (let at = 0; at < pages.length; at += BATCH) {
       const some = pages.slice(at, at + BATCH);
-      await this.#options.records.forget(some);
-      for (const page of some) this.#options.uses.forget(page);
+      await records.forget(some);
+      for (const page of some) uses.forget(page);
       await nextTurn();
     }
     await nextTurn();
   }
 
-  async #prune(): Promise<void> {
-    const { uses, ledger, clock, log } = this.#options;
+  async function prune(): Promise<void> {
     const begun = clock.now();
     try {
       await ledger.refresh();
       for (const pages of uses.pages()) {
         const [first] = pages;
         const present = new Set(first ? placesIn(ledger, first) : []);
-        const gone = pages.filter((page) => page.lastUsedAt < begun && !present.has(placeOf(page)));
-        await this.#forget(gone);
+        await forget(pages.filter((page) => page.lastUsedAt < begun && !present.has(placeOf(page))));
       }
     } catch (error) {
       log.warn({ err: error }, 'uses of tiles that are gone could not be forgotten');
     }
   }
+
+  for await (const kept of records.load()) {
+    for (const use of kept) uses.restore(use, use);
+    await nextTurn();
+  }
+  const failure = 'the uses of tiles could not be kept';
+  const turns = openRepeater(turn, { clock, log, pause: SAVE_INTERVAL, pauseFirst: true, failure });
+  return { close: () => turns.close().then(save) };
 }
 
 function* placesIn(ledger: Ledger, { set, z }: PageName): Generator<string> {

@@ -66,12 +66,7 @@ export function createMapDrawer(): DrawMap {
     const shows = drawing.layers.map((layer, at) => {
       const decode = async (row: number) => {
         const tiles = await read(at, row);
-        const leave = await decoding.acquire(signal);
-        try {
-          return await decodeStrip(tiles, layer, reachOf(layer.across.scale));
-        } finally {
-          leave();
-        }
+        return await decoding.during(() => decodeStrip(tiles, layer, reachOf(layer.across.scale)), signal);
       };
       return followLayer(layer, decode);
     });

@@ -55,7 +55,7 @@ export class JpegCutter {
     // Codes are handed over in the same place before.
     const inputBytes = Math.max(scan.length, MOST_BYTES_OF_CODES);
     if (work.reserveJpeg(inputBytes, columns * rows, tileWidth, tileHeight) === 0) return false;
-    const input = work.jpegInput();
+    const input = work.JPEG_INPUT.value;
     for (const [table, code] of codes.entries()) {
       this.#bytesAt(input, code.length).set(code);
       if (work.learnToRead(table, input) === 0) return false;
@@ -67,8 +67,8 @@ export class JpegCutter {
     for (const [table, wanted] of this.#stepsFor(jpeg).entries()) {
       const given = steps[table] ?? wanted;
       const at = table * given.length * 4;
-      new Float32Array(work.memory.buffer, work.jpegSteps() + at, given.length).set(given);
-      const factors = new Uint32Array(work.memory.buffer, work.jpegFactors() + at, given.length);
+      new Float32Array(work.memory.buffer, work.STEPS.value + at, given.length).set(given);
+      const factors = new Uint32Array(work.memory.buffer, work.FACTORS.value + at, given.length);
       for (const [i, step] of given.entries()) factors[i] = Math.round((ONE * step) / (wanted[i] ?? step));
     }
     this.#bytesAt(input, scan.length).set(scan);
@@ -79,13 +79,17 @@ export class JpegCutter {
     const colour = this.#work.tileColour(tile) >>> 0;
     if (colour !== 0) return colour;
     const length = this.#work.layTile(tile);
-    return Buffer.concat([head, this.#bytesAt(this.#work.jpegFile(), length)]);
+    return Buffer.concat([head, this.#bytesAt(this.#work.JPEG_FILE.value, length)]);
   }
 
   #look(tiles: readonly (Buffer | number)[], width: number, height: number): PictureLook {
     const [first] = tiles;
     const colour = typeof first === 'number' && tiles.every((tile) => tile === first) ? first : null;
-    const lines = new Uint32Array(this.#work.memory.buffer, this.#work.jpegEdges(), 2 * (width + height));
+    const lines = new Uint32Array(
+      this.#work.memory.buffer,
+      this.#work.JPEG_EDGES.value,
+      2 * (width + height),
+    );
     const along = (start: number, count: number) => coloursAlong(count, (i) => lines[start + i] ?? 0);
     return {
       colour,

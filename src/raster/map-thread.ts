@@ -1,14 +1,9 @@
-import { parentPort } from 'node:worker_threads';
 import { errorCopier } from '../domain/error-copier.ts';
-import { createChannel } from '../lib/channel.ts';
-import { threadPort } from '../lib/open-thread.ts';
+import { channelToParent } from '../lib/open-thread.ts';
 import { createMapDrawer } from './draw-map.ts';
 import { DRAW_MAP, LEAVE_MAP, READ_TILE_ROW, unpackTiles } from './thread-messages.ts';
 
-const port = parentPort;
-if (!port) throw new Error('This file is a thread of the raster room.');
-
-const channel = createChannel(threadPort(port), errorCopier);
+const channel = channelToParent(errorCopier);
 const draw = createMapDrawer();
 
 const leaving = new Map<number, AbortController>();

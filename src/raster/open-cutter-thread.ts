@@ -3,7 +3,7 @@ import type { Logger } from '../lib/logger.ts';
 import { openThread } from '../lib/open-thread.ts';
 import { spawnThread } from '../lib/spawn-thread.ts';
 import { CUT, unpackMetatile } from './thread-messages.ts';
-import type { CutJob, TileCutter } from './tile-cutter.ts';
+import type { TileCutter } from './tile-cutter.ts';
 
 /** Cuts on a thread of its own, for processes whose event loop answers people. It starts with the first metatile. */
 export function openCutterThread(log: Logger): TileCutter {
@@ -14,13 +14,10 @@ export function openCutterThread(log: Logger): TileCutter {
     died: 'the thread that cuts tiles died; the next metatile starts another',
   });
   return {
-    cut: async (job) => unpackMetatile(await thread.ask(CUT, requestOf(job))),
+    cut: async (job) => {
+      const bytes = job.picture.kind === 'pixels' ? job.picture.pixels : null;
+      return unpackMetatile(await thread.ask(CUT, { job, bytes }));
+    },
     close: () => thread.close(),
   };
-}
-
-function requestOf(job: CutJob) {
-  const { picture } = job;
-  if (picture.kind !== 'pixels') return { job, bytes: null };
-  return { job: { ...job, picture: { ...picture, pixels: Buffer.alloc(0) } }, bytes: picture.pixels };
 }

@@ -23,13 +23,13 @@ export class Pixels {
       width,
       height,
       channels: 4,
-      data: Buffer.from(buffer, this.#work.imageArea(), width * height * 4),
+      data: Buffer.from(buffer, this.#work.IMAGE.value, width * height * 4),
     };
   }
 
   load({ width, height, pixels }: RasterImage, tileWidth: number, tileHeight: number): void {
     this.#reserve(width, height, 0, 0, tileWidth, tileHeight);
-    this.#bytesAt(this.#work.imageArea(), width * height * PIXEL_BYTES).set(pixels);
+    this.#bytesAt(this.#work.IMAGE.value, width * height * PIXEL_BYTES).set(pixels);
   }
 
   /** False: its rows are damaged, or name a filter or a colour that there is not. */
@@ -37,13 +37,13 @@ export class Pixels {
     const { width, height, depth, colourType, palette, packed, rowsLength } = png;
     const length = packed.reduce((sum, part) => sum + part.length, 0);
     this.#reserve(width, height, rowsLength, length, tileWidth, tileHeight);
-    let at = this.#work.packedArea();
+    let at = this.#work.PACKED.value;
     for (const part of packed) {
       this.#bytesAt(at, part.length).set(part);
       at += part.length;
     }
     if (this.#work.unpackRows(length, rowsLength) === 0) return false;
-    this.#bytesAt(this.#work.paletteArea(), palette.byteLength).set(new Uint8Array(palette.buffer));
+    this.#bytesAt(this.#work.PALETTE.value, palette.byteLength).set(new Uint8Array(palette.buffer));
     return this.#work.readRows(width, height, depth, colourType, palette.length) !== 0;
   }
 
@@ -90,11 +90,11 @@ export class Pixels {
   }
 
   #place(left: number, top: number): number {
-    return this.#work.imageArea() + (top * this.#width + left) * PIXEL_BYTES;
+    return this.#work.IMAGE.value + (top * this.#width + left) * PIXEL_BYTES;
   }
 
   #file(length: number): Buffer {
-    return Buffer.from(this.#bytesAt(this.#work.fileArea(), length));
+    return Buffer.from(this.#bytesAt(this.#work.FILE.value, length));
   }
 
   #bytesAt(at: number, length: number): Uint8Array {
@@ -102,8 +102,12 @@ export class Pixels {
   }
 }
 
+/** Where things lie in its memory; some of them move with what is reserved. */
+type Place = 'IMAGE' | 'PACKED' | 'FILE' | 'PALETTE' | JpegPlace;
+type JpegPlace = 'JPEG_INPUT' | 'JPEG_EDGES' | 'JPEG_FILE' | 'STEPS' | 'FACTORS';
+
 /** What wasm/pixels.ts exports; its comments say what each does. */
-interface PixelWork {
+interface PixelWork extends Readonly<Record<Place, WebAssembly.Global>> {
   readonly memory: WebAssembly.Memory;
   reserve(
     imagePixels: number,
@@ -112,11 +116,7 @@ interface PixelWork {
     tileWidth: number,
     tileHeight: number,
   ): number;
-  imageArea(): number;
-  packedArea(): number;
   unpackRows(packedBytes: number, filteredBytes: number): number;
-  fileArea(): number;
-  paletteArea(): number;
   readRows(width: number, height: number, depth: number, colourType: number, colours: number): number;
   indexColours(pixels: number, stride: number, width: number, height: number): number;
   colourAt(index: number): number;
@@ -127,15 +127,10 @@ interface PixelWork {
   writeIndexed(colours: number, width: number, height: number): number;
   writeTrueColour(pixels: number, stride: number, width: number, height: number): number;
   reserveJpeg(inputBytes: number, tiles: number, tileWidth: number, tileHeight: number): number;
-  jpegInput(): number;
-  jpegEdges(): number;
-  jpegSteps(): number;
-  jpegFactors(): number;
   learnToRead(table: number, at: number): number;
   learnToWrite(table: number, at: number): void;
   cutJpeg(end: number, columns: number, rows: number, across: number, down: number, gutter: number): number;
   layTile(tile: number): number;
-  jpegFile(): number;
   tileColour(tile: number): number;
 }
 

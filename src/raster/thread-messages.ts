@@ -2,7 +2,7 @@ import { messageKind } from '../lib/channel.ts';
 import type { MapDrawing } from './draw-map.ts';
 import type { CutJob, CutMetatile, CutTile } from './tile-cutter.ts';
 
-/** Pixels that we have drawn are handed over in `bytes`; what came from a server is small enough to be copied. */
+/** Pixels that we have drawn are named in `bytes` too, and so handed over; what came from a server is small enough to be copied. */
 export const CUT = messageKind<{ readonly job: CutJob; readonly bytes: Uint8Array | null }, PackedMetatile>(
   'cut',
 );

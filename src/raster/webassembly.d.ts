@@ -7,6 +7,9 @@ declare namespace WebAssembly {
     readonly exports: Readonly<Record<string, unknown>>;
     constructor(module: Module);
   }
+  interface Global {
+    readonly value: number;
+  }
   interface Memory {
     readonly buffer: ArrayBuffer;
   }

@@ -52,10 +52,7 @@ export function withQuery(base: string, values: Iterable<readonly [name: string,
 /** What goes with every request: headers with credentials, and the time it may take. */
 export function requestManners(options: HttpOptions) {
   const { timeoutSeconds } = options;
-  return {
-    headers: headersOf(options),
-    ...(timeoutSeconds === undefined ? {} : { timeoutMs: timeoutSeconds * 1000 }),
-  };
+  return { headers: headersOf(options), timeoutMs: timeoutSeconds && timeoutSeconds * 1000 };
 }
 
 function headersOf({ username, password, headers }: HttpOptions): Readonly<Record<string, string>> {

@@ -1,6 +1,7 @@
 import { boundsOfTile, type GridSet } from '../domain/grid-set.ts';
 import { sameSrs } from '../domain/srs.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
+import { blockAt, rectContains, type TileRect } from '../domain/tile-rect.ts';
 import { decodeXml, readXml } from '../lib/xml/read-xml.ts';
 import {
   childOf,
@@ -29,17 +30,10 @@ export interface TileMatrixSet {
   readonly matrices: readonly TileMatrix[];
 }
 
-export interface TileLimits {
-  readonly minRow: number;
-  readonly maxRow: number;
-  readonly minColumn: number;
-  readonly maxColumn: number;
-}
-
 export interface MatrixSetLink {
   readonly set: TileMatrixSet;
   /** By matrix. None for a matrix: all of it. */
-  readonly limits: ReadonlyMap<string, TileLimits>;
+  readonly limits: ReadonlyMap<string, TileRect>;
 }
 
 export interface WmtsLayer {
@@ -156,16 +150,16 @@ function readDegrees(element: XmlElement): readonly number[] | null {
   return numbers.length === 4 && numbers.every(Number.isFinite) ? numbers : null;
 }
 
-function readLimits(link: XmlElement): ReadonlyMap<string, TileLimits> {
+function readLimits(link: XmlElement): ReadonlyMap<string, TileRect> {
   const container = childOf(link, 'TileMatrixSetLimits');
   return new Map(
     (container ? childrenOf(container, 'TileMatrixLimits') : []).map((element) => {
       const number = (name: string) => Number(textIn(element, name));
       const limits = {
-        minRow: number('MinTileRow'),
-        maxRow: number('MaxTileRow'),
-        minColumn: number('MinTileCol'),
-        maxColumn: number('MaxTileCol'),
+        minX: number('MinTileCol'),
+        minY: number('MinTileRow'),
+        maxX: number('MaxTileCol'),
+        maxY: number('MaxTileRow'),
       };
       return [textIn(element, 'TileMatrix'), limits] as const;
     }),
@@ -212,17 +206,8 @@ export function matchTile(
     const found = matchInSet(set, gridSet, tile);
     if (!found) continue;
     const { matrix, column, row } = found;
-    const within = limits.get(matrix.id) ?? {
-      minRow: 0,
-      maxRow: matrix.rows - 1,
-      minColumn: 0,
-      maxColumn: matrix.columns - 1,
-    };
-    const offered =
-      row >= within.minRow &&
-      row <= within.maxRow &&
-      column >= within.minColumn &&
-      column <= within.maxColumn;
+    const within = limits.get(matrix.id) ?? blockAt(0, 0, matrix.columns, matrix.rows);
+    const offered = rectContains(within, column, row);
     return { matrixSet: set.id, matrix: matrix.id, column, row, offered };
   }
   return null;
@@ -248,18 +233,13 @@ interface FoundTile {
 
 function matchInSet(set: TileMatrixSet, gridSet: GridSet, tile: TileIndex): FoundTile | null {
   for (const matrix of set.matrices) {
-    const [first, second] = matrix.topLeftCorner;
     // OGC 07-057r7, 6.1: in the order of the CRS's axes; servers do not agree on what that is.
-    const corners: readonly (readonly [number, number])[] = [
-      [first, second],
-      [second, first],
-    ];
+    const [first, second] = matrix.topLeftCorner;
     const yFirst = gridSet.yCoordinateFirst && !/CRS:?84$/i.test(set.crs);
-    const order = yFirst ? [...corners].reverse() : corners;
-    for (const [left, top] of order) {
-      const found = matchInMatrix(matrix, left, top, gridSet, tile);
-      if (found) return { matrix, ...found };
-    }
+    const [left, top] = yFirst ? [second, first] : [first, second];
+    const found =
+      matchInMatrix(matrix, left, top, gridSet, tile) ?? matchInMatrix(matrix, top, left, gridSet, tile);
+    if (found) return { matrix, ...found };
   }
   return null;
 }

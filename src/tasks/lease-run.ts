@@ -7,13 +7,7 @@ import type { Surroundings } from '../lib/surroundings.ts';
 import type { ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { type AreaCover, countCovered } from './area-cover.ts';
 import { LeaseTally, type StepOutcome, type TallySnapshot } from './lease-tally.ts';
-import {
-  gridSetsToEmpty,
-  performStep,
-  type StepContext,
-  type StepPlace,
-  setsToEmpty,
-} from './perform-step.ts';
+import { gridSetsToEmpty, performStep, type StepContext, type StepPlace } from './perform-step.ts';
 import type { HostAway, Lease, Report, ReportAnswer } from './store/lease.ts';
 import type { LeaseStore } from './store/lease-store.ts';
 import type { TaskWait } from './task.ts';
@@ -179,12 +173,7 @@ export class LeaseRun {
 
   async #perform(step: StepPlace): Promise<StepOutcome | HostClosed> {
     const context: StepContext = {
-      task: this.lease.taskId,
-      lease: this.lease.token,
-      type: this.lease.request.type,
-      onlyStale: this.lease.request.onlyStale,
-      setsToEmpty: () => setsToEmpty(this.#tiles, this.lease.request.format),
-      waitsForHosts: this.lease.request.waitsForHosts,
+      lease: this.lease,
       tiles: this.#tiles,
       cover: this.#cover,
       pipeline: this.#options.pipeline,

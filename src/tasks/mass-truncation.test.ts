@@ -4,7 +4,7 @@ import { createGate, layerWithDenseTiles, until } from '../../test/fixtures/tile
 import { fill, noted, openTruncationHouse, STYLES, setsOf } from '../../test/fixtures/truncation-house.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { formatOf } from '../domain/format.ts';
-import { createRegexFilter, parametersIdOf, selectParameters } from '../domain/parameter-filter.ts';
+import { createParameterFilter, parametersIdOf, selectParameters } from '../domain/parameter-filter.ts';
 
 const dark = selectParameters([STYLES], new Map([['STYLES', 'dark']])).id;
 
@@ -167,7 +167,7 @@ describe('truncating orphans', () => {
   });
 
   it('leaves combinations alone that cannot be listed and were not noted', async () => {
-    const filter = createRegexFilter({ name: 'CQL_FILTER', defaultValue: '', regex: '.*' });
+    const filter = createParameterFilter({ name: 'CQL_FILTER', defaultValue: '', regex: '.*' });
     const { house, store, truncation } = await openTruncationHouse({ parameters: [filter] });
     await fill(store, { ...house.road.tiles.set, parametersId: 'e'.repeat(40) });
     await truncation.truncateOrphans('roads');
@@ -175,7 +175,7 @@ describe('truncating orphans', () => {
   });
 
   it('judges combinations that were noted by the filters of today', async () => {
-    const filter = createRegexFilter({ name: 'CQL_FILTER', defaultValue: '', regex: '[A-Z]+ > [0-9]+' });
+    const filter = createParameterFilter({ name: 'CQL_FILTER', defaultValue: '', regex: '[A-Z]+ > [0-9]+' });
     const { house, store, truncation } = await openTruncationHouse({ parameters: [filter] });
     const { set } = house.road.tiles;
     const values = [{ CQL_FILTER: 'POP > 5' }, { CQL_FILTER: 'pop < 5' }, { STYLES: 'dark' }];

@@ -11,18 +11,11 @@ import type { RenewMode, RenewResult, ResolvedTileSet, TilePipeline } from '../p
 import { NO_CHANGE, negated, sumOfChanges } from '../storage/tile-store.ts';
 import { type AreaCover, countCovered } from './area-cover.ts';
 import { rectsOf } from './mass-truncation-selection.ts';
-import { type Counts, NO_COUNTS } from './store/lease.ts';
-import { EVERY_FORMAT, type TaskType, type TaskWait } from './task.ts';
+import { type Counts, type Lease, NO_COUNTS } from './store/lease.ts';
+import { EVERY_FORMAT, type TaskRequest, type TaskWait } from './task.ts';
 
 export interface StepContext {
-  readonly task: number;
-  /** The lease's token. */
-  readonly lease: number;
-  readonly type: TaskType;
-  readonly onlyStale: boolean;
-  /** What a truncate empties. */
-  readonly setsToEmpty: () => Promise<readonly TileSetKey[]>;
-  readonly waitsForHosts: boolean;
+  readonly lease: Lease;
   readonly tiles: ResolvedTileSet;
   readonly cover: AreaCover | null;
   readonly pipeline: TilePipeline;
@@ -66,17 +59,18 @@ const FULL_DISK_PAUSE = 5;
 export async function performStep(step: StepPlace, context: StepContext): Promise<Counts | null> {
   const expected = countCovered(context.cover, step.z, step.rect);
   if (expected === 0n) return null;
+  const { request } = context.lease;
   let hostPatience = HOST_PATIENCE;
   let attempt = 0;
   const again = (error: unknown) => worthWaiting(error, ++attempt, context);
   for (;;) {
     try {
-      if (context.type === 'truncate') return await removeTiles(step, expected, context);
+      if (request.type === 'truncate') return await removeTiles(step, expected, context);
       return await renewTiles(step, Number(expected), context, again);
     } catch (error) {
       context.signal.throwIfAborted();
       const closed = hostClosedIn(error);
-      if (closed && (context.waitsForHosts || closed.closing.reason !== 'failing')) {
+      if (closed && (request.waitsForHosts || closed.closing.reason !== 'failing')) {
         hostPatience -= await waitForHost(closed, hostPatience, context);
         continue;
       }
@@ -116,7 +110,7 @@ async function worthWaiting(error: unknown, attempt: number, context: StepContex
     await clock.sleep(seconds * 1000, signal);
     return true;
   }
-  if (!context.waitsForHosts) return false;
+  if (!context.lease.request.waitsForHosts) return false;
   if (isHostAway(error)) {
     await clock.sleep(AWAY_PAUSE, signal);
     return true;
@@ -127,7 +121,7 @@ async function worthWaiting(error: unknown, attempt: number, context: StepContex
   return true;
 }
 
-function modeOf({ type, onlyStale }: StepContext): RenewMode {
+function modeOf({ type, onlyStale }: TaskRequest): RenewMode {
   if (type === 'reseed') return 'all';
   return onlyStale ? 'stale' : 'missing';
 }
@@ -166,14 +160,15 @@ async function renewMetatile(
   context: StepContext,
   storeAgain: (error: unknown) => Promise<boolean>,
 ): Promise<RenewResult> {
-  const { tiles, pipeline, task, lease, signal, sent } = context;
+  const { tiles, pipeline, signal, sent } = context;
+  const { taskId: task, token: lease, request } = context.lease;
   let giveBack = () => {};
   const turn = async () => {
     giveBack();
     giveBack = await context.threads.acquire(signal);
   };
   try {
-    const mode = modeOf(context);
+    const mode = modeOf(request);
     return await pipeline.renew({
       ...{ tiles, metatile, within, mode, task, lease, signal, sent, storeAgain, turn },
       answered: () => giveBack(),
@@ -227,7 +222,7 @@ export function gridSetsToEmpty({ bound, set }: ResolvedTileSet): readonly strin
 }
 
 /** Those of `format`, or all that are cached. */
-export async function setsToEmpty(tiles: ResolvedTileSet, format: string): Promise<readonly TileSetKey[]> {
+async function setsToEmpty(tiles: ResolvedTileSet, format: string): Promise<readonly TileSetKey[]> {
   const gridSets = gridSetsToEmpty(tiles);
   if (format !== EVERY_FORMAT) return gridSets.map((gridSet) => ({ ...tiles.set, gridSet }));
   const cached: TileSetKey[] = [];
@@ -241,7 +236,7 @@ async function removeTiles(step: StepPlace, expected: bigint, context: StepConte
   const { tiles, signal, cover } = context;
   const { store } = tiles.bound;
   let removed = NO_CHANGE;
-  for (const set of await context.setsToEmpty()) {
+  for (const set of await setsToEmpty(tiles, context.lease.request.format)) {
     const rects = cover ? rectsOf(store, set, { ...step, cover }) : [step.rect];
     for await (const rect of rects) {
       removed = sumOfChanges([removed, negated(await store.deleteRange(set, step.z, rect, signal))]);

@@ -6,7 +6,7 @@ import { formatOf } from '../domain/format.ts';
 import { createGridSet } from '../domain/grid-set.ts';
 import { createGridSubset } from '../domain/grid-subset.ts';
 import type { Layer } from '../domain/layer.ts';
-import { createFixedValuesFilter } from '../domain/parameter-filter.ts';
+import { createParameterFilter } from '../domain/parameter-filter.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
 import { planTask } from './plan-task.ts';
 import type { TaskDraft } from './task-draft.ts';
@@ -43,9 +43,7 @@ function layerOf(more: Partial<Layer>): BoundLayer {
         extent: { minX: -130, minY: 20, maxX: -60, maxY: 55 },
       }),
     ],
-    parameters: [
-      createFixedValuesFilter({ name: 'STYLES', defaultValue: 'light', values: ['light', 'dark'] }),
-    ],
+    parameters: [createParameterFilter({ name: 'STYLES', defaultValue: 'light', values: ['light', 'dark'] })],
     ...more,
   };
   const store = createMemoryStore({ type: 'memory' });

@@ -2,6 +2,7 @@ import type { BoundLayer } from '../catalog/catalog.ts';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import type { HostClosing } from '../domain/upstream-status.ts';
 import type { Clock } from '../lib/clock.ts';
+import { openRepeater, type Repeater } from '../lib/repeat.ts';
 import { resolveTileSet } from '../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
 import { LeaseRun, type LeaseRunOptions } from './lease-run.ts';
@@ -15,26 +16,21 @@ const LONGEST_REST_FAILING = 5000;
 const SHORTEST_REST = 1000;
 
 /** Tasks that a worker leaves alone for a while, so that its threads are free for others. */
-class RestingTasks {
-  readonly #clock: Clock;
+function createRestingTasks(clock: Clock) {
   /** On the monotonic clock. */
-  readonly #until = new Map<number, number>();
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  add(id: number, { until, reason }: HostClosing): void {
-    const longest = reason === 'failing' ? LONGEST_REST_FAILING : LONGEST_REST;
-    const rest = Math.min(longest, Math.max(SHORTEST_REST, until - this.#clock.now()));
-    this.#until.set(id, this.#clock.monotonic() + rest);
-  }
-
-  ids(): readonly number[] {
-    const now = this.#clock.monotonic();
-    for (const [id, until] of this.#until) if (until <= now) this.#until.delete(id);
-    return [...this.#until.keys()];
-  }
+  const ends = new Map<number, number>();
+  return {
+    add(id: number, { until, reason }: HostClosing): void {
+      const longest = reason === 'failing' ? LONGEST_REST_FAILING : LONGEST_REST;
+      const rest = Math.min(longest, Math.max(SHORTEST_REST, until - clock.now()));
+      ends.set(id, clock.monotonic() + rest);
+    },
+    ids(): readonly number[] {
+      const now = clock.monotonic();
+      for (const [id, end] of ends) if (end <= now) ends.delete(id);
+      return [...ends.keys()];
+    },
+  };
 }
 
 export interface TaskRunnerOptions extends Omit<LeaseRunOptions, 'crowded' | 'resting' | 'hostClosed'> {
@@ -60,20 +56,23 @@ const STOP_PATIENCE = 2000;
 export class TaskRunner {
   readonly #options: TaskRunnerOptions;
   readonly #runs = new Map<LeaseRun, Promise<void>>();
-  readonly #resting: RestingTasks;
-  readonly #looping: Promise<void>;
+  readonly #resting: ReturnType<typeof createRestingTasks>;
+  readonly #looking: Repeater;
   readonly #ending = new AbortController();
-  #stopping = false;
-  #wakeUp = new AbortController();
+  /** No thread is free: the end of a run will wake us. */
+  #full = false;
 
   constructor(options: TaskRunnerOptions) {
     this.#options = options;
-    this.#resting = new RestingTasks(options.clock);
-    this.#looping = this.#loop();
+    this.#resting = createRestingTasks(options.clock);
+    const { clock, log } = options;
+    const pause = () => (this.#full ? LOOK_INTERVAL * 60 : LOOK_INTERVAL);
+    const looks = { clock, log, pause, failure: 'looking for work failed' };
+    this.#looking = openRepeater((_, woken) => this.#look(woken), looks);
   }
 
   wake(): void {
-    this.#wakeUp.abort();
+    this.#looking.wake();
   }
 
   /** Ends what runs of a task at once: its state has changed and its leases are no longer valid. */
@@ -85,16 +84,14 @@ export class TaskRunner {
 
   /** Hands every piece back and resolves when nothing runs. */
   async stop(): Promise<void> {
-    this.#stopping = true;
     this.#ending.abort();
-    this.wake();
     for (const run of this.#runs.keys()) run.handBack();
     const patience = new AbortController();
     void this.#options.clock
       .sleep(STOP_PATIENCE, patience.signal)
       .then(() => this.#abortAll())
       .catch(() => {});
-    await this.#looping;
+    await this.#looking.close();
     await Promise.all(this.#runs.values());
     patience.abort();
   }
@@ -104,27 +101,20 @@ export class TaskRunner {
     for (const run of this.#runs.keys()) run.abort(reason);
   }
 
-  async #loop(): Promise<void> {
-    while (!this.#stopping) {
-      this.#wakeUp = new AbortController();
-      const full = await this.#look().catch((error: unknown) => {
-        this.#options.log.warn({ err: error }, 'looking for work failed');
-      });
-      if (this.#stopping) return;
-      const wait = full ? LOOK_INTERVAL * 60 : LOOK_INTERVAL;
-      await this.#options.clock.sleep(wait, this.#wakeUp.signal).catch(() => {});
-    }
-  }
-
-  /** True when no thread is free any more: the end of a run will wake us. */
-  async #look(): Promise<boolean> {
+  async #look(woken: AbortSignal): Promise<void> {
     const { workers, clock } = this.#options;
-    if (await this.#takeAll(false)) return true;
-    if (workers === 1 || this.#stopping) return false;
-    await clock.sleep(LEFTOVERS_AFTER, this.#wakeUp.signal).catch(() => {});
-    return !this.#wakeUp.signal.aborted && (await this.#takeAll(true));
+    this.#full = false;
+    this.#full = await this.#takeAll(false);
+    if (this.#full || workers === 1 || this.#stopping) return;
+    await clock.sleep(LEFTOVERS_AFTER, woken).catch(() => {});
+    this.#full = !woken.aborted && (await this.#takeAll(true));
   }
 
+  get #stopping(): boolean {
+    return this.#ending.signal.aborted;
+  }
+
+  /** True when no thread is free any more. */
   async #takeAll(leftovers: boolean): Promise<boolean> {
     const { leases, owner, workers } = this.#options;
     const wish = { owner, workers, leftovers };

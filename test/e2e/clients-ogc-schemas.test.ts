@@ -5,11 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createGridSet } from '../../src/domain/grid-set.ts';
 import { createGridSubset } from '../../src/domain/grid-subset.ts';
-import {
-  createFixedValuesFilter,
-  createIntegerFilter,
-  createRegexFilter,
-} from '../../src/domain/parameter-filter.ts';
+import { createParameterFilter } from '../../src/domain/parameter-filter.ts';
 import { catalogOf, createTestApp, format, layerNamed, subset } from '../fixtures/http-app.ts';
 import { requirePackage } from '../fixtures/system-packages.ts';
 
@@ -52,14 +48,14 @@ const catalog = catalogOf([
       ...everyGridSet.slice(1).map((name) => subset(name, 40)),
     ],
     parameters: [
-      createFixedValuesFilter({ name: 'STYLES', values: ['a "b" & c'] }),
-      createFixedValuesFilter({
+      createParameterFilter({ name: 'STYLES', values: ['a "b" & c'] }),
+      createParameterFilter({
         name: 'TIME',
         defaultValue: '2024-01-01',
         values: ['2024-01-01', '2025-01-01'],
       }),
-      createIntegerFilter({ name: 'ELEVATION', values: [0, 10] }),
-      createRegexFilter({ name: 'CQL_FILTER', regex: '.*' }),
+      createParameterFilter({ name: 'ELEVATION', integers: [0, 10] }),
+      createParameterFilter({ name: 'CQL_FILTER', regex: '.*' }),
     ],
   }),
 ]);

@@ -35,19 +35,13 @@ export async function openPostgres(options: DatabaseOptions): Promise<Database> 
       if (lock === null)
         return tryAgain(() => writer.transaction().execute(work)).catch(refuseBusy('of a task'));
       // One connection at a time waits for a lock, however many transactions of this process do.
-      const leave = await getOrMake(turns, lock, () => new Semaphore(1)).acquire();
-      try {
-        return await tryAgain(() =>
-          writer.transaction().execute(async (inside) => {
-            await sql`select pg_advisory_xact_lock(hashtext(${`tilewarden:${lock}`}))`.execute(inside);
-            return work(inside);
-          }),
-        );
-      } catch (error) {
-        return refuseBusy(lock)(error);
-      } finally {
-        leave();
-      }
+      const locked = () =>
+        writer.transaction().execute(async (inside) => {
+          await sql`select pg_advisory_xact_lock(hashtext(${`tilewarden:${lock}`}))`.execute(inside);
+          return work(inside);
+        });
+      const turn = getOrMake(turns, lock, () => new Semaphore(1));
+      return turn.during(() => tryAgain(locked)).catch(refuseBusy(lock));
     },
     async now() {
       const time = sql<{ now: number }>`select (extract(epoch from clock_timestamp()) * 1000)::bigint as now`;

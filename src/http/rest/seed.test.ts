@@ -6,7 +6,7 @@ import { catalogOf, createTestApp, layerNamed, type TestApp } from '../../../tes
 import { listen } from '../../../test/fixtures/inject.ts';
 import { createPlannedTasks, type PlannedTasks } from '../../../test/fixtures/planned-tasks.ts';
 import type { Caller } from '../../access/caller.ts';
-import { createFixedValuesFilter, createRegexFilter } from '../../domain/parameter-filter.ts';
+import { createParameterFilter } from '../../domain/parameter-filter.ts';
 import type { Task } from '../../tasks/task.ts';
 import type { Access } from '../door/access.ts';
 
@@ -20,12 +20,12 @@ interface Golden {
 
 const STATES_LAYER = layerNamed('topp:states', {
   parameters: [
-    createFixedValuesFilter({
+    createParameterFilter({
       name: 'STYLES',
       defaultValue: 'population',
       values: ['population', 'polygon', 'pophatch'],
     }),
-    createRegexFilter({ name: 'CQL_FILTER', defaultValue: 'INCLUDE', regex: '[A-Z_]+ [<>=]+ [0-9]+' }),
+    createParameterFilter({ name: 'CQL_FILTER', defaultValue: 'INCLUDE', regex: '[A-Z_]+ [<>=]+ [0-9]+' }),
   ],
 });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { catalogOf, createTestApp, layerNamed, type Read, subset } from '../../../test/fixtures/http-app.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { createGridSubset } from '../../domain/grid-subset.ts';
-import { createFixedValuesFilter, createRegexFilter } from '../../domain/parameter-filter.ts';
+import { createParameterFilter } from '../../domain/parameter-filter.ts';
 
 /**
  * Every error that the services' pages promise. WMTS has a longer table of its own. A row: the address, the status,
@@ -17,8 +17,8 @@ const catalog = catalogOf([
   layerNamed('asked', {
     infoFormats: ['text/plain'],
     parameters: [
-      createFixedValuesFilter({ name: 'TIME', defaultValue: '2024', values: ['2024', '2025'] }),
-      createRegexFilter({ name: 'CQL_FILTER', regex: '[a-z]*' }),
+      createParameterFilter({ name: 'TIME', defaultValue: '2024', values: ['2024', '2025'] }),
+      createParameterFilter({ name: 'CQL_FILTER', regex: '[a-z]*' }),
     ],
   }),
   layerNamed('mercator', { gridSubsets: [subset('EPSG:900913', 3)] }),

@@ -87,7 +87,7 @@ function weighted(sums: v128, most: u32): u32 {
   return sum;
 }
 
-function sumOfLanes(lanes: v128): u32 {
+export function sumOfLanes(lanes: v128): u32 {
   return (
     i32x4.extract_lane(lanes, 0) +
     i32x4.extract_lane(lanes, 1) +

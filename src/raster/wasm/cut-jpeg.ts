@@ -30,38 +30,27 @@ const MOST_BYTES_OF_GROUP: usize = 6 * 64 * 4;
 const READ_BEYOND: usize = 65536;
 const BLOCKS: usize = memory.data(6 * 256, 16);
 
-let input: usize = START;
+export let JPEG_INPUT: usize = START;
 let states: usize = 0;
-let edges: usize = 0;
+/** Pixels along the four edges. */
+export let JPEG_EDGES: usize = 0;
 let output: usize = 0;
 let tileBytes: usize = 0;
 /** Where a tile's scan is laid whole. */
-let file: usize = 0;
+export let JPEG_FILE: usize = 0;
 let bad: bool = false;
-
-export function jpegInput(): usize {
-  return input;
-}
-
-export function jpegEdges(): usize {
-  return edges;
-}
-
-export function jpegFile(): usize {
-  return file;
-}
 
 /** Lays out the memory; the input comes first. False when there is not enough. */
 export function reserveJpeg(inputBytes: usize, tiles: usize, tileWidth: usize, tileHeight: usize): bool {
-  input = START;
-  states = (input + inputBytes + MARGIN) & ~15;
-  edges = states + tiles * STATE_BYTES;
+  JPEG_INPUT = START;
+  states = (JPEG_INPUT + inputBytes + MARGIN) & ~15;
+  JPEG_EDGES = states + tiles * STATE_BYTES;
   // Four sides of at most all tiles in a row.
-  output = (edges + 2 * tiles * (tileWidth + tileHeight) * 4 + MARGIN) & ~15;
+  output = (JPEG_EDGES + 2 * tiles * (tileWidth + tileHeight) * 4 + MARGIN) & ~15;
   const groups = (tileWidth >> 4) * (tileHeight >> 4);
   tileBytes = groups * BLOCKS_OF_GROUP * TILE_BYTES_PER_BLOCK + (tileWidth >> 4) * MOST_BYTES_OF_GROUP;
-  file = output + tiles * tileBytes;
-  return pagesUpTo(file + 2 * tileBytes + READ_BEYOND);
+  JPEG_FILE = output + tiles * tileBytes;
+  return pagesUpTo(JPEG_FILE + 2 * tileBytes + READ_BEYOND);
 }
 
 /**
@@ -69,23 +58,23 @@ export function reserveJpeg(inputBytes: usize, tiles: usize, tileWidth: usize, t
  * No pixel is looked at but those along the edges. False when the scan is not perfect.
  */
 export function cutJpeg(length: i32, columns: i32, rows: i32, across: i32, down: i32, gutter: i32): bool {
-  const plain = takeStuffingOut(input, length);
+  const plain = takeStuffingOut(JPEG_INPUT, length);
   if (plain < 0) return false;
   // A scan that ends too early goes on with zeros.
-  memory.fill(input + plain, 0, MARGIN);
+  memory.fill(JPEG_INPUT + plain, 0, MARGIN);
   bad = false;
-  startReading(input);
+  startReading(JPEG_INPUT);
   // What belongs to no tile is written there, for nobody.
-  startTile(file);
+  startTile(JPEG_FILE);
   const height = rows * down;
   for (let y = -gutter; y < height + gutter; y++) {
     passOver(gutter);
     if (y < 0 || y >= height) passOver(columns * across);
     else takeRow(y, columns, across, down, height);
     passOver(gutter);
-    if (bad || isBeyond(input + plain)) return false;
+    if (bad || isBeyond(JPEG_INPUT + plain)) return false;
   }
-  return isReadUpTo(input + plain);
+  return isReadUpTo(JPEG_INPUT + plain);
 }
 
 /** Groups that belong to no tile are read all the same: what comes behind them counts from them. */
@@ -118,13 +107,13 @@ function stateOf(tile: i32): usize {
   return states + <usize>tile * STATE_BYTES;
 }
 
-/** Lays the scan of a tile where `jpegFile` says, with the end of the file; returns its length. */
+/** Lays the scan of a tile where `JPEG_FILE` says, with the end of the file; returns its length. */
 export function layTile(tile: i32): i32 {
   const state = stateOf(tile);
   goOnWithTile(state);
   endTile();
   const start = startOf(tile);
-  return <i32>(copyStuffed(start, <i32>(writtenTo() - start), file) - file);
+  return <i32>(copyStuffed(start, <i32>(writtenTo() - start), JPEG_FILE) - JPEG_FILE);
 }
 
 /** 0xAABBGGRR when all of the tile is of one colour; 0 otherwise. */
@@ -152,8 +141,8 @@ function layEdges(x: i32, y: i32, width: i32, height: i32): void {
   const downBytes = (<usize>height * GROUP) << 2;
   const along = (<usize>x * GROUP) << 2;
   const below = (<usize>y * GROUP) << 2;
-  if (y === 0) layEdge(BLOCKS, true, false, edges + along);
-  if (y === height - 1) layEdge(BLOCKS, true, true, edges + acrossBytes + along);
-  if (x === 0) layEdge(BLOCKS, false, false, edges + 2 * acrossBytes + below);
-  if (x === width - 1) layEdge(BLOCKS, false, true, edges + 2 * acrossBytes + downBytes + below);
+  if (y === 0) layEdge(BLOCKS, true, false, JPEG_EDGES + along);
+  if (y === height - 1) layEdge(BLOCKS, true, true, JPEG_EDGES + acrossBytes + along);
+  if (x === 0) layEdge(BLOCKS, false, false, JPEG_EDGES + 2 * acrossBytes + below);
+  if (x === width - 1) layEdge(BLOCKS, false, true, JPEG_EDGES + 2 * acrossBytes + downBytes + below);
 }

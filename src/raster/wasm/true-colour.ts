@@ -1,4 +1,5 @@
 import { ROWS, TRIED } from './areas';
+import { sumOfLanes } from './checksums';
 
 /** PNG (third edition), table 15. */
 const SUB: u8 = 1;
@@ -119,7 +120,7 @@ function tryRow(row: usize, above: usize, length: i32, channels: i32, filter: u8
     const here = v128.load(row + x);
     const difference = i8x16.sub(here, guessOf(row + x, above + x, channels, filter));
     v128.store(to + x, difference);
-    sum += sumOf(i8x16.abs(difference));
+    sum += sumOfLanes(i32x4.extadd_pairwise_i16x8_u(i16x8.extadd_pairwise_i8x16_u(i8x16.abs(difference))));
   }
   for (; x < length; x++) {
     const guess = i8x16.extract_lane_u(guessOf(row + x, above + x, channels, filter), 0);
@@ -132,16 +133,6 @@ function tryRow(row: usize, above: usize, length: i32, channels: i32, filter: u8
 
 function magnitude(difference: u8): u32 {
   return difference < 128 ? difference : 256 - <u32>difference;
-}
-
-function sumOf(bytes: v128): u32 {
-  const sums = i32x4.extadd_pairwise_i16x8_u(i16x8.extadd_pairwise_i8x16_u(bytes));
-  return (
-    i32x4.extract_lane(sums, 0) +
-    i32x4.extract_lane(sums, 1) +
-    i32x4.extract_lane(sums, 2) +
-    i32x4.extract_lane(sums, 3)
-  );
 }
 
 function guessOf(here: usize, above: usize, channels: i32, filter: u8): v128 {

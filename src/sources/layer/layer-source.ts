@@ -38,12 +38,8 @@ export function openLayerSource(
   async function draw(request: SourceRequest, signal: AbortSignal): Promise<SourceAnswer> {
     const layer = readLayer(options.layer);
     if (!layer) throw unfit(`There is no layer ${options.layer} with pictures to draw from.`);
-    const leave = await pictures.acquire(signal, request.priority === 'interactive' ? 1 : 0);
-    try {
-      return await drawFrom(options, layer, { ...request, signal });
-    } finally {
-      leave();
-    }
+    const work = () => drawFrom(options, layer, { ...request, signal });
+    return await pictures.during(work, signal, request.priority === 'interactive' ? 1 : 0);
   }
 
   return {

@@ -28,7 +28,7 @@ export interface UpstreamRequest {
   /** Called each time the request is sent. */
   readonly sent?: (() => void) | undefined;
   /** For the first byte and for the whole answer; the client's own limits when left out. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** Sent by POST as the form that it is; by GET without a body when left out. */
   readonly form?: URLSearchParams;
   /** Of what is known already: the answer may then be 304, without a body. */

@@ -35,34 +35,27 @@ export function timedOut(detail: string): TilewardenError {
   });
 }
 
-export function unavailable(cause: unknown, retryAfterSeconds?: number): TilewardenError {
+export function unavailable(cause: unknown): TilewardenError {
   const refused = cause instanceof AddressRefused ? cause : null;
-  return new TilewardenError('source-unavailable', refused?.advice ?? 'The map source cannot be reached.', {
-    cause,
-    reason: refused ? 'address-refused' : 'connection',
-    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-  });
+  const reason = refused ? 'address-refused' : 'connection';
+  const message = refused?.advice ?? 'The map source cannot be reached.';
+  return new TilewardenError('source-unavailable', message, { cause, reason });
 }
 
 /** 5xx: it cannot serve now; 429: it asks for patience; anything else but 200: the answer is of no use. */
-export function failureOfStatus(status: number, detail: string, retryAfter: number | null): TilewardenError {
-  const cause = new BadStatus(status, detail);
-  const patience = retryAfter === null ? {} : { retryAfterSeconds: retryAfter };
+export function failureOfStatus(
+  status: number,
+  detail: string,
+  retryAfterSeconds: number | null,
+): TilewardenError {
+  const known = { cause: new BadStatus(status, detail), reason: 'status' };
+  const patience = { ...known, retryAfterSeconds };
   if (status === 429) {
-    return new TilewardenError('source-busy', 'The map source asks for fewer requests.', {
-      cause,
-      reason: 'status',
-      ...patience,
-    });
+    return new TilewardenError('source-busy', 'The map source asks for fewer requests.', patience);
   }
-  if (status < 500) {
-    return new TilewardenError('source-bad-answer', REFUSALS.status, { cause, reason: 'status' });
-  }
-  return new TilewardenError('source-unavailable', 'The map source answered that it cannot serve now.', {
-    cause,
-    reason: 'status',
-    ...patience,
-  });
+  if (status < 500) return new TilewardenError('source-bad-answer', REFUSALS.status, known);
+  const message = 'The map source answered that it cannot serve now.';
+  return new TilewardenError('source-unavailable', message, patience);
 }
 
 /** RFC 9110, 10.2.3: a number of seconds or a date. */

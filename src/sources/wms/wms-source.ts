@@ -21,12 +21,8 @@ export function openWmsSource(
 
   /** Whoever waits in person goes first. */
   async function fetchInTurn(request: SourceRequest, signal: AbortSignal): Promise<SourceAnswer> {
-    const leave = await places?.acquire(signal, request.priority === 'interactive' ? 1 : 0);
-    try {
-      return await fromAny(signal, (base) => fetchFrom(base, request, signal));
-    } finally {
-      leave?.();
-    }
+    const fetch = () => fromAny(signal, (base) => fetchFrom(base, request, signal));
+    return places ? places.during(fetch, signal, request.priority === 'interactive' ? 1 : 0) : fetch();
   }
 
   async function fetchFrom(base: string, request: SourceRequest, signal: AbortSignal): Promise<SourceAnswer> {

@@ -33,7 +33,8 @@ export function openWmtsSource(options: WmtsSourceOptions, { upstream, clock }: 
     const url = tileUrl(options, known, choice);
     const answer = await upstream.get({
       url,
-      ...(url.origin === new URL(options.url).origin ? manners : withoutCredentials(manners)),
+      // Credentials and headers belong to the declared host, not to one that a document names.
+      ...(url.origin === new URL(options.url).origin ? manners : { timeoutMs: manners.timeoutMs }),
       ...pictureRequest(request, signal),
       alsoAccept: options.absent,
     });
@@ -48,11 +49,6 @@ export function openWmtsSource(options: WmtsSourceOptions, { upstream, clock }: 
     fetch: (request) => life.during(request.signal, (signal) => fetch(request, signal)),
     close: async () => life.end(),
   };
-}
-
-/** Credentials and headers belong to the declared host, not to one that a document names. */
-function withoutCredentials({ timeoutMs }: { readonly timeoutMs?: number }): { readonly timeoutMs?: number } {
-  return timeoutMs === undefined ? {} : { timeoutMs };
 }
 
 /** While the capabilities are not known, or do not have the tile, it is them that are asked for. */

@@ -95,9 +95,5 @@ function withoutWords(error: unknown, words: readonly string[]): unknown {
   if (!hidden.some((word) => told.includes(word))) return error;
   const cause = new Error(hidden.reduce((text, word) => text.replaceAll(word, '***'), told));
   const { code, message, reason, retryAfterSeconds } = error;
-  return new TilewardenError(code, message, {
-    cause,
-    ...(reason !== null && { reason }),
-    ...(retryAfterSeconds !== null && { retryAfterSeconds }),
-  });
+  return new TilewardenError(code, message, { cause, reason, retryAfterSeconds });
 }

@@ -89,6 +89,11 @@ export function* coverOfBundle(bundleX: number, bundleY: number, rect: TileRect)
   }
 }
 
+/** All keys of the bundle that `rect` covers. */
+export function rangesIn({ bundleX, bundleY }: ListedBundle, rect: TileRect): readonly KeyRange[] {
+  return [...coverOfBundle(bundleX, bundleY, rect)].flatMap(({ ranges }) => ranges);
+}
+
 function coverOfPage(page: number, shared: TileRect): PageCover {
   if (sizeOfRect(shared) === TILES_PER_PAGE) return { page, whole: true, ranges: [keysOfPage(page)] };
   const ranges = Array.from({ length: shared.maxY - shared.minY + 1 }, (_, row) => ({

@@ -39,16 +39,9 @@ export interface IndexedBundle {
   readonly summary: BundleSummary | null;
 }
 
-interface Row {
-  readonly change: number;
-  readonly id: string;
+interface Row extends Omit<IndexedBundle, 'state' | 'summary'>, Omit<BundleSummary, 'identity' | 'pages'> {
   readonly state: number;
-  readonly stamp: string;
   readonly identity: string | null;
-  readonly disk_bytes: number;
-  readonly at: number;
-  readonly tiles: number;
-  readonly page_count: number;
 }
 
 const STATES: readonly BundleState[] = ['gone', 'resting', 'open'];
@@ -61,6 +54,8 @@ const COMPLETE = 1;
 
 /** What is told of a bundle, in the order of the index from which it is read without looking at the page tables. */
 const COLUMNS = 'change, id, state, stamp, identity, disk_bytes, at, tiles, page_count';
+const ROW =
+  'change, id, state, stamp, identity, disk_bytes AS diskBytes, at AS changedAt, tiles, page_count AS pageCount';
 
 const SCHEMA = `
   PRAGMA journal_mode = WAL;
@@ -177,7 +172,7 @@ export class BundleIndex {
   changesAfter({ change, id }: Pick<IndexedBundle, 'change' | 'id'>): readonly IndexedBundle[] {
     return this.#db
       .prepare<[number, string], Row>(
-        `SELECT ${COLUMNS} FROM content
+        `SELECT ${ROW} FROM content
          WHERE (change, id) > (?, ?) ORDER BY change, id LIMIT ${SLICE}`,
       )
       .all(change, id)
@@ -211,7 +206,7 @@ export class BundleIndex {
   }
 
   find(id: string): IndexedBundle | null {
-    const row = this.#db.prepare<[string], Row>(`SELECT ${COLUMNS} FROM content WHERE id = ?`).get(id);
+    const row = this.#db.prepare<[string], Row>(`SELECT ${ROW} FROM content WHERE id = ?`).get(id);
     return row ? this.#bundleOf(row) : null;
   }
 
@@ -219,17 +214,14 @@ export class BundleIndex {
     this.#db.close();
   }
 
-  #bundleOf({ change, id, state, stamp, identity, disk_bytes, at, tiles, page_count }: Row): IndexedBundle {
+  #bundleOf({ change, id, state, stamp, identity, ...counts }: Row): IndexedBundle {
     const pages = () => pagesIn(this.#pages.get(id));
     const summary =
       identity === null
         ? null
         : {
             identity,
-            diskBytes: disk_bytes,
-            changedAt: at,
-            tiles,
-            pageCount: page_count,
+            ...counts,
             get pages() {
               return pages();
             },

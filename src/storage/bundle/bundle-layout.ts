@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
+import { getOrMake } from '../../lib/get-or-make.ts';
 import { readableName } from '../readable-name.ts';
 
 /** Where things lie under the root of a bundle store. */
@@ -62,20 +63,9 @@ const MAX_REMEMBERED = 2000;
 export function createTileSetFolders(layout: BundleLayout): (set: TileSetKey) => string {
   const remembered = new Map<string, string>();
   const byObject = new WeakMap<TileSetKey, string>();
-
-  function folderOf(set: TileSetKey): string {
-    const id = tileSetId(set);
-    const known = remembered.get(id);
-    if (known !== undefined) return known;
-    if (remembered.size >= MAX_REMEMBERED) remembered.clear();
-    const folder = tileSetFolder(layout, set);
-    remembered.set(id, folder);
-    return folder;
-  }
-
-  return (set) => {
-    const folder = byObject.get(set) ?? folderOf(set);
-    byObject.set(set, folder);
-    return folder;
-  };
+  return (set) =>
+    getOrMake(byObject, set, () => {
+      if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+      return getOrMake(remembered, tileSetId(set), () => tileSetFolder(layout, set));
+    });
 }

@@ -22,6 +22,7 @@ import {
   type ListedBundle,
   pageOfKey,
   pageStatistics,
+  rangesIn,
   tileEntry,
   tilePlace,
 } from './bundle-grid.ts';
@@ -204,9 +205,8 @@ export async function openBundleStore(
     async validatorOf(set, z, rect) {
       const rows: ValidatorRow[] = [];
       for await (const at of bundlesTouching(folderOf(set), z, rect)) {
-        const ranges = [...coverOfBundle(at.bundleX, at.bundleY, rect)].flatMap((cover) => cover.ranges);
         const found = await readBundle(set, z, at, (bundle) =>
-          ranges.map(({ first, last }) => bundle.validators().get(first, last)),
+          rangesIn(at, rect).map(({ first, last }) => bundle.validators().get(first, last)),
         );
         rows.push(...(found ?? []).flatMap((row) => (row && row.tiles > 0 ? [row] : [])));
       }
@@ -226,7 +226,7 @@ export async function openBundleStore(
 
     async putMany(set, z, tiles, generation) {
       const { slots, bytes } = packTiles(tiles);
-      return writer.run('put', [{ set, z, generation, at: clock.now(), slots, bytes }], [bytes.buffer]);
+      return writer.run('put', [{ set, z, generation, at: clock.now(), slots, bytes }]);
     },
 
     async deleteRange(set, z, rect, signal, createdBefore) {

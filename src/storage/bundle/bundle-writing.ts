@@ -5,11 +5,11 @@ import { rectAround, type TileRect } from '../../domain/tile-rect.ts';
 import { NO_CHANGE, type StoreChange, sumOfChanges, type TilePlace } from '../tile-store.ts';
 import { BundleEditor, restBundle } from './bundle-editor.ts';
 import { findBundleFile, makeBundleFile, removeBundleFile } from './bundle-file.ts';
-import { coverOfBundle } from './bundle-grid.ts';
+import { coverOfBundle, rangesIn } from './bundle-grid.ts';
 import { BundleIndex } from './bundle-index.ts';
 import { type BundleAddress, type BundleLayout, bundleFolder, tileSetFolder } from './bundle-layout.ts';
 import { type Generations, openGenerations, WRITER_PATIENCE } from './generations.ts';
-import { DamagedBundle, isBusy, isRefused } from './sqlite-failure.ts';
+import { DamagedBundle, isBusy, isRefused, storeFailure } from './sqlite-failure.ts';
 import {
   type DeleteCommand,
   type DiscardTileCommand,
@@ -98,11 +98,10 @@ export class BundleWriting {
 
   /** How many tiles there were. */
   freshen(command: FreshenCommand): number {
-    const { bundleX, bundleY, rect, change } = command;
+    const { rect, change } = command;
     return this.#locked([this.#addressOf(command)], false, ([editor]) => {
       if ('generation' in change) this.#checkGeneration(command, change.generation);
-      const ranges = [...coverOfBundle(bundleX, bundleY, rect)].flatMap((cover) => cover.ranges);
-      return { tiles: editor?.freshen(ranges, change) ?? 0 };
+      return { tiles: editor?.freshen(rangesIn(command, rect), change) ?? 0 };
     }).tiles;
   }
 
@@ -235,9 +234,7 @@ export class BundleWriting {
       if (change) return change;
       for (const { folder } of addresses) if (!this.#editors.get(folder)?.isCurrent()) this.#close(folder);
     }
-    throw new TilewardenError('store-failed', 'The tile store failed.', {
-      cause: new Error('no bundle stays in place'),
-    });
+    throw storeFailure(new Error('no bundle stays in place'));
   }
 
   /** Null when a bundle was removed meanwhile, so that the caller starts again. */

@@ -80,14 +80,12 @@ export function createScheduleStore(database: Database) {
       }),
 
     /** Newest first. */
-    async runs(id: number, limit: number): Promise<readonly ScheduleRun[]> {
-      return (await runRows(query, id).limit(limit).execute()).map(runOf);
-    },
+    runs: (id: number, limit: number): Promise<readonly ScheduleRun[]> =>
+      runsOf(query, id).limit(limit).execute(),
 
     /** The latest run whose task is not known to be over. */
     async openRun(id: number): Promise<ScheduleRun | null> {
-      const row = await runRows(query, id).where('state', 'in', UNDER_WAY).executeTakeFirst();
-      return row ? runOf(row) : null;
+      return (await runsOf(query, id).where('state', 'in', UNDER_WAY).executeTakeFirst()) ?? null;
     },
 
     /** Both or neither. A run that is recorded already stays as it is. */
@@ -120,21 +118,22 @@ async function find(query: Statements, id: number): Promise<Schedule | null> {
   return row ? scheduleOf(row) : null;
 }
 
-function runRows(query: Statements, id: number) {
+function runsOf(query: Statements, id: number) {
   return query
     .selectFrom('schedule_runs')
-    .selectAll()
+    .select(['due_at as dueAt', 'at', 'state', 'task_id as taskId', 'detail'])
     .where('schedule_id', '=', id)
-    .orderBy('due_at', 'desc');
+    .orderBy('due_at', 'desc')
+    .$castTo<ScheduleRun>();
 }
 
 async function forgetOldRuns(query: Statements, id: number): Promise<void> {
-  const oldest = await runRows(query, id).offset(KEPT_RUNS).limit(1).executeTakeFirst();
+  const oldest = await runsOf(query, id).offset(KEPT_RUNS).limit(1).executeTakeFirst();
   if (!oldest) return;
   await query
     .deleteFrom('schedule_runs')
     .where('schedule_id', '=', id)
-    .where('due_at', '<=', oldest.due_at)
+    .where('due_at', '<=', oldest.dueAt)
     .execute();
 }
 
@@ -165,15 +164,5 @@ function scheduleOf(row: RowOf<'schedules'>): Schedule {
     createdBy: row.created_by,
     createdAt: row.created_at,
     nextDue: row.next_due,
-  };
-}
-
-function runOf(row: RowOf<'schedule_runs'>): ScheduleRun {
-  return {
-    dueAt: row.due_at,
-    at: row.at,
-    state: row.state as RunState,
-    taskId: row.task_id,
-    detail: row.detail,
   };
 }

@@ -116,12 +116,30 @@ export function createTaskStore(database: Database) {
 
     /** The tasks that were stopped, as they were before. */
     cancel: (selector: CancelSelector, reason: string, now: number): Promise<readonly Task[]> =>
-      changeTasks(database, CHANGE, (inside) => cancelTasks(inside, selector, reason, now)),
+      changeTasks(database, CHANGE, async (inside) => {
+        const states = selector.states.filter((state) => statesBefore('killed').includes(state));
+        if (states.length === 0) return [];
+        let found = inside.selectFrom('tasks').selectAll().where('state', 'in', states);
+        if (selector.layer !== undefined) found = found.where('layer', '=', selector.layer);
+        if (selector.id !== undefined) found = found.where('id', '=', selector.id);
+        const sorted = found.orderBy('id');
+        const rows = await (dialectOf(inside) === 'sqlite' ? sorted : sorted.forUpdate()).execute();
+        for (const row of rows) await endTask(inside, row.id, 'killed', reason, now);
+        return rows.map(taskOf);
+      }),
     /** Null when there is no such task or it is in no state for it. */
     pause: (id: number): Promise<Task | null> =>
-      changeTasks(database, CHANGE, (inside) => pauseTask(inside, id)),
+      changeTasks(database, CHANGE, async (inside) => {
+        const task = await moveTask(inside, id, 'paused', {});
+        const ofTask = inside.selectFrom('task_leases').select(['piece', 'token']).where('task_id', '=', id);
+        const held = task ? await ofTask.where('owner', 'is not', null).execute() : [];
+        for (const { piece, token } of held) await returnPiece(inside, id, piece, token);
+        return task;
+      }),
     resume: (id: number): Promise<Task | null> =>
-      changeTasks(database, WORK, (inside) => resumeTask(inside, id)),
+      changeTasks(database, WORK, async (inside) =>
+        moveTask(inside, id, 'resumed', { fair_time: await fairTimeNow(inside) }),
+      ),
     /** Ends a task whose work has become impossible. */
     fail: (id: number, reason: string, now: number): Promise<void> =>
       changeTasks(database, CHANGE, (inside) => endTask(inside, id, 'failed', reason, now)),
@@ -167,8 +185,17 @@ export function createTaskStore(database: Database) {
       }),
 
     /** Returns how many were forgotten. */
-    forget: (retention: Retention): Promise<number> =>
-      changeTasks(database, [], (inside) => forgetFinished(inside, retention)),
+    forget: ({ endedBefore, keep }: Retention): Promise<number> =>
+      changeTasks(database, [], async (inside) => {
+        const finished = inside.selectFrom('tasks').select('id').where('state', 'in', FINISHED);
+        const surplus = await finished.orderBy('id', 'desc').offset(keep).limit(1).executeTakeFirst();
+        const gone = await inside
+          .deleteFrom('tasks')
+          .where('state', 'in', FINISHED)
+          .where((eb) => eb.or([eb('ended_at', '<', endedBefore), eb('id', '<=', surplus?.id ?? 0)]))
+          .executeTakeFirst();
+        return Number(gone.numDeletedRows);
+      }),
   };
 }
 
@@ -247,25 +274,6 @@ async function fairTimeNow(query: Statements): Promise<number> {
   return row?.least ?? 0;
 }
 
-async function cancelTasks(
-  query: Statements,
-  selector: CancelSelector,
-  reason: string,
-  now: number,
-): Promise<readonly Task[]> {
-  const states = statesBefore('killed').filter((state) =>
-    (selector.states as readonly TaskState[]).includes(state),
-  );
-  if (states.length === 0) return [];
-  let found = query.selectFrom('tasks').selectAll().where('state', 'in', states);
-  if (selector.layer !== undefined) found = found.where('layer', '=', selector.layer);
-  if (selector.id !== undefined) found = found.where('id', '=', selector.id);
-  const sorted = found.orderBy('id');
-  const rows = await (dialectOf(query) === 'sqlite' ? sorted : sorted.forUpdate()).execute();
-  for (const row of rows) await endTask(query, row.id, 'killed', reason, now);
-  return rows.map(taskOf);
-}
-
 /** Aborts the task if its state allows it. Its leases end with it: their holders' reports come too late. */
 export async function endTask(
   query: Statements,
@@ -288,19 +296,6 @@ export async function endTask(
     .set({ retry_at: null, token: null })
     .where('task_id', '=', id)
     .execute();
-}
-
-async function pauseTask(query: Statements, id: number): Promise<Task | null> {
-  const task = await moveTask(query, id, 'paused', {});
-  if (!task) return null;
-  const held = await query
-    .selectFrom('task_leases')
-    .select(['piece', 'token'])
-    .where('task_id', '=', id)
-    .where('owner', 'is not', null)
-    .execute();
-  for (const { piece, token } of held) await returnPiece(query, id, piece, token);
-  return task;
 }
 
 /** Its holder's token ends here; what it reported stays done. */
@@ -328,10 +323,6 @@ export function isRetry(piece: number): boolean {
   return piece < 0;
 }
 
-async function resumeTask(query: Statements, id: number): Promise<Task | null> {
-  return moveTask(query, id, 'resumed', { fair_time: await fairTimeNow(query) });
-}
-
 async function moveTask(
   query: Statements,
   id: number,
@@ -349,21 +340,4 @@ async function moveTask(
     .returningAll()
     .executeTakeFirstOrThrow();
   return taskOf(changed);
-}
-
-async function forgetFinished(query: Statements, { endedBefore, keep }: Retention): Promise<number> {
-  const surplus = await query
-    .selectFrom('tasks')
-    .select('id')
-    .where('state', 'in', FINISHED)
-    .orderBy('id', 'desc')
-    .offset(keep)
-    .limit(1)
-    .executeTakeFirst();
-  const gone = await query
-    .deleteFrom('tasks')
-    .where('state', 'in', FINISHED)
-    .where((eb) => eb.or([eb('ended_at', '<', endedBefore), eb('id', '<=', surplus?.id ?? 0)]))
-    .executeTakeFirst();
-  return Number(gone.numDeletedRows);
 }

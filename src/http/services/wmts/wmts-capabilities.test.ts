@@ -5,11 +5,7 @@ import { createGridSet, type GridSetOptions } from '../../../domain/grid-set.ts'
 import { createGridSetBook } from '../../../domain/grid-set-book.ts';
 import { createGridSubset } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
-import {
-  createFixedValuesFilter,
-  createIntegerFilter,
-  createRegexFilter,
-} from '../../../domain/parameter-filter.ts';
+import { createParameterFilter } from '../../../domain/parameter-filter.ts';
 import { readXml } from '../../../lib/xml/read-xml.ts';
 import type { XmlElement } from '../../../lib/xml/xml-element.ts';
 import { createAccountAccess } from '../../door/access.ts';
@@ -131,10 +127,10 @@ describe('WMTS capabilities', () => {
       layerNamed('a & b/c', {
         description: 'Rivers <and> lakes',
         parameters: [
-          createFixedValuesFilter({ name: 'STYLES', defaultValue: 'dark', values: ['light', 'dark'] }),
-          createFixedValuesFilter({ name: 'TIME', defaultValue: '2024', values: ['2023', '2024'] }),
-          createIntegerFilter({ name: 'ELEVATION', values: [0, 100] }),
-          createRegexFilter({ name: 'CQL_FILTER', regex: '.*' }),
+          createParameterFilter({ name: 'STYLES', defaultValue: 'dark', values: ['light', 'dark'] }),
+          createParameterFilter({ name: 'TIME', defaultValue: '2024', values: ['2023', '2024'] }),
+          createParameterFilter({ name: 'ELEVATION', integers: [0, 100] }),
+          createParameterFilter({ name: 'CQL_FILTER', regex: '.*' }),
         ],
       }),
     ]);

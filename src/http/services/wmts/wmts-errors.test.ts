@@ -7,7 +7,7 @@ import {
   type Read,
 } from '../../../../test/fixtures/http-app.ts';
 import { TilewardenError } from '../../../domain/errors.ts';
-import { createFixedValuesFilter, createRegexFilter } from '../../../domain/parameter-filter.ts';
+import { createParameterFilter } from '../../../domain/parameter-filter.ts';
 import { readXml } from '../../../lib/xml/read-xml.ts';
 
 const GOOD = {
@@ -31,9 +31,9 @@ function asking(changes: Readonly<Record<string, string | null>>): string {
 
 function appWithLayers(read?: Read) {
   const parameters = [
-    createFixedValuesFilter({ name: 'STYLES', defaultValue: 'light', values: ['light', 'dark'] }),
-    createFixedValuesFilter({ name: 'TIME', defaultValue: '2024', values: ['2024', '2025'] }),
-    createRegexFilter({ name: 'CQL_FILTER', defaultValue: '', regex: '[A-Z]+ = [0-9]+' }),
+    createParameterFilter({ name: 'STYLES', defaultValue: 'light', values: ['light', 'dark'] }),
+    createParameterFilter({ name: 'TIME', defaultValue: '2024', values: ['2024', '2025'] }),
+    createParameterFilter({ name: 'CQL_FILTER', defaultValue: '', regex: '[A-Z]+ = [0-9]+' }),
   ];
   const catalog = catalogOf([
     layerNamed('world', { parameters }),

@@ -9,7 +9,7 @@ import {
   TILE_BYTES,
   tileAnswer,
 } from '../../../../test/fixtures/http-app.ts';
-import { createFixedValuesFilter } from '../../../domain/parameter-filter.ts';
+import { createParameterFilter } from '../../../domain/parameter-filter.ts';
 
 const KVP =
   '/service/wmts?Service=WMTS&version=1.0.0&request=GetTile&layer=world&style=&format=image/png' +
@@ -23,12 +23,12 @@ function spying() {
     asked.push(`${set.layer} ${set.gridSet} ${set.format} ${z}/${x}/${y} ${values}`.trim());
     return tileAnswer();
   };
-  const time = createFixedValuesFilter({ name: 'TIME', defaultValue: '2024', values: ['2024', '2025'] });
+  const time = createParameterFilter({ name: 'TIME', defaultValue: '2024', values: ['2024', '2025'] });
   const catalog = catalogOf([
     layerNamed('world'),
     layerNamed('a/b', { parameters: [] }),
     layerNamed('timed', { parameters: [time] }),
-    layerNamed('unnamed', { parameters: [createFixedValuesFilter({ name: 'STYLES', values: ['dark'] })] }),
+    layerNamed('unnamed', { parameters: [createParameterFilter({ name: 'STYLES', values: ['dark'] })] }),
     layerNamed('ogc', { gridSubsets: [subset('WebMercatorQuad', 5)], parameters: [] }),
   ]);
   return { asked, ...createTestApp({ deps: { catalog, pipeline: { read } } }) };

@@ -39,52 +39,16 @@ const BELOW_SHARE = 0.05;
 /** What is allowed is written down anew only when it has changed by this share of what is left. */
 const NEWS_SHARE = 1 / 8;
 
-/** Keeps the stores within their quotas: every clean-up period, and at once when usage runs away between two. */
-export class Enforcer {
-  readonly #options: EnforcerOptions;
-  readonly #signal: AbortSignal;
-  #wake = new AbortController();
-
-  private constructor(options: EnforcerOptions, signal: AbortSignal) {
-    this.#options = options;
-    this.#signal = signal;
-  }
-
-  /** Until the signal aborts. */
-  static async run(options: EnforcerOptions, signal: AbortSignal): Promise<void> {
-    const enforcer = new Enforcer(options, signal);
-    const unsubscribe = options.settings.subscribe(() => enforcer.#wake.abort());
-    await enforcer.#run().finally(unsubscribe);
-  }
-
-  async #run(): Promise<void> {
-    const { clock, log, settings } = this.#options;
-    const signal = this.#signal;
-    let cleanedAt = Number.NEGATIVE_INFINITY;
-    let unfinished = false;
-    while (!signal.aborted) {
-      try {
-        const configuration = await settings.read();
-        const due =
-          this.#wake.signal.aborted || clock.monotonic() - cleanedAt >= cleanUpPeriod(configuration);
-        if (due) {
-          cleanedAt = clock.monotonic();
-          this.#wake = new AbortController();
-        }
-        const { removed, over } = await this.#look(configuration, due || unfinished);
-        unfinished = over && (due || unfinished);
-        if (!removed || !over) await this.#pause(configuration);
-      } catch (error) {
-        if (signal.aborted) return;
-        log.warn({ err: error }, 'the disk quota could not be enforced; the next try is soon');
-        await this.#sleep(WATCH_INTERVAL);
-      }
-    }
-  }
+/**
+ * Keeps the stores within their quotas until the signal aborts: every clean-up period, and at once when usage runs away
+ * between two.
+ */
+export async function enforceQuotas(options: EnforcerOptions, signal: AbortSignal): Promise<void> {
+  const { settings, credit, evictions, ledger, queues, clock, log } = options;
+  let wake = new AbortController();
 
   /** What was done, and whether usage is still above a quota. */
-  async #look(configuration: QuotaConfiguration, thoroughly: boolean) {
-    const { credit, ledger, queues } = this.#options;
+  async function look(configuration: QuotaConfiguration, thoroughly: boolean) {
     const before = await credit.read();
     if (!configuration.enabled) {
       if (before.length > 0) await credit.allow([]);
@@ -93,77 +57,94 @@ export class Enforcer {
     queues.keepOnly(scopesOf(configuration));
     await ledger.refresh();
     const starved = new Set(before.filter(isStarved).map(({ scope }) => scope));
-    const removed = await this.#enforce(configuration, thoroughly ? 0 : EARLY, starved);
+    const removed = await enforce(configuration, thoroughly ? 0 : EARLY, starved);
     // What was taken before the stores are looked at is in the usage, or will be: it counts twice rather than never.
     const after = removed ? await credit.read() : before;
     if (removed) await ledger.refresh();
-    await this.#allow(configuration, after);
-    return { removed, over: scopesOf(configuration).some((scope) => this.#isOver(scope, 0)) };
+    await allow(configuration, after);
+    return { removed, over: scopesOf(configuration).some((scope) => isOver(scope, 0)) };
   }
 
-  #isOver(scope: QuotaScope, slack: number): boolean {
-    return this.#options.ledger.diskBytes(scope.layer) > scope.limit + slack * toleratedAbove(scope);
+  function isOver(scope: QuotaScope, slack: number): boolean {
+    return ledger.diskBytes(scope.layer) > scope.limit + slack * toleratedAbove(scope);
   }
 
   /** `slack`: the share of what is tolerated that usage may be above its quota before anything is done. */
-  async #enforce(
+  async function enforce(
     configuration: QuotaConfiguration,
     slack: number,
     starved: ReadonlySet<string>,
   ): Promise<boolean> {
     const turns = new Semaphore(configuration.maxConcurrentCleanUps);
-    const keep = (scope: QuotaScope) =>
-      starved.has(scope.scope)
-        ? this.#keepWithin(lowered(scope), 0, turns)
-        : this.#keepWithin(scope, slack, turns);
+    const keepNow = (scope: QuotaScope) =>
+      starved.has(scope.scope) ? keepWithin(lowered(scope), 0) : keepWithin(scope, slack);
+    const keep = (scope: QuotaScope) => turns.during(() => keepNow(scope), signal);
     const layers = await Promise.all(layerScopes(configuration).map(keep));
     const everything = await keep(globalScope(configuration));
     return [...layers, everything].includes(true);
   }
 
-  async #keepWithin(scope: QuotaScope, slack: number, turns: Semaphore): Promise<boolean> {
-    const { evictions, clock, log } = this.#options;
-    const leave = await turns.acquire(this.#signal);
-    try {
-      if (!this.#isOver(scope, slack)) return false;
-      const evicted = await cleanUp(scope, this.#options, this.#signal);
-      if (evicted.size === 0) return false;
-      await evictions.add(evicted, clock.now());
-      log.info({ ...sumOf(evicted), policy: scope.policy }, 'removed tiles to keep a quota');
-      return true;
-    } finally {
-      leave();
-    }
+  async function keepWithin(scope: QuotaScope, slack: number): Promise<boolean> {
+    if (!isOver(scope, slack)) return false;
+    const evicted = await cleanUp(scope, options, signal);
+    if (evicted.size === 0) return false;
+    await evictions.add(evicted, clock.now());
+    log.info({ ...sumOf(evicted), policy: scope.policy }, 'removed tiles to keep a quota');
+    return true;
   }
 
   /** Lets writers add as much as keeps the usage within what is tolerated, counted from what they had taken. */
-  async #allow(configuration: QuotaConfiguration, taken: readonly Credit[]): Promise<void> {
+  async function allow(configuration: QuotaConfiguration, taken: readonly Credit[]): Promise<void> {
     const credits = scopesOf(configuration).map((scope) => {
       const tolerated = toleratedAbove(scope);
       const known = taken.find((credit) => credit.scope === scope.scope);
-      const room = scope.limit + tolerated * WRITERS_SHARE - this.#options.ledger.diskBytes(scope.layer);
+      const room = scope.limit + tolerated * WRITERS_SHARE - ledger.diskBytes(scope.layer);
       const allowed = Math.floor((known?.taken ?? 0) + Math.max(0, room));
       return { scope: scope.scope, allowed, reserve: Math.floor(tolerated * RESERVE_SHARE) };
     });
     const same = credits.length === taken.length && credits.every((next) => !isNews(next, taken));
-    if (!same) await this.#options.credit.allow(credits);
+    if (!same) await credit.allow(credits);
   }
 
-  async #pause(configuration: QuotaConfiguration): Promise<void> {
-    const { clock, ledger, credit } = this.#options;
-    if (!configuration.enabled) return this.#sleep(IDLE_INTERVAL);
+  async function pause(configuration: QuotaConfiguration): Promise<void> {
+    if (!configuration.enabled) return sleep(IDLE_INTERVAL);
     const watch = Math.max(WATCH_INTERVAL, ledger.lastRefresh / WATCH_SHARE);
     const until = clock.monotonic() + Math.min(watch, cleanUpPeriod(configuration));
     const soonest = clock.monotonic() + Math.max(STARVED_INTERVAL, ledger.lastRefresh);
-    while (clock.monotonic() < until && !this.#signal.aborted && !this.#wake.signal.aborted) {
-      await this.#sleep(Math.min(STARVED_INTERVAL, until - clock.monotonic()));
+    while (clock.monotonic() < until && !signal.aborted && !wake.signal.aborted) {
+      await sleep(Math.min(STARVED_INTERVAL, until - clock.monotonic()));
       if (clock.monotonic() >= soonest && (await credit.read()).some(isStarved)) return;
     }
   }
 
-  async #sleep(ms: number): Promise<void> {
-    const either = AbortSignal.any([this.#signal, this.#wake.signal]);
-    await this.#options.clock.sleep(ms, either).catch(() => undefined);
+  async function sleep(ms: number): Promise<void> {
+    const either = AbortSignal.any([signal, wake.signal]);
+    await clock.sleep(ms, either).catch(() => undefined);
+  }
+
+  const unsubscribe = settings.subscribe(() => wake.abort());
+  await run().finally(unsubscribe);
+
+  async function run(): Promise<void> {
+    let cleanedAt = Number.NEGATIVE_INFINITY;
+    let unfinished = false;
+    while (!signal.aborted) {
+      try {
+        const configuration = await settings.read();
+        const due = wake.signal.aborted || clock.monotonic() - cleanedAt >= cleanUpPeriod(configuration);
+        if (due) {
+          cleanedAt = clock.monotonic();
+          wake = new AbortController();
+        }
+        const { removed, over } = await look(configuration, due || unfinished);
+        unfinished = over && (due || unfinished);
+        if (!removed || !over) await pause(configuration);
+      } catch (error) {
+        if (signal.aborted) return;
+        log.warn({ err: error }, 'the disk quota could not be enforced; the next try is soon');
+        await sleep(WATCH_INTERVAL);
+      }
+    }
   }
 }
 
