@@ -11,6 +11,7 @@ const source = join(root, 'src');
 /** What is started by its own file: the command, and the threads that spawnThread() starts. */
 const ENTRIES = [
   'cli/main',
+  'cli/child-process',
   'config/json-schema',
   'access/password-thread',
   'raster/cutter-thread',

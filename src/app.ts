@@ -77,7 +77,7 @@ async function openParts(
   const accounts = open.use(openAccounts({ database, dataFolder: settings.data, clock, log }));
   const { access, initialPassword } = await openDoor(settings, accounts);
   const composer = createMapComposer(pipeline, open.use(openMapThread(log)).draw);
-  const parts = { ...node.parts, composer, accounts, imports: openImports(road, pipeline, open) };
+  const parts = { ...node.parts, composer, accounts, imports: await openImports(road, pipeline, open) };
   const exports = open.use(
     await openExports({
       folder: join(settings.data, 'exports'),
@@ -131,12 +131,12 @@ async function openParts(
 }
 
 /** What a layer would be, before it is declared. */
-function openImports(
+async function openImports(
   { catalog, documents, outside }: Road,
   pipeline: Pick<TilePipeline, 'read'>,
   open: ClosingStack,
-): ImportDeps {
-  const { reader } = documents;
+): Promise<ImportDeps> {
+  const reader = await documents.reader();
   const previews = open.use(openPreviews({ catalog, reader, pipeline, openSource: outside.openSource }));
   return {
     readService: (address, only, signal) => readCapabilities(address, only, outside.upstreams, signal),

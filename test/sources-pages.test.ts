@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { load as parse } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
+import { checkSettings } from '../src/config/check-settings.ts';
 import { sourceSchema } from '../src/config/driver-schemas.ts';
-import { resolveSettings } from '../src/config/resolve-settings.ts';
 import { revealSecrets } from '../src/config/secrets.ts';
 import { settingsSchema } from '../src/config/settings-schema.ts';
 
@@ -33,7 +33,7 @@ describe.each(pages)('%s', (page) => {
       const { tree, problems } = revealSecrets(parse(snippet), ENVIRONMENT, '/');
       expect(problems).toEqual([]);
       const document = settingsSchema.parse(tree);
-      expect(resolveSettings(document).problems).toEqual([]);
+      expect(checkSettings(document).problems).toEqual([]);
       expect(document.layers.map(({ source }) => source.type)).toContain(page.replace('.md', ''));
     },
   );

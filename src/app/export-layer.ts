@@ -16,36 +16,17 @@ import {
 } from '../export/export-tiles.ts';
 import { createFolderFiles } from '../export/folder-files.ts';
 import { checkBody } from '../http/wire/read-body.ts';
-import { AREA_FIELDS, type AreaFields, areaOf } from '../http/wire/values.ts';
-import { messageKind } from '../lib/channel.ts';
+import { AREA_FIELDS, areaOf } from '../http/wire/values.ts';
 import { hasCode } from '../lib/error-code.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
-import type { ExportState } from '../nodes/export-book.ts';
 import type { StoreFiles } from '../storage/tile-store.ts';
 import { coveredRects, createAreaCover, zoomGeometryOf } from '../tasks/area-cover.ts';
 import { areaIn, boundsOfArea } from '../tasks/task-area.ts';
+import type { AreaOrder, ExportWork, KeptExport, KeptProgress } from './export-messages.ts';
 import { openCache } from './open-cache.ts';
 import { whileOpen } from './opened.ts';
 
-/** `area` as in the body of a task. */
-export type AreaOrder = ExportOrder & AreaFields;
-type ExportWork = AreaOrder & Pick<ExportOptions, 'target'>;
 type Watched = Pick<ExportOptions, 'signal' | 'onProgress'>;
-
-/** An export whose file is to be kept for downloads. */
-export type KeptExport = ExportWork & {
-  /** What the file is called where it is kept. */
-  readonly name: string;
-  /** The store beside whose tiles it is kept; one that is not shared leaves it in the folder of the target. */
-  readonly store: string;
-  /** Of a file that an earlier attempt finished, if it was here; null: none did. */
-  readonly bytes: number | null;
-};
-type KeptProgress = Pick<ExportState, 'tiles' | 'expected' | 'bytes'>;
-
-/** To a task process, and what it tells meanwhile. */
-export const EXPORT = messageKind<KeptExport, void>('export');
-export const EXPORT_PROGRESS = messageKind<KeptProgress>('export-progress');
 
 /** Throws what `exportedPart` throws, and `layer-unknown`. */
 export function exportedLayer(catalog: Pick<Catalog, 'layer'>, order: AreaOrder) {

@@ -16,7 +16,7 @@ import type { Surroundings } from '../lib/surroundings.ts';
 import { decodeXml, readLongXml } from '../lib/xml/read-xml.ts';
 import { type XmlElement, XmlError } from '../lib/xml/xml-element.ts';
 import { openUpstreamClient, type UpstreamClient } from '../sources/upstream/upstream-client.ts';
-import { hostAndPort } from '../sources/upstream/upstream-options.ts';
+import { hostAndPort } from '../sources/upstream/upstream-options-for.ts';
 import { geoWebCacheFolder } from '../storage/adopted/old-tile-paths.ts';
 
 export interface ImportedSettings {

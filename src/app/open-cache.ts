@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { openCatalog } from '../catalog/catalog.ts';
 import { createCatalogEntries } from '../catalog/catalog-entries.ts';
 import { DeclaredEntries } from '../catalog/declared-entries.ts';
-import { createDocumentReader } from '../config/document-reader.ts';
 import type { SourceSettings } from '../config/driver-schemas.ts';
+import { documentReaderOf } from '../config/load-document-reader.ts';
 import type { Settings } from '../config/settings.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { misconfigured, TilewardenError } from '../domain/errors.ts';
@@ -50,7 +50,7 @@ export async function openCache(
   });
   const catalog = open.use(openCatalog({ layers, gridSets, stores, openSource, clock, log }));
   const entries = createCatalogEntries(database, clock);
-  const reader = createDocumentReader(settings);
+  const reader = documentReaderOf(settings);
   await new DeclaredEntries({ entries, catalog, reader, log }).refresh();
   return { database, catalog, stores };
 }

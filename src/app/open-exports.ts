@@ -17,7 +17,8 @@ import type { Surroundings } from '../lib/surroundings.ts';
 import { withoutAbsent } from '../lib/without-absent.ts';
 import { type BookedExport, createExportBook, EXPORT_LEASE, type ExportState } from '../nodes/export-book.ts';
 import type { TileStore } from '../storage/tile-store.ts';
-import { EXPORT, EXPORT_PROGRESS, exportedLayer, filesOf, keepExport } from './export-layer.ts';
+import { exportedLayer, filesOf, keepExport } from './export-layer.ts';
+import { EXPORT, EXPORT_PROGRESS } from './export-messages.ts';
 
 interface ExportsOptions extends Surroundings {
   /** Holds files that are being made, and those that no store keeps. */

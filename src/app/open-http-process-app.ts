@@ -1,7 +1,7 @@
 import { openCatalog } from '../catalog/catalog.ts';
 import { CATALOG_NEWS } from '../catalog/catalog-entries.ts';
 import { DeclaredEntries } from '../catalog/declared-entries.ts';
-import { createDocumentReader } from '../config/document-reader.ts';
+import { documentReaderOf } from '../config/load-document-reader.ts';
 import type { Settings } from '../config/settings.ts';
 import { type SettingsHandover, settingsFrom } from '../config/settings-handover.ts';
 import { errorCopier } from '../domain/error-copier.ts';
@@ -25,7 +25,7 @@ export function openHttpProcessApp(settings: Settings, { log, clock }: Surroundi
     const entries = {
       after: (version: number, limit: number) => channel.ask(CATALOG_NEWS, { version, limit }),
     };
-    const reader = createDocumentReader(settings);
+    const reader = documentReaderOf(settings);
     const declared = new DeclaredEntries({ entries, catalog, reader, log });
     const { stopped } = await openHttpProcess({
       catalog,

@@ -98,7 +98,8 @@ export async function openNode(
     open,
   );
   leads = membership.leads;
-  const { entries, declared, reader, admit } = road.documents;
+  const { entries, declared, admit } = road.documents;
+  const reader = await road.documents.reader();
   const workers = new Set<{ readonly process: ChildProcess; readonly channel: Channel }>();
   const forkSharing =
     forkWorker &&

@@ -1,5 +1,6 @@
 import { realpath, stat } from 'node:fs/promises';
-import { gridSetNames, type LayerDeclaration } from '../catalog/layer-declaration.ts';
+import { gridSetNames } from '../catalog/create-layer.ts';
+import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import { openMbtiles } from '../sources/archive/mbtiles.ts';

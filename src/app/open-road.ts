@@ -4,9 +4,9 @@ import { openCatalog } from '../catalog/catalog.ts';
 import { createCatalogEntries } from '../catalog/catalog-entries.ts';
 import { DeclaredEntries } from '../catalog/declared-entries.ts';
 import { openParameterBook } from '../catalog/parameter-book.ts';
-import { createDocumentReader } from '../config/document-reader.ts';
 import type { SourceSettings } from '../config/driver-schemas.ts';
 import { readVersion } from '../config/environment.ts';
+import { documentReaderOf } from '../config/load-document-reader.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Database, DatabaseOptions } from '../db/database.ts';
 import { openDatabase } from '../db/open-database.ts';
@@ -33,7 +33,7 @@ import type { LayerReader, TileSource } from '../sources/tile-source.ts';
 import { hostsNamedIn, refusePrivate } from '../sources/upstream/address-guard.ts';
 import { openUpstreamClient, type UpstreamClient } from '../sources/upstream/upstream-client.ts';
 import type { UpstreamDesk } from '../sources/upstream/upstream-desk.ts';
-import { upstreamOptionsFor } from '../sources/upstream/upstream-options.ts';
+import { upstreamOptionsFor } from '../sources/upstream/upstream-options-for.ts';
 import { openWmsSource } from '../sources/wms/wms-source.ts';
 import { openWmtsSource } from '../sources/wmts/wmts-source.ts';
 import { openWorldSource } from '../sources/world/world-source.ts';
@@ -105,7 +105,7 @@ export async function openRoad<Desk extends UpstreamDesk>(
   );
   shapeOf = (set) => metatileSizeFor(catalog.layer(set.layer), set);
   const entries = createCatalogEntries(database, clock);
-  const reader = createDocumentReader(settings);
+  const reader = documentReaderOf(settings);
   const declared = new DeclaredEntries({ entries, catalog, reader, log });
   await declared.refresh();
   const admit = (source: SourceSettings) =>

@@ -9,7 +9,6 @@ import type { ClosingStack } from '../lib/closing-stack.ts';
 import { type Random, systemRandom } from '../lib/random.ts';
 import type { Surroundings } from '../lib/surroundings.ts';
 import { openBundleStore } from '../storage/bundle/bundle-store.ts';
-import { bundleStoreOptions } from '../storage/bundle/bundle-store-options.ts';
 import { guardFreeSpace } from '../storage/guard-free-space.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
 import type { Outage, TileStore } from '../storage/tile-store.ts';
@@ -97,6 +96,7 @@ async function openShared(
   const { openS3Store } = await import('../storage/s3/s3-store.ts');
   const usual = { random: systemRandom, shapeOf: () => USUAL_SHAPE, sweeps: () => !readOnly };
   if (!store.cache || readOnly) return openS3Store(store, { ...usual, ...tools, database });
+  const { bundleStoreOptions } = await import('../storage/bundle/bundle-store-options.ts');
   const copies = await openBundles(bundleStoreOptions.parse({ type: 'bundle' }), {
     ...tools,
     database,

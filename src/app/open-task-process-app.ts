@@ -7,7 +7,7 @@ import { openCounterFeed } from '../pipeline/counter-feed.ts';
 import { MetatileCutter } from '../raster/metatile-cutter.ts';
 import { openDeskLine } from '../sources/upstream/desk-line.ts';
 import { openTaskWorker } from '../tasks/worker-pool.ts';
-import { EXPORT, EXPORT_PROGRESS, keepExport } from './export-layer.ts';
+import { EXPORT, EXPORT_PROGRESS, type KeptProgress } from './export-messages.ts';
 import { openRoad, type RoadSurroundings } from './open-road.ts';
 import { withoutCaches } from './open-stores.ts';
 import { opened } from './opened.ts';
@@ -34,13 +34,11 @@ export function openTaskProcessApp(settings: Settings, surroundings: RoadSurroun
     });
     const parts = await opening;
     open.use(openCounterFeed(parts.tallies, channel, surroundings));
-    channel.handle(EXPORT, (work, signal) =>
-      keepExport(parts.catalog, {
-        ...work,
-        signal,
-        onProgress: (progress) => channel.tell(EXPORT_PROGRESS, progress),
-      }),
-    );
+    channel.handle(EXPORT, async (work, signal) => {
+      const { keepExport } = await import('./export-layer.ts');
+      const onProgress = (progress: KeptProgress) => channel.tell(EXPORT_PROGRESS, progress);
+      return keepExport(parts.catalog, { ...work, signal, onProgress });
+    });
     const { stopped } = openTaskWorker({ ...parts, ...surroundings, channel });
     // It resolves when the node wants the process to end and its work is handed back.
     return { stopped };

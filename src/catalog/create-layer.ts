@@ -140,3 +140,7 @@ function atLeastOne<T>(items: readonly T[], what: string): readonly [T, ...T[]] 
   if (first === undefined) throw misconfigured(`A layer needs at least one ${what}.`);
   return [first, ...rest];
 }
+
+export function gridSetNames({ gridSets }: Pick<LayerDeclaration, 'gridSets'>): readonly string[] {
+  return gridSets.map((subset) => (typeof subset === 'string' ? subset : subset.name));
+}

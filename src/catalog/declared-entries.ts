@@ -15,10 +15,13 @@ export interface DocumentReader<Source> {
   restored(document: unknown, former: unknown): unknown;
 }
 
+type Reader<Source> = Pick<DocumentReader<Source>, 'layer' | 'gridSet'>;
+
 export interface DeclaredEntriesOptions<Source> {
   readonly entries: Pick<CatalogEntries, 'after'>;
   readonly catalog: ChangeableCatalog<Source>;
-  readonly reader: Pick<DocumentReader<Source>, 'layer' | 'gridSet'>;
+  /** Asked for when there is a document to be read. */
+  readonly reader: () => Promise<Reader<Source>>;
   readonly log: Logger;
 }
 
@@ -36,6 +39,7 @@ export class DeclaredEntries<Source> {
   /** Of layers in the database, those that the file declares too included. */
   readonly #documents = new Map<string, unknown>();
   readonly #gridSets = new Map<string, GridSet>();
+  #reader: Reader<Source> | null = null;
   #seen = 0;
   #refreshing: Promise<boolean> = Promise.resolve(false);
 
@@ -80,6 +84,7 @@ export class DeclaredEntries<Source> {
     const before = this.#seen;
     for (;;) {
       const news = await this.#options.entries.after(this.#seen, ROWS_AT_ONCE);
+      if (news.length > 0) this.#reader ??= await this.#options.reader();
       this.#takeGridSets(news.filter(({ kind }) => kind === 'grid-set'));
       for (const entry of news) if (entry.kind === 'layer') this.#takeLayer(entry);
       this.#seen = news.at(-1)?.version ?? this.#seen;
@@ -90,8 +95,7 @@ export class DeclaredEntries<Source> {
   #takeGridSets(changed: readonly CatalogEntry[]): void {
     if (changed.length === 0) return;
     for (const { name, document } of changed) {
-      const gridSet =
-        document === null ? null : this.#attempt(name, () => this.#options.reader.gridSet(document));
+      const gridSet = document === null ? null : this.#attempt(name, () => this.#reader?.gridSet(document));
       if (gridSet) this.#gridSets.set(name, gridSet);
       else this.#gridSets.delete(name);
     }
@@ -112,9 +116,10 @@ export class DeclaredEntries<Source> {
 
   /** As the database has it. */
   #setLayer(name: string): void {
-    const { catalog, reader } = this.#options;
+    const { catalog } = this.#options;
+    const reader = this.#reader;
     const document = this.#documents.get(name);
-    if (document === undefined) {
+    if (document === undefined || !reader) {
       catalog.removeLayer(name);
       return;
     }

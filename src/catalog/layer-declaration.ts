@@ -237,7 +237,3 @@ export interface LayerDeclaration<Source = unknown>
   /** Looked through in this order. */
   readonly adopt: readonly Adoption[];
 }
-
-export function gridSetNames({ gridSets }: Pick<Document, 'gridSets'>): readonly string[] {
-  return gridSets.map((subset) => (typeof subset === 'string' ? subset : subset.name));
-}

@@ -1,6 +1,5 @@
 import { describeSettings } from '../config/load-settings.ts';
 import { token, user } from './account-command.ts';
-import { httpProcess, taskProcess } from './child-processes.ts';
 import { type Command, SETTING_FLAGS, settingsFor } from './command.ts';
 import { importCommand } from './import.ts';
 import { exportCommand, migrateStoreCommand, rebuildIndexCommand } from './local-job.ts';
@@ -36,6 +35,4 @@ export const COMMANDS: readonly Command[] = [
   user,
   token,
   checkConfig,
-  taskProcess,
-  httpProcess,
 ];

@@ -1,8 +1,8 @@
 import { type Explanation, explainIssues } from '../lib/explain-issue.ts';
 import { printPath } from '../lib/value-path.ts';
+import { checkSettings } from './check-settings.ts';
 import { createSettingsSchema } from './json-schema.ts';
 import { WORDS } from './load-settings.ts';
-import { resolveSettings } from './resolve-settings.ts';
 import { settingsSchema } from './settings-schema.ts';
 
 interface Named {
@@ -46,5 +46,5 @@ export function checkImported<Document extends Named>(given: Documents<Document>
 function problemsOf(tree: object): readonly Explanation[] {
   const result = settingsSchema.safeParse(tree);
   if (!result.success) return explainIssues(result.error.issues, tree, createSettingsSchema, WORDS);
-  return resolveSettings(result.data).problems;
+  return checkSettings(result.data).problems;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { resolveSettings } from './resolve-settings.ts';
+import { checkSettings } from './check-settings.ts';
 import { settingsSchema } from './settings-schema.ts';
 
 const WORLD = { name: 'world', source: { type: 'world' } };
@@ -21,7 +21,7 @@ const on = (name: string, layer: string, more: object = {}, source: object = {})
 
 function problems(layers: readonly object[], gridSets: readonly object[] = []): readonly string[] {
   const document = settingsSchema.parse({ layers, gridSets });
-  return resolveSettings(document).problems.map(({ path, message }) => `${path.join('.')} ${message}`);
+  return checkSettings(document).problems.map(({ path, message }) => `${path.join('.')} ${message}`);
 }
 
 describe('ready-made tiles', () => {

@@ -1,4 +1,5 @@
-import { gridSetNames, type LayerDeclaration } from '../catalog/layer-declaration.ts';
+import { gridSetNames } from '../catalog/create-layer.ts';
+import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import type { GridSetBook } from '../domain/grid-set-book.ts';
 import { projectionOf } from '../domain/projection.ts';

@@ -5,9 +5,9 @@ import { TilewardenError } from '../domain/errors.ts';
 import { errorCode } from '../lib/error-code.ts';
 import { type Explanation, explainIssues } from '../lib/explain-issue.ts';
 import { isRecord, printPath, type ValuePath } from '../lib/value-path.ts';
+import { checkSettings } from './check-settings.ts';
 import type { Environment } from './environment.ts';
 import { createSettingsSchema } from './json-schema.ts';
-import { resolveSettings } from './resolve-settings.ts';
 import { maskSecrets, type RevealedTree, revealSecrets } from './secrets.ts';
 import { CONFIG_FILE, SETTING_OVERRIDES, type SettingOverride, variableOf } from './setting-overrides.ts';
 import type { Settings } from './settings.ts';
@@ -58,7 +58,7 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
   const revealed = revealSecrets(merged, input.environment, folder);
   const locate = createLocator(file, overrides);
   const document = checkDocument(revealed, locate);
-  const { settings, problems } = resolveSettings(document);
+  const { settings, problems } = checkSettings(document);
   if (problems.length > 0) throw new SettingsError(problems.map(locate));
   const dataIsFromFile = file !== null && !overrides.some(({ override }) => override.flag === 'data');
   const data = resolve(dataIsFromFile ? folder : input.workingFolder, document.data);
@@ -232,7 +232,7 @@ export function withoutRestart(current: LoadedSettings, next: LoadedSettings) {
   );
   if (restart.length === 0) return { loaded: next, restart };
   const document = { ...old, layers: fresh.layers, gridSets: fresh.gridSets };
-  const { settings, problems } = resolveSettings(document);
+  const { settings, problems } = checkSettings(document);
   if (problems.length > 0) {
     const explained = problems.map(({ path, message }) => `${printPath(path)} ${message}`);
     throw new SettingsError([

@@ -1,17 +1,13 @@
-import { createLayer } from '../catalog/create-layer.ts';
-import { gridSetNames, type LayerDeclaration } from '../catalog/layer-declaration.ts';
+import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
 import { boundsOf } from '../domain/bounds.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 import { createGridSet, type GridSet } from '../domain/grid-set.ts';
 import { createGridSetBook, type GridSetBook } from '../domain/grid-set-book.ts';
 import { checkProjection } from '../domain/projection.ts';
-import { declarationOf } from '../http/wire/schedule-document.ts';
-import { closestName, someOf } from '../lib/closest-name.ts';
 import type { Explanation } from '../lib/explain-issue.ts';
 import { sizeOf } from '../lib/size.ts';
 import type { ValuePath } from '../lib/value-path.ts';
-import { adoptionProblems, type LayersByName, scheduleProblems, sourceProblems } from './check-sources.ts';
 import type { AdoptSettings, SourceSettings } from './driver-schemas.ts';
 import type { Settings } from './settings.ts';
 import type { SettingsDocument } from './settings-schema.ts';
@@ -20,29 +16,15 @@ type GivenGridSet = SettingsDocument['gridSets'][number];
 type GivenLayer = SettingsDocument['layers'][number];
 
 export interface ResolvedSettings {
-  readonly settings: Omit<Settings, 'data' | 'access'>;
+  readonly settings: Omit<Settings, 'data' | 'access' | 'schedules'>;
+  /** Of the grid sets; `checkSettings` finds the others. */
   readonly problems: readonly Explanation[];
 }
 
-/** Turns the file's form into the house's, and finds what no schema can: names that lead nowhere, or are there twice. */
+/** Turns the file's form into the house's. Schedules are left out: only servers have a use for them. */
 export function resolveSettings(document: SettingsDocument): ResolvedSettings {
   const problems: Explanation[] = [];
   const gridSets = resolveGridSets(document.gridSets, problems);
-  const layers = document.layers.map(toDeclaration);
-  const byName = new Map(layers.map((layer) => [layer.name, layer]));
-  const context = { gridSets, stores: document.stores, byName };
-  const names = new Set<string>();
-  for (const [index, given] of document.layers.entries()) {
-    const path = ['layers', index];
-    if (names.has(given.name)) {
-      problems.push({
-        path: [...path, 'name'],
-        message: `is taken: another layer is named ${given.name} too`,
-      });
-    }
-    names.add(given.name);
-    problems.push(...layerProblems(given, layers[index] ?? toDeclaration(given), context, path));
-  }
   const { memoryTier, access: _, data: __, ...plain } = document;
   const settings = {
     ...plain,
@@ -50,47 +32,9 @@ export function resolveSettings(document: SettingsDocument): ResolvedSettings {
     memoryTierStaleSeconds: memoryTier.staleSeconds,
     gridSets,
     gridSetDocuments: new Map(document.gridSets.map((given) => [given.name, given])),
-    layers,
-    schedules: document.layers.flatMap(({ name, schedules }) =>
-      schedules.map((schedule) => declarationOf({ layer: name, ...schedule })),
-    ),
+    layers: document.layers.map(toDeclaration),
   };
   return { settings, problems };
-}
-
-/** What a layer's names may lead to. */
-export interface LayerContext {
-  readonly gridSets: GridSetBook;
-  readonly stores: Settings['stores'];
-  readonly byName: LayersByName;
-}
-
-/** A layer's document as the catalog wants it, and what is wrong with it beyond its schema. */
-export function resolveLayer(given: GivenLayer, context: LayerContext) {
-  const declaration = toDeclaration(given);
-  return { declaration, problems: layerProblems(given, declaration, context, []) };
-}
-
-function layerProblems(
-  given: GivenLayer,
-  layer: LayerDeclaration<SourceSettings>,
-  { gridSets, stores, byName }: LayerContext,
-  path: ValuePath,
-): readonly Explanation[] {
-  const problems: Explanation[] = [];
-  if (!Object.hasOwn(stores, layer.store)) {
-    const message = unknownName('store', layer.store, Object.keys(stores));
-    problems.push({ path: [...path, 'store'], message });
-  }
-  problems.push(...queryProblems(given, path), ...retinaProblems(given, path));
-  const gridSetsKnown = checkGridSetNames(layer, path, gridSets, problems);
-  if (gridSetsKnown) attempt(path, problems, () => void createLayer(layer, gridSets));
-  problems.push(
-    ...sourceProblems(layer, byName, gridSets, path),
-    ...adoptionProblems(layer, gridSets, stores[layer.store]?.type, path),
-    ...scheduleProblems(given, path),
-  );
-  return problems;
 }
 
 function resolveGridSets(given: readonly GivenGridSet[], problems: Explanation[]): GridSetBook {
@@ -126,7 +70,7 @@ export function toGridSet(given: GivenGridSet): GridSet {
   return gridSet;
 }
 
-function toDeclaration(document: GivenLayer): LayerDeclaration<SourceSettings> {
+export function toDeclaration(document: GivenLayer): LayerDeclaration<SourceSettings> {
   const { schedules, ...given } = document;
   return {
     ...given,
@@ -141,43 +85,7 @@ export function adoptedBy({ adopt }: Pick<GivenLayer, 'adopt'>): readonly AdoptS
   return Array.isArray(adopt) ? adopt : [adopt];
 }
 
-function queryProblems(layer: GivenLayer, path: ValuePath): readonly Explanation[] {
-  if (!layer.queryable || layer.source.type === 'wms') return [];
-  const message = `needs a source of type wms; one of type ${layer.source.type} has nothing to be asked for`;
-  return [{ path: [...path, 'queryable'], message }];
-}
-
-/** What a source has ready-made has as many pixels as it has. */
-const DRAWING_SOURCES: readonly string[] = ['wms', 'world'];
-
-function retinaProblems(layer: GivenLayer, path: ValuePath): readonly Explanation[] {
-  if (!layer.retina || DRAWING_SOURCES.includes(layer.source.type)) return [];
-  const message = `needs a source that draws (${DRAWING_SOURCES.join(', ')}); one of type ${layer.source.type} has its tiles ready-made`;
-  return [{ path: [...path, 'retina'], message }];
-}
-
-function checkGridSetNames(
-  layer: LayerDeclaration,
-  path: ValuePath,
-  gridSets: GridSetBook,
-  problems: Explanation[],
-): boolean {
-  const unknown = [...gridSetNames(layer).entries()].filter(([, name]) => !gridSets.find(name));
-  if (unknown.length === 0) return true;
-  const known = gridSets.gridSets.flatMap(({ name, aliases }) => [name, ...aliases]);
-  for (const [index, name] of unknown) {
-    problems.push({ path: [...path, 'gridSets', index], message: unknownName('grid set', name, known) });
-  }
-  return false;
-}
-
-function unknownName(what: string, name: string, known: readonly string[]): string {
-  const meant = closestName(name, known);
-  const hint = meant ? `did you mean ${meant}?` : `there are ${someOf(known)}`;
-  return `names the ${what} ${name}, which is not declared; ${hint}`;
-}
-
-function attempt(path: ValuePath, problems: Explanation[], work: () => void): void {
+export function attempt(path: ValuePath, problems: Explanation[], work: () => void): void {
   try {
     work();
   } catch (error) {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Adoption } from '../storage/adopted/adopt-options.ts';
 import type { SourceSettings } from './driver-schemas.ts';
-import { type ResolvedSettings, resolveSettings } from './resolve-settings.ts';
+import { resolveSettings } from './resolve-settings.ts';
 import type { Settings } from './settings.ts';
 import type { SettingsDocument } from './settings-schema.ts';
 
@@ -15,11 +15,12 @@ export interface SettingsHandover {
 }
 
 export function settingsFrom(handover: SettingsHandover): Settings {
-  return completeSettings(resolveSettings(handover.document).settings, handover);
+  const { settings } = resolveSettings(handover.document);
+  return completeSettings({ ...settings, schedules: [] }, handover);
 }
 
 export function completeSettings(
-  resolved: ResolvedSettings['settings'],
+  resolved: Omit<Settings, 'data' | 'access'>,
   { document, folder, data }: SettingsHandover,
 ): Settings {
   return {

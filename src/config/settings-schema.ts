@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { createLayerSchema, extentSchema } from '../catalog/layer-declaration.ts';
 import { MAX_LEVELS } from '../domain/grid-set.ts';
 import { scheduleBody } from '../http/wire/schedule-document.ts';
-import { flag, text, texts, whole } from '../lib/schemas.ts';
-import { sizeSchema } from '../lib/size.ts';
+import { flag, sizeSchema, text, texts, whole } from '../lib/schemas.ts';
 import { SCHEDULED_WORK } from '../tasks/schedules/schedule.ts';
 import { sourceSchema, storeSchema, upstreamSchema } from './driver-schemas.ts';
 

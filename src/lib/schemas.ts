@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseSize } from './size.ts';
 
 /** What many settings are made of. */
 export const text = z.string().min(1);
@@ -8,3 +9,10 @@ export const flag = z.boolean().default(false);
 export function whole(least: number, most: number) {
   return z.int().min(least).max(most);
 }
+
+export const sizeSchema = z
+  .union([z.int().min(0), z.string()])
+  .refine((size) => typeof size === 'number' || parseSize(size) !== null, {
+    error: 'must be a size such as 64 MiB, 1 GB or 1048576',
+  })
+  .describe('Bytes, or a number with a unit such as 64 MiB');

@@ -1,5 +1,3 @@
-import { z } from 'zod';
-
 const UNITS: Readonly<Record<string, number>> = {
   b: 1,
   kb: 1e3,
@@ -11,13 +9,6 @@ const UNITS: Readonly<Record<string, number>> = {
   gib: 2 ** 30,
   tib: 2 ** 40,
 };
-
-export const sizeSchema = z
-  .union([z.int().min(0), z.string()])
-  .refine((size) => typeof size === 'number' || parseSize(size) !== null, {
-    error: 'must be a size such as 64 MiB, 1 GB or 1048576',
-  })
-  .describe('Bytes, or a number with a unit such as 64 MiB');
 
 /** `64 MiB`, `1.5 GB` or a plain number of bytes; null when it is none of these. */
 export function parseSize(text: string): number | null {

@@ -36,27 +36,3 @@ export const httpOptions = {
 };
 
 export type HttpOptions = z.output<z.ZodObject<typeof httpOptions>>;
-
-/** The address with these values in its query; of names that are the same in any case the last counts. */
-export function withQuery(base: string, values: Iterable<readonly [name: string, value: string]>): URL {
-  const url = new URL(base);
-  const query = new Map<string, [string, string]>();
-  for (const [name, value] of [...url.searchParams, ...values]) {
-    query.delete(name.toUpperCase());
-    query.set(name.toUpperCase(), [name, value]);
-  }
-  url.search = new URLSearchParams([...query.values()]).toString();
-  return url;
-}
-
-/** What goes with every request: headers with credentials, and the time it may take. */
-export function requestManners(options: HttpOptions) {
-  const { timeoutSeconds } = options;
-  return { headers: headersOf(options), timeoutMs: timeoutSeconds && timeoutSeconds * 1000 };
-}
-
-function headersOf({ username, password, headers }: HttpOptions): Readonly<Record<string, string>> {
-  if (username === undefined && password === undefined) return headers;
-  const credentials = Buffer.from(`${username ?? ''}:${password ?? ''}`, 'utf8').toString('base64');
-  return { ...headers, authorization: `Basic ${credentials}` };
-}

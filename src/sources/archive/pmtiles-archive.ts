@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip } from 'node:zlib';
-import { type Header, PMTiles, type RangeResponse, ResolvedValueCache } from 'pmtiles';
+import type { Header, PMTiles, RangeResponse, ResolvedValueCache } from 'pmtiles';
 import {
   type Archive,
   type ArchiveAccess,
@@ -43,15 +43,18 @@ const MAX_PART_BYTES = 32 * 1024 * 1024;
 const inflate = promisify(gunzip);
 const inflateBrotli = promisify(brotliDecompress);
 
+/** Few processes have such an archive, and it takes a tenth of the time in which they load. */
+const loadLibrary = () => import('pmtiles');
+
 /** The file has been replaced between two reads. */
 class Replaced extends Error {}
 
 /** A file in the format PMTiles 3. Its header and directories are kept in memory, its tiles are not. */
 export function openPmtilesArchive(parts: FileParts): Archive {
-  let directories = createCache();
+  let directories: Promise<ResolvedValueCache> | null = null;
 
   /** The library's calls are bound to one request's signal and priority, and share what they have learned. */
-  function view(access: ArchiveAccess): PMTiles {
+  async function view(access: ArchiveAccess): Promise<PMTiles> {
     const source = {
       getKey: () => 'archive',
       async getBytes(
@@ -71,15 +74,17 @@ export function openPmtilesArchive(parts: FileParts): Archive {
     // A packed vector tile is kept and served as it is; images are never packed twice.
     const keepPacked = async (bytes: ArrayBuffer, kind: number) =>
       kind === GZIP ? bytes : await unpack(bytes, kind);
-    return new PMTiles(source, directories, keepPacked);
+    const { PMTiles } = await loadLibrary();
+    directories ??= createCache();
+    return new PMTiles(source, await directories, keepPacked);
   }
 
   async function reading<T>(access: ArchiveAccess, read: (view: PMTiles) => Promise<T>): Promise<T> {
     try {
-      return await read(view(access)).catch((error: unknown) => {
+      return await read(await view(access)).catch(async (error: unknown) => {
         if (!(error instanceof Replaced)) throw error;
-        directories = createCache();
-        return read(view(access));
+        directories = null;
+        return read(await view(access));
       });
     } catch (error) {
       throw archiveFailure(error, access.signal);
@@ -107,7 +112,8 @@ export function openPmtilesArchive(parts: FileParts): Archive {
   };
 }
 
-function createCache(): ResolvedValueCache {
+async function createCache(): Promise<ResolvedValueCache> {
+  const { ResolvedValueCache } = await loadLibrary();
   return new ResolvedValueCache(MAX_DIRECTORIES, undefined, unpack);
 }
 

@@ -1,7 +1,7 @@
 import { type LookupAddress, lookup as resolveName } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { invalid } from '../../domain/errors.ts';
-import { hostAndPort } from './upstream-options.ts';
+import { hostAndPort } from './upstream-options-for.ts';
 
 /**
  * Never a map server: this host by another name, link-local with the clouds' metadata services, multicast, reserved;

@@ -7,7 +7,7 @@ import { HostDesk } from './host-desk.ts';
 import { followHostNews, type NewsBook } from './host-news.ts';
 import type { ShareBook } from './host-share.ts';
 import type { UpstreamDesk } from './upstream-desk.ts';
-import { type UpstreamSettings, upstreamOptionsFor } from './upstream-options.ts';
+import { type UpstreamSettings, upstreamOptionsFor } from './upstream-options-for.ts';
 
 export interface UpstreamDeskOptions extends Surroundings {
   /** By `host:port` or `host`. */

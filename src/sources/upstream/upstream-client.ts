@@ -17,7 +17,7 @@ import {
 } from './read-answer.ts';
 import type { RequestEnd, UpstreamDesk, UpstreamPriority } from './upstream-desk.ts';
 import { BadStatus, failureOfConnection, timedOut, unavailable } from './upstream-failure.ts';
-import { hostAndPort, type UpstreamSettings, upstreamOptionsFor } from './upstream-options.ts';
+import { hostAndPort, type UpstreamSettings, upstreamOptionsFor } from './upstream-options-for.ts';
 
 export interface UpstreamRequest {
   /** http or https; credentials in it are not used. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DAILY_HOURS } from '../../lib/daily-hours.ts';
 import { LocalTime } from '../../lib/local-time.ts';
 import { flag, whole } from '../../lib/schemas.ts';
+import { USUAL } from './upstream-options-for.ts';
 
 const quietWindow = z.string().regex(DAILY_HOURS, { error: 'must be two times of day such as 22:00-06:00' });
 
@@ -16,52 +17,38 @@ function isTimeZone(name: string): boolean {
 
 /** What an administrator allows us to ask of one host; the key in the settings is `host:port` or `host`. */
 export const upstreamOptions = z.strictObject({
-  concurrency: whole(1, 256).default(8).describe('Requests under way at once'),
+  concurrency: whole(1, 256).default(USUAL.concurrency).describe('Requests under way at once'),
   ratePerSecond: z
     .number()
     .positive()
     .max(100_000)
     .nullable()
-    .default(null)
+    .default(USUAL.ratePerSecond)
     .describe('Requests begun in any one second; null: no limit'),
   adaptive: z
     .boolean()
-    .default(true)
+    .default(USUAL.adaptive)
     .describe('Whether fewer are sent at once while the host is slow or says that it is too much'),
   dailyBudget: whole(1, 1_000_000_000)
     .nullable()
-    .default(null)
+    .default(USUAL.dailyBudget)
     .describe('Requests on any one day; null: no limit'),
   quietHours: z
     .union([quietWindow.transform((window) => [window]), z.array(quietWindow)])
-    .default([])
+    .default(USUAL.quietHours)
     .describe('When the host is left alone, e.g. 06:00-22:00, or a list of such'),
   quietFor: z
     .enum(['tasks', 'all'])
-    .default('tasks')
+    .default(USUAL.quietFor)
     .describe('Who leaves it alone then: tasks only, or people too'),
   timeZone: z
     .string()
     .refine(isTimeZone, { error: 'must be a time zone such as Europe/Berlin or UTC' })
-    .default('UTC')
+    .default(USUAL.timeZone)
     .describe('Of quietHours and of the days of dailyBudget'),
   allowPrivate: flag.describe(
     'Whether the host may be at a loopback or private address; link-local ones are never asked',
   ),
 });
 
-export type UpstreamOptions = z.output<typeof upstreamOptions>;
-
-export type UpstreamSettings = Readonly<Record<string, UpstreamOptions>>;
-
-/** The settings for a `host:port`: its own, else those of `host`, else the defaults. */
-export function upstreamOptionsFor(upstreams: UpstreamSettings, host: string): UpstreamOptions {
-  const known = new Map(Object.entries(upstreams));
-  const name = host.slice(0, host.lastIndexOf(':'));
-  return known.get(host) ?? known.get(name) ?? upstreamOptions.parse({});
-}
-
-/** `maps.example.org:443`, also where the URL leaves the port out. */
-export function hostAndPort(url: URL): string {
-  return `${url.hostname}:${url.port || (url.protocol === 'https:' ? '443' : '80')}`;
-}
+export type { UpstreamOptions, UpstreamSettings } from './upstream-options-for.ts';

@@ -1,6 +1,6 @@
 import type { Bounds } from '../../domain/bounds.ts';
 import { formatOf } from '../../domain/format.ts';
-import { withQuery } from '../http-options.ts';
+import { withQuery } from '../request-manners.ts';
 import type { InfoRequest, LegendRequest, SourceRequest } from '../tile-source.ts';
 import type { WmsSourceOptions } from './wms-source-options.ts';
 

@@ -1,7 +1,7 @@
 import { isTilewardenError } from '../../domain/errors.ts';
 import { hostClosedIn } from '../../domain/upstream-status.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
-import { requestManners } from '../http-options.ts';
+import { requestManners } from '../request-manners.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { InfoAnswer, SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
 import { checkAnswerType, pictureRequest, serverAnswer, withoutSecrets } from '../upstream/server-answer.ts';

@@ -2,7 +2,7 @@ import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import { formatOf, formatOfExtension } from '../../domain/format.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import { isWebMercator } from '../../domain/srs.ts';
-import { requestManners } from '../http-options.ts';
+import { requestManners } from '../request-manners.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { SourceAnswer, SourceRequest, TileSource } from '../tile-source.ts';
 import { checkAnswerType, pictureRequest, serverAnswer, withoutSecrets } from '../upstream/server-answer.ts';

@@ -44,7 +44,7 @@ import { type FreshnessChange, packTiles } from './write-commands.ts';
 export interface BundleStoreTools extends Surroundings {
   /** Absolute; made when it is not there. */
   readonly root: string;
-  /** Nothing is swept, and the thread that writes starts only when a damaged tile must go. */
+  /** Nothing is swept. */
   readonly readOnly?: boolean;
 }
 
@@ -66,7 +66,6 @@ export async function openBundleStore(
   const blocks = new BundleBlocks({ layout, access, clock, log });
   const folderOf = createTileSetFolders(layout);
   const sweeper = tools.readOnly ? null : openSweeper(layout, options.sweepBytesPerSecond, tools);
-  if (!tools.readOnly) writer.start();
 
   const readBundle = <T>(set: TileSetKey, z: number, at: ListedBundle, use: (bundle: OpenBundle) => T) =>
     access.read(bundleFolder(folderOf(set), z, at.bundleX, at.bundleY), use);
@@ -269,7 +268,11 @@ export async function openBundleStore(
     dropLayer: (layer) => drop(layerFolder(layout, layer)),
     sweeping: () => measureTrash(layout.trash),
 
-    generation: (layer, place) => access.patiently(() => generations.read(layer, place)),
+    generation(layer, place) {
+      // Who notes it is about to fetch a tile and to store it.
+      writer.start();
+      return access.patiently(() => generations.read(layer, place));
+    },
     raiseGeneration: (layer, places) => writer.run('raise', [layer, places]),
     async raiseGenerations(layers) {
       await writer.run('raiseAll', [layers]);

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { flag, text, whole } from '../../lib/schemas.ts';
-import { sizeSchema } from '../../lib/size.ts';
+import { flag, sizeSchema, text, whole } from '../../lib/schemas.ts';
 
 export const s3StoreOptions = z
   .strictObject({

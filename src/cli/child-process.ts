@@ -1,0 +1,50 @@
+/** What servers and workers start beside themselves, with `task-process` or `http-process` behind it; see child-processes.ts. */
+import { existsSync, readdirSync } from 'node:fs';
+import { setPriority } from 'node:os';
+import { text } from 'node:stream/consumers';
+import type { Settings } from '../config/settings.ts';
+import { settingsFrom } from '../config/settings-handover.ts';
+import { systemClock } from '../lib/clock.ts';
+import { createLogger, type Logger } from '../lib/logger.ts';
+import { systemRandom } from '../lib/random.ts';
+import { hardenProcess } from './process-setup.ts';
+
+/** Answers come before seeding: the server's own process gets ten times as much when both want a processor. */
+const NICENESS = 10;
+/** In Linux each thread has its own; those that are started later take after the one that starts them. */
+const THREADS = '/proc/self/task';
+
+async function openTaskProcess(settings: Settings, log: Logger) {
+  giveWay();
+  const { openTaskProcessApp } = await import('../app/open-task-process-app.ts');
+  const own = { log: log.child({ worker: process.pid }), clock: systemClock, random: systemRandom };
+  return openTaskProcessApp(settings, own, process);
+}
+
+async function openHttpProcess(settings: Settings, log: Logger) {
+  const { openHttpProcessApp } = await import('../app/open-http-process-app.ts');
+  return openHttpProcessApp(settings, { log: log.child({ http: process.pid }), clock: systemClock }, process);
+}
+
+function giveWay(): void {
+  const threads = existsSync(THREADS) ? readdirSync(THREADS).map(Number) : [process.pid];
+  for (const thread of threads) setPriority(thread, NICENESS);
+}
+
+async function live(): Promise<void> {
+  // It does not outlive its server, which may have died while this process was loading.
+  process.once('disconnect', () => process.exit(1));
+  if (!process.connected) process.exit(1);
+  // Ctrl-C reaches the whole group, and SIGHUP is for the server, which decides when a process ends.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});
+  hardenProcess();
+  const settings = settingsFrom(JSON.parse(await text(process.stdin)));
+  const open = process.argv[2] === 'http-process' ? openHttpProcess : openTaskProcess;
+  const app = await open(settings, createLogger(settings.log.level));
+  await app.stopped;
+  await app.close();
+  process.removeAllListeners('disconnect');
+  process.disconnect();
+}
+
+void live();

@@ -1,0 +1,110 @@
+import { createLayer, gridSetNames } from '../catalog/create-layer.ts';
+import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
+import type { GridSetBook } from '../domain/grid-set-book.ts';
+import { declarationOf } from '../http/wire/schedule-document.ts';
+import { closestName, someOf } from '../lib/closest-name.ts';
+import type { Explanation } from '../lib/explain-issue.ts';
+import type { ValuePath } from '../lib/value-path.ts';
+import { adoptionProblems, type LayersByName, scheduleProblems, sourceProblems } from './check-sources.ts';
+import type { SourceSettings } from './driver-schemas.ts';
+import { attempt, resolveSettings, toDeclaration } from './resolve-settings.ts';
+import type { Settings } from './settings.ts';
+import type { SettingsDocument } from './settings-schema.ts';
+
+type GivenLayer = SettingsDocument['layers'][number];
+
+/** The settings, and what no schema can find: names that lead nowhere, or are there twice. */
+export function checkSettings(document: SettingsDocument) {
+  const { settings: resolved, problems: ofGridSets } = resolveSettings(document);
+  const problems = [...ofGridSets];
+  const { gridSets, layers } = resolved;
+  const byName = new Map(layers.map((layer) => [layer.name, layer]));
+  const context = { gridSets, stores: document.stores, byName };
+  const names = new Set<string>();
+  for (const [index, given] of document.layers.entries()) {
+    const path = ['layers', index];
+    if (names.has(given.name)) {
+      problems.push({
+        path: [...path, 'name'],
+        message: `is taken: another layer is named ${given.name} too`,
+      });
+    }
+    names.add(given.name);
+    problems.push(...layerProblems(given, layers[index] ?? toDeclaration(given), context, path));
+  }
+  const schedules = document.layers.flatMap(({ name, schedules }) =>
+    schedules.map((schedule) => declarationOf({ layer: name, ...schedule })),
+  );
+  return { settings: { ...resolved, schedules }, problems };
+}
+
+/** What a layer's names may lead to. */
+export interface LayerContext {
+  readonly gridSets: GridSetBook;
+  readonly stores: Settings['stores'];
+  readonly byName: LayersByName;
+}
+
+/** A layer's document as the catalog wants it, and what is wrong with it beyond its schema. */
+export function resolveLayer(given: GivenLayer, context: LayerContext) {
+  const declaration = toDeclaration(given);
+  return { declaration, problems: layerProblems(given, declaration, context, []) };
+}
+
+function layerProblems(
+  given: GivenLayer,
+  layer: LayerDeclaration<SourceSettings>,
+  { gridSets, stores, byName }: LayerContext,
+  path: ValuePath,
+): readonly Explanation[] {
+  const problems: Explanation[] = [];
+  if (!Object.hasOwn(stores, layer.store)) {
+    const message = unknownName('store', layer.store, Object.keys(stores));
+    problems.push({ path: [...path, 'store'], message });
+  }
+  problems.push(...queryProblems(given, path), ...retinaProblems(given, path));
+  const gridSetsKnown = checkGridSetNames(layer, path, gridSets, problems);
+  if (gridSetsKnown) attempt(path, problems, () => void createLayer(layer, gridSets));
+  problems.push(
+    ...sourceProblems(layer, byName, gridSets, path),
+    ...adoptionProblems(layer, gridSets, stores[layer.store]?.type, path),
+    ...scheduleProblems(given, path),
+  );
+  return problems;
+}
+
+function queryProblems(layer: GivenLayer, path: ValuePath): readonly Explanation[] {
+  if (!layer.queryable || layer.source.type === 'wms') return [];
+  const message = `needs a source of type wms; one of type ${layer.source.type} has nothing to be asked for`;
+  return [{ path: [...path, 'queryable'], message }];
+}
+
+/** What a source has ready-made has as many pixels as it has. */
+const DRAWING_SOURCES: readonly string[] = ['wms', 'world'];
+
+function retinaProblems(layer: GivenLayer, path: ValuePath): readonly Explanation[] {
+  if (!layer.retina || DRAWING_SOURCES.includes(layer.source.type)) return [];
+  const message = `needs a source that draws (${DRAWING_SOURCES.join(', ')}); one of type ${layer.source.type} has its tiles ready-made`;
+  return [{ path: [...path, 'retina'], message }];
+}
+
+function checkGridSetNames(
+  layer: LayerDeclaration,
+  path: ValuePath,
+  gridSets: GridSetBook,
+  problems: Explanation[],
+): boolean {
+  const unknown = [...gridSetNames(layer).entries()].filter(([, name]) => !gridSets.find(name));
+  if (unknown.length === 0) return true;
+  const known = gridSets.gridSets.flatMap(({ name, aliases }) => [name, ...aliases]);
+  for (const [index, name] of unknown) {
+    problems.push({ path: [...path, 'gridSets', index], message: unknownName('grid set', name, known) });
+  }
+  return false;
+}
+
+function unknownName(what: string, name: string, known: readonly string[]): string {
+  const meant = closestName(name, known);
+  const hint = meant ? `did you mean ${meant}?` : `there are ${someOf(known)}`;
+  return `names the ${what} ${name}, which is not declared; ${hint}`;
+}
