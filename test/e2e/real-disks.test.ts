@@ -16,6 +16,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
 import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
 import { eventually } from '../fixtures/eventually.ts';
+import { pictureLayer } from '../fixtures/picture-layer.ts';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 const SETTINGS = `log: { level: error }
@@ -36,7 +37,7 @@ interface DiskServer {
 async function serveOn(folder: string, mount: string): Promise<DiskServer> {
   const stores = join(folder, 'data', 'stores');
   mkdirSync(stores, { recursive: true });
-  writeFileSync(join(folder, 'tilewarden.yaml'), SETTINGS);
+  writeFileSync(join(folder, 'tilewarden.yaml'), `${SETTINGS}${await pictureLayer('world', 12)}`);
   const flags = `--no-auth --port 0 --data ${folder}/data --config ${folder}/tilewarden.yaml`;
   const serve = `exec ${process.execPath} dist/cli/main.js serve ${flags}`;
   const server = spawn('unshare', ['-Urm', 'sh', '-c', `STORES=${stores}; ${mount} && ${serve}`], {

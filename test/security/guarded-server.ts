@@ -1,21 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { ADMIN_PASSWORD, type RunningServer, type ServerOptions, startServer } from '../e2e/server.ts';
+import { pictureLayer } from '../fixtures/picture-layer.ts';
 
-/** One tile in each of two grid sets: whatever a hostile request starts is over at once. */
+/** One tile: whatever a hostile request starts is over at once. */
 export const SMALL_LAYER = 'small';
-
-const CONFIG = `
-tasks: { workers: 1 }
-layers:
-  - name: ${SMALL_LAYER}
-    source: { type: world }
-    gridSets: [{ name: EPSG:900913, zoomStop: 0 }]
-`;
 
 /** With nobody but the user `admin`, who comes with a password: hostile requests may revoke tokens. */
 export async function startGuardedServer({ env, ...options }: ServerOptions = {}): Promise<RunningServer> {
   return startServer({
-    config: CONFIG,
+    config: `tasks: { workers: 1 }${await pictureLayer(SMALL_LAYER, 0)}`,
     env: { TILEWARDEN_ADMIN_PASSWORD: ADMIN_PASSWORD, ...env },
     ...options,
   });
