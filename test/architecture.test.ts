@@ -22,6 +22,18 @@ function sourceFiles(): readonly SourceFile[] {
     }));
 }
 
+/** What a file imports as soon as it is loaded: neither types nor what `import()` asks for. */
+function loadedBy(text: string): readonly string[] {
+  const imports = text.matchAll(/^(?:import|export) (?!type )([^;]*? from )?'([^']+)'/gms);
+  return [...imports].flatMap(([, what = '', name = '']) => {
+    const names = /^\{(.*)\}/s
+      .exec(what)?.[1]
+      ?.split(',')
+      .filter((one) => one.trim() !== '');
+    return names?.every((one) => one.trim().startsWith('type ')) ? [] : name;
+  });
+}
+
 function readJson(path: string): unknown {
   return JSON.parse(readFileSync(join(root, path), 'utf8'));
 }
@@ -50,6 +62,18 @@ describe('the house', () => {
   it('reads the environment in config and nowhere else', () => {
     const readers = code.filter(({ text }) => /\bprocess\s*\.\s*env\b/.test(text));
     expect(readers.map(({ path }) => path).filter((path) => !path.startsWith('src/config/'))).toEqual([]);
+  });
+
+  it('loads no schemas into processes that perform tasks or answer HTTP', () => {
+    const entries = ['cli/child-process', 'app/open-task-process-app', 'app/open-http-process-app'];
+    const loaded = new Set(entries.map((entry) => `src/${entry}.ts`));
+    for (const path of loaded) {
+      for (const name of loadedBy(code.find((file) => file.path === path)?.text ?? '')) {
+        loaded.add(name.startsWith('.') ? join(path, '..', name) : name);
+      }
+    }
+    expect(loaded).toContain('src/catalog/create-layer.ts');
+    expect(loaded).not.toContain('zod');
   });
 
   it('has no file that outgrew its room', () => {
