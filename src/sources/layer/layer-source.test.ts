@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { describeTileSource, sourceRequest } from '../../../test/contracts/tile-source.ts';
 import { builtInGridSet } from '../../../test/fixtures/mock-tiles.ts';
 import { expectedImage } from '../../../test/fixtures/mock-wms-pixels.ts';
+import { paintImage } from '../../../test/fixtures/sample-images.ts';
 import type { Bounds } from '../../domain/bounds.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { boundsOfTile, createGridSet, type GridSet } from '../../domain/grid-set.ts';
@@ -56,15 +57,14 @@ function lower(subset: GridSubset, colour: Colour = smooth): Lower {
 
 function paint(gridSet: GridSet, bounds: Bounds, width: number, height: number, colour: Colour): Buffer {
   const projection = projectionOf(gridSet);
-  const pixels = Buffer.alloc(width * height * 4);
-  for (let row = 0; row < height; row++) {
-    for (let column = 0; column < width; column++) {
-      const x = bounds.minX + ((bounds.maxX - bounds.minX) * (column + 0.5)) / width;
-      const y = bounds.maxY - ((bounds.maxY - bounds.minY) * (row + 0.5)) / height;
-      const place = projection?.toLonLat(x, y);
-      if (place) pixels.set([...colour(...place).map(Math.round), 255], 4 * (row * width + column));
-    }
-  }
+  const { pixels } = paintImage(width, height, (column, row) => {
+    const x = bounds.minX + ((bounds.maxX - bounds.minX) * (column + 0.5)) / width;
+    const y = bounds.maxY - ((bounds.maxY - bounds.minY) * (row + 0.5)) / height;
+    const place = projection?.toLonLat(x, y);
+    if (!place) return [0, 0, 0, 0];
+    const [red, green, blue] = colour(...place);
+    return [Math.round(red), Math.round(green), Math.round(blue), 255];
+  });
   return pixels;
 }
 
