@@ -1,6 +1,6 @@
 import { coverageAt } from '../../domain/grid-subset.ts';
 import { PAGE_SIZE } from '../../domain/tile-key.ts';
-import { intersectRects, type TileRect } from '../../domain/tile-rect.ts';
+import { blockAt, intersectRects, sizeOfRect, type TileRect } from '../../domain/tile-rect.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import type { LedgerPage } from '../../quota/ledger-block.ts';
 
@@ -92,7 +92,8 @@ export function gridOfPages(
   const values = Uint8Array.from(tiles, (count, place) => {
     if (shows === 'age') return count === 0 ? 0 : ageOf(changes[place] ?? 0);
     const [column, row] = [left + (place % columns), top + Math.floor(place / columns)];
-    return percent(count, countIn(cellRect(column, row, cell), offered));
+    const shared = intersectRects(blockAt(column, row, cell), offered);
+    return percent(count, shared ? sizeOfRect(shared) : 0);
   });
   return { rect, cell, columns, rows, values };
 }
@@ -112,14 +113,4 @@ export function runsOf(values: Uint8Array): number[] {
 function percent(count: number, of: number): number {
   if (count <= 0) return 0;
   return count >= of ? 100 : Math.min(99, Math.max(1, Math.round((count / of) * 100)));
-}
-
-function cellRect(column: number, row: number, cell: number): TileRect {
-  const [minX, minY] = [column * cell, row * cell];
-  return { minX, minY, maxX: minX + cell - 1, maxY: minY + cell - 1 };
-}
-
-function countIn(rect: TileRect, offered: TileRect): number {
-  const shared = intersectRects(rect, offered);
-  return shared ? (shared.maxX - shared.minX + 1) * (shared.maxY - shared.minY + 1) : 0;
 }

@@ -122,7 +122,7 @@ describe('what is cached', () => {
     ['coverage/EPSG:900913/2?format=image/gif', 400, 'it has image/png, image/jpeg'],
     ['coverage/EPSG:900913/2?STYLES=pink', 400, 'STYLES'],
     ['tiles/EPSG:900913/2/9/0', 404, 'columns are 0 to 3'],
-    ['tiles/EPSG:900913/2/-1/0', 400, 'x must be a whole number'],
+    ['tiles/EPSG:900913/2/-1/0', 400, 'The column must be a whole number'],
   ])('refuses %s in words', async (path, status, words) => {
     const answer = await get(path);
     expect(answer.status).toBe(status);

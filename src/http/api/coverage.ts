@@ -4,9 +4,8 @@ import { type Bounds, boundsOf } from '../../domain/bounds.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { boundsOfRect, tilesOfBounds } from '../../domain/grid-set.ts';
 import { coverageAt } from '../../domain/grid-subset.ts';
-import type { TileIndex } from '../../domain/tile-key.ts';
-import { PAGE_SIZE } from '../../domain/tile-key.ts';
-import { countTiles, intersectRects, type TileRect } from '../../domain/tile-rect.ts';
+import { PAGE_SIZE, type TileIndex } from '../../domain/tile-key.ts';
+import { blockAt, countTiles, intersectRects, sizeOfRect, type TileRect } from '../../domain/tile-rect.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import type { LedgerPage } from '../../quota/ledger-block.ts';
@@ -127,11 +126,9 @@ export function coverageRoutes({ catalog, quota, clock }: RouteDeps): readonly R
 
 /** Of a page that lies partly outside `rect`, the share that lies inside. */
 function insideOf(page: LedgerPage, offered: TileRect, rect: TileRect | null) {
-  const [minX, minY] = [page.pageX * PAGE_SIZE, page.pageY * PAGE_SIZE];
-  const square = { minX, minY, maxX: minX + PAGE_SIZE - 1, maxY: minY + PAGE_SIZE - 1 };
-  const whole = intersectRects(square, offered);
+  const whole = intersectRects(blockAt(page.pageX, page.pageY, PAGE_SIZE), offered);
   const inside = whole && rect && intersectRects(whole, rect);
-  const share = inside ? Number(countTiles(inside)) / Number(countTiles(whole)) : 0;
+  const share = inside ? sizeOfRect(inside) / sizeOfRect(whole) : 0;
   return { tiles: Math.round(page.tiles * share), bytes: Math.round(page.bytes * share) };
 }
 

@@ -3,6 +3,7 @@ import type { GridSubset } from '../../domain/grid-subset.ts';
 import { isWebMercator } from '../../domain/srs.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import { geographicBoxOf, webMercatorSubset } from '../services/layer-facts.ts';
+import { coordsOf } from '../wire/values.ts';
 
 export interface Snippet {
   /** Of its place on the page, e.g. `leaflet`. */
@@ -104,8 +105,7 @@ function chosenIn({ bound, selection }: ResolvedTileSet): Record<string, string>
 
 /** A grid that needs no projection to be known, so that it works for every CRS. */
 function openLayers({ gridSet, extent, zoomStart, zoomStop }: GridSubset, url: string): string {
-  const { minX, minY, maxX, maxY } = extent;
-  const box = JSON.stringify([minX, minY, maxX, maxY]);
+  const box = JSON.stringify(coordsOf(extent));
   const levels = gridSet.levels.slice(0, zoomStop + 1);
   const code = `EPSG:${gridSet.srs}`;
   const known = ['EPSG:3857', 'EPSG:900913', 'EPSG:4326'].includes(code);

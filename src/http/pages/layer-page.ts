@@ -12,6 +12,7 @@ import type { Route } from '../route.ts';
 import { parametersOf } from '../services/kvp.ts';
 import { titleOf } from '../services/layer-facts.ts';
 import { layerFor } from '../services/tiles.ts';
+import { coordsOf } from '../wire/values.ts';
 import { addressPart, type Snippet, snippetsFor } from './client-snippets.ts';
 import { createPageWriter } from './page.ts';
 
@@ -123,8 +124,7 @@ ${gridSubsets.map(gridSetRow)}
 }
 
 function gridSetRow({ gridSet, zoomStart, zoomStop, extent }: GridSubset): Html {
-  const { minX, minY, maxX, maxY } = extent;
-  return html`<tr><td>${gridSet.name}</td><td>EPSG:${gridSet.srs}</td><td>${zoomStart}–${zoomStop}</td><td>${gridSet.tileWidth}×${gridSet.tileHeight}</td><td>${[minX, minY, maxX, maxY].join(', ')}</td></tr>`;
+  return html`<tr><td>${gridSet.name}</td><td>EPSG:${gridSet.srs}</td><td>${zoomStart}–${zoomStop}</td><td>${gridSet.tileWidth}×${gridSet.tileHeight}</td><td>${coordsOf(extent).join(', ')}</td></tr>`;
 }
 
 function documentList({ name }: Layer, base: string): Html {

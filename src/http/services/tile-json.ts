@@ -9,12 +9,14 @@ import { type Answer, jsonAnswer } from '../answer.ts';
 import { cacheControlOf } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
 import { type Handler, openRoute, type Route } from '../route.ts';
+import { coordsOf } from '../wire/values.ts';
 import { type Kvp, parametersOf } from './kvp.ts';
 import type { DocumentAnswerer, LayerDocument } from './layer-documents.ts';
-import { degreesOfMercator, isStyleFilter, titleOf, webMercatorSubset } from './layer-facts.ts';
+import { geographicBoxOf, isStyleFilter, titleOf, webMercatorSubset } from './layer-facts.ts';
 import { formatNamed, layerFor } from './tiles.ts';
 
 const STYLES = 'STYLES';
+const WORLD = [-180, -90, 180, 90] as const;
 
 /** `/tiles/{layer}.json`: TileJSON 3.0.0, which knows web mercator only. */
 export function createTileJson(catalog: Pick<Catalog, 'layer'>): Handler {
@@ -84,7 +86,7 @@ async function vectorLayersOf(bound: BoundLayer, signal: AbortSignal): Promise<r
 }
 
 function documentOf(layer: Layer, subset: GridSubset): object {
-  const bounds = degreesOfMercator(subset.extent);
+  const bounds = geographicBoxOf(subset) ?? WORLD;
   const [west, south, east, north] = bounds;
   return {
     tilejson: '3.0.0',
@@ -144,7 +146,7 @@ function describeSubset({ gridSet, extent, zoomStart, zoomStop }: GridSubset) {
   return {
     name: gridSet.name,
     srs: `EPSG:${gridSet.srs}`,
-    extent: [extent.minX, extent.minY, extent.maxX, extent.maxY],
+    extent: coordsOf(extent),
     zoomStart,
     zoomStop,
     resolutions: gridSet.levels.map((level) => level.resolution),

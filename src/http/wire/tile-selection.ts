@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { polygonOfBounds } from '../../domain/blank-area.ts';
-import { type Bounds, boundsOf } from '../../domain/bounds.ts';
+import { boundsOf, expandBounds } from '../../domain/bounds.ts';
 import { invalid, shortened } from '../../domain/errors.ts';
 import { boundsOfTile, type GridSet, levelOf } from '../../domain/grid-set.ts';
 import { everySubset, findGridSubset, formatOfLayer, gridSubsetOf, type Layer } from '../../domain/layer.ts';
@@ -119,7 +119,9 @@ export function areaOfTiles(layer: Layer, tiles: readonly string[]): NonNullable
   }
   const polygons = tiles.map((text) => {
     const { z, x, y } = parseTile(text, gridSet);
-    const box = projection.boundsToWgs84(inset(boundsOfTile(gridSet, z, x, y)));
+    const { tileSpanX, tileSpanY } = levelOf(gridSet, z);
+    const inner = expandBounds(boundsOfTile(gridSet, z, x, y), -tileSpanX * INSET, -tileSpanY * INSET);
+    const box = projection.boundsToWgs84(inner);
     if (!box) throw invalid(`tiles: ${text} lies nowhere on earth.`);
     return polygonOfBounds(box);
   });
@@ -134,9 +136,4 @@ export function parseTile(text: string, gridSet: GridSet): TileIndex {
   throw invalid(
     `tiles must be z/x/y of grid set ${gridSet.name}, rows from the top, not "${shortened(text)}".`,
   );
-}
-
-function inset({ minX, minY, maxX, maxY }: Bounds): Bounds {
-  const [dx, dy] = [(maxX - minX) * INSET, (maxY - minY) * INSET];
-  return { minX: minX + dx, minY: minY + dy, maxX: maxX - dx, maxY: maxY - dy };
 }

@@ -4,6 +4,7 @@ import { boundsOfTile, levelOf, tilesOfBounds } from '../../../domain/grid-set.t
 import { type GridSubset, subsetContains } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
+import { sizeOfRect } from '../../../domain/tile-rect.ts';
 import { type Html as Markup, html as markup, tagged } from '../../answer/html.ts';
 import { titleOf } from '../layer-facts.ts';
 
@@ -49,7 +50,7 @@ export function tileDocument(kml: KmlLayer, tile: TileIndex): string | null {
 function tilesWithin({ gridSet, zoomStop }: GridSubset, z: number, bounds: Bounds): readonly TileIndex[] {
   const rect = z > zoomStop ? null : tilesOfBounds(gridSet, z, bounds);
   if (!rect) return [];
-  const count = (rect.maxX - rect.minX + 1) * (rect.maxY - rect.minY + 1);
+  const count = sizeOfRect(rect);
   if (count > MOST_LINKS) {
     throw invalid(
       `Grid set ${gridSet.name} begins too fine for KML: ${count} tiles at zoom ${z}; at most ${MOST_LINKS} go into a document.`,
