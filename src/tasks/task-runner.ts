@@ -33,7 +33,7 @@ function createRestingTasks(clock: Clock) {
   };
 }
 
-export interface TaskRunnerOptions extends Omit<LeaseRunOptions, 'crowded' | 'resting' | 'hostClosed'> {
+interface TaskRunnerOptions extends Omit<LeaseRunOptions, 'crowded' | 'resting' | 'hostClosed'> {
   /** Names this worker in the leases it holds. */
   readonly owner: string;
   /** Steps that this worker has in flight at most. */

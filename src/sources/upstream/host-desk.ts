@@ -23,7 +23,7 @@ import type { Permit, RequestEnd, UpstreamPriority } from './upstream-desk.ts';
 import type { UpstreamOptions } from './upstream-options.ts';
 import { WaitingLine } from './waiting-line.ts';
 
-export interface HostDeskOptions extends Surroundings {
+interface HostDeskOptions extends Surroundings {
   readonly host: string;
   readonly limits: UpstreamOptions;
   /** More than this many waiting requests are turned away. */

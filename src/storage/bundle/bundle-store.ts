@@ -41,7 +41,7 @@ import { storeFailure } from './sqlite-failure.ts';
 import { measureTrash, moveToTrash, openSweeper } from './trash.ts';
 import { type FreshnessChange, packTiles } from './write-commands.ts';
 
-export interface BundleStoreTools extends Surroundings {
+interface BundleStoreTools extends Surroundings {
   /** Absolute; made when it is not there. */
   readonly root: string;
   /** Nothing is swept. */

@@ -11,7 +11,7 @@ import type { Schedule, ScheduleDeclaration, ScheduleRun } from './schedule.ts';
 import { createScheduleStore, type ScheduleStore } from './schedule-store.ts';
 import { createTimetable } from './timetable.ts';
 
-export interface ScheduleServiceOptions extends Surroundings {
+interface ScheduleServiceOptions extends Surroundings {
   readonly database: Database;
   readonly tasks: TaskService;
   readonly invalidation: Pick<Invalidation, 'invalidateDraft'>;
