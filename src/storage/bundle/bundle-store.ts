@@ -225,7 +225,7 @@ export async function openBundleStore(
 
     async putMany(set, z, tiles, generation) {
       const { slots, bytes } = packTiles(tiles);
-      return writer.run('put', [{ set, z, generation, at: clock.now(), slots, bytes }]);
+      return writer.run('put', [{ set, z, generation, at: clock.now(), slots, bytes }], [bytes.buffer]);
     },
 
     async deleteRange(set, z, rect, signal, createdBefore) {
