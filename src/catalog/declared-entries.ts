@@ -17,7 +17,7 @@ export interface DocumentReader<Source> {
 
 type Reader<Source> = Pick<DocumentReader<Source>, 'layer' | 'gridSet'>;
 
-export interface DeclaredEntriesOptions<Source> {
+interface DeclaredEntriesOptions<Source> {
   readonly entries: Pick<CatalogEntries, 'after'>;
   readonly catalog: ChangeableCatalog<Source>;
   /** Asked for when there is a document to be read. */

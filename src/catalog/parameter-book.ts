@@ -5,7 +5,7 @@ import type { Surroundings } from '../lib/surroundings.ts';
 
 export type ParameterValues = ReadonlyMap<string, string>;
 
-export interface ParameterBookOptions extends Surroundings {
+interface ParameterBookOptions extends Surroundings {
   readonly database: Database;
   readonly events: TileEvents;
 }

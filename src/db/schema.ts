@@ -8,7 +8,7 @@ type Time = number;
 type ServerTime = number;
 
 /** A whole number that may lie beyond 2^53. */
-export type BigCount = number | bigint;
+type BigCount = number | bigint;
 
 export type RowOf<Table extends keyof Schema> = Readonly<Selectable<Schema[Table]>>;
 

@@ -7,11 +7,11 @@ import type { ParameterFilter } from './parameter-filter.ts';
 
 export const LAYER_ACCESS = ['public', 'authenticated', 'viewer', 'operator', 'admin'] as const;
 /** Who may look at a layer: anybody, whoever has logged in (as `viewer`), or who has at least this role. */
-export type LayerAccess = (typeof LAYER_ACCESS)[number];
+type LayerAccess = (typeof LAYER_ACCESS)[number];
 
 export const OUTSIDE_ANSWERS = ['notFound', 'transparent'] as const;
 /** What is answered for tiles of the grid that lie outside what the layer offers. */
-export type OutsideAnswer = (typeof OUTSIDE_ANSWERS)[number];
+type OutsideAnswer = (typeof OUTSIDE_ANSWERS)[number];
 
 /** In which a WMS may be asked what lies at a place. What a browser would run is served so that it does not. */
 export const INFO_FORMATS = [

@@ -32,7 +32,7 @@ export type TileEvent =
     }
   | { readonly type: 'layer-dropped'; readonly layer: string; readonly at: number };
 
-export type TileListener = (event: TileEvent) => void;
+type TileListener = (event: TileEvent) => void;
 
 export type TileEvents = ReturnType<typeof createTileEvents>;
 

@@ -27,6 +27,23 @@ export const systemClock: Clock = {
     }),
 };
 
+/** Calls `late` when the work takes longer than so many milliseconds. */
+export async function ifLate<Result>(
+  clock: Clock,
+  ms: number,
+  late: () => void,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const done = new AbortController();
+  clock.sleep(ms, done.signal).then(late, () => {});
+  try {
+    return await work();
+  } finally {
+    // With a reason none is made.
+    done.abort('done');
+  }
+}
+
 /** ISO 8601, in UTC. */
 export function isoTime(milliseconds: number): string;
 export function isoTime(milliseconds: number | null): string | null;

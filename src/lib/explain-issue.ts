@@ -12,7 +12,7 @@ export interface Explanation {
   readonly message: string;
 }
 
-export interface IssueWords {
+interface IssueWords {
   /** E.g. `a setting`. */
   readonly key: string;
   /** E.g. `a map`. */

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { inTurns } from './in-turns.ts';
+import { nextTurn } from '../../test/fixtures/virtual-clock.ts';
+import { inLanes, inTurns } from './in-turns.ts';
 
 it('what is made one by one comes in its order, and others have their turns meanwhile', async () => {
   let made = 0;
@@ -16,4 +17,30 @@ it('what is made one by one comes in its order, and others have their turns mean
   );
   expect(all).toEqual(Array.from({ length: 1000 }, (_, n) => n + 1));
   expect(seen.length).toBeGreaterThan(5);
+});
+
+it('lanes work on all there is, so many at once', async () => {
+  let atOnce = 0;
+  let most = 0;
+  const done: number[] = [];
+  await inLanes([1, 2, 3, 4, 5, 6, 7], 3, async (item) => {
+    most = Math.max(most, ++atOnce);
+    await nextTurn();
+    done.push(item);
+    atOnce--;
+  });
+  expect(done.toSorted()).toEqual([1, 2, 3, 4, 5, 6, 7]);
+  expect(most).toBe(3);
+});
+
+it('lanes take up nothing more when one of them has failed', async () => {
+  const begun: number[] = [];
+  const lanes = inLanes([1, 2, 3, 4, 5, 6, 7], 2, async (item) => {
+    begun.push(item);
+    await nextTurn();
+    throw new Error(`${item} cannot be done`);
+  });
+  await expect(lanes).rejects.toThrow('1 cannot be done');
+  for (let turn = 0; turn < 10; turn++) await nextTurn();
+  expect(begun).toEqual([1, 2]);
 });

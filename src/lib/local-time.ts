@@ -1,7 +1,7 @@
 const DAY_MINUTES = 1440;
 const MINUTE_MS = 60_000;
 
-export interface LocalMoment {
+interface LocalMoment {
   /** `2026-11-15`. */
   readonly day: string;
   /** Since midnight. */

@@ -35,13 +35,6 @@ export function openThread({ start, errors, log, died, onStart }: ThreadOptions)
   }
 
   return {
-    /** For whoever knows that there will be questions: starting takes longer than most of them. */
-    start(): void {
-      running ??= launch();
-    },
-    get isRunning(): boolean {
-      return running !== null;
-    },
     async ask<Body, Reply>(kind: MessageKind<Body, Reply>, body: Body): Promise<Reply> {
       running ??= launch();
       const { thread, channel } = running;

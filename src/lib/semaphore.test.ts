@@ -88,6 +88,18 @@ describe('a semaphore', () => {
     expect(semaphore.inUse).toBe(1);
   });
 
+  it('holds a place as long as the work takes, also when it fails', async () => {
+    const semaphore = new Semaphore(1);
+    const failing = semaphore.during(async () => {
+      expect(semaphore.inUse).toBe(1);
+      throw new Error('no picture');
+    });
+    const next = semaphore.during(async () => semaphore.inUse);
+    await expect(failing).rejects.toThrow('no picture');
+    expect(await next).toBe(1);
+    expect(semaphore.inUse).toBe(0);
+  });
+
   it('tells when no more should wait', async () => {
     const semaphore = new Semaphore(1, { maxWaiting: 1 });
     expect(semaphore.full).toBe(false);

@@ -15,7 +15,7 @@ import type { PipelineMetrics } from './pipeline-counters.ts';
 import type { SeldomWarning } from './seldom-warning.ts';
 import type { ResolvedTileSet } from './tile-pipeline.ts';
 
-export interface AdoptedTilesOptions {
+interface AdoptedTilesOptions {
   readonly clock: Clock;
   readonly events: TileEvents;
   readonly metrics: PipelineMetrics;

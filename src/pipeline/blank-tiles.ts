@@ -2,12 +2,12 @@ import { contentTypeOf, type Format, formatOf } from '../domain/format.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 import { filledImage } from '../raster/raster-image.ts';
 
-export interface BlankTile {
+interface BlankTile {
   readonly bytes: Buffer;
   readonly contentType: string;
 }
 
-export type BlankTiles = (format: Format, width: number, height: number) => Promise<BlankTile>;
+type BlankTiles = (format: Format, width: number, height: number) => Promise<BlankTile>;
 
 /** In the format asked for; as PNG where that has no transparency, as GeoWebCache does: clients look at the bytes. */
 export function createBlankTiles(): BlankTiles {

@@ -10,7 +10,7 @@ import type { FlightPlan } from './flight.ts';
  * `fine`: nothing speaks against it. `suspect`: one colour where its neighbours show something else up to the common
  * edge. `refused`: the same, while the source is failing, as overloaded map servers do.
  */
-export type BlankVerdict = 'fine' | 'suspect' | 'refused';
+type BlankVerdict = 'fine' | 'suspect' | 'refused';
 
 interface Seen {
   readonly at: number;

@@ -5,7 +5,7 @@ import { createDeferred, type Deferred, orAborted } from '../lib/deferred.ts';
 import type { StoredTile } from '../storage/tile-store.ts';
 import type { RenewRequest, ResolvedTileSet } from './tile-pipeline.ts';
 
-export interface MadeTile extends StoredTile, TileIndex {
+interface MadeTile extends StoredTile, TileIndex {
   readonly validator: string | null;
   /** Of one colour. */
   readonly blank: boolean;

@@ -13,7 +13,7 @@ import type { MetatileMaker } from './metatile-maker.ts';
 import type { PipelineMetrics } from './pipeline-counters.ts';
 import type { SeldomWarning } from './seldom-warning.ts';
 
-export interface FlightsOptions {
+interface FlightsOptions {
   readonly maker: Pick<MetatileMaker, 'make'>;
   readonly failures: NegativeMemory;
   readonly metrics: PipelineMetrics;

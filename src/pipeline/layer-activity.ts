@@ -4,7 +4,7 @@ import { hostClosedIn, statusOf } from '../domain/upstream-status.ts';
 import type { Clock } from '../lib/clock.ts';
 import { getOrMake } from '../lib/get-or-make.ts';
 
-export interface LayerFailure {
+interface LayerFailure {
   /** Milliseconds since 1970. */
   readonly at: number;
   /** One of a short list, e.g. `source-timeout` or `service-exception`. */
@@ -13,7 +13,7 @@ export interface LayerFailure {
   readonly message: string;
 }
 
-export interface LayerNews {
+interface LayerNews {
   readonly layer: string;
   readonly changedAt: number | null;
   readonly failures: number;

@@ -29,7 +29,7 @@ export interface ComposedMap extends MapOrigin, DrawnMap {}
 export type MapComposer = ReturnType<typeof createMapComposer>;
 
 export const MAX_MAP_SIDE = 8192;
-export const MAX_MAP_PIXELS = 16 * 1024 * 1024;
+const MAX_MAP_PIXELS = 16 * 1024 * 1024;
 
 /** Maps up to this size have places of their own: who looks at a screen does not wait for who prints a poster. */
 const SMALL_MAP_PIXELS = 2 * 1024 * 1024;

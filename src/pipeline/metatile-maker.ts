@@ -18,7 +18,7 @@ import type { MemoryTier } from './memory-tier.ts';
 import type { PipelineMetrics } from './pipeline-counters.ts';
 import type { SeldomWarning } from './seldom-warning.ts';
 
-export interface MetatileMakerOptions {
+interface MetatileMakerOptions {
   readonly clock: Clock;
   readonly events: TileEvents;
   readonly cutter: TileCutter;

@@ -32,7 +32,7 @@ import type {
   TilePipeline,
 } from './tile-pipeline.ts';
 
-export interface TilePipelineOptions extends Surroundings {
+interface TilePipelineOptions extends Surroundings {
   /** Closing it is the caller's business. */
   readonly cutter: TileCutter;
   readonly events: TileEvents;

@@ -11,7 +11,7 @@ import { getOrMake } from '../lib/get-or-make.ts';
 import type { ResolvedTileSet } from './tile-pipeline.ts';
 
 /** How a client names a tile set. Null stands for the layer's default. */
-export interface TileSetNames {
+interface TileSetNames {
   /** The grid set's name or one of its aliases. */
   readonly gridSet: string | null;
   /** Media type or file extension. */

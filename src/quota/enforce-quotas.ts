@@ -13,7 +13,7 @@ import {
   toleratedAbove,
 } from './quota-credit.ts';
 
-export interface EnforcerOptions extends CleanUpParts {
+interface EnforcerOptions extends CleanUpParts {
   readonly settings: QuotaSettings;
   readonly credit: QuotaCredit;
   readonly evictions: Evictions;

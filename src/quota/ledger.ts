@@ -4,13 +4,13 @@ import type { BlockContent, TileStore } from '../storage/tile-store.ts';
 import { type LedgerBlock, type LedgerPage, withoutPage } from './ledger-block.ts';
 import { type StoresUsage, UsageSums } from './usage-report.ts';
 
-export interface LedgerOptions {
+interface LedgerOptions {
   readonly stores: ReadonlyMap<string, TileStore>;
   readonly clock: Clock;
 }
 
 /** Hears of a block as it is, and as it was before. */
-export type BlockListener = (key: string, block: LedgerBlock, before: LedgerBlock | null) => void;
+type BlockListener = (key: string, block: LedgerBlock, before: LedgerBlock | null) => void;
 
 /**
  * Who uses how many bytes. The stores themselves are the truth: each block keeps its page table in the same

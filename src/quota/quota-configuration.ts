@@ -11,7 +11,7 @@ export const CLEAN_UP_UNITS = {
   HOURS: 3_600_000,
   DAYS: 86_400_000,
 } as const;
-export type CleanUpUnit = keyof typeof CLEAN_UP_UNITS;
+type CleanUpUnit = keyof typeof CLEAN_UP_UNITS;
 
 export const EXPIRATION_POLICIES = ['LRU', 'LFU'] as const;
 export type ExpirationPolicy = (typeof EXPIRATION_POLICIES)[number];

@@ -19,7 +19,7 @@ import { createUsageHistory, daysUntilFull } from './usage-history.ts';
 import type { StoresUsage } from './usage-report.ts';
 import { createUseRecords, openUseKeeper } from './use-keeper.ts';
 
-export interface QuotaServiceOptions extends Surroundings {
+interface QuotaServiceOptions extends Surroundings {
   readonly database: Database;
   readonly stores: ReadonlyMap<string, TileStore>;
   /** Without it nobody knows what parameters ids stand for. */

@@ -4,7 +4,7 @@ import { NO_CHANGE, type StoreChange, sumOfChanges, type TileStore } from '../st
 import type { Ledger } from './ledger.ts';
 import type { LedgerBlock } from './ledger-block.ts';
 
-export interface RecounterOptions extends Surroundings {
+interface RecounterOptions extends Surroundings {
   readonly stores: ReadonlyMap<string, TileStore>;
   readonly ledger: Ledger;
   /** Milliseconds between two blocks. */

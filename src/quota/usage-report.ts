@@ -6,11 +6,11 @@ import type { LedgerBlock } from './ledger-block.ts';
 /** Bytes are what the tiles take on disk. */
 export type Amount = StoreChange;
 
-export interface ZoomUsage extends Amount {
+interface ZoomUsage extends Amount {
   readonly z: number;
 }
 
-export interface TileSetUsage extends Amount {
+interface TileSetUsage extends Amount {
   readonly gridSet: string;
   readonly format: string;
   readonly parametersId: string | null;

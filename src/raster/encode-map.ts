@@ -32,7 +32,7 @@ export async function encodeMap(
   return await writeMap(sharp(pixels, { raw: { width, height, channels: 4 } }), format, background);
 }
 
-export async function writeMap(image: Sharp, format: Format, background: Colour | null): Promise<Buffer> {
+async function writeMap(image: Sharp, format: Format, background: Colour | null): Promise<Buffer> {
   const write = MAP_WRITERS[encodingOf(format.mediaType, () => background !== null)];
   if (!write) throw new TilewardenError('format-unknown', `Images are not made as ${format.mediaType}.`);
   const [r, g, b] = background ?? [];

@@ -2,7 +2,7 @@ import { coloursAlong, type PictureLook } from './picture-look.ts';
 import { createPixelWork } from './pixels.ts';
 import type { CutGrid } from './tile-cutter.ts';
 
-export interface CutJpeg {
+interface CutJpeg {
   /** Row by row; a number is the one colour of all pixels of a tile, as 0xAABBGGRR. */
   readonly tiles: readonly (Buffer | number)[];
   readonly look: PictureLook;

@@ -30,7 +30,7 @@ export interface TileMatrixSet {
   readonly matrices: readonly TileMatrix[];
 }
 
-export interface MatrixSetLink {
+interface MatrixSetLink {
   readonly set: TileMatrixSet;
   /** By matrix. None for a matrix: all of it. */
   readonly limits: ReadonlyMap<string, TileRect>;

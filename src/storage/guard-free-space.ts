@@ -4,7 +4,7 @@ import type { Surroundings } from '../lib/surroundings.ts';
 import type { StoreRoom, TileStore } from './tile-store.ts';
 
 /** What a file system says of itself. */
-export interface DiskRoom {
+interface DiskRoom {
   /** Bytes of a block. */
   readonly bsize: number;
   readonly blocks: number;
@@ -14,7 +14,7 @@ export interface DiskRoom {
   readonly ffree: number;
 }
 
-export interface FreeSpaceOptions extends Surroundings {
+interface FreeSpaceOptions extends Surroundings {
   /** A folder on the disk in question. */
   readonly root: string;
   /** Storing stops when less than this share of the disk's room, or of its inodes, is free. */

@@ -3,14 +3,14 @@ import { type GridSet, levelOf } from '../domain/grid-set.ts';
 import { countTiles, type TileRect } from '../domain/tile-rect.ts';
 
 /** Rows of tiles that all have the same covered columns. */
-export interface CoverBand {
+interface CoverBand {
   readonly minY: number;
   readonly maxY: number;
   /** Covered columns, inclusive, from left to right, without overlap. */
   readonly runs: readonly CoverRun[];
 }
 
-export interface CoverRun {
+interface CoverRun {
   readonly minX: number;
   readonly maxX: number;
 }

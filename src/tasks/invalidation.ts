@@ -23,7 +23,7 @@ import type { Task } from './task.ts';
 import type { TaskDraft } from './task-draft.ts';
 import type { TaskService } from './task-service.ts';
 
-export interface InvalidationOptions {
+interface InvalidationOptions {
   readonly catalog: Pick<Catalog, 'layer'>;
   readonly parameters: Pick<ParameterBook, 'values'>;
   readonly pipeline: Pick<TilePipeline, 'forget'>;
@@ -32,7 +32,7 @@ export interface InvalidationOptions {
   readonly clock: Clock;
 }
 
-export interface InvalidationResult {
+interface InvalidationResult {
   /** By tile set; those that are asked for most first. */
   readonly marked: readonly SelectedTiles[];
   /** That renew what was marked, in the same order; none unless it was asked for. */

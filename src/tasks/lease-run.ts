@@ -23,7 +23,7 @@ export interface TilesChange {
 }
 
 /** Tells every memory tier that may hold these tiles; resolves when they have let go of them. */
-export type TilesChanged = (change: TilesChange) => Promise<void>;
+type TilesChanged = (change: TilesChange) => Promise<void>;
 
 export interface LeaseRunOptions extends Surroundings {
   readonly leases: LeaseStore;

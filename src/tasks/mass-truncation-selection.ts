@@ -39,7 +39,7 @@ export interface SelectedTiles extends StoreChange {
 }
 
 /** Where tiles of a zoom are meant: those of the cover in `rect`, all of `rect` without one. */
-export interface SelectedPlace {
+interface SelectedPlace {
   readonly z: number;
   readonly rect: TileRect;
   readonly cover: AreaCover | null;
@@ -85,7 +85,7 @@ function unknownName(field: string, name: string, offered: readonly string[]): T
 }
 
 /** Who says that a map has changed does not think of screens: a grid set's name means its dense tiles too. */
-export function isMeantBy(name: string, gridSet: string): boolean {
+function isMeantBy(name: string, gridSet: string): boolean {
   return gridSet === name || gridSet === denseNameOf(name);
 }
 

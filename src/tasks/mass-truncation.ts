@@ -30,7 +30,7 @@ import { EVERY_FORMAT, type Task } from './task.ts';
 import type { TaskDraft } from './task-draft.ts';
 import type { TaskService } from './task-service.ts';
 
-export interface MassTruncationOptions {
+interface MassTruncationOptions {
   readonly catalog: Pick<Catalog, 'layer' | 'layerNames' | 'stores'>;
   readonly parameters: Pick<ParameterBook, 'values'>;
   readonly pipeline: Pick<TilePipeline, 'forget'>;

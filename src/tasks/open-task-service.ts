@@ -66,7 +66,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   if (database.dialect === 'sqlite') await leases.adopt();
   await store.renumber();
   const watch = new TaskWatch({ database, store, clock, log }, await store.changeHorizon());
-  const reaper = openLeaseReaper({ leases, clock, log });
+  const reaper = openLeaseReaper(leases, { clock, log });
   const forgetOld = () =>
     store.forget({ endedBefore: clock.now() - settings.keepDays * DAY, keep: settings.keepFinished });
   const failure = 'old tasks could not be forgotten';

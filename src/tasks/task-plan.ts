@@ -31,7 +31,7 @@ export interface Piece {
 }
 
 /** The part of a piece that is done or not done as a whole. */
-export interface Step {
+interface Step {
   /** Counts from 0 within its piece. */
   readonly index: number;
   readonly z: number;

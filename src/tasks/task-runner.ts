@@ -1,7 +1,7 @@
 import type { BoundLayer } from '../catalog/catalog.ts';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import type { HostClosing } from '../domain/upstream-status.ts';
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, ifLate } from '../lib/clock.ts';
 import { openRepeater, type Repeater } from '../lib/repeat.ts';
 import { resolveTileSet } from '../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
@@ -33,7 +33,7 @@ function createRestingTasks(clock: Clock) {
   };
 }
 
-export interface TaskRunnerOptions extends Omit<LeaseRunOptions, 'crowded' | 'resting' | 'hostClosed'> {
+interface TaskRunnerOptions extends Omit<LeaseRunOptions, 'crowded' | 'resting' | 'hostClosed'> {
   /** Names this worker in the leases it holds. */
   readonly owner: string;
   /** Steps that this worker has in flight at most. */
@@ -86,19 +86,14 @@ export class TaskRunner {
   async stop(): Promise<void> {
     this.#ending.abort();
     for (const run of this.#runs.keys()) run.handBack();
-    const patience = new AbortController();
-    void this.#options.clock
-      .sleep(STOP_PATIENCE, patience.signal)
-      .then(() => this.#abortAll())
-      .catch(() => {});
-    await this.#looking.close();
-    await Promise.all(this.#runs.values());
-    patience.abort();
-  }
-
-  #abortAll(): void {
-    const reason = new TilewardenError('stopping', 'The server is stopping.');
-    for (const run of this.#runs.keys()) run.abort(reason);
+    const abortAll = () => {
+      const reason = new TilewardenError('stopping', 'The server is stopping.');
+      for (const run of this.#runs.keys()) run.abort(reason);
+    };
+    await ifLate(this.#options.clock, STOP_PATIENCE, abortAll, async () => {
+      await this.#looking.close();
+      await Promise.all(this.#runs.values());
+    });
   }
 
   async #look(woken: AbortSignal): Promise<void> {

@@ -18,7 +18,7 @@ export interface WorkerProcess {
   readonly channel: Channel;
 }
 
-export interface WorkerPoolOptions extends Surroundings {
+interface WorkerPoolOptions extends Surroundings {
   readonly count: number;
   /** Over all workers. */
   readonly threads: number;

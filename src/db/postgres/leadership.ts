@@ -2,7 +2,7 @@ import { openRepeater } from '../../lib/repeat.ts';
 import type { DatabaseOptions, Lead } from '../database.ts';
 import { connectSession, endSession, type SessionClient } from './session-client.ts';
 
-export interface LeadershipOptions extends DatabaseOptions {
+interface LeadershipOptions extends DatabaseOptions {
   /** Called when this node has become the one, and when it is not any more. */
   readonly changed: (leads: boolean) => void;
 }

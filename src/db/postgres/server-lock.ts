@@ -1,7 +1,7 @@
 import type { DatabaseOptions } from '../database.ts';
 import { connectSession, endSession, type SessionClient } from './session-client.ts';
 
-export interface ServerLockOptions extends DatabaseOptions {
+interface ServerLockOptions extends DatabaseOptions {
   /** Whether other servers may use the database too: all stores of this one can be shared. */
   readonly shared: boolean;
 }

@@ -50,7 +50,7 @@ export function openLayerSource(
 }
 
 /** The subset to draw from: as declared, else one in the same CRS, else the first. */
-export function chooseSubset(
+function chooseSubset(
   subsets: readonly GridSubset[],
   { gridSet: wanted }: Pick<LayerSourceOptions, 'gridSet'>,
   target: GridSet,

@@ -24,7 +24,7 @@ const SPREAD = 0.2;
 const PROBE_PATIENCE = 500;
 /** Milliseconds. Whoever had an answer within this time knows better than other nodes. */
 const OWN_WORD = 2000;
-export const LONGEST_RETRY_AFTER = 15 * 60_000;
+const LONGEST_RETRY_AFTER = 15 * 60_000;
 
 interface Pause {
   readonly interactive: number;
@@ -36,7 +36,7 @@ interface Pause {
 }
 
 /** Until when a host is left alone, on the monotonic clock, and why. */
-export interface BreakerClosing {
+interface BreakerClosing {
   readonly until: number;
   readonly reason: HostClosedReason;
   readonly failure: string | null;

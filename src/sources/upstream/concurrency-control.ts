@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 
-export interface ConcurrencyControlOptions {
+interface ConcurrencyControlOptions {
   /** What the administrator allows. */
   readonly max: number;
   /** False: always the whole of it. */
@@ -8,7 +8,7 @@ export interface ConcurrencyControlOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
-export interface LatencySample {
+interface LatencySample {
   readonly ms: number;
   /** On the monotonic clock. */
   readonly begunAt: number;

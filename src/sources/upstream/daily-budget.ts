@@ -15,7 +15,7 @@ export interface BudgetBook {
   forget(prefix: string, except: readonly string[]): Promise<void>;
 }
 
-export interface DailyBudgetOptions {
+interface DailyBudgetOptions {
   readonly host: string;
   readonly limit: number;
   readonly time: LocalTime;

@@ -6,6 +6,7 @@ import {
   type HostState,
   type UpstreamStatus,
 } from '../../domain/upstream-status.ts';
+import { ifLate } from '../../lib/clock.ts';
 import { DailyHours } from '../../lib/daily-hours.ts';
 import { LocalTime } from '../../lib/local-time.ts';
 import type { Random } from '../../lib/random.ts';
@@ -22,7 +23,7 @@ import type { Permit, RequestEnd, UpstreamPriority } from './upstream-desk.ts';
 import type { UpstreamOptions } from './upstream-options.ts';
 import { WaitingLine } from './waiting-line.ts';
 
-export interface HostDeskOptions extends Surroundings {
+interface HostDeskOptions extends Surroundings {
   readonly host: string;
   readonly limits: UpstreamOptions;
   /** More than this many waiting requests are turned away. */
@@ -102,17 +103,13 @@ export class HostDesk {
     if (closing) throw this.#closed(closing);
     if (this.#line.count(priority) >= this.#options.maxWaiting) throw this.#busy();
     const patience = linkAbort(signal);
-    const waited = new AbortController();
     const entering = this.#line.join(priority, patience.signal, again);
     this.#share?.want();
     this.#serve();
-    if (priority === 'interactive') this.#limitPatience(waited.signal, (error) => patience.abort(error));
-    try {
-      return await entering;
-    } finally {
-      waited.abort('entered');
-      patience.release();
-    }
+    const { clock, maxInteractiveWaitMs: most } = this.#options;
+    const late = () => patience.abort(this.#busy());
+    const entered = priority === 'interactive' ? ifLate(clock, most, late, () => entering) : entering;
+    return await entered.finally(() => patience.release());
   }
 
   status(): UpstreamStatus {
@@ -179,13 +176,6 @@ export class HostDesk {
     const share = this.#share?.places ?? 0;
     if (ratePerSecond !== null && share > 0) this.#rate?.setRate((ratePerSecond * share) / concurrency);
     this.#serve();
-  }
-
-  #limitPatience(waited: AbortSignal, giveUp: (error: unknown) => void): void {
-    this.#options.clock.sleep(this.#options.maxInteractiveWaitMs, waited).then(
-      () => giveUp(this.#busy()),
-      () => undefined,
-    );
   }
 
   /** Lets in whoever may begin now, and sees to it that the next is let in in time. */

@@ -18,7 +18,7 @@ export interface Share {
   readonly alone: boolean;
 }
 
-export interface HostShareOptions extends Surroundings {
+interface HostShareOptions extends Surroundings {
   readonly host: string;
   readonly limit: number;
   /** What others have sent within the last second counts too, where requests are counted by the second. */

@@ -1,7 +1,5 @@
 import { setMaxListeners } from 'node:events';
 
-export type LinkedAbort = ReturnType<typeof linkAbort>;
-
 /**
  * Aborts as soon as one of the signals does, with its reason. Unlike AbortSignal.any it leaves nothing behind
  * on a signal that lives as long as the server.

@@ -7,7 +7,7 @@ const EXCERPT_LENGTH = 500;
 
 type Body = Dispatcher.ResponseData['body'];
 
-export interface ReadLimits {
+interface ReadLimits {
   readonly maxBytes: number;
   /** For messages in the log. */
   readonly host: string;

@@ -1,11 +1,11 @@
 import { Pool } from 'undici';
 import { isTilewardenError, type TilewardenError } from '../../domain/errors.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, ifLate } from '../../lib/clock.ts';
 import { systemRandom } from '../../lib/random.ts';
 import type { Surroundings } from '../../lib/surroundings.ts';
 import { createSourceLife } from '../source-life.ts';
 import { createAddressGuard } from './address-guard.ts';
-import { type LinkedAbort, linkAbort } from './linked-abort.ts';
+import { linkAbort } from './linked-abort.ts';
 import { createMemoryBudgetBook, openUpstreamDesk } from './open-upstream-desk.ts';
 import {
   type AnswerFreshness,
@@ -157,24 +157,6 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
     };
   }
 
-  async function askInTime(
-    host: Host,
-    request: UpstreamRequest,
-    stop: LinkedAbort,
-    ms: number,
-  ): Promise<UpstreamAnswer> {
-    const done = new AbortController();
-    options.clock.sleep(ms, done.signal).then(
-      () => stop.abort(timedOut(`${host.name} did not finish its answer in time`)),
-      () => undefined,
-    );
-    try {
-      return await ask(host, request, stop.signal);
-    } finally {
-      done.abort('done');
-    }
-  }
-
   /** Null: the place was taken back, because the host has long said nothing. */
   async function visit(
     host: Host,
@@ -188,7 +170,8 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
     const elapsed = () => options.clock.monotonic() - begunAt;
     const stop = linkAbort(signal, permit.revoked);
     try {
-      const answer = await askInTime(host, request, stop, time.ms);
+      const late = () => stop.abort(timedOut(`${host.name} did not finish its answer in time`));
+      const answer = await ifLate(options.clock, time.ms, late, () => ask(host, request, stop.signal));
       permit.end(endOf(null, elapsed()));
       return answer;
     } catch (error) {

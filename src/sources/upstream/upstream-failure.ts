@@ -3,7 +3,7 @@ import { errorCode, hasCode } from '../../lib/error-code.ts';
 import { AddressRefused } from './address-guard.ts';
 
 /** Why an upstream's answer was refused before anybody looked for an image in it; for counting. */
-export type UpstreamRefusal = 'status' | 'encoded-body' | 'too-long' | 'truncated';
+type UpstreamRefusal = 'status' | 'encoded-body' | 'too-long' | 'truncated';
 
 const MAX_RETRY_AFTER_SECONDS = 86_400;
 

@@ -6,7 +6,7 @@ export interface Point {
   readonly y: number;
 }
 
-export interface GazetteerEntry {
+interface GazetteerEntry {
   readonly name: string;
   /** Countries that touch have different ones; -1 is land under ice. */
   readonly tint: number;

@@ -7,7 +7,7 @@ export interface Graticule {
   readonly parallels: readonly GraticuleLine[];
 }
 
-export interface GraticuleLine {
+interface GraticuleLine {
   readonly degrees: number;
   /** The pixel the line runs along, counted from the view's left or top edge. */
   readonly at: number;
@@ -51,7 +51,7 @@ function pixelOf(fromOrigin: number, edge: number): number {
 }
 
 /** E.g. `59°25′N`, `120°W`, `0°`. */
-export function degreesLabel(degrees: number, positive: string, negative: string): string {
+function degreesLabel(degrees: number, positive: string, negative: string): string {
   const seconds = Math.round(Math.abs(degrees) * 3600);
   const parts = [`${Math.floor(seconds / 3600)}°`];
   if (seconds % 3600 !== 0) parts.push(`${String(Math.floor((seconds % 3600) / 60)).padStart(2, '0')}′`);

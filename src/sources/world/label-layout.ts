@@ -14,7 +14,7 @@ export interface PlacedLabel {
 
 export type MeasureText = (text: string, kind: PlacedLabel['kind'], size: number) => number;
 
-export interface LabelScale {
+interface LabelScale {
   readonly projection: MapProjection;
   readonly resolutionX: number;
   readonly resolutionY: number;

@@ -9,7 +9,7 @@ import { MAP_STYLES, type MapStyleName } from './map-style.ts';
 import { createMapView, type MapProjection, projectionOf } from './map-view.ts';
 import type { WorldSourceOptions } from './world-source-options.ts';
 
-export interface WorldSourceDeps {
+interface WorldSourceDeps {
   readonly logger: Logger;
 }
 

@@ -41,7 +41,7 @@ export const adoptOptions = z.discriminatedUnion('layout', [
   }),
 ]);
 
-export type AdoptOptions = z.output<typeof adoptOptions>;
+type AdoptOptions = z.output<typeof adoptOptions>;
 export type FolderAdoptOptions = Extract<AdoptOptions, { readonly folder: string }>;
 
 /** What a layer adopts, its paths absolute. */

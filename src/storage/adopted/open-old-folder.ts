@@ -7,7 +7,7 @@ import type { OldCache, OldTile } from '../old-cache.ts';
 import type { Adoption, FolderAdoptOptions } from './adopt-options.ts';
 import { oldTilePaths } from './old-tile-paths.ts';
 
-export interface OldFolderOwner {
+interface OldFolderOwner {
   /** The layer's name. */
   readonly layer: string;
   /** Its first grid set. */

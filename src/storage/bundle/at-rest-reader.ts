@@ -10,7 +10,7 @@ export interface TileRow {
 }
 
 /** What a bundle at rest says of a tile: its row, null when it has none, 'unsure' when SQLite has to be asked. */
-export type AtRest = TileRow | null | 'unsure';
+type AtRest = TileRow | null | 'unsure';
 
 /** Of the header: https://sqlite.org/fileformat.html#the_database_header. Pages of 1024 bytes, no log, none reserved. */
 const HEADER = { bytes: 100, layout: 'SQLite format 3\0\x04\0\x01\x01\0', version: 60, tables: 5 };

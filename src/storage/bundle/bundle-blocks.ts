@@ -30,7 +30,7 @@ const LOOKS_IN_A_TURN = 8;
 /** A cursor of what was told from the files alone; with an index all is told anew. */
 const WITHOUT_INDEX = -1;
 
-export interface BundleBlocksParts extends Surroundings {
+interface BundleBlocksParts extends Surroundings {
   readonly layout: BundleLayout;
   readonly access: BundleAccess;
 }

@@ -25,7 +25,7 @@ export interface BundleSummary {
  * `resting`: nobody writes to it, and the index knows what it holds. `open`: somebody may write to it, or died doing
  * so: it has to be looked at. `gone`: it is no more.
  */
-export type BundleState = 'resting' | 'open' | 'gone';
+type BundleState = 'resting' | 'open' | 'gone';
 
 export interface IndexedBundle {
   /** Rises with every change of any row. */

@@ -41,7 +41,7 @@ import { storeFailure } from './sqlite-failure.ts';
 import { measureTrash, moveToTrash, openSweeper } from './trash.ts';
 import { type FreshnessChange, packTiles } from './write-commands.ts';
 
-export interface BundleStoreTools extends Surroundings {
+interface BundleStoreTools extends Surroundings {
   /** Absolute; made when it is not there. */
   readonly root: string;
   /** Nothing is swept. */
@@ -225,7 +225,7 @@ export async function openBundleStore(
 
     async putMany(set, z, tiles, generation) {
       const { slots, bytes } = packTiles(tiles);
-      return writer.run('put', [{ set, z, generation, at: clock.now(), slots, bytes }]);
+      return writer.run('put', [{ set, z, generation, at: clock.now(), slots, bytes }], [bytes.buffer]);
     },
 
     async deleteRange(set, z, rect, signal, createdBefore) {

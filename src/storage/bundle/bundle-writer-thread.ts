@@ -1,9 +1,7 @@
-import { workerData } from 'node:worker_threads';
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { errorCopier } from '../../domain/error-copier.ts';
-import { createDeferred, type Deferred } from '../../lib/deferred.ts';
-import { channelToParent } from '../../lib/open-thread.ts';
 import { bundleLayout } from './bundle-layout.ts';
-import { DAMAGED, WRITE, type WriteRequest } from './bundle-writer.ts';
+import type { WriterAnswer, WriterRequest } from './bundle-writer.ts';
 import { BundleWriting } from './bundle-writing.ts';
 import { storeFailure } from './sqlite-failure.ts';
 import type { PutCommand } from './write-commands.ts';
@@ -11,51 +9,44 @@ import type { PutCommand } from './write-commands.ts';
 /** Milliseconds between looks for bundles that nobody writes any more. */
 const TIDY_INTERVAL = 1000;
 
-interface Waiting extends WriteRequest {
-  readonly answer: Deferred<unknown>;
-}
+const port = parentPort;
+if (!port) throw new Error('This file is a thread of the bundle store.');
 
 const { root } = workerData as { readonly root: string };
-const channel = channelToParent(errorCopier);
-const writing = new BundleWriting(bundleLayout(root), (file, reason) =>
-  channel.tell(DAMAGED, { file, reason }),
-);
+const tell = (answer: WriterAnswer) => port.postMessage(answer);
+const writing = new BundleWriting(bundleLayout(root), (damaged, reason) => tell({ damaged, reason }));
 const tidying = setInterval(() => writing.closeIdle(performance.now()), TIDY_INTERVAL);
-const waiting: Waiting[] = [];
 
-channel.handle(WRITE, (request) => {
-  const answer = createDeferred<unknown>();
-  // What comes with it is taken first: tiles that lie one behind the other share a transaction.
-  if (waiting.push({ ...request, answer }) === 1) setImmediate(workOff);
-  return answer.promise;
-});
-
-/** The next command, or all tiles up to the next other one; their answers go out before what follows them is done. */
-function workOff(): void {
-  const other = waiting.findIndex(({ method }) => method !== 'put');
-  const next = waiting.slice(0, other < 0 ? waiting.length : Math.max(1, other));
-  if (next.length < 2 || !putTogether(next)) next.forEach(perform);
-  waiting.splice(0, next.length);
-  if (waiting.length > 0) setImmediate(workOff);
-}
-
-function perform({ method, given, answer }: Waiting): void {
+function perform({ id, method, given }: WriterRequest): void {
   try {
     if (method === 'close') clearInterval(tidying);
     const work = writing[method] as (...given: readonly unknown[]) => unknown;
-    answer.resolve(work.apply(writing, [...given]));
+    tell({ id, result: work.apply(writing, [...given]) });
   } catch (error) {
-    answer.reject(storeFailure(error));
+    tell({ id, failure: errorCopier.write(storeFailure(error)) });
   }
 }
 
 /** False when one of them fails, and nothing has been done: each is then to answer for itself. */
-function putTogether(puts: readonly Waiting[]): boolean {
+function putTogether(requests: readonly WriterRequest[]): boolean {
   try {
-    const changes = writing.putTogether(puts.map(({ given }) => given[0] as PutCommand));
-    for (const [at, { answer }] of puts.entries()) answer.resolve(changes[at]);
+    const changes = writing.putTogether(requests.map(({ given }) => given[0] as PutCommand));
+    for (const [at, { id }] of requests.entries()) tell({ id, result: changes[at] });
     return true;
   } catch {
     return false;
   }
 }
+
+/** What has come meanwhile is taken too: tiles that lie one behind the other there share a transaction. */
+port.on('message', (first: WriterRequest) => {
+  const requests = [first];
+  for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port))
+    requests.push(next.message);
+  while (requests.length > 0) {
+    const other = requests.findIndex(({ method }) => method !== 'put');
+    const puts = requests.splice(0, other < 0 ? requests.length : other);
+    if (puts.length < 2 || !putTogether(puts)) puts.forEach(perform);
+    requests.splice(0, 1).forEach(perform);
+  }
+});

@@ -5,7 +5,7 @@ import { bundleIndexOf, keyOfTile } from './bundle-grid.ts';
 import { type BundleAddress, bundleFolder } from './bundle-layout.ts';
 
 /** A tile of a put; its bytes lie in the message's `bytes`, behind those of the tile before it. */
-export interface TileSlot extends Required<Omit<TileWrite, 'bytes'>> {
+interface TileSlot extends Required<Omit<TileWrite, 'bytes'>> {
   readonly length: number;
 }
 
@@ -44,7 +44,7 @@ export interface KeyedTile extends Omit<TileSlot, 'x' | 'y' | 'length'> {
   readonly bytes: Uint8Array;
 }
 
-export interface BundleBatch {
+interface BundleBatch {
   readonly address: BundleAddress;
   readonly tiles: KeyedTile[];
 }

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createHeldClock } from '../../../test/fixtures/accounts.ts';
 import { openTaskHouse, type TaskHouse } from '../../../test/fixtures/task-house.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { openScheduleService, ScheduleRunner, type ScheduleService } from './open-schedule-service.ts';
+import { createScheduleRunner, openScheduleService, type ScheduleService } from './open-schedule-service.ts';
 import type { Schedule, ScheduleDeclaration } from './schedule.ts';
 import { createScheduleStore } from './schedule-store.ts';
 
@@ -33,7 +33,7 @@ async function openDesk(declared: readonly ScheduleDeclaration[] = []) {
   const clock = createHeldClock();
   const store = createScheduleStore(house.database);
   const { service: tasks, invalidation } = house;
-  const runner = new ScheduleRunner({ store, tasks, invalidation, clock, log: silentLogger });
+  const runner = createScheduleRunner({ store, tasks, invalidation, clock, log: silentLogger });
   const open = async (declarations: readonly ScheduleDeclaration[]): Promise<ScheduleService> => {
     // Between its looks it sleeps by a clock that nobody moves.
     const service = await openScheduleService({
@@ -104,7 +104,7 @@ describe('a schedule', () => {
       },
     };
     const { service: tasks, invalidation } = house;
-    const runner = new ScheduleRunner({ store: counting, tasks, invalidation, clock, log: silentLogger });
+    const runner = createScheduleRunner({ store: counting, tasks, invalidation, clock, log: silentLogger });
     await runner.lookAtAll();
     expect(asked).toEqual([]);
     clock.advance(22 * HOUR);
@@ -129,7 +129,7 @@ describe('a schedule', () => {
     const { house, clock, runner, store, schedules } = await openDesk();
     const schedule = await added(schedules);
     clock.advance(22 * HOUR);
-    const broken = new ScheduleRunner({
+    const broken = createScheduleRunner({
       store: { ...store, record: () => Promise.reject(new Error('the power is gone')) },
       tasks: house.service,
       invalidation: house.invalidation,

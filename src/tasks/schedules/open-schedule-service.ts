@@ -11,7 +11,7 @@ import type { Schedule, ScheduleDeclaration, ScheduleRun } from './schedule.ts';
 import { createScheduleStore, type ScheduleStore } from './schedule-store.ts';
 import { createTimetable } from './timetable.ts';
 
-export interface ScheduleServiceOptions extends Surroundings {
+interface ScheduleServiceOptions extends Surroundings {
   readonly database: Database;
   readonly tasks: TaskService;
   readonly invalidation: Pick<Invalidation, 'invalidateDraft'>;
@@ -32,7 +32,7 @@ export type ScheduleService = Awaited<ReturnType<typeof openScheduleService>>;
 export async function openScheduleService(options: ScheduleServiceOptions) {
   const { database, tasks, invalidation, declared, lead = leadAlone, clock, log } = options;
   const store = createScheduleStore(database);
-  const runner = new ScheduleRunner({ store, tasks, invalidation, clock, log });
+  const runner = createScheduleRunner({ store, tasks, invalidation, clock, log });
   await takeOver(store, declared, clock);
   const pause = () => Math.min(LOOK_INTERVAL, MINUTE - (clock.now() % MINUTE));
   const failure = 'schedules could not be looked at';
@@ -123,17 +123,10 @@ interface ScheduleRunnerOptions extends Surroundings {
 }
 
 /** Does what schedules want. Whatever it is stopped in the midst of, the next look does it once, not twice. */
-export class ScheduleRunner {
-  readonly #options: ScheduleRunnerOptions;
-
-  constructor(options: ScheduleRunnerOptions) {
-    this.#options = options;
-  }
-
-  async lookAtAll(): Promise<void> {
-    const { store, clock, log } = this.#options;
+export function createScheduleRunner({ store, tasks, invalidation, clock, log }: ScheduleRunnerOptions) {
+  async function lookAtAll(): Promise<void> {
     for (const schedule of await store.toLookAt(clock.now())) {
-      await this.#lookAt(schedule).catch((error: unknown) =>
+      await lookAt(schedule).catch((error: unknown) =>
         log.error(
           { err: error, layer: schedule.layer, schedule: schedule.name },
           'a schedule could not be run',
@@ -144,27 +137,26 @@ export class ScheduleRunner {
   }
 
   /** Null while the run before is not over. */
-  async startNow(schedule: Schedule): Promise<ScheduleRun | null> {
-    if (await this.#follow(schedule)) return null;
-    const run = await this.#start(schedule, this.#options.clock.now());
-    await this.#options.store.record(schedule.id, run, schedule.nextDue);
+  async function startNow(schedule: Schedule): Promise<ScheduleRun | null> {
+    if (await follow(schedule)) return null;
+    const run = await start(schedule, clock.now());
+    await store.record(schedule.id, run, schedule.nextDue);
     return run;
   }
 
-  async #lookAt(schedule: Schedule): Promise<void> {
-    const unfinished = await this.#follow(schedule);
-    const now = this.#options.clock.now();
+  async function lookAt(schedule: Schedule): Promise<void> {
+    const unfinished = await follow(schedule);
+    const now = clock.now();
     if (!schedule.enabled || schedule.nextDue === null || schedule.nextDue > now) return;
     const timetable = createTimetable(schedule);
     if (timetable.mayBeginAt(now) > now) return;
     const dueAt = timetable.latestDue(schedule.nextDue, now);
-    const run = unfinished ? this.#skipped(dueAt, unfinished) : await this.#start(schedule, dueAt);
-    await this.#options.store.record(schedule.id, run, timetable.dueAfter(now));
+    const run = unfinished ? skipped(dueAt, unfinished) : await start(schedule, dueAt);
+    await store.record(schedule.id, run, timetable.dueAfter(now));
   }
 
   /** Holds, stops or takes up the run that is not over, as its hours want it; returns it when it is still not over. */
-  async #follow(schedule: Schedule): Promise<ScheduleRun | null> {
-    const { store, tasks, clock } = this.#options;
+  async function follow(schedule: Schedule): Promise<ScheduleRun | null> {
     const run = await store.openRun(schedule.id);
     if (!run) return null;
     const task = run.taskId === null ? null : await tasks.get(run.taskId);
@@ -174,25 +166,24 @@ export class ScheduleRunner {
     }
     const now = clock.now();
     const opens = createTimetable(schedule).mayBeginAt(now);
-    if (opens <= now) return this.#takeUp(schedule, run, task.id);
+    if (opens <= now) return takeUp(schedule, run, task.id);
     if (run.state === 'held' || task.state === 'paused' || schedule.overrun === 'finish') return run;
-    return this.#interrupt(schedule, run, task.id, opens);
+    return interrupt(schedule, run, task.id, opens);
   }
 
-  async #takeUp(schedule: Schedule, run: ScheduleRun, taskId: number): Promise<ScheduleRun> {
+  async function takeUp(schedule: Schedule, run: ScheduleRun, taskId: number): Promise<ScheduleRun> {
     if (run.state !== 'held') return run;
-    await this.#options.tasks.resume(taskId);
-    await this.#options.store.changeRun(schedule.id, run.dueAt, 'started', null);
+    await tasks.resume(taskId);
+    await store.changeRun(schedule.id, run.dueAt, 'started', null);
     return run;
   }
 
-  async #interrupt(
+  async function interrupt(
     schedule: Schedule,
     run: ScheduleRun,
     taskId: number,
     opens: number,
   ): Promise<ScheduleRun | null> {
-    const { store, tasks } = this.#options;
     if (schedule.overrun === 'stop') {
       await tasks.cancel({ id: taskId, states: ['pending', 'running'] }, `schedule ${schedule.name}`);
       await store.changeRun(schedule.id, run.dueAt, 'over', 'stopped when its hours were over');
@@ -204,12 +195,11 @@ export class ScheduleRunner {
   }
 
   /** The key makes one task of a run, however often it is begun. */
-  async #start(schedule: Schedule, dueAt: number): Promise<ScheduleRun> {
-    const { tasks, clock, log } = this.#options;
+  async function start(schedule: Schedule, dueAt: number): Promise<ScheduleRun> {
     const { id, layer, name, work, draft } = schedule;
     const idempotencyKey = `schedule-${id}-${dueAt}`;
     try {
-      if (work === 'invalidate') return await this.#invalidate({ ...draft, layer }, dueAt);
+      if (work === 'invalidate') return await invalidate({ ...draft, layer }, dueAt);
       const task = await tasks.create({ ...draft, layer, type: work, idempotencyKey }, `schedule ${name}`);
       return { dueAt, at: clock.now(), state: 'started', taskId: task.id, detail: null };
     } catch (error) {
@@ -220,15 +210,16 @@ export class ScheduleRunner {
   }
 
   /** Done twice it does no harm. */
-  async #invalidate(draft: TaskDraft, dueAt: number): Promise<ScheduleRun> {
-    const { invalidation, clock } = this.#options;
+  async function invalidate(draft: TaskDraft, dueAt: number): Promise<ScheduleRun> {
     const tiles = await invalidation.invalidateDraft(draft);
     return { dueAt, at: clock.now(), state: 'over', taskId: null, detail: `${tiles} tiles marked as stale` };
   }
 
-  #skipped(dueAt: number, unfinished: ScheduleRun): ScheduleRun {
+  function skipped(dueAt: number, unfinished: ScheduleRun): ScheduleRun {
     const since = new Date(unfinished.dueAt).toISOString();
     const detail = `the run of ${since} is not over yet`;
-    return { dueAt, at: this.#options.clock.now(), state: 'skipped', taskId: null, detail };
+    return { dueAt, at: clock.now(), state: 'skipped', taskId: null, detail };
   }
+
+  return { lookAtAll, startNow };
 }

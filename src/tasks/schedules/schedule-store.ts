@@ -2,7 +2,7 @@ import type { Database, Statements } from '../../db/database.ts';
 import type { RowOf } from '../../db/schema.ts';
 import type { RunState, Schedule, ScheduleDeclaration, ScheduleRun } from './schedule.ts';
 
-export interface NewSchedule {
+interface NewSchedule {
   readonly declaration: ScheduleDeclaration;
   readonly origin: Schedule['origin'];
   readonly createdBy: string;

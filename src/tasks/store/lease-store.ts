@@ -12,7 +12,7 @@ const WORK = [TASKS_CHANGED, TASKS_WAITING];
 /** Tasks that turn out to have nothing left are ended on the way; more of them wait for the next call. */
 const MAX_LOOKS = 100;
 
-export interface LeaseStoreOptions {
+interface LeaseStoreOptions {
   readonly database: Database;
   readonly clock: Clock;
   readonly random: Random;

@@ -31,12 +31,12 @@ export interface NewTask {
 }
 
 /** A place in the order of latest changes. */
-export interface ChangePlace {
+interface ChangePlace {
   readonly event: number;
   readonly id: number;
 }
 
-export interface Retention {
+interface Retention {
   /** Finished before this, milliseconds since 1970: forgotten. */
   readonly endedBefore: number;
   readonly keep: number;

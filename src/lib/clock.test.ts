@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import { createVirtualClock } from '../../test/fixtures/virtual-clock.ts';
+import { ifLate } from './clock.ts';
+import { createDeferred } from './deferred.ts';
+
+it('tells once when work is late, and never when it has ended in time', async () => {
+  const clock = createVirtualClock();
+  const [slow, quick] = [createDeferred<string>(), createDeferred<string>()];
+  const late: string[] = [];
+  const both = Promise.all([
+    ifLate(
+      clock,
+      1000,
+      () => late.push('slow'),
+      () => slow.promise,
+    ),
+    ifLate(
+      clock,
+      1000,
+      () => late.push('quick'),
+      () => quick.promise,
+    ),
+  ]);
+  quick.resolve('quick');
+  await clock.run(1000);
+  slow.resolve('slow');
+  expect(await both).toEqual(['slow', 'quick']);
+  await clock.run(5000);
+  expect(late).toEqual(['slow']);
+});
