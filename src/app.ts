@@ -83,7 +83,10 @@ async function openParts(
       folder: join(settings.data, 'exports'),
       shared: isShared(settings),
       fork: keepsInMemory(settings) ? null : (surroundings.forkWorker ?? null),
-      ...{ database, catalog, clock, log },
+      database,
+      catalog,
+      clock,
+      log,
     }),
   );
   const about = { version: readVersion(), startedAt: clock.now() };
@@ -91,7 +94,11 @@ async function openParts(
   const eventLoop = open.use(openEventLoopWatch());
   const isAway = () => news?.isAway() ?? false;
   const metrics = {
-    ...{ pipeline, pipelineCounts, upstreams: desk.report, eventLoop, storeRequests },
+    pipeline,
+    pipelineCounts,
+    upstreams: desk.report,
+    eventLoop,
+    storeRequests,
     node: { leads: node.leads, isAway },
   };
   const layerState = (name: string) => {
@@ -113,7 +120,17 @@ async function openParts(
     ...blanks,
     exports,
     isAway,
-    ...{ settled, layerState, about, nodes, metrics, readiness, assets, access, clock, log, rest },
+    settled,
+    layerState,
+    about,
+    nodes,
+    metrics,
+    readiness,
+    assets,
+    access,
+    clock,
+    log,
+    rest,
   };
   if (!processes) {
     server = open.use(await openHttpServer(deps, settings.server));

@@ -26,13 +26,18 @@ const client = new pg.Client(postgres.address);
 await client.connect();
 const database = await openDatabase({ location: postgres.address, clock: systemClock, log: silentLogger });
 const options = s3StoreOptions.parse({
-  ...{ type: 's3', pathStyle: true, sweepRequestsPerSecond: 1000 },
+  type: 's3',
+  pathStyle: true,
+  sweepRequestsPerSecond: 1000,
   ...JSON.parse(s3.address),
 });
 const surroundings = { clock: systemClock, random: systemRandom, log: silentLogger };
 const store = await openS3Store(options, {
   ...surroundings,
-  ...{ name: 'default', database, shapeOf: () => ({ columns: 4, rows: 4 }), sweeps: () => true },
+  name: 'default',
+  database,
+  shapeOf: () => ({ columns: 4, rows: 4 }),
+  sweeps: () => true,
 });
 
 try {

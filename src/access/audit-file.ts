@@ -236,8 +236,18 @@ export type AuditDraft = Pick<AuditEntry, 'phase' | 'action'> & Partial<Omit<Aud
 export function auditEntry(draft: AuditDraft, now: number): AuditEntry {
   const { phase, action, ...told } = draft;
   return {
-    ...{ time: new Date(now).toISOString(), id: null, phase, actor: null, source: null, action, path: null },
-    ...{ target: null, before: null, after: null, outcome: null, status: null },
+    time: new Date(now).toISOString(),
+    id: null,
+    phase,
+    actor: null,
+    source: null,
+    action,
+    path: null,
+    target: null,
+    before: null,
+    after: null,
+    outcome: null,
+    status: null,
     ...withoutAbsent(told),
   };
 }

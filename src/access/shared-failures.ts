@@ -48,7 +48,10 @@ export function openSharedFailures({ database, instance, throttle, clock, log }:
   }
 
   const looks = openRepeater(look, {
-    ...{ clock, log, pause: LOOK_INTERVAL, level: 'debug' },
+    clock,
+    log,
+    pause: LOOK_INTERVAL,
+    level: 'debug',
     failure: 'wrong passwords at other nodes could not be asked for',
   });
   const stopListening = database.listen(CHANNEL, looks.wake);

@@ -38,8 +38,14 @@ export function createTokenStore(database: Database, clock: Clock) {
       checkAccount(draft);
       if (expiresAt !== null && expiresAt <= now) throw invalid('expiresAt lies in the past.');
       const row = {
-        ...{ name, hash: hashSecret(secret), role, layers: JSON.stringify(layers) },
-        ...{ created_by: createdBy, created_at: now, expires_at: expiresAt, last_used_at: null },
+        name,
+        hash: hashSecret(secret),
+        role,
+        layers: JSON.stringify(layers),
+        created_by: createdBy,
+        created_at: now,
+        expires_at: expiresAt,
+        last_used_at: null,
       };
       const token = await database.transaction(LOCK, async (query) => {
         const { count } = await query

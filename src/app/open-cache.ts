@@ -35,7 +35,11 @@ export async function openCache(
   const stores = await openStores(
     { ...settings, stores: withoutCaches(settings.stores) },
     {
-      ...{ log, clock, database, readOnly, sweeps: () => false },
+      log,
+      clock,
+      database,
+      readOnly,
+      sweeps: () => false,
       shapeOf: (set) => metatileSizeFor(catalog.layer(set.layer), set),
     },
     open,

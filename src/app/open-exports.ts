@@ -89,7 +89,11 @@ export async function openExports(options: ExportsOptions): Promise<Exports & { 
 
   async function perform(job: Job, closing: AbortSignal): Promise<void> {
     const beats = openRepeater(() => beat(job), {
-      ...{ pause: BEAT_INTERVAL, clock, log, level: 'debug', failure: 'an export could not be reported' },
+      pause: BEAT_INTERVAL,
+      clock,
+      log,
+      level: 'debug',
+      failure: 'an export could not be reported',
     });
     await tidyUp();
     const failure = await exported(job, AbortSignal.any([job.stop.signal, closing])).then(

@@ -192,7 +192,15 @@ export async function openNode(
     },
   };
   const editor = createCatalogEditor({
-    ...{ catalog, entries, declared, reader, admit, parameters, events, clock, announce },
+    catalog,
+    entries,
+    declared,
+    reader,
+    admit,
+    parameters,
+    events,
+    clock,
+    announce,
     gridSetDocuments: () => gridSetDocuments,
     async removed(layer, by) {
       await tasks.cancel({ layer, states: ['pending', 'running', 'paused'] }, by);
@@ -213,7 +221,15 @@ export async function openNode(
     schedule: (declaredNow: readonly ScheduleDeclaration[]) => schedules.takeOver(declaredNow),
   };
   return {
-    ...{ road, pipeline, registry, stores, entries, news, settled, fileTaker, leads },
+    road,
+    pipeline,
+    registry,
+    stores,
+    entries,
+    news,
+    settled,
+    fileTaker,
+    leads,
     parts: {
       catalog,
       editor,

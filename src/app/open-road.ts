@@ -149,8 +149,17 @@ export async function openRoad<Desk extends UpstreamDesk>(
   const tallies = { pipelineCounts, activity, blankSuspects, storeRequests };
   const outside = { upstreams, openSource: opener };
   return {
-    ...{ database, parameters, catalog, documents, takeUp, pipeline, events, desk, outside },
-    ...{ blankAreas, tallies },
+    database,
+    parameters,
+    catalog,
+    documents,
+    takeUp,
+    pipeline,
+    events,
+    desk,
+    outside,
+    blankAreas,
+    tallies,
   };
 }
 

@@ -108,7 +108,10 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     const done = { kind, name, document: reader.shown(document), tileSets, created: former === null };
     if (dryRun) return { ...done, version: null };
     const entry = await entries.put({
-      ...{ ...change, aside, drops, changedBy: by },
+      ...change,
+      aside,
+      drops,
+      changedBy: by,
       ...(expected !== undefined && { expected }),
     });
     await declared.refresh();

@@ -22,7 +22,16 @@ export function createLayer(declaration: LayerDeclaration, gridSets: GridSetBook
     'grid set',
   );
   return {
-    ...{ name, enabled, advertised, title, description, attribution, gutter, followSource, access, outside },
+    name,
+    enabled,
+    advertised,
+    title,
+    description,
+    attribution,
+    gutter,
+    followSource,
+    access,
+    outside,
     formats: atLeastOne([...new Set(declaration.formats.map(createFormat))], 'format'),
     gridSubsets,
     retinaSubsets: declaration.retina ? gridSubsets.map(retinaSubset) : [],

@@ -245,7 +245,9 @@ export function withoutRestart(current: LoadedSettings, next: LoadedSettings) {
   const { configFile } = next;
   const complete = { ...completeSettings(settings, handover), access };
   const loaded = {
-    ...{ settings: complete, handover, configFile },
+    settings: complete,
+    handover,
+    configFile,
     get shown() {
       return next.shown;
     },

@@ -23,7 +23,12 @@ const MOST = 20;
 /** Milliseconds after which whoever performs an export and says nothing is taken to be gone. */
 export const EXPORT_LEASE = 15_000;
 const WAITING: ExportState = {
-  ...{ state: 'pending', tiles: 0, expected: null, bytes: null, reason: null, endedAt: null },
+  state: 'pending',
+  tiles: 0,
+  expected: null,
+  bytes: null,
+  reason: null,
+  endedAt: null,
 };
 
 /** Exports and who performs them, the same for all nodes. docs/decisions/0290 has the states. */

@@ -84,7 +84,10 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
   await warnOfNamesake(database, row, log);
   await beat();
   const beats = openRepeater(beat, {
-    ...{ clock, log, pause: HEARTBEAT, pauseFirst: true },
+    clock,
+    log,
+    pause: HEARTBEAT,
+    pauseFirst: true,
     failure: 'the database was not told that this node is alive',
   });
   return {

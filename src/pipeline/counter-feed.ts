@@ -26,7 +26,9 @@ export function openCounterFeed(tallies: Tallies, channel: Channel, surroundings
   }
 
   const sending = openRepeater(sendNow, {
-    ...{ ...surroundings, pause: INTERVAL, pauseFirst: true },
+    ...surroundings,
+    pause: INTERVAL,
+    pauseFirst: true,
     failure: 'what was counted could not be told',
   });
   return { close: () => sending.close().then(sendNow) };

@@ -130,7 +130,13 @@ export class Ledger {
     this.#noteChange(set.layer, changedAt);
     const before = this.#blocks.get(key) ?? null;
     const block: LedgerBlock = {
-      ...{ store, id, set, z, diskBytes, tiles, pageCount },
+      store,
+      id,
+      set,
+      z,
+      diskBytes,
+      tiles,
+      pageCount,
       get pages() {
         return content.pages;
       },

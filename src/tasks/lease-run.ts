@@ -266,8 +266,15 @@ export class LeaseRun {
     const wait = this.#wait;
     this.#wait = null;
     return {
-      ...{ token: this.lease.token, beat: this.#beat++, workMs, intent, wait },
-      ...{ doneSteps, counts, failures, retried },
+      token: this.lease.token,
+      beat: this.#beat++,
+      workMs,
+      intent,
+      wait,
+      doneSteps,
+      counts,
+      failures,
+      retried,
       crowded: this.#options.crowded(),
       resting: this.#options.resting(),
       hostAway: intent === 'hand-back' ? this.#hostAway : null,

@@ -170,7 +170,16 @@ async function renewMetatile(
   try {
     const mode = modeOf(request);
     return await pipeline.renew({
-      ...{ tiles, metatile, within, mode, task, lease, signal, sent, storeAgain, turn },
+      tiles,
+      metatile,
+      within,
+      mode,
+      task,
+      lease,
+      signal,
+      sent,
+      storeAgain,
+      turn,
       answered: () => giveBack(),
     });
   } finally {

@@ -188,7 +188,10 @@ describe('a layer declared over the network', () => {
     expect(seen.headers.get('etag')).toBe(declared.headers.get('etag'));
     expect(seen.json).toMatchObject({ name: 'mine', origin: 'database', document: grid });
     expect((await call('GET', '/api/v1/gridsets/EPSG:3857')).json).toMatchObject({
-      ...{ name: 'EPSG:900913', origin: 'program', version: null, document: null },
+      name: 'EPSG:900913',
+      origin: 'program',
+      version: null,
+      document: null,
     });
     await call('POST', '/api/v1/layers', { ...document, gridSets: ['mine'] });
     expect((await call('GET', tile)).status).toBe(200);

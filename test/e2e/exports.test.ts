@@ -102,7 +102,10 @@ it('takes a polygon, and then the tiles that a task takes there', async () => {
   const { tilesTotal } = await json<{ tilesTotal: number }>('POST', 'tasks', place);
   const { id } = await json<Export>('POST', 'exports', { ...ORDER, area: TRIANGLE });
   expect(await ended(id)).toMatchObject({
-    ...{ state: 'done', tiles: tilesTotal, expected: tilesTotal, area: TRIANGLE },
+    state: 'done',
+    tiles: tilesTotal,
+    expected: tilesTotal,
+    area: TRIANGLE,
   });
   expect(tilesTotal).toBeLessThan(TILES);
   await call('DELETE', `exports/${id}`);
@@ -197,8 +200,15 @@ it('goes on after a stop with what was not done', async () => {
   await first.stop();
   const { data } = first;
   const what = {
-    ...{ layer: 'world', type: 'gpkg', gridSet: 'EPSG:4326', format: 'image/png', parameters: {} },
-    ...{ zoomStart: 0, zoomStop: 1, bounds: [-180, -90, 180, 90], createdBy: 'admin' },
+    layer: 'world',
+    type: 'gpkg',
+    gridSet: 'EPSG:4326',
+    format: 'image/png',
+    parameters: {},
+    zoomStart: 0,
+    zoomStop: 1,
+    bounds: [-180, -90, 180, 90],
+    createdBy: 'admin',
     createdAt: '2026-01-01T00:00:00.000Z',
   };
   const progress = { state: 'running', tiles: 0, expected: null, bytes: null, reason: null, endedAt: null };

@@ -106,7 +106,8 @@ export const evictionsQuery = z.object({ days: wholeNumber(1, 31).default(7) });
 export const evictionsAnswer = z.object({
   from: time,
   stepSeconds: z.number(),
-  ...{ tiles: column, bytes: column },
+  tiles: column,
+  bytes: column,
   layers: z.array(z.object({ name: z.string(), tiles: column, bytes: column })),
 });
 

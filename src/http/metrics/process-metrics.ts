@@ -26,7 +26,10 @@ export function openEventLoopWatch() {
 
 type Delays = ReturnType<EventLoopWatch['take']>;
 const gauge = (name: string, help: string, read: () => number): Metric<Delays> => ({
-  ...{ kind: 'gauge', name, help, read },
+  kind: 'gauge',
+  name,
+  help,
+  read,
 });
 
 /** The names that dashboards for Node.js know already. */

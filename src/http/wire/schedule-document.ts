@@ -105,8 +105,14 @@ function readable(field: keyof typeof ANY_TIME) {
 }
 
 const NOT_SAID = {
-  ...{ format: null, zoomStart: null, zoomStop: null, threadCount: null, priority: null },
-  ...{ tileFailureRetryCount: null, tileFailureRetryWaitTime: null, totalFailuresBeforeAborting: null },
+  format: null,
+  zoomStart: null,
+  zoomStop: null,
+  threadCount: null,
+  priority: null,
+  tileFailureRetryCount: null,
+  tileFailureRetryWaitTime: null,
+  totalFailuresBeforeAborting: null,
 };
 
 export function scheduleDocument(

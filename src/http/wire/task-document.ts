@@ -148,7 +148,9 @@ export function refuseUnknownNames(
 export function taskDocument({ id, eventId: _, request, ...task }: Task): object {
   const { layer, type, parametersId: _id, waitsForHosts: _waits, bounds: box, area, ...asked } = request;
   return {
-    ...{ id, layer, type },
+    id,
+    layer,
+    type,
     ...task,
     ...asked,
     secondsRemaining: Math.ceil(task.secondsRemaining),

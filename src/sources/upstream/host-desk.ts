@@ -85,7 +85,11 @@ export class HostDesk {
     this.#quiet = new DailyHours(limits.quietHours, time);
     this.#share = options.shares
       ? new HostShare({
-          ...{ host, clock, log, book: options.shares, limit: limits.concurrency },
+          host,
+          clock,
+          log,
+          book: options.shares,
+          limit: limits.concurrency,
           countsSeconds: limits.ratePerSecond !== null,
           held: () => this.#inFlight,
           wanted: () => Math.min(this.#places.limit, this.#inFlight + this.#line.size),

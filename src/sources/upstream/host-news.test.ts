@@ -39,7 +39,11 @@ function openNodes() {
   const [one, other] = [1, 2].map((node) =>
     openUpstreamDesk({
       upstreams: { 'maps.example.org': upstreamOptions.parse({ adaptive: false }) },
-      ...{ book: createMemoryBudgetBook(), news: bookOf(node), clock, random: () => 0.5, log: silentLogger },
+      book: createMemoryBudgetBook(),
+      news: bookOf(node),
+      clock,
+      random: () => 0.5,
+      log: silentLogger,
     }),
   );
   if (!one || !other) throw new Error('there are two');

@@ -21,7 +21,10 @@ const INTERVAL = 1000;
 
 export function followHostNews({ book, hear, clock, log }: NewsFollowerOptions): { close(): Promise<void> } {
   const looks = openRepeater(() => book.read().then(hear), {
-    ...{ clock, log, pause: INTERVAL, level: 'debug' },
+    clock,
+    log,
+    pause: INTERVAL,
+    level: 'debug',
     failure: 'what other nodes know of hosts cannot be asked',
   });
   const stopListening = book.listen(looks.wake);

@@ -13,8 +13,15 @@ it('a request that comes while the share of a host is given back gets a place', 
   };
   let wanted = 1;
   const share = new HostShare({
-    ...{ host: 'maps.example.org', limit: 4, countsSeconds: false, book, clock, log: silentLogger },
-    ...{ held: () => 0, wanted: () => wanted, changed() {} },
+    host: 'maps.example.org',
+    limit: 4,
+    countsSeconds: false,
+    book,
+    clock,
+    log: silentLogger,
+    held: () => 0,
+    wanted: () => wanted,
+    changed() {},
   });
   share.want();
   await clock.runUntil(() => share.places > 0, 1000);

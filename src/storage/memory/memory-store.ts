@@ -218,7 +218,11 @@ export function createMemoryStore(
     },
     async *tiles(set, z) {
       yield* [...(levelOf(set, z)?.values() ?? [])].map(({ x, y, bytes, createdAt }) => ({
-        ...{ z, x, y, bytes: bytes.length, createdAt },
+        z,
+        x,
+        y,
+        bytes: bytes.length,
+        createdAt,
       }));
     },
 

@@ -80,7 +80,13 @@ export class DiskTier {
     if (this.#waiting >= MOST_WAITING) return;
     this.#waiting++;
     const writes = copies.map(({ tile: { x, y, createdAt, freshUntil, object }, bytes }) => ({
-      ...{ x, y, bytes, createdAt, freshUntil, madeBy: object, validator: `${this.#life} ${moment}` },
+      x,
+      y,
+      bytes,
+      createdAt,
+      freshUntil,
+      madeBy: object,
+      validator: `${this.#life} ${moment}`,
     }));
     const { copies: store, log } = this.#options;
     this.#copying = this.#copying

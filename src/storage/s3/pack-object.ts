@@ -64,7 +64,12 @@ export function readPackHead(start: Buffer): PackHead | null {
   if (!head) return null;
   const { tiles, ...about } = head;
   const listed = tiles.map(([slot, length, , createdAt, freshUntil, madeBy, validator]) => ({
-    ...{ slot, length, createdAt, freshUntil, madeBy, validator },
+    slot,
+    length,
+    createdAt,
+    freshUntil,
+    madeBy,
+    validator,
   }));
   return { ...about, tiles: listed };
 }

@@ -114,7 +114,9 @@ export class PackWriter {
     const { index, clock } = this.#options;
     const packs = this.#packsOf(found, tiles);
     const written = [...packs.values()].map(({ x, y, object, tiles: inside }) => ({
-      ...{ x, y, object },
+      x,
+      y,
+      object,
       bytes: [...inside.values()].reduce((sum, { bytes }) => sum + bytes.length, 0),
     }));
     let change: StoreChange | null = null;

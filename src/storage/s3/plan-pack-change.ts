@@ -85,7 +85,8 @@ function addPages(
     const y = pageOf(pack.y * rows + Math.floor(slot / columns));
     const known = pages.get(`${x} ${y}`) ?? { x, y, tiles: 0, bytes: 0, renewed: false };
     pages.set(`${x} ${y}`, {
-      ...{ x, y },
+      x,
+      y,
       tiles: known.tiles + (now ? 1 : 0) - (old ? 1 : 0),
       bytes: known.bytes + (now?.length ?? 0) - (old?.length ?? 0),
       renewed: known.renewed || old !== undefined,

@@ -89,8 +89,14 @@ describe.runIf(requireS3('tiles in S3'))('the upkeep of an s3 store', () => {
       const lost = await openTestStores();
       const rebuild = async (resume: boolean) =>
         rebuildIndex(await stores.options(name), {
-          ...{ name, database: lost.database, clock: systemClock, random: systemRandom, log: silentLogger },
-          ...{ resume, signal: new AbortController().signal, onProgress: () => {} },
+          name,
+          database: lost.database,
+          clock: systemClock,
+          random: systemRandom,
+          log: silentLogger,
+          resume,
+          signal: new AbortController().signal,
+          onProgress: () => {},
         });
       expect(await rebuild(false)).toMatchObject({ packs: 4, leftOut: 0 });
       await expect(rebuild(false)).rejects.toMatchObject({ code: 'config-invalid' });

@@ -121,7 +121,12 @@ export function queryOf(given: Given): Record<string, string> {
   const { type, gridSet, format, parameters, zoomStart, zoomStop, threadCount, bounds, area, areaCrs } =
     given;
   const texts = {
-    ...{ type, gridSet, format, zoomStart, zoomStop, threadCount },
+    type,
+    gridSet,
+    format,
+    zoomStart,
+    zoomStop,
+    threadCount,
     ...(area ? { area: JSON.stringify(area), areaCrs } : { bounds }),
     ...parameterWishes(parameters ?? {}),
   };
