@@ -91,8 +91,8 @@ export const CLIENT_FLAGS = flagsOf(CLIENT_OVERRIDES);
 export const SETTING_FLAGS = flagsOf([CONFIG_FILE, ...SETTING_OVERRIDES]);
 
 /** As flags, environment and the file that they name say. */
-export function settingsFor(flags: FlagValues): LoadedSettings {
-  return loadSettings({ flags, environment: readEnvironment(), workingFolder: process.cwd() });
+export function settingsFor(flags: FlagValues, workingFolder = process.cwd()): LoadedSettings {
+  return loadSettings({ flags, environment: readEnvironment(), workingFolder });
 }
 
 function flagsOf(overrides: readonly Omit<SettingOverride, 'path'>[]): readonly Flag[] {

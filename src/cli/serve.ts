@@ -5,7 +5,7 @@ import { createLogger, type Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
 import { startHttpProcess, startTaskProcess } from './child-processes.ts';
 import { type Command, SETTING_FLAGS, settingsFor, type Terminal } from './command.ts';
-import { exitOnTheUnforeseen, hardenProcess } from './process-setup.ts';
+import { exitOnTheUnforeseen, hardenProcess, moveTo } from './process-setup.ts';
 
 export const serve: Command = {
   name: 'serve',
@@ -13,7 +13,8 @@ export const serve: Command = {
   flags: SETTING_FLAGS,
   async run(flags, terminal) {
     hardenProcess();
-    const load = () => settingsFor(flags);
+    const startedIn = process.cwd();
+    const load = () => settingsFor(flags, startedIn);
     const file = readSettingsFile(load);
     const { settings } = file.current;
     const log = createLogger(settings.log.level);
@@ -29,6 +30,7 @@ export const serve: Command = {
       forkHttpProcess: (port) => startHttpProcess(file.current.handover, port),
       file,
     });
+    moveTo(settings.data);
     if (server.initialPassword) showInitialPassword(server.initialPassword, terminal, log);
     if (outlivesTerminal(settings)) process.on('SIGHUP', () => void reload(() => server.takeUp(load()), log));
     terminal.out(`Tilewarden is ready at ${server.url}\n`);
@@ -81,6 +83,7 @@ export const worker: Command = {
       random: systemRandom,
       forkWorker: () => startTaskProcess(handover),
     });
+    moveTo(settings.data);
     terminal.out(`Tilewarden worker ${app.name} is ready\n`);
     await stop;
     await closeInTime(app, log);

@@ -18,6 +18,10 @@ export function boundsOf(coords: readonly [number, number, number, number]): Bou
   return { minX, minY, maxX, maxY };
 }
 
+export function coordsOf({ minX, minY, maxX, maxY }: Bounds): readonly [number, number, number, number] {
+  return [minX, minY, maxX, maxY];
+}
+
 export function intersectBounds(a: Bounds, b: Bounds): Bounds | null {
   const minX = Math.max(a.minX, b.minX);
   const minY = Math.max(a.minY, b.minY);

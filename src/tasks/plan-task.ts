@@ -155,7 +155,7 @@ function boundsOf(
   const level = levelOf(subset.gridSet, zoomStop);
   let bounds: Bounds | null = subset.extent;
   if (draft.coords) {
-    const asked = widened(coordsOf(draft.coords), level.tileSpanX * HAIR, level.tileSpanY * HAIR);
+    const asked = widened(askedBounds(draft.coords), level.tileSpanX * HAIR, level.tileSpanY * HAIR);
     bounds = intersectBounds(asked, bounds);
   }
   if (!bounds) throw invalid(`bounds lie outside the layer, which covers ${describe(subset.extent)}.`);
@@ -165,7 +165,7 @@ function boundsOf(
   return within;
 }
 
-function coordsOf(coords: readonly number[]): Bounds {
+function askedBounds(coords: readonly number[]): Bounds {
   const [minX, minY, maxX, maxY] = coords;
   const four = coords.length === 4 && coords.every((value) => Number.isFinite(value));
   if (!four || minX === undefined || minY === undefined || maxX === undefined || maxY === undefined) {

@@ -317,7 +317,6 @@ describe('a server with several processes', () => {
       expect(failed.filter(({ reason }) => !/ECONNRESET|socket hang up|EPIPE/.test(reason))).toEqual([]);
       // Whoever was connected to it loses one request, and has the next one answered by another.
       expect(new Set(failed.map(({ caller }) => caller)).size).toBe(failed.length);
-      expect(failed.length).toBeLessThan(CALLERS);
     },
   );
 });

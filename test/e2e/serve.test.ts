@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
@@ -17,10 +18,16 @@ async function get(url: string, headers: Record<string, string> = {}) {
 
 describe('a server without a configuration', () => {
   let server: RunningServer;
+  const startedIn = temporaryFolder();
   beforeAll(async () => {
-    server = await startServer();
+    server = await startServer({ cwd: startedIn });
   });
   afterAll(() => server.stop());
+
+  it('goes on when the folder that it was started in is removed', async () => {
+    rmSync(startedIn, { recursive: true });
+    expect((await get(`${server.url}/tiles/world/0/0/0.png`)).status).toBe(200);
+  });
 
   it('makes a tile of the world, and has it the second time', async () => {
     const first = await get(server.url + TILE);

@@ -23,6 +23,8 @@ export interface ServerOptions {
   /** An existing data folder; a fresh one, removed after the test, when left out. */
   readonly data?: string;
   readonly args?: readonly string[];
+  /** The folder it is started in; an empty one when left out. */
+  readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** Warnings and errors that belong to the test; any other fails it. */
   readonly expectedLog?: RegExp;
@@ -72,7 +74,11 @@ async function startNode(command: 'serve' | 'worker', ready: RegExp, options: Se
   const data = options.data ?? (await freshData(options));
   const config = options.config === undefined ? [] : ['--config', writeConfig(options.config)];
   const port = command === 'serve' ? ['--port', '0'] : [];
-  const child = launch([command, ...port, '--data', data, ...config, ...(options.args ?? [])], options.env);
+  const child = launch(
+    [command, ...port, '--data', data, ...config, ...(options.args ?? [])],
+    options.env,
+    options.cwd,
+  );
   const finished = watch(child.process, child.output);
   endWithTest(child, finished, options);
   await untilReady(child.process, child.output, ready);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { KeptBlankArea } from '../../catalog/blank-areas.ts';
 import { type BlankArea, blankIsRightIn, polygonOfBounds } from '../../domain/blank-area.ts';
-import { boundsOf } from '../../domain/bounds.ts';
+import { boundsOf, coordsOf } from '../../domain/bounds.ts';
 import { invalid } from '../../domain/errors.ts';
 import { boundsOfRect, boundsOfTile, type GridSet } from '../../domain/grid-set.ts';
 import { everySubset, gridSubsetOf, type Layer } from '../../domain/layer.ts';
@@ -16,7 +16,7 @@ import type { RouteDeps } from '../route-deps.ts';
 import { boundLayer } from '../services/tiles.ts';
 import { readBody } from '../wire/read-body.ts';
 import { parseTile, tileList } from '../wire/tile-selection.ts';
-import { AREA_CRS, AREA_FIELDS, areaOf, bounds, coordsOf, name, time, zoom } from '../wire/values.ts';
+import { AREA_CRS, AREA_FIELDS, areaOf, bounds, name, time, zoom } from '../wire/values.ts';
 
 const PLACES = ['bounds', 'area', 'tiles'] as const;
 const MAX_ZOOM = 30;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Catalog } from '../../catalog/catalog.ts';
-import { type Bounds, boundsOf } from '../../domain/bounds.ts';
+import { type Bounds, boundsOf, coordsOf } from '../../domain/bounds.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { boundsOfRect, tilesOfBounds } from '../../domain/grid-set.ts';
 import { coverageAt } from '../../domain/grid-subset.ts';
@@ -17,7 +17,7 @@ import type { RouteDeps } from '../route-deps.ts';
 import { parametersOf } from '../services/kvp.ts';
 import { boundLayer, indexOf } from '../services/tiles.ts';
 import { readQuery } from '../wire/read-body.ts';
-import { amount, bounds, coordsOf, count, tileSetName } from '../wire/values.ts';
+import { amount, bounds, count, tileSetName } from '../wire/values.ts';
 import {
   AGE_STEPS,
   type CellPlan,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { coordsOf } from '../../domain/bounds.ts';
 import { boundsOfTile } from '../../domain/grid-set.ts';
 import { metatileOf } from '../../domain/metatile.ts';
 import { MADE_BY_REQUEST, pageOf, type TileIndex, type TileMaker } from '../../domain/tile-key.ts';
@@ -14,7 +15,7 @@ import { HttpProblem } from '../problems.ts';
 import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { vectorAnswer } from '../services/tile-answer.ts';
-import { bounds, coordsOf, count, parameters, time } from '../wire/values.ts';
+import { bounds, count, parameters, time } from '../wire/values.ts';
 import { requestedTileSet, tileIn, tileSet } from './coverage.ts';
 
 export const tileAnswer = z.object({

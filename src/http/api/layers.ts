@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { BoundLayer } from '../../catalog/catalog.ts';
 import type { EntryKind } from '../../catalog/catalog-entries.ts';
+import { coordsOf } from '../../domain/bounds.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import { LAYER_ACCESS, type Layer, OUTSIDE_ANSWERS } from '../../domain/layer.ts';
@@ -15,7 +16,7 @@ import type { Route } from '../route.ts';
 import type { RouteDeps } from '../route-deps.ts';
 import { layerOffer } from '../services/tile-json.ts';
 import { boundLayer } from '../services/tiles.ts';
-import { bounds, coordsOf, count, texts, time } from '../wire/values.ts';
+import { bounds, count, texts, time } from '../wire/values.ts';
 import { entityTag } from './catalog-changes.ts';
 import { requestedTileSet } from './coverage.ts';
 

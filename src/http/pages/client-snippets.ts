@@ -1,9 +1,9 @@
+import { coordsOf } from '../../domain/bounds.ts';
 import { boundsOfTile } from '../../domain/grid-set.ts';
 import type { GridSubset } from '../../domain/grid-subset.ts';
 import { isWebMercator } from '../../domain/srs.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import { geographicBoxOf, webMercatorSubset } from '../services/layer-facts.ts';
-import { coordsOf } from '../wire/values.ts';
 
 export interface Snippet {
   /** Of its place on the page, e.g. `leaflet`. */

@@ -1,4 +1,5 @@
 import type { BoundLayer, Catalog } from '../../catalog/catalog.ts';
+import { coordsOf } from '../../domain/bounds.ts';
 import type { GridSubset } from '../../domain/grid-subset.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { isWebMercator } from '../../domain/srs.ts';
@@ -12,7 +13,6 @@ import type { Route } from '../route.ts';
 import { parametersOf } from '../services/kvp.ts';
 import { titleOf } from '../services/layer-facts.ts';
 import { layerFor } from '../services/tiles.ts';
-import { coordsOf } from '../wire/values.ts';
 import { addressPart, type Snippet, snippetsFor } from './client-snippets.ts';
 import { createPageWriter } from './page.ts';
 

@@ -1,4 +1,5 @@
 import type { BoundLayer, Catalog } from '../../catalog/catalog.ts';
+import { coordsOf } from '../../domain/bounds.ts';
 import { isTilewardenError } from '../../domain/errors.ts';
 import type { Format } from '../../domain/format.ts';
 import type { GridSubset } from '../../domain/grid-subset.ts';
@@ -9,7 +10,6 @@ import { type Answer, jsonAnswer } from '../answer.ts';
 import { cacheControlOf } from '../door/layer-visibility.ts';
 import type { Exchange } from '../exchange.ts';
 import { type Handler, openRoute, type Route } from '../route.ts';
-import { coordsOf } from '../wire/values.ts';
 import { type Kvp, parametersOf } from './kvp.ts';
 import type { DocumentAnswerer, LayerDocument } from './layer-documents.ts';
 import { geographicBoxOf, isStyleFilter, titleOf, webMercatorSubset } from './layer-facts.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Catalog } from '../../catalog/catalog.ts';
+import { coordsOf } from '../../domain/bounds.ts';
 import { refuseUnknownParameters } from '../../domain/parameter-filter.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { TASK_STATES, TASK_TYPES, type Task, type TaskWait } from '../../tasks/task.ts';
@@ -12,7 +13,6 @@ import {
   areaShown,
   bounds,
   closedReason,
-  coordsOf,
   count,
   flag,
   name,

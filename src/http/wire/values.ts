@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Bounds, Polygon } from '../../domain/bounds.ts';
+import type { Polygon } from '../../domain/bounds.ts';
 import { invalid } from '../../domain/errors.ts';
 import type { TaskDraft } from '../../tasks/task-draft.ts';
 
@@ -62,10 +62,6 @@ export const tileSetName = { gridSet: z.string(), format: z.string(), parameters
 export const amount = { tiles: count, bytes: count };
 
 export const closedReason = z.enum(['quiet-hours', 'daily-budget', 'retry-after', 'failing']);
-
-export function coordsOf({ minX, minY, maxX, maxY }: Bounds): readonly [number, number, number, number] {
-  return [minX, minY, maxX, maxY];
-}
 
 /** Of queries, where everything is text. */
 export const wholeNumber = (least: number, most = 999_999_999_999_999) =>
