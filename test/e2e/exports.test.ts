@@ -19,6 +19,7 @@ let server: RunningServer;
 
 beforeAll(async () => {
   server = await startServer({
+    config: 'tasks: { workers: 1 }',
     args: ['--processes', '2'],
     // On a busy machine the built-in map takes long to draw.
     expectedLog: /source of layer world failed/,
