@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import type { Logger } from '../lib/logger.ts';
 
 /** For processes that work for others, before they load anything. See docs/decisions/0068. */
@@ -11,9 +10,8 @@ export function hardenProcess(): void {
 /** Passwords and tokens lie hashed in the data folder: nobody but its owner and group reads what we write. */
 export const PRIVATE_FILES = 0o027;
 
-/** The folder that it was started in may be removed while a process runs, and in one that is gone no thread starts. */
+/** To the data folder: the one that it was started in may be removed, and in a folder that is gone no thread starts. */
 export function moveTo(folder: string): void {
-  mkdirSync(folder, { recursive: true });
   process.chdir(folder);
 }
 
