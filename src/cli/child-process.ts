@@ -7,7 +7,7 @@ import { settingsFrom } from '../config/settings-handover.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
-import { hardenProcess, moveTo } from './process-setup.ts';
+import { exitOnTheUnforeseen, hardenProcess, moveTo } from './process-setup.ts';
 
 /** Answers come before seeding: the server's own process gets ten times as much when both want a processor. */
 const NICENESS = 10;
@@ -39,9 +39,11 @@ async function live(): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});
   hardenProcess();
   const settings = settingsFrom(JSON.parse(await text(process.stdin)));
+  const log = createLogger(settings.log.level);
+  exitOnTheUnforeseen(log);
   moveTo(settings.data);
   const open = process.argv[2] === 'http-process' ? openHttpProcess : openTaskProcess;
-  const app = await open(settings, createLogger(settings.log.level));
+  const app = await open(settings, log);
   await app.stopped;
   await app.close();
   process.removeAllListeners('disconnect');

@@ -3,6 +3,7 @@ import type { Bounds } from '../domain/bounds.ts';
 import { invalid, TilewardenError } from '../domain/errors.ts';
 import type { Format } from '../domain/format.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
+import { inLanes } from '../lib/in-turns.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import { createMapDrawer, type DrawMap, type DrawnMap } from '../raster/draw-map.ts';
 import type { Colour } from '../raster/encode-map.ts';
@@ -120,20 +121,10 @@ function createMapReading(pipeline: Pick<TilePipeline, 'read'>, signal: AbortSig
     /** From the left; `row` counts from the top of the plan. */
     async readRow(tiles: ResolvedTileSet, { z, rect }: MapPlan, row: number): Promise<readonly Buffer[]> {
       const y = rect.minY + row;
-      const bytes: Buffer[] = [];
-      let next = rect.minX;
-      const readOn = async () => {
-        while (next <= rect.maxX) {
-          signal.throwIfAborted();
-          const x = next++;
-          bytes[x - rect.minX] = await readTile(tiles, { z, x, y });
-        }
-      };
-      const readers = Array.from({ length: READS_AT_ONCE }, readOn);
-      await Promise.all(readers).catch((error: unknown) => {
-        // The others are not to go on for a map that nobody gets.
-        next = Number.POSITIVE_INFINITY;
-        throw error;
+      const bytes = new Array<Buffer>(rect.maxX - rect.minX + 1);
+      await inLanes(bytes.keys(), READS_AT_ONCE, async (column) => {
+        signal.throwIfAborted();
+        bytes[column] = await readTile(tiles, { z, x: rect.minX + column, y });
       });
       return bytes;
     },
