@@ -53,18 +53,14 @@ export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceD
     if (document.bytes < LEAST_TO_PACK || !acceptsGzip(exchange.headers['accept-encoding'])) return null;
     const known = packed.get(document.id);
     if (known || places.full) return known;
+    const packNow = async () => {
+      const bytes = await buffer(Readable.from(document.pieces()).pipe(createGzip()));
+      packed.set(document.id, bytes, bytes.length);
+      return bytes;
+    };
     return await packing.run(
       document.id,
-      async (everyoneGone) => {
-        const leave = await places.acquire(everyoneGone);
-        try {
-          const bytes = await buffer(Readable.from(document.pieces()).pipe(createGzip()));
-          packed.set(document.id, bytes, bytes.length);
-          return bytes;
-        } finally {
-          leave();
-        }
-      },
+      (everyoneGone) => places.during(packNow, everyoneGone),
       exchange.signal,
     );
   }

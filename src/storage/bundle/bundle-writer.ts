@@ -65,13 +65,11 @@ export class BundleWriter {
     given: Parameters<BundleWriting[M]>,
     transfer: readonly ArrayBuffer[] = [],
   ): Promise<ReturnType<BundleWriting[M]>> {
-    const release = await this.#turns.acquire(undefined, URGENT_METHODS.has(method) ? URGENT : 0);
-    try {
+    const runNow = async () => {
       if (this.#closed) throw new TilewardenError('store-failed', 'The tile store is closed.');
       return (await this.#ask(method, given, transfer)) as ReturnType<BundleWriting[M]>;
-    } finally {
-      release();
-    }
+    };
+    return this.#turns.during(runNow, undefined, URGENT_METHODS.has(method) ? URGENT : 0);
   }
 
   /** Waits for the commands that were handed over before. */

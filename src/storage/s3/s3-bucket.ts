@@ -234,13 +234,11 @@ export class S3Bucket {
   }
 
   async #send(operation: string, send: (to: { readonly Bucket: string }) => Promise<number>): Promise<void> {
-    const leave = await this.#turns.acquire(undefined, operation === 'get' ? READ_FIRST : 0);
-    try {
+    const sendNow = async () => {
       if (!this.#breaker.admits()) throw failed('is not asked for a moment, because it failed several times');
       await this.#try(this.#countOf(operation), send);
-    } finally {
-      leave();
-    }
+    };
+    await this.#turns.during(sendNow, undefined, operation === 'get' ? READ_FIRST : 0);
   }
 
   async #try(
